@@ -1,0 +1,48 @@
+# Two commands set everything up on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test check format docs bench clean
+
+demo: $(VENV)/core
+	$(BIN)/clearhead solve lets-go-encoder --detail products
+
+test: $(VENV)/dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/unit/test_import_arrows.py
+
+format: $(VENV)/dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/docs
+	$(BIN)/mkdocs build --strict --quiet
+
+bench: $(VENV)/core
+	$(BIN)/python benchmarks/solve_speed.py
+
+clean:
+	rm -rf $(VENV) site dist build
+
+# A stamp file for each set of extras: nothing is installed again until what it depends on changes.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/core: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/dev: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) --editable ".[dev]"
+	@touch $@ $(VENV)/core
+
+$(VENV)/docs: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) --editable ".[docs]"
+	@touch $@ $(VENV)/core

@@ -1,0 +1,25 @@
+"""clearhead: a glass-box Transformer toolkit. The fast path and the shown path are one model.
+
+`clearhead.solve(problem)` works an attention exercise and returns its Worksheet.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clearhead.worksheet import Problem, Rounding, Worksheet, load_problem, solve
+
+__version__ = "0.1.0"
+
+__all__ = ["Problem", "Rounding", "Worksheet", "__version__", "load_problem", "solve"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use, so that `import clearhead` and `clearhead --help` stay light."""
+    if name in __all__:
+        return getattr(import_module("clearhead.worksheet"), name)
+    raise AttributeError(f"module 'clearhead' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,71 @@
+"""`clearhead VERB`: puts the verbs together and turns errors into one sentence and an exit code.
+
+Exit codes: 0 fine, 1 the answer is no, 2 the input cannot be used, 3 our fault.
+"""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from clearhead import __version__
+from clearhead.cli.solve import solve
+from clearhead.errors import ClearheadError
+
+app = typer.Typer(
+    name="clearhead",
+    help="A glass-box Transformer toolkit: see, check and teach every number.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("solve")(solve)
+
+
+def _version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"clearhead {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")] = False,
+) -> None:
+    """A glass-box Transformer toolkit: see, check and teach every number."""
+
+
+def main() -> None:
+    """Run the command line."""
+    # Read by hand too, so that errors raised while the options are parsed are covered.
+    is_debug = "--debug" in sys.argv[1:]
+    try:
+        app()
+    except ClearheadError as problem:
+        if is_debug:
+            raise
+        typer.echo(f"clearhead: {problem}", err=True)
+        raise SystemExit(2) from None
+    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except Exception as fault:
+        if is_debug:
+            raise
+        typer.echo(
+            f"clearhead: this is a fault of clearhead, not yours: {type(fault).__name__}: {fault}. "
+            "Run it again as 'clearhead --debug …' and report what it prints.",
+            err=True,
+        )
+        raise SystemExit(3) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""`clearhead solve`: work an exercise and show the working."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from clearhead.errors import ProblemError
+
+if TYPE_CHECKING:
+    from clearhead.worksheet import Worksheet
+
+
+class Detail(StrEnum):
+    """How much is shown."""
+
+    results = "results"
+    matrices = "matrices"
+    products = "products"
+
+
+class Format(StrEnum):
+    """The form in which it is shown."""
+
+    terminal = "terminal"
+    markdown = "markdown"
+    json = "json"
+
+
+class Ties(StrEnum):
+    """Where halves go."""
+
+    up = "half-up"
+    even = "half-even"
+
+
+def solve(
+    problem: Annotated[
+        str | None, typer.Argument(help="A problem file (YAML or JSON), a gallery id, or - for standard input.")
+    ] = None,
+    detail: Annotated[Detail, typer.Option(help="Results only, matrices, or every product.")] = Detail.matrices,
+    form: Annotated[Format, typer.Option("--format", help="The form of the output.")] = Format.terminal,
+    as_json: Annotated[bool, typer.Option("--json", help="Short for --format json: every value in full.")] = False,
+    decimals: Annotated[int | None, typer.Option(help="Decimals to show, or to round every line to.")] = None,
+    significant: Annotated[int | None, typer.Option(help="Significant figures, instead of decimals.")] = None,
+    round_lines: Annotated[
+        bool | None,
+        typer.Option(
+            "--round-lines/--exact",
+            help="Round every line and work on from it, or only what is shown. [default: exact]",
+        ),
+    ] = None,
+    ties: Annotated[Ties | None, typer.Option(help="Where halves go. [default: half-up]")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    list_gallery: Annotated[bool, typer.Option("--list", help="List the gallery of shipped problems.")] = False,
+    fields: Annotated[
+        str | None, typer.Option(help="Say which keys a kind of problem has ('all' for every kind).")
+    ] = None,
+) -> None:
+    """Work an attention exercise, step by step."""
+    if list_gallery:
+        _list_gallery(as_json or form is Format.json)
+        return
+    if fields is not None:
+        from clearhead.worksheet.fields import describe_kinds
+
+        typer.echo(describe_kinds(fields), nl=False)
+        return
+    if problem is None:
+        raise ProblemError(
+            "solve needs a problem: a file, a gallery id ('clearhead solve --list'), or - for standard input."
+        )
+
+    from clearhead.worksheet import load_problem
+    from clearhead.worksheet.rounding import with_changes
+    from clearhead.worksheet.solve import solve as work
+
+    loaded = load_problem(problem)
+    lines = None if round_lines is None else ("rounded" if round_lines else "exact")
+    policy = with_changes(loaded.rounding, lines=lines, decimals=decimals, significant=significant, ties=ties)
+    try:
+        sheet = work(loaded, policy)
+    except ProblemError as wrong:
+        raise wrong.located(problem) from None
+    form = Format.json if as_json else form
+    if form is Format.terminal and output is None:
+        sheet.show(detail.value)
+        return
+    content = _content(sheet, form, detail)
+    if output is not None:
+        from clearhead.worksheet.writing import write_whole
+
+        write_whole(output, content)
+    else:
+        _write_out(content)
+
+
+def _content(sheet: "Worksheet", form: Format, detail: Detail) -> bytes:
+    if form is Format.json:
+        return sheet.to_json() + b"\n"
+    if form is Format.markdown:
+        return sheet.to_markdown(detail.value).encode()
+    from io import StringIO
+
+    from rich.console import Console
+
+    text = StringIO()
+    sheet.show(detail.value, Console(file=text, highlight=False, width=120))
+    return text.getvalue().encode()
+
+
+def _write_out(content: bytes) -> None:
+    import sys
+
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
+
+
+def _list_gallery(as_json: bool) -> None:
+    from clearhead.worksheet.reading import gallery_titles
+
+    titles = gallery_titles()
+    if as_json:
+        import json
+
+        typer.echo(json.dumps([{"id": n, "kind": k, "title": t} for n, (k, t) in titles.items()], ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for heading, is_whole in (("id", True), ("kind", True), ("title", False)):
+        table.add_column(heading, no_wrap=is_whole)
+    for name, (kind, title) in titles.items():
+        table.add_row(name, kind, title)
+    Console(highlight=False).print(table)

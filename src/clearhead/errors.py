@@ -1,0 +1,38 @@
+"""The exceptions that clearhead raises for people to read.
+
+    ClearheadError            anything a user can put right; the command line prints it and exits with 2
+    ├── ProblemError          a problem file or value that cannot be worked
+    └── TraceError            a trace that is broken, or cannot be had
+
+An inner function states the fact; the public edge adds the file or the field it came from.
+"""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+
+class ClearheadError(Exception):
+    """Say what is wrong, where, what was given, what is allowed and what to do."""
+
+
+class ProblemError(ClearheadError):
+    """A problem that cannot be worked; `mistakes` holds one sentence for each thing wrong with it."""
+
+    def __init__(self, mistakes: str | Sequence[str]) -> None:
+        self.mistakes: tuple[str, ...] = (mistakes,) if isinstance(mistakes, str) else tuple(mistakes)
+        super().__init__("\n".join(self.mistakes))
+
+    def located(self, place: str) -> "ProblemError":
+        """Return the same error with `place: ` before every sentence."""
+        return ProblemError([f"{place}: {mistake}" for mistake in self.mistakes])
+
+
+class TraceError(ClearheadError):
+    """A trace whose chain is broken, or that was asked for something it does not hold."""
+
+
+def did_you_mean(word: str, choices: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for the nearest of `choices`, or an empty string."""
+    spelled = {choice.lower(): choice for choice in choices}
+    near = get_close_matches(word.lower(), spelled, n=1, cutoff=0.6)
+    return f" Did you mean '{spelled[near[0]]}'?" if near else ""

@@ -1,0 +1,23 @@
+"""The vocabulary that every room shares: what a step is, what was done with it, and in which order.
+
+Standard library only, so that a torch model and a numpy worksheet can both speak it.
+"""
+
+from clearhead.steps.serial import trace_from_data, trace_to_data
+from clearhead.steps.step import AXES, Input, Step
+from clearhead.steps.trace import NO_TRACE, Given, NoTrace, Record, Trace
+from clearhead.steps.vocabulary import STEPS
+
+__all__ = [
+    "AXES",
+    "NO_TRACE",
+    "STEPS",
+    "Given",
+    "Input",
+    "NoTrace",
+    "Record",
+    "Step",
+    "Trace",
+    "trace_from_data",
+    "trace_to_data",
+]

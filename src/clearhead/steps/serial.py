@@ -1,0 +1,84 @@
+"""A Trace as plain data, and back. Inputs are written as references, so that no number is stored twice.
+
+The values themselves pass through untouched: whoever writes the bytes knows what arrays they are.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from clearhead.errors import TraceError, did_you_mean
+from clearhead.steps.trace import Given, Record, Trace
+from clearhead.steps.vocabulary import STEPS
+
+Data = dict[str, Any]
+Plain = bool | int | float | str | None
+
+
+def trace_to_data(trace: Trace) -> Data:
+    """Return `{layout, given, records}`; an input is a `{given: …}`, `{record: …}`, `{list: […]}` or `{is: …}`.
+
+    An input that is none of these breaks the chain from answer to question and raises TraceError.
+    """
+    sources: dict[int, Data] = {id(each.value): {"given": name} for name, each in trace.givens.items()}
+    records = []
+    for index, record in enumerate(trace):
+        inputs = {name: _reference(value, sources, record, name) for name, value in record.inputs.items()}
+        records.append(
+            {
+                "step": record.step.name,
+                "where": record.where,
+                "symbol": record.symbol,
+                "inputs": inputs,
+                "value": record.value,
+            }
+        )
+        sources[id(record.value)] = {"record": index}
+    given = [
+        {"name": g.name, "symbol": g.symbol, "rows": list(g.rows), "columns": list(g.columns), "value": g.value}
+        for g in trace.givens.values()
+    ]
+    return {"layout": trace.layout, "given": given, "records": records}
+
+
+def _reference(value: Any, sources: Mapping[int, Data], record: Record, name: str) -> Data:
+    if id(value) in sources:
+        return sources[id(value)]
+    if isinstance(value, tuple | list):
+        return {"list": [_reference(each, sources, record, name) for each in value]}
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return {"is": "inf" if value > 0 else "-inf", "type": "number"}
+    if isinstance(value, Plain):
+        return {"is": value}
+    raise TraceError(
+        f"{record.where or 'the trace'}: input '{name}' of step '{record.step.name}' was neither given nor made by an "
+        "earlier step. Give it with trace.give(name, value) first."
+    )
+
+
+def trace_from_data(data: Mapping[str, Any], make_value: Callable[[Any], Any]) -> Trace:
+    """Rebuild a Trace from what `trace_to_data` made; `make_value` turns nested lists into arrays."""
+    try:
+        trace = Trace(data["layout"])
+        for each in data["given"]:
+            value = make_value(each["value"])
+            given = Given(each["name"], each["symbol"], value, tuple(each["rows"]), tuple(each["columns"]))
+            trace.givens[given.name] = given
+        for each in data["records"]:
+            if each["step"] not in STEPS:
+                raise TraceError(f"'{each['step']}' is not a step.{did_you_mean(str(each['step']), STEPS)}")
+            inputs = {name: _resolve(reference, trace) for name, reference in each["inputs"].items()}
+            value = make_value(each["value"])
+            trace.records.append(Record(STEPS[each["step"]], each["where"], inputs, value, each["symbol"]))
+    except (KeyError, TypeError, IndexError, ValueError, AttributeError) as problem:
+        raise TraceError(f"this is not a trace that clearhead wrote: {type(problem).__name__} {problem}.") from problem
+    return trace
+
+
+def _resolve(reference: Mapping[str, Any], trace: Trace) -> Any:
+    if "given" in reference:
+        return trace.givens[reference["given"]].value
+    if "record" in reference:
+        return trace.records[reference["record"]].value
+    if "list" in reference:
+        return tuple(_resolve(each, trace) for each in reference["list"])
+    return float(reference["is"]) if reference.get("type") == "number" else reference["is"]

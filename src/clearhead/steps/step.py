@@ -1,0 +1,95 @@
+"""A Step: one line of arithmetic that a student can do, declared once.
+
+Headings, messages, captions and traces are all read from the declaration.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Layout = Literal["rows", "columns"]
+
+AXES: Mapping[str, str] = {
+    "B": "batch",
+    "S": "source token",
+    "T": "target token, or the token of a lone sentence",
+    "Q": "query",
+    "K": "key",
+    "D": "model width",
+    "H": "head",
+    "E": "head width",
+    "F": "feed-forward width",
+    "V": "vocabulary",
+}
+
+_OPTIONAL_PART = re.compile(r"\[\?(?:(\w+)\|)?(.*?)\?\]")
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Input:
+    """One named input of a Step: `axes` is empty for a number, a word or a list of values."""
+
+    name: str
+    axes: str = ""
+    is_optional: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of arithmetic: `symbol = equation`, over named inputs, with the axes of its value.
+
+    An equation names its inputs in braces, and brackets what an optional input adds: `{x} {w}[? + {b}?]`;
+    `[?b|(?]` writes its text only where `b` is there.
+    `symbol` and `equation` are written for tokens as rows; the `columns_…` pair for tokens as columns.
+    A value may have fewer leading axes than declared (a worksheet has no batch): `axes` counts from the end.
+    """
+
+    name: str
+    symbol: str
+    equation: str
+    inputs: tuple[Input, ...]
+    axes: str
+    sentence: str
+    columns_symbol: str = ""
+    columns_equation: str = ""
+    _by_name: Mapping[str, Input] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_name", {each.name: each for each in self.inputs})
+        for template in (self.equation, self.columns_equation):
+            assert set(_PLACEHOLDER.findall(template)) <= set(self._by_name), (self.name, template)
+
+    @property
+    def required(self) -> frozenset[str]:
+        """The names of the inputs that every Record of this Step must have."""
+        return frozenset(each.name for each in self.inputs if not each.is_optional)
+
+    def input(self, name: str) -> Input:
+        """Return the declared input of that name."""
+        return self._by_name[name]
+
+    def symbol_in(self, layout: Layout) -> str:
+        """Return the symbol of the value in the notation of `layout`."""
+        return (self.columns_symbol or self.symbol) if layout == "columns" else self.symbol
+
+    def equation_in(self, layout: Layout, names: Mapping[str, str]) -> str:
+        """Write the equation with `names` for the inputs; optional parts without a name fall away."""
+        template = (self.columns_equation or self.equation) if layout == "columns" else self.equation
+
+        def keep(part: re.Match[str]) -> str:
+            needed = {part[1]} if part[1] else set(_PLACEHOLDER.findall(part[2]))
+            return part[2] if needed <= set(names) else ""
+
+        return _PLACEHOLDER.sub(lambda hit: names.get(hit[1], hit[1]), _OPTIONAL_PART.sub(keep, template))
+
+
+def parse_inputs(declaration: str) -> tuple[Input, ...]:
+    """Read `x:TD w:DE b?:E base?`: a name, `?` where it may be left out, `:AXES` where it has any."""
+    inputs = []
+    for word in declaration.split():
+        name, _, axes = word.partition(":")
+        assert set(axes) <= set(AXES), word
+        inputs.append(Input(name.rstrip("?"), axes, name.endswith("?")))
+    return tuple(inputs)

@@ -1,0 +1,240 @@
+"""Every Step there is, in the order in which a Transformer meets them.
+
+A new Step goes here once, and then into each of its consumers; a test lists the ones that forgot it.
+"""
+
+from collections.abc import Mapping
+
+from clearhead.steps.step import Step, parse_inputs
+
+EMBED = Step(
+    name="embed",
+    symbol="X",
+    equation="the row of {table} for each token",
+    columns_equation="{table} tᵢ, tᵢ the one-hot vector of token i",
+    inputs=parse_inputs("ids:T table:VD"),
+    axes="BTD",
+    sentence="Look up the vector of each token.",
+)
+POSITION = Step(
+    name="position",
+    symbol="P",
+    equation="PE(pos, dim): {formula}",
+    inputs=parse_inputs("positions:T dimensions:D width formula base"),
+    axes="TD",
+    sentence="Give every position a vector of its own.",
+)
+ANGLE = Step(
+    name="angle",
+    symbol="θ",
+    equation="pos / {base}^(2i/{width})",
+    inputs=parse_inputs("positions:T width base"),
+    axes="TE",
+    sentence="Turn every position into one angle (in radians) for each pair of dimensions.",
+)
+ROTATE = Step(
+    name="rotate",
+    symbol="R",
+    equation="{x}, each pair of dimensions turned by its angle in {angles}",
+    inputs=parse_inputs("x:TE angles:TE pairing"),
+    axes="BHTE",
+    sentence="Turn each pair of dimensions by the angle of the token's position.",
+)
+ADD = Step(
+    name="add",
+    symbol="X",
+    equation="{a} + {b}",
+    inputs=parse_inputs("a:TD b:TD"),
+    axes="BTD",
+    sentence="Add the two, cell by cell.",
+)
+PROJECT = Step(
+    name="project",
+    symbol="Y",
+    equation="{x} {w}[? + {b}?]",
+    columns_equation="{w} {x}[? + {b}?]",
+    inputs=parse_inputs("x:TD w:DE b?:E"),
+    axes="BTE",
+    sentence="Multiply every token's vector by the weights.",
+)
+TRANSFORM = Step(
+    name="transform",
+    symbol="Y",
+    equation="{w} {x}ᵢ[? + {b}?], a row for each i",
+    columns_equation="{w} {x}ᵢ[? + {b}?], a column for each i",
+    inputs=parse_inputs("x:TD w:ED b?:E"),
+    axes="BTE",
+    sentence="Multiply the weights by every vector, the weights standing on the left.",
+)
+SPLIT = Step(
+    name="split",
+    symbol="Y",
+    equation="head {head} of {num_heads} of {x}",
+    inputs=parse_inputs("x:TD head num_heads"),
+    axes="BHTE",
+    sentence="Take this head's share of the dimensions.",
+)
+APPEND = Step(
+    name="append",
+    symbol="K",
+    equation="{cached} and, after it, {new}",
+    inputs=parse_inputs("cached:SE new:TE"),
+    axes="BHKE",
+    sentence="Put the new tokens after the cached ones.",
+)
+SCORE = Step(
+    name="score",
+    symbol="S",
+    equation="{q} {k}ᵀ",
+    columns_symbol="Z",
+    columns_equation="{k}ᵀ {q}",
+    inputs=parse_inputs("q:QE k:KE"),
+    axes="BHQK",
+    sentence="Take the dot product of every query with every key.",
+)
+KERNEL = Step(
+    name="kernel",
+    symbol="W̃",
+    equation="N({key_times}ⱼ; {query_times}ᵢ, {variance})",
+    inputs=parse_inputs("query_times:Q key_times:K variance"),
+    axes="QK",
+    sentence="Weigh each token by its nearness in time, by a bell curve around the query's time.",
+)
+SCALE = Step(
+    name="scale",
+    symbol="S′",
+    equation="{scores}[? / √{root_of}?][? / {divisor}?]",
+    columns_symbol="Z",
+    inputs=parse_inputs("scores:QK root_of? divisor?"),
+    axes="BHQK",
+    sentence="Divide every score, so that its spread does not grow with the width.",
+)
+MASK = Step(
+    name="mask",
+    symbol="S″",
+    equation="{scores} where {allowed} is 1, {fill} elsewhere",
+    columns_symbol="Z″",
+    inputs=parse_inputs("scores:QK allowed:QK fill"),
+    axes="BHQK",
+    sentence="Hide the keys that a query may not see.",
+)
+SOFTMAX = Step(
+    name="softmax",
+    symbol="A",
+    equation="softmax of each row of {scores}[?, base {base}?]",
+    columns_symbol="W",
+    columns_equation="softmax of each column of {scores}[?, base {base}?]",
+    inputs=parse_inputs("scores:QK base?"),
+    axes="BHQK",
+    sentence="Turn each query's scores into weights that sum to 1.",
+)
+DIVIDE = Step(
+    name="divide",
+    symbol="A",
+    equation="each row of {scores} divided by its sum",
+    columns_symbol="W",
+    columns_equation="each column of {scores} divided by its sum",
+    inputs=parse_inputs("scores:QK"),
+    axes="BHQK",
+    sentence="Divide each query's scores by their sum, so that the weights sum to 1.",
+)
+MIX = Step(
+    name="mix",
+    symbol="Z",
+    equation="{weights} {v}",
+    columns_symbol="Y",
+    columns_equation="{v} {weights}",
+    inputs=parse_inputs("weights:QK v:KE"),
+    axes="BHQE",
+    sentence="Add up the values, each times its weight.",
+)
+JOIN = Step(
+    name="join",
+    symbol="Z",
+    equation="[{parts}]",
+    columns_symbol="Ỹ",
+    inputs=parse_inputs("parts"),
+    axes="BTD",
+    sentence="Put the vectors of each token end to end.",
+)
+ACTIVATE = Step(
+    name="activate",
+    symbol="F",
+    equation="{function}({x})",
+    inputs=parse_inputs("x:TF function"),
+    axes="BTF",
+    sentence="Bend every number by the same function.",
+)
+MEAN = Step(
+    name="mean",
+    symbol="μ",
+    equation="mean of {x} over {over}",
+    inputs=parse_inputs("x:TD over counted?:T"),
+    axes="TD",
+    sentence="Average the numbers that are to be normalised together.",
+)
+VARIANCE = Step(
+    name="variance",
+    symbol="σ²",
+    equation="mean of ({x} - {mean})² over {over}",
+    inputs=parse_inputs("x:TD mean:TD over counted?:T"),
+    axes="TD",
+    sentence="Average the squared distances from the mean.",
+)
+NORMALISE = Step(
+    name="normalise",
+    symbol="N",
+    equation="[?{gain} × ?]({x} - {mean}) / [?epsilon_outside|(?]√[?epsilon|(?]{variance}[? + {epsilon}?][?epsilon|)?]"
+    "[? + {epsilon_outside}?][?epsilon_outside|)?][? + {shift}?]",
+    inputs=parse_inputs("x:TD mean?:TD variance?:TD epsilon? epsilon_outside? gain?:D shift?:D"),
+    axes="BTD",
+    sentence="Take away the mean and divide by the deviation.",
+)
+
+STEPS: Mapping[str, Step] = {
+    step.name: step
+    for step in (
+        EMBED,
+        POSITION,
+        ANGLE,
+        ROTATE,
+        ADD,
+        PROJECT,
+        TRANSFORM,
+        SPLIT,
+        APPEND,
+        SCORE,
+        KERNEL,
+        SCALE,
+        MASK,
+        SOFTMAX,
+        DIVIDE,
+        MIX,
+        JOIN,
+        ACTIVATE,
+        MEAN,
+        VARIANCE,
+        NORMALISE,
+    )
+}
+
+POSITION_FORMULAS: Mapping[str, str] = {
+    "sinusoidal": "sin(pos / {base}^(2i/d)) at dim 2i, cos(pos / {base}^(2i/d)) at dim 2i+1",
+    "sinusoidal-odd-exponent": "sin(pos / {base}^(2i/d)) at dim 2i, cos(pos / {base}^((2i+1)/d)) at dim 2i+1",
+    "one-hot": "1 at dim pos, 0 elsewhere",
+    "count": "pos itself, in every dimension",
+}
+
+# The parts of a model that a where-path may name, and what a heading calls them. A number after one counts from 0.
+PLACES: Mapping[str, str] = {
+    "part": "Part",
+    "encoder": "Encoder block",
+    "decoder": "Decoder block",
+    "input": "Input",
+    "self_attention": "Self-attention",
+    "cross_attention": "Cross-attention",
+    "add_and_norm": "Residual and norm",
+    "kv_head": "Keys and values of head",
+    "head": "Head",
+    "state": "Decoder state",
+}

@@ -1,0 +1,9 @@
+"""Problems in, workings out: an exercise is read, worked step by step with numpy, and shown. Never torch."""
+
+from clearhead.worksheet.problem import Problem
+from clearhead.worksheet.reading import load_problem
+from clearhead.worksheet.rounding import Rounding
+from clearhead.worksheet.solve import solve
+from clearhead.worksheet.worksheet import Worksheet
+
+__all__ = ["Problem", "Rounding", "Worksheet", "load_problem", "solve"]

@@ -1,0 +1,178 @@
+"""Do the parts of an attention layer fit each other? A sentence for everything that does not."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clearhead.worksheet.attention.layer import LETTER, ROLES, AttentionLayer, HeadWeights, KeyValueWeights, Role
+from clearhead.worksheet.cells import Array
+from clearhead.worksheet.shapes import Shapes, size
+
+
+@dataclass(frozen=True)
+class Side:
+    """The tokens that ask or are asked: what they are called, how many there are and how wide."""
+
+    name: str
+    count: int
+    width: int
+    is_computed: bool = False
+
+    def on_paper(self, shapes: Shapes) -> Array | None:
+        """Return an empty matrix with the shape that the tokens have on paper, None if they are not on it."""
+        size = (self.count, self.width) if shapes.layout == "rows" else (self.width, self.count)
+        return None if self.is_computed else np.empty(size)
+
+
+def attention_mistakes(shapes: Shapes, layer: AttentionLayer, asking: Side | None, asked: Side | None) -> None:
+    """Tell everything about the layer that does not fit; `asking` makes queries, `asked` keys and values."""
+    owners: list[tuple[str, KeyValueWeights]]
+    if layer.heads:
+        owners = [(f"head {n}: ", head) for n, head in enumerate(layer.heads, 1)]
+        owners += [(f"kv_head {n}: ", head) for n, head in enumerate(layer.kv_heads, 1)]
+        _head_list_mistakes(shapes, layer)
+    else:
+        owners = [("", layer)]
+        if layer.kv_heads:
+            shapes.mistakes.append("kv_heads goes with heads. Give heads too, or use num_heads with num_kv_heads.")
+    for prefix, owner in owners:
+        wanted: tuple[str, ...] = ROLES
+        if layer.kv_heads:
+            wanted = ("query",) if isinstance(owner, HeadWeights) else ("key", "value")
+        _role_mistakes(shapes, layer, owner, prefix, wanted, asking, asked)
+    if not shapes.mistakes:
+        _layer_mistakes(shapes, layer, asking, asked)
+
+
+def _head_list_mistakes(shapes: Shapes, layer: AttentionLayer) -> None:
+    whole = [f"{kind}{letter}" for kind in ("W_", "b_", "", "cached_") for letter in "QKV"]
+    given = [key for key in whole if getattr(layer, key, None) is not None]
+    if given:
+        shapes.mistakes.append(f"both heads and {given[0]} are given. Put {given[0]} into each head, or use num_heads.")
+    for key in ("num_heads", "num_kv_heads"):
+        if getattr(layer, key) is not None:
+            shapes.mistakes.append(f"both heads and {key} are given. Leave {key} out: the list of heads says how many.")
+    if layer.kv_heads and len(layer.heads) % len(layer.kv_heads):
+        shapes.mistakes.append(
+            f"{len(layer.heads)} heads cannot share {len(layer.kv_heads)} kv_heads evenly. "
+            f"Use {_divisors(len(layer.heads))} kv_heads."
+        )
+
+
+def _role_mistakes(
+    shapes: Shapes,
+    layer: AttentionLayer,
+    owner: KeyValueWeights,
+    prefix: str,
+    wanted: tuple[str, ...],
+    asking: Side | None,
+    asked: Side | None,
+) -> None:
+    for role in ROLES:
+        letter, source = LETTER[role], asking if role == "query" else asked
+        maker = layer.role(role, owner)
+        if role not in wanted:
+            if maker.given is not None or maker.weights is not None:
+                shapes.mistakes.append(f"{prefix}{letter} is made in kv_heads. Leave W_{letter} out here.")
+            continue
+        if maker.given is not None and maker.weights is not None:
+            shapes.mistakes.append(f"{prefix}both {letter} and W_{letter} are given. Leave one out.")
+        elif maker.given is None and maker.weights is None:
+            shapes.mistakes.append(f"{prefix}W_{letter} is missing: give the weights W_{letter}, or {letter} itself.")
+        elif maker.weights is not None and source is None:
+            name = "Y" if role == "query" and asked is not None else "X"
+            shapes.mistakes.append(f"{prefix}W_{letter} needs tokens to work on: give {name} (or {letter} itself).")
+        elif maker.weights is not None and source is not None:
+            shapes.product(source.name, source.width, source.on_paper(shapes), f"{prefix}W_{letter}", maker.weights)
+            if maker.bias is not None:
+                shapes.bias(f"{prefix}b_{letter}", maker.bias, f"W_{letter}", maker.weights)
+        if maker.bias is not None and maker.weights is None:
+            shapes.mistakes.append(f"{prefix}b_{letter} goes with W_{letter}, which is not given. Leave it out.")
+
+
+def _layer_mistakes(shapes: Shapes, layer: AttentionLayer, asking: Side | None, asked: Side | None) -> None:
+    """Tell what does not fit among queries, keys and values, once each of them can be made."""
+    query_owners = list(layer.heads) or [layer]
+    kv_owners: list[KeyValueWeights] = list(layer.kv_heads) or list(query_owners)
+    made_widths = []
+    num_queries = num_keys = 0
+    for number, owner in enumerate(query_owners):
+        kv_owner = kv_owners[number * len(kv_owners) // len(query_owners)]
+        prefix = f"head {number + 1}: " if layer.heads else ""
+        q = _made(shapes, layer.role("query", owner), asking)
+        k, v = (_made(shapes, layer.role(role, kv_owner), asked) for role in ("key", "value"))
+        _qkv_mistakes(shapes, layer, prefix, (q, k, v))
+        caches = [("K", kv_owner.cached_K, k), ("V", kv_owner.cached_V, v)]
+        _cache_mistakes(shapes, prefix, caches)
+        num_queries = q[0]
+        num_keys = k[0] + (shapes.tokens(kv_owner.cached_K) if kv_owner.cached_K is not None else 0)
+        made_widths.append(v[1])
+    if shapes.mistakes:
+        return
+    layer.mask.mistakes(shapes, num_queries, num_keys)
+    joined = sum(made_widths)
+    if not layer.heads and layer.kv_count < layer.head_count:
+        joined = joined // layer.kv_count * layer.head_count
+    if layer.W_O is not None:
+        shapes.product("the joined heads" if layer.head_count > 1 else "Z", joined, None, "W_O", layer.W_O)
+        if layer.b_O is not None:
+            shapes.bias("b_O", layer.b_O, "W_O", layer.W_O)
+    elif layer.b_O is not None:
+        shapes.mistakes.append("b_O goes with W_O, which is not given. Leave it out.")
+
+
+def _made(shapes: Shapes, maker: Role, source: Side | None) -> tuple[int, int]:
+    """Return how many vectors the role makes and how wide they are."""
+    if maker.given is not None:
+        return shapes.tokens(maker.given), shapes.width(maker.given)
+    assert maker.weights is not None
+    assert source is not None
+    return source.count, shapes.width(maker.weights)
+
+
+def _qkv_mistakes(
+    shapes: Shapes, layer: AttentionLayer, prefix: str, qkv: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
+) -> None:
+    (_, q_width), (k_tokens, k_width), (v_tokens, v_width) = qkv
+    heads, kv = (1, 1) if layer.heads else (layer.head_count, layer.kv_count)
+    if heads % kv:
+        shapes.mistakes.append(
+            f"num_kv_heads = {kv} does not divide num_heads = {heads}. Use {_divisors(heads)} key/value heads."
+        )
+        return
+    for letter, width, count, name in (("Q", q_width, heads, "num_heads"), ("K", k_width, kv, "num_kv_heads"),
+                                       ("V", v_width, kv, "num_kv_heads")):  # fmt: skip
+        if width % count:
+            name = name if layer.num_kv_heads else "num_heads"
+            shapes.mistakes.append(
+                f"{name} = {count} does not divide the width {width} of {letter}. Use {_divisors(width)} heads."
+            )
+            return
+    if q_width // heads != k_width // kv:
+        shapes.mistakes.append(
+            f"{prefix}a query is {q_width // heads} wide and a key {k_width // kv}, so they have no dot product. "
+            "Make W_Q and W_K (or Q and K) as wide as each other in every head."
+        )
+    if k_tokens != v_tokens:
+        shapes.mistakes.append(
+            f"{prefix}there are {k_tokens} keys and {v_tokens} values. Every key needs one value: give as many of each."
+        )
+
+
+def _cache_mistakes(shapes: Shapes, prefix: str, caches: list[tuple[str, Array | None, tuple[int, int]]]) -> None:
+    (_, cached_k, _), (_, cached_v, _) = caches
+    if (cached_k is None) != (cached_v is None):
+        there, missing = ("cached_K", "cached_V") if cached_v is None else ("cached_V", "cached_K")
+        shapes.mistakes.append(f"{prefix}{there} is given without {missing}. Give both.")
+    for letter, cached, (_, width) in caches:
+        if cached is not None and shapes.width(cached) != width:
+            shapes.mistakes.append(
+                f"{prefix}cached_{letter} is {size(cached)}, but {letter} is {width} wide. Make both equally wide."
+            )
+    if cached_k is not None and cached_v is not None:
+        shapes.same_tokens(f"{prefix}cached_K", cached_k, f"{prefix}cached_V", cached_v, "every key needs a value")
+
+
+def _divisors(number: int) -> str:
+    words = [str(d) for d in range(1, number + 1) if number % d == 0]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

@@ -1,0 +1,123 @@
+"""What an attention layer is made of: weights (or Q, K, V themselves), heads, cache, output weights and the rule."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from clearhead.steps.step import Layout
+from clearhead.steps.vocabulary import PROJECT
+from clearhead.worksheet.attention.rule import AttentionRule
+from clearhead.worksheet.cells import Array, Matrix, Vector
+from clearhead.worksheet.pen import Pen
+from clearhead.worksheet.problem import Part
+
+ROLES = ("query", "key", "value")
+LETTER = {"query": "Q", "key": "K", "value": "V"}
+
+
+class KeyValueWeights(Part):
+    """What makes keys and values."""
+
+    W_K: Matrix | None = Field(None, description="weights of the keys")
+    W_V: Matrix | None = Field(None, description="weights of the values")
+    b_K: Vector | None = Field(None, description="bias of the keys")
+    b_V: Vector | None = Field(None, description="bias of the values")
+    K: Matrix | None = Field(None, description="the keys themselves, instead of weights")
+    V: Matrix | None = Field(None, description="the values themselves, instead of weights")
+    cached_K: Matrix | None = Field(None, description="keys of earlier tokens, put before the new ones")
+    cached_V: Matrix | None = Field(None, description="values of earlier tokens, put before the new ones")
+
+
+class HeadWeights(KeyValueWeights):
+    """What makes queries, keys and values of one head, or of all heads side by side."""
+
+    W_Q: Matrix | None = Field(None, description="weights of the queries")
+    b_Q: Vector | None = Field(None, description="bias of the queries")
+    Q: Matrix | None = Field(None, description="the queries themselves, instead of weights")
+
+
+class RotaryRule(Part):
+    """Rotary positions: queries and keys are turned by their position before they meet."""
+
+    base: float = Field(10000.0, gt=0, description="the base of the angles")
+    pairing: Literal["neighbours", "halves"] = Field(
+        "neighbours", description="which dimensions make a pair: (0,1), (2,3) …, or the first half with the second"
+    )
+
+
+class AttentionLayer(AttentionRule, HeadWeights):
+    """A whole attention layer."""
+
+    num_heads: int | None = Field(None, ge=1, description="split Q, K and V into this many heads")
+    num_kv_heads: int | None = Field(
+        None, ge=1, description="fewer heads for keys and values, each shared by a group of query heads"
+    )
+    heads: tuple[HeadWeights, ...] = Field((), description="instead of splitting: each head's own {W_Q, W_K, W_V}")
+    kv_heads: tuple[KeyValueWeights, ...] = Field(
+        (), description="with heads that only have W_Q: the shared {W_K, W_V}, fewer than heads"
+    )
+    W_O: Matrix | None = Field(None, description="weights that bring the joined heads back to the model's width")
+    b_O: Vector | None = Field(None, description="bias of W_O")
+    rotary: RotaryRule | None = Field(None, description="turn queries and keys by their position: {base, pairing}")
+
+    @property
+    def head_count(self) -> int:
+        """How many heads there are; 1 where heads are not spoken of."""
+        return len(self.heads) or self.num_heads or 1
+
+    @property
+    def kv_count(self) -> int:
+        """How many key/value heads there are."""
+        return (len(self.kv_heads) or len(self.heads)) if self.heads else (self.num_kv_heads or self.head_count)
+
+    def num_cached(self, layout: Layout) -> int:
+        """How many earlier tokens there are keys and values of."""
+        owners: list[KeyValueWeights] = [self, *self.heads, *self.kv_heads]
+        cached = next((owner.cached_K for owner in owners if owner.cached_K is not None), None)
+        return 0 if cached is None else int(cached.shape[0 if layout == "rows" else 1])
+
+    def role(self, role: str, source: KeyValueWeights | None = None) -> "Role":
+        """Return what makes queries, keys or values: of the layer, or of one head."""
+        owner, letter = source or self, LETTER[role]
+        return Role(
+            role,
+            getattr(owner, letter, None),
+            getattr(owner, f"W_{letter}", None),
+            getattr(owner, f"b_{letter}", None),
+            getattr(owner, f"cached_{letter}", None),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Role:
+    """What makes the queries, the keys or the values: of one head, or of all heads side by side."""
+
+    name: str
+    given: Array | None
+    weights: Array | None
+    bias: Array | None
+    cached: Array | None
+
+    @property
+    def letter(self) -> str:
+        """Q, K or V."""
+        return LETTER[self.name]
+
+    def work(self, pen: Pen, x: Array | None, rows: tuple[str, ...], sub: str) -> Array:
+        """Write the given matrix, or the projection of `x`."""
+        letter = self.letter
+        if self.given is not None:
+            return pen.give(letter, self.given, symbol=f"{letter}{sub}", rows=rows)
+        assert self.weights is not None
+        assert x is not None
+        w = pen.give(f"W_{letter}", self.weights, symbol=f"W_{letter}{sub}")
+        b = None if self.bias is None else pen.give(f"b_{letter}", self.bias, symbol=f"b_{letter}{sub}")
+        return pen.at(self.name).work(PROJECT, symbol=f"{letter}{sub}", x=x, w=w, b=b)
+
+    def work_cache(self, pen: Pen, rows: tuple[str, ...], sub: str) -> Array | None:
+        """Write the cached rows, if there are any."""
+        if self.cached is None:
+            return None
+        symbol = f"cached {self.letter}{sub}"
+        return pen.give(f"cached_{self.letter}", self.cached, symbol=symbol, rows=rows)

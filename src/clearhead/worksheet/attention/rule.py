@@ -1,0 +1,164 @@
+"""How scores become weights: the mask, the scale and the normaliser, as a problem states them and as worked."""
+
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import BeforeValidator, Field, model_validator
+
+from clearhead.errors import ProblemError
+from clearhead.steps.vocabulary import DIVIDE, MASK, SCALE, SOFTMAX
+from clearhead.worksheet.cells import Allowed, Array, read_allowed, read_number
+from clearhead.worksheet.pen import Pen, turn
+from clearhead.worksheet.problem import Part
+from clearhead.worksheet.shapes import Shapes
+
+Names = tuple[str, ...]
+
+
+class MaskRule(Part):
+    """Which keys a query may see."""
+
+    causal: bool = Field(False, description="a token sees itself and what came before it")
+    padding: int | Annotated[Array, BeforeValidator(lambda raw: read_allowed([raw])[0])] | None = Field(
+        None, description="how many keys at the end are padding, or a list with 1 for a real key and 0 for padding"
+    )
+    explicit: Allowed | None = Field(
+        None, description="1 where a query may see a key, 0 where not; shaped like the scores"
+    )
+
+    @property
+    def is_off(self) -> bool:
+        """Whether everything may be seen."""
+        return not self.causal and self.padding is None and self.explicit is None
+
+    def mistakes(self, shapes: Shapes, num_queries: int, num_keys: int) -> None:
+        """Tell a mask that does not fit the scores."""
+        if self.causal and num_queries > num_keys:
+            shapes.mistakes.append(
+                f"mask: a causal mask needs at least as many keys as queries, but there are {num_queries} queries and "
+                f"{num_keys} keys. Use an explicit mask."
+            )
+        if isinstance(self.padding, int) and not 0 <= self.padding <= num_keys:
+            shapes.mistakes.append(
+                f"mask: padding = {self.padding}, but there are {num_keys} keys. Give 0 to {num_keys}."
+            )
+        if isinstance(self.padding, np.ndarray):
+            shapes.vector("mask: padding", self.padding, num_keys, f"there are {num_keys} keys")
+        if self.explicit is not None:
+            because = f"there are {num_queries} queries and {num_keys} keys"
+            shapes.shape("mask: explicit", self.explicit, num_queries, num_keys, because)
+
+    def allowed(self, num_queries: int, num_keys: int, is_turned: bool) -> Array:
+        """Return 1 where the query (row) may see the key (column); fewer queries than keys are the last tokens."""
+        seen = np.ones((num_queries, num_keys))
+        if self.causal:
+            seen = np.tril(seen, num_keys - num_queries)
+        if isinstance(self.padding, int):
+            seen[:, num_keys - self.padding :] = 0.0
+        elif self.padding is not None:
+            seen = seen * self.padding
+        if self.explicit is not None:
+            seen = seen * (turn(self.explicit) if is_turned else self.explicit)
+        return seen
+
+
+def _mask_rule(raw: object) -> object:
+    if raw is None or raw == "none":
+        return {}
+    if raw == "causal":
+        return {"causal": True}
+    if isinstance(raw, list | tuple | np.ndarray):
+        return {"explicit": raw}
+    if isinstance(raw, str):
+        raise ValueError(
+            f"'{raw}' is not a mask. Give none, causal, a matrix of 0 and 1, or {{causal, padding, explicit}}"
+        )
+    return raw
+
+
+def _scale(raw: object) -> object:
+    if raw is None or raw == "none":
+        return "none"
+    if isinstance(raw, str) and raw.replace(" ", "") in ("sqrt(d_k)", "sqrt(d_model)"):
+        return raw.replace(" ", "")
+    try:
+        divisor = read_number(raw)
+    except ValueError:
+        raise ValueError(
+            f"{raw!r} is not a scale. Give none, sqrt(d_k), sqrt(d_model) or a number to divide by"
+        ) from None
+    if divisor <= 0:
+        raise ValueError(f"{raw!r} is not above 0. Give the number to divide the scores by")
+    return divisor
+
+
+Scale = Annotated[Literal["none", "sqrt(d_k)", "sqrt(d_model)"] | float, BeforeValidator(_scale)]
+Mask = Annotated[MaskRule, BeforeValidator(_mask_rule)]
+
+
+class AttentionRule(Part):
+    """How scores become weights."""
+
+    scale: Scale = Field(
+        "sqrt(d_k)", description="what scores are divided by: none, sqrt(d_k), sqrt(d_model) or a number"
+    )
+    mask: Mask = Field(
+        default_factory=MaskRule, description="none, causal, a matrix of 0 and 1, or {causal, padding, explicit}"
+    )
+    normaliser: Literal["softmax", "division"] = Field(
+        "softmax", description="softmax, or division: each score divided by the sum of its row, without exp"
+    )
+    base: float | None = Field(None, gt=0, description="the base of the softmax (e if not said)")
+
+    @model_validator(mode="after")
+    def _base_of_a_softmax(self) -> Self:
+        if self.base == 1.0:
+            raise ValueError("base = 1 makes every weight equal. Give another base, or leave it out for e")
+        if self.base is not None and self.normaliser != "softmax":
+            raise ValueError("base goes with normaliser softmax. Leave one out")
+        return self
+
+
+def work_mask(pen: Pen, mask: MaskRule, num_queries: int, num_keys: int, names: tuple[Names, Names]) -> Array | None:
+    """Write the mask as a given matrix, once for all heads; None if everything may be seen."""
+    if mask.is_off:
+        return None
+    seen = mask.allowed(num_queries, num_keys, pen.layout == "columns")
+    for row in np.flatnonzero(~seen.any(axis=1)):
+        name = f"'{names[0][row]}'" if names[0] else f"query {row + 1}"
+        pen.warn(f"{name} may see no key at all, so its weights and its output are zeros.")
+    return pen.make("M", seen, rows=names[0], columns=names[1])
+
+
+def work_scale(pen: Pen, rule: AttentionRule, scores: Array, d_k: int, d_model: int, sub: str = "") -> Array:
+    """Write the scores divided by the scale, if there is one."""
+    symbol = f"{SCALE.symbol_in(pen.layout)}{sub}"
+    if rule.scale == "none":
+        return scores
+    if isinstance(rule.scale, float):
+        return pen.work(SCALE, symbol=symbol, scores=scores, divisor=rule.scale)
+    return pen.work(SCALE, symbol=symbol, scores=scores, root_of=d_k if rule.scale == "sqrt(d_k)" else d_model)
+
+
+def work_weights(pen: Pen, rule: AttentionRule, scores: Array, allowed: Array | None, sub: str = "") -> Array:
+    """Write mask and normaliser: the weights of each query over the keys."""
+    if allowed is not None:
+        fill = float("-inf") if rule.normaliser == "softmax" else 0.0
+        scores = pen.work(MASK, symbol=f"{MASK.symbol_in(pen.layout)}{sub}", scores=scores, allowed=allowed, fill=fill)
+    if rule.normaliser == "softmax":
+        return pen.work(SOFTMAX, symbol=f"{SOFTMAX.symbol_in(pen.layout)}{sub}", scores=scores, base=rule.base)
+    return work_division(pen, scores, allowed, sub)
+
+
+def work_division(pen: Pen, scores: Array, allowed: Array | None, sub: str = "") -> Array:
+    """Write each query's scores divided by their sum; refuse a sum of 0."""
+    totals = scores.sum(axis=1)
+    seen = np.ones(len(totals), dtype=bool) if allowed is None else allowed.any(axis=1)
+    largest = np.abs(scores).max(axis=1)
+    for row in np.flatnonzero(seen & (np.abs(totals) <= 1e-12 * largest)):
+        raise ProblemError(
+            f"the scores of query {row + 1} sum to 0, so they cannot be divided by their sum. Use normaliser: softmax."
+        )
+    if np.any(scores < 0):
+        pen.warn("some scores are negative, so dividing by the sum gives weights below 0 or above 1.")
+    return pen.work(DIVIDE, symbol=f"{DIVIDE.symbol_in(pen.layout)}{sub}", scores=scores)

@@ -1,0 +1,149 @@
+"""An attention layer worked by hand, head by head.
+
+Z = softmax(Q Kᵀ / √d_k) V        (tokens as rows; as columns, Y = V softmax(Kᵀ Q / √d))
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from clearhead.errors import ProblemError
+from clearhead.steps.vocabulary import ANGLE, APPEND, JOIN, MIX, PROJECT, ROTATE, SCORE, SPLIT
+from clearhead.worksheet.attention.layer import ROLES, AttentionLayer, KeyValueWeights
+from clearhead.worksheet.attention.rule import Names, work_mask, work_scale, work_weights
+from clearhead.worksheet.cells import Array
+from clearhead.worksheet.pen import Pen
+
+MAX_SCORES = 2**24  # over all heads: the memory that a worksheet may take
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def subscript(number: int) -> str:
+    """Write a number as a subscript."""
+    return str(number).translate(_SUBSCRIPTS)
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """Vectors with the names of their tokens (`x` is None where Q, K or V were given themselves)."""
+
+    x: Array | None
+    names: Names = ()
+    cached_names: Names = ()
+
+
+def work_attention(pen: Pen, layer: AttentionLayer, asking: Tokens, asked: Tokens) -> Array:
+    """Write the whole layer: `asking` gives the queries, `asked` the keys and values."""
+    desk = _Desk(pen, layer, asking, asked)
+    allowed: Array | None = None
+    outputs = []
+    for head in range(layer.head_count):
+        q, k, v = (desk.matrix(role, head) for role in ROLES)
+        if head == 0:
+            _check_size(layer, len(q), len(k))
+            allowed = _work_mask(pen, layer, (asking, asked), len(q), len(k))
+        here, sub = desk.place("query", head)
+        raw = "KᵀQ" if pen.layout == "columns" and layer.scale != "none" else SCORE.symbol_in(pen.layout)
+        scores = here.work(SCORE, symbol=f"{raw}{sub}", q=q, k=k)
+        d_model = q.shape[1] * (1 if layer.heads else layer.head_count) if asking.x is None else asking.x.shape[1]
+        scores = work_scale(here, layer, scores, q.shape[1], d_model, sub)
+        weights = work_weights(here, layer, scores, allowed, sub)
+        outputs.append(here.work(MIX, symbol=f"{MIX.symbol_in(pen.layout)}{sub}", weights=weights, v=v))
+    joined = pen.at("output").work(JOIN, parts=tuple(outputs)) if desk.is_many else outputs[0]
+    if layer.W_O is None:
+        return joined
+    w = pen.give("W_O", layer.W_O)
+    b = None if layer.b_O is None else pen.give("b_O", layer.b_O)
+    symbol = "Y" if pen.layout == "columns" else "O"
+    return pen.at("output").work(PROJECT, symbol=symbol, x=joined, w=w, b=b)
+
+
+def _check_size(layer: AttentionLayer, num_queries: int, num_keys: int) -> None:
+    if layer.head_count * num_queries * num_keys > MAX_SCORES:
+        raise ProblemError(
+            f"{layer.head_count} heads × {num_queries} queries × {num_keys} keys are more than the {MAX_SCORES:,} "
+            "scores that a worksheet takes. Give fewer tokens."
+        )
+
+
+def _work_mask(
+    pen: Pen, layer: AttentionLayer, sides: tuple[Tokens, Tokens], num_queries: int, num_keys: int
+) -> Array | None:
+    asking, asked = sides
+    key_names = asked.cached_names + asked.names
+    if len(key_names) != num_keys:
+        key_names = ()
+    if layer.mask.causal and num_queries < num_keys and not layer.num_cached(pen.layout):
+        pen.warn("there are fewer queries than keys: the causal mask takes the queries as the last tokens.")
+    return work_mask(pen, layer.mask, num_queries, num_keys, (asking.names, key_names))
+
+
+class _Desk:
+    """Makes queries, keys and values, each once: by weights of its own for every head, or by splitting one product."""
+
+    def __init__(self, pen: Pen, layer: AttentionLayer, asking: Tokens, asked: Tokens) -> None:
+        self.pen, self.layer = pen, layer
+        self.is_many = bool(layer.heads) or layer.num_heads is not None
+        self._num_cached = layer.num_cached(pen.layout)
+        self._tokens = {"query": asking, "key": asked, "value": asked}
+        self._made: dict[tuple[str, int], Array] = {}
+        self._whole: dict[str, Array] = {}
+        self._caches: dict[str, Array | None] = {}
+        if not layer.heads:
+            for role in ROLES:
+                self._whole[role] = layer.role(role).work(pen, self._tokens[role].x, self._tokens[role].names, "")
+                self._caches[role] = layer.role(role).work_cache(pen, asked.cached_names, "")
+
+    def place(self, role: str, head: int) -> tuple[Pen, str]:
+        """Return the pen for a head, and the subscript that its symbols carry."""
+        if not self.is_many:
+            return self.pen, ""
+        is_shared = role != "query" and self.layer.kv_count < self.layer.head_count
+        return self.pen.at("kv_head" if is_shared else "head", head), subscript(head + 1)
+
+    def matrix(self, role: str, head: int) -> Array:
+        """Return the queries of a head, or the keys or values that it uses."""
+        count = self.layer.head_count if role == "query" else self.layer.kv_count
+        home = head * count // self.layer.head_count
+        if (role, home) not in self._made:
+            self._made[role, home] = self._make(role, home, count)
+        return self._made[role, home]
+
+    def _make(self, role: str, home: int, count: int) -> Array:
+        here, sub = self.place(role, home)
+        letter, tokens = self.layer.role(role).letter, self._tokens[role]
+        if self.layer.heads:
+            owners: tuple[KeyValueWeights, ...] = self.layer.heads
+            if role != "query" and self.layer.kv_heads:
+                owners = self.layer.kv_heads
+            maker = self.layer.role(role, owners[home])
+            new, cached = (
+                maker.work(here, tokens.x, tokens.names, sub),
+                maker.work_cache(here, tokens.cached_names, sub),
+            )
+        else:
+            new, cached = self._whole[role], self._caches[role]
+            if self.is_many:
+                share = {"head": home + 1, "num_heads": count}
+                new = here.at(role).work(SPLIT, symbol=f"{letter}{sub}", x=new, **share)
+                if cached is not None:
+                    cached = here.at(role, "cached").work(SPLIT, symbol=f"cached {letter}{sub}", x=cached, **share)
+        if role != "value":
+            new = self._turned(here.at(role), new, f"{letter}{sub}′", tokens.names)
+        if cached is None:
+            return new
+        return here.at(role).work(APPEND, symbol=f"{letter}{sub}", cached=cached, new=new)
+
+    def _turned(self, pen: Pen, matrix: Array, symbol: str, names: Names) -> Array:
+        """Turn queries or keys by their positions, where the layer has rotary positions."""
+        rotary = self.layer.rotary
+        if rotary is None:
+            return matrix
+        if matrix.shape[1] % 2:
+            raise ProblemError(
+                f"rotary positions turn pairs of dimensions, but a head is {matrix.shape[1]} wide. Make d_k even."
+            )
+        places = self._num_cached + np.arange(matrix.shape[0], dtype=np.float64)
+        positions = pen.make("positions", places, symbol="pos", rows=names)
+        angles = pen.work(ANGLE, positions=positions, width=matrix.shape[1], base=rotary.base)
+        return pen.work(ROTATE, symbol=symbol, x=matrix, angles=angles, pairing=rotary.pairing)

@@ -1,0 +1,174 @@
+"""Matrices, vectors and names as people write them into a file, turned into arrays or refused with a reason."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import PlainValidator
+
+Array = npt.NDArray[np.float64]
+
+MAX_CELLS = 2**20  # of one matrix: about a million
+_MAX_COMPLAINTS = 3  # of one matrix
+_DECIMAL = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,4})?"
+_NUMBER = re.compile(rf"\s*({_DECIMAL})\s*(?:/\s*({_DECIMAL})\s*)?")
+
+
+def read_number(cell: object) -> float:
+    """Return a number written as 1.5, "1.5", 1e-3, "2/3" or with a typographic minus; refuse all else."""
+    if isinstance(cell, bool) or cell is None:
+        raise ValueError(f"{cell!r} is not a number")
+    if isinstance(cell, int | float | np.integer | np.floating):
+        try:
+            value = float(cell)
+        except OverflowError:
+            raise ValueError("a whole number of more than 308 digits is too large") from None
+    else:
+        match = _NUMBER.fullmatch(str(cell).replace("\N{MINUS SIGN}", "-"))
+        if match is None:
+            raise ValueError(f"{_short(cell)} is not a number")
+        under = float(match[2]) if match[2] else 1.0
+        if under == 0.0:
+            raise ValueError(f"{_short(cell)} divides by zero")
+        value = float(match[1]) / under
+    if not np.isfinite(value):
+        raise ValueError(f"{_short(cell)} is not a finite number")
+    return value
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "…"
+
+
+def read_vector(raw: object) -> Array:
+    """Read `[1, 2, 3]`."""
+    if isinstance(raw, np.ndarray):
+        raw = raw.tolist()
+    if not isinstance(raw, list | tuple):
+        raise ValueError(f"expected a list of numbers such as [1, 2, 3], but found {_short(raw)}")
+    if not raw:
+        raise ValueError("is empty. Give at least one number")
+    if any(isinstance(cell, list | tuple) for cell in raw):
+        raise ValueError("expected one flat list of numbers such as [1, 2, 3], but it holds lists")
+    return np.asarray(_read_rows([raw])[0])
+
+
+def read_matrix(raw: object) -> Array:
+    """Read `[[1, 2], [3, 4]]`: a list of rows of the same length."""
+    if isinstance(raw, np.ndarray):
+        if raw.size > MAX_CELLS:
+            raise ValueError(_too_large(raw.size))
+        raw = raw.tolist()
+    if not isinstance(raw, list | tuple):
+        raise ValueError(f"expected a list of rows such as [[1, 2], [3, 4]], but found {_short(raw)}")
+    if not raw:
+        raise ValueError("is empty: a sequence needs at least one token. Give at least one row")
+    flat = [number for number, row in enumerate(raw, 1) if not isinstance(row, list | tuple)]
+    if flat:
+        raise ValueError(
+            f"row {flat[0]} is {_short(raw[flat[0] - 1])}, not a list. Write a matrix as a list of rows, "
+            "[[1, 2], [3, 4]]; a single row is [[1, 2]]"
+        )
+    widths = [len(row) for row in raw]
+    if widths[0] == 0:
+        raise ValueError("row 1 is empty. Give at least one number in every row")
+    ragged = [(number, width) for number, width in enumerate(widths, 1) if width != widths[0]]
+    if ragged:
+        number, width = ragged[0]
+        raise ValueError(
+            f"row {number} has {_count(width, 'number')} but row 1 has {widths[0]}. Give every row the same length"
+        )
+    if len(raw) * widths[0] > MAX_CELLS:
+        raise ValueError(_too_large(len(raw) * widths[0]))
+    return _read_rows(raw)
+
+
+def _too_large(cells: int) -> str:
+    return f"has {cells:,} cells. A worksheet takes at most {MAX_CELLS:,} in one matrix: give fewer tokens"
+
+
+def _read_rows(rows: Any) -> Array:
+    values, complaints = [], []
+    for i, row in enumerate(rows, 1):
+        line = []
+        for j, cell in enumerate(row, 1):
+            if type(cell) is float or type(cell) is int:
+                line.append(cell)
+                continue
+            try:
+                line.append(read_number(cell))
+            except ValueError as problem:
+                line.append(0.0)
+                complaints.append(f"row {i}, column {j}: {problem}")
+        values.append(line)
+    try:
+        matrix = np.array(values, dtype=np.float64)
+    except OverflowError:
+        raise ValueError("a whole number of more than 308 digits is too large") from None
+    for i, j in np.argwhere(~np.isfinite(matrix))[:_MAX_COMPLAINTS]:
+        complaints.append(f"row {i + 1}, column {j + 1}: {matrix[i, j]} is not a finite number")
+    if complaints:
+        more = len(complaints) - _MAX_COMPLAINTS
+        tail = f"; and {_count(more, 'more cell')}" if more > 0 else ""
+        raise ValueError("; ".join(complaints[:_MAX_COMPLAINTS]) + tail)
+    return matrix
+
+
+def read_allowed(raw: object) -> Array:
+    """Read a mask of 1 (may attend) and 0 (may not), or of true and false."""
+    if isinstance(raw, list | tuple):
+        raw = [[int(c) if isinstance(c, bool) else c for c in r] if isinstance(r, list | tuple) else r for r in raw]
+    matrix = read_matrix(raw)
+    wrong = np.argwhere((matrix != 0.0) & (matrix != 1.0))
+    if len(wrong):
+        i, j = wrong[0]
+        raise ValueError(f"row {i + 1}, column {j + 1}: {matrix[i, j]:g} is neither 1 (may attend) nor 0 (may not)")
+    return matrix
+
+
+def read_tokens(raw: object) -> tuple[str, ...]:
+    """Read a list of names; a number is a name too."""
+    if not isinstance(raw, list | tuple):
+        raise ValueError(f"expected a list of names such as [the, cat], but found {_short(raw)}")
+    wrong = [(i, t) for i, t in enumerate(raw, 1) if isinstance(t, bool) or not isinstance(t, str | int | float)]
+    if wrong:
+        number, token = wrong[0]
+        raise ValueError(f"name {number} is {_short(token)}, which is not text. Put it in quotes")
+    return tuple(str(token) for token in raw)
+
+
+def read_embedding(raw: object) -> dict[str, Array]:
+    """Read `{the: [1, 2], cat: [3, 4]}`: a vector of the same width for every word."""
+    if not isinstance(raw, Mapping) or not raw:
+        raise ValueError(
+            f"expected words with their vectors, as in {{the: [1, 2], cat: [3, 4]}}, but found {_short(raw)}"
+        )
+    table = {}
+    for word, vector in raw.items():
+        try:
+            table[str(word)] = read_vector(vector)
+        except ValueError as problem:
+            raise ValueError(f"the vector of '{word}': {problem}") from None
+    widths = {word: len(vector) for word, vector in table.items()}
+    first = next(iter(widths))
+    for word, width in widths.items():
+        if width != widths[first]:
+            raise ValueError(
+                f"the vector of '{word}' has {_count(width, 'number')} but that of '{first}' has {widths[first]}. "
+                "Give every word a vector of the same width"
+            )
+    return table
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+Matrix = Annotated[Array, PlainValidator(read_matrix)]
+Vector = Annotated[Array, PlainValidator(read_vector)]
+Allowed = Annotated[Array, PlainValidator(read_allowed)]
+Tokens = Annotated[tuple[str, ...], PlainValidator(read_tokens)]
+Embedding = Annotated[dict[str, Array], PlainValidator(read_embedding)]

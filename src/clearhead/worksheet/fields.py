@@ -1,0 +1,52 @@
+"""The keys of every kind of problem, written out from the models themselves, so that nothing is documented twice."""
+
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from clearhead.errors import ProblemError, did_you_mean
+from clearhead.worksheet.kinds import KINDS
+from clearhead.worksheet.problem import Problem, literals_in, models_in
+
+_COMMON = ("title", "layout", "rounding")
+
+
+def describe_kinds(which: str = "all") -> str:
+    """Return the keys of one kind of problem, or of all of them, as Markdown."""
+    if which != "all" and which not in KINDS:
+        raise ProblemError(
+            f"'{which}' is not a kind of problem.{did_you_mean(which, KINDS)} Kinds: {', '.join(KINDS)}."
+        )
+    kinds = KINDS if which == "all" else {which: KINDS[which]}
+    text = "".join(_describe_kind(name, kind) for name, kind in kinds.items())
+    shared = "\n## keys of every kind\n\n" + "".join(_line(n, Problem.model_fields[n], 0) for n in _COMMON)
+    return (text + shared).lstrip("\n")
+
+
+def _describe_kind(name: str, kind: type[Problem]) -> str:
+    lines = [f"\n## {name}\n\n{kind.summary[0].upper()}{kind.summary[1:]}.\n\n"]
+    for key, field in sorted(kind.model_fields.items(), key=lambda item: not item[1].is_required()):
+        if key not in (*_COMMON, "kind") and not field.exclude:
+            lines.append(_line(key, field, 0))
+    return "".join(lines)
+
+
+def _line(key: str, field: FieldInfo, depth: int) -> str:
+    state = "needed" if field.is_required() else _default(field.get_default(call_default_factory=True))
+    choices = literals_in(field.annotation)
+    extra = f" Choices: {', '.join(choices)}." if choices else ""
+    line = f"{'  ' * depth}- `{key}`{f' ({state})' if state else ''}: {field.description}.{extra}\n"
+    if depth == 0:
+        for model in models_in(field.annotation):
+            if not issubclass(model, Problem):
+                line += "".join(_line(n, f, depth + 1) for n, f in model.model_fields.items())
+    return line
+
+
+def _default(value: Any) -> str:
+    if value is None or isinstance(value, BaseModel) or value == ():
+        return ""
+    if isinstance(value, bool):
+        return f"default {str(value).lower()}"
+    return f"default {value:g}" if isinstance(value, float) else f"default {value}"

@@ -1,0 +1,131 @@
+"""Self-attention, masked self-attention, cross-attention and multi-head attention."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AliasChoices, Field
+
+from clearhead.worksheet.attention.fit import Side, attention_mistakes
+from clearhead.worksheet.attention.layer import AttentionLayer
+from clearhead.worksheet.attention.rule import Mask, MaskRule
+from clearhead.worksheet.attention.work import Tokens as Sequence
+from clearhead.worksheet.attention.work import work_attention
+from clearhead.worksheet.cells import Matrix, Tokens
+from clearhead.worksheet.pen import Pen
+from clearhead.worksheet.problem import Problem
+from clearhead.worksheet.sentence import Sentence
+from clearhead.worksheet.shapes import Shapes
+
+
+class SelfAttention(Sentence, AttentionLayer, Problem):
+    """Every token looks at every token of its own sentence."""
+
+    summary: ClassVar[str] = "self-attention from X and W_Q, W_K, W_V, or from Q, K, V; one more token against a cache"
+
+    kind: Literal["self-attention"] = "self-attention"
+    cached_tokens: Tokens = Field((), description="names of the cached tokens")
+
+    def mistakes(self, shapes: Shapes) -> None:
+        """Tell what does not fit between the tokens and the layer."""
+        self.sentence_mistakes(shapes)
+        side = Side("X", *self.size(shapes)) if self.is_given else None
+        attention_mistakes(shapes, self, side, side)
+        shapes.names("cached_tokens", self.cached_tokens, "cached_K", self.num_cached(self.layout))
+        if not self.is_given and self.Q is not None:
+            shapes.names("tokens", self.tokens, "Q", shapes.tokens(self.Q))
+
+    def work(self, pen: Pen) -> None:
+        """Write the layer."""
+        x = self.work_sentence(pen.at("input")) if self.is_given else None
+        key_names = self.names
+        if x is None and self.K is not None and len(key_names) != self.K.shape[self.layout == "columns"]:
+            key_names = ()
+        asking, asked = Sequence(x, self.names), Sequence(x, key_names, self.cached_tokens)
+        work_attention(pen.at("self_attention"), self, asking, asked)
+
+
+class MaskedSelfAttention(SelfAttention):
+    """Every token looks at itself and at what came before it."""
+
+    summary: ClassVar[str] = "self-attention with a causal mask"
+
+    kind: Literal["masked-self-attention"] = "masked-self-attention"  # type: ignore[assignment]
+    mask: Mask = Field(
+        default_factory=lambda: MaskRule(causal=True),
+        description="causal unless said: none, causal, a matrix of 0 and 1, or {causal, padding, explicit}",
+    )
+
+
+class CrossAttention(AttentionLayer, Problem):
+    """The tokens of one sentence look at those of another."""
+
+    summary: ClassVar[str] = "queries from one sentence (Y), keys and values from another (X); widths may differ"
+
+    kind: Literal["cross-attention"] = "cross-attention"
+    Y: Annotated[Matrix | None, Field(validation_alias=AliasChoices("Y", "X_D"))] = Field(
+        None, description="the sentence that asks (also X_D): its tokens make the queries"
+    )
+    X: Annotated[Matrix | None, Field(validation_alias=AliasChoices("X", "X_E"))] = Field(
+        None, description="the sentence that is asked (also X_E): its tokens make keys and values"
+    )
+    tokens: Tokens = Field((), description="names of the tokens of Y")
+    source_tokens: Tokens = Field((), description="names of the tokens of X")
+
+    def mistakes(self, shapes: Shapes) -> None:
+        """Tell what does not fit between the two sentences and the layer."""
+        asking = None if self.Y is None else Side("Y", shapes.tokens(self.Y), shapes.width(self.Y))
+        asked = None if self.X is None else Side("X", shapes.tokens(self.X), shapes.width(self.X))
+        attention_mistakes(shapes, self, asking, asked)
+        for names, tokens, name, matrix in (
+            ("tokens", self.tokens, "Y", self.Y if self.Y is not None else self.Q),
+            ("source_tokens", self.source_tokens, "X", self.X if self.X is not None else self.K),
+        ):
+            if matrix is not None:
+                shapes.names(names, tokens, name, shapes.tokens(matrix))
+
+    def work(self, pen: Pen) -> None:
+        """Write the layer."""
+        y_symbol, x_symbol = ("X_D", "X_E") if pen.layout == "columns" else ("Y", "X")
+        y = None if self.Y is None else pen.give(y_symbol, self.Y, rows=self.tokens)
+        x = None if self.X is None else pen.give(x_symbol, self.X, rows=self.source_tokens)
+        asking, asked = Sequence(y, self.tokens), Sequence(x, self.source_tokens)
+        work_attention(pen.at("cross_attention"), self, asking, asked)
+
+
+class MultiHeadAttention(SelfAttention):
+    """Several heads side by side, joined and brought back by W_O; with Y, across two sentences."""
+
+    summary: ClassVar[str] = "several heads, split from one product or each with its own weights, joined, times W_O"
+
+    kind: Literal["multi-head-attention"] = "multi-head-attention"  # type: ignore[assignment]
+    Y: Matrix | None = Field(None, description="for cross-attention: the sentence that asks; X is then the one asked")
+    source_tokens: Tokens = Field((), description="with Y: names of the tokens of X")
+
+    def mistakes(self, shapes: Shapes) -> None:
+        """Tell missing heads, and what does not fit."""
+        if not self.heads and self.num_heads is None:
+            shapes.mistakes.append(
+                "multi-head-attention needs heads: give num_heads, or heads with each head's weights."
+            )
+        if self.Y is None:
+            super().mistakes(shapes)
+            if self.source_tokens:
+                shapes.mistakes.append("source_tokens goes with Y, which is not given. Use tokens for the names of X.")
+            return
+        if self.X is None:
+            shapes.mistakes.append("Y is given without X. Give X, the sentence that is asked.")
+            return
+        shapes.names("tokens", self.tokens, "Y", shapes.tokens(self.Y))
+        shapes.names("source_tokens", self.source_tokens, "X", shapes.tokens(self.X))
+        asking = Side("Y", shapes.tokens(self.Y), shapes.width(self.Y))
+        attention_mistakes(shapes, self, asking, Side("X", shapes.tokens(self.X), shapes.width(self.X)))
+        if self.position is not None:
+            shapes.mistakes.append("position is not added across two sentences: add it to X and Y yourself.")
+
+    def work(self, pen: Pen) -> None:
+        """Write the layer."""
+        if self.Y is None or self.X is None:
+            super().work(pen)
+            return
+        y, x = pen.give("Y", self.Y, rows=self.tokens), pen.give("X", self.X, rows=self.source_tokens)
+        asking, asked = Sequence(y, self.tokens), Sequence(x, self.source_tokens, self.cached_tokens)
+        work_attention(pen.at("cross_attention"), self, asking, asked)

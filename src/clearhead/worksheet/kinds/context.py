@@ -1,0 +1,94 @@
+"""Context without parameters: each word becomes a weighted mean of the words of its sentence."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from clearhead.steps.vocabulary import DIVIDE, KERNEL, MASK, MIX, SCORE
+from clearhead.worksheet.attention.rule import AttentionRule, work_division, work_mask, work_scale, work_weights
+from clearhead.worksheet.cells import Array, Matrix, Vector
+from clearhead.worksheet.pen import Pen
+from clearhead.worksheet.problem import Problem
+from clearhead.worksheet.sentence import Sentence
+from clearhead.worksheet.shapes import Shapes
+
+
+class Context(Sentence, AttentionRule, Problem):
+    """A weighted mean of word vectors; nothing is learned."""
+
+    summary: ClassVar[str] = "weights given, from the dot products of the words, or by nearness in time; then the mean"
+
+    kind: Literal["context"] = "context"
+    weights: Matrix | None = Field(None, description="the weights themselves, a row for each new vector")
+    times: Vector | None = Field(None, description="a time for each word: weights fall with |tᵢ - tⱼ|, by a bell curve")
+    variance: float = Field(1.0, gt=0, description="with times: the variance of the bell curve")
+    scale: Literal["none", "sqrt(d_k)"] | float = Field(
+        "none", description="without weights or times: what the dot products are divided by"
+    )
+    normaliser: Literal["softmax", "division", "none"] = Field(  # type: ignore[assignment]
+        "softmax", description="without weights or times: softmax, division by the sum, or none (raw dot products)"
+    )
+    new_tokens: tuple[str, ...] = Field(
+        (), description="names of the new vectors, where they are not those of all tokens"
+    )
+
+    def mistakes(self, shapes: Shapes) -> None:
+        """Tell what is missing or does not fit."""
+        self.sentence_mistakes(shapes)
+        if self.weights is not None and self.times is not None:
+            shapes.mistakes.append("both weights and times are given. Leave one out.")
+        if not self.is_given and self.weights is None and self.times is None:
+            shapes.mistakes.append("context needs weights, times, or X (or an embedding) to take dot products of.")
+            return
+        count = self.size(shapes)[0] if self.is_given else None
+        queries = keys = count or 0
+        if self.weights is not None:
+            queries, keys = shapes.tokens(self.weights), shapes.width(self.weights)
+            if count is not None and keys != count:
+                shapes.mistakes.append(
+                    f"weights weigh {keys} words, but there are {count}. Give each row of weights {count} numbers."
+                )
+            if count is None:
+                shapes.names("tokens", self.tokens, "weights", keys)
+            shapes.names("new_tokens", self.new_tokens, "weights", queries)
+        elif self.times is not None:
+            if count is not None:
+                shapes.vector("times", self.times, count, f"there are {count} words")
+            queries = keys = len(self.times)
+        self.mask.mistakes(shapes, queries, keys)
+
+    def work(self, pen: Pen) -> None:
+        """Write the weights, and the mean if there are vectors to take it of."""
+        x = self.work_sentence(pen.at("input")) if self.is_given else None
+        weights = self._work_weights(pen.at("context"), x)
+        if x is not None:
+            pen.at("context").work(MIX, weights=weights, v=x)
+
+    def _work_weights(self, pen: Pen, x: Array | None) -> Array:
+        names = self.names
+        if self.weights is not None:
+            rows = self.new_tokens or (names if len(names) == self.weights.shape[pen.layout == "columns"] else ())
+            symbol = DIVIDE.symbol_in(pen.layout)
+            weights = pen.give(symbol, self.weights, rows=rows, columns=names)
+            return self._renormalised(pen, weights, (rows, names))
+        if self.times is not None:
+            times = pen.make("t", self.times, rows=names)
+            near = pen.work(KERNEL, query_times=times, key_times=times, variance=self.variance)
+            shares = pen.work(DIVIDE, scores=near)
+            return self._renormalised(pen.at("masked"), shares, (names, names))
+        assert x is not None
+        scores = pen.work(SCORE, q=x, k=x)
+        scores = work_scale(pen, self, scores, x.shape[1], x.shape[1])
+        if self.normaliser == "none":
+            allowed = work_mask(pen, self.mask, len(x), len(x), (names, names))
+            return scores if allowed is None else pen.work(MASK, scores=scores, allowed=allowed, fill=0.0)
+        allowed = work_mask(pen, self.mask, len(x), len(x), (names, names))
+        return work_weights(pen, self, scores, allowed)
+
+    def _renormalised(self, pen: Pen, weights: Array, names: tuple[tuple[str, ...], tuple[str, ...]]) -> Array:
+        """Mask weights that were already there, and divide each row by what is left of it."""
+        allowed = work_mask(pen, self.mask, len(weights), weights.shape[1], names)
+        if allowed is None:
+            return weights
+        kept = pen.work(MASK, symbol="A₀", scores=weights, allowed=allowed, fill=0.0)
+        return work_division(pen, kept, allowed, "′")

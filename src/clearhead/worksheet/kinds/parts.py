@@ -1,0 +1,28 @@
+"""A sheet of several exercises, each a problem of its own; layout and rounding are said once, for all of them."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from clearhead.worksheet.pen import Pen
+from clearhead.worksheet.problem import Problem
+
+
+class Parts(Problem):
+    """Several problems under one title."""
+
+    summary: ClassVar[str] = "several problems on one sheet"
+
+    kind: Literal["parts"] = "parts"
+    parts: tuple[Problem, ...] = Field(description="the problems, each with its own kind and title")
+
+    def work(self, pen: Pen) -> None:
+        """Write one part after the other."""
+        for number, part in enumerate(self.parts):
+            part.work(pen.at("part", number))
+
+
+def part_data(sheet: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the part with the layout and rounding of its sheet."""
+    return {**{key: sheet[key] for key in ("layout", "rounding") if key in sheet}, **part}

@@ -1,0 +1,123 @@
+"""Positions as vectors: sinusoidal, learned, one-hot, counted or rotary; tables, single values, and added to words."""
+
+from typing import Annotated, Any, ClassVar, Literal, cast
+
+import numpy as np
+from pydantic import BeforeValidator, Field
+
+from clearhead.steps.vocabulary import ADD, ANGLE, EMBED, ROTATE
+from clearhead.worksheet.attention.layer import RotaryRule
+from clearhead.worksheet.cells import Array, Matrix
+from clearhead.worksheet.pen import Pen
+from clearhead.worksheet.problem import Problem
+from clearhead.worksheet.sentence import PositionRule, Sentence, work_positions
+from clearhead.worksheet.shapes import Shapes
+
+Formula = Literal["sinusoidal", "sinusoidal-odd-exponent", "learned", "one-hot", "count", "rotary"]
+
+
+def _whole_numbers(raw: Any) -> Any:
+    """Read a count of positions, or a list of them."""
+    is_count = isinstance(raw, int) and not isinstance(raw, bool) and 0 < raw <= 2**20
+    is_list = isinstance(raw, list | tuple) and 0 < len(raw) <= 2**20
+    if is_count:
+        return tuple(range(raw))
+    if is_list and all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n <= 10**9 for n in raw):
+        return tuple(raw)
+    raise ValueError(f"expected how many (such as 4) or which (such as [0, 3]), counted from 0, but found {raw!r:.60}")
+
+
+Numbers = Annotated[tuple[int, ...], BeforeValidator(_whole_numbers)]
+
+
+class Positions(Sentence, RotaryRule, Problem):
+    """The vectors of positions, as a table or added to the vectors of words."""
+
+    summary: ClassVar[str] = "position vectors: single values, whole tables, or added to (rotary: applied to) X"
+
+    kind: Literal["positions"] = "positions"
+    formula: Formula = Field(
+        "sinusoidal",
+        description="sinusoidal; sinusoidal-odd-exponent (2i+1 in the cosine's exponent); learned: look up in P; "
+        "one-hot; count; rotary: turn X",
+    )
+    d_model: int | None = Field(None, ge=1, le=2**16, description="the width of a vector (that of X if not said)")
+    positions: Numbers | None = Field(None, description="how many positions, or a list of them (as many as X has)")
+    dimensions: Numbers | None = Field(None, description="which dimensions (all of d_model if not said)")
+    P: Matrix | None = Field(None, description="learned positions: a vector for each position")
+    position: None = Field(None, exclude=True, description="not used here: the positions are the problem")
+
+    def mistakes(self, shapes: Shapes) -> None:
+        """Tell what is missing or does not fit."""
+        self.sentence_mistakes(shapes)
+        count, width = self.size(shapes) if self.is_given else (None, None)
+        told = shapes.mistakes
+        if self.positions is None and count is None:
+            told.append("positions are missing: give positions (how many, or which), or X to add them to.")
+        if self.positions is not None and count is not None and len(self.positions) != count:
+            told.append(f"{len(self.positions)} positions for {count} tokens. Give one position for each token of X.")
+        if self.d_model is not None and width is not None and self.d_model != width:
+            told.append(f"d_model = {self.d_model}, but X is {width} wide. Leave d_model out.")
+        if self.dimensions is not None and self.is_given:
+            told.append("dimensions goes with a table of positions alone. Leave it out where X is given.")
+        if self.formula == "learned":
+            self._learned_mistakes(shapes, count, width)
+        elif self.P is not None:
+            told.append(f"P goes with formula learned, not {self.formula}. Leave one out.")
+        if self.formula == "rotary":
+            if not self.is_given:
+                told.append("formula rotary needs X: the vectors that are turned.")
+            elif width is not None and width % 2:
+                told.append(f"formula rotary turns pairs of dimensions, but X is {width} wide. Give an even width.")
+        elif self.formula != "learned" and width is None and self.d_model is None:
+            told.append("d_model is missing: how wide is a position's vector?")
+        limit = self.d_model or width
+        if self.dimensions is not None and limit is not None and max(self.dimensions) >= limit:
+            told.append(
+                f"dimension {max(self.dimensions)} is not there: with d_model = {limit} they are 0 to {limit - 1}."
+            )
+
+    def _learned_mistakes(self, shapes: Shapes, count: int | None, width: int | None) -> None:
+        if self.P is None:
+            shapes.mistakes.append("formula learned needs P: a vector for each position.")
+            return
+        last = max(self.positions) if self.positions else (count or 1) - 1
+        if last >= shapes.tokens(self.P):
+            shapes.mistakes.append(
+                f"P has {shapes.tokens(self.P)} positions, but position {last} is asked for. They count from 0: "
+                f"give P {last + 1} positions."
+            )
+        if width is not None and shapes.width(self.P) != width:
+            shapes.mistakes.append(f"P is {shapes.width(self.P)} wide, but X is {width} wide. Make both equally wide.")
+
+    def work(self, pen: Pen) -> None:
+        """Write the table; add it to, or turn by it, the vectors of the words."""
+        x = self.work_sentence(pen.at("input")) if self.is_given else None
+        if x is None:
+            assert self.positions is not None
+            asked, names = self.positions, tuple(f"pos {p}" for p in self.positions)
+        else:
+            asked, names = self.positions or tuple(range(x.shape[0])), self.names
+        here = pen.at("position")
+        if self.formula == "learned":
+            assert self.P is not None
+            count = self.P.shape[pen.layout == "columns"]
+            table = here.give("P", self.P, rows=tuple(f"pos {p}" for p in range(count)))
+            vectors = here.work(EMBED, symbol="P p" if x is None else "P′", ids=here.make("positions", np.array(asked),
+                                rows=names), table=table)  # fmt: skip
+        else:
+            positions = here.make("positions", np.array(asked, dtype=np.float64), symbol="pos", rows=names)
+            if self.formula == "rotary":
+                assert x is not None
+                angles = here.work(ANGLE, positions=positions, width=x.shape[1], base=self.base)
+                here.work(ROTATE, symbol="X′", x=x, angles=angles, pairing=self.pairing)
+                return
+            vectors = self._table(here, positions, x)
+        if x is not None:
+            pen.work(ADD, symbol="X′", a=x, b=vectors)
+
+    def _table(self, pen: Pen, positions: Array, x: Array | None) -> Array:
+        width = self.d_model or (x.shape[1] if x is not None else 1)
+        formula = cast(Literal["sinusoidal", "sinusoidal-odd-exponent", "one-hot", "count"], self.formula)
+        rule = PositionRule(formula=formula, base=self.base)
+        return work_positions(pen, positions, self.dimensions or range(width), width, rule)

@@ -1,0 +1,124 @@
+"""Attention in a recurrent encoder-decoder: one decoder state looks at all encoder states.
+
+eᵢ = score(s, hᵢ),  α = softmax(e),  a = Σ αᵢ hᵢ,  new state [a; s]
+"""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from clearhead.steps.vocabulary import ACTIVATE, ADD, JOIN, MIX, PROJECT, SCALE, SCORE, SOFTMAX, TRANSFORM
+from clearhead.worksheet.cells import Array, Matrix, Tokens, Vector
+from clearhead.worksheet.pen import Pen
+from clearhead.worksheet.problem import Problem
+from clearhead.worksheet.shapes import Shapes
+
+_NEEDS = {
+    "dot": (),
+    "scaled-dot": (),
+    "multiplicative": ("W",),
+    "additive": ("W_h", "W_s", "v"),
+    "additive-concatenated": ("W", "v"),
+}
+_WEIGHTS = ("W", "W_h", "W_s", "v")
+
+
+class Seq2SeqAttention(Problem):
+    """Attention of one decoder state over the encoder states of a recurrent network."""
+
+    summary: ClassVar[str] = "attention in a recurrent encoder-decoder: scores, weights, context, new state"
+
+    kind: Literal["seq2seq-attention"] = "seq2seq-attention"
+    h: Matrix = Field(description="the encoder states, one a row (a column in layout columns)")
+    s: Vector = Field(description="the decoder state")
+    score: Literal["dot", "scaled-dot", "multiplicative", "additive", "additive-concatenated"] = Field(
+        "dot",
+        description="dot: s·hᵢ; scaled-dot: s·hᵢ/√d; multiplicative: sᵀ W hᵢ; additive: vᵀ tanh(W_h hᵢ + W_s s); "
+        "additive-concatenated: vᵀ tanh(W [hᵢ; s])",
+    )
+    W: Matrix | None = Field(None, description="weights of the multiplicative or the concatenated score, used as W hᵢ")
+    W_h: Matrix | None = Field(None, description="weights of the encoder states in the additive score")
+    W_s: Matrix | None = Field(None, description="weights of the decoder state in the additive score")
+    v: Vector | None = Field(None, description="the vector that turns the tanh into one score")
+    W_c: Matrix | None = Field(None, description="weights of the new state tanh(W_c [a; s])")
+    tokens: Tokens = Field((), description="names of the encoder states")
+
+    def mistakes(self, shapes: Shapes) -> None:
+        """Tell weights that are missing, idle or of the wrong shape."""
+        needs = _NEEDS[self.score]
+        for name in _WEIGHTS:
+            if name in needs and getattr(self, name) is None:
+                shapes.mistakes.append(f"score {self.score} needs {name}: {type(self).model_fields[name].description}.")
+            if name not in needs and getattr(self, name) is not None:
+                shapes.mistakes.append(
+                    f"score {self.score} does not use {name}. Leave it out, or choose another score."
+                )
+        shapes.names("tokens", self.tokens, "h", shapes.tokens(self.h))
+        width, state = shapes.width(self.h), len(self.s)
+        if self.score in ("dot", "scaled-dot") and width != state:
+            shapes.mistakes.append(
+                f"the states in h are {width} wide and s is {state} wide, so they have no dot product. "
+                f"Give s {width} numbers, or use score: multiplicative or additive."
+            )
+        if self.score == "multiplicative" and self.W is not None:
+            self._weights_fit(shapes, "W", self.W, state, width, "s", "h")
+        if self.score == "additive-concatenated" and self.W is not None and self.v is not None:
+            self._weights_fit(shapes, "W", self.W, len(self.v), width + state, "v", "[h; s]")
+        if self.score == "additive" and self.W_h is not None and self.W_s is not None and self.v is not None:
+            self._weights_fit(shapes, "W_h", self.W_h, len(self.v), width, "v", "h")
+            self._weights_fit(shapes, "W_s", self.W_s, len(self.v), state, "v", "s")
+        if self.W_c is not None:
+            self._weights_fit(shapes, "W_c", self.W_c, None, width + state, "", "[a; s]")
+
+    def _weights_fit(
+        self, shapes: Shapes, name: str, weights: Array, rows: int | None, columns: int, left: str, right: str
+    ) -> None:
+        """Weights written before a vector: a row for each number that they make, a column for each that they take."""
+        given = f"{name} is {weights.shape[0]} × {weights.shape[1]}"
+        if rows is not None and weights.shape[0] != rows:
+            shapes.mistakes.append(f"{given}, but {left} has {rows} numbers. Give {name} {rows} rows.")
+        if weights.shape[1] != columns:
+            shapes.mistakes.append(f"{given}, but {right} is {columns} wide. Give {name} {columns} columns.")
+
+    def work(self, pen: Pen) -> None:
+        """Write scores, weights, context and new state."""
+        names = self.tokens or tuple(f"h{i}" for i in range(1, self.h.shape[pen.layout == "columns"] + 1))
+        h = pen.give("h", self.h, rows=names)
+        s = pen.make("s", self.s[None, :], rows=("s",))
+        scores = self._work_scores(pen.at("attention"), h, s)
+        weights = pen.at("attention").work(SOFTMAX, symbol="α", scores=scores)
+        context = pen.at("attention").work(MIX, symbol="a", weights=weights, v=h)
+        state = pen.at("state").work(JOIN, symbol="s′", parts=(context, s))
+        if self.W_c is not None:
+            before = self._transform(pen.at("state"), "W_c", self.W_c, state, "W_c s′")
+            pen.at("state").work(ACTIVATE, symbol="s̃", x=before, function="tanh")
+
+    def _work_scores(self, pen: Pen, h: Array, s: Array) -> Array:
+        if self.score == "dot":
+            return pen.work(SCORE, symbol="e", q=s, k=h)
+        if self.score == "scaled-dot":
+            raw = pen.work(SCORE, symbol="e", q=s, k=h)
+            return pen.work(SCALE, symbol="e′", scores=raw, root_of=s.shape[1])
+        if self.score == "multiplicative":
+            assert self.W is not None
+            return pen.work(SCORE, symbol="e", q=s, k=self._transform(pen.at("key"), "W", self.W, h, "Wh"))
+        assert self.v is not None
+        if self.score == "additive-concatenated":
+            assert self.W is not None
+            pairs = pen.at("key").work(JOIN, symbol="[h; s]", parts=(h, s))
+            before = self._transform(pen.at("key"), "W", self.W, pairs, "W[h; s]")
+        else:
+            assert self.W_h is not None
+            assert self.W_s is not None
+            keys = self._transform(pen.at("key"), "W_h", self.W_h, h, "W_h h")
+            query = self._transform(pen.at("query"), "W_s", self.W_s, s, "W_s s")
+            before = pen.at("key").work(ADD, symbol="U", a=keys, b=query)
+        bent = pen.at("key").work(ACTIVATE, symbol="T", x=before, function="tanh")
+        v = pen.make("v", self.v[None, :], rows=("s",))
+        return pen.work(SCORE, symbol="e", q=v, k=bent)
+
+    def _transform(self, pen: Pen, name: str, weights: Array, x: Array, symbol: str) -> Array:
+        """Write W xᵢ. With tokens as columns that is simply the product W x."""
+        w = pen.give(name, np.asarray(weights), symbol=name)
+        return pen.work(PROJECT if pen.layout == "columns" else TRANSFORM, symbol=symbol, x=x, w=w)

@@ -1,0 +1,79 @@
+"""Normalising by hand: mean, variance, then the numbers themselves; per token, per feature, or over everything."""
+
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from clearhead.errors import ProblemError
+from clearhead.steps.vocabulary import ADD, MEAN, NORMALISE, VARIANCE
+from clearhead.worksheet.cells import Array, Vector
+from clearhead.worksheet.pen import Pen
+from clearhead.worksheet.problem import Part
+from clearhead.worksheet.shapes import Shapes
+
+_OVER = {"layer": "features", "batch": "tokens", "all": "all"}
+
+
+class NormRule(Part):
+    """Over which numbers mean and variance are taken, and what is done with them."""
+
+    norm: Literal["layer", "batch", "all", "none"] = Field(
+        "layer",
+        description="layer: over the features of each token; batch: over the tokens of each feature; all: over all of "
+        "them, d × n; none",
+    )
+    epsilon: float = Field(1e-5, ge=0, allow_inf_nan=False, description="added to the variance, against dividing by 0")
+    epsilon_place: Literal["inside", "outside"] = Field("inside", description="inside: √(σ² + ε); outside: √σ² + ε")
+    gain: Vector | None = Field(None, description="γ, a factor for each feature")
+    shift: Vector | None = Field(None, description="β, added to each feature")
+    padding: int = Field(0, ge=0, description="how many tokens at the end are padding")
+    count_padding: bool = Field(False, description="whether padding counts in the mean and variance of batch and all")
+
+    def norm_mistakes(self, shapes: Shapes, count: int, width: int) -> None:
+        """Tell vectors of the wrong length, and too much padding."""
+        for name, vector in (("gain", self.gain), ("shift", self.shift)):
+            if vector is not None:
+                shapes.vector(name, vector, width, f"tokens are {width} wide")
+        if self.padding >= count:
+            shapes.mistakes.append(
+                f"padding = {self.padding}, but there are {count} tokens, and one at least must be real. "
+                f"Give 0 to {count - 1}."
+            )
+
+    def work_norm(self, pen: Pen, x: Array, names: tuple[str, ...] = (), sub: str = "") -> Array:
+        """Write mean, variance and the normalised numbers."""
+        if self.norm == "none":
+            return x
+        over = _OVER[self.norm]
+        counted = None
+        if self.padding and not self.count_padding and over != "features":
+            real = np.arange(x.shape[0]) < x.shape[0] - self.padding
+            counted = pen.make("counted", real.astype(np.float64), rows=names)
+        mean = pen.work(MEAN, symbol=f"{MEAN.symbol}{sub}", x=x, over=over, counted=counted)
+        variance = pen.work(VARIANCE, symbol=f"{VARIANCE.symbol}{sub}", x=x, mean=mean, over=over, counted=counted)
+        if self.epsilon == 0.0 and np.any(variance == 0.0):
+            raise ProblemError(self._zero_variance(variance, names))
+        gain = None if self.gain is None else pen.make("γ", self.gain)
+        shift = None if self.shift is None else pen.make("β", self.shift)
+        place = "epsilon" if self.epsilon_place == "inside" else "epsilon_outside"
+        epsilon: dict[str, Any] = {place: self.epsilon} if self.epsilon else {}
+        inputs = {"x": x, "mean": mean, "variance": variance, "gain": gain, "shift": shift, **epsilon}
+        return pen.work(NORMALISE, symbol=f"{NORMALISE.symbol}{sub}", **inputs)
+
+    def _zero_variance(self, variance: Array, names: tuple[str, ...]) -> str:
+        index = int(np.flatnonzero(variance == 0.0)[0])
+        whose = {
+            "layer": f"token {index + 1}" + (f" ('{names[index]}')" if index < len(names) else ""),
+            "batch": f"feature {index + 1}",
+            "all": "the whole table",
+        }[self.norm]
+        return (
+            f"the variance of {whose} is 0 and epsilon is 0, so normalising would divide by zero. "
+            "Give an epsilon above 0, such as 1e-5."
+        )
+
+
+def work_residual(pen: Pen, x: Array, y: Array, symbol: str = "R") -> Array:
+    """Write what went in plus what came out."""
+    return pen.work(ADD, symbol=symbol, a=x, b=y)

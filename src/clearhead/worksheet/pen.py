@@ -1,0 +1,116 @@
+"""The pen that writes a working: it computes each step with the oracle, rounds the line by the policy and records it.
+
+Everything is worked with tokens as rows; a sheet with tokens as columns is turned over at the end.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clearhead.errors import ProblemError
+from clearhead.steps import Given, Record, Step, Trace
+from clearhead.steps.step import Layout
+from clearhead.worksheet.reference import Array, replay
+from clearhead.worksheet.rounding import Rounding
+
+
+class Pen:
+    """Write a working into a Trace, under one place of the model; `at` moves the pen."""
+
+    def __init__(self, layout: Layout, rounding: Rounding) -> None:
+        self.layout = layout
+        self.rounding = rounding
+        self.warnings: list[str] = []
+        self._trace = Trace()
+
+    @property
+    def where(self) -> str:
+        """The place in which the pen writes."""
+        return self._trace.where
+
+    def at(self, *place: str | int) -> "Pen":
+        """Return a pen that writes into the same working, under `place`."""
+        child = Pen(self.layout, self.rounding)
+        child.warnings, child._trace = self.warnings, self._trace.at(*place)
+        return child
+
+    def give(
+        self,
+        name: str,
+        value: npt.NDArray[Any],
+        *,
+        symbol: str = "",
+        rows: tuple[str, ...] = (),
+        columns: tuple[str, ...] = (),
+    ) -> npt.NDArray[Any]:
+        """Write down a given value, as the student wrote it, and return it with tokens as rows (which `rows` names)."""
+        turned = turn(value) if self.layout == "columns" else value
+        return self.make(name, turned, symbol=symbol, rows=rows, columns=columns)
+
+    def make(
+        self,
+        name: str,
+        value: npt.NDArray[Any],
+        *,
+        symbol: str = "",
+        rows: tuple[str, ...] = (),
+        columns: tuple[str, ...] = (),
+    ) -> npt.NDArray[Any]:
+        """Write down a given value that already has tokens as rows (one that the solver itself set up)."""
+        self._trace.give(name, value, symbol=symbol, rows=rows, columns=columns)
+        return value
+
+    def work(self, step: Step, *, symbol: str = "", **inputs: Any) -> Array:
+        """Do one step, round it by the policy, record it and return the line that the work goes on from."""
+        inputs = {name: value for name, value in inputs.items() if value is not None}
+        value = replay(Record(step, self.where, inputs, None, ""))
+        line = self.rounding.line(value)
+        if step.name != "mask" and not np.all(np.isfinite(line)):
+            raise ProblemError(
+                f"{step.name} gives numbers too large to hold (beyond about 1.8e308). Give smaller numbers."
+            )
+        symbol = symbol or step.symbol_in(self.layout)
+        self._trace.record(step, line, symbol=symbol, **inputs)
+        return line
+
+    def warn(self, sentence: str) -> None:
+        """Keep a warning to be shown with the worksheet."""
+        place = f"{self.where}: " if self.where else ""
+        self.warnings.append(place + sentence)
+
+    def finish(self) -> Trace:
+        """Return the working in the layout that was asked for."""
+        return turn_over(self._trace) if self.layout == "columns" else self._trace
+
+
+def turn(value: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Transpose a matrix; a vector stays."""
+    return np.ascontiguousarray(value.T) if value.ndim == 2 else value
+
+
+def turn_over(trace: Trace) -> Trace:
+    """Return the same working with rows and columns exchanged in every matrix."""
+    other = Trace("columns" if trace.layout == "rows" else "rows")
+    turned: dict[int, Any] = {}
+
+    def turned_value(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(turned_value(each) for each in value)
+        if isinstance(value, np.ndarray):
+            return turned.setdefault(id(value), turn(value))
+        return value
+
+    for given in trace.givens.values():
+        other.givens[given.name] = Given(
+            given.name, given.symbol, turned_value(given.value), given.columns, given.rows
+        ) if given.value.ndim == 2 else given  # fmt: skip
+    for record in trace:
+        inputs = {name: turned_value(value) for name, value in record.inputs.items()}
+        other.records.append(Record(record.step, record.where, inputs, turned_value(record.value), record.symbol))
+    return other
+
+
+def in_rows(trace: Trace) -> Trace:
+    """Return the working with tokens as rows, whichever way it is laid out."""
+    return trace if trace.layout == "rows" else turn_over(trace)

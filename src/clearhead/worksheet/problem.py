@@ -1,0 +1,115 @@
+"""What every problem has in common, and how its mistakes are told: all together, a sentence each."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from clearhead.errors import ProblemError, did_you_mean
+from clearhead.worksheet.pen import Pen
+from clearhead.worksheet.rounding import Rounding
+from clearhead.worksheet.shapes import Shapes
+
+
+class Part(BaseModel):
+    """A frozen piece of a problem; a key that it does not know is a mistake."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+class Problem(Part):
+    """One exercise: what is given, and the options that say how it is worked."""
+
+    summary: ClassVar[str] = ""
+
+    kind: str = Field(description="what is to be worked")
+    title: str = Field("", description="a title for the sheet")
+    layout: Literal["rows", "columns"] = Field(
+        "rows", description="rows: each token is a row, Q = X W_Q; columns: each token is a column, Q = W_Q X"
+    )
+    rounding: Rounding = Field(default_factory=Rounding, description="digits kept and shown")
+
+    def mistakes(self, shapes: Shapes) -> None:
+        """Add a sentence to `shapes.mistakes` for everything that does not fit."""
+
+    def work(self, pen: Pen) -> None:
+        """Work the problem with `pen`, last the answer."""
+        raise NotImplementedError
+
+
+def build_problem(problem_class: type[Problem], data: Mapping[str, Any]) -> Problem:
+    """Make the problem, or raise ProblemError with every mistake in it: of spelling, of type and of shape."""
+    told: list[str] = []
+    try:
+        problem = problem_class.model_validate(data)
+    except ValidationError as wrong:
+        told = [_sentence(error, problem_class) for error in wrong.errors()]
+        # What is left without the wrong entries may hold mistakes of shape: tell those too.
+        blamed = {error["loc"][0] for error in wrong.errors() if error["loc"]}
+        try:
+            problem = problem_class.model_validate({key: value for key, value in data.items() if key not in blamed})
+        except ValidationError:
+            raise ProblemError(told) from None
+    shapes = Shapes(problem.layout)
+    problem.mistakes(shapes)
+    if told or shapes.mistakes:
+        raise ProblemError(told + shapes.mistakes)
+    return problem
+
+
+def _sentence(error: ErrorDetails, problem_class: type[Problem]) -> str:
+    location, given = error["loc"], error["input"]
+    path = ", ".join(f"item {part + 1}" if isinstance(part, int) else str(part) for part in location)
+    owner = _model_at(problem_class, location[:-1])
+    name = str(location[-1]) if location else ""
+    kind = str(problem_class.model_fields["kind"].default)
+    match error["type"]:
+        case "missing":
+            description = owner.model_fields[name].description if name in owner.model_fields else ""
+            return f"{kind} needs {path}: {description}."
+        case "extra_forbidden":
+            keys = [key for key in owner.model_fields if key != "kind"]
+            place = f"{', '.join(str(part) for part in location[:-1])} of {kind}" if len(location) > 1 else kind
+            return f"'{name}' is not a key of {place}.{did_you_mean(name, keys)} Its keys: {', '.join(keys)}."
+        case "literal_error":
+            choices = _choices(owner, name)
+            near = did_you_mean(str(given), choices)
+            return f"{path} = {shorten(given)} is not a choice.{near} Choices: {', '.join(choices)}."
+        case "value_error":
+            said = str(error["ctx"]["error"]) if "ctx" in error else error["msg"]
+            return f"{path}: {said}." if path else f"{said}."
+        case _:
+            return f"{path} = {shorten(given)}: {error['msg'][0].lower()}{error['msg'][1:]}."
+
+
+def _model_at(model: type[BaseModel], location: Iterable[Any]) -> type[BaseModel]:
+    for part in location:
+        if part in model.model_fields:
+            model = next(iter(models_in(model.model_fields[part].annotation)), model)
+    return model
+
+
+def models_in(annotation: Any) -> list[type[BaseModel]]:
+    """Return the models that an annotation such as `tuple[Head, ...] | None` speaks of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in models_in(part)]
+
+
+def _choices(owner: type[BaseModel], name: str) -> list[str]:
+    field = owner.model_fields.get(name)
+    return literals_in(field.annotation) if field else []
+
+
+def literals_in(annotation: Any) -> list[str]:
+    """Return the words that an annotation such as `Literal["a", "b"] | float` allows."""
+    if getattr(annotation, "__origin__", None) is Literal:
+        return [str(word) for word in get_args(annotation)]
+    return [word for part in get_args(annotation) for word in literals_in(part)]
+
+
+def shorten(value: object) -> str:
+    """Write a value in at most about fifty characters."""
+    text = repr(value)
+    return text if len(text) <= 50 else text[:47] + "…"

@@ -1,0 +1,242 @@
+"""Problem files in: YAML or JSON, read without running anything, within bounds, every mistake named.
+
+A YAML alias may repeat a matrix, but not so often that the file unfolds into gigabytes.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, cast
+
+import yaml
+
+from clearhead.errors import ProblemError, did_you_mean
+from clearhead.worksheet.kinds import KINDS
+from clearhead.worksheet.kinds.parts import part_data
+from clearhead.worksheet.problem import Problem, build_problem, shorten
+
+MAX_BYTES = 32 * 2**20
+_MAX_NODES = 4 * 2**20  # of a YAML file once its aliases are unfolded
+_MAX_DEPTH = 40
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_Base):  # type: ignore[misc]
+    """SafeLoader, but `no`, `yes`, `on`, `off` and dates stay words: they are tokens, not booleans or times."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [each for each in resolvers if each[0].rpartition(":")[2] not in ("bool", "timestamp", "value")]
+    for first, resolvers in _Base.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(true|True|false|False)$"), list("tTfF"))
+
+
+def load_problem(source: str | Path | Mapping[str, Any] | Problem) -> Problem:
+    """Return a problem from a file, from a gallery id, from plain data, or as it is; `-` reads standard input."""
+    if isinstance(source, Problem):
+        return source
+    if isinstance(source, Mapping):
+        return parse_problem(source)
+    name = str(source)
+    if name == "-":
+        return _named("standard input", sys.stdin.buffer.read(MAX_BYTES + 1))
+    path = Path(name)
+    if not path.exists() and not path.suffix and name in gallery():
+        return _named(name, gallery()[name].read_bytes())
+    return _named(name, _read_file(path))
+
+
+def _read_file(path: Path) -> bytes:
+    if path.is_dir():
+        raise ProblemError(f"{path} is a folder. Name a problem file in it (YAML or JSON).")
+    if not path.exists():
+        near = did_you_mean(path.name, [*gallery(), *(str(each.name) for each in _neighbours(path))])
+        raise ProblemError(
+            f"{path}: there is no such file, and no gallery problem of that name.{near} "
+            "See 'clearhead solve --list' for the gallery."
+        )
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ProblemError(_too_long(str(path), path.stat().st_size))
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except OSError as problem:
+        raise ProblemError(f"{path} cannot be read: {problem.strerror}.") from None
+
+
+def _neighbours(path: Path) -> list[Path]:
+    folder = path.parent
+    return [each for each in folder.iterdir() if each.suffix in (".yaml", ".yml", ".json")] if folder.is_dir() else []
+
+
+def _too_long(name: str, size: int) -> str:
+    return (
+        f"{name} has {size / 2**20:.0f} MiB, and a problem file may have {MAX_BYTES // 2**20}: a matrix of a worksheet "
+        "takes about a million cells. Give fewer tokens."
+    )
+
+
+def _named(name: str, content: bytes) -> Problem:
+    try:
+        return parse_problem(read_data(content))
+    except ProblemError as wrong:
+        raise wrong.located(name) from None
+
+
+def read_data(content: bytes) -> Mapping[str, Any]:
+    """Return the mapping that a YAML or JSON text holds."""
+    if len(content) > MAX_BYTES:
+        raise ProblemError(_too_long("this input", len(content)))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = content[: problem.start].count(b"\n") + 1
+        raise ProblemError(f"line {line} is not UTF-8 text. Save the file as UTF-8.") from None
+    if not text.strip():
+        raise ProblemError("is empty. Write a problem into it: see 'clearhead solve --fields' for the kinds.")
+    data = _read_json(text) if text.lstrip().startswith("{") else _read_yaml(text)
+    if not isinstance(data, Mapping):
+        raise ProblemError(
+            f"holds {shorten(data)}, not a problem. Write keys and values, such as 'kind: self-attention'."
+        )
+    return data
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_unique_keys)
+    except RecursionError:
+        raise ProblemError(_too_deep()) from None
+    except json.JSONDecodeError as problem:
+        try:  # a YAML file may open with a brace too
+            return _read_yaml(text)
+        except ProblemError:
+            raise ProblemError(f"line {problem.lineno}, column {problem.colno} is not JSON: {problem.msg}.") from None
+    except ValueError as problem:  # a whole number of thousands of digits
+        raise ProblemError(f"holds a number that cannot be read: {problem}.") from None
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise ProblemError(f"the key '{key}' is written twice. Leave one out.")
+        seen.add(key)
+    return dict(pairs)
+
+
+def _read_yaml(text: str) -> Any:
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            raise ProblemError(
+                "holds no problem, only comments. Write keys and values, such as 'kind: self-attention'."
+            )
+        _check_nodes(node)
+        return loader.construct_document(node)
+    except RecursionError:
+        raise ProblemError(_too_deep()) from None
+    except yaml.MarkedYAMLError as problem:
+        mark = problem.problem_mark or problem.context_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise ProblemError(f"{place}this is not YAML: {problem.problem or problem.context}.") from None
+    except yaml.YAMLError as problem:
+        raise ProblemError(f"this is not YAML: {str(problem).splitlines()[0]}.") from None
+    except ValueError as problem:
+        raise ProblemError(f"holds a number that cannot be read: {problem}.") from None
+    finally:
+        loader.dispose()
+
+
+def _too_deep() -> str:
+    return f"lists are nested more than {_MAX_DEPTH} deep. A matrix is a list of rows, [[1, 2], [3, 4]]."
+
+
+def _check_nodes(root: yaml.Node) -> None:
+    """Refuse twice-written keys, cycles, deep nesting, and aliases that unfold without end."""
+    sizes: dict[int, int] = {}
+
+    def unfolded(node: yaml.Node, depth: int) -> int:
+        if depth > _MAX_DEPTH:
+            raise ProblemError(_too_deep())
+        if isinstance(node, yaml.ScalarNode):
+            return 1
+        if id(node) not in sizes:
+            children = node.value
+            if isinstance(node, yaml.MappingNode):
+                _check_keys(node)
+                children = [child for pair in node.value for child in pair]
+            sizes[id(node)] = 1 + sum(unfolded(child, depth + 1) for child in children)
+        if sizes[id(node)] > _MAX_NODES:
+            raise ProblemError(
+                f"its aliases unfold into more than {_MAX_NODES:,} values. Write the matrices out instead."
+            )
+        return sizes[id(node)]
+
+    unfolded(root, 0)
+
+
+def _check_keys(node: yaml.MappingNode) -> None:
+    seen: set[str] = set()
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode):
+            if key.value in seen:
+                line = key.start_mark.line + 1
+                raise ProblemError(f"line {line}: the key '{key.value}' is written twice. Leave one out.")
+            seen.add(key.value)
+
+
+def parse_problem(data: Mapping[str, Any]) -> Problem:
+    """Return the problem that the data describes, or raise ProblemError with every mistake in it."""
+    kind = data.get("kind")
+    if kind is None and "parts" in data:
+        kind = "parts"
+    if kind is None:
+        raise ProblemError(f"kind is missing: what is to be worked? Kinds: {', '.join(KINDS)}.")
+    if not isinstance(kind, str) or kind not in KINDS:
+        near = did_you_mean(str(kind), KINDS)
+        raise ProblemError(f"kind = {shorten(kind)} is not a kind of problem.{near} Kinds: {', '.join(KINDS)}.")
+    wrong_keys = [f"{shorten(key)} is not a key. Keys are words." for key in data if not isinstance(key, str)]
+    if wrong_keys:
+        raise ProblemError(wrong_keys)
+    return _parse_parts(data) if kind == "parts" else build_problem(KINDS[kind], data)
+
+
+def _parse_parts(data: Mapping[str, Any]) -> Problem:
+    parts: list[Problem] = []
+    mistakes: list[str] = []
+    raw = data.get("parts")
+    if not isinstance(raw, list | tuple) or not raw:
+        raise ProblemError("parts needs a list of problems, each with its own kind.")
+    for number, part in enumerate(raw, 1):
+        try:
+            if not isinstance(part, Mapping) or part.get("kind") == "parts":
+                raise ProblemError(f"{shorten(part)} is not a problem. Each part has its own kind (not parts).")
+            alone = [key for key in ("layout", "rounding") if key in part]
+            if alone:
+                raise ProblemError(f"{alone[0]} is said once for the whole sheet. Move it up, beside parts.")
+            parts.append(parse_problem(part_data(data, part)))
+        except ProblemError as wrong:
+            mistakes += wrong.located(f"part {number}").mistakes
+    if mistakes:
+        raise ProblemError(mistakes)
+    return build_problem(KINDS["parts"], {**data, "kind": "parts", "parts": tuple(parts)})
+
+
+def gallery() -> dict[str, Traversable]:
+    """Return the shipped problems by id."""
+    folder = files("clearhead.worksheet") / "gallery"
+    found = {each.name.removesuffix(".yaml"): each for each in folder.iterdir() if each.name.endswith(".yaml")}
+    return dict(sorted(found.items()))
+
+
+def gallery_titles() -> dict[str, tuple[str, str]]:
+    """Return the kind and the title of every shipped problem by id."""
+    heads = {name: read_data(path.read_bytes()) for name, path in gallery().items()}
+    return {name: (cast(str, data.get("kind", "parts")), str(data.get("title", ""))) for name, data in heads.items()}

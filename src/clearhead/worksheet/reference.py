@@ -1,0 +1,220 @@
+"""The oracle: every Step in plain numpy, float64, tokens as rows.
+
+It shares no code with the torch model, on purpose: a shared implementation cannot check itself. Worksheets are
+worked with these functions, and any trace, a model's too, is replayed with them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clearhead.steps import Record
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Ids = npt.NDArray[np.int64]
+
+ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
+    "tanh": np.tanh,
+    "relu": lambda x: np.maximum(x, 0.0),
+}
+NORM_AXES: Mapping[str, tuple[int, ...]] = {"features": (-1,), "tokens": (-2,), "all": (-2, -1)}
+
+
+def embed(ids: Ids, table: Array) -> Array:
+    """xₜ = E[idₜ]"""
+    return np.take(table, ids, axis=0)
+
+
+def position(positions: Array, dimensions: Ids, width: int, formula: str, base: float) -> Array:
+    """PE(pos, 2i) = sin(pos / base^(2i/d)), PE(pos, 2i+1) = cos(pos / base^(2i/d))
+
+    'sinusoidal-odd-exponent' takes 2i+1 for 2i in the cosine's exponent; 'one-hot' and 'count' are what they say.
+    """
+    pos, dim = np.asarray(positions, dtype=np.float64)[:, None], np.asarray(dimensions)[None, :]
+    if formula == "one-hot":
+        return (pos == dim).astype(np.float64)
+    if formula == "count":
+        return np.broadcast_to(pos, (pos.shape[0], dim.shape[1])).copy()
+    is_odd = dim % 2 == 1
+    exponent = np.where(is_odd & (formula == "sinusoidal"), dim - 1, dim) / width
+    angles = pos / base**exponent
+    return np.where(is_odd, np.cos(angles), np.sin(angles))
+
+
+def angle(positions: Array, width: int, base: float) -> Array:
+    """θ(pos, i) = pos / base^(2i/d), one for each pair of dimensions"""
+    pairs = np.arange(width // 2, dtype=np.float64)
+    return np.asarray(positions, dtype=np.float64)[:, None] / base ** (2.0 * pairs / width)[None, :]
+
+
+def rotary_pairs(width: int, pairing: str) -> tuple[Ids, Ids]:
+    """Return the first and the second dimension of every pair: neighbours (0,1) or halves (0, width/2)."""
+    pairs = np.arange(width // 2)
+    return (2 * pairs, 2 * pairs + 1) if pairing == "neighbours" else (pairs, pairs + width // 2)
+
+
+def rotate(x: Array, angles: Array, pairing: str) -> Array:
+    """(a, b) → (a cos θ - b sin θ, a sin θ + b cos θ)"""
+    first, second = rotary_pairs(x.shape[-1], pairing)
+    a, b = x[..., first], x[..., second]
+    turned = np.empty_like(x)
+    turned[..., first] = a * np.cos(angles) - b * np.sin(angles)
+    turned[..., second] = a * np.sin(angles) + b * np.cos(angles)
+    return turned
+
+
+def add(a: Array, b: Array) -> Array:
+    """a + b"""
+    return a + b
+
+
+def project(x: Array, w: Array, b: Array | None = None) -> Array:
+    """x W + b"""
+    return x @ w if b is None else x @ w + b
+
+
+def transform(x: Array, w: Array, b: Array | None = None) -> Array:
+    """W xᵢ + b, a row for each i"""
+    return project(x, w.T, b)
+
+
+def split(x: Array, head: int, num_heads: int) -> Array:
+    """The columns of x that belong to `head`, counted from 1."""
+    width = x.shape[-1] // num_heads
+    return np.ascontiguousarray(x[..., (head - 1) * width : head * width])
+
+
+def append(cached: Array, new: Array) -> Array:
+    """The cached rows, then the new ones."""
+    return np.concatenate([cached, new], axis=-2)
+
+
+def score(q: Array, k: Array) -> Array:
+    """q kᵀ"""
+    return q @ np.swapaxes(k, -1, -2)
+
+
+def kernel(query_times: Array, key_times: Array, variance: float) -> Array:
+    """exp(-(tⱼ - tᵢ)² / 2σ²) / √(2πσ²)"""
+    gaps = np.asarray(key_times)[None, :] - np.asarray(query_times)[:, None]
+    return np.exp(-(gaps**2) / (2.0 * variance)) / float(np.sqrt(2.0 * np.pi * variance))
+
+
+def scale(scores: Array, root_of: float | None = None, divisor: float | None = None) -> Array:
+    """scores / √d, or divided by a number"""
+    if root_of is not None:
+        return scores / float(np.sqrt(root_of))
+    assert divisor is not None
+    return scores / divisor
+
+
+def mask(scores: Array, allowed: Mask, fill: float) -> Array:
+    """scores where allowed, `fill` elsewhere"""
+    return np.where(np.asarray(allowed, dtype=bool), scores, fill)
+
+
+def softmax(scores: Array, base: float | None = None) -> Array:
+    """base^sᵢⱼ / Σⱼ base^sᵢⱼ along the last axis; the largest score is taken off first, so nothing overflows.
+
+    A row of nothing but -∞ gives zeros, where the formula would give 0/0.
+    """
+    largest = np.max(scores, axis=-1, keepdims=True)
+    gaps = scores - np.where(np.isfinite(largest), largest, 0.0)
+    powers = np.exp(gaps if base is None else gaps * np.log(base))
+    total = np.sum(powers, axis=-1, keepdims=True)
+    return powers / np.where(total == 0.0, 1.0, total)
+
+
+def divide(scores: Array) -> Array:
+    """sᵢⱼ / Σⱼ sᵢⱼ along the last axis; a row of zeros stays as it is"""
+    total = np.sum(scores, axis=-1, keepdims=True)
+    return scores / np.where(total == 0.0, 1.0, total)
+
+
+def mix(weights: Array, v: Array) -> Array:
+    """weights v"""
+    return weights @ v
+
+
+def join(parts: Sequence[Array]) -> Array:
+    """The parts side by side; a part of one row stands beside every row."""
+    rows = max(part.shape[-2] for part in parts)
+    spread = [np.broadcast_to(part, (*part.shape[:-2], rows, part.shape[-1])) for part in parts]
+    return np.concatenate(spread, axis=-1)
+
+
+def activate(x: Array, function: str) -> Array:
+    """f(x), number by number"""
+    return ACTIVATIONS[function](x)
+
+
+def mean(x: Array, over: str, counted: Mask | None = None) -> Array:
+    """Σ x / n over a token's features, over the tokens of a feature, or over all; only counted tokens count."""
+    return np.asarray(np.mean(x, axis=NORM_AXES[over], keepdims=True, where=_counted(x, over, counted)))
+
+
+def variance(x: Array, mean: Array, over: str, counted: Mask | None = None) -> Array:
+    """Σ (x - μ)² / n, the biased variance, over the same numbers as the mean"""
+    squares = (x - mean) ** 2
+    return np.asarray(np.mean(squares, axis=NORM_AXES[over], keepdims=True, where=_counted(x, over, counted)))
+
+
+def _counted(x: Array, over: str, counted: Mask | None) -> Mask:
+    if counted is None or over == "features":
+        return np.ones(x.shape, dtype=bool)
+    return np.broadcast_to(np.asarray(counted, dtype=bool)[..., :, None], x.shape)
+
+
+def normalise(
+    x: Array,
+    mean: Array | None = None,
+    variance: Array | None = None,
+    epsilon: float = 0.0,
+    epsilon_outside: float = 0.0,
+    gain: Array | None = None,
+    shift: Array | None = None,
+) -> Array:
+    """γ (x - μ) / √(σ² + ε) + β; ε stands inside the root unless it is given as `epsilon_outside`
+
+    Without mean and variance they are each token's own: layer norm, as a model's fused kernel does it.
+    """
+    mu = np.mean(x, axis=-1, keepdims=True) if mean is None else mean
+    var = np.mean((x - mu) ** 2, axis=-1, keepdims=True) if variance is None else variance
+    normal = (x - mu) / (np.sqrt(var + epsilon) + epsilon_outside)
+    scaled = normal if gain is None else gain * normal
+    return scaled if shift is None else scaled + shift
+
+
+REFERENCE: Mapping[str, Callable[..., Array]] = {
+    "embed": embed,
+    "position": position,
+    "angle": angle,
+    "rotate": rotate,
+    "add": add,
+    "project": project,
+    "transform": transform,
+    "split": split,
+    "append": append,
+    "score": score,
+    "kernel": kernel,
+    "scale": scale,
+    "mask": mask,
+    "softmax": softmax,
+    "divide": divide,
+    "mix": mix,
+    "join": join,
+    "activate": activate,
+    "mean": mean,
+    "variance": variance,
+    "normalise": normalise,
+}
+
+
+def replay(record: Record) -> Array:
+    """Recompute the value of a Record (tokens as rows) from its own inputs."""
+    inputs: dict[str, Any] = dict(record.inputs)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        return REFERENCE[record.step.name](**inputs)

@@ -1,0 +1,49 @@
+"""A worksheet as Markdown: headings, pipe tables, and a list of sums where every product is asked for."""
+
+import re
+
+from clearhead.worksheet.render.text import cell_lines, clean, left_out, shown_sections, table
+from clearhead.worksheet.view import MAX_COLUMNS, MatrixView, SheetView
+from clearhead.worksheet.worksheet import Detail, Worksheet
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]#|~$])")
+
+
+def escape(text: str) -> str:
+    """Make a name or title safe inside Markdown and the HTML that it becomes."""
+    return _SPECIAL.sub(r"\\\1", clean(text)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def to_markdown(sheet: Worksheet, detail: Detail = "matrices") -> str:
+    """Return the worksheet as Markdown."""
+    view = SheetView(sheet)
+    lines = [f"# {escape(sheet.title or sheet.kind)}", "", sheet.rounding.describe(), ""]
+    for warning in sheet.warnings:
+        lines += [f"> Note: {escape(warning)}", ""]
+    for heading, steps in shown_sections(view, detail):
+        lines += [f"## {escape(heading)}", ""] if heading else []
+        for matrix in [matrix for step in steps for matrix in step.givens if detail != "results"]:
+            lines += [f"{escape(matrix.symbol)} ({matrix.size}, given)", "", *_table(matrix)]
+        for step in steps:
+            equation = f"{escape(step.matrix.symbol)} = {escape(step.equation)}"
+            lines += [f"**{equation}**", "", step.step.sentence, "", *_table(step.matrix)]
+            if detail == "products":
+                sums = [f"- {escape(name)}: {escape(line)}" for name, line in cell_lines(step)]
+                lines += [*sums, ""] if sums else []
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _table(matrix: MatrixView) -> list[str]:
+    head, *body = table(matrix, MAX_COLUMNS)
+    if not any(head):
+        numbers = matrix.shown()[1]
+        head = ["", *(str(j + 1) for j in numbers)]
+        if len(numbers) < matrix.value.shape[1]:
+            head.insert(-1, "…")
+    lines = [_row(head), "|---" + "|---:" * (len(head) - 1) + "|", *(_row(line) for line in body), ""]
+    note = left_out(matrix)
+    return [*lines, f"*{note}*", ""] if note else lines
+
+
+def _row(cells: list[str]) -> str:
+    return "| " + " | ".join(escape(cell) for cell in cells) + " |"

@@ -1,0 +1,88 @@
+"""A worksheet in the terminal."""
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from clearhead.worksheet.render.text import cell_lines, clean, grid, pad, shown_sections
+from clearhead.worksheet.view import MatrixView, SheetView, StepView
+from clearhead.worksheet.worksheet import Detail, Worksheet
+
+_INDENT = "  "
+# One colour per role, here and on every page: queries blue, keys red, values green, attention purple, residual grey.
+_ROLE_STYLES = {"query": "blue", "key": "red", "value": "green"}
+_ATTENTION = ("score", "scale", "mask", "softmax", "divide", "kernel", "mix")
+_STEP_STYLES = dict.fromkeys(_ATTENTION, "magenta") | {"add": "bright_black"}
+
+
+def show(sheet: Worksheet, detail: Detail = "matrices", console: Console | None = None) -> None:
+    """Print the worksheet, section by section: what is given there, then every step with its equation."""
+    _Page(console or Console(highlight=False), detail).sheet(sheet)
+
+
+class _Page:
+    def __init__(self, console: Console, detail: Detail) -> None:
+        self.console, self.detail = console, detail
+        self.explained: set[str] = set()  # a Step's sentence is said once
+
+    def line(self, text: Text | str = "") -> None:
+        self.console.print(text, soft_wrap=True, markup=False, highlight=False)
+
+    def sheet(self, sheet: Worksheet) -> None:
+        if sheet.title:
+            self.line(Text(clean(sheet.title), style="bold"))
+        self.line(Text(sheet.rounding.describe(), style="dim"))
+        for warning in sheet.warnings:
+            self.line(Text(f"Note: {clean(warning)}", style="yellow"))
+        for heading, steps in shown_sections(SheetView(sheet), self.detail):
+            if heading:
+                self.line(Text(f"\n{clean(heading)}", style="bold underline"))
+            if self.detail != "results":
+                self.givens([matrix for step in steps for matrix in step.givens])
+            for step in steps:
+                self.step(step)
+
+    def givens(self, matrices: list[MatrixView]) -> None:
+        """Print matrices side by side, as many as the width takes."""
+        row: list[list[str]] = []
+        used = 0
+        for matrix in matrices:
+            picture = grid(matrix, self.console.width - 2)
+            title = f"{clean(matrix.symbol)}  ({matrix.size}, given)"
+            block = [title, *picture.lines, *([picture.note] if picture.note else [])]
+            width = max(cell_len(text) for text in block)
+            if row and used + width + 2 > self.console.width:
+                self.side_by_side(row)
+                row, used = [], 0
+            row.append([pad(text, width, right=False) for text in block])
+            used += width + 4
+        self.side_by_side(row)
+
+    def side_by_side(self, blocks: list[list[str]]) -> None:
+        if not blocks:
+            return
+        height = max(len(block) for block in blocks)
+        filled = [block + [" " * cell_len(block[0])] * (height - len(block)) for block in blocks]
+        self.line()
+        for parts in zip(*filled, strict=True):
+            self.line((_INDENT + "    ".join(parts)).rstrip())
+
+    def step(self, step: StepView) -> None:
+        place = step.record.where.rpartition(".")[2]
+        style = _ROLE_STYLES.get(place, _STEP_STYLES.get(step.step.name, "default"))
+        self.line(
+            Text.assemble("\n" + _INDENT, (clean(step.matrix.symbol), f"bold {style}"), " = ", clean(step.equation))
+        )
+        if step.step.name not in self.explained:
+            self.explained.add(step.step.name)
+            self.line(Text(_INDENT + step.step.sentence, style="dim italic"))
+        picture = grid(step.matrix, self.console.width - 4)
+        for line in picture.lines:
+            self.line(_INDENT * 2 + line)
+        if picture.note:
+            self.line(Text(_INDENT * 2 + picture.note, style="dim"))
+        if self.detail == "products":
+            sums = cell_lines(step)
+            width = max((cell_len(name) for name, _ in sums), default=0)
+            for name, line in sums:
+                self.line(Text.assemble(_INDENT * 2, (pad(name, width, right=False), style), "  ", line))

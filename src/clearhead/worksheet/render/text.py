@@ -1,0 +1,125 @@
+"""Text that any renderer needs: safe names, matrices as lines of equal width, and which steps a detail shows."""
+
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from rich.cells import cell_len, set_cell_size
+
+from clearhead.worksheet.view import MAX_COLUMNS, MatrixView, SheetView, StepView
+from clearhead.worksheet.worksheet import Detail
+
+_MAX_LABEL = 18
+_JOINERS = "\u200c\u200d"  # they shape Indic scripts and emoji, and are harmless
+ELLIPSIS = "…"
+
+
+def clean(text: str) -> str:
+    """Make control characters visible, so that a name cannot move the cursor, colour the screen or turn text around."""
+    return "".join(
+        repr(letter)[1:-1] if unicodedata.category(letter) in ("Cc", "Cf", "Cs") and letter not in _JOINERS else letter
+        for letter in text
+    )
+
+
+def label(text: str) -> str:
+    """Return a row or column name, cleaned and not too wide."""
+    text = clean(text)
+    return text if cell_len(text) <= _MAX_LABEL else set_cell_size(text, _MAX_LABEL - 1).rstrip() + ELLIPSIS
+
+
+def pad(text: str, width: int, *, right: bool = True) -> str:
+    """Fill up to a width in terminal cells, which is not the number of letters in Hindi, Bengali or emoji."""
+    space = " " * max(0, width - cell_len(text))
+    return space + text if right else text + space
+
+
+def table(matrix: MatrixView, max_columns: int) -> list[list[str]]:
+    """Return the shown cells as text, ellipses where some are left out; a first row and column of names if any."""
+    rows, columns = matrix.shown(max_columns)
+
+    def spread(names: list[str], shown: list[int], count: int) -> list[str]:
+        return [*names[:-1], ELLIPSIS, names[-1]] if len(shown) < count else names
+
+    height, width = matrix.value.shape
+    lines = [spread([matrix.digits.text(i, j) for j in columns], columns, width) for i in rows]
+    if len(rows) < height:
+        lines.insert(-1, [ELLIPSIS] * len(lines[0]))
+    names = spread([label(matrix.row_name(i)) if matrix.rows else "" for i in rows], rows, height)
+    head = spread([label(matrix.column_name(j)) if matrix.columns else "" for j in columns], columns, width)
+    return [["", *head], *([name, *line] for name, line in zip(names, lines, strict=True))]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A matrix as lines of text, with a note on what was left out, if anything was."""
+
+    lines: list[str]
+    note: str
+
+
+def grid(matrix: MatrixView, max_width: int) -> Picture:
+    """Return the matrix in brackets, with its names, no wider than `max_width` where that can be."""
+    max_columns = min(MAX_COLUMNS, matrix.value.shape[1])
+    while True:
+        lines = _grid(matrix, max_columns)
+        if max_columns <= 2 or cell_len(lines[-1]) <= max_width:
+            return Picture(lines, left_out(matrix, max_columns))
+        max_columns -= 1
+
+
+def _grid(matrix: MatrixView, max_columns: int) -> list[str]:
+    head, *body = table(matrix, max_columns)
+    widths = [max(cell_len(line[j]) for line in [head, *body]) for j in range(len(head))]
+    lines = []
+    for number, line in enumerate(body):
+        left, right = _bracket(number, len(body))
+        name = pad(line[0], widths[0], right=False)
+        cells = "  ".join(pad(text, width) for text, width in zip(line[1:], widths[1:], strict=True))
+        lines.append(f"{name} {left} {cells} {right}".lstrip() if not widths[0] else f"{name} {left} {cells} {right}")
+    if any(head):
+        gap = " " * (widths[0] + 3) if widths[0] else "  "
+        names = "  ".join(pad(text, width) for text, width in zip(head[1:], widths[1:], strict=True))
+        lines.insert(0, gap + names)
+    return lines
+
+
+def _bracket(number: int, count: int) -> tuple[str, str]:
+    if count == 1:
+        return "[", "]"
+    if number == 0:
+        return "⎡", "⎤"
+    return ("⎣", "⎦") if number == count - 1 else ("⎢", "⎥")
+
+
+def left_out(matrix: MatrixView, max_columns: int = MAX_COLUMNS) -> str:
+    """Say how much of a large matrix is shown; empty if all of it is."""
+    rows, columns = matrix.shown(max_columns)
+    if (len(rows), len(columns)) == matrix.value.shape:
+        return ""
+    return f"{len(rows)} × {len(columns)} of {matrix.size} cells are shown; --json has them all."
+
+
+def shown_sections(view: SheetView, detail: Detail) -> Iterator[tuple[str, list[StepView]]]:
+    """Return runs of steps under one heading; for results, only the last step of the sheet or of each of its parts."""
+    steps = view.steps
+    if detail == "results":
+        last = {step.record.where.split(".")[1] if view.sheet.titles else "": step for step in steps}
+        steps = list(last.values())
+    for heading, run in groupby(steps, key=lambda step: step.section):
+        yield heading, list(run)
+
+
+def cell_lines(step: StepView) -> list[tuple[str, str]]:
+    """Return the name of every shown cell with its arithmetic; none where numbers are only moved."""
+    matrix = step.matrix
+    rows, columns = matrix.shown()
+    lines = []
+    for i in rows:
+        for j in columns:
+            line = step.cell_line(i, j)
+            if line is not None:
+                name = f"{matrix.symbol}[{label(matrix.row_name(i))}, {label(matrix.column_name(j))}]"
+                lines.append((name, line))
+    return lines

@@ -1,0 +1,216 @@
+"""Rounding as people do it: half up or half even, to decimals or to significant figures, and the digits to show.
+
+Binary numbers miss decimal halves by a hair (2.675 is stored as 2.67499…), so anything within a billionth of a unit
+of a half counts as that half. The same slack is given to a student's working.
+"""
+
+from decimal import Decimal
+from typing import Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from clearhead.errors import ProblemError
+
+Array = npt.NDArray[np.float64]
+
+SLACK = 1e-9  # of one unit in the last place
+DEFAULT_DECIMALS = 4
+_SCIENTIFIC_FROM = 1e9  # larger numbers are shown as 1.23e9 rather than as a row of digits
+_GIVEN_DECIMALS = 6  # a given number with more decimals than this is shown rounded like the rest
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class Rounding(BaseModel):
+    """How many digits are kept, and whether the work goes on from the full number or from the rounded line."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    lines: Literal["exact", "rounded"] = Field(
+        "exact", description="exact: work in full precision and round only what is shown; rounded: round every line "
+        "and work on from the rounded line, as people do by hand"
+    )  # fmt: skip
+    decimals: int | None = Field(None, ge=0, le=15, description="decimals to keep (4 if neither is said)")
+    significant: int | None = Field(None, ge=1, le=15, description="significant figures to keep, instead of decimals")
+    ties: Literal["half-up", "half-even"] = Field(
+        "half-up",
+        description="half-up: 0.125 becomes 0.13 and -0.125 becomes -0.13; half-even: both go to the even digit",
+    )
+
+    @model_validator(mode="after")
+    def _one_way_of_counting(self) -> Self:
+        if self.decimals is not None and self.significant is not None:
+            raise ValueError("give decimals or significant, not both")
+        return self
+
+    @property
+    def shown_decimals(self) -> int:
+        """Decimals to keep where the count is by decimals."""
+        return DEFAULT_DECIMALS if self.decimals is None else self.decimals
+
+    def line(self, values: Array) -> Array:
+        """Return the line as it is worked on with: as it is if exact, else rounded."""
+        return values if self.lines == "exact" else self.rounded(values)
+
+    def rounded(self, values: Array) -> Array:
+        """Round every number, whether or not the lines are exact."""
+        if self.significant is not None:
+            return round_significant(values, self.significant, self.ties)
+        return round_decimals(values, self.shown_decimals, self.ties)
+
+    def describe(self) -> str:
+        """Say the policy in one sentence."""
+        if self.significant is not None:
+            digits = f"{self.significant} significant figure{'s' * (self.significant != 1)}"
+        else:
+            digits = f"{self.shown_decimals} decimal{'s' * (self.shown_decimals != 1)}"
+        if self.lines == "exact":
+            return f"Worked in full precision, shown to {digits} ({self.ties})."
+        return f"Every line is rounded to {digits} ({self.ties}), and the work goes on from the rounded line."
+
+
+def with_changes(
+    policy: Rounding,
+    *,
+    lines: str | None = None,
+    decimals: int | None = None,
+    significant: int | None = None,
+    ties: str | None = None,
+) -> Rounding:
+    """Return the policy with what is not None changed; a new way of counting digits replaces the old one."""
+    new = {"lines": lines, "decimals": decimals, "significant": significant, "ties": ties}
+    if decimals is not None or significant is not None:
+        kept = policy.model_dump(include={"lines", "ties"})
+    else:
+        kept = policy.model_dump()
+    try:
+        return Rounding.model_validate({**kept, **{key: value for key, value in new.items() if value is not None}})
+    except ValidationError as wrong:
+        raise ProblemError([_complaint(error) for error in wrong.errors()]) from None
+
+
+def _complaint(error: ErrorDetails) -> str:
+    if error["type"] == "value_error":
+        return f"rounding: {error['ctx']['error']}."
+    name, least = str(error["loc"][0]), 1 if error["loc"][0] == "significant" else 0
+    return f"{name} = {error['input']!r} is not possible. Give a whole number from {least} to 15."
+
+
+def round_decimals(values: Array, decimals: int, ties: str = "half-up") -> Array:
+    """Round to `decimals` places; infinities stay, and -0.0 becomes 0.0."""
+    unit = 10.0**decimals
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.asarray(values, dtype=np.float64) * unit
+        result = _round_whole(scaled, ties) / unit
+    too_long = ~np.isfinite(scaled) | (np.abs(scaled) >= 2.0**52)  # no digits left beyond the point to round
+    return np.where(too_long, values, result) + 0.0
+
+
+def round_significant(values: Array, figures: int, ties: str = "half-up") -> Array:
+    """Round to `figures` significant figures; zeros and infinities stay."""
+    values = np.asarray(values, dtype=np.float64)
+    ordinary = np.isfinite(values) & (np.abs(values) > 1e-280) & (np.abs(values) < 1e280)
+    safe = np.where(ordinary, values, 1.0)
+    places = figures - 1 - _exponent(np.abs(safe))
+    up, down = 10.0 ** np.maximum(places, 0), 10.0 ** np.maximum(-places, 0)
+    result = np.asarray(_round_whole(safe * up / down, ties) / up * down)
+    inexact = np.abs(places) > 22  # 10^22 is the last power of ten that a float holds exactly
+    result[inexact] = [float(f"{number:.{figures - 1}e}") for number in result[inexact]]
+    return np.where(ordinary, result, values) + 0.0
+
+
+def _exponent(sizes: Array) -> npt.NDArray[np.int64]:
+    """Return e with 10^e ≤ size < 10^(e+1); log10 alone may be off by a hair at the powers of ten."""
+    guess = np.floor(np.log10(sizes)).astype(np.int64)
+    return guess + (sizes >= 10.0 ** (guess + 1)) - (sizes < 10.0**guess)
+
+
+def _round_whole(scaled: Array, ties: str) -> Array:
+    size = np.abs(scaled)
+    below = np.floor(size)
+    beyond = size - below
+    is_tie = np.abs(beyond - 0.5) <= SLACK
+    goes_up = np.where(is_tie, (below % 2 == 1) if ties == "half-even" else True, beyond > 0.5)
+    return np.asarray(np.sign(scaled) * (below + goes_up))
+
+
+class Digits:
+    """The digits of one matrix as they are shown: as many decimals as any of its cells needs, up to the policy's.
+
+    A nonzero number that would be shown as 0, and a huge one, are shown in scientific notation.
+    A given matrix is shown with its own digits where they are few.
+    """
+
+    def __init__(self, values: Array, rounding: Rounding, *, is_given: bool = False) -> None:
+        self._values = values
+        self._rounding = rounding
+        self._decimals = self._needed_decimals(is_given)
+
+    def _needed_decimals(self, is_given: bool) -> int | None:
+        finite = self._values[np.isfinite(self._values)]
+        most = self._rounding.shown_decimals
+        if is_given:
+            for decimals in range(_GIVEN_DECIMALS + 1):
+                if _is_exact_at(finite, decimals):
+                    return decimals
+        if self._rounding.significant is not None:
+            return None
+        return next((few for few in range(most) if _is_exact_at(finite, few)), most)
+
+    def of(self, values: Array) -> "Digits":
+        """Return the same style for the same numbers in another order."""
+        other = Digits.__new__(Digits)
+        other._values, other._rounding, other._decimals = values, self._rounding, self._decimals
+        return other
+
+    def text(self, *index: int) -> str:
+        """Return the cell as it is shown."""
+        return self.number(float(self._values[index]))
+
+    def number(self, value: float) -> str:
+        """Return any number in the style of this matrix."""
+        if not np.isfinite(value):
+            return "-∞" if value < 0 else "∞"
+        if self._decimals is None:
+            return _significant_text(value, self._rounding)
+        shown = float(round_decimals(np.asarray(value), self._decimals, self._rounding.ties))
+        if (shown == 0.0 and value != 0.0) or abs(value) >= _SCIENTIFIC_FROM:
+            return _scientific_text(value, max(2, min(3, self._decimals)), self._rounding.ties)
+        return f"{shown:.{self._decimals}f}"
+
+
+def _is_exact_at(values: Array, decimals: int) -> bool:
+    slack = 1e-12 * np.maximum(1.0, np.abs(values))
+    return bool(np.all(np.abs(np.round(values, decimals) - values) <= slack)) and not bool(
+        np.any((values != 0) & (np.abs(values) <= slack))
+    )
+
+
+def _significant_text(value: float, rounding: Rounding) -> str:
+    figures = rounding.significant or 1
+    shown = float(round_significant(np.asarray(value), figures, rounding.ties))
+    if shown == 0.0:
+        return "0"
+    exponent = int(f"{shown:e}".partition("e")[2])
+    if exponent < -4 or abs(shown) >= _SCIENTIFIC_FROM:
+        return _scientific_text(value, figures, rounding.ties)
+    return f"{shown:.{max(0, figures - 1 - exponent)}f}"
+
+
+def _scientific_text(value: float, figures: int, ties: str) -> str:
+    shown = float(round_significant(np.asarray(value), figures, ties))
+    mantissa, _, exponent = f"{shown:.{figures - 1}e}".partition("e")
+    return f"{mantissa}×10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+
+
+_PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
+def read_shown(text: str) -> Decimal:
+    """Return the exact value of digits that `Digits` showed."""
+    mantissa, times, power = text.partition("×10")
+    if times:
+        return Decimal(mantissa).scaleb(int(power.translate(_PLAIN)))
+    return Decimal(text.replace("∞", "Infinity"))

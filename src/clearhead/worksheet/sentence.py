@@ -1,0 +1,145 @@
+"""The tokens that a problem starts from: their vectors, given or looked up, and the positions added to them."""
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, Field
+
+from clearhead.errors import did_you_mean
+from clearhead.steps.vocabulary import ADD, EMBED, POSITION, POSITION_FORMULAS
+from clearhead.worksheet.cells import Array, Embedding, Matrix, Tokens
+from clearhead.worksheet.pen import Pen
+from clearhead.worksheet.problem import Part
+from clearhead.worksheet.shapes import Shapes
+
+
+class PositionRule(Part):
+    """Which vector each position gets."""
+
+    formula: Literal["sinusoidal", "sinusoidal-odd-exponent", "learned", "one-hot", "count", "given"] = Field(
+        "sinusoidal",
+        description="sinusoidal: the formula of the paper; sinusoidal-odd-exponent: the variant that takes 2i+1 in the "
+        "cosine's exponent; learned: look each position up in `table`; one-hot; count: the position itself; given: "
+        "`table` holds the vectors to add, one for each token",
+    )
+    base: float = Field(10000.0, gt=0, description="the base of the sinusoids' wavelengths")
+    start: int = Field(0, ge=0, description="the position of the first token")
+    table: Matrix | None = Field(None, description="learned positions, a vector for each position")
+
+    def work(self, pen: Pen, count: int, width: int, rows: tuple[str, ...]) -> Array:
+        """Write the vectors of `count` positions."""
+        pen = pen.at("position")
+        places = np.arange(self.start, self.start + count)
+        if self.table is not None:
+            if self.formula == "given":
+                return pen.give("P", self.table, rows=rows)
+            table = pen.give("P", self.table, symbol="P", rows=tuple(str(p) for p in range(max(self.table.shape))))
+            return pen.work(EMBED, symbol="P", ids=pen.make("positions", places, rows=rows), table=table)
+        positions = pen.make("positions", places.astype(np.float64), symbol="pos", rows=rows)
+        return work_positions(pen, positions, np.arange(width), width, self)
+
+    def mistakes(self, shapes: Shapes, name: str, count: int, width: int) -> None:
+        """Tell a missing table, or one that does not fit."""
+        if self.formula not in ("learned", "given"):
+            if self.table is not None:
+                shapes.mistakes.append(f"{name}: table goes with formula learned, not {self.formula}. Leave one out.")
+            return
+        if self.table is None:
+            shapes.mistakes.append(f"{name}: formula {self.formula} needs table, a vector for each position.")
+            return
+        if self.formula == "given":
+            shapes.shape(name, self.table, count, width, f"there are {count} tokens of width {width}")
+            return
+        needed = self.start + count
+        if shapes.tokens(self.table) < needed:
+            shapes.mistakes.append(
+                f"{name}: table has {shapes.tokens(self.table)} positions, but the last token is at position "
+                f"{needed - 1}. Give table at least {needed} positions (they count from 0)."
+            )
+        shapes.vector(
+            f"{name}: each vector of table", np.zeros(shapes.width(self.table)), width, f"tokens are {width} wide"
+        )
+
+
+def work_positions(pen: Pen, positions: Array, dimensions: Any, width: int, rule: PositionRule) -> Array:
+    """Write the table of position vectors by formula."""
+    asked = pen.make("dimensions", np.asarray(dimensions), symbol="dim", rows=tuple(f"dim {d}" for d in dimensions))
+    return pen.work(POSITION, positions=positions, dimensions=asked, width=width, formula=rule.formula, base=rule.base)
+
+
+def describe_formula(formula: str, base: float) -> str:
+    """Write the position formula out."""
+    return POSITION_FORMULAS[formula].format(base=f"{base:g}")
+
+
+def _position_rule(raw: object) -> object:
+    if isinstance(raw, str):
+        return {"formula": raw}
+    if isinstance(raw, list | tuple | np.ndarray):
+        return {"formula": "given", "table": raw}
+    return raw
+
+
+Position = Annotated[PositionRule, BeforeValidator(_position_rule)]
+
+
+class Sentence(Part):
+    """The tokens: X itself, or words to be looked up in an embedding; positions are added if asked for."""
+
+    X: Matrix | None = Field(None, description="the tokens' vectors, one token a row (a column in layout columns)")
+    embedding: Embedding | None = Field(None, description="instead of X: words with their vectors, {word: [1, 2]}")
+    tokens: Tokens = Field((), description="the tokens' names; with an embedding, the sentence to look up")
+    position: Position | None = Field(
+        None, description="positions to add: a matrix, the name of a formula, or {formula, base, start, table}"
+    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tokens' names, if any."""
+        return self.tokens or tuple(self.embedding or ())
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there are any tokens at all."""
+        return self.X is not None or self.embedding is not None
+
+    def size(self, shapes: Shapes) -> tuple[int, int]:
+        """Return how many tokens there are and how wide their vectors."""
+        if self.X is not None:
+            return shapes.tokens(self.X), shapes.width(self.X)
+        assert self.embedding is not None
+        return len(self.names), len(next(iter(self.embedding.values())))
+
+    def sentence_mistakes(self, shapes: Shapes, name: str = "X") -> None:
+        """Tell what does not fit among vectors, names and positions."""
+        if self.X is not None and self.embedding is not None:
+            shapes.mistakes.append(f"both {name} and embedding are given. Leave one out.")
+        if not self.is_given:
+            return
+        count, width = self.size(shapes)
+        if self.X is not None:
+            shapes.names("tokens", self.tokens, name, count)
+        elif self.embedding is not None:
+            for word in self.tokens:
+                if word not in self.embedding:
+                    hint = did_you_mean(word, self.embedding)
+                    shapes.mistakes.append(
+                        f"tokens: '{word}' has no vector in embedding.{hint} Words: {', '.join(self.embedding)}."
+                    )
+        if self.position is not None:
+            self.position.mistakes(shapes, "position", count, width)
+
+    def work_sentence(self, pen: Pen, symbol: str = "X") -> Array:
+        """Write the vectors of the tokens, positions added, and return them with tokens as rows."""
+        if self.X is not None:
+            x = pen.give(symbol, self.X, rows=self.tokens)
+        else:
+            assert self.embedding is not None
+            words = list(self.embedding)
+            ids = pen.make("tokens", np.array([words.index(word) for word in self.names]), rows=self.names)
+            table = pen.make("E", np.stack(list(self.embedding.values())), rows=tuple(words))
+            x = pen.at("embedding").work(EMBED, symbol=symbol, ids=ids, table=table)
+        if self.position is None:
+            return x
+        added = self.position.work(pen, x.shape[0], x.shape[1], self.names)
+        return pen.work(ADD, symbol=f"{symbol}′", a=x, b=added)

@@ -1,0 +1,81 @@
+"""Do the given shapes fit? Collects a sentence for every pair that does not: which, both shapes, what would fit."""
+
+from clearhead.steps.step import Layout
+from clearhead.worksheet.cells import Array
+
+
+def size(value: Array) -> str:
+    """Write a shape as people do: 3 × 4 for a matrix, its length for a vector."""
+    return " × ".join(str(length) for length in value.shape)
+
+
+class Shapes:
+    """Collect misfits. `tokens` and `width` of a matrix are read in the student's own layout."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.mistakes: list[str] = []
+        self._token_axis = 0 if layout == "rows" else 1
+        self._rows, self._columns = ("rows", "columns") if layout == "rows" else ("columns", "rows")
+
+    def tokens(self, matrix: Array) -> int:
+        """How many tokens the matrix holds."""
+        return int(matrix.shape[self._token_axis])
+
+    def width(self, matrix: Array) -> int:
+        """How wide a token's vector is; for weights, how wide they make it."""
+        return int(matrix.shape[1 - self._token_axis])
+
+    def inner(self, weights: Array) -> int:
+        """How wide a token's vector must be for these weights to take it."""
+        return int(weights.shape[self._token_axis])
+
+    def product(self, x_name: str, x_width: int, x: Array | None, w_name: str, w: Array) -> None:
+        """The weights must take vectors as wide as the tokens' (`x` is None where it is itself computed)."""
+        if self.inner(w) == x_width:
+            return
+        shown = f"{x_name} is {size(x)}" if x is not None else f"{x_name} is {x_width} wide"
+        product = f"{x_name} {w_name}" if self.layout == "rows" else f"{w_name} {x_name}"
+        self.mistakes.append(
+            f"{shown} and {w_name} is {size(w)}, so {product} does not fit. "
+            f"Give {w_name} {x_width} {self._rows}, or {x_name} {self.inner(w)} {self._columns}."
+        )
+
+    def bias(self, b_name: str, b: Array, w_name: str, w: Array) -> None:
+        """A bias has one number for each dimension that the weights make."""
+        self.vector(b_name, b, self.width(w), f"{w_name} is {size(w)}")
+
+    def vector(self, name: str, vector: Array, length: int, because: str) -> None:
+        """A vector must have this length."""
+        if len(vector) != length:
+            self.mistakes.append(f"{name} has {len(vector)} numbers, but {because}. Give {name} {length} numbers.")
+
+    def same_width(self, a_name: str, a: Array, b_name: str, b: Array, why: str) -> None:
+        """Two matrices must be equally wide."""
+        if self.width(a) != self.width(b):
+            self.mistakes.append(
+                f"{a_name} is {size(a)} and {b_name} is {size(b)}: {why}. "
+                f"Give {b_name} {self.width(a)} {self._columns}, or {a_name} {self.width(b)}."
+            )
+
+    def same_tokens(self, a_name: str, a: Array, b_name: str, b: Array, why: str) -> None:
+        """Two matrices must hold equally many tokens."""
+        if self.tokens(a) != self.tokens(b):
+            self.mistakes.append(
+                f"{a_name} is {size(a)} and {b_name} is {size(b)}: {why}. "
+                f"Give {b_name} {self.tokens(a)} {self._rows}, or {a_name} {self.tokens(b)}."
+            )
+
+    def shape(self, name: str, value: Array, tokens: int, width: int, because: str) -> None:
+        """A matrix must have exactly this many tokens and this width."""
+        if (self.tokens(value), self.width(value)) != (tokens, width):
+            right = (tokens, width) if self.layout == "rows" else (width, tokens)
+            self.mistakes.append(f"{name} is {size(value)}, but {because}. Make it {right[0]} × {right[1]}.")
+
+    def names(self, name: str, tokens: tuple[str, ...], matrix_name: str, count: int) -> None:
+        """There must be as many names as tokens."""
+        if tokens and len(tokens) != count:
+            self.mistakes.append(
+                f"{name} has {len(tokens)} names, but {matrix_name} has {count} tokens. "
+                f"Give {count} names, or leave {name} out."
+            )

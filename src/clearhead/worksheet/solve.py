@@ -1,0 +1,30 @@
+"""Work a problem: from what is given to the answer, every step recorded."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from clearhead.errors import ProblemError
+from clearhead.worksheet.kinds.parts import Parts
+from clearhead.worksheet.pen import Pen
+from clearhead.worksheet.problem import Problem
+from clearhead.worksheet.reading import load_problem
+from clearhead.worksheet.rounding import Rounding
+from clearhead.worksheet.worksheet import Worksheet
+
+
+def solve(problem: str | Path | Mapping[str, Any] | Problem, rounding: Rounding | None = None) -> Worksheet:
+    """Work a problem, given as a file, a gallery id, plain data or a Problem; `rounding` overrides its own."""
+    loaded = load_problem(problem)
+    policy = rounding or loaded.rounding
+    pen = Pen(loaded.layout, policy)
+    try:
+        loaded.work(pen)
+    except ProblemError as wrong:
+        if isinstance(problem, str | Path):
+            raise wrong.located(str(problem)) from None
+        raise
+    titles: tuple[str, ...] = ()
+    if isinstance(loaded, Parts):
+        titles = tuple(part.title or part.kind for part in loaded.parts)
+    return Worksheet(loaded.kind, loaded.title, policy, pen.finish(), tuple(pen.warnings), titles)

@@ -1,0 +1,220 @@
+"""What a reader sees of a worksheet: headings, equations, labelled matrices and the sum behind every cell.
+
+Every renderer draws from here, so that all of them show the same digits.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clearhead.steps import Record, Step
+from clearhead.steps.vocabulary import PLACES
+from clearhead.worksheet.expression import Expression, Number, evaluate, write
+from clearhead.worksheet.pen import in_rows, turn
+from clearhead.worksheet.rounding import Digits
+from clearhead.worksheet.sentence import describe_formula
+from clearhead.worksheet.working import WORKINGS
+from clearhead.worksheet.worksheet import Worksheet
+
+MAX_ROWS, MAX_COLUMNS = 24, 12
+Labels = tuple[str, ...]
+_EVIDENT = ("pos", "dim", "tokens", "positions")  # lists that the names of rows and columns already show
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixView:
+    """A matrix as it stands on the sheet, in the sheet's own layout."""
+
+    symbol: str
+    value: npt.NDArray[Any]
+    rows: Labels
+    columns: Labels
+    digits: Digits
+
+    @property
+    def size(self) -> str:
+        """`3 × 4`."""
+        return " × ".join(str(n) for n in self.value.shape)
+
+    def shown(self, max_columns: int = MAX_COLUMNS) -> tuple[list[int], list[int]]:
+        """Return the rows and columns that are shown: all, or the first and the last of many."""
+        return _some(self.value.shape[0], MAX_ROWS), _some(self.value.shape[1], min(max_columns, MAX_COLUMNS))
+
+    def row_name(self, row: int) -> str:
+        """The token of a row, or its number."""
+        return self.rows[row] if self.rows else str(row + 1)
+
+    def column_name(self, column: int) -> str:
+        """The token of a column, or its number."""
+        return self.columns[column] if self.columns else str(column + 1)
+
+
+def _some(count: int, limit: int) -> list[int]:
+    if count <= limit:
+        return list(range(count))
+    return [*range(limit - 1), count - 1]
+
+
+@dataclass(frozen=True, eq=False)
+class StepView:
+    """One step as it stands on the sheet; `givens` are the given matrices that it is the first to use."""
+
+    record: Record
+    section: str
+    equation: str
+    givens: list[MatrixView]
+    matrix: MatrixView
+    _rows_record: Record
+    _show: "_Show"
+
+    @property
+    def step(self) -> Step:
+        """The Step that was done."""
+        return self.record.step
+
+    def cell_line(self, row: int, column: int) -> str | None:
+        """Write the arithmetic of a cell, `-0.995 = 1.87×1.1 + 1.09×(-2.8)`; None where a number is only moved.
+
+        ≈ stands for = where the digits shown do not give the total to its last digit.
+        """
+        expression = self.cell_expression(row, column)
+        if expression is None:
+            return None
+        total = self.matrix.digits.text(row, column)
+        again = evaluate(expression)
+        agrees = again is not None and self.matrix.digits.number(float(again)) == total
+        return f"{total} {'=' if agrees else '≈'} {write(expression)}"
+
+    def cell_expression(self, row: int, column: int) -> Expression | None:
+        """Return the sum behind a cell of the sheet."""
+        i, j = (row, column) if self._show.is_left_first else (column, row)
+        return WORKINGS[self.step.name](self._rows_record, i, j, self._show)
+
+
+class SheetView:
+    """A worksheet, ready to be drawn."""
+
+    def __init__(self, sheet: Worksheet) -> None:
+        self.sheet = sheet
+        self._turned = sheet.layout == "columns"
+        worked = in_rows(sheet.trace)
+        self._names: dict[int, str] = {}
+        self._labels: dict[int, tuple[Labels, Labels]] = {}
+        show = _Show(not self._turned)
+        givens: dict[int, MatrixView] = {}
+        for given in worked.givens.values():
+            self._names[id(given.value)] = given.symbol
+            self._labels[id(given.value)] = (given.rows, given.columns)
+            show.digits[id(given.value)] = Digits(np.asarray(given.value), sheet.rounding, is_given=True)
+            if given.value.ndim == 2:
+                givens[id(given.value)] = self._matrix(given.symbol, given.value, show.digits[id(given.value)])
+            elif given.symbol not in _EVIDENT:
+                row = np.asarray(given.value)[None, :]
+                digits = Digits(row, sheet.rounding, is_given=True)
+                givens[id(given.value)] = MatrixView(given.symbol, row, (), given.rows, digits)
+        self.steps: list[StepView] = []
+        for record, original in zip(worked, sheet.trace, strict=True):
+            value_id = id(record.value)
+            self._labels[value_id] = _propagate(record, self._labels)
+            show.digits[value_id] = Digits(record.value, sheet.rounding)
+            self.steps.append(
+                StepView(
+                    record=original,
+                    section=self._section(record.where),
+                    equation=self._equation(record),
+                    givens=[givens.pop(key) for key in _ids(record.inputs.values()) if key in givens],
+                    matrix=self._matrix(record.symbol, record.value, show.digits[value_id]),
+                    _rows_record=record,
+                    _show=show,
+                )
+            )
+            self._names[value_id] = record.symbol
+
+    def _matrix(self, symbol: str, value: npt.NDArray[Any], digits: Digits) -> MatrixView:
+        rows, columns = self._labels[id(value)]
+        if not self._turned:
+            return MatrixView(symbol, value, rows, columns, digits)
+        over = turn(value)
+        return MatrixView(symbol, over, columns, rows, digits.of(over))
+
+    def _section(self, where: str) -> str:
+        words, names = where.split("."), []
+        for index, word in enumerate(words):
+            if word in PLACES:
+                number = words[index + 1] if index + 1 < len(words) and words[index + 1].isdigit() else None
+                name = PLACES[word] if number is None else f"{PLACES[word]} {int(number) + 1}"
+                if word == "part" and number is not None:
+                    name = f"{name}: {self.sheet.titles[int(number)]}"
+                names.append(name)
+        return " · ".join(names)
+
+    def _equation(self, record: Record) -> str:
+        names = {name: self._name(record, name, value) for name, value in record.inputs.items()}
+        return record.step.equation_in("columns" if self._turned else "rows", names)
+
+    def _name(self, record: Record, name: str, value: Any) -> str:
+        if isinstance(value, tuple):
+            return "; ".join(self._name(record, name, each) for each in value)
+        if isinstance(value, np.ndarray):
+            return self._names[id(value)]
+        if name == "formula":
+            return describe_formula(value, record.inputs["base"])
+        if name == "over":
+            return {"features": "each token", "tokens": "each feature", "all": "all numbers"}[value]
+        return value if isinstance(value, str) else _plain(value)
+
+
+def _propagate(record: Record, labels: Mapping[int, tuple[Labels, Labels]]) -> tuple[Labels, Labels]:
+    """Name the rows and columns of a value after the inputs that have the same axes."""
+    if record.step.name == "append":
+        return labels[id(record.inputs["cached"])][0] + labels[id(record.inputs["new"])][0], ()
+    if record.step.name == "join":
+        longest = max(record.inputs["parts"], key=len)
+        return labels[id(longest)][0], ()
+    by_axis: dict[str, Labels] = {}
+    for name, value in record.inputs.items():
+        if isinstance(value, np.ndarray):
+            for axis, label in zip(record.step.input(name).axes[-2:], labels[id(value)], strict=False):
+                if label:
+                    by_axis.setdefault(axis, label)
+    names = tuple(by_axis.get(axis, ()) for axis in record.axes[-2:])
+    rows, columns = names if len(names) == 2 else ((), ())
+    height, width = record.value.shape
+    return rows if len(rows) == height else (), columns if len(columns) == width else ()
+
+
+def _ids(values: Iterable[Any]) -> Iterator[int]:
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _ids(value)
+        else:
+            yield id(value)
+
+
+class _Show:
+    """The digits of every array of the sheet."""
+
+    def __init__(self, is_left_first: bool) -> None:
+        self.is_left_first = is_left_first
+        self.digits: dict[int, Digits] = {}
+
+    def cell(self, value: Any, *index: int) -> Number:
+        """Return the shown number at `index`."""
+        return Number(self.digits[id(value)].text(*index))
+
+    def plain(self, number: float) -> Number:
+        """Return a lone number with its own digits."""
+        return Number(_plain(number))
+
+
+def _plain(number: float) -> str:
+    """Write a lone number with its own digits: 512, 0.00001, -∞."""
+    if not np.isfinite(number):
+        return "-∞" if number < 0 else "∞"
+    size = abs(float(number))
+    if size == 0.0 or 1e-7 <= size < 1e15:
+        return np.format_float_positional(float(number), precision=12, unique=True, trim="-")
+    return f"{number:.12g}"

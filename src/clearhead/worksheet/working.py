@@ -1,0 +1,224 @@
+"""How a cell of each Step comes about, as an Expression of the numbers shown (tokens as rows).
+
+A Step that only moves numbers (a look-up, a mask, a join) has nothing to compute, and says so with `moves`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from clearhead.steps import Record
+from clearhead.worksheet.expression import (
+    EULER,
+    PI,
+    Call,
+    Difference,
+    Expression,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Sum,
+)
+from clearhead.worksheet.reference import NORM_AXES, rotary_pairs
+
+
+class Show(Protocol):
+    """Gives the digits that a reader sees: of a cell of a value, or of a lone number."""
+
+    is_left_first: bool  # False where the sheet writes W X for what is worked as X W
+
+    def cell(self, value: Any, *index: int) -> Number:
+        """Return the shown number at `index` of a given or recorded array."""
+
+    def plain(self, number: float) -> Number:
+        """Return a lone number, such as a width or an epsilon, with its own digits."""
+
+
+Working = Callable[[Record, int, int, Show], Expression | None]
+
+
+def moves(record: Record, row: int, column: int, show: Show) -> None:
+    """The numbers are taken over as they are."""
+
+
+def _dot(pairs: list[tuple[Number, Number]], show: Show) -> Sum:
+    return Sum(tuple(Product((a, b) if show.is_left_first else (b, a)) for a, b in pairs))
+
+
+def project(record: Record, row: int, column: int, show: Show) -> Expression:
+    """Σ x w + b"""
+    x, w, b = record.inputs["x"], record.inputs["w"], record.inputs.get("b")
+    total = _dot([(show.cell(x, row, k), show.cell(w, k, column)) for k in range(w.shape[0])], show)
+    return total if b is None else Sum((*total.terms, show.cell(b, column)))
+
+
+def transform(record: Record, row: int, column: int, show: Show) -> Expression:
+    """Σ w x + b"""
+    x, w, b = record.inputs["x"], record.inputs["w"], record.inputs.get("b")
+    total = _dot([(show.cell(w, column, k), show.cell(x, row, k)) for k in range(w.shape[1])], show)
+    return total if b is None else Sum((*total.terms, show.cell(b, column)))
+
+
+def score(record: Record, row: int, column: int, show: Show) -> Expression:
+    """Σ q k"""
+    q, k = record.inputs["q"], record.inputs["k"]
+    return _dot([(show.cell(q, row, e), show.cell(k, column, e)) for e in range(q.shape[1])], show)
+
+
+def mix(record: Record, row: int, column: int, show: Show) -> Expression:
+    """Σ weight v"""
+    weights, v = record.inputs["weights"], record.inputs["v"]
+    return _dot([(show.cell(weights, row, k), show.cell(v, k, column)) for k in range(v.shape[0])], show)
+
+
+def add(record: Record, row: int, column: int, show: Show) -> Expression:
+    """a + b"""
+    return Sum(tuple(_spread(record.inputs[name], row, column, show) for name in ("a", "b")))
+
+
+def scale(record: Record, row: int, column: int, show: Show) -> Expression:
+    """score / √d"""
+    inputs = record.inputs
+    root = inputs.get("root_of")
+    by: Expression = show.plain(inputs["divisor"]) if root is None else Call("√", show.plain(root))
+    return Quotient(show.cell(inputs["scores"], row, column), by)
+
+
+def softmax(record: Record, row: int, column: int, show: Show) -> Expression | None:
+    """e^s / Σ e^s, over the keys that may be seen"""
+    scores, base = record.inputs["scores"], record.inputs.get("base")
+    if not np.isfinite(scores[row, column]):
+        return None
+    foot = EULER if base is None else show.plain(base)
+    powers = {k: Power(foot, show.cell(scores, row, k)) for k in np.flatnonzero(np.isfinite(scores[row])).tolist()}
+    return Quotient(powers[column], Sum(tuple(powers.values())))
+
+
+def divide(record: Record, row: int, column: int, show: Show) -> Expression | None:
+    """s / Σ s"""
+    scores = record.inputs["scores"]
+    if np.sum(scores[row]) == 0.0:
+        return None
+    shares = [show.cell(scores, row, k) for k in range(scores.shape[1])]
+    return Quotient(shares[column], Sum(tuple(shares)))
+
+
+def kernel(record: Record, row: int, column: int, show: Show) -> Expression:
+    """e^(-(tⱼ - tᵢ)² / 2σ²) / √(2πσ²)"""
+    variance, two = show.plain(record.inputs["variance"]), Number("2")
+    gap = Difference(show.cell(record.inputs["key_times"], column), show.cell(record.inputs["query_times"], row))
+    exponent = Quotient(Product((Number("-1"), Power(gap, two))), Product((two, variance)))
+    return Quotient(Power(EULER, exponent), Call("√", Product((two, PI, variance))))
+
+
+def position(record: Record, row: int, column: int, show: Show) -> Expression | None:
+    """sin(pos / base^(2i/d)) or the cosine"""
+    inputs = record.inputs
+    if not inputs["formula"].startswith("sinusoidal"):
+        return None
+    dimension = int(inputs["dimensions"][column])
+    is_odd = dimension % 2 == 1
+    exponent = dimension - 1 if is_odd and inputs["formula"] == "sinusoidal" else dimension
+    angle = _angle(show.cell(inputs["positions"], row), exponent, inputs, show)
+    return Call("cos" if is_odd else "sin", angle)
+
+
+def angle(record: Record, row: int, column: int, show: Show) -> Expression:
+    """pos / base^(2i/d)"""
+    return _angle(show.cell(record.inputs["positions"], row), 2 * column, record.inputs, show)
+
+
+def _angle(position: Number, exponent: int, inputs: Mapping[str, Any], show: Show) -> Expression:
+    power = Power(show.plain(inputs["base"]), Quotient(show.plain(exponent), show.plain(inputs["width"])))
+    return Quotient(position, power)
+
+
+def rotate(record: Record, row: int, column: int, show: Show) -> Expression:
+    """a cos θ - b sin θ, or a sin θ + b cos θ"""
+    x, angles = record.inputs["x"], record.inputs["angles"]
+    first, second = rotary_pairs(x.shape[1], record.inputs["pairing"])
+    is_first = column in first
+    pair = int(np.flatnonzero((first if is_first else second) == column)[0])
+    a, b = show.cell(x, row, int(first[pair])), show.cell(x, row, int(second[pair]))
+    turn = show.cell(angles, row, pair)
+    cosine, sine = Call("cos", turn), Call("sin", turn)
+    if is_first:
+        return Difference(Product((a, cosine)), Product((b, sine)))
+    return Sum((Product((a, sine)), Product((b, cosine))))
+
+
+def activate(record: Record, row: int, column: int, show: Show) -> Expression:
+    """f(x)"""
+    return Call(record.inputs["function"], show.cell(record.inputs["x"], row, column))
+
+
+def mean(record: Record, row: int, column: int, show: Show) -> Expression:
+    """Σ x / n"""
+    numbers = _normalised_together(record, row, column, show)
+    return Quotient(Sum(tuple(numbers)), show.plain(len(numbers)))
+
+
+def variance(record: Record, row: int, column: int, show: Show) -> Expression:
+    """Σ (x - μ)² / n"""
+    average = show.cell(record.inputs["mean"], row, column)
+    numbers = _normalised_together(record, row, column, show)
+    squares = tuple(Power(Difference(number, average), Number("2")) for number in numbers)
+    return Quotient(Sum(squares), show.plain(len(numbers)))
+
+
+def _normalised_together(record: Record, row: int, column: int, show: Show) -> list[Number]:
+    x, over, counted = record.inputs["x"], record.inputs["over"], record.inputs.get("counted")
+    rows = range(x.shape[0]) if -2 in NORM_AXES[over] else [row]
+    columns = range(x.shape[1]) if -1 in NORM_AXES[over] else [column]
+    is_counted = [True] * x.shape[0] if counted is None or over == "features" else counted
+    return [show.cell(x, i, j) for i in rows for j in columns if is_counted[i]]
+
+
+def normalise(record: Record, row: int, column: int, show: Show) -> Expression | None:
+    """γ (x - μ) / √(σ² + ε) + β"""
+    inputs = record.inputs
+    if "mean" not in inputs:
+        return None
+    spread: Expression = _spread(inputs["variance"], row, column, show)
+    if "epsilon" in inputs:
+        spread = Sum((spread, show.plain(inputs["epsilon"])))
+    deviation: Expression = Call("√", spread)
+    if "epsilon_outside" in inputs:
+        deviation = Sum((deviation, show.plain(inputs["epsilon_outside"])))
+    over = Difference(show.cell(inputs["x"], row, column), _spread(inputs["mean"], row, column, show))
+    result: Expression = Quotient(over, deviation)
+    if "gain" in inputs:
+        result = Product((show.cell(inputs["gain"], column), result))
+    return Sum((result, show.cell(inputs["shift"], column))) if "shift" in inputs else result
+
+
+def _spread(value: Any, row: int, column: int, show: Show) -> Number:
+    """Return the cell of a value that may have one row, or one column, for all."""
+    return show.cell(value, row if value.shape[0] > 1 else 0, column if value.shape[1] > 1 else 0)
+
+
+WORKINGS: Mapping[str, Working] = {
+    "embed": moves,
+    "position": position,
+    "angle": angle,
+    "rotate": rotate,
+    "add": add,
+    "project": project,
+    "transform": transform,
+    "split": moves,
+    "append": moves,
+    "score": score,
+    "kernel": kernel,
+    "scale": scale,
+    "mask": moves,
+    "softmax": softmax,
+    "divide": divide,
+    "mix": mix,
+    "join": moves,
+    "activate": activate,
+    "mean": mean,
+    "variance": variance,
+    "normalise": normalise,
+}

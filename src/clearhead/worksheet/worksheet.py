@@ -1,0 +1,135 @@
+"""A Worksheet: a problem worked to the end, and the ways to look at it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from clearhead.errors import TraceError
+from clearhead.steps import Record, Trace, trace_from_data, trace_to_data
+from clearhead.worksheet.reference import Array
+from clearhead.worksheet.rounding import Rounding
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Detail = Literal["results", "matrices", "products"]
+FORMAT = 1  # of the JSON; raised when an old reader would misread a new file
+
+
+@dataclass(frozen=True)
+class Worksheet:
+    """Everything that was worked: the records in order, and how they were rounded.
+
+    `titles` names the parts of a sheet that has several, by their place in the trace (`part.0`).
+    """
+
+    kind: str
+    title: str
+    rounding: Rounding
+    trace: Trace
+    warnings: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
+
+    @property
+    def layout(self) -> str:
+        """Whether tokens are rows or columns."""
+        return self.trace.layout
+
+    @property
+    def steps(self) -> tuple[Record, ...]:
+        """Every step, in order."""
+        return tuple(self.trace)
+
+    @property
+    def answer(self) -> Array:
+        """The last line: what the problem asked for (of its last part, where there are several)."""
+        return np.asarray(self.trace[-1].value)
+
+    @property
+    def answers(self) -> tuple[Array, ...]:
+        """The last line of every part; one answer where there are no parts."""
+        if not self.titles:
+            return (self.answer,)
+        return tuple(np.asarray(self.trace.find(where=f"part.{n}.*")[-1].value) for n in range(len(self.titles)))
+
+    def value(self, symbol: str, where: str = "*") -> Array:
+        """Return the value of the one step or given matrix with this symbol, at the places that match `where`."""
+        steps: list[Any] = [record for record in self.trace.find(where=where) if record.symbol == symbol]
+        if not steps:
+            steps = [given for given in self.trace.givens.values() if given.symbol == symbol and where == "*"]
+        if len(steps) != 1:
+            known = sorted({record.symbol for record in self.trace})
+            raise TraceError(
+                f"'{symbol}' names {len(steps)} steps of this worksheet. Steps: {', '.join(known)}; "
+                "say where, as in where='cross_attention*', to choose among several."
+            )
+        return np.asarray(steps[0].value)
+
+    def to_json(self) -> bytes:
+        """Return the worksheet as JSON: every value as nested lists of full-precision numbers, -∞ as "-inf"."""
+        data = {
+            "clearhead": FORMAT,
+            "kind": self.kind,
+            "title": self.title,
+            "rounding": self.rounding.model_dump(exclude_none=True),
+            "warnings": self.warnings,
+            "titles": self.titles,
+            **trace_to_data(self.trace),
+            "answer": {"record": len(self.trace) - 1},
+        }
+        return orjson.dumps(data, default=_array_json)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Worksheet":
+        """Read back what `to_json` wrote: an equal worksheet."""
+        try:
+            data = orjson.loads(text)
+            if not isinstance(data, dict) or data.get("clearhead") != FORMAT:
+                raise TraceError(
+                    f"this is not a worksheet of format {FORMAT}. Write it anew with 'clearhead solve --json'."
+                )
+            return cls(
+                kind=data["kind"],
+                title=data["title"],
+                rounding=Rounding(**data["rounding"]),
+                trace=trace_from_data(data, _read_array),
+                warnings=tuple(data["warnings"]),
+                titles=tuple(data["titles"]),
+            )
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as problem:
+            raise TraceError(f"this is not a worksheet: {problem}.") from problem
+
+    def to_markdown(self, detail: Detail = "matrices") -> str:
+        """Return the worksheet as Markdown."""
+        from clearhead.worksheet.render.markdown import to_markdown
+
+        return to_markdown(self, detail)
+
+    def show(self, detail: Detail = "matrices", console: "Console | None" = None) -> None:
+        """Print the worksheet in the terminal."""
+        from clearhead.worksheet.render.terminal import show
+
+        show(self, detail, console)
+
+    def save(self, path: str | Path) -> None:
+        """Write the JSON to a file, all of it or nothing."""
+        from clearhead.worksheet.writing import write_whole
+
+        write_whole(Path(path), self.to_json())
+
+
+def _array_json(value: Any) -> orjson.Fragment:
+    if not isinstance(value, np.ndarray):
+        raise TypeError(f"{type(value).__name__} has no place in a worksheet")
+    text = orjson.dumps(np.ascontiguousarray(value), option=orjson.OPT_SERIALIZE_NUMPY)
+    # JSON has no infinity and orjson writes null; the only one in a worksheet is a masked score.
+    return orjson.Fragment(text.replace(b"null", b'"-inf"'))
+
+
+def _read_array(nested: Any) -> npt.NDArray[Any]:
+    values = np.array(nested)
+    return values if values.dtype.kind in "if" else np.array(nested, dtype=np.float64)
