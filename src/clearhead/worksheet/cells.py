@@ -79,7 +79,7 @@ def read_matrix(raw: object) -> Array:
     if ragged:
         number, width = ragged[0]
         raise ValueError(
-            f"row {number} has {_count(width, 'number')} but row 1 has {widths[0]}. Give every row the same length"
+            f"row {number} has {count(width, 'number')} but row 1 has {widths[0]}. Give every row the same length"
         )
     if len(raw) * widths[0] > MAX_CELLS:
         raise ValueError(_too_large(len(raw) * widths[0]))
@@ -112,7 +112,7 @@ def _read_rows(rows: Any) -> Array:
         complaints.append(f"row {i + 1}, column {j + 1}: {matrix[i, j]} is not a finite number")
     if complaints:
         more = len(complaints) - _MAX_COMPLAINTS
-        tail = f"; and {_count(more, 'more cell')}" if more > 0 else ""
+        tail = f"; and {count(more, 'more cell')}" if more > 0 else ""
         raise ValueError("; ".join(complaints[:_MAX_COMPLAINTS]) + tail)
     return matrix
 
@@ -157,13 +157,14 @@ def read_embedding(raw: object) -> dict[str, Array]:
     for word, width in widths.items():
         if width != widths[first]:
             raise ValueError(
-                f"the vector of '{word}' has {_count(width, 'number')} but that of '{first}' has {widths[first]}. "
+                f"the vector of '{word}' has {count(width, 'number')} but that of '{first}' has {widths[first]}. "
                 "Give every word a vector of the same width"
             )
     return table
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """Write `1 row`, `2 rows`."""
     return f"{number} {noun}{'s' * (number != 1)}"
 
 

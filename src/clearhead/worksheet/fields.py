@@ -7,7 +7,7 @@ from pydantic.fields import FieldInfo
 
 from clearhead.errors import ProblemError, did_you_mean
 from clearhead.worksheet.kinds import KINDS
-from clearhead.worksheet.problem import Problem, literals_in, models_in
+from clearhead.worksheet.problem import Problem, keys_in_order, literals_in, models_in
 
 _COMMON = ("title", "layout", "rounding")
 
@@ -26,9 +26,8 @@ def describe_kinds(which: str = "all") -> str:
 
 def _describe_kind(name: str, kind: type[Problem]) -> str:
     lines = [f"\n## {name}\n\n{kind.summary[0].upper()}{kind.summary[1:]}.\n\n"]
-    for key, field in sorted(kind.model_fields.items(), key=lambda item: not item[1].is_required()):
-        if key not in (*_COMMON, "kind") and not field.exclude:
-            lines.append(_line(key, field, 0))
+    keys = sorted(keys_in_order(kind), key=lambda key: not kind.model_fields[key].is_required())
+    lines += [_line(key, kind.model_fields[key], 0) for key in keys if key not in _COMMON]
     return "".join(lines)
 
 
@@ -40,7 +39,7 @@ def _line(key: str, field: FieldInfo, depth: int) -> str:
     if depth == 0:
         for model in models_in(field.annotation):
             if not issubclass(model, Problem):
-                line += "".join(_line(n, f, depth + 1) for n, f in model.model_fields.items())
+                line += "".join(_line(n, model.model_fields[n], depth + 1) for n in keys_in_order(model))
     return line
 
 

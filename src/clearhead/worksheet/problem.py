@@ -1,5 +1,6 @@
 """What every problem has in common, and how its mistakes are told: all together, a sentence each."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, get_args
 
@@ -41,6 +42,7 @@ class Problem(Part):
 def build_problem(problem_class: type[Problem], data: Mapping[str, Any]) -> Problem:
     """Make the problem, or raise ProblemError with every mistake in it: of spelling, of type and of shape."""
     told: list[str] = []
+    blamed: set[Any] = set()
     try:
         problem = problem_class.model_validate(data)
     except ValidationError as wrong:
@@ -53,9 +55,28 @@ def build_problem(problem_class: type[Problem], data: Mapping[str, Any]) -> Prob
             raise ProblemError(told) from None
     shapes = Shapes(problem.layout)
     problem.mistakes(shapes)
-    if told or shapes.mistakes:
-        raise ProblemError(told + shapes.mistakes)
+    # An entry that was told already seems to be missing now: that is not a mistake of its own.
+    told += [mistake for mistake in shapes.mistakes if not any(_mentions(mistake, str(key)) for key in blamed)]
+    if told:
+        raise ProblemError(told)
     return problem
+
+
+def _mentions(sentence: str, key: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(key)}(?!\w)", sentence) is not None
+
+
+_FIRST_KEYS = (
+    "X Y h s embedding tokens source_tokens position formula d_model W_Q W_K W_V b_Q b_K b_V Q K V "
+    "scale mask normaliser base num_heads num_kv_heads heads kv_heads W_O b_O"
+).split()
+
+
+def keys_in_order(model: type[BaseModel]) -> list[str]:
+    """Return the keys of a model in the order in which people think of them, kind left out."""
+    rank = {key: place for place, key in enumerate(_FIRST_KEYS)}
+    keys = [key for key, field in model.model_fields.items() if key != "kind" and not field.exclude]
+    return sorted(keys, key=lambda key: (key in ("title", "layout", "rounding"), rank.get(key, len(rank))))
 
 
 def _sentence(error: ErrorDetails, problem_class: type[Problem]) -> str:
@@ -69,7 +90,7 @@ def _sentence(error: ErrorDetails, problem_class: type[Problem]) -> str:
             description = owner.model_fields[name].description if name in owner.model_fields else ""
             return f"{kind} needs {path}: {description}."
         case "extra_forbidden":
-            keys = [key for key in owner.model_fields if key != "kind"]
+            keys = keys_in_order(owner)
             place = f"{', '.join(str(part) for part in location[:-1])} of {kind}" if len(location) > 1 else kind
             return f"'{name}' is not a key of {place}.{did_you_mean(name, keys)} Its keys: {', '.join(keys)}."
         case "literal_error":

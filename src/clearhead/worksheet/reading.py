@@ -22,6 +22,8 @@ from clearhead.worksheet.problem import Problem, build_problem, shorten
 MAX_BYTES = 32 * 2**20
 _MAX_NODES = 4 * 2**20  # of a YAML file once its aliases are unfolded
 _MAX_DEPTH = 40
+_TOO_MANY_DIGITS = "holds a whole number of thousands of digits. Write it as 1.5e300, or give smaller numbers."
+_OPENERS = re.compile(r"[\[{:?]|-\s")
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -55,7 +57,8 @@ def _read_file(path: Path) -> bytes:
     if path.is_dir():
         raise ProblemError(f"{path} is a folder. Name a problem file in it (YAML or JSON).")
     if not path.exists():
-        near = did_you_mean(path.name, [*gallery(), *(str(each.name) for each in _neighbours(path))])
+        stems = {each.stem: each.name for each in _neighbours(path)} | {name: name for name in gallery()}
+        near = did_you_mean(path.stem, stems)
         raise ProblemError(
             f"{path}: there is no such file, and no gallery problem of that name.{near} "
             "See 'clearhead solve --list' for the gallery."
@@ -98,7 +101,7 @@ def read_data(content: bytes) -> Mapping[str, Any]:
         line = content[: problem.start].count(b"\n") + 1
         raise ProblemError(f"line {line} is not UTF-8 text. Save the file as UTF-8.") from None
     if not text.strip():
-        raise ProblemError("is empty. Write a problem into it: see 'clearhead solve --fields' for the kinds.")
+        raise ProblemError("is empty. Write a problem into it: see 'clearhead solve --fields all' for the kinds.")
     data = _read_json(text) if text.lstrip().startswith("{") else _read_yaml(text)
     if not isinstance(data, Mapping):
         raise ProblemError(
@@ -117,8 +120,8 @@ def _read_json(text: str) -> Any:
             return _read_yaml(text)
         except ProblemError:
             raise ProblemError(f"line {problem.lineno}, column {problem.colno} is not JSON: {problem.msg}.") from None
-    except ValueError as problem:  # a whole number of thousands of digits
-        raise ProblemError(f"holds a number that cannot be read: {problem}.") from None
+    except ValueError:
+        raise ProblemError(_TOO_MANY_DIGITS) from None
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -131,6 +134,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read_yaml(text: str) -> Any:
+    _check_depth(text)
     loader = _Loader(text)
     try:
         node = loader.get_single_node()
@@ -142,16 +146,37 @@ def _read_yaml(text: str) -> Any:
         return loader.construct_document(node)
     except RecursionError:
         raise ProblemError(_too_deep()) from None
+    except yaml.constructor.ConstructorError as problem:
+        mark = problem.problem_mark
+        place = f"line {mark.line + 1}: " if mark else ""
+        raise ProblemError(f"{place}YAML tags (!!…) are not allowed here: write plain words and numbers.") from None
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise ProblemError(f"{place}this is not YAML: {problem.problem or problem.context}.") from None
     except yaml.YAMLError as problem:
         raise ProblemError(f"this is not YAML: {str(problem).splitlines()[0]}.") from None
-    except ValueError as problem:
-        raise ProblemError(f"holds a number that cannot be read: {problem}.") from None
+    except ValueError:
+        raise ProblemError(_TOO_MANY_DIGITS) from None
     finally:
         loader.dispose()
+
+
+def _check_depth(text: str) -> None:
+    """Refuse deep nesting before the parser, which nests with it and would overflow the stack."""
+    if sum(1 for _ in _OPENERS.finditer(text)) < 2000:
+        return  # every level needs an opener, and two thousand levels are harmless
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=_Base):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > _MAX_DEPTH:
+                    raise ProblemError(_too_deep())
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+    except yaml.YAMLError:
+        return  # the loader will say what is wrong
 
 
 def _too_deep() -> str:

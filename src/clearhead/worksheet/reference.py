@@ -35,7 +35,7 @@ def position(positions: Array, dimensions: Ids, width: int, formula: str, base: 
     """
     pos, dim = np.asarray(positions, dtype=np.float64)[:, None], np.asarray(dimensions)[None, :]
     if formula == "one-hot":
-        return (pos == dim).astype(np.float64)
+        return np.asarray(pos == dim, dtype=np.float64)
     if formula == "count":
         return np.broadcast_to(pos, (pos.shape[0], dim.shape[1])).copy()
     is_odd = dim % 2 == 1

@@ -1,7 +1,7 @@
 """Do the given shapes fit? Collects a sentence for every pair that does not: which, both shapes, what would fit."""
 
 from clearhead.steps.step import Layout
-from clearhead.worksheet.cells import Array
+from clearhead.worksheet.cells import Array, count
 
 
 def size(value: Array) -> str:
@@ -16,7 +16,7 @@ class Shapes:
         self.layout = layout
         self.mistakes: list[str] = []
         self._token_axis = 0 if layout == "rows" else 1
-        self._rows, self._columns = ("rows", "columns") if layout == "rows" else ("columns", "rows")
+        self._row, self._column = ("row", "column") if layout == "rows" else ("column", "row")
 
     def tokens(self, matrix: Array) -> int:
         """How many tokens the matrix holds."""
@@ -38,7 +38,7 @@ class Shapes:
         product = f"{x_name} {w_name}" if self.layout == "rows" else f"{w_name} {x_name}"
         self.mistakes.append(
             f"{shown} and {w_name} is {size(w)}, so {product} does not fit. "
-            f"Give {w_name} {x_width} {self._rows}, or {x_name} {self.inner(w)} {self._columns}."
+            f"Give {w_name} {count(x_width, self._row)}, or {x_name} {count(self.inner(w), self._column)}."
         )
 
     def bias(self, b_name: str, b: Array, w_name: str, w: Array) -> None:
@@ -48,14 +48,8 @@ class Shapes:
     def vector(self, name: str, vector: Array, length: int, because: str) -> None:
         """A vector must have this length."""
         if len(vector) != length:
-            self.mistakes.append(f"{name} has {len(vector)} numbers, but {because}. Give {name} {length} numbers.")
-
-    def same_width(self, a_name: str, a: Array, b_name: str, b: Array, why: str) -> None:
-        """Two matrices must be equally wide."""
-        if self.width(a) != self.width(b):
             self.mistakes.append(
-                f"{a_name} is {size(a)} and {b_name} is {size(b)}: {why}. "
-                f"Give {b_name} {self.width(a)} {self._columns}, or {a_name} {self.width(b)}."
+                f"{name} has {count(len(vector), 'number')}, but {because}. Give {name} {count(length, 'number')}."
             )
 
     def same_tokens(self, a_name: str, a: Array, b_name: str, b: Array, why: str) -> None:
@@ -63,7 +57,7 @@ class Shapes:
         if self.tokens(a) != self.tokens(b):
             self.mistakes.append(
                 f"{a_name} is {size(a)} and {b_name} is {size(b)}: {why}. "
-                f"Give {b_name} {self.tokens(a)} {self._rows}, or {a_name} {self.tokens(b)}."
+                f"Give {b_name} {count(self.tokens(a), self._row)}, or {a_name} {self.tokens(b)}."
             )
 
     def shape(self, name: str, value: Array, tokens: int, width: int, because: str) -> None:
@@ -72,10 +66,10 @@ class Shapes:
             right = (tokens, width) if self.layout == "rows" else (width, tokens)
             self.mistakes.append(f"{name} is {size(value)}, but {because}. Make it {right[0]} × {right[1]}.")
 
-    def names(self, name: str, tokens: tuple[str, ...], matrix_name: str, count: int) -> None:
+    def names(self, name: str, tokens: tuple[str, ...], matrix_name: str, num_tokens: int) -> None:
         """There must be as many names as tokens."""
-        if tokens and len(tokens) != count:
+        if tokens and len(tokens) != num_tokens:
             self.mistakes.append(
-                f"{name} has {len(tokens)} names, but {matrix_name} has {count} tokens. "
-                f"Give {count} names, or leave {name} out."
+                f"{name} has {count(len(tokens), 'name')}, but {matrix_name} has {count(num_tokens, 'token')}. "
+                f"Give {count(num_tokens, 'name')}, or leave {name} out."
             )

@@ -104,16 +104,20 @@ class Role:
         """Q, K or V."""
         return LETTER[self.name]
 
+    def new_symbol(self, sub: str) -> str:
+        """Q, K or V; where earlier ones are cached, those of the new tokens are told apart from all of them."""
+        return f"{self.letter}{sub}" if self.cached is None else f"{self.letter}_new{sub}"
+
     def work(self, pen: Pen, x: Array | None, rows: tuple[str, ...], sub: str) -> Array:
         """Write the given matrix, or the projection of `x`."""
-        letter = self.letter
+        letter, symbol = self.letter, self.new_symbol(sub)
         if self.given is not None:
-            return pen.give(letter, self.given, symbol=f"{letter}{sub}", rows=rows)
+            return pen.give(letter, self.given, symbol=symbol, rows=rows)
         assert self.weights is not None
         assert x is not None
         w = pen.give(f"W_{letter}", self.weights, symbol=f"W_{letter}{sub}")
         b = None if self.bias is None else pen.give(f"b_{letter}", self.bias, symbol=f"b_{letter}{sub}")
-        return pen.at(self.name).work(PROJECT, symbol=f"{letter}{sub}", x=x, w=w, b=b)
+        return pen.at(self.name).work(PROJECT, symbol=symbol, x=x, w=w, b=b)
 
     def work_cache(self, pen: Pen, rows: tuple[str, ...], sub: str) -> Array | None:
         """Write the cached rows, if there are any."""

@@ -125,7 +125,7 @@ class _Desk:
             new, cached = self._whole[role], self._caches[role]
             if self.is_many:
                 share = {"head": home + 1, "num_heads": count}
-                new = here.at(role).work(SPLIT, symbol=f"{letter}{sub}", x=new, **share)
+                new = here.at(role).work(SPLIT, symbol=self.layer.role(role).new_symbol(sub), x=new, **share)
                 if cached is not None:
                     cached = here.at(role, "cached").work(SPLIT, symbol=f"cached {letter}{sub}", x=cached, **share)
         if role != "value":
