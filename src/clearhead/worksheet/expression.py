@@ -4,14 +4,14 @@ A leaf is a number with the digits that the reader sees; `evaluate` uses those d
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Context, Decimal, DecimalException, localcontext
 
 from clearhead.worksheet.rounding import read_shown
 
-MAX_TERMS = 12  # longer sums are written with an ellipsis in the middle
+MAX_TERMS = 12  # longer sums are written with an ellipsis
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,10 @@ class Number:
 
 @dataclass(frozen=True)
 class Sum:
-    """a + b + …"""
+    """a + b + …; `left_out` terms are not written, and stand before the last one."""
 
     terms: tuple["Expression", ...]
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,19 +80,32 @@ _FUNCTIONS: Mapping[str, Callable[[float], float]] = {
 }
 
 
+def long_sum(indices: Sequence[int], term: Callable[[int], Expression]) -> Sum:
+    """Return the sum of `term(i)` over the indices; of many, only the first ones and the last are written."""
+    if len(indices) <= MAX_TERMS:
+        return Sum(tuple(term(i) for i in indices))
+    shown = [*indices[: MAX_TERMS - 2], indices[-1]]
+    return Sum(tuple(term(i) for i in shown), len(indices) - len(shown))
+
+
 def write(expression: Expression) -> str:
     """Write the expression on one line: `1.87×1.1 + 1.09×(-2.8)`."""
     match expression:
         case Number(text):
             return text
-        case Sum(terms):
-            return " + ".join(_shortened([_inside(term, "+") for term in terms]))
+        case Sum(terms, left_out):
+            written = [_inside(term, "+") for term in terms]
+            return " + ".join([*written[:-1], f"… ({left_out} more) …", written[-1]] if left_out else written)
+        case Product((Number("-1"), *factors)):
+            return "-" + "×".join(_inside(factor, "×") for factor in factors)
         case Product(factors):
             return "×".join(_inside(factor, "×") for factor in factors)
         case Difference(left, right):
             return f"{_inside(left, '+')} - {_inside(right, '-')}"
         case Quotient(over, under):
             return f"{_inside(over, '/')} / {_inside(under, '/')}"
+        case Power(base, Number("2")):
+            return f"{_inside(base, '^')}²"
         case Power(base, exponent):
             return f"{_inside(base, '^')}^{_inside(exponent, '^')}"
         case Call(function, argument):
@@ -112,13 +126,6 @@ def _inside(expression: Expression, operator: str) -> str:
     return f"({text})" if isinstance(expression, needs) or is_negative else text
 
 
-def _shortened(terms: list[str]) -> list[str]:
-    if len(terms) <= MAX_TERMS:
-        return terms
-    left_out = len(terms) - MAX_TERMS + 1
-    return [*terms[: MAX_TERMS - 2], f"… ({left_out} more) …", terms[-1]]
-
-
 @contextmanager
 def _exactly() -> Iterator[None]:
     with localcontext(_PRECISION):
@@ -126,7 +133,7 @@ def _exactly() -> Iterator[None]:
 
 
 def evaluate(expression: Expression) -> Decimal | None:
-    """Compute the expression from the digits shown; None where they give no number (0/0)."""
+    """Compute the expression from the digits shown; None where they do not tell it (an ellipsis, 0/0)."""
     try:
         with _exactly():
             return _value(expression)
@@ -142,7 +149,9 @@ def _value(expression: Expression) -> Decimal:
             return Decimal(math.pi)
         case Number(text):
             return read_shown(text)
-        case Sum(terms):
+        case Sum(terms, left_out):
+            if left_out:
+                raise ValueError("a sum with an ellipsis cannot be computed again")
             return sum((_value(term) for term in terms), Decimal(0))
         case Product(factors):
             return math.prod((_value(factor) for factor in factors), start=Decimal(1))

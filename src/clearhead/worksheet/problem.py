@@ -66,10 +66,11 @@ def _mentions(sentence: str, key: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(key)}(?!\w)", sentence) is not None
 
 
-_FIRST_KEYS = (
-    "X Y h s embedding tokens source_tokens position formula d_model W_Q W_K W_V b_Q b_K b_V Q K V "
-    "scale mask normaliser base num_heads num_kv_heads heads kv_heads W_O b_O"
-).split()
+_FIRST_KEYS = [
+    *("X", "Y", "h", "s", "embedding", "tokens", "source_tokens", "position", "formula", "d_model"),
+    *("W_Q", "W_K", "W_V", "b_Q", "b_K", "b_V", "Q", "K", "V", "scale", "mask", "normaliser", "base"),
+    *("num_heads", "num_kv_heads", "heads", "kv_heads", "W_O", "b_O"),
+]
 
 
 def keys_in_order(model: type[BaseModel]) -> list[str]:

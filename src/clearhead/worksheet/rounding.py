@@ -4,6 +4,7 @@ Binary numbers miss decimal halves by a hair (2.675 is stored as 2.67499…), so
 of a half counts as that half. The same slack is given to a student's working.
 """
 
+import math
 from decimal import Decimal
 from typing import Literal, Self
 
@@ -147,6 +148,7 @@ class Digits:
         self._values = values
         self._rounding = rounding
         self._decimals = self._needed_decimals(is_given)
+        self._rounded_rows: dict[tuple[int, ...], Array] = {}
 
     def _needed_decimals(self, is_given: bool) -> int | None:
         finite = self._values[np.isfinite(self._values)]
@@ -157,25 +159,35 @@ class Digits:
                     return decimals
         if self._rounding.significant is not None:
             return None
-        return next((few for few in range(most) if _is_exact_at(finite, few)), most)
+        sample = finite[:256]  # most large matrices need every decimal, and a few cells show it
+        return next((few for few in range(most) if _is_exact_at(sample, few) and _is_exact_at(finite, few)), most)
 
     def of(self, values: Array) -> "Digits":
         """Return the same style for the same numbers in another order."""
         other = Digits.__new__(Digits)
         other._values, other._rounding, other._decimals = values, self._rounding, self._decimals
+        other._rounded_rows = {}
         return other
 
     def text(self, *index: int) -> str:
         """Return the cell as it is shown."""
-        return self.number(float(self._values[index]))
+        *row, column = index
+        if (key := tuple(row)) not in self._rounded_rows:  # a whole row at once is much the quickest
+            self._rounded_rows[key] = self._round(self._values[key])
+        return self._write(float(self._values[index]), float(self._rounded_rows[key][column]))
 
     def number(self, value: float) -> str:
         """Return any number in the style of this matrix."""
-        if not np.isfinite(value):
+        return self._write(value, float(self._round(np.asarray(value))))
+
+    def _round(self, values: Array) -> Array:
+        return values if self._decimals is None else round_decimals(values, self._decimals, self._rounding.ties)
+
+    def _write(self, value: float, shown: float) -> str:
+        if not math.isfinite(value):
             return "-∞" if value < 0 else "∞"
         if self._decimals is None:
             return _significant_text(value, self._rounding)
-        shown = float(round_decimals(np.asarray(value), self._decimals, self._rounding.ties))
         if (shown == 0.0 and value != 0.0) or abs(value) >= _SCIENTIFIC_FROM:
             return _scientific_text(value, max(2, min(3, self._decimals)), self._rounding.ties)
         return f"{shown:.{self._decimals}f}"

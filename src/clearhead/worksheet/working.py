@@ -20,6 +20,7 @@ from clearhead.worksheet.expression import (
     Product,
     Quotient,
     Sum,
+    long_sum,
 )
 from clearhead.worksheet.reference import NORM_AXES, rotary_pairs
 
@@ -43,34 +44,38 @@ def moves(record: Record, row: int, column: int, show: Show) -> None:
     """The numbers are taken over as they are."""
 
 
-def _dot(pairs: list[tuple[Number, Number]], show: Show) -> Sum:
-    return Sum(tuple(Product((a, b) if show.is_left_first else (b, a)) for a, b in pairs))
+def _dot(count: int, pair: Callable[[int], tuple[Number, Number]], show: Show) -> Sum:
+    return long_sum(range(count), lambda k: Product(pair(k) if show.is_left_first else pair(k)[::-1]))
+
+
+def _with_bias(total: Sum, b: Any, column: int, show: Show) -> Sum:
+    return total if b is None else Sum((*total.terms, show.cell(b, column)), total.left_out)
 
 
 def project(record: Record, row: int, column: int, show: Show) -> Expression:
     """Σ x w + b"""
-    x, w, b = record.inputs["x"], record.inputs["w"], record.inputs.get("b")
-    total = _dot([(show.cell(x, row, k), show.cell(w, k, column)) for k in range(w.shape[0])], show)
-    return total if b is None else Sum((*total.terms, show.cell(b, column)))
+    x, w = record.inputs["x"], record.inputs["w"]
+    total = _dot(w.shape[0], lambda k: (show.cell(x, row, k), show.cell(w, k, column)), show)
+    return _with_bias(total, record.inputs.get("b"), column, show)
 
 
 def transform(record: Record, row: int, column: int, show: Show) -> Expression:
     """Σ w x + b"""
-    x, w, b = record.inputs["x"], record.inputs["w"], record.inputs.get("b")
-    total = _dot([(show.cell(w, column, k), show.cell(x, row, k)) for k in range(w.shape[1])], show)
-    return total if b is None else Sum((*total.terms, show.cell(b, column)))
+    x, w = record.inputs["x"], record.inputs["w"]
+    total = _dot(w.shape[1], lambda k: (show.cell(w, column, k), show.cell(x, row, k)), show)
+    return _with_bias(total, record.inputs.get("b"), column, show)
 
 
 def score(record: Record, row: int, column: int, show: Show) -> Expression:
     """Σ q k"""
     q, k = record.inputs["q"], record.inputs["k"]
-    return _dot([(show.cell(q, row, e), show.cell(k, column, e)) for e in range(q.shape[1])], show)
+    return _dot(q.shape[1], lambda e: (show.cell(q, row, e), show.cell(k, column, e)), show)
 
 
 def mix(record: Record, row: int, column: int, show: Show) -> Expression:
     """Σ weight v"""
     weights, v = record.inputs["weights"], record.inputs["v"]
-    return _dot([(show.cell(weights, row, k), show.cell(v, k, column)) for k in range(v.shape[0])], show)
+    return _dot(v.shape[0], lambda k: (show.cell(weights, row, k), show.cell(v, k, column)), show)
 
 
 def add(record: Record, row: int, column: int, show: Show) -> Expression:
@@ -92,8 +97,9 @@ def softmax(record: Record, row: int, column: int, show: Show) -> Expression | N
     if not np.isfinite(scores[row, column]):
         return None
     foot = EULER if base is None else show.plain(base)
-    powers = {k: Power(foot, show.cell(scores, row, k)) for k in np.flatnonzero(np.isfinite(scores[row])).tolist()}
-    return Quotient(powers[column], Sum(tuple(powers.values())))
+    seen = np.flatnonzero(np.isfinite(scores[row])).tolist()
+    total = long_sum(seen, lambda k: Power(foot, show.cell(scores, row, k)))
+    return Quotient(Power(foot, show.cell(scores, row, column)), total)
 
 
 def divide(record: Record, row: int, column: int, show: Show) -> Expression | None:
@@ -101,8 +107,8 @@ def divide(record: Record, row: int, column: int, show: Show) -> Expression | No
     scores = record.inputs["scores"]
     if np.sum(scores[row]) == 0.0:
         return None
-    shares = [show.cell(scores, row, k) for k in range(scores.shape[1])]
-    return Quotient(shares[column], Sum(tuple(shares)))
+    total = long_sum(range(scores.shape[1]), lambda k: show.cell(scores, row, k))
+    return Quotient(show.cell(scores, row, column), total)
 
 
 def kernel(record: Record, row: int, column: int, show: Show) -> Expression:
@@ -156,24 +162,26 @@ def activate(record: Record, row: int, column: int, show: Show) -> Expression:
 
 def mean(record: Record, row: int, column: int, show: Show) -> Expression:
     """Σ x / n"""
-    numbers = _normalised_together(record, row, column, show)
-    return Quotient(Sum(tuple(numbers)), show.plain(len(numbers)))
+    x, together = record.inputs["x"], _normalised_together(record, row, column)
+    total = long_sum(range(len(together)), lambda n: show.cell(x, *together[n]))
+    return Quotient(total, show.plain(len(together)))
 
 
 def variance(record: Record, row: int, column: int, show: Show) -> Expression:
     """Σ (x - μ)² / n"""
-    average = show.cell(record.inputs["mean"], row, column)
-    numbers = _normalised_together(record, row, column, show)
-    squares = tuple(Power(Difference(number, average), Number("2")) for number in numbers)
-    return Quotient(Sum(squares), show.plain(len(numbers)))
+    x, together = record.inputs["x"], _normalised_together(record, row, column)
+    average, two = show.cell(record.inputs["mean"], row, column), Number("2")
+    total = long_sum(range(len(together)), lambda n: Power(Difference(show.cell(x, *together[n]), average), two))
+    return Quotient(total, show.plain(len(together)))
 
 
-def _normalised_together(record: Record, row: int, column: int, show: Show) -> list[Number]:
+def _normalised_together(record: Record, row: int, column: int) -> list[tuple[int, int]]:
+    """Return the cells whose mean and variance are taken together."""
     x, over, counted = record.inputs["x"], record.inputs["over"], record.inputs.get("counted")
     rows = range(x.shape[0]) if -2 in NORM_AXES[over] else [row]
     columns = range(x.shape[1]) if -1 in NORM_AXES[over] else [column]
     is_counted = [True] * x.shape[0] if counted is None or over == "features" else counted
-    return [show.cell(x, i, j) for i in rows for j in columns if is_counted[i]]
+    return [(i, j) for i in rows for j in columns if is_counted[i]]
 
 
 def normalise(record: Record, row: int, column: int, show: Show) -> Expression | None:
