@@ -19,7 +19,7 @@ Array = npt.NDArray[np.float64]
 
 SLACK = 1e-9  # of one unit in the last place
 DEFAULT_DECIMALS = 4
-_SCIENTIFIC_FROM = 1e9  # larger numbers are shown as 1.23e9 rather than as a row of digits
+_HUGE = 1e9  # from here on a number is shown as 1.23×10⁹ rather than as a row of digits
 _GIVEN_DECIMALS = 6  # a given number with more decimals than this is shown rounded like the rest
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -180,6 +180,12 @@ class Digits:
         """Return any number in the style of this matrix."""
         return self._write(value, float(self._round(np.asarray(value))))
 
+    def agrees(self, number: float, *index: int) -> bool:
+        """Say whether `number`, rounded by the policy, is the cell that is shown."""
+        if self._rounding.lines == "rounded":
+            return float(self._rounding.rounded(np.asarray(number))) == float(self._values[index])
+        return self.number(number) == self.text(*index)
+
     def _round(self, values: Array) -> Array:
         return values if self._decimals is None else round_decimals(values, self._decimals, self._rounding.ties)
 
@@ -188,13 +194,15 @@ class Digits:
             return "-∞" if value < 0 else "∞"
         if self._decimals is None:
             return _significant_text(value, self._rounding)
-        if (shown == 0.0 and value != 0.0) or abs(value) >= _SCIENTIFIC_FROM:
+        if shown == 0.0 and value != 0.0:
             return _scientific_text(value, max(2, min(3, self._decimals)), self._rounding.ties)
+        if abs(value) >= _HUGE and self._rounding.lines == "exact":
+            return _scientific_text(value, max(3, self._decimals), self._rounding.ties)
         return f"{shown:.{self._decimals}f}"
 
 
 def _is_exact_at(values: Array, decimals: int) -> bool:
-    slack = 1e-12 * np.maximum(1.0, np.abs(values))
+    slack = np.minimum(1e-12 * np.maximum(1.0, np.abs(values)), 1e-4 * 10.0**-decimals)
     return bool(np.all(np.abs(np.round(values, decimals) - values) <= slack)) and not bool(
         np.any((values != 0) & (np.abs(values) <= slack))
     )
@@ -206,7 +214,7 @@ def _significant_text(value: float, rounding: Rounding) -> str:
     if shown == 0.0:
         return "0"
     exponent = int(f"{shown:e}".partition("e")[2])
-    if exponent < -4 or abs(shown) >= _SCIENTIFIC_FROM:
+    if exponent < -4 or abs(shown) >= _HUGE:
         return _scientific_text(value, figures, rounding.ties)
     return f"{shown:.{max(0, figures - 1 - exponent)}f}"
 

@@ -85,7 +85,7 @@ class StepView:
             return None
         total = self.matrix.digits.text(row, column)
         again = evaluate(expression)
-        agrees = again is not None and self.matrix.digits.number(float(again)) == total
+        agrees = again is not None and self.matrix.digits.agrees(float(again), row, column)
         return f"{total} {'=' if agrees else '≈'} {write(expression)}"
 
     def cell_expression(self, row: int, column: int) -> Expression | None:

@@ -13,6 +13,16 @@ from clearhead.worksheet.problem import Part
 from clearhead.worksheet.shapes import Shapes
 
 Names = tuple[str, ...]
+MAX_SCORES = 2**24  # over all heads: the memory that a worksheet may take
+
+
+def check_scores(num_heads: int, num_queries: int, num_keys: int) -> None:
+    """Refuse more scores than a worksheet takes."""
+    if num_heads * num_queries * num_keys > MAX_SCORES:
+        raise ProblemError(
+            f"{num_heads} × {num_queries} × {num_keys} scores (heads × queries × keys) are more than the "
+            f"{MAX_SCORES:,} that a worksheet takes. Give fewer tokens."
+        )
 
 
 class MaskRule(Part):

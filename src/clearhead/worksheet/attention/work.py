@@ -10,11 +10,10 @@ import numpy as np
 from clearhead.errors import ProblemError
 from clearhead.steps.vocabulary import ANGLE, APPEND, JOIN, MIX, PROJECT, ROTATE, SCORE, SPLIT
 from clearhead.worksheet.attention.layer import ROLES, AttentionLayer, KeyValueWeights
-from clearhead.worksheet.attention.rule import Names, work_mask, work_scale, work_weights
+from clearhead.worksheet.attention.rule import Names, check_scores, work_mask, work_scale, work_weights
 from clearhead.worksheet.cells import Array
 from clearhead.worksheet.pen import Pen
 
-MAX_SCORES = 2**24  # over all heads: the memory that a worksheet may take
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -40,7 +39,7 @@ def work_attention(pen: Pen, layer: AttentionLayer, asking: Tokens, asked: Token
     for head in range(layer.head_count):
         q, k, v = (desk.matrix(role, head) for role in ROLES)
         if head == 0:
-            _check_size(layer, len(q), len(k))
+            check_scores(layer.head_count, len(q), len(k))
             allowed = _work_mask(pen, layer, (asking, asked), len(q), len(k))
         here, sub = desk.place("query", head)
         raw = "KᵀQ" if pen.layout == "columns" and layer.scale != "none" else SCORE.symbol_in(pen.layout)
@@ -56,14 +55,6 @@ def work_attention(pen: Pen, layer: AttentionLayer, asking: Tokens, asked: Token
     b = None if layer.b_O is None else pen.give("b_O", layer.b_O)
     symbol = "Y" if pen.layout == "columns" else "O"
     return pen.at("output").work(PROJECT, symbol=symbol, x=joined, w=w, b=b)
-
-
-def _check_size(layer: AttentionLayer, num_queries: int, num_keys: int) -> None:
-    if layer.head_count * num_queries * num_keys > MAX_SCORES:
-        raise ProblemError(
-            f"{layer.head_count} heads × {num_queries} queries × {num_keys} keys are more than the {MAX_SCORES:,} "
-            "scores that a worksheet takes. Give fewer tokens."
-        )
 
 
 def _work_mask(

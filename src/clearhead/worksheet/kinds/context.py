@@ -5,7 +5,14 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from clearhead.steps.vocabulary import DIVIDE, KERNEL, MASK, MIX, SCORE
-from clearhead.worksheet.attention.rule import AttentionRule, work_division, work_mask, work_scale, work_weights
+from clearhead.worksheet.attention.rule import (
+    AttentionRule,
+    check_scores,
+    work_division,
+    work_mask,
+    work_scale,
+    work_weights,
+)
 from clearhead.worksheet.cells import Array, Matrix, Vector
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
@@ -72,11 +79,13 @@ class Context(Sentence, AttentionRule, Problem):
             weights = pen.give(symbol, self.weights, rows=rows, columns=names)
             return self._renormalised(pen, weights, (rows, names))
         if self.times is not None:
+            check_scores(1, len(self.times), len(self.times))
             times = pen.make("t", self.times, rows=names)
             near = pen.work(KERNEL, query_times=times, key_times=times, variance=self.variance)
             shares = pen.work(DIVIDE, scores=near)
             return self._renormalised(pen.at("masked"), shares, (names, names))
         assert x is not None
+        check_scores(1, len(x), len(x))
         scores = pen.work(SCORE, q=x, k=x)
         scores = work_scale(pen, self, scores, x.shape[1], x.shape[1])
         if self.normaliser == "none":

@@ -1,0 +1,18 @@
+"""What tests share: every worksheet that the project ships, worked once."""
+
+from pathlib import Path
+
+import pytest
+
+from clearhead import Worksheet, solve
+from clearhead.worksheet.reading import gallery
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").iterdir())
+SHIPPED = [*gallery(), *(str(path) for path in EXAMPLES)]
+
+
+@pytest.fixture(scope="session")
+def all_sheets() -> dict[str, Worksheet]:
+    """Every gallery problem and every example, solved."""
+    return {name: solve(name) for name in SHIPPED}

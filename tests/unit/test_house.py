@@ -1,0 +1,103 @@
+"""Guards of the house: every Step reaches every consumer, public names are tested, the README names every file."""
+
+import inspect
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import clearhead
+from clearhead import steps
+from clearhead.steps import AXES, STEPS, Record
+from clearhead.steps.vocabulary import PLACES, POSITION_FORMULAS
+from clearhead.worksheet.kinds import KINDS
+from clearhead.worksheet.reading import gallery
+from clearhead.worksheet.reference import REFERENCE, replay
+from clearhead.worksheet.working import WORKINGS
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_the_oracle_knows_every_step_with_its_very_inputs(name: str) -> None:
+    parameters = inspect.signature(REFERENCE[name]).parameters
+    assert set(parameters) == {each.name for each in STEPS[name].inputs}
+    optional = {each.name for each in STEPS[name].inputs if each.is_optional}
+    assert {p.name for p in parameters.values() if p.default is not p.empty} == optional
+
+
+def test_no_consumer_knows_a_step_that_is_not_declared() -> None:
+    assert set(REFERENCE) == set(STEPS)
+    assert set(WORKINGS) == set(STEPS)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_is_declared_in_full(name: str) -> None:
+    step = STEPS[name]
+    assert step.name == name
+    assert step.sentence.endswith(".")
+    assert set(step.axes) <= set(AXES)
+    assert step.symbol
+    for layout in ("rows", "columns"):
+        text = step.equation_in(layout, {each.name: each.name for each in step.inputs})
+        assert "{" not in text
+        assert "[?" not in text
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_every_step_is_used_by_some_gallery_problem_or_example(name: str, all_sheets: dict[str, object]) -> None:
+    used = {record.step.name for sheet in all_sheets.values() for record in sheet.trace}  # type: ignore[attr-defined]
+    assert name in used
+
+
+def test_every_kind_has_an_example() -> None:
+    text = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "examples").iterdir())
+    kinds = set(re.findall(r'"?kind"?: "?([\w-]+)', text)) | {"parts"}
+    assert kinds == set(KINDS)
+    assert "\nparts:" in text
+
+
+def test_every_position_formula_is_written_out() -> None:
+    formulas = {"sinusoidal", "sinusoidal-odd-exponent", "one-hot", "count"}
+    assert set(POSITION_FORMULAS) == formulas
+
+
+def test_every_place_in_a_trace_has_a_name_or_is_a_role(all_sheets: dict[str, object]) -> None:
+    roles = {"query", "key", "value", "output", "embedding", "position", "cached", "attention", "context", "masked"}
+    for sheet in all_sheets.values():
+        for record in sheet.trace:  # type: ignore[attr-defined]
+            words = {word for word in record.where.split(".") if word and not word.isdigit()}
+            assert words <= set(PLACES) | roles
+
+
+def test_public_names_are_tested() -> None:
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    for name in {*clearhead.__all__, *steps.__all__}:
+        assert re.search(rf"\b{name}\b", tests), f"{name} is public and in no test"
+
+
+def test_public_names_are_there() -> None:
+    for name in clearhead.__all__:
+        assert getattr(clearhead, name) is not None
+    assert set(clearhead.__all__) == set(dir(clearhead))
+    with pytest.raises(AttributeError, match="no attribute 'sovle'"):
+        _ = clearhead.sovle  # type: ignore[attr-defined]
+
+
+def test_the_readme_names_every_source_file_and_no_other() -> None:
+    tree = (ROOT / "README.md").read_text(encoding="utf-8").partition("## The file tree")[2]
+    shown = set(re.findall(r"([\w.-]+\.py)\b", tree))
+    there = {path.name for path in (ROOT / "src").rglob("*.py") if path.name != "__init__.py"}
+    there |= {path.name for path in (ROOT / "benchmarks").glob("*.py")}
+    assert shown - {"__init__.py"} == there
+
+
+def test_the_gallery_and_examples_hold_nothing_else() -> None:
+    assert all(path.suffix in (".yaml", ".json") for path in (ROOT / "examples").iterdir())
+    assert len(gallery()) >= 14
+
+
+def test_a_replayed_record_needs_nothing_but_its_inputs() -> None:
+    record = Record(STEPS["add"], "", {"a": np.ones((2, 3)), "b": np.ones((1, 3))}, None, "X")
+    assert replay(record).tolist() == [[2.0] * 3] * 2

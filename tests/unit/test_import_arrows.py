@@ -1,0 +1,67 @@
+"""Who may import whom. Every room that exists is listed, and every import in it is an arrow of this table."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import clearhead
+
+HOME = Path(clearhead.__file__).parent
+EVERYTHING = "everything"
+# room -> (rooms it may import, packages from outside that it may import)
+ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
+    "steps": ({"errors"}, set()),
+    "worksheet": ({"steps", "errors"}, {"numpy", "orjson", "pydantic", "pydantic_core", "rich", "yaml"}),
+    "cli": (EVERYTHING, {"typer", "rich"}),
+    "errors": (set(), set()),
+}
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return the dotted names that a file imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.add(node.module or "")
+    return found
+
+
+def files_of(room: str) -> list[Path]:
+    folder = HOME / room
+    return sorted(folder.rglob("*.py")) if folder.is_dir() else [HOME / f"{room}.py"]
+
+
+def test_every_room_is_in_the_table() -> None:
+    rooms = {path.name for path in HOME.iterdir() if path.is_dir() and path.name != "__pycache__"}
+    files = {path.stem for path in HOME.glob("*.py")} - {"__init__"}
+    assert rooms | files == set(ARROWS)
+
+
+@pytest.mark.parametrize("room", ARROWS)
+def test_a_room_imports_only_along_its_arrows(room: str) -> None:
+    rooms, packages = ARROWS[room]
+    for path in files_of(room):
+        for name in imports_of(path):
+            top, _, rest = name.partition(".")
+            if top == "clearhead":
+                other = rest.partition(".")[0] or "clearhead"
+                is_allowed = rooms == EVERYTHING or other in rooms or other == room
+                assert is_allowed, f"{path.relative_to(HOME)} imports {name}: {room} may import {sorted(rooms)}"
+            elif top not in sys.stdlib_module_names:
+                assert top in packages, f"{path.relative_to(HOME)} imports {name}: {room} may import {sorted(packages)}"
+
+
+def test_the_command_line_loads_nothing_heavy_before_its_verb() -> None:
+    heavy = {"numpy", "pydantic", "yaml", "orjson", "torch"}
+    for path in files_of("cli"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        top_level = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+        for node in top_level:
+            names = {alias.name for alias in node.names} if isinstance(node, ast.Import) else {node.module or ""}
+            assert not {name.partition(".")[0] for name in names} & heavy, path
+            assert not any(name.startswith("clearhead.worksheet") for name in names), path

@@ -1,0 +1,274 @@
+"""Bad input gets one clear sentence for every mistake, all of them together."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clearhead import Problem, load_problem, solve
+from clearhead.errors import ProblemError, did_you_mean
+from clearhead.worksheet.reading import read_data
+
+X = [[1, 2], [3, 4], [5, 6]]
+I2 = [[1, 0], [0, 1]]
+SELF = {"kind": "self-attention", "X": X, "W_Q": I2, "W_K": I2, "W_V": I2}
+QKV = {"W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}
+MULTI = SELF | {"kind": "multi-head-attention"}
+
+
+def mistakes(data: Any) -> list[str]:
+    with pytest.raises(ProblemError) as wrong:
+        solve(data)
+    return list(wrong.value.mistakes)
+
+
+def test_a_good_problem_has_no_mistakes() -> None:
+    assert isinstance(load_problem(SELF), Problem)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"X": [[1, 2], [3]]}, "X: row 2 has 1 number but row 1 has 2. Give every row the same length."),
+        ({"X": []}, "X: is empty: a sequence needs at least one token. Give at least one row."),
+        ({"X": [[]]}, "X: row 1 is empty. Give at least one number in every row."),
+        ({"X": [1, 2]}, "X: row 1 is 1, not a list. Write a matrix as a list of rows, [[1, 2], [3, 4]]; a single row is [[1, 2]]."),
+        ({"X": "a"}, "X: expected a list of rows such as [[1, 2], [3, 4]], but found 'a'."),
+        ({"X": [[1, "two"]]}, "X: row 1, column 2: 'two' is not a number."),
+        ({"X": [[1, True]]}, "X: row 1, column 2: True is not a number."),
+        ({"X": [[1, None]]}, "X: row 1, column 2: None is not a number."),
+        ({"X": [[float("nan"), 1]]}, "X: row 1, column 1: nan is not a finite number."),
+        ({"X": [[1, float("-inf")]]}, "X: row 1, column 2: -inf is not a finite number."),
+        ({"X": [["1e999", 1]]}, "X: row 1, column 1: '1e999' is not a finite number."),
+        ({"X": [["1/0", 1]]}, "X: row 1, column 1: '1/0' divides by zero."),
+        ({"scale": "sqrt(dk)"}, "scale: 'sqrt(dk)' is not a scale. Give none, sqrt(d_k), sqrt(d_model) or a number to divide by."),
+        ({"scale": -2}, "scale: -2 is not above 0. Give the number to divide the scores by."),
+        ({"mask": "casual"}, "mask: 'casual' is not a mask. Give none, causal, a matrix of 0 and 1, or {causal, padding, explicit}."),
+        ({"mask": [[1, 2, 0]]}, "mask, explicit: row 1, column 2: 2 is neither 1 (may attend) nor 0 (may not)."),
+        ({"mask": [[1, 1]]}, "mask: explicit is 1 × 2, but there are 3 queries and 3 keys. Make it 3 × 3."),
+        ({"mask": {"padding": 4}}, "mask: padding = 4, but there are 3 keys. Give 0 to 3."),
+        ({"mask": {"padding": [1, 1]}}, "mask: padding has 2 numbers, but there are 3 keys. Give mask: padding 3 numbers."),
+        ({"normaliser": "sofmax"}, "normaliser = 'sofmax' is not a choice. Did you mean 'softmax'? Choices: softmax, division."),
+        ({"layout": "row"}, "layout = 'row' is not a choice. Did you mean 'rows'? Choices: rows, columns."),
+        ({"base": 1}, "base = 1 makes every weight equal. Give another base, or leave it out for e."),
+        ({"tokens": ["a", "b"]}, "tokens has 2 names, but X has 3 tokens. Give 3 names, or leave tokens out."),
+        ({"tokens": [None, "b", "c"]}, "tokens: name 1 is None, which is not text. Put it in quotes."),
+        ({"W_Q": [[1, 0]]}, "X is 3 × 2 and W_Q is 1 × 2, so X W_Q does not fit. Give W_Q 2 rows, or X 1 column."),
+        ({"b_K": [1]}, "b_K has 1 number, but W_K is 2 × 2. Give b_K 2 numbers."),
+        ({"W_K": [[1], [0]]}, "a query is 2 wide and a key 1, so they have no dot product. Make W_Q and W_K (or Q and K) as wide as each other in every head."),
+        ({"Q": X}, "both Q and W_Q are given. Leave one out."),
+        ({"W_V": None}, "W_V is missing: give the weights W_V, or V itself."),
+        ({"cached_K": [[1, 1]]}, "cached_K is given without cached_V. Give both."),
+        ({"cached_K": [[1, 1]], "cached_V": [[1]]}, "cached_V is 1 × 1, but V is 2 wide. Make both equally wide."),
+        ({"W_O": [[1, 1, 1]]}, "Z is 2 wide and W_O is 1 × 3, so Z W_O does not fit. Give W_O 2 rows, or Z 1 column."),
+        ({"b_O": [1, 1]}, "b_O goes with W_O, which is not given. Leave it out."),
+        ({"rounding": {"decimals": 2, "significant": 2}}, "rounding: give decimals or significant, not both."),
+        ({"rotary": {}, "W_Q": [[1], [0]], "W_K": [[1], [0]]}, "rotary positions turn pairs of dimensions, but a head is 1 wide. Make d_k even."),
+        ({"position": [[1, 2]]}, "position is 1 × 2, but there are 3 tokens of width 2. Make it 3 × 2."),
+        ({"position": {"formula": "learned", "table": [[1, 2]]}}, "position: table has 1 positions, but the last token is at position 2. Give table at least 3 positions (they count from 0)."),
+        ({"embedding": {"a": [1, 2]}}, "both X and embedding are given. Leave one out."),
+    ],
+)  # fmt: skip
+def test_one_mistake_is_one_sentence(change: dict[str, Any], sentence: str) -> None:
+    assert mistakes(SELF | change) == [sentence]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({}, "multi-head-attention needs heads: give num_heads, or heads with each head's weights."),
+        ({"num_heads": 3}, "num_heads = 3 does not divide the width 2 of Q. Use 1 or 2 heads."),
+        ({"num_heads": 2, "num_kv_heads": 3}, "num_kv_heads = 3 does not divide num_heads = 2. Use 1 or 2 key/value heads."),
+        ({"heads": [{"W_Q": I2, "W_K": I2, "W_V": I2}]}, "both heads and W_Q are given. Put W_Q into each head, or use num_heads."),
+        ({"num_heads": 2, "Y": X, "X": None, "Q": None}, "Y is given without X. Give X, the sentence that is asked."),
+    ],
+)  # fmt: skip
+def test_heads_that_do_not_fit_are_named(change: dict[str, Any], sentence: str) -> None:
+    assert sentence in mistakes(MULTI | change)
+
+
+def test_heads_of_their_own_are_checked_one_by_one() -> None:
+    heads = [{"W_Q": I2, "W_K": I2, "W_V": I2}, {"W_Q": [[1, 1]], "W_K": I2}]
+    told = mistakes({"kind": "multi-head-attention", "X": X, "heads": heads})
+    assert "X is 3 × 2 and head 2: W_Q is 1 × 2" in told[0]
+    assert told[1] == "head 2: W_V is missing: give the weights W_V, or V itself."
+    shared = {"kind": "multi-head-attention", "X": X, "heads": heads[:1] * 3, "kv_heads": [{"W_K": I2, "W_V": I2}] * 2}
+    assert "3 heads cannot share 2 kv_heads evenly. Use 1 or 3 kv_heads." in mistakes(shared)
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ({}, "kind is missing: what is to be worked?"),
+        ({"kind": "selfattention"}, "kind = 'selfattention' is not a kind of problem. Did you mean 'self-attention'?"),
+        ({"kind": ["a"]}, "kind = ['a'] is not a kind of problem."),
+        ({"kind": "add-and-norm"}, "add-and-norm needs X: what went into the layer, or simply the table to normalise."),
+        ({"kind": "add-and-norm", "X": X, "norm": "none"}, "there is nothing to do"),
+        ({"kind": "add-and-norm", "X": X, "Y": I2}, "Y is 2 × 2, but X is 3 × 2, and they are added. Make it 3 × 2."),
+        ({"kind": "add-and-norm", "X": X, "gain": [1]}, "gain has 1 number, but tokens are 2 wide. Give gain 2 numbers."),
+        ({"kind": "add-and-norm", "X": X, "padding": 3}, "one at least must be real. Give 0 to 2."),
+        ({"kind": "add-and-norm", "X": X, "epsilon": -1}, "epsilon = -1: input should be greater than or equal to 0."),
+        ({"kind": "add-and-norm", "X": [[1, 1]], "epsilon": 0}, "the variance of token 1 is 0 and epsilon is 0"),
+        ({"kind": "add-and-norm", "X": [[1, 1]], "epsilon": 0, "tokens": ["a"]}, "the variance of token 1 ('a') is 0"),
+        ({"kind": "positions"}, "positions are missing"),
+        ({"kind": "positions", "positions": 3}, "d_model is missing"),
+        ({"kind": "positions", "positions": -1, "d_model": 4}, "positions: expected how many (such as 4) or which"),
+        ({"kind": "positions", "positions": [3], "dimensions": [4], "d_model": 4}, "dimension 4 is not there: with d_model = 4 they are 0 to 3."),
+        ({"kind": "positions", "formula": "rotary", "positions": 3}, "formula rotary needs X"),
+        ({"kind": "positions", "formula": "learned", "X": X, "P": I2}, "P has 2 positions, but position 2 is asked for."),
+        ({"kind": "context", "tokens": ["a"]}, "context needs weights, times, or X"),
+        ({"kind": "context", "X": X, "weights": [[1, 0]]}, "weights weigh 2 words, but there are 3."),
+        ({"kind": "context", "X": X, "times": [1]}, "times has 1 number, but there are 3 words."),
+        ({"kind": "context", "embedding": {"a": [1], "b": [1, 2]}}, "the vector of 'b' has 2 numbers but that of 'a' has 1"),
+        ({"kind": "context", "embedding": {"cat": [1]}, "tokens": ["cta"]}, "'cta' has no vector in embedding. Did you mean 'cat'?"),
+        ({"kind": "seq2seq-attention", "h": X, "s": [1]}, "the states in h are 2 wide and s is 1 wide"),
+        ({"kind": "seq2seq-attention", "h": X, "s": [1, 1], "W": I2}, "score dot does not use W."),
+        ({"kind": "seq2seq-attention", "h": X, "s": [1, 1], "score": "additive"}, "score additive needs W_h"),
+        ({"kind": "seq2seq-attention", "h": X, "s": [1, 1, 1], "score": "multiplicative", "W": I2}, "W is 2 × 2, but s has 3 numbers. Give W 3 rows."),
+        ({"kind": "encoder-block", "self_attention": {"W_Q": I2, "W_K": I2, "W_V": I2}}, "encoder-block needs X, or an embedding"),
+        ({"kind": "encoder-block", "X": X, "self_attention": {"W_Q": I2, "W_K": I2, "W_V": [[1], [1]]}}, "self_attention: the layer makes vectors 1 wide, but the residual adds them to vectors 2 wide."),
+        ({"kind": "encoder-block", "X": X, "self_attention": {"W_Q": I2, "W_K": I2, "W_V": I2, "scal": 1}}, "'scal' is not a key of self_attention of encoder-block. Did you mean 'scale'?"),
+        ({"parts": []}, "parts needs a list of problems"),
+        ({"parts": [{"kind": "positions"}, {"kind": "nonsense"}]}, "part 2: kind = 'nonsense' is not a kind of problem."),
+        ({"parts": [{"kind": "positions", "layout": "rows"}]}, "layout is said once for the whole sheet. Move it up, beside parts."),
+    ],
+)  # fmt: skip
+def test_every_kind_says_what_it_misses(data: dict[str, Any], sentence: str) -> None:
+    assert any(sentence in mistake for mistake in mistakes(data)), mistakes(data)
+
+
+def test_columns_are_told_in_their_own_words() -> None:
+    data = {
+        "kind": "self-attention",
+        "layout": "columns",
+        "X": X,
+        "W_Q": I2,
+        "W_K": [[1, 0, 1]] * 2,
+        "W_V": [[1, 0, 1]],
+    }
+    assert mistakes(data) == ["X is 3 × 2 and W_Q is 2 × 2, so W_Q X does not fit. Give W_Q 3 columns, or X 2 rows."]
+
+
+def test_several_mistakes_are_told_together_and_once() -> None:
+    told = mistakes(
+        SELF | {"maks": "causal", "W_Q": [[1]], "b_V": [1, 2, 3], "normaliser": "x", "W_K": [["a", 1], [1, 1]]}
+    )
+    assert len(told) == 5
+    text = "\n".join(told)
+    assert "'maks' is not a key of self-attention. Did you mean 'mask'?" in text
+    assert "W_K: row 1, column 1: 'a' is not a number." in text
+    assert "normaliser = 'x' is not a choice." in text
+    assert "so X W_Q does not fit" in text
+    assert "b_V has 3 numbers" in text
+    assert "is missing" not in text
+
+
+def test_a_matrix_of_ten_million_cells_is_refused() -> None:
+    told = mistakes(SELF | {"X": np.zeros((10_000, 1_000))})
+    assert told == ["X: has 10,000,000 cells. A worksheet takes at most 1,048,576 in one matrix: give fewer tokens."]
+
+
+def test_more_scores_than_memory_takes_are_refused() -> None:
+    sentence = "1 × 5000 × 5000 scores (heads × queries × keys) are more than the 16,777,216 that a worksheet takes."
+    column = np.ones((5000, 1))
+    for data in ({"kind": "context"}, {"kind": "context", "times": column[:, 0]}, {"kind": "self-attention", **QKV}):
+        assert mistakes({"X": column, **data}) == [sentence + " Give fewer tokens."]
+
+
+def test_numbers_that_overflow_are_refused() -> None:
+    told = mistakes(SELF | {"X": [[1e200, 1e200]], "W_Q": [[1e200, 0], [0, 1e200]]})
+    assert told == ["project gives numbers too large to hold (beyond about 1.8e308). Give smaller numbers."]
+
+
+def test_scores_that_sum_to_zero_cannot_be_divided() -> None:
+    data = {"kind": "self-attention", "Q": [[1, -1]], "K": [[1, 0], [0, 1]], "V": I2, "normaliser": "division"}
+    assert mistakes(data) == [
+        "the scores of query 1 sum to 0, so they cannot be divided by their sum. Use normaliser: softmax."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "is empty."),
+        (b"  \n", "is empty."),
+        (b"# only words\n", "holds no problem, only comments."),
+        (b"just text", "holds 'just text', not a problem."),
+        (b"- 1\n- 2\n", "holds [1, 2], not a problem."),
+        (b"kind: [unclosed", "this is not YAML"),
+        (b"kind: a\n\tb: c", "line 2"),
+        (b"kind: \xff\xfe", "line 1 is not UTF-8 text."),
+        (b"kind: a\x00b", "this is not YAML"),
+        (b"X: [[1]]\nX: [[2]]\n", "line 2: the key 'X' is written twice."),
+        (b'{"X": 1, "X": 2}', "the key 'X' is written twice."),
+        (b'{"X": 1,, }', "is not JSON"),
+        (b"kind: !!python/object/apply:os.system ['true']", "are not allowed here"),
+        (b"a: 1\n---\nb: 2\n", "this is not YAML"),
+        (b"X: [[" + b"9" * 5000 + b"]]", "holds a whole number of thousands of digits."),
+        (b'{"X": [[' + b"9" * 5000 + b"]]}", "holds a whole number of thousands of digits."),
+        (b"X: " + b"[" * 100_000 + b"]" * 100_000, "nested more than 40 deep"),
+        (b'{"X": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested more than 40 deep"),
+        (b"X: &x [*x, *x]", "nested more than 40 deep"),
+        (b"- " * 50_000, "nested more than 40 deep"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_no_problem_says_why(content: bytes, sentence: str) -> None:
+    with pytest.raises(ProblemError) as wrong:
+        read_data(content)
+    assert sentence in str(wrong.value)
+
+
+def test_an_alias_bomb_is_refused_without_unfolding_it() -> None:
+    lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
+    with pytest.raises(ProblemError, match="aliases unfold into more than 4,194,304 values"):
+        read_data("\n".join(lines).encode())
+
+
+def test_an_ordinary_alias_is_fine() -> None:
+    assert read_data(b"a: &m [[1, 2]]\nb: *m\n") == {"a": [[1, 2]], "b": [[1, 2]]}
+
+
+def test_words_that_yaml_takes_for_booleans_and_dates_stay_words() -> None:
+    data = read_data(b"tokens: [no, yes, on, off, 2024-01-01, true]\n")
+    assert data["tokens"] == ["no", "yes", "on", "off", "2024-01-01", True]
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_fine() -> None:
+    assert read_data(b"\xef\xbb\xbfkind: a\r\nX: [[1]]\r\n") == {"kind": "a", "X": [[1]]}
+
+
+def test_numbers_may_be_written_in_many_ways() -> None:
+    sheet = solve(SELF | {"X": [["1/2", "−2"], [".5", "1e-3"], [1e-3, 7]]})
+    assert sheet.value("X").tolist() == [[0.5, -2.0], [0.5, 0.001], [0.001, 7.0]]
+
+
+def test_a_missing_file_is_named_with_its_neighbour(tmp_path: Path) -> None:
+    (tmp_path / "homework.yaml").write_text("kind: positions")
+    with pytest.raises(ProblemError, match=r"there is no such file, .* Did you mean 'homework'\?"):
+        solve(tmp_path / "homewrok.yaml")
+    with pytest.raises(ProblemError, match="is a folder"):
+        solve(tmp_path)
+    with pytest.raises(ProblemError, match="Did you mean 'lets-go-encoder'"):
+        solve("lets-go-encodr")
+
+
+def test_a_file_that_is_too_long_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "long.yaml"
+    with path.open("wb") as file:
+        file.truncate(33 * 2**20)
+    with pytest.raises(ProblemError, match="has 33 MiB, and a problem file may have 32"):
+        solve(path)
+
+
+def test_an_error_in_the_working_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "zero.yaml"
+    path.write_text("{kind: add-and-norm, X: [[1, 1]], epsilon: 0}")
+    with pytest.raises(ProblemError, match="zero.yaml: the variance of token 1 is 0"):
+        solve(path)
+
+
+def test_a_close_match_is_offered_only_if_it_is_close() -> None:
+    assert did_you_mean("sofmax", ["softmax"]) == " Did you mean 'softmax'?"
+    assert did_you_mean("zebra", ["softmax"]) == ""

@@ -1,0 +1,165 @@
+"""The digits that are shown are consistent: totals follow from the parts beside them."""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clearhead import Rounding, Worksheet, solve
+from clearhead.worksheet.expression import (
+    EULER,
+    Call,
+    Difference,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Sum,
+    evaluate,
+    long_sum,
+    write,
+)
+from clearhead.worksheet.rounding import read_shown
+from clearhead.worksheet.view import SheetView
+from tests.conftest import SHIPPED
+
+BY_HAND = [
+    Rounding(lines="rounded", decimals=2),
+    Rounding(lines="rounded", decimals=1, ties="half-even"),
+    Rounding(lines="rounded", significant=3),
+]
+
+
+def lines_of(sheet: Worksheet) -> list[tuple[str, str, str]]:
+    """Return total, sign and sum of every cell that is worked out on the sheet."""
+    found = []
+    for step in SheetView(sheet).steps:
+        rows, columns = step.matrix.shown()
+        for i in rows:
+            for j in columns:
+                line = step.cell_line(i, j)
+                if line is not None:
+                    total, sign, expression = line.split(" ", 2)
+                    found.append((total, sign, expression))
+    return found
+
+
+@pytest.mark.parametrize("policy", BY_HAND, ids=["two decimals", "one decimal", "three figures"])
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_line_rounded_by_hand_follows_exactly_from_the_digits_shown(name: str, policy: Rounding) -> None:
+    for total, sign, expression in lines_of(solve(name, policy)):
+        assert sign == "=" or "…" in expression, f"{total} {sign} {expression}"
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_exact_totals_differ_from_their_shown_parts_only_where_it_says_so(
+    name: str, all_sheets: dict[str, Worksheet]
+) -> None:
+    sheet = all_sheets[name]
+    signs = {"=": 0, "≈": 0}
+    for step in SheetView(sheet).steps:
+        rows, columns = step.matrix.shown()
+        for i in rows:
+            for j in columns:
+                expression = step.cell_expression(i, j)
+                if expression is None:
+                    continue
+                shown, again = step.matrix.digits.text(i, j), evaluate(expression)
+                line = step.cell_line(i, j)
+                assert line is not None
+                if " = " in line:
+                    assert again is not None
+                    assert step.matrix.digits.number(float(again)) == shown
+                    signs["="] += 1
+                else:
+                    signs["≈"] += 1
+                    # The parts are each off by half a unit at most: the total cannot be far.
+                    if again is not None and not step.matrix.symbol.startswith("N"):
+                        assert float(again) == pytest.approx(float(read_shown(shown)), rel=0.02, abs=0.02)
+    assert signs["="] > signs["≈"]
+
+
+@st.composite
+def hand_problems(draw: st.DrawFn) -> dict[str, Any]:
+    """Small problems with one-decimal numbers, as in an exercise book, where halves are common."""
+    tokens, width = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    tenths = st.integers(-30, 30).map(lambda n: n / 10)
+
+    def matrix(rows: int, columns: int) -> list[list[float]]:
+        return [[draw(tenths) for _ in range(columns)] for _ in range(rows)]
+
+    weights = {name: matrix(width, 2) for name in ("W_Q", "W_K", "W_V")}
+    return {"kind": "self-attention", "X": matrix(tokens, width), "scale": "none", **weights}
+
+
+@given(hand_problems(), st.integers(0, 3), st.sampled_from(["half-up", "half-even"]))
+@settings(max_examples=60, deadline=None)
+def test_any_exercise_rounded_by_hand_adds_up(problem: dict[str, Any], decimals: int, ties: Any) -> None:
+    policy = Rounding(lines="rounded", decimals=decimals, ties=ties)
+    sheet = solve(problem, policy)
+    unit = Decimal(1).scaleb(-decimals)
+    mode = {"half-up": "ROUND_HALF_UP", "half-even": "ROUND_HALF_EVEN"}[ties]
+    for step in SheetView(sheet).steps:
+        for i, j in np.ndindex(step.matrix.value.shape):
+            expression = step.cell_expression(i, j)
+            assert expression is not None
+            again = evaluate(expression)
+            assert again is not None
+            assert again.quantize(unit, mode) == read_shown(step.matrix.digits.text(i, j))
+
+
+def test_a_sum_is_written_as_on_paper() -> None:
+    numbers = [Number(text) for text in ("1.87", "1.1", "1.09", "-2.8")]
+    expression = Sum((Product((numbers[0], numbers[1])), Product((numbers[2], numbers[3]))))
+    assert write(expression) == "1.87×1.1 + 1.09×(-2.8)"
+    assert evaluate(expression) == Decimal("-0.995")
+
+
+@pytest.mark.parametrize(
+    ("expression", "text", "value"),
+    [
+        (Quotient(Number("11.7"), Call("√", Number("4"))), "11.7 / √4", 5.85),
+        (Quotient(Power(EULER, Number("-2")), Sum((Power(EULER, Number("-2")), Power(EULER, Number("1"))))), "e^(-2) / (e^(-2) + e^1)", 0.04742587317756678),
+        (Power(Difference(Number("7"), Number("5")), Number("2")), "(7 - 5)²", 4),
+        (Call("tanh", Number("0.5")), "tanh(0.5)", 0.46211715726000973),
+        (Quotient(Number("1"), Product((Number("2"), Number("4")))), "1 / (2×4)", 0.125),
+        (Difference(Number("3"), Sum((Number("1"), Number("1")))), "3 - (1 + 1)", 1),
+        (Product((Number("-1"), Number("2"))), "-2", -2),
+    ],
+)  # fmt: skip
+def test_an_expression_is_written_with_the_brackets_it_needs(expression: Any, text: str, value: float) -> None:
+    assert write(expression) == text
+    again = evaluate(expression)
+    assert again is not None
+    assert float(again) == pytest.approx(value, rel=1e-15)
+
+
+def test_huge_exponents_do_not_overflow() -> None:
+    big, small = Power(EULER, Number("5516.9")), Power(EULER, Number("-5516.9"))
+    again = evaluate(Quotient(big, Sum((big, small))))
+    assert again is not None
+    assert float(again) == 1.0
+
+
+def test_a_long_sum_is_shortened_and_not_computed_again() -> None:
+    total = long_sum(range(100), lambda n: Number(str(n)))
+    assert write(total) == "0 + 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9 + … (89 more) … + 99"
+    assert evaluate(total) is None
+    assert evaluate(Quotient(Number("0"), Number("0"))) is None
+
+
+def test_the_example_of_the_readme_is_what_is_shown() -> None:
+    assert ("-0.995", "=", "1.87×1.1 + 1.09×(-2.8)") in lines_of(solve("lets-go-encoder"))
+
+
+def test_masked_weights_are_not_worked_out() -> None:
+    sheet = solve("numerical-masked-self-attention")
+    softmax_step = next(step for step in SheetView(sheet).steps if step.step.name == "softmax")
+    assert softmax_step.cell_line(0, 1) is None
+    line = softmax_step.cell_line(1, 0)
+    assert line is not None
+    assert re.fullmatch(r"7.95×10⁻³² = e\^45.38 / \(e\^45.38 \+ e\^116.99\)", line)
