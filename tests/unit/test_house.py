@@ -2,15 +2,18 @@
 
 import inspect
 import re
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import clearhead
 from clearhead import steps
 from clearhead.steps import AXES, STEPS, Record
 from clearhead.steps.vocabulary import PLACES, POSITION_FORMULAS
+from clearhead.worksheet.fields import describe_kinds
 from clearhead.worksheet.kinds import KINDS
 from clearhead.worksheet.reading import gallery
 from clearhead.worksheet.reference import REFERENCE, replay
@@ -101,3 +104,20 @@ def test_the_gallery_and_examples_hold_nothing_else() -> None:
 def test_a_replayed_record_needs_nothing_but_its_inputs() -> None:
     record = Record(STEPS["add"], "", {"a": np.ones((2, 3)), "b": np.ones((1, 3))}, None, "X")
     assert replay(record).tolist() == [[2.0] * 3] * 2
+
+
+def test_the_page_of_keys_is_what_the_models_say() -> None:
+    page = (ROOT / "docs" / "guide" / "fields.md").read_text(encoding="utf-8")
+    assert page.endswith(describe_kinds()), (
+        "run: clearhead solve --fields all, and put it below the heading of the page"
+    )
+
+
+def test_every_line_of_the_readme_that_shows_arithmetic_is_true() -> None:
+    shown = (ROOT / "README.md").read_text(encoding="utf-8").partition("## A worked row")[2].partition("```\n\n")[0]
+    lines = [line for line in shown.splitlines() if " = " in line and "[" in line]
+    text = StringIO()
+    clearhead.solve("lets-go-encoder").show("products", Console(file=text, highlight=False, width=200))
+    assert len(lines) == 8
+    for line in lines:
+        assert line in text.getvalue()

@@ -73,8 +73,8 @@ def solve(
         )
 
     from clearhead.worksheet import load_problem
+    from clearhead.worksheet import solve as work
     from clearhead.worksheet.rounding import with_changes
-    from clearhead.worksheet.solve import solve as work
 
     loaded = load_problem(problem)
     lines = None if round_lines is None else ("rounded" if round_lines else "exact")

@@ -1,0 +1,175 @@
+"""The command line as a user meets it: a real process, real files, real exit codes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import typer
+
+from clearhead import Worksheet, __version__, solve
+from clearhead.cli.main import app
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "cli_surface.txt"
+
+
+def run(*arguments: str, text: str | bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    given = text.encode() if isinstance(text, str) else text
+    command = [sys.executable, "-m", "clearhead.cli.main", *arguments]
+    done = subprocess.run(command, input=given, capture_output=True, cwd=cwd, timeout=60, check=False)
+    return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def surface() -> str:
+    """Return every verb with its options, one a line."""
+    command = typer.main.get_command(app)
+    lines = []
+    for name, verb in sorted(command.commands.items()):  # type: ignore[attr-defined]
+        for option in sorted(verb.params, key=lambda each: each.name or ""):
+            lines.append(f"{name} {'/'.join([*option.opts, *option.secondary_opts])}")
+    return "\n".join(lines) + "\n"
+
+
+def test_the_surface_of_the_command_line_is_frozen() -> None:
+    assert surface() == GOLDEN.read_text(encoding="utf-8"), (
+        "the options changed: if that is meant, say so in CHANGELOG.md"
+    )
+
+
+def test_help_and_version() -> None:
+    assert "solve" in run("--help").stdout
+    assert run("--version").stdout == f"clearhead {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("solve", "lets-go-encoder"), ("solve", "--list")])
+def test_torch_is_never_loaded(arguments: tuple[str, ...]) -> None:
+    code = (
+        "import sys, clearhead.cli.main as m\n"
+        f"sys.argv = ['clearhead', *{list(arguments)!r}]\n"
+        "try:\n    m.main()\nexcept SystemExit:\n    pass\n"
+        "heavy = {'torch', 'pandas', 'matplotlib', 'scipy'} & set(sys.modules)\n"
+        "if '--help' in sys.argv: heavy |= {'numpy', 'pydantic', 'yaml'} & set(sys.modules)\n"
+        "sys.exit(f'loaded {heavy}' if heavy else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_gallery_problem_is_solved() -> None:
+    done = run("solve", "lets-go-encoder", "--detail", "products")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "-0.995 = 1.87×1.1 + 1.09×(-2.8)" in done.stdout
+
+
+def test_json_from_the_command_line_is_the_worksheet_of_the_library() -> None:
+    done = run("solve", "exam-self-attention", "--json")
+    assert Worksheet.from_json(done.stdout) == solve("exam-self-attention")
+    assert run("solve", "exam-self-attention", "--format", "json").stdout == done.stdout
+
+
+def test_the_gallery_is_listed() -> None:
+    assert "lets-go-encoder" in run("solve", "--list").stdout
+    listed = json.loads(run("solve", "--list", "--json").stdout)
+    assert {"id": "leak", "kind": "parts", "title": "Why the decoder is masked"} in listed
+
+
+def test_the_fields_of_a_kind_are_listed() -> None:
+    done = run("solve", "--fields", "add-and-norm")
+    assert "- `X` (needed): what went into the layer" in done.stdout
+    assert "Choices: layer, batch, all, none." in done.stdout
+    assert run("solve", "--fields", "nonsense").returncode == 2
+
+
+def test_a_problem_comes_from_standard_input() -> None:
+    done = run("solve", "-", "--detail", "results", text="{kind: add-and-norm, X: [[1, 3]], epsilon: 0}")
+    assert "[ -1  1 ]" in done.stdout
+    empty = run("solve", "-")
+    assert (empty.returncode, empty.stdout) == (2, "")
+    assert empty.stderr.startswith("clearhead: standard input: is empty.")
+
+
+def test_rounding_options_override_the_file() -> None:
+    done = run("solve", "seq2seq-dot", "--round-lines", "--decimals", "2")
+    assert "Every line is rounded to 2 decimals (half-up)" in done.stdout
+    assert "0.26  0.33  0.41" in done.stdout
+    assert (
+        "3 significant figures (half-even)"
+        in run("solve", "seq2seq-dot", "--significant", "3", "--ties", "half-even").stdout
+    )
+
+
+def test_output_goes_to_a_file_or_nowhere(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.md"
+    assert run("solve", "leak", "--format", "markdown", "-o", str(path)).stdout == ""
+    assert path.read_text(encoding="utf-8").startswith("# Why the decoder is masked\n")
+    text = tmp_path / "sheet.txt"
+    run("solve", "leak", "--output", str(text))
+    assert "Part 1" in text.read_text(encoding="utf-8")
+    failed = run("solve", "leak", "-o", str(tmp_path / "nowhere" / "sheet.md"))
+    assert failed.returncode == 2
+    assert "cannot be written: No such file or directory. Choose another place." in failed.stderr
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["sheet.md", "sheet.txt"]
+
+
+def test_a_failed_problem_leaves_an_old_output_alone(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.md"
+    path.write_text("old")
+    assert run("solve", "-", "-o", str(path), text="kind: nonsense").returncode == 2
+    assert path.read_text() == "old"
+
+
+def test_mistakes_are_told_one_to_a_line_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("kind: self-attention\nX: [[1, 2], [3]]\nW_Q: [[.nan]]\nscal: none\n")
+    done = run("solve", "bad.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    lines = done.stderr.splitlines()
+    assert len(lines) == 5
+    assert all("bad.yaml: " in line for line in lines)
+    assert "Traceback" not in done.stderr
+
+
+def test_debug_shows_the_traceback() -> None:
+    done = run("--debug", "solve", "nothing-here")
+    assert "Traceback" in done.stderr
+    assert done.returncode == 1
+
+
+def test_solve_without_a_problem_says_what_it_needs() -> None:
+    done = run("solve")
+    assert done.returncode == 2
+    assert "solve needs a problem" in done.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    command = f"{sys.executable} -m clearhead.cli.main solve positions --detail products | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.startswith("Sinusoidal positions")
+    assert done.stderr == ""
+
+
+def test_control_c_stops_quietly() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "clearhead.cli.main", "solve", "-"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert b"Traceback" not in errors
+
+
+def test_a_fault_of_ours_is_called_one() -> None:
+    code = (
+        "import sys, clearhead.worksheet as w, clearhead.cli.main as m\n"
+        "def broken(*a): raise RuntimeError('boom')\n"
+        "w.solve = broken\n"
+        "sys.argv = ['clearhead', 'solve', 'leak']\nm.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=False)
+    assert done.returncode == 3
+    assert "this is a fault of clearhead, not yours: RuntimeError: boom" in done.stderr
