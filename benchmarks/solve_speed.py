@@ -50,7 +50,7 @@ def seconds(command: str) -> float:
         with tempfile.NamedTemporaryFile(suffix=".json") as report:
             runs = ["--warmup", "1", "--runs", str(RUNS), "--export-json", report.name]
             subprocess.run([hyperfine, *runs, "--output", "null", command], check=True, capture_output=True)
-            return float(json.load(open(report.name))["results"][0]["median"])
+            return float(json.loads(Path(report.name).read_text())["results"][0]["median"])
     times = []
     for _ in range(RUNS):
         start = time.perf_counter()
