@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import orjson
+import pyte
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
@@ -12,7 +13,7 @@ from rich.console import Console
 from clearhead import Rounding, Worksheet, solve
 from clearhead.errors import TraceError
 from clearhead.worksheet.render.markdown import escape
-from clearhead.worksheet.render.text import clean, label
+from clearhead.worksheet.render.text import clean, label, room
 from clearhead.worksheet.view import SheetView
 from tests.conftest import SHIPPED
 
@@ -26,6 +27,8 @@ HOSTILE = [
     "**x**",
     "$x$",
 ]
+
+SCRIPTS = [["मुझे", "आइसक्रीम", "मिठाइयाँ", "है"], ["আমি", "স্কুলে", "যাই"], ["🙂", "👩‍🚀", "x"], ["咖啡", "茶"], ["a", "bc"]]
 
 
 def terminal(sheet: Worksheet, detail: Any = "matrices", width: int = 80) -> str:
@@ -61,13 +64,34 @@ def test_details_differ_in_what_they_show() -> None:
     assert "-0.995 = 1.87×1.1 + 1.09×(-2.8)" in products
 
 
-@pytest.mark.parametrize(
-    "tokens", [["मुझे", "आइसक्रीम", "खाना", "है"], ["আমি", "স্কুলে", "যাই"], ["🙂", "👩‍🚀", "x"], ["咖啡", "茶"]]
-)
+@pytest.mark.parametrize("tokens", SCRIPTS)
 def test_rows_are_aligned_whatever_the_script(tokens: list[str]) -> None:
     lines = [line for line in terminal(named(tokens)).splitlines() if any(bracket in line for bracket in "⎡⎢⎣")]
     starts = {cell_len(line[: min(line.index(b) for b in "⎡⎢⎣" if b in line)]) for line in lines}
-    assert starts == {4 + max(cell_len(t) for t in tokens) + 1, 2 + max(cell_len(t) for t in tokens) + 1}
+    widest = max(room(token) for token in tokens)
+    assert starts == {4 + widest + 1, 2 + widest + 1}
+
+
+@pytest.mark.parametrize("tokens", SCRIPTS)
+def test_a_terminal_that_has_its_own_idea_of_widths_shows_straight_columns(tokens: list[str]) -> None:
+    text = StringIO()
+    named(tokens).show("matrices", Console(file=text, width=80, highlight=False, force_terminal=True))
+    screen = pyte.Screen(80, 60)
+    pyte.Stream(screen).feed(text.getvalue().replace("\n", "\r\n"))
+    columns = {}
+    for number, row in screen.buffer.items():
+        for column, cell in row.items():
+            if cell.data and cell.data in "⎡⎢⎣⎤⎥⎦":  # the second half of a wide letter is empty
+                columns.setdefault(number, []).append(column)
+    blocks: list[list[list[int]]] = []
+    for number, places in sorted(columns.items()):
+        if number - 1 not in columns:
+            blocks.append([])
+        blocks[-1].append(places)
+    assert len(blocks) == 4
+    for block in blocks:
+        assert len(block) == len(tokens)
+        assert all(places == block[0] for places in block)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

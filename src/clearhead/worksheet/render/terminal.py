@@ -4,7 +4,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from clearhead.worksheet.render.text import cell_lines, clean, grid, pad, shown_sections
+from clearhead.worksheet.render.text import ANCHOR, cell_lines, clean, grid, pad, place, shown_sections
 from clearhead.worksheet.view import MatrixView, SheetView, StepView
 from clearhead.worksheet.worksheet import Detail, Worksheet
 
@@ -26,6 +26,8 @@ class _Page:
         self.explained: set[str] = set()  # a Step's sentence is said once
 
     def line(self, text: Text | str = "") -> None:
+        if isinstance(text, str):
+            text = place(text, in_terminal=self.console.is_terminal and not self.console.legacy_windows)
         self.console.print(text, soft_wrap=True, markup=False, highlight=False)
 
     def sheet(self, sheet: Worksheet) -> None:
@@ -50,11 +52,11 @@ class _Page:
             picture = grid(matrix, self.console.width - 2)
             title = f"{clean(matrix.symbol)}  ({matrix.size}, given)"
             block = [title, *picture.lines, *([picture.note] if picture.note else [])]
-            width = max(cell_len(text) for text in block)
+            width = max(cell_len(text.replace(ANCHOR, "")) for text in block)
             if row and used + width + 2 > self.console.width:
                 self.side_by_side(row)
                 row, used = [], 0
-            row.append([pad(text, width, right=False) for text in block])
+            row.append([pad(text, width + text.count(ANCHOR) * cell_len(ANCHOR), right=False) for text in block])
             used += width + 4
         self.side_by_side(row)
 
@@ -65,7 +67,7 @@ class _Page:
         filled = [block + [" " * cell_len(block[0])] * (height - len(block)) for block in blocks]
         self.line()
         for parts in zip(*filled, strict=True):
-            self.line((_INDENT + "    ".join(parts)).rstrip())
+            self.line((_INDENT + f"    {ANCHOR}".join(parts)).rstrip(f" {ANCHOR}"))
 
     def step(self, step: StepView) -> None:
         place = step.record.where.rpartition(".")[2]

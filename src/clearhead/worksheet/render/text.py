@@ -13,12 +13,15 @@ from clearhead.worksheet.worksheet import Detail
 _MAX_LABEL = 18
 _JOINERS = "\u200c\u200d"  # they shape Indic scripts and emoji, and are harmless
 ELLIPSIS = "…"
+ANCHOR = "\ue000"  # marks a column that must hold whatever width a terminal gives to the names before it
 
 
 def clean(text: str) -> str:
     """Make control characters visible, so that a name cannot move the cursor, colour the screen or turn text around."""
     return "".join(
-        repr(letter)[1:-1] if unicodedata.category(letter) in ("Cc", "Cf", "Cs") and letter not in _JOINERS else letter
+        repr(letter)[1:-1]
+        if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co") and letter not in _JOINERS
+        else letter
         for letter in text
     )
 
@@ -29,10 +32,27 @@ def label(text: str) -> str:
     return text if cell_len(text) <= _MAX_LABEL else set_cell_size(text, _MAX_LABEL - 1).rstrip() + ELLIPSIS
 
 
+def room(text: str) -> int:
+    """Return the cells to keep for a name: terminals do not agree on spacing marks (কি) and joined emoji."""
+    return max(cell_len(text), sum(unicodedata.category(letter) == "Mc" or cell_len(letter) for letter in text))
+
+
+def place(line: str, *, in_terminal: bool) -> str:
+    """Turn anchors into jumps to their column in a terminal, and into nothing elsewhere."""
+    if not in_terminal or line.isascii():
+        return line.replace(ANCHOR, "")
+    placed = ""
+    column = 0
+    for part in line.split(ANCHOR):
+        placed += f"\x1b[{column + 1}G{part}" if column else part
+        column += cell_len(part)
+    return placed
+
+
 def pad(text: str, width: int, *, right: bool = True) -> str:
     """Fill up to a width in terminal cells, which is not the number of letters in Hindi, Bengali or emoji."""
-    space = " " * max(0, width - cell_len(text))
-    return space + text if right else text + space
+    space, spare = max(0, width - room(text)), room(text) - cell_len(text)
+    return " " * space + text + " " * spare if right else text + " " * (space + spare)
 
 
 def table(matrix: MatrixView, max_columns: int) -> list[list[str]]:
@@ -64,23 +84,23 @@ def grid(matrix: MatrixView, max_width: int) -> Picture:
     max_columns = min(MAX_COLUMNS, matrix.value.shape[1])
     while True:
         lines = _grid(matrix, max_columns)
-        if max_columns <= 2 or cell_len(lines[-1]) <= max_width:
+        if max_columns <= 2 or cell_len(lines[-1].replace(ANCHOR, "")) <= max_width:
             return Picture(lines, left_out(matrix, max_columns))
         max_columns -= 1
 
 
 def _grid(matrix: MatrixView, max_columns: int) -> list[str]:
     head, *body = table(matrix, max_columns)
-    widths = [max(cell_len(line[j]) for line in [head, *body]) for j in range(len(head))]
+    widths = [max(room(line[j]) for line in [head, *body]) for j in range(len(head))]
     lines = []
     for number, line in enumerate(body):
         left, right = _bracket(number, len(body))
         name = pad(line[0], widths[0], right=False)
         cells = "  ".join(pad(text, width) for text, width in zip(line[1:], widths[1:], strict=True))
-        lines.append(f"{name} {left} {cells} {right}".lstrip() if not widths[0] else f"{name} {left} {cells} {right}")
+        lines.append(f"{name} {ANCHOR}{left} {cells} {right}" if widths[0] else f"{left} {cells} {right}")
     if any(head):
         gap = " " * (widths[0] + 3) if widths[0] else "  "
-        names = "  ".join(pad(text, width) for text, width in zip(head[1:], widths[1:], strict=True))
+        names = f"  {ANCHOR}".join(pad(text, width) for text, width in zip(head[1:], widths[1:], strict=True))
         lines.insert(0, gap + names)
     return lines
 
