@@ -7,8 +7,12 @@
 An inner function states the fact; the public edge adds the file or the field it came from.
 """
 
+import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+
+_MAX_TOLD = 20  # more mistakes than this are counted, not listed
+_JOINERS = "\u200c\u200d"  # they shape Indic scripts and emoji, and are harmless
 
 
 class ClearheadError(Exception):
@@ -20,7 +24,9 @@ class ProblemError(ClearheadError):
 
     def __init__(self, mistakes: str | Sequence[str]) -> None:
         self.mistakes: tuple[str, ...] = (mistakes,) if isinstance(mistakes, str) else tuple(mistakes)
-        super().__init__("\n".join(self.mistakes))
+        more = len(self.mistakes) - _MAX_TOLD
+        tail = [f"… and {more} more mistakes."] if more > 0 else []
+        super().__init__("\n".join([*self.mistakes[:_MAX_TOLD], *tail]))
 
     def located(self, place: str) -> "ProblemError":
         """Return the same error with `place: ` before every sentence."""
@@ -29,6 +35,16 @@ class ProblemError(ClearheadError):
 
 class TraceError(ClearheadError):
     """A trace whose chain is broken, or that was asked for something it does not hold."""
+
+
+def printable(text: str) -> str:
+    """Make control characters visible, so that a name cannot move the cursor, colour the screen or turn text around."""
+    return "".join(
+        letter.encode("unicode_escape").decode("ascii")
+        if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and letter not in _JOINERS
+        else letter
+        for letter in text
+    )
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:

@@ -145,10 +145,63 @@ def test_solve_without_a_problem_says_what_it_needs() -> None:
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
-    command = f"{sys.executable} -m clearhead.cli.main solve positions --detail products | head -1"
+    command = (
+        f"{sys.executable} -m clearhead.cli.main solve positions --detail products | head -1; exit ${{PIPESTATUS[0]}}"
+    )
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout.startswith("Sinusoidal positions")
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_links_are_followed_and_pipes_written_to(tmp_path: Path) -> None:
+    target, link, pipe = tmp_path / "target.md", tmp_path / "link.md", tmp_path / "pipe"
+    target.write_text("old")
+    target.chmod(0o600)
+    link.symlink_to(target)
+    assert run("solve", "leak", "--format", "markdown", "-o", str(link)).returncode == 0
+    assert link.is_symlink()
+    assert target.read_text(encoding="utf-8").startswith("# Why")
+    assert target.stat().st_mode & 0o777 == 0o600
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        assert run("solve", "leak", "--format", "markdown", "-o", str(pipe)).returncode == 0
+        assert reader.stdout is not None
+        assert reader.stdout.read().startswith(b"# Why")
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_no_encoding_of_the_terminal_is_an_error(encoding: str) -> None:
+    command = [sys.executable, "-m", "clearhead.cli.main", "solve", "bank"]
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    done = subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_full_disk_and_a_closed_input_are_told() -> None:
+    command = f"{sys.executable} -m clearhead.cli.main solve"
+    full = subprocess.run(["bash", "-c", f"{command} leak > /dev/full"], capture_output=True, text=True, check=False)
+    assert full.returncode == 2
+    assert "the output cannot be written: No space left on device." in full.stderr
+    closed = subprocess.run(["bash", "-c", f"{command} - <&-"], capture_output=True, text=True, check=False)
+    assert closed.returncode == 2
+    assert "standard input is closed" in closed.stderr
+
+
+@pytest.mark.parametrize("name", ["", "x" * 5000, "no\x1b[31m\x07such"])
+def test_strange_names_of_files_are_refused_in_plain_text(name: str) -> None:
+    done = run("solve", name)
+    assert done.returncode == 2
+    assert "\x1b" not in done.stderr
+    assert "\x07" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_control_characters_in_a_mistake_are_made_visible() -> None:
+    done = run("solve", "-", text=b'{"kind": "positions", "\\u001b[31mevil\\u0007": 1}')
+    assert done.returncode == 2
+    assert "evil" in done.stderr
+    assert not any(ord(letter) < 32 for letter in done.stderr.replace("\n", ""))
 
 
 def test_control_c_stops_quietly() -> None:

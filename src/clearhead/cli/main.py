@@ -3,6 +3,7 @@
 Exit codes: 0 fine, 1 the answer is no, 2 the input cannot be used, 3 our fault.
 """
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -11,7 +12,7 @@ import typer
 
 from clearhead import __version__
 from clearhead.cli.solve import solve
-from clearhead.errors import ClearheadError
+from clearhead.errors import ClearheadError, printable
 
 app = typer.Typer(
     name="clearhead",
@@ -44,16 +45,24 @@ def main() -> None:
     """Run the command line."""
     # Read by hand too, so that errors raised while the options are parsed are covered.
     is_debug = "--debug" in sys.argv[1:]
+    _prepare_streams()
     try:
         app()
     except ClearheadError as problem:
         if is_debug:
             raise
-        typer.echo(f"clearhead: {problem}", err=True)
+        lines = str(problem).split("\n")
+        typer.echo("\n".join(["clearhead: " + printable(lines[0]), *map(printable, lines[1:])]), err=True)
         raise SystemExit(2) from None
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         raise SystemExit(0) from None
+    except OSError as problem:
+        if is_debug:
+            raise
+        _forget_output()
+        typer.echo(f"clearhead: the output cannot be written: {problem.strerror}.", err=True)
+        raise SystemExit(2) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except Exception as fault:
@@ -65,6 +74,20 @@ def main() -> None:
             err=True,
         )
         raise SystemExit(3) from None
+
+
+def _prepare_streams() -> None:
+    """Let no stream fail on a letter that its encoding lacks; a pipe gets UTF-8 unless it is told otherwise."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            if not stream.isatty() and "PYTHONIOENCODING" not in os.environ:
+                stream.reconfigure(encoding="utf-8")
+            stream.reconfigure(errors="replace")
+
+
+def _forget_output() -> None:
+    """Send what is still buffered nowhere, so that the interpreter does not fail on it while it leaves."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -84,16 +84,19 @@ def solve(
     except ProblemError as wrong:
         raise wrong.located(problem) from None
     form = Format.json if as_json else form
-    if form is Format.terminal and output is None:
-        sheet.show(detail.value)
-        return
-    content = _content(sheet, form, detail)
     if output is not None:
         from clearhead.worksheet.writing import write_whole
 
-        write_whole(output, content)
+        write_whole(output, _content(sheet, form, detail))
+    elif form is Format.terminal:
+        from rich.console import Console
+
+        console = Console(highlight=False)
+        with console.capture() as shown:
+            sheet.show(detail.value, console)
+        typer.echo(shown.get(), nl=False, color=True)
     else:
-        _write_out(content)
+        _write_out(_content(sheet, form, detail))
 
 
 def _content(sheet: "Worksheet", form: Format, detail: Detail) -> bytes:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import PlainValidator
+from pydantic import BeforeValidator, PlainValidator
 
 Array = npt.NDArray[np.float64]
 
@@ -133,11 +133,13 @@ def read_tokens(raw: object) -> tuple[str, ...]:
     """Read a list of names; a number is a name too."""
     if not isinstance(raw, list | tuple):
         raise ValueError(f"expected a list of names such as [the, cat], but found {_short(raw)}")
-    wrong = [(i, t) for i, t in enumerate(raw, 1) if isinstance(t, bool) or not isinstance(t, str | int | float)]
-    if wrong:
-        number, token = wrong[0]
-        raise ValueError(f"name {number} is {_short(token)}, which is not text. Put it in quotes")
-    return tuple(str(token) for token in raw)
+    names = []
+    for number, token in enumerate(raw, 1):
+        try:
+            names.append(read_text(token))
+        except ValueError as problem:
+            raise ValueError(f"name {number}: {problem}") from None
+    return tuple(names)
 
 
 def read_embedding(raw: object) -> dict[str, Array]:
@@ -149,9 +151,12 @@ def read_embedding(raw: object) -> dict[str, Array]:
     table = {}
     for word, vector in raw.items():
         try:
-            table[str(word)] = read_vector(vector)
+            table[read_text(word)] = read_vector(vector)
         except ValueError as problem:
             raise ValueError(f"the vector of '{word}': {problem}") from None
+    cells = sum(len(vector) for vector in table.values())
+    if cells > MAX_CELLS:
+        raise ValueError(_too_large(cells))
     widths = {word: len(vector) for word, vector in table.items()}
     first = next(iter(widths))
     for word, width in widths.items():
@@ -168,6 +173,26 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
+def read_count(raw: object) -> int:
+    """Read a whole number; true and false are none."""
+    if isinstance(raw, bool) or not isinstance(raw, int):
+        raise ValueError(f"expected a whole number, but found {_short(raw)}")
+    return raw
+
+
+def read_text(raw: object) -> str:
+    """Read a title or a name."""
+    if isinstance(raw, bool) or not isinstance(raw, str | int | float):
+        raise ValueError(f"expected text, but found {_short(raw)}. Put it in quotes")
+    text = str(raw)
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError(f"{_short(raw)} holds half of a surrogate pair, which is no letter")
+    return text
+
+
+Count = Annotated[int, BeforeValidator(read_count)]
+Real = Annotated[float, BeforeValidator(read_number)]
+Title = Annotated[str, BeforeValidator(read_text)]
 Matrix = Annotated[Array, PlainValidator(read_matrix)]
 Vector = Annotated[Array, PlainValidator(read_vector)]
 Allowed = Annotated[Array, PlainValidator(read_allowed)]

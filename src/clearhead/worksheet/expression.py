@@ -11,8 +11,6 @@ from decimal import Context, Decimal, DecimalException, localcontext
 
 from clearhead.worksheet.rounding import read_shown
 
-MAX_TERMS = 12  # longer sums are written with an ellipsis
-
 
 @dataclass(frozen=True)
 class Number:
@@ -45,6 +43,13 @@ class Difference:
 
 
 @dataclass(frozen=True)
+class Negative:
+    """-a"""
+
+    argument: "Expression"
+
+
+@dataclass(frozen=True)
 class Quotient:
     """a / b"""
 
@@ -68,7 +73,7 @@ class Call:
     argument: "Expression"
 
 
-Expression = Number | Sum | Product | Difference | Quotient | Power | Call
+Expression = Number | Sum | Product | Difference | Negative | Quotient | Power | Call
 
 EULER, PI = Number("e"), Number("π")
 _PRECISION = Context(prec=40, Emax=10**12, Emin=-(10**12))
@@ -80,11 +85,11 @@ _FUNCTIONS: Mapping[str, Callable[[float], float]] = {
 }
 
 
-def long_sum(indices: Sequence[int], term: Callable[[int], Expression]) -> Sum:
+def long_sum(indices: Sequence[int], term: Callable[[int], Expression], max_terms: int) -> Sum:
     """Return the sum of `term(i)` over the indices; of many, only the first ones and the last are written."""
-    if len(indices) <= MAX_TERMS:
+    if len(indices) <= max_terms:
         return Sum(tuple(term(i) for i in indices))
-    shown = [*indices[: MAX_TERMS - 2], indices[-1]]
+    shown = [*indices[: max_terms - 2], indices[-1]]
     return Sum(tuple(term(i) for i in shown), len(indices) - len(shown))
 
 
@@ -96,12 +101,12 @@ def write(expression: Expression) -> str:
         case Sum(terms, left_out):
             written = [_inside(term, "+") for term in terms]
             return " + ".join([*written[:-1], f"… ({left_out} more) …", written[-1]] if left_out else written)
-        case Product((Number("-1"), *factors)):
-            return "-" + "×".join(_inside(factor, "×") for factor in factors)
         case Product(factors):
             return "×".join(_inside(factor, "×") for factor in factors)
         case Difference(left, right):
             return f"{_inside(left, '+')} - {_inside(right, '-')}"
+        case Negative(argument):
+            return f"-{_inside(argument, '-')}"
         case Quotient(over, under):
             return f"{_inside(over, '/')} / {_inside(under, '/')}"
         case Power(base, Number("2")):
@@ -116,14 +121,15 @@ def write(expression: Expression) -> str:
 def _inside(expression: Expression, operator: str) -> str:
     text = write(expression)
     needs = {
-        "+": (),
-        "-": (Sum, Difference),
-        "×": (Sum, Difference, Quotient),
-        "/": (Sum, Difference, Product, Quotient),
-        "^": (Sum, Difference, Product, Quotient, Power),
+        "+": (Negative,),
+        "-": (Sum, Difference, Negative),
+        "×": (Sum, Difference, Negative, Quotient),
+        "/": (Sum, Difference, Negative, Product, Quotient),
+        "^": (Sum, Difference, Negative, Product, Quotient, Power),
     }[operator]
     is_negative = isinstance(expression, Number) and text.startswith("-")
-    return f"({text})" if isinstance(expression, needs) or is_negative else text
+    is_power_of_ten = isinstance(expression, Number) and "×" in text and operator in "/^"
+    return f"({text})" if isinstance(expression, needs) or is_negative or is_power_of_ten else text
 
 
 @contextmanager
@@ -157,6 +163,8 @@ def _value(expression: Expression) -> Decimal:
             return math.prod((_value(factor) for factor in factors), start=Decimal(1))
         case Difference(left, right):
             return _value(left) - _value(right)
+        case Negative(argument):
+            return -_value(argument)
         case Quotient(over, under):
             return _value(over) / _value(under)
         case Power(Number("e"), exponent):

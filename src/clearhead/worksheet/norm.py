@@ -7,7 +7,7 @@ from pydantic import Field
 
 from clearhead.errors import ProblemError
 from clearhead.steps.vocabulary import ADD, MEAN, NORMALISE, VARIANCE
-from clearhead.worksheet.cells import Array, Vector
+from clearhead.worksheet.cells import Array, Count, Real, Vector
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Part
 from clearhead.worksheet.shapes import Shapes
@@ -23,15 +23,18 @@ class NormRule(Part):
         description="layer: over the features of each token; batch: over the tokens of each feature; all: over all of "
         "them, d × n; none",
     )
-    epsilon: float = Field(1e-5, ge=0, allow_inf_nan=False, description="added to the variance, against dividing by 0")
+    epsilon: Real = Field(1e-5, ge=0, description="added to the variance, against dividing by 0")
     epsilon_place: Literal["inside", "outside"] = Field("inside", description="inside: √(σ² + ε); outside: √σ² + ε")
     gain: Vector | None = Field(None, description="γ, a factor for each feature")
     shift: Vector | None = Field(None, description="β, added to each feature")
-    padding: int = Field(0, ge=0, description="how many tokens at the end are padding")
+    padding: Count = Field(0, ge=0, description="how many tokens at the end are padding")
     count_padding: bool = Field(False, description="whether padding counts in the mean and variance of batch and all")
 
     def norm_mistakes(self, shapes: Shapes, count: int, width: int) -> None:
-        """Tell vectors of the wrong length, and too much padding."""
+        """Tell vectors of the wrong length, too much padding, and what a norm that is none would not use."""
+        idle = [name for name in ("gain", "shift") if getattr(self, name) is not None and self.norm == "none"]
+        if idle:
+            shapes.mistakes.append(f"norm is none, so {idle[0]} has nothing to act on. Leave it out, or choose a norm.")
         for name, vector in (("gain", self.gain), ("shift", self.shift)):
             if vector is not None:
                 shapes.vector(name, vector, width, f"tokens are {width} wide")

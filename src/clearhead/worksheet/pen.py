@@ -3,6 +3,7 @@
 Everything is worked with tokens as rows; a sheet with tokens as columns is turned over at the end.
 """
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,12 @@ import numpy.typing as npt
 from clearhead.errors import ProblemError
 from clearhead.steps import Given, Record, Step, Trace
 from clearhead.steps.step import Layout
+from clearhead.worksheet.expression import Number, evaluate
 from clearhead.worksheet.reference import Array, replay
 from clearhead.worksheet.rounding import Rounding
+from clearhead.worksheet.working import WORKINGS, moves
+
+MAX_LINE = 2**24  # numbers in one line
 
 
 class Pen:
@@ -64,8 +69,8 @@ class Pen:
     def work(self, step: Step, *, symbol: str = "", **inputs: Any) -> Array:
         """Do one step, round it by the policy, record it and return the line that the work goes on from."""
         inputs = {name: value for name, value in inputs.items() if value is not None}
-        value = replay(Record(step, self.where, inputs, None, ""))
-        line = self.rounding.line(value)
+        _check_size(step, inputs)
+        line = written(Record(step, self.where, inputs, None, ""), self.rounding)
         if step.name != "mask" and not np.all(np.isfinite(line)):
             raise ProblemError(
                 f"{step.name} gives numbers too large to hold (beyond about 1.8e308). Give smaller numbers."
@@ -82,6 +87,52 @@ class Pen:
     def finish(self) -> Trace:
         """Return the working in the layout that was asked for."""
         return turn_over(self._trace) if self.layout == "columns" else self._trace
+
+
+class _Exact:
+    """Shows every number with all of its digits."""
+
+    is_left_first = True
+    max_terms = MAX_LINE
+
+    def cell(self, value: Any, *index: int) -> Number:
+        return self.plain(value[index])
+
+    def plain(self, number: float) -> Number:
+        return Number(repr(float(number)))
+
+
+def written(record: Record, rounding: Rounding) -> Array:
+    """Return the line that a Record stands for: computed from its inputs and rounded; what is only moved is not."""
+    value, working = replay(record), WORKINGS[record.step.name]
+    if working is moves:
+        return value
+
+    def exactly(row: int, column: int) -> Decimal | None:
+        expression = working(record, row, column, _Exact())
+        return None if expression is None else evaluate(expression)
+
+    return rounding.line(value, exactly)
+
+
+def _check_size(step: Step, inputs: dict[str, Any]) -> None:
+    """Refuse a line that would take more memory than a worksheet has."""
+    sizes = {
+        "project": ("x", 0, "w", 1),
+        "transform": ("x", 0, "w", 0),
+        "score": ("q", 0, "k", 0),
+        "kernel": ("query_times", 0, "key_times", 0),
+        "embed": ("ids", 0, "table", 1),
+        "position": ("positions", 0, "dimensions", 0),
+    }
+    if step.name in sizes:
+        one, i, other, j = sizes[step.name]
+        rows, columns = inputs[one].shape[i], inputs[other].shape[j]
+        if rows * columns > MAX_LINE:
+            raise ProblemError(
+                f"{step.name} would give {rows:,} × {columns:,} numbers, and a line of a worksheet takes at most "
+                f"{MAX_LINE:,}. Give fewer tokens, or narrower ones."
+            )
 
 
 def turn(value: npt.NDArray[Any]) -> npt.NDArray[Any]:

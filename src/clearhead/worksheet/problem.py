@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from clearhead.errors import ProblemError, did_you_mean
+from clearhead.worksheet.cells import Title
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.shapes import Shapes
@@ -25,7 +26,7 @@ class Problem(Part):
     summary: ClassVar[str] = ""
 
     kind: str = Field(description="what is to be worked")
-    title: str = Field("", description="a title for the sheet")
+    title: Title = Field("", description="a title for the sheet")
     layout: Literal["rows", "columns"] = Field(
         "rows", description="rows: each token is a row, Q = X W_Q; columns: each token is a column, Q = W_Q X"
     )
@@ -46,9 +47,11 @@ def build_problem(problem_class: type[Problem], data: Mapping[str, Any]) -> Prob
     try:
         problem = problem_class.model_validate(data)
     except ValidationError as wrong:
-        told = [_sentence(error, problem_class) for error in wrong.errors()]
+        told = list(dict.fromkeys(_sentence(error, problem_class) for error in wrong.errors()))
         # What is left without the wrong entries may hold mistakes of shape: tell those too.
         blamed = {error["loc"][0] for error in wrong.errors() if error["loc"]}
+        if any(key in problem_class.model_fields and _holds_parts(problem_class, key) for key in blamed):
+            raise ProblemError(told) from None
         try:
             problem = problem_class.model_validate({key: value for key, value in data.items() if key not in blamed})
         except ValidationError:
@@ -60,6 +63,10 @@ def build_problem(problem_class: type[Problem], data: Mapping[str, Any]) -> Prob
     if told:
         raise ProblemError(told)
     return problem
+
+
+def _holds_parts(model: type[BaseModel], key: str) -> bool:
+    return bool(models_in(model.model_fields[key].annotation)) and key not in ("rounding", "mask", "position", "norm")
 
 
 def _mentions(sentence: str, key: str) -> bool:
@@ -82,7 +89,7 @@ def keys_in_order(model: type[BaseModel]) -> list[str]:
 
 def _sentence(error: ErrorDetails, problem_class: type[Problem]) -> str:
     location, given = error["loc"], error["input"]
-    path = ", ".join(f"item {part + 1}" if isinstance(part, int) else str(part) for part in location)
+    path = _path(location)
     owner = _model_at(problem_class, location[:-1])
     name = str(location[-1]) if location else ""
     kind = str(problem_class.model_fields["kind"].default)
@@ -92,8 +99,9 @@ def _sentence(error: ErrorDetails, problem_class: type[Problem]) -> str:
             return f"{kind} needs {path}: {description}."
         case "extra_forbidden":
             keys = keys_in_order(owner)
-            place = f"{', '.join(str(part) for part in location[:-1])} of {kind}" if len(location) > 1 else kind
-            return f"'{name}' is not a key of {place}.{did_you_mean(name, keys)} Its keys: {', '.join(keys)}."
+            place = f"{_path(location[:-1])} of {kind}" if len(location) > 1 else kind
+            near = did_you_mean(name, keys)
+            return f"{shorten(name)} is not a key of {place}.{near} Its keys: {', '.join(keys)}."
         case "literal_error":
             choices = _choices(owner, name)
             near = did_you_mean(str(given), choices)
@@ -101,8 +109,17 @@ def _sentence(error: ErrorDetails, problem_class: type[Problem]) -> str:
         case "value_error":
             said = str(error["ctx"]["error"]) if "ctx" in error else error["msg"]
             return f"{path}: {said}." if path else f"{said}."
+        case "model_type" | "model_attributes_type" | "dict_type":
+            keys = keys_in_order(_model_at(problem_class, location))
+            return f"{path}: expected keys and values (of {', '.join(keys)}), but found {shorten(given)}."
+        case "tuple_type" | "list_type":
+            return f"{path}: expected a list, but found {shorten(given)}."
         case _:
             return f"{path} = {shorten(given)}: {error['msg'][0].lower()}{error['msg'][1:]}."
+
+
+def _path(location: Iterable[Any]) -> str:
+    return ", ".join(f"item {part + 1}" if isinstance(part, int) else str(part) for part in location)
 
 
 def _model_at(model: type[BaseModel], location: Iterable[Any]) -> type[BaseModel]:

@@ -21,6 +21,7 @@ from clearhead.worksheet.problem import Problem, build_problem, shorten
 
 MAX_BYTES = 32 * 2**20
 _MAX_NODES = 4 * 2**20  # of a YAML file once its aliases are unfolded
+_MAX_VALUES = 2 * 2**20  # of a YAML file as it is written
 _MAX_DEPTH = 40
 _TOO_MANY_DIGITS = "holds a whole number of thousands of digits. Write it as 1.5e300, or give smaller numbers."
 _OPENERS = re.compile(r"[\[{:?]|-\s")
@@ -28,14 +29,20 @@ _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_Base):  # type: ignore[misc]
-    """SafeLoader, but `no`, `yes`, `on`, `off` and dates stay words: they are tokens, not booleans or times."""
+    """SafeLoader, but `no`, `yes`, `on`, `off`, `007`, `12:30` and dates stay words: they may be tokens."""
 
 
+# YAML 1.1 reads 010 as 8, 1:30 as 90 and `no` as false. Here only what looks like a number or true/false is one.
 _Loader.yaml_implicit_resolvers = {
-    first: [each for each in resolvers if each[0].rpartition(":")[2] not in ("bool", "timestamp", "value")]
+    first: [each for each in resolvers if each[0].rpartition(":")[2] in ("null", "merge")]
     for first, resolvers in _Base.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(true|True|false|False)$"), list("tTfF"))
+for _tag, _pattern, _first in (
+    ("bool", r"true|True|false|False", "tTfF"),
+    ("int", r"[-+]?(0|[1-9][0-9]*)", "-+0123456789"),
+    ("float", r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?|[-+]?\.inf|\.nan", "-+.0123456789"),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^({_pattern})$"), list(_first))
 
 
 def load_problem(source: str | Path | Mapping[str, Any] | Problem) -> Problem:
@@ -45,12 +52,18 @@ def load_problem(source: str | Path | Mapping[str, Any] | Problem) -> Problem:
     if isinstance(source, Mapping):
         return parse_problem(source)
     name = str(source)
+    if not name:
+        raise ProblemError("the name of the problem is empty. Give a file, a gallery id, or - for standard input.")
     if name == "-":
+        if sys.stdin is None:
+            raise ProblemError("standard input is closed. Give a file or a gallery id instead of -.")
         return _named("standard input", sys.stdin.buffer.read(MAX_BYTES + 1))
-    path = Path(name)
-    if not path.exists() and not path.suffix and name in gallery():
-        return _named(name, gallery()[name].read_bytes())
-    return _named(name, _read_file(path))
+    try:
+        if name in gallery() and not Path(name).exists():
+            return _named(name, gallery()[name].read_bytes())
+        return _named(name, _read_file(Path(name)))
+    except OSError as problem:
+        raise ProblemError(f"{shorten(name)} cannot be read: {problem.strerror}.") from None
 
 
 def _read_file(path: Path) -> bytes:
@@ -63,13 +76,10 @@ def _read_file(path: Path) -> bytes:
             f"{path}: there is no such file, and no gallery problem of that name.{near} "
             "See 'clearhead solve --list' for the gallery."
         )
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ProblemError(_too_long(str(path), path.stat().st_size))
-        with path.open("rb") as file:
-            return file.read(MAX_BYTES + 1)
-    except OSError as problem:
-        raise ProblemError(f"{path} cannot be read: {problem.strerror}.") from None
+    if path.stat().st_size > MAX_BYTES:
+        raise ProblemError(_too_long(str(path), path.stat().st_size))
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES + 1)
 
 
 def _neighbours(path: Path) -> list[Path]:
@@ -134,6 +144,9 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _read_yaml(text: str) -> Any:
+    values = text.count(",") + text.count("\n")
+    if values > _MAX_VALUES:
+        raise ProblemError(f"holds more than {_MAX_VALUES:,} values. A worksheet takes fewer: give fewer tokens.")
     _check_depth(text)
     loader = _Loader(text)
     try:
@@ -149,15 +162,18 @@ def _read_yaml(text: str) -> Any:
     except yaml.constructor.ConstructorError as problem:
         mark = problem.problem_mark
         place = f"line {mark.line + 1}: " if mark else ""
-        raise ProblemError(f"{place}YAML tags (!!…) are not allowed here: write plain words and numbers.") from None
+        raise ProblemError(f"{place}this cannot be read as a problem: {problem.problem}. Write plain values.") from None
     except yaml.MarkedYAMLError as problem:
         mark = problem.problem_mark or problem.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise ProblemError(f"{place}this is not YAML: {problem.problem or problem.context}.") from None
     except yaml.YAMLError as problem:
         raise ProblemError(f"this is not YAML: {str(problem).splitlines()[0]}.") from None
-    except ValueError:
-        raise ProblemError(_TOO_MANY_DIGITS) from None
+    except (ValueError, KeyError, AttributeError, TypeError) as problem:
+        is_long = "digits" in str(problem)
+        raise ProblemError(
+            _TOO_MANY_DIGITS if is_long else "a YAML tag (!!…) stands before what does not fit it."
+        ) from None
     finally:
         loader.dispose()
 
@@ -239,14 +255,20 @@ def _parse_parts(data: Mapping[str, Any]) -> Problem:
     raw = data.get("parts")
     if not isinstance(raw, list | tuple) or not raw:
         raise ProblemError("parts needs a list of problems, each with its own kind.")
+    try:
+        build_problem(KINDS["parts"], {**data, "kind": "parts", "parts": ()})
+        shared = data
+    except ProblemError as wrong:
+        mistakes += wrong.mistakes
+        shared = {}
     for number, part in enumerate(raw, 1):
         try:
-            if not isinstance(part, Mapping) or part.get("kind") == "parts":
+            if not isinstance(part, Mapping) or part.get("kind") == "parts" or "parts" in part:
                 raise ProblemError(f"{shorten(part)} is not a problem. Each part has its own kind (not parts).")
             alone = [key for key in ("layout", "rounding") if key in part]
             if alone:
                 raise ProblemError(f"{alone[0]} is said once for the whole sheet. Move it up, beside parts.")
-            parts.append(parse_problem(part_data(data, part)))
+            parts.append(parse_problem(part_data(shared, part)))
         except ProblemError as wrong:
             mistakes += wrong.located(f"part {number}").mistakes
     if mistakes:

@@ -121,9 +121,9 @@ def softmax(scores: Array, base: float | None = None) -> Array:
 
     A row of nothing but -∞ gives zeros, where the formula would give 0/0.
     """
-    largest = np.max(scores, axis=-1, keepdims=True)
-    gaps = scores - np.where(np.isfinite(largest), largest, 0.0)
-    powers = np.exp(gaps if base is None else gaps * np.log(base))
+    exponents = scores if base is None else np.where(np.isneginf(scores), scores, scores * np.log(base))
+    largest = np.max(exponents, axis=-1, keepdims=True)
+    powers = np.exp(exponents - np.where(np.isfinite(largest), largest, 0.0))
     total = np.sum(powers, axis=-1, keepdims=True)
     return powers / np.where(total == 0.0, 1.0, total)
 

@@ -1,11 +1,12 @@
 """Rounding as people do it: half up or half even, to decimals or to significant figures, and the digits to show.
 
-Binary numbers miss decimal halves by a hair (2.675 is stored as 2.67499…), so anything within a billionth of a unit
-of a half counts as that half. The same slack is given to a student's working.
+Binary numbers miss decimal halves by a hair (2.675 is stored as 2.67499…), so anything within a few last bits of a
+half counts as that half; and where a line is worked on from, a number near a half is computed again in exact decimals.
 """
 
 import math
-from decimal import Decimal
+from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Literal, Self
 
 import numpy as np
@@ -14,13 +15,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pydantic_core import ErrorDetails
 
 from clearhead.errors import ProblemError
+from clearhead.worksheet.cells import Count
 
 Array = npt.NDArray[np.float64]
 
-SLACK = 1e-9  # of one unit in the last place
+_NOISE = 64 * np.finfo(np.float64).eps  # what a few steps in float64 may be off by, relative to the number
+_NEAR_HALF = 1e-6  # of a unit: from here on exact decimals decide
 DEFAULT_DECIMALS = 4
 _HUGE = 1e9  # from here on a number is shown as 1.23×10⁹ rather than as a row of digits
-_GIVEN_DECIMALS = 6  # a given number with more decimals than this is shown rounded like the rest
+_GIVEN_DECIMALS = 6  # on an exact sheet a given number with more decimals than this is shown rounded like the rest
+_MAX_HALVES = 10_000  # of one line: more can only be a table of halves, on which the float rule is right
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -33,8 +37,8 @@ class Rounding(BaseModel):
         "exact", description="exact: work in full precision and round only what is shown; rounded: round every line "
         "and work on from the rounded line, as people do by hand"
     )  # fmt: skip
-    decimals: int | None = Field(None, ge=0, le=15, description="decimals to keep (4 if neither is said)")
-    significant: int | None = Field(None, ge=1, le=15, description="significant figures to keep, instead of decimals")
+    decimals: Count | None = Field(None, ge=0, le=15, description="decimals to keep (4 if neither is said)")
+    significant: Count | None = Field(None, ge=1, le=15, description="significant figures to keep, instead of decimals")
     ties: Literal["half-up", "half-even"] = Field(
         "half-up",
         description="half-up: 0.125 becomes 0.13 and -0.125 becomes -0.13; half-even: both go to the even digit",
@@ -51,9 +55,32 @@ class Rounding(BaseModel):
         """Decimals to keep where the count is by decimals."""
         return DEFAULT_DECIMALS if self.decimals is None else self.decimals
 
-    def line(self, values: Array) -> Array:
-        """Return the line as it is worked on with: as it is if exact, else rounded."""
-        return values if self.lines == "exact" else self.rounded(values)
+    def line(self, values: Array, exactly: Callable[[int, int], Decimal | None]) -> Array:
+        """Return the line as it is worked on with: as it is if exact, else rounded.
+
+        `exactly(row, column)` computes a cell in exact decimals; it is asked only where a half is near.
+        """
+        if self.lines == "exact":
+            return values
+        rounded = self.rounded(values)
+        for row, column in np.argwhere(_is_near_half(self._in_units(values)))[:_MAX_HALVES].tolist():
+            true = exactly(row, column)
+            if true is not None:
+                rounded[row, column] = float(self._quantised(true)) + 0.0
+        return rounded
+
+    def _in_units(self, values: Array) -> Array:
+        if self.significant is None:
+            with np.errstate(over="ignore"):
+                return np.asarray(values * 10.0**self.shown_decimals)
+        safe = np.where(np.isfinite(values) & (np.abs(values) > 1e-280), values, 1.0)
+        return np.asarray(safe * 10.0 ** (self.significant - 1 - _exponent(np.abs(safe))))
+
+    def _quantised(self, true: Decimal) -> Decimal:
+        mode = ROUND_HALF_UP if self.ties == "half-up" else ROUND_HALF_EVEN
+        if self.significant is not None:
+            return Context(prec=self.significant, rounding=mode).plus(true)
+        return true.quantize(Decimal(1).scaleb(-self.shown_decimals), mode, Context(prec=400))
 
     def rounded(self, values: Array) -> Array:
         """Round every number, whether or not the lines are exact."""
@@ -132,9 +159,14 @@ def _round_whole(scaled: Array, ties: str) -> Array:
     size = np.abs(scaled)
     below = np.floor(size)
     beyond = size - below
-    is_tie = np.abs(beyond - 0.5) <= SLACK
+    is_tie = np.abs(beyond - 0.5) <= np.clip(_NOISE * size, _NOISE, 1e-3)
     goes_up = np.where(is_tie, (below % 2 == 1) if ties == "half-even" else True, beyond > 0.5)
     return np.asarray(np.sign(scaled) * (below + goes_up))
+
+
+def _is_near_half(scaled: Array) -> npt.NDArray[np.bool_]:
+    size = np.abs(np.where(np.isfinite(scaled), scaled, 0.0))
+    return np.abs(size - np.floor(size) - 0.5) <= np.clip(1e-9 * size, _NEAR_HALF, 0.25)
 
 
 class Digits:
@@ -154,7 +186,8 @@ class Digits:
         finite = self._values[np.isfinite(self._values)]
         most = self._rounding.shown_decimals
         if is_given:
-            for decimals in range(_GIVEN_DECIMALS + 1):
+            own = _GIVEN_DECIMALS if self._rounding.lines == "exact" else 17  # what is worked with must be seen
+            for decimals in range(own + 1):
                 if _is_exact_at(finite, decimals):
                     return decimals
         if self._rounding.significant is not None:
@@ -181,10 +214,11 @@ class Digits:
         return self._write(value, float(self._round(np.asarray(value))))
 
     def agrees(self, number: float, *index: int) -> bool:
-        """Say whether `number`, rounded by the policy, is the cell that is shown."""
-        if self._rounding.lines == "rounded":
-            return float(self._rounding.rounded(np.asarray(number))) == float(self._values[index])
-        return self.number(number) == self.text(*index)
+        """Say whether `number` is, by the policy's digits, the cell that is shown."""
+        shown = float(self._rounding.rounded(self._values[index]))
+        if shown == 0.0 and self._values[index] != 0.0:  # shown in scientific notation
+            return self.number(number) == self.text(*index)
+        return float(self._rounding.rounded(np.asarray(number))) == shown
 
     def _round(self, values: Array) -> Array:
         return values if self._decimals is None else round_decimals(values, self._decimals, self._rounding.ties)

@@ -6,8 +6,8 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 
 from clearhead.errors import did_you_mean
-from clearhead.steps.vocabulary import ADD, EMBED, POSITION, POSITION_FORMULAS
-from clearhead.worksheet.cells import Array, Embedding, Matrix, Tokens
+from clearhead.steps.vocabulary import ADD, EMBED, POSITION
+from clearhead.worksheet.cells import Array, Count, Embedding, Matrix, Real, Tokens
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Part
 from clearhead.worksheet.shapes import Shapes
@@ -22,8 +22,8 @@ class PositionRule(Part):
         "cosine's exponent; learned: look each position up in `table`; one-hot; count: the position itself; given: "
         "`table` holds the vectors to add, one for each token",
     )
-    base: float = Field(10000.0, gt=0, description="the base of the sinusoids' wavelengths")
-    start: int = Field(0, ge=0, description="the position of the first token")
+    base: Real = Field(10000.0, gt=0, description="the base of the sinusoids' wavelengths")
+    start: Count = Field(0, ge=0, le=10**9, description="the position of the first token")
     table: Matrix | None = Field(None, description="learned positions, a vector for each position")
 
     def work(self, pen: Pen, count: int, width: int, rows: tuple[str, ...]) -> Array:
@@ -33,7 +33,12 @@ class PositionRule(Part):
         if self.table is not None:
             if self.formula == "given":
                 return pen.give("P", self.table, rows=rows)
-            table = pen.give("P", self.table, symbol="P", rows=tuple(str(p) for p in range(max(self.table.shape))))
+            table = pen.give(
+                "P",
+                self.table,
+                symbol="P",
+                rows=tuple(str(p) for p in range(self.table.shape[pen.layout == "columns"])),
+            )
             return pen.work(EMBED, symbol="P", ids=pen.make("positions", places, rows=rows), table=table)
         positions = pen.make("positions", places.astype(np.float64), symbol="pos", rows=rows)
         return work_positions(pen, positions, np.arange(width), width, self)
@@ -67,11 +72,6 @@ def work_positions(pen: Pen, positions: Array, dimensions: Any, width: int, rule
     return pen.work(POSITION, positions=positions, dimensions=asked, width=width, formula=rule.formula, base=rule.base)
 
 
-def describe_formula(formula: str, base: float) -> str:
-    """Write the position formula out."""
-    return POSITION_FORMULAS[formula].format(base=f"{base:g}")
-
-
 def _position_rule(raw: object) -> object:
     if isinstance(raw, str):
         return {"formula": raw}
@@ -83,15 +83,12 @@ def _position_rule(raw: object) -> object:
 Position = Annotated[PositionRule, BeforeValidator(_position_rule)]
 
 
-class Sentence(Part):
-    """The tokens: X itself, or words to be looked up in an embedding; positions are added if asked for."""
+class Words(Part):
+    """The tokens: X itself, or words to be looked up in an embedding."""
 
     X: Matrix | None = Field(None, description="the tokens' vectors, one token a row (a column in layout columns)")
     embedding: Embedding | None = Field(None, description="instead of X: words with their vectors, {word: [1, 2]}")
     tokens: Tokens = Field((), description="the tokens' names; with an embedding, the sentence to look up")
-    position: Position | None = Field(
-        None, description="positions to add: a matrix, the name of a formula, or {formula, base, start, table}"
-    )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -110,15 +107,14 @@ class Sentence(Part):
         assert self.embedding is not None
         return len(self.names), len(next(iter(self.embedding.values())))
 
-    def sentence_mistakes(self, shapes: Shapes, name: str = "X") -> None:
-        """Tell what does not fit among vectors, names and positions."""
+    def words_mistakes(self, shapes: Shapes, name: str = "X") -> None:
+        """Tell what does not fit among vectors and names."""
         if self.X is not None and self.embedding is not None:
             shapes.mistakes.append(f"both {name} and embedding are given. Leave one out.")
         if not self.is_given:
             return
-        count, width = self.size(shapes)
         if self.X is not None:
-            shapes.names("tokens", self.tokens, name, count)
+            shapes.names("tokens", self.tokens, name, self.size(shapes)[0])
         elif self.embedding is not None:
             for word in self.tokens:
                 if word not in self.embedding:
@@ -126,20 +122,35 @@ class Sentence(Part):
                     shapes.mistakes.append(
                         f"tokens: '{word}' has no vector in embedding.{hint} Words: {', '.join(self.embedding)}."
                     )
-        if self.position is not None:
-            self.position.mistakes(shapes, "position", count, width)
 
-    def work_sentence(self, pen: Pen, symbol: str = "X") -> Array:
-        """Write the vectors of the tokens, positions added, and return them with tokens as rows."""
+    def work_words(self, pen: Pen) -> Array:
+        """Write the vectors of the tokens, and return them with tokens as rows."""
         if self.X is not None:
-            x = pen.give(symbol, self.X, rows=self.tokens)
-        else:
-            assert self.embedding is not None
-            words = list(self.embedding)
-            ids = pen.make("tokens", np.array([words.index(word) for word in self.names]), rows=self.names)
-            table = pen.make("E", np.stack(list(self.embedding.values())), rows=tuple(words))
-            x = pen.at("embedding").work(EMBED, symbol=symbol, ids=ids, table=table)
+            return pen.give("X", self.X, rows=self.tokens)
+        assert self.embedding is not None
+        number = {word: place for place, word in enumerate(self.embedding)}
+        ids = pen.make("tokens", np.array([number[word] for word in self.names]), rows=self.names)
+        table = pen.make("E", np.stack(list(self.embedding.values())), rows=tuple(self.embedding))
+        return pen.at("embedding").work(EMBED, ids=ids, table=table)
+
+
+class Sentence(Words):
+    """The tokens, with positions added if asked for."""
+
+    position: Position | None = Field(
+        None, description="positions to add: a matrix, the name of a formula, or {formula, base, start, table}"
+    )
+
+    def sentence_mistakes(self, shapes: Shapes) -> None:
+        """Tell what does not fit among vectors, names and positions."""
+        self.words_mistakes(shapes)
+        if self.is_given and self.position is not None:
+            self.position.mistakes(shapes, "position", *self.size(shapes))
+
+    def work_sentence(self, pen: Pen) -> Array:
+        """Write the vectors of the tokens, positions added, and return them with tokens as rows."""
+        x = self.work_words(pen)
         if self.position is None:
             return x
         added = self.position.work(pen, x.shape[0], x.shape[1], self.names)
-        return pen.work(ADD, symbol=f"{symbol}′", a=x, b=added)
+        return pen.work(ADD, symbol="X′", a=x, b=added)

@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from clearhead.steps import Record, Step
-from clearhead.steps.vocabulary import PLACES
+from clearhead.steps.vocabulary import PLACES, POSITION_FORMULAS
 from clearhead.worksheet.expression import Expression, Number, evaluate, write
 from clearhead.worksheet.pen import in_rows, turn
 from clearhead.worksheet.rounding import Digits
-from clearhead.worksheet.sentence import describe_formula
 from clearhead.worksheet.working import WORKINGS
 from clearhead.worksheet.worksheet import Worksheet
 
@@ -161,7 +160,7 @@ class SheetView:
         if isinstance(value, np.ndarray):
             return self._names[id(value)]
         if name == "formula":
-            return describe_formula(value, record.inputs["base"])
+            return POSITION_FORMULAS[value].format(base=_plain(record.inputs["base"]))
         if name == "over":
             return {"features": "each token", "tokens": "each feature", "all": "all numbers"}[value]
         return value if isinstance(value, str) else _plain(value)
@@ -196,6 +195,8 @@ def _ids(values: Iterable[Any]) -> Iterator[int]:
 
 class _Show:
     """The digits of every array of the sheet."""
+
+    max_terms = 12
 
     def __init__(self, is_left_first: bool) -> None:
         self.is_left_first = is_left_first

@@ -15,6 +15,7 @@ from clearhead.worksheet.expression import (
     Call,
     Difference,
     Expression,
+    Negative,
     Number,
     Power,
     Product,
@@ -29,6 +30,7 @@ class Show(Protocol):
     """Gives the digits that a reader sees: of a cell of a value, or of a lone number."""
 
     is_left_first: bool  # False where the sheet writes W X for what is worked as X W
+    max_terms: int  # longer sums are written with an ellipsis
 
     def cell(self, value: Any, *index: int) -> Number:
         """Return the shown number at `index` of a given or recorded array."""
@@ -45,7 +47,7 @@ def moves(record: Record, row: int, column: int, show: Show) -> None:
 
 
 def _dot(count: int, pair: Callable[[int], tuple[Number, Number]], show: Show) -> Sum:
-    return long_sum(range(count), lambda k: Product(pair(k) if show.is_left_first else pair(k)[::-1]))
+    return long_sum(range(count), lambda k: Product(pair(k) if show.is_left_first else pair(k)[::-1]), show.max_terms)
 
 
 def _with_bias(total: Sum, b: Any, column: int, show: Show) -> Sum:
@@ -98,7 +100,7 @@ def softmax(record: Record, row: int, column: int, show: Show) -> Expression | N
         return None
     foot = EULER if base is None else show.plain(base)
     seen = np.flatnonzero(np.isfinite(scores[row])).tolist()
-    total = long_sum(seen, lambda k: Power(foot, show.cell(scores, row, k)))
+    total = long_sum(seen, lambda k: Power(foot, show.cell(scores, row, k)), show.max_terms)
     return Quotient(Power(foot, show.cell(scores, row, column)), total)
 
 
@@ -107,7 +109,7 @@ def divide(record: Record, row: int, column: int, show: Show) -> Expression | No
     scores = record.inputs["scores"]
     if np.sum(scores[row]) == 0.0:
         return None
-    total = long_sum(range(scores.shape[1]), lambda k: show.cell(scores, row, k))
+    total = long_sum(range(scores.shape[1]), lambda k: show.cell(scores, row, k), show.max_terms)
     return Quotient(show.cell(scores, row, column), total)
 
 
@@ -115,7 +117,7 @@ def kernel(record: Record, row: int, column: int, show: Show) -> Expression:
     """e^(-(tⱼ - tᵢ)² / 2σ²) / √(2πσ²)"""
     variance, two = show.plain(record.inputs["variance"]), Number("2")
     gap = Difference(show.cell(record.inputs["key_times"], column), show.cell(record.inputs["query_times"], row))
-    exponent = Quotient(Product((Number("-1"), Power(gap, two))), Product((two, variance)))
+    exponent = Quotient(Negative(Power(gap, two)), Product((two, variance)))
     return Quotient(Power(EULER, exponent), Call("√", Product((two, PI, variance))))
 
 
@@ -163,7 +165,7 @@ def activate(record: Record, row: int, column: int, show: Show) -> Expression:
 def mean(record: Record, row: int, column: int, show: Show) -> Expression:
     """Σ x / n"""
     x, together = record.inputs["x"], _normalised_together(record, row, column)
-    total = long_sum(range(len(together)), lambda n: show.cell(x, *together[n]))
+    total = long_sum(range(len(together)), lambda n: show.cell(x, *together[n]), show.max_terms)
     return Quotient(total, show.plain(len(together)))
 
 
@@ -171,7 +173,11 @@ def variance(record: Record, row: int, column: int, show: Show) -> Expression:
     """Σ (x - μ)² / n"""
     x, together = record.inputs["x"], _normalised_together(record, row, column)
     average, two = show.cell(record.inputs["mean"], row, column), Number("2")
-    total = long_sum(range(len(together)), lambda n: Power(Difference(show.cell(x, *together[n]), average), two))
+
+    def square(n: int) -> Expression:
+        return Power(Difference(show.cell(x, *together[n]), average), two)
+
+    total = long_sum(range(len(together)), square, show.max_terms)
     return Quotient(total, show.plain(len(together)))
 
 

@@ -101,6 +101,26 @@ def test_softmax_may_have_another_base() -> None:
     assert_close(answer(base=2), times(weights, V))
 
 
+@pytest.mark.parametrize("mask", ["none", "causal"])
+def test_a_base_below_one_turns_the_order_of_the_weights_round(mask: str) -> None:
+    data = {
+        "kind": "self-attention",
+        "Q": [[100], [-50]],
+        "K": [[100], [1]],
+        "V": [[1], [2]],
+        "scale": "none",
+        "base": 0.5,
+    }
+    assert_close(solve(data | {"mask": mask}).value("A"), [[1, 0], [1, 0]] if mask == "causal" else [[0, 1], [1, 0]])
+
+
+def test_late_causal_queries_are_turned_by_their_late_positions() -> None:
+    row = numbers(1, 4)
+    base = {"kind": "self-attention", "K": row * 5, "V": X, "mask": "causal", "rotary": {}, "scale": "none"}
+    whole, last = solve(base | {"Q": row * 5}), solve(base | {"Q": row * 2})
+    assert_close(last.answer, whole.answer[-2:])
+
+
 def test_division_by_the_sum_needs_no_exponential() -> None:
     data = {"kind": "self-attention", "Q": [[1, 2]], "K": [[2, 1], [1, 1], [0, 3]], "V": [[1, 0], [0, 1], [5, 5]]}
     # Scores 4, 3, 6 sum to 13; masked to the first two, 4 and 3 sum to 7.

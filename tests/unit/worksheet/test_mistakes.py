@@ -53,7 +53,7 @@ def test_a_good_problem_has_no_mistakes() -> None:
         ({"layout": "row"}, "layout = 'row' is not a choice. Did you mean 'rows'? Choices: rows, columns."),
         ({"base": 1}, "base = 1 makes every weight equal. Give another base, or leave it out for e."),
         ({"tokens": ["a", "b"]}, "tokens has 2 names, but X has 3 tokens. Give 3 names, or leave tokens out."),
-        ({"tokens": [None, "b", "c"]}, "tokens: name 1 is None, which is not text. Put it in quotes."),
+        ({"tokens": [None, "b", "c"]}, "tokens: name 1: expected text, but found None. Put it in quotes."),
         ({"W_Q": [[1, 0]]}, "X is 3 × 2 and W_Q is 1 × 2, so X W_Q does not fit. Give W_Q 2 rows, or X 1 column."),
         ({"b_K": [1]}, "b_K has 1 number, but W_K is 2 × 2. Give b_K 2 numbers."),
         ({"W_K": [[1], [0]]}, "a query is 2 wide and a key 1, so they have no dot product. Make W_Q and W_K (or Q and K) as wide as each other in every head."),
@@ -72,6 +72,34 @@ def test_a_good_problem_has_no_mistakes() -> None:
 )  # fmt: skip
 def test_one_mistake_is_one_sentence(change: dict[str, Any], sentence: str) -> None:
     assert mistakes(SELF | change) == [sentence]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"mask": {"padding": "x"}}, "mask, padding: expected a whole number, but found 'x'."),
+        ({"mask": 7}, "mask: expected keys and values (of causal, padding, explicit), but found 7."),
+        ({"num_heads": True}, "num_heads: expected a whole number, but found True."),
+        ({"num_heads": 2.0}, "num_heads: expected a whole number, but found 2.0."),
+        ({"num_heads": 10**6}, "num_heads = 1000000: input should be less than or equal to 1024."),
+        ({"base": True}, "base: True is not a number."),
+        ({"title": ["a"]}, "title: expected text, but found ['a']. Put it in quotes."),
+        ({"title": "\ud800"}, "title: '\\ud800' holds half of a surrogate pair, which is no letter."),
+        ({"heads": 3}, "heads: expected a list, but found 3."),
+        ({"heads": [{"W_Q": I2, "w_k": I2}]}, "'w_k' is not a key of heads, item 1 of self-attention. Did you mean 'W_K'? Its keys: W_Q, W_K, W_V, b_Q, b_K, b_V, Q, K, V, cached_K, cached_V."),
+        ({"rounding": {"decimals": True}}, "rounding, decimals: expected a whole number, but found True."),
+        ({"W_Q": None, "Q": [[1, 2]]}, "Q is 1 × 2, but X has 3 tokens. Give Q one vector for each token of X, or leave X out."),
+        ({"W_K": None, "K": [[1, 2]]}, "K is 1 × 2, but X has 3 tokens. Give K one vector for each token of X, or leave X out."),
+    ],
+)  # fmt: skip
+def test_a_wrong_type_is_told_without_the_words_of_a_library(change: dict[str, Any], sentence: str) -> None:
+    assert mistakes(SELF | change) == [sentence]
+
+
+def test_heads_of_unequal_length_are_told() -> None:
+    first = {"W_Q": I2, "W_K": I2, "W_V": I2, "cached_K": [[1, 1]], "cached_V": [[1, 1]]}
+    told = mistakes({"kind": "multi-head-attention", "X": X, "heads": [first, {"W_Q": I2, "W_K": I2, "W_V": I2}]})
+    assert told == ["head 2: it has 3 queries and 3 keys, but head 1 has 3 and 4. Give every head as many."]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +136,7 @@ def test_heads_of_their_own_are_checked_one_by_one() -> None:
         ({"kind": "add-and-norm", "X": X, "Y": I2}, "Y is 2 × 2, but X is 3 × 2, and they are added. Make it 3 × 2."),
         ({"kind": "add-and-norm", "X": X, "gain": [1]}, "gain has 1 number, but tokens are 2 wide. Give gain 2 numbers."),
         ({"kind": "add-and-norm", "X": X, "padding": 3}, "one at least must be real. Give 0 to 2."),
-        ({"kind": "add-and-norm", "X": X, "epsilon": -1}, "epsilon = -1: input should be greater than or equal to 0."),
+        ({"kind": "add-and-norm", "X": X, "epsilon": -1}, "epsilon = -1.0: input should be greater than or equal to 0."),
         ({"kind": "add-and-norm", "X": [[1, 1]], "epsilon": 0}, "the variance of token 1 is 0 and epsilon is 0"),
         ({"kind": "add-and-norm", "X": [[1, 1]], "epsilon": 0, "tokens": ["a"]}, "the variance of token 1 ('a') is 0"),
         ({"kind": "positions"}, "positions are missing"),
@@ -129,6 +157,23 @@ def test_heads_of_their_own_are_checked_one_by_one() -> None:
         ({"kind": "encoder-block", "self_attention": {"W_Q": I2, "W_K": I2, "W_V": I2}}, "encoder-block needs X, or an embedding"),
         ({"kind": "encoder-block", "X": X, "self_attention": {"W_Q": I2, "W_K": I2, "W_V": [[1], [1]]}}, "self_attention: the layer makes vectors 1 wide, but the residual adds them to vectors 2 wide."),
         ({"kind": "encoder-block", "X": X, "self_attention": {"W_Q": I2, "W_K": I2, "W_V": I2, "scal": 1}}, "'scal' is not a key of self_attention of encoder-block. Did you mean 'scale'?"),
+        ({"kind": "context", "weights": [[0.5, 0.5]]}, "there is nothing to do: weights are given without vectors"),
+        ({"kind": "context", "X": X, "new_tokens": ["a"]}, "new_tokens goes with weights"),
+        ({"kind": "context", "times": [1, 2], "tokens": ["a"]}, "tokens has 1 name, but times has 2 tokens."),
+        ({"kind": "context", "times": [1, 2], "variance": float("inf")}, "variance: inf is not a finite number."),
+        ({"kind": "context", "times": [0, 1], "variance": 1e6, "rounding": {"lines": "rounded", "decimals": 2}}, "the scores of query 1 sum to 0"),
+        ({"kind": "context", "X": X, "scale": -1}, "scale: -1 is not above 0."),
+        ({"kind": "positions", "formula": "one-hot", "positions": 5, "d_model": 4}, "position 4 has no place in a one-hot vector of width 4"),
+        ({"kind": "positions", "positions": 2, "d_model": 4, "tokens": ["a"]}, "tokens has 1 name, but positions has 2 tokens."),
+        ({"kind": "positions", "positions": 2**20, "d_model": 2**16}, "position would give 1,048,576 × 65,536 numbers"),
+        ({"kind": "positions", "position": "count", "positions": 2, "d_model": 4}, "'position' is not a key of positions. Did you mean 'positions'?"),
+        ({"kind": "add-and-norm", "X": X, "Y": X, "norm": "none", "gain": [1, 1]}, "norm is none, so gain has nothing to act on."),
+        ({"kind": "add-and-norm", "X": X, "epsilon": True}, "epsilon: True is not a number."),
+        ({"kind": "self-attention", "X": np.ones((2**20, 1)), "W_Q": np.ones((1, 2**20)), "W_K": [[1]], "W_V": [[1]]}, "a query is 1048576 wide"),
+        ({"kind": "encoder-block", "X": X, "self_attention": {"Q": [[1, 1]], "W_K": I2, "W_V": I2}}, "self_attention: Q is 1 × 2, but X has 3 tokens."),
+        ({"titel": "x", "parts": [{"kind": "add-and-norm", "X": 5}]}, "'titel' is not a key of parts. Did you mean 'title'?"),
+        ({"layout": "row", "parts": [{"kind": "add-and-norm", "X": 5}]}, "part 1: X: expected a list of rows"),
+        ({"parts": [{"parts": [{"kind": "add-and-norm", "X": [[1]]}]}]}, "is not a problem. Each part has its own kind (not parts)."),
         ({"parts": []}, "parts needs a list of problems"),
         ({"parts": [{"kind": "positions"}, {"kind": "nonsense"}]}, "part 2: kind = 'nonsense' is not a kind of problem."),
         ({"parts": [{"kind": "positions", "layout": "rows"}]}, "layout is said once for the whole sheet. Move it up, beside parts."),
@@ -170,10 +215,12 @@ def test_a_matrix_of_ten_million_cells_is_refused() -> None:
 
 
 def test_more_scores_than_memory_takes_are_refused() -> None:
-    sentence = "1 × 5000 × 5000 scores (heads × queries × keys) are more than the 16,777,216 that a worksheet takes."
     column = np.ones((5000, 1))
-    for data in ({"kind": "context"}, {"kind": "context", "times": column[:, 0]}, {"kind": "self-attention", **QKV}):
-        assert mistakes({"X": column, **data}) == [sentence + " Give fewer tokens."]
+    sentence = "would give 5,000 × 5,000 numbers, and a line of a worksheet takes at most 16,777,216."
+    for data in ({"kind": "context"}, {"kind": "context", "times": column[:, 0]}):
+        assert sentence in mistakes({"X": column, **data})[0]
+    heads = "1 × 5000 × 5000 scores (heads × queries × keys) are more than the 16,777,216 that a worksheet takes."
+    assert mistakes({"X": column, "kind": "self-attention", **QKV}) == [heads + " Give fewer tokens."]
 
 
 def test_numbers_that_overflow_are_refused() -> None:
@@ -203,8 +250,13 @@ def test_scores_that_sum_to_zero_cannot_be_divided() -> None:
         (b"X: [[1]]\nX: [[2]]\n", "line 2: the key 'X' is written twice."),
         (b'{"X": 1, "X": 2}', "the key 'X' is written twice."),
         (b'{"X": 1,, }', "is not JSON"),
-        (b"kind: !!python/object/apply:os.system ['true']", "are not allowed here"),
+        (b"kind: !!python/object/apply:os.system ['true']", "this cannot be read as a problem"),
         (b"a: 1\n---\nb: 2\n", "this is not YAML"),
+        (b"X: [[!!bool abc]]", "a YAML tag (!!…) stands before what does not fit it."),
+        (b"X: [[!!timestamp abc]]", "a YAML tag (!!…) stands before what does not fit it."),
+        (b"X: [[!!int abc]]", "a YAML tag (!!…) stands before what does not fit it."),
+        (b"? [1, 2]\n: 3\n", "this cannot be read as a problem: found unhashable key"),
+        (b"<<: 3\n", "this cannot be read as a problem"),
         (b"X: [[" + b"9" * 5000 + b"]]", "holds a whole number of thousands of digits."),
         (b'{"X": [[' + b"9" * 5000 + b"]]}", "holds a whole number of thousands of digits."),
         (b"X: " + b"[" * 100_000 + b"]" * 100_000, "nested more than 40 deep"),
@@ -230,9 +282,44 @@ def test_an_ordinary_alias_is_fine() -> None:
     assert read_data(b"a: &m [[1, 2]]\nb: *m\n") == {"a": [[1, 2]], "b": [[1, 2]]}
 
 
-def test_words_that_yaml_takes_for_booleans_and_dates_stay_words() -> None:
-    data = read_data(b"tokens: [no, yes, on, off, 2024-01-01, true]\n")
-    assert data["tokens"] == ["no", "yes", "on", "off", "2024-01-01", True]
+def test_words_that_yaml_takes_for_numbers_booleans_and_dates_stay_words() -> None:
+    data = read_data(b"tokens: [no, yes, on, off, 2024-01-01, 007, '12:30', 12:30, 0x1f, 1_000, true, ~]\n")
+    words = ["no", "yes", "on", "off", "2024-01-01", "007", "12:30", "12:30", "0x1f", "1_000"]
+    assert data["tokens"] == [*words, True, None]
+
+
+def test_numbers_in_yaml_are_read_as_people_mean_them() -> None:
+    data = read_data(b"X: [1, -2, +3, 0, 1.5, .5, -.5, 2., 1e3, 1e-3, 1.5E+2, -1e2, 010, .inf, -.inf]\n")
+    assert data["X"] == [
+        1,
+        -2,
+        3,
+        0,
+        1.5,
+        0.5,
+        -0.5,
+        2.0,
+        1000.0,
+        0.001,
+        150.0,
+        -100.0,
+        "010",
+        float("inf"),
+        float("-inf"),
+    ]
+    assert solve(SELF | {"X": [["010", 1]]}).value("X").tolist() == [[10.0, 1.0]]
+
+
+def test_a_yaml_file_of_too_many_values_is_refused_at_once() -> None:
+    with pytest.raises(ProblemError, match="holds more than 2,097,152 values"):
+        read_data(b"X: [[" + b"1," * 2_200_000 + b"1]]")
+
+
+def test_many_mistakes_are_counted_rather_than_listed() -> None:
+    with pytest.raises(ProblemError) as wrong:
+        solve(SELF | {f"key{n}": 1 for n in range(1000)})
+    assert len(wrong.value.mistakes) == 1000
+    assert str(wrong.value).endswith("\n… and 980 more mistakes.")
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_fine() -> None:

@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from clearhead import Rounding, Worksheet, solve
-from clearhead.errors import TraceError
+from clearhead.errors import TraceError, printable
 from clearhead.worksheet.render.markdown import escape
-from clearhead.worksheet.render.text import clean, label, room
+from clearhead.worksheet.render.text import label, room
 from clearhead.worksheet.view import SheetView
 from tests.conftest import SHIPPED
 
@@ -102,13 +102,23 @@ def test_hostile_names_stay_text(name: str) -> None:
         assert "\x1b" not in text
         assert "\u202e" not in text
     assert "<script>" not in markdown
-    assert label(clean(name)) in shown
+    assert label(name) in shown
     widths = {line.replace("\\|", "").count("|") for line in markdown.splitlines() if line.startswith("|")}
     assert widths <= {3, 4}
 
 
 def test_markdown_escapes_its_own_signs() -> None:
     assert escape("a|b*c_d<e>&f") == r"a\|b\*c\_d&lt;e&gt;&amp;f"
+
+
+def test_control_characters_are_made_visible() -> None:
+    assert printable("a\x1b[31m\u202eb\u2028\n") == r"a\x1b[31m\u202eb\u2028\n"
+    assert printable("क्‍ष 👩‍🚀 é") == "क्‍ष 👩‍🚀 é"
+
+
+def test_wide_matrices_without_names_have_no_stray_ellipsis() -> None:
+    shown = terminal(solve({"kind": "add-and-norm", "X": [list(range(30)), list(range(30))]}))
+    assert not any(line.strip() == "…" for line in shown.splitlines())
 
 
 def test_long_names_are_cut() -> None:

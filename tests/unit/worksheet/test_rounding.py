@@ -111,14 +111,14 @@ def test_a_given_matrix_keeps_its_own_digits() -> None:
 @given(st.floats(-1e30, 1e30), st.integers(0, 6))
 def test_what_is_shown_reads_back_as_the_rounded_number(value: float, decimals: int) -> None:
     policy = Rounding(lines="rounded", decimals=decimals)
-    line = policy.line(one(value))
+    line = policy.line(one(value), lambda row, column: None)
     assert float(read_shown(Digits(line, policy).text(0, 0))) == float(line[0, 0])
 
 
 @given(st.floats(1e-30, 1e6), st.integers(1, 6))
 def test_significant_lines_read_back_too(value: float, figures: int) -> None:
     policy = Rounding(lines="rounded", significant=figures)
-    line = policy.line(one(value))
+    line = policy.line(one(value), lambda row, column: None)
     assert float(read_shown(Digits(line, policy).text(0, 0))) == float(line[0, 0])
 
 

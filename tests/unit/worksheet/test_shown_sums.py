@@ -14,6 +14,7 @@ from clearhead.worksheet.expression import (
     EULER,
     Call,
     Difference,
+    Negative,
     Number,
     Power,
     Product,
@@ -74,6 +75,8 @@ def test_exact_totals_differ_from_their_shown_parts_only_where_it_says_so(
                 if " = " in line:
                     assert again is not None
                     assert step.matrix.digits.number(float(again)) == shown
+                    decimals = sheet.rounding.shown_decimals
+                    assert abs(float(again) - float(step.matrix.value[i, j])) <= 1.001 * 10.0**-decimals
                     signs["="] += 1
                 else:
                     signs["≈"] += 1
@@ -128,7 +131,10 @@ def test_a_sum_is_written_as_on_paper() -> None:
         (Call("tanh", Number("0.5")), "tanh(0.5)", 0.46211715726000973),
         (Quotient(Number("1"), Product((Number("2"), Number("4")))), "1 / (2×4)", 0.125),
         (Difference(Number("3"), Sum((Number("1"), Number("1")))), "3 - (1 + 1)", 1),
-        (Product((Number("-1"), Number("2"))), "-2", -2),
+        (Negative(Power(Number("3"), Number("2"))), "-3²", -9),
+        (Product((Number("-1"), Number("2"))), "(-1)×2", -2),
+        (Power(EULER, Number("1.00×10⁻⁵")), "e^(1.00×10⁻⁵)", 1.00001000005),
+        (Sum((Negative(Number("2")), Number("1"))), "(-2) + 1", -1),
     ],
 )  # fmt: skip
 def test_an_expression_is_written_with_the_brackets_it_needs(expression: Any, text: str, value: float) -> None:
@@ -146,7 +152,7 @@ def test_huge_exponents_do_not_overflow() -> None:
 
 
 def test_a_long_sum_is_shortened_and_not_computed_again() -> None:
-    total = long_sum(range(100), lambda n: Number(str(n)))
+    total = long_sum(range(100), lambda n: Number(str(n)), 12)
     assert write(total) == "0 + 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9 + … (89 more) … + 99"
     assert evaluate(total) is None
     assert evaluate(Quotient(Number("0"), Number("0"))) is None
@@ -163,3 +169,56 @@ def test_masked_weights_are_not_worked_out() -> None:
     line = softmax_step.cell_line(1, 0)
     assert line is not None
     assert re.fullmatch(r"7.95×10⁻³² = e\^45.38 / \(e\^45.38 \+ e\^116.99\)", line)
+
+
+def test_a_total_that_its_parts_miss_is_not_called_equal() -> None:
+    """0.3333 three times is 0.9999, so 3 is not 0.3333×3 + 0.3333×3 + 0.3333×3 = 2.9997."""
+    lines = lines_of(solve({"kind": "context", "X": [[3], [3], [3]]}))
+    assert ("3", "≈", "0.3333×3 + 0.3333×3 + 0.3333×3") in lines
+
+
+def test_a_rounded_zero_follows_from_its_parts() -> None:
+    data = {"kind": "add-and-norm", "norm": "none", "X": [[0.1]], "Y": [[-0.099]]}
+    assert lines_of(solve(data, BY_HAND[0])) == [("0", "=", "0.1 + (-0.099)")]
+
+
+def test_a_factor_of_minus_one_is_written() -> None:
+    data = {
+        "kind": "self-attention",
+        "scale": "none",
+        "X": [[-1, 2]],
+        "W_Q": [[1], [1]],
+        "W_K": [[-3], [-1]],
+        "W_V": [[2], [-1]],
+    }
+    assert [line[2] for line in lines_of(solve(data))][:2] == ["(-1)×1 + 2×1", "(-1)×(-3) + 2×(-1)"]
+
+
+def test_halves_of_large_numbers_are_found_by_exact_decimals() -> None:
+    """-458466.37×(-5.8) + (-8746.205)×(-7.5) + 574169.6×(-61) is exactly -32299644.1165."""
+    data = {
+        "kind": "self-attention",
+        "X": [[-458466.37, -8746.205, 574169.6]],
+        "W_Q": [[0], [0], [0]],
+        "W_K": [[0], [0], [0]],
+    }
+    sheet = solve(data | {"W_V": [[-5.8], [-7.5], [-61]]}, Rounding(lines="rounded", decimals=3))
+    assert sheet.value("V").tolist() == [[-32299644.117]]
+
+
+def test_a_number_near_a_half_that_is_none_stays_below() -> None:
+    sheet = solve({"kind": "add-and-norm", "norm": "none", "X": [[0.1349999999999]], "Y": [[0]]}, Rounding(decimals=2))
+    assert SheetView(sheet).steps[-1].matrix.digits.text(0, 0) == "0.13"
+
+
+def test_numbers_that_are_only_moved_are_not_rounded() -> None:
+    policy = Rounding(lines="rounded", decimals=1)
+    sheet = solve({"kind": "context", "embedding": {"a": [0.125], "b": [0.5]}, "weights": [[1, 0]]}, policy)
+    assert sheet.value("X").tolist() == [[0.125], [0.5]]
+    assert sheet.answer.tolist() == [[0.1]]
+
+
+def test_given_numbers_of_a_rounded_sheet_are_seen_in_full() -> None:
+    data = {"kind": "add-and-norm", "norm": "none", "X": [["1/3"]], "Y": [["1/3"]]}
+    third = "0.3333333333333333"
+    assert lines_of(solve(data, BY_HAND[0])) == [("0.67", "=", f"{third} + {third}")]

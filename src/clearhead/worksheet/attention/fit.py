@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clearhead.worksheet.attention.layer import LETTER, ROLES, AttentionLayer, HeadWeights, KeyValueWeights, Role
-from clearhead.worksheet.cells import Array
+from clearhead.worksheet.cells import Array, count
 from clearhead.worksheet.shapes import Shapes, size
 
 
@@ -86,6 +86,11 @@ def _role_mistakes(
             shapes.product(source.name, source.width, source.on_paper(shapes), f"{prefix}W_{letter}", maker.weights)
             if maker.bias is not None:
                 shapes.bias(f"{prefix}b_{letter}", maker.bias, f"W_{letter}", maker.weights)
+        elif maker.given is not None and source is not None and shapes.tokens(maker.given) != source.count:
+            shapes.mistakes.append(
+                f"{prefix}{letter} is {size(maker.given)}, but {source.name} has {count(source.count, 'token')}. "
+                f"Give {letter} one vector for each token of {source.name}, or leave {source.name} out."
+            )
         if maker.bias is not None and maker.weights is None:
             shapes.mistakes.append(f"{prefix}b_{letter} goes with W_{letter}, which is not given. Leave it out.")
 
@@ -104,8 +109,14 @@ def _layer_mistakes(shapes: Shapes, layer: AttentionLayer, asking: Side | None, 
         _qkv_mistakes(shapes, layer, prefix, (q, k, v))
         caches = [("K", kv_owner.cached_K, k), ("V", kv_owner.cached_V, v)]
         _cache_mistakes(shapes, prefix, caches)
-        num_queries = q[0]
-        num_keys = k[0] + (shapes.tokens(kv_owner.cached_K) if kv_owner.cached_K is not None else 0)
+        keys_here = k[0] + (shapes.tokens(kv_owner.cached_K) if kv_owner.cached_K is not None else 0)
+        if number and (q[0], keys_here) != (num_queries, num_keys):
+            shapes.mistakes.append(
+                f"{prefix}it has {q[0]} queries and {keys_here} keys, but head 1 has {num_queries} and {num_keys}. "
+                "Give every head as many."
+            )
+            break
+        num_queries, num_keys = q[0], keys_here
         made_widths.append(v[1])
     if shapes.mistakes:
         return
@@ -140,12 +151,12 @@ def _qkv_mistakes(
             f"num_kv_heads = {kv} does not divide num_heads = {heads}. Use {_divisors(heads)} key/value heads."
         )
         return
-    for letter, width, count, name in (("Q", q_width, heads, "num_heads"), ("K", k_width, kv, "num_kv_heads"),
+    for letter, width, share, name in (("Q", q_width, heads, "num_heads"), ("K", k_width, kv, "num_kv_heads"),
                                        ("V", v_width, kv, "num_kv_heads")):  # fmt: skip
-        if width % count:
+        if width % share:
             name = name if layer.num_kv_heads else "num_heads"
             shapes.mistakes.append(
-                f"{name} = {count} does not divide the width {width} of {letter}. Use {_divisors(width)} heads."
+                f"{name} = {share} does not divide the width {width} of {letter}. Use {_divisors(width)} heads."
             )
             return
     if q_width // heads != k_width // kv:

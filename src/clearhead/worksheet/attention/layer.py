@@ -8,10 +8,11 @@ from pydantic import Field
 from clearhead.steps.step import Layout
 from clearhead.steps.vocabulary import PROJECT
 from clearhead.worksheet.attention.rule import AttentionRule
-from clearhead.worksheet.cells import Array, Matrix, Vector
+from clearhead.worksheet.cells import Array, Count, Matrix, Real, Vector
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Part
 
+MAX_HEADS = 1024
 ROLES = ("query", "key", "value")
 LETTER = {"query": "Q", "key": "K", "value": "V"}
 
@@ -40,7 +41,7 @@ class HeadWeights(KeyValueWeights):
 class RotaryRule(Part):
     """Rotary positions: queries and keys are turned by their position before they meet."""
 
-    base: float = Field(10000.0, gt=0, description="the base of the angles")
+    base: Real = Field(10000.0, gt=0, description="the base of the angles")
     pairing: Literal["neighbours", "halves"] = Field(
         "neighbours", description="which dimensions make a pair: (0,1), (2,3) …, or the first half with the second"
     )
@@ -49,11 +50,13 @@ class RotaryRule(Part):
 class AttentionLayer(AttentionRule, HeadWeights):
     """A whole attention layer."""
 
-    num_heads: int | None = Field(None, ge=1, description="split Q, K and V into this many heads")
-    num_kv_heads: int | None = Field(
-        None, ge=1, description="fewer heads for keys and values, each shared by a group of query heads"
+    num_heads: Count | None = Field(None, ge=1, le=MAX_HEADS, description="split Q, K and V into this many heads")
+    num_kv_heads: Count | None = Field(
+        None, ge=1, le=MAX_HEADS, description="fewer heads for keys and values, each shared by a group of query heads"
     )
-    heads: tuple[HeadWeights, ...] = Field((), description="instead of splitting: each head's own {W_Q, W_K, W_V}")
+    heads: tuple[HeadWeights, ...] = Field(
+        (), max_length=MAX_HEADS, description="instead of splitting: each head's own {W_Q, W_K, W_V}"
+    )
     kv_heads: tuple[KeyValueWeights, ...] = Field(
         (), description="with heads that only have W_Q: the shared {W_K, W_V}, fewer than heads"
     )

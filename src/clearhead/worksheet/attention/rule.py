@@ -3,11 +3,11 @@
 from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 
 from clearhead.errors import ProblemError
 from clearhead.steps.vocabulary import DIVIDE, MASK, SCALE, SOFTMAX
-from clearhead.worksheet.cells import Allowed, Array, read_allowed, read_number
+from clearhead.worksheet.cells import Allowed, Array, Real, read_allowed, read_count, read_number
 from clearhead.worksheet.pen import Pen, turn
 from clearhead.worksheet.problem import Part
 from clearhead.worksheet.shapes import Shapes
@@ -25,11 +25,17 @@ def check_scores(num_heads: int, num_queries: int, num_keys: int) -> None:
         )
 
 
+def _padding(raw: object) -> int | Array | None:
+    if isinstance(raw, list | tuple | np.ndarray):
+        return np.asarray(read_allowed([list(raw)])[0])
+    return None if raw is None else read_count(raw)
+
+
 class MaskRule(Part):
     """Which keys a query may see."""
 
     causal: bool = Field(False, description="a token sees itself and what came before it")
-    padding: int | Annotated[Array, BeforeValidator(lambda raw: read_allowed([raw])[0])] | None = Field(
+    padding: Annotated[int | Array | None, PlainValidator(_padding)] = Field(
         None, description="how many keys at the end are padding, or a list with 1 for a real key and 0 for padding"
     )
     explicit: Allowed | None = Field(
@@ -86,7 +92,7 @@ def _mask_rule(raw: object) -> object:
     return raw
 
 
-def _scale(raw: object) -> object:
+def _scale(raw: object) -> str | float:
     if raw is None or raw == "none":
         return "none"
     if isinstance(raw, str) and raw.replace(" ", "") in ("sqrt(d_k)", "sqrt(d_model)"):
@@ -102,7 +108,7 @@ def _scale(raw: object) -> object:
     return divisor
 
 
-Scale = Annotated[Literal["none", "sqrt(d_k)", "sqrt(d_model)"] | float, BeforeValidator(_scale)]
+Scale = Annotated[Literal["none", "sqrt(d_k)", "sqrt(d_model)"] | float, PlainValidator(_scale)]
 Mask = Annotated[MaskRule, BeforeValidator(_mask_rule)]
 
 
@@ -118,7 +124,7 @@ class AttentionRule(Part):
     normaliser: Literal["softmax", "division"] = Field(
         "softmax", description="softmax, or division: each score divided by the sum of its row, without exp"
     )
-    base: float | None = Field(None, gt=0, description="the base of the softmax (e if not said)")
+    base: Real | None = Field(None, gt=0, description="the base of the softmax (e if not said)")
 
     @model_validator(mode="after")
     def _base_of_a_softmax(self) -> Self:

@@ -120,12 +120,24 @@ class _Desk:
                 if cached is not None:
                     cached = here.at(role, "cached").work(SPLIT, symbol=f"cached {letter}{sub}", x=cached, **share)
         if role != "value":
-            new = self._turned(here.at(role), new, f"{letter}{sub}′", tokens.names)
+            start = self._first_query(new) if role == "query" else self._num_cached
+            new = self._turned(here.at(role), new, start, f"{letter}{sub}′", tokens.names)
         if cached is None:
             return new
         return here.at(role).work(APPEND, symbol=f"{letter}{sub}", cached=cached, new=new)
 
-    def _turned(self, pen: Pen, matrix: Array, symbol: str, names: Names) -> Array:
+    def _first_query(self, queries: Array) -> int:
+        """Return the position of the first query; fewer causal queries than keys are the last tokens."""
+        owners: list[KeyValueWeights] = [self.layer, *self.layer.heads, *self.layer.kv_heads]
+        given = next((owner.K for owner in owners if owner.K is not None), None)
+        asked = self._tokens["key"].x
+        num_keys = len(queries) if asked is None else len(asked)
+        if given is not None:
+            num_keys = given.shape[self.pen.layout == "columns"]
+        is_late = self.layer.mask.causal and not self._num_cached
+        return max(0, num_keys - len(queries)) if is_late else self._num_cached
+
+    def _turned(self, pen: Pen, matrix: Array, start: int, symbol: str, names: Names) -> Array:
         """Turn queries or keys by their positions, where the layer has rotary positions."""
         rotary = self.layer.rotary
         if rotary is None:
@@ -134,7 +146,7 @@ class _Desk:
             raise ProblemError(
                 f"rotary positions turn pairs of dimensions, but a head is {matrix.shape[1]} wide. Make d_k even."
             )
-        places = self._num_cached + np.arange(matrix.shape[0], dtype=np.float64)
+        places = start + np.arange(matrix.shape[0], dtype=np.float64)
         positions = pen.make("positions", places, symbol="pos", rows=names)
         angles = pen.work(ANGLE, positions=positions, width=matrix.shape[1], base=rotary.base)
         return pen.work(ROTATE, symbol=symbol, x=matrix, angles=angles, pairing=rotary.pairing)

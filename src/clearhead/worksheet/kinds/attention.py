@@ -114,6 +114,8 @@ class MultiHeadAttention(SelfAttention):
         if self.X is None:
             shapes.mistakes.append("Y is given without X. Give X, the sentence that is asked.")
             return
+        if self.embedding is not None:
+            shapes.mistakes.append("embedding is not looked up across two sentences. Leave it out: X and Y are given.")
         shapes.names("tokens", self.tokens, "Y", shapes.tokens(self.Y))
         shapes.names("source_tokens", self.source_tokens, "X", shapes.tokens(self.X))
         asking = Side("Y", shapes.tokens(self.Y), shapes.width(self.Y))

@@ -5,15 +5,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from clearhead.steps.vocabulary import DIVIDE, KERNEL, MASK, MIX, SCORE
-from clearhead.worksheet.attention.rule import (
-    AttentionRule,
-    check_scores,
-    work_division,
-    work_mask,
-    work_scale,
-    work_weights,
-)
-from clearhead.worksheet.cells import Array, Matrix, Vector
+from clearhead.worksheet.attention.rule import AttentionRule, Scale, work_division, work_mask, work_scale, work_weights
+from clearhead.worksheet.cells import Array, Matrix, Real, Tokens, Vector
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
 from clearhead.worksheet.sentence import Sentence
@@ -28,16 +21,12 @@ class Context(Sentence, AttentionRule, Problem):
     kind: Literal["context"] = "context"
     weights: Matrix | None = Field(None, description="the weights themselves, a row for each new vector")
     times: Vector | None = Field(None, description="a time for each word: weights fall with |tᵢ - tⱼ|, by a bell curve")
-    variance: float = Field(1.0, gt=0, description="with times: the variance of the bell curve")
-    scale: Literal["none", "sqrt(d_k)"] | float = Field(
-        "none", description="without weights or times: what the dot products are divided by"
-    )
+    variance: Real = Field(1.0, gt=0, description="with times: the variance of the bell curve")
+    scale: Scale = Field("none", description="without weights or times: what the dot products are divided by")
     normaliser: Literal["softmax", "division", "none"] = Field(  # type: ignore[assignment]
         "softmax", description="without weights or times: softmax, division by the sum, or none (raw dot products)"
     )
-    new_tokens: tuple[str, ...] = Field(
-        (), description="names of the new vectors, where they are not those of all tokens"
-    )
+    new_tokens: Tokens = Field((), description="names of the new vectors, where they are not those of all tokens")
 
     def mistakes(self, shapes: Shapes) -> None:
         """Tell what is missing or does not fit."""
@@ -57,11 +46,20 @@ class Context(Sentence, AttentionRule, Problem):
                 )
             if count is None:
                 shapes.names("tokens", self.tokens, "weights", keys)
+                if self.mask.is_off:
+                    shapes.mistakes.append(
+                        "there is nothing to do: weights are given without vectors to average and without a mask. "
+                        "Give X, an embedding, or a mask."
+                    )
             shapes.names("new_tokens", self.new_tokens, "weights", queries)
         elif self.times is not None:
             if count is not None:
                 shapes.vector("times", self.times, count, f"there are {count} words")
             queries = keys = len(self.times)
+            if count is None:
+                shapes.names("tokens", self.tokens, "times", keys)
+        if self.weights is None and self.new_tokens:
+            shapes.mistakes.append("new_tokens goes with weights, which are not given. Use tokens for the names.")
         self.mask.mistakes(shapes, queries, keys)
 
     def work(self, pen: Pen) -> None:
@@ -79,13 +77,11 @@ class Context(Sentence, AttentionRule, Problem):
             weights = pen.give(symbol, self.weights, rows=rows, columns=names)
             return self._renormalised(pen, weights, (rows, names))
         if self.times is not None:
-            check_scores(1, len(self.times), len(self.times))
             times = pen.make("t", self.times, rows=names)
             near = pen.work(KERNEL, query_times=times, key_times=times, variance=self.variance)
-            shares = pen.work(DIVIDE, scores=near)
+            shares = work_division(pen, near, None)
             return self._renormalised(pen.at("masked"), shares, (names, names))
         assert x is not None
-        check_scores(1, len(x), len(x))
         scores = pen.work(SCORE, q=x, k=x)
         scores = work_scale(pen, self, scores, x.shape[1], x.shape[1])
         if self.normaliser == "none":

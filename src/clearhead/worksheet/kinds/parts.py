@@ -15,7 +15,7 @@ class Parts(Problem):
     summary: ClassVar[str] = "several problems on one sheet"
 
     kind: Literal["parts"] = "parts"
-    parts: tuple[Problem, ...] = Field(description="the problems, each with its own kind and title")
+    parts: tuple[Problem, ...] = Field(max_length=1000, description="the problems, each with its own kind and title")
 
     def work(self, pen: Pen) -> None:
         """Write one part after the other."""

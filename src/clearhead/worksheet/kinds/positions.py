@@ -7,10 +7,10 @@ from pydantic import BeforeValidator, Field
 
 from clearhead.steps.vocabulary import ADD, ANGLE, EMBED, ROTATE
 from clearhead.worksheet.attention.layer import RotaryRule
-from clearhead.worksheet.cells import Array, Matrix
+from clearhead.worksheet.cells import Array, Count, Matrix
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
-from clearhead.worksheet.sentence import PositionRule, Sentence, work_positions
+from clearhead.worksheet.sentence import PositionRule, Words, work_positions
 from clearhead.worksheet.shapes import Shapes
 
 Formula = Literal["sinusoidal", "sinusoidal-odd-exponent", "learned", "one-hot", "count", "rotary"]
@@ -30,7 +30,7 @@ def _whole_numbers(raw: Any) -> Any:
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_whole_numbers)]
 
 
-class Positions(Sentence, RotaryRule, Problem):
+class Positions(Words, RotaryRule, Problem):
     """The vectors of positions, as a table or added to the vectors of words."""
 
     summary: ClassVar[str] = "position vectors: single values, whole tables, or added to (rotary: applied to) X"
@@ -41,19 +41,20 @@ class Positions(Sentence, RotaryRule, Problem):
         description="sinusoidal; sinusoidal-odd-exponent (2i+1 in the cosine's exponent); learned: look up in P; "
         "one-hot; count; rotary: turn X",
     )
-    d_model: int | None = Field(None, ge=1, le=2**16, description="the width of a vector (that of X if not said)")
+    d_model: Count | None = Field(None, ge=1, le=2**16, description="the width of a vector (that of X if not said)")
     positions: Numbers | None = Field(None, description="how many positions, or a list of them (as many as X has)")
     dimensions: Numbers | None = Field(None, description="which dimensions (all of d_model if not said)")
     P: Matrix | None = Field(None, description="learned positions: a vector for each position")
-    position: None = Field(None, exclude=True, description="not used here: the positions are the problem")
 
     def mistakes(self, shapes: Shapes) -> None:
         """Tell what is missing or does not fit."""
-        self.sentence_mistakes(shapes)
+        self.words_mistakes(shapes)
         count, width = self.size(shapes) if self.is_given else (None, None)
         told = shapes.mistakes
         if self.positions is None and count is None:
             told.append("positions are missing: give positions (how many, or which), or X to add them to.")
+        if self.positions is not None and count is None:
+            shapes.names("tokens", self.tokens, "positions", len(self.positions))
         if self.positions is not None and count is not None and len(self.positions) != count:
             told.append(f"{len(self.positions)} positions for {count} tokens. Give one position for each token of X.")
         if self.d_model is not None and width is not None and self.d_model != width:
@@ -72,6 +73,12 @@ class Positions(Sentence, RotaryRule, Problem):
         elif self.formula != "learned" and width is None and self.d_model is None:
             told.append("d_model is missing: how wide is a position's vector?")
         limit = self.d_model or width
+        last = max(self.positions) if self.positions else (count or 1) - 1
+        if self.formula == "one-hot" and limit is not None and last >= limit:
+            told.append(
+                f"position {last} has no place in a one-hot vector of width {limit}, which holds 0 to {limit - 1}. "
+                f"Make it at least {last + 1} wide."
+            )
         if self.dimensions is not None and limit is not None and max(self.dimensions) >= limit:
             told.append(
                 f"dimension {max(self.dimensions)} is not there: with d_model = {limit} they are 0 to {limit - 1}."
@@ -92,10 +99,10 @@ class Positions(Sentence, RotaryRule, Problem):
 
     def work(self, pen: Pen) -> None:
         """Write the table; add it to, or turn by it, the vectors of the words."""
-        x = self.work_sentence(pen.at("input")) if self.is_given else None
+        x = self.work_words(pen.at("input")) if self.is_given else None
         if x is None:
             assert self.positions is not None
-            asked, names = self.positions, tuple(f"pos {p}" for p in self.positions)
+            asked, names = self.positions, self.tokens or tuple(f"pos {p}" for p in self.positions)
         else:
             asked, names = self.positions or tuple(range(x.shape[0])), self.names
         here = pen.at("position")

@@ -2,7 +2,8 @@
 
 import re
 
-from clearhead.worksheet.render.text import cell_lines, clean, left_out, shown_sections, table
+from clearhead.errors import printable
+from clearhead.worksheet.render.text import cell_lines, left_out, shown_sections, table
 from clearhead.worksheet.view import MAX_COLUMNS, MatrixView, SheetView
 from clearhead.worksheet.worksheet import Detail, Worksheet
 
@@ -11,7 +12,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]#|~$])")
 
 def escape(text: str) -> str:
     """Make a name or title safe inside Markdown and the HTML that it becomes."""
-    return _SPECIAL.sub(r"\\\1", clean(text)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(r"\\\1", printable(text)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def to_markdown(sheet: Worksheet, detail: Detail = "matrices") -> str:

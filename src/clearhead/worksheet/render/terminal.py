@@ -4,7 +4,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from clearhead.worksheet.render.text import ANCHOR, cell_lines, clean, grid, pad, place, shown_sections
+from clearhead.errors import printable
+from clearhead.worksheet.render.text import ANCHOR, cell_lines, grid, pad, place, shown_sections
 from clearhead.worksheet.view import MatrixView, SheetView, StepView
 from clearhead.worksheet.worksheet import Detail, Worksheet
 
@@ -32,13 +33,13 @@ class _Page:
 
     def sheet(self, sheet: Worksheet) -> None:
         if sheet.title:
-            self.line(Text(clean(sheet.title), style="bold"))
+            self.line(Text(printable(sheet.title), style="bold"))
         self.line(Text(sheet.rounding.describe(), style="dim"))
         for warning in sheet.warnings:
-            self.line(Text(f"Note: {clean(warning)}", style="yellow"))
+            self.line(Text(f"Note: {printable(warning)}", style="yellow"))
         for heading, steps in shown_sections(SheetView(sheet), self.detail):
             if heading:
-                self.line(Text(f"\n{clean(heading)}", style="bold underline"))
+                self.line(Text(f"\n{printable(heading)}", style="bold underline"))
             if self.detail != "results":
                 self.givens([matrix for step in steps for matrix in step.givens])
             for step in steps:
@@ -50,7 +51,7 @@ class _Page:
         used = 0
         for matrix in matrices:
             picture = grid(matrix, self.console.width - 2)
-            title = f"{clean(matrix.symbol)}  ({matrix.size}, given)"
+            title = f"{printable(matrix.symbol)}  ({matrix.size}, given)"
             block = [title, *picture.lines, *([picture.note] if picture.note else [])]
             width = max(cell_len(text.replace(ANCHOR, "")) for text in block)
             if row and used + width + 2 > self.console.width:
@@ -73,7 +74,9 @@ class _Page:
         place = step.record.where.rpartition(".")[2]
         style = _ROLE_STYLES.get(place, _STEP_STYLES.get(step.step.name, "default"))
         self.line(
-            Text.assemble("\n" + _INDENT, (clean(step.matrix.symbol), f"bold {style}"), " = ", clean(step.equation))
+            Text.assemble(
+                "\n" + _INDENT, (printable(step.matrix.symbol), f"bold {style}"), " = ", printable(step.equation)
+            )
         )
         if step.step.name not in self.explained:
             self.explained.add(step.step.name)

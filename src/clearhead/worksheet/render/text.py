@@ -7,28 +7,18 @@ from itertools import groupby
 
 from rich.cells import cell_len, set_cell_size
 
+from clearhead.errors import printable
 from clearhead.worksheet.view import MAX_COLUMNS, MatrixView, SheetView, StepView
 from clearhead.worksheet.worksheet import Detail
 
 _MAX_LABEL = 18
-_JOINERS = "\u200c\u200d"  # they shape Indic scripts and emoji, and are harmless
 ELLIPSIS = "…"
 ANCHOR = "\ue000"  # marks a column that must hold whatever width a terminal gives to the names before it
 
 
-def clean(text: str) -> str:
-    """Make control characters visible, so that a name cannot move the cursor, colour the screen or turn text around."""
-    return "".join(
-        repr(letter)[1:-1]
-        if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co") and letter not in _JOINERS
-        else letter
-        for letter in text
-    )
-
-
 def label(text: str) -> str:
     """Return a row or column name, cleaned and not too wide."""
-    text = clean(text)
+    text = printable(text)
     return text if cell_len(text) <= _MAX_LABEL else set_cell_size(text, _MAX_LABEL - 1).rstrip() + ELLIPSIS
 
 
@@ -98,7 +88,7 @@ def _grid(matrix: MatrixView, max_columns: int) -> list[str]:
         name = pad(line[0], widths[0], right=False)
         cells = "  ".join(pad(text, width) for text, width in zip(line[1:], widths[1:], strict=True))
         lines.append(f"{name} {ANCHOR}{left} {cells} {right}" if widths[0] else f"{left} {cells} {right}")
-    if any(head):
+    if matrix.columns:
         gap = " " * (widths[0] + 3) if widths[0] else "  "
         names = f"  {ANCHOR}".join(pad(text, width) for text, width in zip(head[1:], widths[1:], strict=True))
         lines.insert(0, gap + names)
