@@ -37,10 +37,12 @@ $(BIN)/python:
 
 $(VENV)/core: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) --editable .
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/dev: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) --editable ".[dev]"
+	@$(BIN)/python -m compileall -q src
 	@touch $@ $(VENV)/core
 
 $(VENV)/docs: $(BIN)/python pyproject.toml constraints.txt

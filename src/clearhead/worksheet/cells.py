@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import BeforeValidator, PlainValidator
 
-Array = npt.NDArray[np.float64]
+from clearhead.worksheet.arrays import Array
 
 MAX_CELLS = 2**20  # of one matrix: about a million
 _MAX_COMPLAINTS = 3  # of one matrix

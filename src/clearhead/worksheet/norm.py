@@ -7,7 +7,8 @@ from pydantic import Field
 
 from clearhead.errors import ProblemError
 from clearhead.steps.vocabulary import ADD, MEAN, NORMALISE, VARIANCE
-from clearhead.worksheet.cells import Array, Count, Real, Vector
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.cells import Count, Real, Vector
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Part
 from clearhead.worksheet.shapes import Shapes

@@ -7,13 +7,13 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from clearhead.errors import ProblemError
 from clearhead.steps import Given, Record, Step, Trace
 from clearhead.steps.step import Layout
+from clearhead.worksheet.arrays import AnyArray, Array
 from clearhead.worksheet.expression import Number, evaluate
-from clearhead.worksheet.reference import Array, replay
+from clearhead.worksheet.reference import replay
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.working import WORKINGS, moves
 
@@ -43,12 +43,12 @@ class Pen:
     def give(
         self,
         name: str,
-        value: npt.NDArray[Any],
+        value: AnyArray,
         *,
         symbol: str = "",
         rows: tuple[str, ...] = (),
         columns: tuple[str, ...] = (),
-    ) -> npt.NDArray[Any]:
+    ) -> AnyArray:
         """Write down a given value, as the student wrote it, and return it with tokens as rows (which `rows` names)."""
         turned = turn(value) if self.layout == "columns" else value
         return self.make(name, turned, symbol=symbol, rows=rows, columns=columns)
@@ -56,12 +56,12 @@ class Pen:
     def make(
         self,
         name: str,
-        value: npt.NDArray[Any],
+        value: AnyArray,
         *,
         symbol: str = "",
         rows: tuple[str, ...] = (),
         columns: tuple[str, ...] = (),
-    ) -> npt.NDArray[Any]:
+    ) -> AnyArray:
         """Write down a given value that already has tokens as rows (one that the solver itself set up)."""
         self._trace.give(name, value, symbol=symbol, rows=rows, columns=columns)
         return value
@@ -135,7 +135,7 @@ def _check_size(step: Step, inputs: dict[str, Any]) -> None:
             )
 
 
-def turn(value: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def turn(value: AnyArray) -> AnyArray:
     """Transpose a matrix; a vector stays."""
     return np.ascontiguousarray(value.T) if value.ndim == 2 else value
 

@@ -17,7 +17,8 @@ from clearhead.worksheet.shapes import Shapes
 class Part(BaseModel):
     """A frozen piece of a problem; a key that it does not know is a mistake."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    # Built on first use: a student who solves one kind does not wait for the others.
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
 
 class Problem(Part):

@@ -8,13 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from clearhead.steps import Record
-
-Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-Ids = npt.NDArray[np.int64]
+from clearhead.worksheet.arrays import Array, Ids, Mask
 
 ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
     "tanh": np.tanh,

@@ -10,14 +10,12 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from clearhead.errors import ProblemError
+from clearhead.worksheet.arrays import Array, Ids, Mask
 from clearhead.worksheet.cells import Count
-
-Array = npt.NDArray[np.float64]
 
 _NOISE = 64 * np.finfo(np.float64).eps  # what a few steps in float64 may be off by, relative to the number
 _NEAR_HALF = 1e-6  # of a unit: from here on exact decimals decide
@@ -149,7 +147,7 @@ def round_significant(values: Array, figures: int, ties: str = "half-up") -> Arr
     return np.where(ordinary, result, values) + 0.0
 
 
-def _exponent(sizes: Array) -> npt.NDArray[np.int64]:
+def _exponent(sizes: Array) -> Ids:
     """Return e with 10^e ≤ size < 10^(e+1); log10 alone may be off by a hair at the powers of ten."""
     guess = np.floor(np.log10(sizes)).astype(np.int64)
     return guess + (sizes >= 10.0 ** (guess + 1)) - (sizes < 10.0**guess)
@@ -164,7 +162,7 @@ def _round_whole(scaled: Array, ties: str) -> Array:
     return np.asarray(np.sign(scaled) * (below + goes_up))
 
 
-def _is_near_half(scaled: Array) -> npt.NDArray[np.bool_]:
+def _is_near_half(scaled: Array) -> Mask:
     size = np.abs(np.where(np.isfinite(scaled), scaled, 0.0))
     return np.abs(size - np.floor(size) - 0.5) <= np.clip(1e-9 * size, _NEAR_HALF, 0.25)
 

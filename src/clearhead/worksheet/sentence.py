@@ -7,7 +7,8 @@ from pydantic import BeforeValidator, Field
 
 from clearhead.errors import did_you_mean
 from clearhead.steps.vocabulary import ADD, EMBED, POSITION
-from clearhead.worksheet.cells import Array, Count, Embedding, Matrix, Real, Tokens
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.cells import Count, Embedding, Matrix, Real, Tokens
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Part
 from clearhead.worksheet.shapes import Shapes

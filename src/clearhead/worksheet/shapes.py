@@ -1,7 +1,8 @@
 """Do the given shapes fit? Collects a sentence for every pair that does not: which, both shapes, what would fit."""
 
 from clearhead.steps.step import Layout
-from clearhead.worksheet.cells import Array, count
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.cells import count
 
 
 def size(value: Array) -> str:

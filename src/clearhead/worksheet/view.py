@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from clearhead.steps import Record, Step
 from clearhead.steps.vocabulary import PLACES, POSITION_FORMULAS
+from clearhead.worksheet.arrays import AnyArray
 from clearhead.worksheet.expression import Expression, Number, evaluate, write
 from clearhead.worksheet.pen import in_rows, turn
 from clearhead.worksheet.rounding import Digits
@@ -28,7 +28,7 @@ class MatrixView:
     """A matrix as it stands on the sheet, in the sheet's own layout."""
 
     symbol: str
-    value: npt.NDArray[Any]
+    value: AnyArray
     rows: Labels
     columns: Labels
     digits: Digits
@@ -132,7 +132,7 @@ class SheetView:
             )
             self._names[value_id] = record.symbol
 
-    def _matrix(self, symbol: str, value: npt.NDArray[Any], digits: Digits) -> MatrixView:
+    def _matrix(self, symbol: str, value: AnyArray, digits: Digits) -> MatrixView:
         rows, columns = self._labels[id(value)]
         if not self._turned:
             return MatrixView(symbol, value, rows, columns, digits)

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 
 from clearhead.errors import TraceError
 from clearhead.steps import Record, Trace, trace_from_data, trace_to_data
-from clearhead.worksheet.reference import Array
+from clearhead.worksheet.arrays import AnyArray, Array
 from clearhead.worksheet.rounding import Rounding
 
 if TYPE_CHECKING:
@@ -130,6 +129,6 @@ def _array_json(value: Any) -> orjson.Fragment:
     return orjson.Fragment(text.replace(b"null", b'"-inf"'))
 
 
-def _read_array(nested: Any) -> npt.NDArray[Any]:
+def _read_array(nested: Any) -> AnyArray:
     values = np.array(nested)
     return values if values.dtype.kind in "if" else np.array(nested, dtype=np.float64)

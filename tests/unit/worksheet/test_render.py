@@ -1,6 +1,7 @@
 """The forms of a worksheet: terminal, Markdown, JSON; all from the same Records."""
 
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from clearhead import Rounding, Worksheet, solve
-from clearhead.errors import TraceError, printable
+from clearhead.errors import ClearheadError, TraceError, printable
 from clearhead.worksheet.render.markdown import escape
 from clearhead.worksheet.render.text import label, room
 from clearhead.worksheet.view import SheetView
@@ -168,6 +169,15 @@ def test_json_holds_full_precision_and_minus_infinity() -> None:
     assert weights["value"] == sheet.value("A").tolist()
     assert masked["inputs"]["scores"] == {"record": data["records"].index(masked) - 1}
     assert {given["name"] for given in data["given"]} >= {"input.X", "self_attention.W_Q"}
+
+
+def test_a_worksheet_is_saved_whole(tmp_path: Path) -> None:
+    sheet = solve("leak")
+    sheet.save(tmp_path / "sheet.json")
+    assert Worksheet.from_json((tmp_path / "sheet.json").read_bytes()) == sheet
+    with pytest.raises(ClearheadError, match="cannot be written: Is a directory"):
+        sheet.save(tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == ["sheet.json"]
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[1]", b'{"clearhead": 99}', b'{"clearhead": 1}', b"not json"])

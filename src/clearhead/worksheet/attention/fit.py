@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.attention.layer import LETTER, ROLES, AttentionLayer, HeadWeights, KeyValueWeights, Role
-from clearhead.worksheet.cells import Array, count
+from clearhead.worksheet.cells import count
 from clearhead.worksheet.shapes import Shapes, size
 
 

@@ -7,8 +7,9 @@ from pydantic import Field
 
 from clearhead.steps.step import Layout
 from clearhead.steps.vocabulary import PROJECT
+from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.attention.rule import AttentionRule
-from clearhead.worksheet.cells import Array, Count, Matrix, Real, Vector
+from clearhead.worksheet.cells import Count, Matrix, Real, Vector
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Part
 

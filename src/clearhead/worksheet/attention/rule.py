@@ -7,7 +7,8 @@ from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 
 from clearhead.errors import ProblemError
 from clearhead.steps.vocabulary import DIVIDE, MASK, SCALE, SOFTMAX
-from clearhead.worksheet.cells import Allowed, Array, Real, read_allowed, read_count, read_number
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.cells import Allowed, Real, read_allowed, read_count, read_number
 from clearhead.worksheet.pen import Pen, turn
 from clearhead.worksheet.problem import Part
 from clearhead.worksheet.shapes import Shapes

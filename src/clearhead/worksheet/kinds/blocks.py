@@ -4,12 +4,13 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
+from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.attention.fit import Side, attention_mistakes
 from clearhead.worksheet.attention.layer import AttentionLayer
 from clearhead.worksheet.attention.rule import Mask, MaskRule
 from clearhead.worksheet.attention.work import Tokens as Sequence
 from clearhead.worksheet.attention.work import subscript, work_attention
-from clearhead.worksheet.cells import Array, Matrix, Tokens
+from clearhead.worksheet.cells import Matrix, Tokens
 from clearhead.worksheet.norm import NormRule, work_residual
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem

@@ -5,8 +5,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from clearhead.steps.vocabulary import DIVIDE, KERNEL, MASK, MIX, SCORE
+from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.attention.rule import AttentionRule, Scale, work_division, work_mask, work_scale, work_weights
-from clearhead.worksheet.cells import Array, Matrix, Real, Tokens, Vector
+from clearhead.worksheet.cells import Matrix, Real, Tokens, Vector
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
 from clearhead.worksheet.sentence import Sentence

@@ -6,8 +6,9 @@ import numpy as np
 from pydantic import BeforeValidator, Field
 
 from clearhead.steps.vocabulary import ADD, ANGLE, EMBED, ROTATE
+from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.attention.layer import RotaryRule
-from clearhead.worksheet.cells import Array, Count, Matrix
+from clearhead.worksheet.cells import Count, Matrix
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
 from clearhead.worksheet.sentence import PositionRule, Words, work_positions

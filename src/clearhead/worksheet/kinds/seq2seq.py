@@ -9,7 +9,8 @@ import numpy as np
 from pydantic import Field
 
 from clearhead.steps.vocabulary import ACTIVATE, ADD, JOIN, MIX, PROJECT, SCALE, SCORE, SOFTMAX, TRANSFORM
-from clearhead.worksheet.cells import Array, Matrix, Tokens, Vector
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.cells import Matrix, Tokens, Vector
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
 from clearhead.worksheet.shapes import Shapes
