@@ -52,6 +52,9 @@ def solve(
         ),
     ] = None,
     ties: Annotated[Ties | None, typer.Option(help="Where halves go. [default: half-up]")] = None,
+    blank: Annotated[
+        list[str] | None, typer.Option(help="Leave cells open to fill in: A, 'A[2, *]', 'A[go, 1]'. May be repeated.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     list_gallery: Annotated[bool, typer.Option("--list", help="List the gallery of shipped problems.")] = False,
     fields: Annotated[
@@ -84,32 +87,35 @@ def solve(
     except ProblemError as wrong:
         raise wrong.located(problem) from None
     form = Format.json if as_json else form
+    blanks = blank or []
+    if blanks and form is Format.json:
+        raise ProblemError("--blank leaves cells open on a sheet, but JSON holds every value. Choose another format.")
     if output is not None:
         from clearhead.worksheet.writing import write_whole
 
-        write_whole(output, _content(sheet, form, detail))
+        write_whole(output, _content(sheet, form, detail, blanks))
     elif form is Format.terminal:
         from rich.console import Console
 
         console = Console(highlight=False)
         with console.capture() as shown:
-            sheet.show(detail.value, console)
+            sheet.show(detail.value, console, blanks)
         typer.echo(shown.get(), nl=False, color=True)
     else:
-        _write_out(_content(sheet, form, detail))
+        _write_out(_content(sheet, form, detail, blanks))
 
 
-def _content(sheet: "Worksheet", form: Format, detail: Detail) -> bytes:
+def _content(sheet: "Worksheet", form: Format, detail: Detail, blanks: list[str]) -> bytes:
     if form is Format.json:
         return sheet.to_json() + b"\n"
     if form is Format.markdown:
-        return sheet.to_markdown(detail.value).encode()
+        return sheet.to_markdown(detail.value, blanks).encode()
     from io import StringIO
 
     from rich.console import Console
 
     text = StringIO()
-    sheet.show(detail.value, Console(file=text, highlight=False, width=120))
+    sheet.show(detail.value, Console(file=text, highlight=False, width=120), blanks)
     return text.getvalue().encode()
 
 

@@ -20,6 +20,7 @@ from clearhead.worksheet.cells import Count
 _NOISE = 64 * np.finfo(np.float64).eps  # what a few steps in float64 may be off by, relative to the number
 _NEAR_HALF = 1e-6  # of a unit: from here on exact decimals decide
 DEFAULT_DECIMALS = 4
+BLANK = "____"  # stands for a number that the reader is to fill in
 _HUGE = 1e9  # from here on a number is shown as 1.23×10⁹ rather than as a row of digits
 _GIVEN_DECIMALS = 6  # on an exact sheet a given number with more decimals than this is shown rounded like the rest
 _MAX_HALVES = 10_000  # of one line: more can only be a table of halves, on which the float rule is right
@@ -179,6 +180,7 @@ class Digits:
         self._rounding = rounding
         self._decimals = self._needed_decimals(is_given)
         self._rounded_rows: dict[tuple[int, ...], Array] = {}
+        self._hidden: set[tuple[int, ...]] = set()
 
     def _needed_decimals(self, is_given: bool) -> int | None:
         finite = self._values[np.isfinite(self._values)]
@@ -197,11 +199,21 @@ class Digits:
         """Return the same style for the same numbers in another order."""
         other = Digits.__new__(Digits)
         other._values, other._rounding, other._decimals = values, self._rounding, self._decimals
-        other._rounded_rows = {}
+        other._rounded_rows, other._hidden = {}, set()
         return other
+
+    def hide(self, *index: int) -> None:
+        """Show a blank to fill in instead of this cell."""
+        self._hidden.add(index)
+
+    def is_hidden(self, *index: int) -> bool:
+        """Say whether a blank stands in the place of this cell."""
+        return index in self._hidden
 
     def text(self, *index: int) -> str:
         """Return the cell as it is shown."""
+        if index in self._hidden:
+            return BLANK
         *row, column = index
         if (key := tuple(row)) not in self._rounded_rows:  # a whole row at once is much the quickest
             self._rounded_rows[key] = self._round(self._values[key])

@@ -3,23 +3,27 @@
 Every renderer draws from here, so that all of them show the same digits.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
+from clearhead.errors import ProblemError, did_you_mean
 from clearhead.steps import Record, Step
 from clearhead.steps.vocabulary import PLACES, POSITION_FORMULAS
 from clearhead.worksheet.arrays import AnyArray
 from clearhead.worksheet.expression import Expression, Number, evaluate, write
 from clearhead.worksheet.pen import in_rows, turn
-from clearhead.worksheet.rounding import Digits
+from clearhead.worksheet.rounding import BLANK, Digits
 from clearhead.worksheet.working import WORKINGS
 from clearhead.worksheet.worksheet import Worksheet
 
 MAX_ROWS, MAX_COLUMNS = 24, 12
 Labels = tuple[str, ...]
+_BLANK_PATTERN = re.compile(r"(?:(\S+):)?([^\[\]]+?)(?:\[\s*(.+?)\s*,\s*(.+?)\s*\])?")
 _EVIDENT = ("pos", "dim", "tokens", "positions")  # lists that the names of rows and columns already show
 
 
@@ -77,15 +81,28 @@ class StepView:
     def cell_line(self, row: int, column: int) -> str | None:
         """Write the arithmetic of a cell, `-0.995 = 1.87×1.1 + 1.09×(-2.8)`; None where a number is only moved.
 
-        ≈ stands for = where the digits shown do not give the total to its last digit.
+        ≈ stands for = where the digits shown do not give the total to its last digit. A blank has no line.
         """
         expression = self.cell_expression(row, column)
-        if expression is None:
+        if expression is None or self.matrix.digits.is_hidden(row, column):
             return None
-        total = self.matrix.digits.text(row, column)
+        total, written = self.matrix.digits.text(row, column), write(expression)
         again = evaluate(expression)
         agrees = again is not None and self.matrix.digits.agrees(float(again), row, column)
-        return f"{total} {'=' if agrees else '≈'} {write(expression)}"
+        return f"{total} {'=' if agrees or BLANK in written else '≈'} {written}"
+
+    def cells(self, row: str, column: str) -> list[tuple[int, int]]:
+        """Return the cells at a row and a column, each a name, a number from 1, or `*`."""
+        matrix = self.matrix
+        height, width = matrix.value.shape
+        rows = [i for i in range(height) if row in ("*", str(i + 1), matrix.row_name(i))]
+        return [(i, j) for i in rows for j in range(width) if column in ("*", str(j + 1), matrix.column_name(j))]
+
+    def hide(self, row: int, column: int) -> None:
+        """Show a blank instead of this cell, here and wherever it is a part of another sum."""
+        self.matrix.digits.hide(row, column)
+        i, j = (row, column) if self._show.is_left_first else (column, row)
+        self._show.digits[id(self._rows_record.value)].hide(i, j)
 
     def cell_expression(self, row: int, column: int) -> Expression | None:
         """Return the sum behind a cell of the sheet."""
@@ -94,9 +111,9 @@ class StepView:
 
 
 class SheetView:
-    """A worksheet, ready to be drawn."""
+    """A worksheet, ready to be drawn; `blanks` names the cells that are left for the reader to fill in (`hide`)."""
 
-    def __init__(self, sheet: Worksheet) -> None:
+    def __init__(self, sheet: Worksheet, blanks: Sequence[str] = ()) -> None:
         self.sheet = sheet
         self._turned = sheet.layout == "columns"
         worked = in_rows(sheet.trace)
@@ -131,6 +148,27 @@ class SheetView:
                 )
             )
             self._names[value_id] = record.symbol
+        for blank in blanks:
+            self.hide(blank)
+
+    def hide(self, blank: str) -> None:
+        """Put blanks into cells: `A` a whole matrix, `A[2, *]` a row, `A[go, 1]` a cell, `cross*:A` at some places."""
+        match = _BLANK_PATTERN.fullmatch(blank.strip())
+        where, symbol, row, column = match.groups() if match else (None, blank, None, None)
+        steps = [
+            step for step in self.steps if step.matrix.symbol == symbol and fnmatchcase(step.record.where, where or "*")
+        ]
+        if not steps:
+            symbols = list(dict.fromkeys(step.matrix.symbol for step in self.steps))
+            raise ProblemError(
+                f"'{blank}' names no step of this sheet.{did_you_mean(symbol, symbols)} Steps: {', '.join(symbols)}. "
+                "Write A, A[2, *], A[go, 1] or cross*:A."
+            )
+        cells = [(step, i, j) for step in steps for i, j in step.cells(row or "*", column or "*")]
+        if not cells:
+            raise ProblemError(f"'{blank}' names no cell of {symbol}, which is {steps[0].matrix.size}. Count from 1.")
+        for step, i, j in cells:
+            step.hide(i, j)
 
     def _matrix(self, symbol: str, value: AnyArray, digits: Digits) -> MatrixView:
         rows, columns = self._labels[id(value)]

@@ -1,5 +1,6 @@
 """A Worksheet: a problem worked to the end, and the ways to look at it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -102,17 +103,17 @@ class Worksheet:
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as problem:
             raise TraceError(f"this is not a worksheet: {problem}.") from problem
 
-    def to_markdown(self, detail: Detail = "matrices") -> str:
-        """Return the worksheet as Markdown."""
+    def to_markdown(self, detail: Detail = "matrices", blanks: Sequence[str] = ()) -> str:
+        """Return the worksheet as Markdown; `blanks` are cells to leave open, such as `A[2, *]`."""
         from clearhead.worksheet.render.markdown import to_markdown
 
-        return to_markdown(self, detail)
+        return to_markdown(self, detail, blanks)
 
-    def show(self, detail: Detail = "matrices", console: "Console | None" = None) -> None:
-        """Print the worksheet in the terminal."""
+    def show(self, detail: Detail = "matrices", console: "Console | None" = None, blanks: Sequence[str] = ()) -> None:
+        """Print the worksheet in the terminal; `blanks` are cells to leave open, such as `A[2, *]`."""
         from clearhead.worksheet.render.terminal import show
 
-        show(self, detail, console)
+        show(self, detail, console, blanks)
 
     def save(self, path: str | Path) -> None:
         """Write the JSON to a file, all of it or nothing."""

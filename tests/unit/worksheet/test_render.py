@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from clearhead import Rounding, Worksheet, solve
-from clearhead.errors import ClearheadError, TraceError, printable
+from clearhead.errors import ClearheadError, ProblemError, TraceError, printable
 from clearhead.worksheet.render.markdown import escape
 from clearhead.worksheet.render.text import label, room
 from clearhead.worksheet.view import SheetView
@@ -194,3 +194,42 @@ def test_a_value_is_found_by_symbol_and_place() -> None:
     with pytest.raises(TraceError, match="'nothing' names 0 steps"):
         sheet.value("nothing")
     assert np.array_equal(sheet.value("memory"), [[4.37, -1.01], [0.82, -1.43]])
+
+
+def test_blanks_hide_a_cell_and_every_sum_that_would_give_it_away() -> None:
+    sheet = solve("lets-go-encoder")
+    text = StringIO()
+    sheet.show(
+        "products", Console(file=text, width=100, highlight=False), ["Q[Let's, 1]", "A", "*self_attention:Z[2, *]"]
+    )
+    shown = text.getvalue()
+    assert "-0.995" not in shown
+    assert "____×(-4.814) + 3.738×1.916" in shown
+    assert "≈ ____" not in shown
+    assert sheet.to_markdown("matrices", ["Q"]).count("____".replace("_", "\\_")) == 4
+    columns = solve(
+        {
+            "kind": "self-attention",
+            "layout": "columns",
+            "tokens": ["a", "b"],
+            "Q": [[1, 2]],
+            "K": [[3, 4]],
+            "V": [[5, 6]],
+        }
+    )
+    lines = columns.to_markdown("matrices", ["W[b, a]"]).splitlines()
+    assert sum(line.startswith("| b | \\_\\_\\_\\_ |") for line in lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("blank", "sentence"),
+    [
+        ("K_new", "'K_new' names no step of this sheet. Steps: X, X′, Q"),
+        ("A[3, 1]", "'A[3, 1]' names no cell of A, which is 2 × 2. Count from 1."),
+        ("decoder*:A", "'decoder*:A' names no step of this sheet. Did you mean 'A'?"),
+    ],
+)
+def test_a_blank_that_is_nowhere_is_refused(blank: str, sentence: str) -> None:
+    with pytest.raises(ProblemError) as wrong:
+        solve("lets-go-encoder").to_markdown("matrices", [blank])
+    assert sentence in str(wrong.value)

@@ -1,6 +1,7 @@
 """A worksheet as Markdown: headings, pipe tables, and a list of sums where every product is asked for."""
 
 import re
+from collections.abc import Sequence
 
 from clearhead.errors import printable
 from clearhead.worksheet.render.text import cell_lines, left_out, shown_sections, table
@@ -15,9 +16,9 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", printable(text)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def to_markdown(sheet: Worksheet, detail: Detail = "matrices") -> str:
+def to_markdown(sheet: Worksheet, detail: Detail = "matrices", blanks: Sequence[str] = ()) -> str:
     """Return the worksheet as Markdown."""
-    view = SheetView(sheet)
+    view = SheetView(sheet, blanks)
     lines = [f"# {escape(sheet.title or sheet.kind)}", "", sheet.rounding.describe(), ""]
     for warning in sheet.warnings:
         lines += [f"> Note: {escape(warning)}", ""]

@@ -1,5 +1,7 @@
 """A worksheet in the terminal."""
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
@@ -16,9 +18,11 @@ _ATTENTION = ("score", "scale", "mask", "softmax", "divide", "kernel", "mix")
 _STEP_STYLES = dict.fromkeys(_ATTENTION, "magenta") | {"add": "bright_black"}
 
 
-def show(sheet: Worksheet, detail: Detail = "matrices", console: Console | None = None) -> None:
+def show(
+    sheet: Worksheet, detail: Detail = "matrices", console: Console | None = None, blanks: Sequence[str] = ()
+) -> None:
     """Print the worksheet, section by section: what is given there, then every step with its equation."""
-    _Page(console or Console(highlight=False), detail).sheet(sheet)
+    _Page(console or Console(highlight=False), detail).sheet(SheetView(sheet, blanks))
 
 
 class _Page:
@@ -31,13 +35,14 @@ class _Page:
             text = place(text, in_terminal=self.console.is_terminal and not self.console.legacy_windows)
         self.console.print(text, soft_wrap=True, markup=False, highlight=False)
 
-    def sheet(self, sheet: Worksheet) -> None:
+    def sheet(self, view: SheetView) -> None:
+        sheet = view.sheet
         if sheet.title:
             self.line(Text(printable(sheet.title), style="bold"))
         self.line(Text(sheet.rounding.describe(), style="dim"))
         for warning in sheet.warnings:
             self.line(Text(f"Note: {printable(warning)}", style="yellow"))
-        for heading, steps in shown_sections(SheetView(sheet), self.detail):
+        for heading, steps in shown_sections(view, self.detail):
             if heading:
                 self.line(Text(f"\n{printable(heading)}", style="bold underline"))
             if self.detail != "results":
