@@ -177,6 +177,38 @@ def test_norms_is_right() -> None:
     assert_close(answers[4], [normalised(row, 1e-5) for row in padded])
 
 
+def test_lets_go_is_right() -> None:
+    """The whole model: the encoder of the notes, its decoder, and this project's own output layer."""
+    sheet = solve("lets-go")
+    assert sheet.warnings == ("generated: Vamos <EOS>",)
+    x = [[1.87, 1.09], [-1.68, 0.67]]
+    w_q, w_k, w_v = [[1.1, 0.6], [-2.8, 2.4]], [[-1.7, 0.5], [-1.5, 0.9]], [[1.5, -1.0], [-0.3, -0.2]]
+    memory = plus(x, attention(times(x, w_q), times(x, w_k), times(x, w_v)))
+    y = [[2.70, -0.34], [-1.76, 2.77]]
+    for length, chosen in ((1, "Vamos"), (2, "<EOS>")):
+        h = y[:length]
+        h = plus(h, attention(times(h, SELF["Q"]), times(h, SELF["K"]), times(h, SELF["V"]), is_causal=True))
+        h = plus(h, attention(times(h, CROSS["Q"]), times(memory, CROSS["K"]), times(memory, CROSS["V"])))
+        logits = [h[-1][1], h[-1][0], 0.4 * h[-1][0] + 0.4 * h[-1][1] - 0.5]
+        place = f"generate.{length - 1}.output"
+        assert_close(sheet.value("logits", where=place), [logits])
+        assert_close(sheet.value("p", where=place), [softmax(logits)])
+        assert ["<EOS>", "Vamos", "ir"][logits.index(max(logits))] == chosen
+        assert sheet.value("ŷ", where=place).tolist() == [[float(logits.index(max(logits)))]]
+
+
+def test_word_vectors_is_right() -> None:
+    answers = solve("word-vectors").answers
+    king, queen = [0.6, 0.1, 1.0, 0.9], [0.3, 0.2, 0.9, 1.0]
+    assert_close(answers[0], [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    assert_close(answers[1], [king, queen])
+    # 0.6*0.3 + 0.1*0.2 + 1.0*0.9 + 0.9*1.0 = 0.18 + 0.02 + 0.90 + 0.90 = 2.00
+    # |king|² = 0.36 + 0.01 + 1.00 + 0.81 = 2.18, |queen|² = 0.09 + 0.04 + 0.81 + 1.00 = 1.94
+    alike = 2.00 / (math.sqrt(2.18) * math.sqrt(1.94))
+    assert_close(answers[2], [[1, alike], [alike, 1]])
+    assert_close(answers[3], [[0.9, 0.1]])
+
+
 def test_the_answer_of_a_sheet_is_its_last_line() -> None:
     sheet = solve("lets-go-encoder")
     assert isinstance(sheet, Worksheet)

@@ -190,6 +190,98 @@ NORMALISE = Step(
     axes="BTD",
     sentence="Take away the mean and divide by the deviation.",
 )
+CONVOLVE = Step(
+    name="convolve",
+    symbol="Y",
+    equation="Σₖ {x}[t + k] Wₖ[? + {b}?], k from {first} on, W being [{taps}]",
+    inputs=parse_inputs("x:TD taps first count b?:E"),
+    axes="BTE",
+    sentence="Slide the filter over the tokens; what lies beyond the ends counts as 0.",
+)
+PICK = Step(
+    name="pick",
+    symbol="x",
+    equation="row {row} of {x}",
+    columns_equation="column {row} of {x}",
+    inputs=parse_inputs("x:TD row"),
+    axes="TD",
+    sentence="Take the vector of this one token.",
+)
+MULTIPLY = Step(
+    name="multiply",
+    symbol="Y",
+    equation="{a} ⊙ {b}",
+    inputs=parse_inputs("a:TD b:TD"),
+    axes="BTD",
+    sentence="Multiply the two, cell by cell.",
+)
+CHOOSE = Step(
+    name="choose",
+    symbol="ŷ",
+    equation="the largest of each row of {probabilities}[?, or where the running sum passes {draw}?]",
+    columns_equation="the largest of each column of {probabilities}[?, or where the running sum passes {draw}?]",
+    inputs=parse_inputs("probabilities:TV draw?"),
+    axes="BTV",
+    sentence="Pick the next token: its number in the vocabulary, counted from 0.",
+)
+LOSS = Step(
+    name="loss",
+    symbol="ℓ",
+    equation="-ln of the target's entry in each row of {probabilities}",
+    columns_equation="-ln of the target's entry in each column of {probabilities}",
+    inputs=parse_inputs("probabilities:TV targets:T"),
+    axes="BTV",
+    sentence="Take minus the logarithm of the probability that the model gave to the right token.",
+)
+TOTAL = Step(
+    name="total",
+    symbol="L",
+    equation="the sum of {x}",
+    inputs=parse_inputs("x:TD"),
+    axes="TD",
+    sentence="Add everything up.",
+)
+GRADIENT = Step(
+    name="gradient",
+    symbol="∂L",
+    equation="{probabilities} - y, y being 1 at the target and 0 elsewhere",
+    inputs=parse_inputs("probabilities:TV targets:T"),
+    axes="BTV",
+    sentence="The slope of the loss by each logit: what the model gave, less what it should have given.",
+)
+ONE_HOT = Step(
+    name="one_hot",
+    symbol="T",
+    equation="1 at the word's own place, 0 elsewhere",
+    inputs=parse_inputs("ids:T words:V"),
+    axes="TV",
+    sentence="Give every word a place of its own.",
+)
+IDF = Step(
+    name="idf",
+    symbol="idf",
+    equation="ln of {rule} for each word of {counts}",
+    inputs=parse_inputs("counts:TV rule"),
+    axes="TV",
+    sentence="A word that few documents have weighs more (N documents, df of them with the word).",
+)
+LENGTH = Step(
+    name="length",
+    symbol="|x|",
+    equation="√ of the sum of squares of each row of {x}",
+    columns_equation="√ of the sum of squares of each column of {x}",
+    inputs=parse_inputs("x:QD"),
+    axes="BQD",
+    sentence="Measure how long each vector is.",
+)
+COSINE = Step(
+    name="cosine",
+    symbol="cos",
+    equation="{dots} / (|xᵢ| |xⱼ|)",
+    inputs=parse_inputs("dots:QK lengths:Q"),
+    axes="QK",
+    sentence="Divide each dot product by both lengths: only the direction is left.",
+)
 
 STEPS: Mapping[str, Step] = {
     step.name: step
@@ -215,6 +307,17 @@ STEPS: Mapping[str, Step] = {
         MEAN,
         VARIANCE,
         NORMALISE,
+        CONVOLVE,
+        PICK,
+        MULTIPLY,
+        CHOOSE,
+        LOSS,
+        TOTAL,
+        GRADIENT,
+        ONE_HOT,
+        IDF,
+        LENGTH,
+        COSINE,
     )
 }
 
@@ -234,6 +337,12 @@ PLACES: Mapping[str, str] = {
     "self_attention": "Self-attention",
     "cross_attention": "Cross-attention",
     "add_and_norm": "Residual and norm",
+    "feed_forward": "Feed-forward",
+    "output": "Output layer",
+    "generate": "Generated token",
+    "teacher": "Teacher forcing",
+    "one_by_one": "One word at a time, word",
+    "time": "Time step",
     "kv_head": "Keys and values of head",
     "head": "Head",
     "state": "Decoder state",

@@ -67,7 +67,7 @@ class Power:
 
 @dataclass(frozen=True)
 class Call:
-    """f(a): sin, cos, tanh, relu, √"""
+    """f(a): sin, cos, ln, √, tanh, relu …"""
 
     function: str
     argument: "Expression"
@@ -82,6 +82,9 @@ _FUNCTIONS: Mapping[str, Callable[[float], float]] = {
     "cos": math.cos,
     "tanh": math.tanh,
     "relu": lambda x: max(x, 0.0),
+    "sigmoid": lambda x: 1.0 / (1.0 + math.exp(-x)),
+    "gelu": lambda x: x * 0.5 * (1.0 + math.erf(x / math.sqrt(2.0))),
+    "silu": lambda x: x / (1.0 + math.exp(-x)),
 }
 
 
@@ -173,5 +176,7 @@ def _value(expression: Expression) -> Decimal:
             return _value(base) ** _value(exponent)
         case Call("√", argument):
             return _value(argument).sqrt()
+        case Call("ln", argument):
+            return _value(argument).ln()
         case Call(function, argument):
             return Decimal(_FUNCTIONS[function](float(_value(argument))))

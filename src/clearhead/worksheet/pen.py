@@ -28,6 +28,7 @@ class Pen:
         self.rounding = rounding
         self.warnings: list[str] = []
         self._trace = Trace()
+        self._given: dict[int, tuple[AnyArray, AnyArray]] = {}
 
     @property
     def where(self) -> str:
@@ -37,7 +38,7 @@ class Pen:
     def at(self, *place: str | int) -> "Pen":
         """Return a pen that writes into the same working, under `place`."""
         child = Pen(self.layout, self.rounding)
-        child.warnings, child._trace = self.warnings, self._trace.at(*place)
+        child.warnings, child._trace, child._given = self.warnings, self._trace.at(*place), self._given
         return child
 
     def give(
@@ -49,9 +50,23 @@ class Pen:
         rows: tuple[str, ...] = (),
         columns: tuple[str, ...] = (),
     ) -> AnyArray:
-        """Write down a given value, as the student wrote it, and return it with tokens as rows (which `rows` names)."""
-        turned = turn(value) if self.layout == "columns" else value
-        return self.make(name, turned, symbol=symbol, rows=rows, columns=columns)
+        """Write down a given value, as the student wrote it, and return it with tokens as rows (which `rows` names).
+
+        What was given before, as the weights of a model that runs again, is returned and not written twice.
+        """
+        if id(value) not in self._given:
+            turned = turn(value) if self.layout == "columns" else value
+            self._given[id(value)] = (value, self.make(name, turned, symbol=symbol, rows=rows, columns=columns))
+        return self._given[id(value)][1]
+
+    def make_once(self, name: str, value: AnyArray, *, key: int, rows: tuple[str, ...] = ()) -> AnyArray:
+        """Write down a value that the solver set up, under the top of the working, unless `key` was written before."""
+        if key not in self._given:
+            top = Pen(self.layout, self.rounding)
+            top._trace = self._trace.at()
+            top._trace.where = ""
+            self._given[key] = (value, top.make(name, value, rows=rows))
+        return self._given[key][1]
 
     def make(
         self,
@@ -124,6 +139,7 @@ def _check_size(step: Step, inputs: dict[str, Any]) -> None:
         "kernel": ("query_times", 0, "key_times", 0),
         "embed": ("ids", 0, "table", 1),
         "position": ("positions", 0, "dimensions", 0),
+        "one_hot": ("ids", 0, "words", 0),
     }
     if step.name in sizes:
         one, i, other, j = sizes[step.name]

@@ -4,6 +4,7 @@ It shares no code with the torch model, on purpose: a shared implementation cann
 worked with these functions, and any trace, a model's too, is replayed with them.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,18 @@ from clearhead.worksheet.arrays import Array, Ids, Mask
 ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
     "tanh": np.tanh,
     "relu": lambda x: np.maximum(x, 0.0),
+    "sigmoid": lambda x: _sigmoid(x),
+    "gelu": lambda x: x * 0.5 * (1.0 + np.vectorize(math.erf, otypes=[np.float64])(x / math.sqrt(2.0))),
+    "silu": lambda x: x * _sigmoid(x),
 }
+
+
+def _sigmoid(x: Array) -> Array:
+    """1 / (1 + e^-x), from the side on which nothing overflows"""
+    small = np.exp(-np.abs(x))
+    return np.asarray(np.where(x >= 0, 1.0 / (1.0 + small), small / (1.0 + small)))
+
+
 NORM_AXES: Mapping[str, tuple[int, ...]] = {"features": (-1,), "tokens": (-2,), "all": (-2, -1)}
 
 
@@ -184,6 +196,74 @@ def normalise(
     return scaled if shift is None else scaled + shift
 
 
+def convolve(x: Array, taps: Sequence[Array], first: int, count: int, b: Array | None = None) -> Array:
+    """y[t] = Σₖ x[t + first + k] Wₖ + b, zeros beyond the ends"""
+    length = x.shape[-2]
+    total = np.zeros((count, taps[0].shape[1]))
+    for k, tap in enumerate(taps):
+        places = np.arange(count) + first + k
+        inside = (places >= 0) & (places < length)
+        total[inside] += x[places[inside]] @ tap
+    return total if b is None else total + b
+
+
+def pick(x: Array, row: int) -> Array:
+    """Row `row` of x, counted from 1, as a matrix of one row."""
+    return np.ascontiguousarray(x[..., row - 1 : row, :])
+
+
+def multiply(a: Array, b: Array) -> Array:
+    """a ⊙ b"""
+    return a * b
+
+
+def choose(probabilities: Array, draw: float | None = None) -> Array:
+    """The place of the largest probability; with `draw`, the first place where the running sum exceeds it"""
+    if draw is None:
+        return np.asarray(np.argmax(probabilities, axis=-1)[..., None], dtype=np.float64)
+    running = np.cumsum(probabilities, axis=-1)
+    place = np.sum(running <= draw * running[..., -1:], axis=-1)
+    return np.asarray(np.minimum(place, probabilities.shape[-1] - 1)[..., None], dtype=np.float64)
+
+
+def loss(probabilities: Array, targets: Ids) -> Array:
+    """-ln p[target]"""
+    return np.asarray(-np.log(np.take_along_axis(probabilities, np.asarray(targets)[:, None], axis=-1)))
+
+
+def total(x: Array) -> Array:
+    """Σ x"""
+    return np.asarray(np.sum(x)).reshape(1, 1)
+
+
+def gradient(probabilities: Array, targets: Ids) -> Array:
+    """p - y, the gradient of the cross-entropy by the logits"""
+    return probabilities - np.eye(probabilities.shape[-1])[np.asarray(targets)]
+
+
+def one_hot(ids: Ids, words: Array) -> Array:
+    """1 at the id, 0 elsewhere"""
+    return np.eye(len(words))[ids]
+
+
+def idf(counts: Array, rule: str) -> Array:
+    """ln(N / df), or ln((1 + N) / (1 + df)) + 1"""
+    documents, having = counts.shape[0], np.sum(counts > 0, axis=0, keepdims=True)
+    if rule == "N/df":
+        return np.asarray(np.log(documents / having))
+    return np.asarray(np.log((1 + documents) / (1 + having)) + 1.0)
+
+
+def length(x: Array) -> Array:
+    """√Σ x²"""
+    return np.asarray(np.sqrt(np.sum(x**2, axis=-1, keepdims=True)))
+
+
+def cosine(dots: Array, lengths: Array) -> Array:
+    """xᵢ·xⱼ / (|xᵢ| |xⱼ|)"""
+    return dots / (lengths * lengths.T)
+
+
 REFERENCE: Mapping[str, Callable[..., Array]] = {
     "embed": embed,
     "position": position,
@@ -206,6 +286,17 @@ REFERENCE: Mapping[str, Callable[..., Array]] = {
     "mean": mean,
     "variance": variance,
     "normalise": normalise,
+    "convolve": convolve,
+    "pick": pick,
+    "multiply": multiply,
+    "choose": choose,
+    "loss": loss,
+    "total": total,
+    "gradient": gradient,
+    "one_hot": one_hot,
+    "idf": idf,
+    "length": length,
+    "cosine": cosine,
 }
 
 

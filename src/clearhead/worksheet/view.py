@@ -118,6 +118,7 @@ class SheetView:
         self._turned = sheet.layout == "columns"
         worked = in_rows(sheet.trace)
         self._names: dict[int, str] = {}
+        self._places: dict[int, str] = {}
         self._labels: dict[int, tuple[Labels, Labels]] = {}
         show = _Show(not self._turned)
         givens: dict[int, MatrixView] = {}
@@ -148,6 +149,7 @@ class SheetView:
                 )
             )
             self._names[value_id] = record.symbol
+            self._places[value_id] = record.where
         for blank in blanks:
             self.hide(blank)
 
@@ -196,7 +198,9 @@ class SheetView:
         if isinstance(value, tuple):
             return "; ".join(self._name(record, name, each) for each in value)
         if isinstance(value, np.ndarray):
-            return self._names[id(value)]
+            half, home = _half(record.where), _half(self._places.get(id(value), record.where))
+            is_other = half and home and half != home
+            return f"{self._names[id(value)]} ({home})" if is_other else self._names[id(value)]
         if name == "formula":
             return POSITION_FORMULAS[value].format(base=_plain(record.inputs["base"]))
         if name == "over":
@@ -211,6 +215,12 @@ def _propagate(record: Record, labels: Mapping[int, tuple[Labels, Labels]]) -> t
     if record.step.name == "join":
         longest = max(record.inputs["parts"], key=len)
         return labels[id(longest)][0], ()
+    if record.step.name == "pick":
+        rows, columns = labels[id(record.inputs["x"])]
+        return rows[record.inputs["row"] - 1 : record.inputs["row"]], columns
+    if record.step.name == "choose":
+        words = labels[id(record.inputs["probabilities"])][1]
+        return tuple(words[int(place)] for place in record.value[:, 0]) if words else (), ()
     by_axis: dict[str, Labels] = {}
     for name, value in record.inputs.items():
         if isinstance(value, np.ndarray):
@@ -221,6 +231,11 @@ def _propagate(record: Record, labels: Mapping[int, tuple[Labels, Labels]]) -> t
     rows, columns = names if len(names) == 2 else ((), ())
     height, width = record.value.shape
     return rows if len(rows) == height else (), columns if len(columns) == width else ()
+
+
+def _half(where: str) -> str:
+    """Return in which half of a model a place is: encoder, decoder, or neither."""
+    return next((half for half in ("encoder", "decoder") if half in where.split(".")), "")
 
 
 def _ids(values: Iterable[Any]) -> Iterator[int]:

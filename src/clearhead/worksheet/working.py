@@ -208,6 +208,71 @@ def normalise(record: Record, row: int, column: int, show: Show) -> Expression |
     return Sum((result, show.cell(inputs["shift"], column))) if "shift" in inputs else result
 
 
+def convolve(record: Record, row: int, column: int, show: Show) -> Expression:
+    """Σₖ Σ x[t + first + k] wₖ + b, only over the tokens that are there"""
+    x, taps, first = record.inputs["x"], record.inputs["taps"], record.inputs["first"]
+    pairs = [
+        (row + first + k, tap, d)
+        for k, tap in enumerate(taps)
+        if 0 <= row + first + k < x.shape[0]
+        for d in range(x.shape[1])
+    ]
+
+    def pair(n: int) -> tuple[Number, Number]:
+        token, tap, d = pairs[n]
+        return show.cell(x, token, d), show.cell(tap, d, column)
+
+    return _with_bias(_dot(len(pairs), pair, show), record.inputs.get("b"), column, show)
+
+
+def multiply(record: Record, row: int, column: int, show: Show) -> Expression:
+    """a × b"""
+    return Product(tuple(_spread(record.inputs[name], row, column, show) for name in ("a", "b")))
+
+
+def loss(record: Record, row: int, column: int, show: Show) -> Expression:
+    """-ln p"""
+    target = int(record.inputs["targets"][row])
+    return Negative(Call("ln", show.cell(record.inputs["probabilities"], row, target)))
+
+
+def total(record: Record, row: int, column: int, show: Show) -> Expression:
+    """Σ x"""
+    x = record.inputs["x"]
+    cells = list(np.ndindex(x.shape))
+    return long_sum(range(len(cells)), lambda n: show.cell(x, *cells[n]), show.max_terms)
+
+
+def gradient(record: Record, row: int, column: int, show: Show) -> Expression:
+    """p - y"""
+    is_target = int(record.inputs["targets"][row]) == column
+    return Difference(show.cell(record.inputs["probabilities"], row, column), show.plain(1 if is_target else 0))
+
+
+def idf(record: Record, row: int, column: int, show: Show) -> Expression:
+    """ln(N / df)"""
+    counts = record.inputs["counts"]
+    documents, having = len(counts), int(np.sum(counts[:, column] > 0))
+    if record.inputs["rule"] == "N/df":
+        return Call("ln", Quotient(show.plain(documents), show.plain(having)))
+    inner = Quotient(show.plain(1 + documents), show.plain(1 + having))
+    return Sum((Call("ln", inner), Number("1")))
+
+
+def length(record: Record, row: int, column: int, show: Show) -> Expression:
+    """√Σ x²"""
+    x = record.inputs["x"]
+    squares = long_sum(range(x.shape[1]), lambda d: Power(show.cell(x, row, d), Number("2")), show.max_terms)
+    return Call("√", squares)
+
+
+def cosine(record: Record, row: int, column: int, show: Show) -> Expression:
+    """x·y / (|x| |y|)"""
+    dots, lengths = record.inputs["dots"], record.inputs["lengths"]
+    both = Product((show.cell(lengths, row, 0), show.cell(lengths, column, 0)))
+    return Quotient(show.cell(dots, row, column), both)
+
+
 def _spread(value: Any, row: int, column: int, show: Show) -> Number:
     """Return the cell of a value that may have one row, or one column, for all."""
     return show.cell(value, row if value.shape[0] > 1 else 0, column if value.shape[1] > 1 else 0)
@@ -235,4 +300,15 @@ WORKINGS: Mapping[str, Working] = {
     "mean": mean,
     "variance": variance,
     "normalise": normalise,
+    "convolve": convolve,
+    "pick": moves,
+    "multiply": multiply,
+    "choose": moves,
+    "loss": loss,
+    "total": total,
+    "gradient": gradient,
+    "one_hot": moves,
+    "idf": idf,
+    "length": length,
+    "cosine": cosine,
 }

@@ -1,0 +1,167 @@
+"""The other two ways of reading a sequence: a recurrent network step by step, and a 1-D convolution."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from clearhead.steps.step import Step
+from clearhead.steps.vocabulary import ACTIVATE, ADD, CONVOLVE, MULTIPLY, PICK, PROJECT, TRANSFORM
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.attention.work import subscript
+from clearhead.worksheet.cells import Matrix, Vector
+from clearhead.worksheet.pen import Pen
+from clearhead.worksheet.problem import Part, Problem
+from clearhead.worksheet.sentence import Words
+from clearhead.worksheet.shapes import Shapes, size
+
+GATES = {"forget": "f", "input": "i", "candidate": "g", "output": "o"}
+
+
+class CellWeights(Part):
+    """W x + U h + b of a recurrent cell, or of one gate of it; the weights stand on the left."""
+
+    W: Matrix = Field(description="weights of the input, a row for each number of the state")
+    U: Matrix = Field(description="weights of the state before, square")
+    b: Vector | None = Field(None, description="bias")
+
+    def cell_mistakes(self, shapes: Shapes, name: str, width: int, state: int) -> None:
+        """Tell weights that do not fit the input or the state."""
+        for letter, matrix, columns, of in (("W", self.W, width, "an input"), ("U", self.U, state, "the state")):
+            if matrix.shape != (state, columns):
+                shapes.mistakes.append(
+                    f"{name}{letter} is {size(matrix)}, but the state has {state} numbers and {of} {columns}. "
+                    f"Make it {state} × {columns}."
+                )
+        if self.b is not None:
+            shapes.vector(f"{name}b", self.b, state, f"the state has {state} numbers")
+
+    def work_cell(self, pen: Pen, name: str, x: Array, h: Array, activation: str, symbol: str) -> Array:
+        """Write f(W x + U h + b)."""
+        step: Step = PROJECT if pen.layout == "columns" else TRANSFORM
+        sub = f"_{name}" if name else ""
+        w, u = pen.give(f"W{sub}", self.W), pen.give(f"U{sub}", self.U)
+        b = None if self.b is None else pen.give(f"b{sub}", self.b)
+        from_input = pen.at("from_input").work(step, symbol=f"W{sub} x", x=x, w=w, b=b)
+        from_state = pen.at("from_state").work(step, symbol=f"U{sub} h", x=h, w=u)
+        both = pen.work(ADD, symbol=f"z{sub}", a=from_input, b=from_state)
+        return pen.work(ACTIVATE, symbol=symbol, x=both, function=activation)
+
+
+class LstmGates(Part):
+    """The four gates of an LSTM."""
+
+    forget: CellWeights = Field(description="what to keep of the memory: {W, U, b}")
+    input: CellWeights = Field(description="how much of the new to write: {W, U, b}")
+    candidate: CellWeights = Field(description="the new itself: {W, U, b}")
+    output: CellWeights = Field(description="how much of the memory to show: {W, U, b}")
+
+
+class Recurrent(Words, Problem):
+    """A recurrent network reads the tokens one after the other: a plain cell, or an LSTM."""
+
+    summary: ClassVar[str] = "a recurrent network, step by step: h = tanh(W x + U h + b), or an LSTM"
+
+    kind: Literal["recurrent"] = "recurrent"
+    cell: CellWeights | None = Field(None, description="a plain cell: {W, U, b}")
+    lstm: LstmGates | None = Field(None, description="an LSTM: {forget, input, candidate, output}, each {W, U, b}")
+    h0: Vector = Field(description="the state before the first token")
+    c0: Vector | None = Field(None, description="for an LSTM: the memory before the first token")
+
+    def mistakes(self, shapes: Shapes) -> None:
+        """Tell what is missing or does not fit."""
+        self.words_mistakes(shapes)
+        if (self.cell is None) == (self.lstm is None):
+            shapes.mistakes.append("recurrent needs a cell or an lstm, and not both.")
+        if not self.is_given:
+            shapes.mistakes.append("recurrent needs X, or an embedding with tokens.")
+            return
+        width, state = self.size(shapes)[1], len(self.h0)
+        if self.cell is not None:
+            self.cell.cell_mistakes(shapes, "", width, state)
+        if self.lstm is not None:
+            for gate in GATES:
+                getattr(self.lstm, gate).cell_mistakes(shapes, f"{gate}: ", width, state)
+            if self.c0 is None:
+                shapes.mistakes.append("an lstm needs c0: the memory before the first token.")
+            else:
+                shapes.vector("c0", self.c0, state, f"the state has {state} numbers")
+
+    def work(self, pen: Pen) -> None:
+        """Write one state after the other."""
+        x = self.work_words(pen.at("input"))
+        h = pen.make("h0", self.h0[None, :], symbol="h₀")
+        c = None if self.c0 is None else pen.make("c0", self.c0[None, :], symbol="c₀")
+        for time in range(len(x)):
+            here, sub = pen.at("time", time), subscript(time + 1)
+            token = here.work(PICK, symbol=f"x{sub}", x=x, row=time + 1)
+            if self.cell is not None:
+                h = self.cell.work_cell(here, "", token, h, "tanh", f"h{sub}")
+            elif self.lstm is not None and c is not None:
+                h, c = self._lstm_step(here, token, h, c, sub)
+
+    def _lstm_step(self, pen: Pen, x: Array, h: Array, c: Array, sub: str) -> tuple[Array, Array]:
+        """c = f ⊙ c + i ⊙ g, h = o ⊙ tanh(c)"""
+        made = {}
+        for gate, letter in GATES.items():
+            bend = "tanh" if gate == "candidate" else "sigmoid"
+            made[gate] = getattr(self.lstm, gate).work_cell(pen.at(gate), letter, x, h, bend, f"{letter}{sub}")
+        kept = pen.at("kept").work(MULTIPLY, symbol=f"f{sub} ⊙ c", a=made["forget"], b=c)
+        new = pen.at("new").work(MULTIPLY, symbol=f"i{sub} ⊙ g{sub}", a=made["input"], b=made["candidate"])
+        memory = pen.work(ADD, symbol=f"c{sub}", a=kept, b=new)
+        shown = pen.work(ACTIVATE, symbol=f"tanh c{sub}", x=memory, function="tanh")
+        return pen.work(MULTIPLY, symbol=f"h{sub}", a=made["output"], b=shown), memory
+
+
+class Convolution(Words, Problem):
+    """A filter slides over the tokens."""
+
+    summary: ClassVar[str] = "a 1-D convolution over the tokens, padded at both ends, causal, or only where it fits"
+
+    kind: Literal["convolution"] = "convolution"
+    taps: tuple[Matrix, ...] = Field(
+        max_length=1000, description="the filter: weights for each neighbour in order, each as W in a product"
+    )
+    b: Vector | None = Field(None, description="bias")
+    padding: Literal["same", "causal", "valid"] = Field(
+        "same", description="same: the middle of the filter stands on the token; causal: its end; valid: no padding"
+    )
+    activation: Literal["none", "relu", "tanh", "sigmoid"] = Field("none", description="what bends the result")
+
+    def mistakes(self, shapes: Shapes) -> None:
+        """Tell a filter that does not fit."""
+        self.words_mistakes(shapes)
+        if not self.is_given:
+            shapes.mistakes.append("convolution needs X, or an embedding with tokens.")
+            return
+        if not self.taps:
+            shapes.mistakes.append("taps is empty. Give weights for at least one neighbour.")
+            return
+        count, width = self.size(shapes)
+        for number, tap in enumerate(self.taps, 1):
+            shapes.product("X", width, None, f"tap {number}", tap)
+            if tap.shape != self.taps[0].shape:
+                shapes.mistakes.append(
+                    f"tap {number} is {size(tap)}, but tap 1 is {size(self.taps[0])}. Make them alike."
+                )
+        if self.b is not None:
+            shapes.bias("b", self.b, "tap 1", self.taps[0])
+        if self.padding == "valid" and len(self.taps) > count:
+            shapes.mistakes.append(
+                f"a filter of {len(self.taps)} taps does not fit into {count} tokens without padding."
+            )
+
+    def work(self, pen: Pen) -> None:
+        """Write the convolution."""
+        x = self.work_words(pen.at("input"))
+        width = len(self.taps)
+        first = {"same": -(width // 2), "causal": 1 - width, "valid": 0}[self.padding]
+        count = len(x) - width + 1 if self.padding == "valid" else len(x)
+        taps = tuple(
+            pen.give(f"W_{number}", np.asarray(tap), symbol=f"W{subscript(number)}")
+            for number, tap in enumerate(self.taps, 1)
+        )
+        b = None if self.b is None else pen.give("b", self.b)
+        y = pen.work(CONVOLVE, x=x, taps=taps, first=first, count=count, b=b)
+        if self.activation != "none":
+            pen.work(ACTIVATE, symbol="Y′", x=y, function=self.activation)

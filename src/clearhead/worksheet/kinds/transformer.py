@@ -1,0 +1,184 @@
+"""A whole small Transformer: it generates token by token, or is taught a target, and every step is shown."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from clearhead.errors import ProblemError, did_you_mean
+from clearhead.steps.vocabulary import ADD, CHOOSE, EMBED, GRADIENT, LOSS, PICK, PROJECT, SOFTMAX, TOTAL
+from clearhead.worksheet.arrays import Array, Ids
+from clearhead.worksheet.attention.fit import Side
+from clearhead.worksheet.attention.work import Tokens as Sequence
+from clearhead.worksheet.attention.work import subscript
+from clearhead.worksheet.cells import Count, Embedding, Matrix, Title, Tokens, Vector
+from clearhead.worksheet.layers import DecoderLayer, EncoderLayer, Norm
+from clearhead.worksheet.pen import Pen
+from clearhead.worksheet.problem import Problem
+from clearhead.worksheet.sentence import Position, Sentence
+from clearhead.worksheet.shapes import Shapes
+
+Names = tuple[str, ...]
+
+
+class Transformer(Problem):
+    """Encoder, decoder, output layer; generation, or teacher forcing with its loss and gradient."""
+
+    summary: ClassVar[str] = "a whole encoder-decoder: it generates until the end token, or is taught a target sentence"
+
+    kind: Literal["transformer"] = "transformer"
+    source: Sentence = Field(description="the sentence to read: {tokens, embedding, position} or {X, position}")
+    encoder: tuple[EncoderLayer, ...] = Field(max_length=64, description="the encoder blocks, each as in encoder-block")
+    encoder_norm: Norm | None = Field(None, description="a last norm after the encoder, as pre-norm models have")
+    target_embedding: Embedding = Field(description="the words that can be written, with their vectors; their order is "
+                                        "that of the output layer")  # fmt: skip
+    target_position: Position | None = Field(None, description="positions to add in the decoder, as position elsewhere")
+    decoder: tuple[DecoderLayer, ...] = Field(max_length=64, description="the decoder blocks, each as in decoder-block")
+    decoder_norm: Norm | None = Field(None, description="a last norm after the decoder")
+    W_out: Matrix = Field(description="weights of the output layer: a score for every word")
+    b_out: Vector | None = Field(None, description="bias of the output layer")
+    start: Title = Field("<EOS>", description="the word that the decoder starts from")
+    end: Title = Field("<EOS>", description="the word that ends the sentence")
+    target: Tokens = Field((), description="a sentence to teach (without start and end): loss and gradient are shown")
+    one_by_one: bool = Field(False, description="with target: compute the same loss one word at a time, too")
+    choose: Literal["greedy", "sample"] = Field("greedy", description="take the likeliest word, or draw one")
+    seed: Count = Field(0, ge=0, description="of the draws")
+    max_length: Count = Field(10, ge=1, le=1000, description="stop after this many words")
+
+    @property
+    def words(self) -> Names:
+        """The target vocabulary in order."""
+        return tuple(self.target_embedding)
+
+    def mistakes(self, shapes: Shapes) -> None:
+        """Tell what does not fit between the sentences, the blocks and the output layer."""
+        self.source.sentence_mistakes(shapes)
+        for key, word in (("start", self.start), ("end", self.end), *(("target", word) for word in self.target)):
+            if word not in self.target_embedding:
+                near = did_you_mean(word, self.words)
+                shapes.mistakes.append(
+                    f"{key}: '{word}' has no vector in target_embedding.{near} Words: {', '.join(self.words)}."
+                )
+        if not self.source.is_given:
+            shapes.mistakes.append("source needs X, or an embedding with tokens.")
+            return
+        count, width = self.source.size(shapes)
+        inside = [Shapes(shapes.layout) for _ in (*self.encoder, *self.decoder)]
+        for encoder, inner in zip(self.encoder, inside, strict=False):
+            encoder.layer_mistakes(inner, count, width)
+        target_width = len(next(iter(self.target_embedding.values())))
+        length = len(self.target) + 1
+        memory = Side("memory", count, width)
+        for decoder, inner in zip(self.decoder, inside[len(self.encoder) :], strict=True):
+            decoder.layer_mistakes(inner, length, target_width, memory)
+        places = [f"encoder block {n + 1}" for n in range(len(self.encoder))]
+        places += [f"decoder block {n + 1}" for n in range(len(self.decoder))]
+        for place, inner in zip(places, inside, strict=True):
+            shapes.mistakes += [f"{place}: {mistake}" for mistake in inner.mistakes]
+        shapes.product("the decoder's output", target_width, None, "W_out", self.W_out)
+        if shapes.width(self.W_out) != len(self.words):
+            shapes.mistakes.append(
+                f"W_out makes {shapes.width(self.W_out)} scores, but target_embedding has {len(self.words)} words. "
+                "Give one score for each word."
+            )
+        if self.b_out is not None:
+            shapes.bias("b_out", self.b_out, "W_out", self.W_out)
+        if self.target_position is not None and self.target_position.table is not None:
+            have = shapes.tokens(self.target_position.table)
+            if have < length:
+                shapes.mistakes.append(f"target_position has {have} positions, but {length} are needed.")
+
+    def work(self, pen: Pen) -> None:
+        """Write the encoder, then generate or teach."""
+        x = self.source.work_sentence(pen.at("input"))
+        names = self.source.names
+        for number, block in enumerate(self.encoder):
+            x = block.work_layer(pen.at("encoder", number), x, names)
+        if self.encoder_norm is not None:
+            x = self.encoder_norm.work_norm(pen.at("encoder", "norm"), x, names)
+        memory = Sequence(x, names)
+        if self.target:
+            self._teach(pen, memory)
+        else:
+            self._generate(pen, memory)
+
+    def _generate(self, pen: Pen, memory: Sequence) -> None:
+        random = np.random.default_rng(self.seed)
+        written: list[str] = []
+        longest = self._longest(pen)
+        while not written or (written[-1] != self.end and len(written) < longest):
+            here = pen.at("generate", len(written))
+            prefix = (self.start, *written)
+            x = self._decode(here, prefix, memory)
+            last = here.at("output").work(PICK, symbol="d", x=x, row=len(prefix))
+            probabilities = self._probabilities(here, last)
+            draw = float(random.random()) if self.choose == "sample" else None
+            choice = here.at("output").work(CHOOSE, probabilities=probabilities, draw=draw)
+            written.append(self.words[int(choice[0, 0])])
+        pen.warn(f"generated: {' '.join(written)}")
+        if written[-1] != self.end:
+            pen.warn(f"stopped after {len(written)} words without '{self.end}'.")
+
+    def _longest(self, pen: Pen) -> int:
+        table = None if self.target_position is None else self.target_position.table
+        return self.max_length if table is None else min(self.max_length, table.shape[pen.layout == "columns"])
+
+    def _teach(self, pen: Pen, memory: Sequence) -> None:
+        """Write the parallel pass over the shifted target, its loss and gradient, and the loss word by word."""
+        prefix, aims = (self.start, *self.target), (*self.target, self.end)
+        here = pen.at("teacher")
+        probabilities = self._probabilities(here, self._decode(here, prefix, memory))
+        targets = here.make(
+            "targets", np.array([self.words.index(word) for word in aims]), symbol="tokens", rows=prefix
+        )
+        loss = self._loss(here, probabilities, targets)
+        here.at("output").work(TOTAL, x=loss)
+        here.at("output").work(GRADIENT, probabilities=probabilities, targets=targets)
+        if self.one_by_one:
+            self._one_by_one(pen, memory, prefix, aims)
+
+    def _one_by_one(self, pen: Pen, memory: Sequence, prefix: Names, aims: Names) -> None:
+        losses = []
+        for number, word in enumerate(aims):
+            here = pen.at("one_by_one", number)
+            x = self._decode(here, prefix[: number + 1], memory)
+            last = here.at("output").work(PICK, symbol="d", x=x, row=number + 1)
+            target = here.make("targets", np.array([self.words.index(word)]), symbol="tokens")
+            losses.append(self._loss(here, self._probabilities(here, last), target, f"ℓ{subscript(number + 1)}"))
+        running = losses[0]
+        for number, each in enumerate(losses[1:], 1):
+            running = pen.at("one_by_one", number, "output").work(
+                ADD, symbol=f"L{subscript(number + 1)}", a=running, b=each
+            )
+
+    def _decode(self, pen: Pen, prefix: Names, memory: Sequence) -> Array:
+        place = {word: number for number, word in enumerate(self.words)}
+        here = pen.at("input")
+        ids = here.make("tokens", np.array([place[word] for word in prefix]), rows=prefix)
+        table = self._table(pen)
+        x = here.at("embedding").work(EMBED, symbol="Y", ids=ids, table=table)
+        if self.target_position is not None:
+            rule = self.target_position
+            if rule.table is not None and rule.formula == "given":
+                rule = rule.model_copy(update={"formula": "learned"})
+            x = here.work(ADD, symbol="Y′", a=x, b=rule.work(here, len(prefix), x.shape[1], prefix))
+        for number, block in enumerate(self.decoder):
+            x = block.work_layer(pen.at("decoder", number), x, prefix, memory)
+        return x if self.decoder_norm is None else self.decoder_norm.work_norm(pen.at("decoder", "norm"), x, prefix)
+
+    def _table(self, pen: Pen) -> Array:
+        """Return the target words' vectors: written once, for every step looks them up again."""
+        vectors = np.stack(list(self.target_embedding.values()))
+        return pen.make_once("E_target", vectors, key=id(self.target_embedding), rows=self.words)
+
+    def _probabilities(self, pen: Pen, x: Array) -> Array:
+        here = pen.at("output")
+        w = here.give("W_out", self.W_out, columns=self.words)
+        b = None if self.b_out is None else here.give("b_out", self.b_out)
+        logits = here.work(PROJECT, symbol="logits", x=x, w=w, b=b)
+        return here.work(SOFTMAX, symbol="p", scores=logits)
+
+    def _loss(self, pen: Pen, probabilities: Array, targets: Ids, symbol: str = "ℓ") -> Array:
+        if np.any(np.take_along_axis(probabilities, targets[:, None], axis=1) <= 0.0):
+            raise ProblemError("a target word has probability 0 here, so its -ln is infinite. Keep more decimals.")
+        return pen.at("output").work(LOSS, symbol=symbol, probabilities=probabilities, targets=targets)

@@ -1,0 +1,85 @@
+"""Words as vectors before there is any attention: one-hot, TF-IDF, looked up, and how alike they are."""
+
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, PlainValidator
+
+from clearhead.steps.vocabulary import COSINE, DIVIDE, EMBED, IDF, LENGTH, MULTIPLY, ONE_HOT, SCORE
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.cells import Embedding, Tokens, read_tokens
+from clearhead.worksheet.pen import Pen
+from clearhead.worksheet.problem import Problem
+from clearhead.worksheet.shapes import Shapes
+
+
+def _documents(raw: object) -> tuple[tuple[str, ...], ...]:
+    if not isinstance(raw, list | tuple) or not raw:
+        raise ValueError("expected a list of documents, each a list of words or a line of text")
+    documents = tuple(tuple(each.split()) if isinstance(each, str) else read_tokens(each) for each in raw)
+    empty = [number for number, words in enumerate(documents, 1) if not words]
+    if empty:
+        raise ValueError(f"document {empty[0]} has no words")
+    return documents
+
+
+class WordVectors(Problem):
+    """One-hot vectors, TF-IDF, static embeddings, and the similarity of words."""
+
+    summary: ClassVar[str] = "words as vectors: one-hot, TF-IDF, looked up, or compared by dot product and cosine"
+
+    kind: Literal["word-vectors"] = "word-vectors"
+    task: Literal["one-hot", "tf-idf", "look-up", "similarity"] = Field(
+        description="one-hot: a place for every word; tf-idf: of documents; look-up: in an embedding; similarity: dot "
+        "products and cosines of the words of an embedding"
+    )
+    tokens: Tokens = Field((), description="the words (all of the embedding, if not said)")
+    embedding: Embedding | None = Field(None, description="words with their vectors, {king: [1, 2]}")
+    documents: Annotated[tuple[tuple[str, ...], ...], PlainValidator(_documents)] = Field(
+        (), description="for tf-idf: a list of documents, each a list of words or a line of text"
+    )
+    idf: Literal["N/df", "smooth"] = Field("N/df", description="ln(N/df), or smooth: ln((1+N)/(1+df)) + 1")
+
+    def mistakes(self, shapes: Shapes) -> None:
+        """Tell what is missing."""
+        if self.task == "tf-idf" and not self.documents:
+            shapes.mistakes.append("task tf-idf needs documents: a list of lines of text.")
+        if self.task in ("look-up", "similarity"):
+            if self.embedding is None:
+                shapes.mistakes.append(f"task {self.task} needs an embedding: words with their vectors.")
+            for word in self.tokens:
+                if self.embedding is not None and word not in self.embedding:
+                    shapes.mistakes.append(f"tokens: '{word}' has no vector in embedding.")
+        if self.task == "one-hot" and not self.tokens:
+            shapes.mistakes.append("task one-hot needs tokens: the words.")
+
+    def work(self, pen: Pen) -> None:
+        """Write the vectors."""
+        if self.task == "one-hot":
+            words = tuple(dict.fromkeys(self.tokens))
+            ids = pen.make("tokens", np.array([words.index(word) for word in self.tokens]), rows=self.tokens)
+            vocabulary = pen.make("words", np.arange(len(words)), symbol="positions", rows=words)
+            pen.work(ONE_HOT, ids=ids, words=vocabulary)
+        elif self.task == "tf-idf":
+            self._tf_idf(pen)
+        else:
+            x = self._look_up(pen)
+            if self.task == "similarity":
+                dots = pen.work(SCORE, symbol="X Xᵀ", q=x, k=x)
+                pen.work(COSINE, dots=dots, lengths=pen.work(LENGTH, x=x))
+
+    def _look_up(self, pen: Pen) -> Array:
+        assert self.embedding is not None
+        words, names = list(self.embedding), self.tokens or tuple(self.embedding)
+        ids = pen.make("tokens", np.array([words.index(word) for word in names]), rows=names)
+        table = pen.make("E", np.stack(list(self.embedding.values())), rows=tuple(words))
+        return pen.work(EMBED, ids=ids, table=table)
+
+    def _tf_idf(self, pen: Pen) -> None:
+        words = tuple(dict.fromkeys(word for document in self.documents for word in document))
+        counted = np.array([[document.count(word) for word in words] for document in self.documents], dtype=np.float64)
+        rows = tuple(f"document {number}" for number in range(1, len(self.documents) + 1))
+        counts = pen.make("C", counted, rows=rows, columns=words)
+        frequency = pen.work(DIVIDE, symbol="tf", scores=counts)
+        rare = pen.work(IDF, counts=counts, rule="N/df" if self.idf == "N/df" else "(1+N)/(1+df), plus 1,")
+        pen.work(MULTIPLY, symbol="tf·idf", a=frequency, b=rare)

@@ -1,0 +1,157 @@
+"""The blocks of a Transformer: attention and feed-forward, each with its residual and its norm, before or after.
+
+post: x + f(x), then the norm          pre: x + f(norm of x)
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.attention.fit import Side, attention_mistakes
+from clearhead.worksheet.attention.layer import AttentionLayer
+from clearhead.worksheet.attention.rule import Mask, MaskRule, Names
+from clearhead.worksheet.attention.work import Tokens, subscript, work_attention
+from clearhead.worksheet.feed_forward import FeedForwardLayer
+from clearhead.worksheet.norm import NormRule, work_residual
+from clearhead.worksheet.pen import Pen
+from clearhead.worksheet.problem import Part
+from clearhead.worksheet.shapes import Shapes
+
+Norm = Annotated[NormRule, BeforeValidator(lambda raw: {"norm": raw} if isinstance(raw, str) else raw)]
+
+
+class MaskedLayer(AttentionLayer):
+    """An attention layer that is causal unless said otherwise."""
+
+    mask: Mask = Field(
+        default_factory=lambda: MaskRule(causal=True),
+        description="causal unless said: none, causal, a matrix of 0 and 1, or {causal, padding, explicit}",
+    )
+
+
+class NormedBlock(Part):
+    """What every block has: norms, and where they stand."""
+
+    norm: Norm = Field(
+        default_factory=NormRule,
+        description="layer, batch, all, none, or {norm, epsilon, gain, shift …}, for every norm",
+    )
+    norms: tuple[Norm, ...] = Field((), description="instead of norm: one for each residual, in order")
+    norm_place: Literal["post", "pre"] = Field(
+        "post", description="post: the norm of x + f(x), as in the paper; pre: x + f(the norm of x)"
+    )
+
+    def norm_of(self, number: int) -> NormRule:
+        """Return the norm of a residual, counted from 0."""
+        return self.norms[number] if self.norms else self.norm
+
+    def block_norm_mistakes(self, shapes: Shapes, residuals: int, count: int, width: int) -> None:
+        """Tell norms that do not fit."""
+        if self.norms and len(self.norms) != residuals:
+            shapes.mistakes.append(f"norms has {len(self.norms)} entries, but the block has {residuals} residuals.")
+            return
+        for rule in self.norms or (self.norm,):
+            rule.norm_mistakes(shapes, count, width)
+
+    def work_residual(self, pen: Pen, number: int, x: Array, names: Names, sublayer: Callable[[Array], Array]) -> Array:
+        """Write a sublayer with its residual and its norm."""
+        here, sub, rule = pen.at("add_and_norm", number), subscript(number + 1), self.norm_of(number)
+        if self.norm_place == "pre":
+            return work_residual(here, x, sublayer(rule.work_norm(here, x, names, sub)), f"R{sub}")
+        return rule.work_norm(here, work_residual(here, x, sublayer(x), f"R{sub}"), names, sub)
+
+
+class EncoderLayer(NormedBlock):
+    """Self-attention, then, if there is one, a feed-forward network."""
+
+    self_attention: AttentionLayer = Field(description="the attention layer: {W_Q, W_K, W_V, scale, num_heads …}")
+    feed_forward: FeedForwardLayer | None = Field(None, description="{W_1, b_1, W_2, b_2, activation}")
+
+    def layer_mistakes(self, shapes: Shapes, count: int, width: int) -> None:
+        """Tell what does not fit in the block."""
+        side = Side("X", count, width)
+        check_attention(shapes, "self_attention", self.self_attention, side, side)
+        check_feed_forward(shapes, self.feed_forward, count, width)
+        self.block_norm_mistakes(shapes, 1 + (self.feed_forward is not None), count, width)
+
+    def work_layer(self, pen: Pen, x: Array, names: Names) -> Array:
+        """Write the block."""
+
+        def attend(x: Array) -> Array:
+            tokens = Tokens(x, names)
+            return work_attention(pen.at("self_attention"), self.self_attention, tokens, tokens)
+
+        x = self.work_residual(pen, 0, x, names, attend)
+        if self.feed_forward is None:
+            return x
+        feed_forward = self.feed_forward
+        return self.work_residual(pen, 1, x, names, lambda x: feed_forward.work_layer(pen.at("feed_forward"), x))
+
+
+class DecoderLayer(NormedBlock):
+    """Masked self-attention, cross-attention to the encoder's output, then, if there is one, a feed-forward network."""
+
+    self_attention: MaskedLayer = Field(description="the masked self-attention layer: {W_Q, W_K, W_V, scale …}")
+    cross_attention: AttentionLayer = Field(description="the layer that looks at memory: {W_Q, W_K, W_V, scale …}")
+    feed_forward: FeedForwardLayer | None = Field(None, description="{W_1, b_1, W_2, b_2, activation}")
+
+    def layer_mistakes(self, shapes: Shapes, count: int, width: int, memory: Side) -> None:
+        """Tell what does not fit in the block."""
+        side = Side("X", count, width)
+        check_attention(shapes, "self_attention", self.self_attention, side, side)
+        check_attention(shapes, "cross_attention", self.cross_attention, side, memory)
+        check_feed_forward(shapes, self.feed_forward, count, width)
+        self.block_norm_mistakes(shapes, 2 + (self.feed_forward is not None), count, width)
+
+    def work_layer(self, pen: Pen, x: Array, names: Names, memory: Tokens) -> Array:
+        """Write the block."""
+
+        def attend(x: Array) -> Array:
+            tokens = Tokens(x, names)
+            return work_attention(pen.at("self_attention"), self.self_attention, tokens, tokens)
+
+        def look(x: Array) -> Array:
+            return work_attention(pen.at("cross_attention"), self.cross_attention, Tokens(x, names), memory)
+
+        x = self.work_residual(pen, 0, x, names, attend)
+        x = self.work_residual(pen, 1, x, names, look)
+        if self.feed_forward is None:
+            return x
+        feed_forward = self.feed_forward
+        return self.work_residual(pen, 2, x, names, lambda x: feed_forward.work_layer(pen.at("feed_forward"), x))
+
+
+def check_attention(shapes: Shapes, name: str, layer: AttentionLayer, asking: Side, asked: Side) -> None:
+    """Tell what does not fit in an attention layer whose output is added to what went in."""
+    inner = Shapes(shapes.layout)
+    attention_mistakes(inner, layer, asking, asked)
+    if not inner.mistakes and _output_width(inner, layer) != asking.width:
+        inner.mistakes.append(
+            f"the layer makes vectors {_output_width(inner, layer)} wide, but the residual adds them to vectors "
+            f"{asking.width} wide. Change W_V or W_O."
+        )
+    shapes.mistakes += [f"{name}: {mistake}" for mistake in inner.mistakes]
+
+
+def _output_width(shapes: Shapes, layer: AttentionLayer) -> int:
+    if layer.W_O is not None:
+        return shapes.width(layer.W_O)
+    owners = list(layer.kv_heads) or list(layer.heads) or [layer]
+    made = [owner.V if owner.V is not None else owner.W_V for owner in owners]
+    return sum(shapes.width(matrix) for matrix in made if matrix is not None) * (layer.head_count // layer.kv_count)
+
+
+def check_feed_forward(shapes: Shapes, layer: FeedForwardLayer | None, count: int, width: int) -> None:
+    """Tell what does not fit in a feed-forward network whose output is added to what went in."""
+    if layer is None:
+        return
+    inner = Shapes(shapes.layout)
+    layer.layer_mistakes(inner, "X", count, width)
+    if not inner.mistakes and inner.width(layer.W_2) != width:
+        inner.mistakes.append(
+            f"the network makes vectors {inner.width(layer.W_2)} wide, but the residual adds them to vectors "
+            f"{width} wide. Change W_2."
+        )
+    shapes.mistakes += [f"feed_forward: {mistake}" for mistake in inner.mistakes]
