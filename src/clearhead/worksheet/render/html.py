@@ -113,7 +113,8 @@ class _Page:
                 '<label>Show <select id="zoom"><option value="digits">digits</option>'
                 '<option value="heat">heat map</option></select></label>'
                 "<p>Point at a cell to see where it comes from. By keyboard: Tab to a matrix, arrow keys to a cell, "
-                "Enter goes in, Esc goes out.</p></form>"
+                "Enter goes in (to the digits, to the sum), Esc goes out. In a heat map a stronger colour is a larger "
+                "number, and a marked corner a negative one.</p></form>"
             )
         yield "</header>"
 
@@ -151,10 +152,8 @@ class _Page:
         height, width = matrix.value.shape
         gap = "<td class=gap>…</td>"
         head = [_header("col", matrix.column_name(j), is_name=bool(matrix.columns)) for j in columns]
-        lines = [
-            [_header("row", matrix.row_name(i), is_name=bool(matrix.rows)), *(self.cell(matrix, step, i, j) for j in columns)]
-            for i in rows
-        ]  # fmt: skip
+        names = [_header("row", matrix.row_name(i), is_name=bool(matrix.rows)) for i in rows]
+        lines = [[name, *(self.cell(matrix, step, i, j) for j in columns)] for i, name in zip(rows, names, strict=True)]
         if len(columns) < width:
             head.insert(-1, f'<th scope="col" aria-label="left out">{ELLIPSIS}</th>')
             for line in lines:

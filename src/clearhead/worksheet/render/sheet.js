@@ -107,7 +107,7 @@
   function look() {
     for (const cell of document.querySelectorAll("td.parent, td.current")) cell.classList.remove("parent", "current");
     const cell = pointed ?? focused ?? pinned;
-    status.hidden = !cell;
+    status.hidden = !cell || cell === pinned; // a pinned sum stands beside its matrix
     if (!cell) return;
     cell.classList.add("current");
     for (const parent of parentsOf(cell)) parent.classList.add("parent");
