@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from clearhead import Rounding, Worksheet, solve
-from clearhead.worksheet.rounding import Digits, round_decimals
+from clearhead.worksheet.rounding import Digits
 
 CHROMIUM = shutil.which("chromium")
 ROOT = Path(__file__).parents[2]
@@ -106,7 +106,6 @@ def test_the_keyboard_walks_over_cells_and_hears_the_sum(desk: Desk) -> None:
     assert page.evaluate(active).startswith("Q[go, 1]")
     page.keyboard.press("Tab")
     page.keyboard.press("Shift+Tab")  # past the list of sums and back: the matrix remembers its cell
-    page.keyboard.press("Shift+Tab") if "Q" not in (page.evaluate(active) or "") else None
     assert page.evaluate(active).startswith("Q[go, 1]")
 
 
@@ -127,6 +126,7 @@ def test_any_precision_rounds_as_the_sheet_does(desk: Desk, ties: Any) -> None:
         [2.675, -2.675, 0.125, -0.375],
         [1.005, 0.5, -2.5, 0.1 + 0.2],
         [0.12499999999999999, 1e-9, 1 / 3, 123456.7],
+        [9.999999e-10, 3e15, -4.5e25, 2.5e-7],
     ]
     page = desk.open(solve({"kind": "context", "X": halves}, Rounding(ties=ties)))
     for decimals in range(7):
@@ -136,13 +136,9 @@ def test_any_precision_rounds_as_the_sheet_does(desk: Desk, ties: Any) -> None:
         )
         assert len(cells) > 20
         for value, text in cells:
-            number = float(value)
-            rounded = float(round_decimals(np.asarray(number), decimals, ties))
-            if rounded or not number:
-                assert text == f"{rounded:.{decimals}f}", value
-            else:
-                style = Digits(np.asarray([[number, 1 / 3]]), Rounding(decimals=decimals, ties=ties))
-                assert text == style.text(0, 0), value
+            beside = [[float(value), 1 / 3]]  # a third needs every decimal
+            style = Digits(np.asarray(beside), Rounding(decimals=decimals, ties=ties))
+            assert text == style.text(0, 0), value
     page.select_option("#decimals", "")
     assert page.locator("figure[data-symbol=X] td[data-value]").first.inner_text() == "2.6750"
 
@@ -178,7 +174,7 @@ def test_a_telephone_scrolls_matrices_and_not_the_page(desk: Desk, scheme: Any) 
 
 def test_without_a_script_everything_is_still_there(desk: Desk) -> None:
     page = desk.open(solve("lets-go-encoder"), java_script_enabled=False)
-    assert page.locator("figure").count() == 13
+    assert page.locator("figure").count() == 14
     assert page.locator(".controls").is_hidden()
     page.locator("summary").nth(1).click()
     assert page.get_by_text("-0.995 = 1.87×1.1 + 1.09×(-2.8)").is_visible()

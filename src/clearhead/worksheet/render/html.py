@@ -17,7 +17,9 @@ from clearhead.worksheet.rounding import BLANK
 from clearhead.worksheet.view import CellView, MatrixView, SheetView, StepView
 from clearhead.worksheet.worksheet import Detail, Worksheet
 
-_NUMBER_CHOICES = range(7)
+_DECIMALS = range(7)
+_PAPER = "@page { size: A4; margin: 14mm 12mm; }"  # not in the stylesheet: in a notebook it would rule the whole page
+_PRINT_SIZES = {160: " widest", 110: " wider", 70: " wide"}  # characters beyond which a row is printed smaller
 
 
 def escape(text: str) -> str:
@@ -28,7 +30,7 @@ def escape(text: str) -> str:
 def to_html(sheet: Worksheet, detail: Detail = "products", blanks: Sequence[str] = ()) -> str:
     """Return the worksheet as one self-contained page."""
     page = _Page(SheetView(sheet, blanks), detail, is_live=True)
-    style, script = _minified_style(), _package_file("sheet.js")
+    style, script = _minified_style() + _PAPER, _package_file("sheet.js")
     policy = f"default-src 'none'; style-src {_fingerprint(style)}; script-src {_fingerprint(script)}"
     title = escape(sheet.title or sheet.kind)
     return "\n".join(
@@ -85,11 +87,11 @@ class _Page:
             yield f"<section><h2>{escape(heading) or 'Working'}</h2>"
             givens = [matrix for step in steps for matrix in step.givens if self.detail != "results"]
             if givens:
-                yield '<h3 class="given">Given</h3><div class="row">'
+                yield '<h3 class="given">Given</h3><div class="shelf">'
                 for matrix in givens:
                     yield self.matrix(matrix)
                 yield "</div>"
-            yield '<div class="row">'
+            yield '<div class="shelf">'
             for step in steps:
                 yield from self.step(step)
             yield "</div></section>"
@@ -106,7 +108,7 @@ class _Page:
         if tags and self.detail != "results":
             yield f'<ul class="legend" aria-label="Colours and letters">{"".join(tags)}</ul>'
         if self.is_live:
-            choices = "".join(f"<option>{number}</option>" for number in _NUMBER_CHOICES)
+            choices = "".join(f"<option>{number}</option>" for number in _DECIMALS)
             yield (
                 '<form class="controls" hidden><label>Decimals <select id="decimals">'
                 f'<option value="">as worked</option>{choices}</select></label>'
@@ -163,10 +165,10 @@ class _Page:
             lines.insert(-1, [left, *[gap] * (len(lines[0]) - 1)])
         note = left_out(matrix)
         identity = f' id="m{number}" data-symbol="{escape(matrix.symbol)}"' if self.is_live else ""
-        kind = "given" if step is None else "worked"
+        kind = ("given" if step is None else "worked") + _width_class(matrix)
         return "\n".join(
             [
-                f'<figure class="matrix {kind}{" wide" * (len(columns) > 8)}"{identity}><div class="box"><table>',
+                f'<figure class="matrix {kind}"{identity}><div class="box"><table>',
                 f"<caption><b>{escape(matrix.symbol)}</b> {matrix.size}{', given' * (step is None)}</caption>",
                 f"<thead><tr><td></td>{''.join(head)}</tr></thead><tbody>",
                 *(f"<tr>{''.join(line)}</tr>" for line in lines),
@@ -204,6 +206,14 @@ def _tag(name: str, letter: str) -> str:
 
 def _header(scope: str, name: str, *, is_name: bool) -> str:
     return f'<th scope="{scope}" dir="auto"{"" if is_name else " class=number"}>{escape(label(name))}</th>'
+
+
+def _width_class(matrix: MatrixView) -> str:
+    """Say how much smaller a matrix must be printed to fit on paper, by the characters of its widest row."""
+    rows, columns = matrix.shown()
+    widest = [max(len(matrix.digits.text(i, j)) for i in rows) for j in columns]
+    room = sum(widest) + 2 * len(columns) + max(len(label(matrix.row_name(i))) for i in rows)
+    return next((name for most, name in _PRINT_SIZES.items() if room > most), "")
 
 
 def _blocks(number: int, places: list[tuple[int, int]]) -> list[str]:
