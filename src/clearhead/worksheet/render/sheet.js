@@ -176,6 +176,7 @@
       focused.tabIndex = 0;
     }
     look();
+    focused?.scrollIntoView({ block: "nearest", inline: "nearest" });
   });
   document.addEventListener("focusout", () => {
     focused = null;
