@@ -73,10 +73,10 @@ def desk(browser: Any, tmp_path: Path) -> Iterator[Desk]:
     assert made.requests == []
 
 
-def large() -> Worksheet:
+def large(width: int = 13) -> Worksheet:
     draw = np.random.default_rng(3)
-    weights = {name: draw.normal(size=(13, 13)).tolist() for name in ("W_Q", "W_K", "W_V")}
-    return solve({"kind": "self-attention", "X": draw.normal(size=(29, 13)).tolist(), **weights})
+    weights = {name: draw.normal(size=(width, width)).tolist() for name in ("W_Q", "W_K", "W_V")}
+    return solve({"kind": "self-attention", "X": draw.normal(size=(29, width)).tolist(), **weights})
 
 
 def test_the_keyboard_walks_over_cells_and_hears_the_sum(desk: Desk) -> None:
@@ -200,8 +200,7 @@ def test_blanks_stay_blank_at_every_precision(desk: Desk) -> None:
 
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext is not installed")
 def test_no_matrix_is_cut_on_paper(desk: Desk, tmp_path: Path) -> None:
-    sheet = large()
-    page = desk.open(sheet, color_scheme="dark")
+    page = desk.open(large(width=3), color_scheme="dark")
     page.pdf(path=tmp_path / "sheet.pdf", prefer_css_page_size=True, print_background=True)
     done = subprocess.run(["pdftotext", "-layout", tmp_path / "sheet.pdf", "-"], capture_output=True, check=True)
     pages = [" ".join(text.split()) for text in done.stdout.decode().split("\f")]

@@ -45,7 +45,7 @@ def to_html(sheet: Worksheet, detail: Detail = "products", blanks: Sequence[str]
             f"<style>{style}</style></head>",
             f'<body class="clearhead" data-ties="{sheet.rounding.ties}" data-lines="{sheet.rounding.lines}">',
             *page.lines(),
-            '<div id="status" aria-hidden="true" hidden></div>',
+            '<div id="status" aria-hidden="true" hidden></div>',  # for the eye: a cell's own label says the same
             f"<script>{script}</script>",
             "</body></html>\n",
         ]
