@@ -226,3 +226,11 @@ def test_a_fault_of_ours_is_called_one() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=False)
     assert done.returncode == 3
     assert "this is a fault of clearhead, not yours: RuntimeError: boom" in done.stderr
+
+
+def test_a_page_is_written_to_a_file(tmp_path: Path) -> None:
+    done = run("solve", "lets-go-encoder", "--format", "html", "--blank", "A", "-o", "sheet.html", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    text = (tmp_path / "sheet.html").read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    assert text.count("class=blank") == 4

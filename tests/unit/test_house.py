@@ -15,6 +15,7 @@ from clearhead.steps import AXES, STEPS, Record
 from clearhead.steps.vocabulary import PLACES, POSITION_FORMULAS
 from clearhead.worksheet.fields import describe_kinds
 from clearhead.worksheet.kinds import KINDS
+from clearhead.worksheet.parents import PARENTS
 from clearhead.worksheet.reading import gallery
 from clearhead.worksheet.reference import REFERENCE, replay
 from clearhead.worksheet.working import WORKINGS
@@ -33,6 +34,7 @@ def test_the_oracle_knows_every_step_with_its_very_inputs(name: str) -> None:
 def test_no_consumer_knows_a_step_that_is_not_declared() -> None:
     assert set(REFERENCE) == set(STEPS)
     assert set(WORKINGS) == set(STEPS)
+    assert set(PARENTS) == set(STEPS)
 
 
 @pytest.mark.parametrize("name", STEPS)

@@ -25,6 +25,7 @@ class Format(StrEnum):
 
     terminal = "terminal"
     markdown = "markdown"
+    html = "html"
     json = "json"
 
 
@@ -110,6 +111,8 @@ def _content(sheet: "Worksheet", form: Format, detail: Detail, blanks: list[str]
         return sheet.to_json() + b"\n"
     if form is Format.markdown:
         return sheet.to_markdown(detail.value, blanks).encode()
+    if form is Format.html:
+        return sheet.to_html(detail.value, blanks).encode()
     from io import StringIO
 
     from rich.console import Console

@@ -16,9 +16,10 @@ from clearhead.steps import Record, Step
 from clearhead.steps.vocabulary import PLACES, POSITION_FORMULAS
 from clearhead.worksheet.arrays import AnyArray
 from clearhead.worksheet.expression import Expression, Number, evaluate, write
+from clearhead.worksheet.parents import PARENTS
 from clearhead.worksheet.pen import in_rows, turn
 from clearhead.worksheet.rounding import BLANK, Digits
-from clearhead.worksheet.working import WORKINGS
+from clearhead.worksheet.working import WORKINGS, moves
 from clearhead.worksheet.worksheet import Worksheet
 
 MAX_ROWS, MAX_COLUMNS = 24, 12
@@ -62,6 +63,15 @@ def _some(count: int, limit: int) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
+class CellView:
+    """One cell of a matrix of the sheet."""
+
+    matrix: MatrixView
+    row: int
+    column: int
+
+
+@dataclass(frozen=True, eq=False)
 class StepView:
     """One step as it stands on the sheet; `givens` are the given matrices that it is the first to use."""
 
@@ -101,13 +111,27 @@ class StepView:
     def hide(self, row: int, column: int) -> None:
         """Show a blank instead of this cell, here and wherever it is a part of another sum."""
         self.matrix.digits.hide(row, column)
-        i, j = (row, column) if self._show.is_left_first else (column, row)
-        self._show.digits[id(self._rows_record.value)].hide(i, j)
+        self._show.digits[id(self._rows_record.value)].hide(*self._in_rows(row, column))
 
     def cell_expression(self, row: int, column: int) -> Expression | None:
         """Return the sum behind a cell of the sheet."""
-        i, j = (row, column) if self._show.is_left_first else (column, row)
-        return WORKINGS[self.step.name](self._rows_record, i, j, self._show)
+        return WORKINGS[self.step.name](self._rows_record, *self._in_rows(row, column), self._show)
+
+    def parents(self, row: int, column: int) -> list[CellView]:
+        """Return the cells of the sheet that a cell was worked from; a list that the sheet does not draw has none."""
+        found = []
+        for parent in PARENTS[self.step.name](self._rows_record, *self._in_rows(row, column)):
+            value = self._rows_record.inputs[parent.name]
+            value = value if parent.part is None else value[parent.part]
+            matrix = self._show.matrices.get(id(value))
+            if matrix is not None:
+                i, j = self._in_rows(parent.row, parent.column) if value.ndim == 2 else (0, parent.column)
+                found.append(CellView(matrix, i, j))
+        return found
+
+    def _in_rows(self, row: int, column: int) -> tuple[int, int]:
+        """Exchange the two where tokens are columns; the same exchange leads back."""
+        return (row, column) if self._show.is_left_first else (column, row)
 
 
 class SheetView:
@@ -132,6 +156,7 @@ class SheetView:
                 row = np.asarray(given.value)[None, :]
                 digits = Digits(row, sheet.rounding, is_given=True)
                 givens[id(given.value)] = MatrixView(given.symbol, row, (), given.rows, digits)
+        drawn = dict(givens)
         self.steps: list[StepView] = []
         for record, original in zip(worked, sheet.trace, strict=True):
             value_id = id(record.value)
@@ -150,6 +175,9 @@ class SheetView:
             )
             self._names[value_id] = record.symbol
             self._places[value_id] = record.where
+        show.matrices |= drawn | {
+            id(record.value): step.matrix for record, step in zip(worked, self.steps, strict=True)
+        }
         for blank in blanks:
             self.hide(blank)
 
@@ -171,6 +199,15 @@ class SheetView:
             raise ProblemError(f"'{blank}' names no cell of {symbol}, which is {steps[0].matrix.size}. Count from 1.")
         for step, i, j in cells:
             step.hide(i, j)
+        self._hide_what_is_moved()
+
+    def _hide_what_is_moved(self) -> None:
+        """Hide the cells that are only a copy of a blank: a mask, a share of a head or a join would give it away."""
+        for step in self.steps:
+            if WORKINGS[step.step.name] is moves:
+                for i, j in step.cells("*", "*"):
+                    if any(each.matrix.digits.is_hidden(each.row, each.column) for each in step.parents(i, j)):
+                        step.hide(i, j)
 
     def _matrix(self, symbol: str, value: AnyArray, digits: Digits) -> MatrixView:
         rows, columns = self._labels[id(value)]
@@ -254,6 +291,7 @@ class _Show:
     def __init__(self, is_left_first: bool) -> None:
         self.is_left_first = is_left_first
         self.digits: dict[int, Digits] = {}
+        self.matrices: dict[int, MatrixView] = {}
 
     def cell(self, value: Any, *index: int) -> Number:
         """Return the shown number at `index`."""

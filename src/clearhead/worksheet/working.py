@@ -164,14 +164,14 @@ def activate(record: Record, row: int, column: int, show: Show) -> Expression:
 
 def mean(record: Record, row: int, column: int, show: Show) -> Expression:
     """Σ x / n"""
-    x, together = record.inputs["x"], _normalised_together(record, row, column)
+    x, together = record.inputs["x"], normalised_together(record, row, column)
     total = long_sum(range(len(together)), lambda n: show.cell(x, *together[n]), show.max_terms)
     return Quotient(total, show.plain(len(together)))
 
 
 def variance(record: Record, row: int, column: int, show: Show) -> Expression:
     """Σ (x - μ)² / n"""
-    x, together = record.inputs["x"], _normalised_together(record, row, column)
+    x, together = record.inputs["x"], normalised_together(record, row, column)
     average, two = show.cell(record.inputs["mean"], row, column), Number("2")
 
     def square(n: int) -> Expression:
@@ -181,7 +181,7 @@ def variance(record: Record, row: int, column: int, show: Show) -> Expression:
     return Quotient(total, show.plain(len(together)))
 
 
-def _normalised_together(record: Record, row: int, column: int) -> list[tuple[int, int]]:
+def normalised_together(record: Record, row: int, column: int) -> list[tuple[int, int]]:
     """Return the cells whose mean and variance are taken together."""
     x, over, counted = record.inputs["x"], record.inputs["over"], record.inputs.get("counted")
     rows = range(x.shape[0]) if -2 in NORM_AXES[over] else [row]

@@ -110,6 +110,18 @@ class Worksheet:
 
         return to_markdown(self, detail, blanks)
 
+    def to_html(self, detail: Detail = "products", blanks: Sequence[str] = ()) -> str:
+        """Return the worksheet as one self-contained page; `blanks` are cells to leave open, such as `A[2, *]`."""
+        from clearhead.worksheet.render.html import to_html
+
+        return to_html(self, detail, blanks)
+
+    def _repr_html_(self) -> str:
+        """Show the worksheet in a notebook."""
+        from clearhead.worksheet.render.html import to_fragment
+
+        return to_fragment(self)
+
     def show(self, detail: Detail = "matrices", console: "Console | None" = None, blanks: Sequence[str] = ()) -> None:
         """Print the worksheet in the terminal; `blanks` are cells to leave open, such as `A[2, *]`."""
         from clearhead.worksheet.render.terminal import show

@@ -7,15 +7,12 @@ from rich.console import Console
 from rich.text import Text
 
 from clearhead.errors import printable
+from clearhead.worksheet.render.roles import role_of
 from clearhead.worksheet.render.text import ANCHOR, cell_lines, grid, pad, place, shown_sections
 from clearhead.worksheet.view import MatrixView, SheetView, StepView
 from clearhead.worksheet.worksheet import Detail, Worksheet
 
 _INDENT = "  "
-# One colour per role, here and on every page: queries blue, keys red, values green, attention purple, residual grey.
-_ROLE_STYLES = {"query": "blue", "key": "red", "value": "green"}
-_ATTENTION = ("score", "scale", "mask", "softmax", "divide", "kernel", "mix")
-_STEP_STYLES = dict.fromkeys(_ATTENTION, "magenta") | {"add": "bright_black"}
 
 
 def show(
@@ -76,8 +73,8 @@ class _Page:
             self.line((_INDENT + f"    {ANCHOR}".join(parts)).rstrip(f" {ANCHOR}"))
 
     def step(self, step: StepView) -> None:
-        place = step.record.where.rpartition(".")[2]
-        style = _ROLE_STYLES.get(place, _STEP_STYLES.get(step.step.name, "default"))
+        role = role_of(step.record)
+        style = role.terminal_style if role else "default"
         self.line(
             Text.assemble(
                 "\n" + _INDENT, (printable(step.matrix.symbol), f"bold {style}"), " = ", printable(step.equation)

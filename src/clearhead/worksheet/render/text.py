@@ -130,6 +130,10 @@ def cell_lines(step: StepView) -> list[tuple[str, str]]:
         for j in columns:
             line = step.cell_line(i, j)
             if line is not None:
-                name = f"{matrix.symbol}[{label(matrix.row_name(i))}, {label(matrix.column_name(j))}]"
-                lines.append((name, line))
+                lines.append((cell_name(matrix, i, j), line))
     return lines
+
+
+def cell_name(matrix: MatrixView, row: int, column: int) -> str:
+    """Name a cell: `Q[go, 2]`."""
+    return f"{matrix.symbol}[{label(matrix.row_name(row))}, {label(matrix.column_name(column))}]"

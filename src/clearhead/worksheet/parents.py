@@ -1,0 +1,226 @@
+"""Where a cell of each Step comes from: the cells of its inputs that its sum is made of (tokens as rows).
+
+A page frames them. A new Step gets an entry in `PARENTS`: a function of (record, row, column).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from clearhead.steps import Record
+from clearhead.worksheet.reference import rotary_pairs
+from clearhead.worksheet.working import normalised_together
+
+
+@dataclass(frozen=True)
+class Parent:
+    """One cell of the input `name`; a vector has row 0 only. `part` counts where the input is a tuple of arrays."""
+
+    name: str
+    row: int
+    column: int
+    part: int | None = None
+
+
+Parents = Callable[[Record, int, int], list[Parent]]
+
+
+def _row(record: Record, name: str, row: int) -> list[Parent]:
+    return [Parent(name, row, j) for j in range(record.inputs[name].shape[1])]
+
+
+def _column(record: Record, name: str, column: int) -> list[Parent]:
+    return [Parent(name, i, column) for i in range(record.inputs[name].shape[0])]
+
+
+def _same(record: Record, row: int, column: int, *names: str) -> list[Parent]:
+    """Return the same cell of each input that is there; one row, or one column, may stand for all."""
+    found = []
+    for name in names:
+        if name in record.inputs:
+            height, width = np.atleast_2d(record.inputs[name]).shape
+            found.append(Parent(name, row if height > 1 else 0, column if width > 1 else 0))
+    return found
+
+
+def same_cell(*names: str) -> Parents:
+    """Return the Parents of a Step that works cell by cell on these inputs."""
+    return lambda record, row, column: _same(record, row, column, *names)
+
+
+def same_row(name: str) -> Parents:
+    """Return the Parents of a Step that takes the whole row of an input."""
+    return lambda record, row, column: _row(record, name, row)
+
+
+def embed(record: Record, row: int, column: int) -> list[Parent]:
+    """The token's row of the table."""
+    return [Parent("table", int(record.inputs["ids"][row]), column)]
+
+
+def position(record: Record, row: int, column: int) -> list[Parent]:
+    """The position and the dimension."""
+    return [Parent("positions", 0, row), Parent("dimensions", 0, column)]
+
+
+def angle(record: Record, row: int, column: int) -> list[Parent]:
+    """The position."""
+    return [Parent("positions", 0, row)]
+
+
+def rotate(record: Record, row: int, column: int) -> list[Parent]:
+    """Both dimensions of the pair, and its angle."""
+    first, second = rotary_pairs(record.inputs["x"].shape[1], record.inputs["pairing"])
+    pair = int(np.flatnonzero((first == column) | (second == column))[0])
+    return [Parent("x", row, int(first[pair])), Parent("x", row, int(second[pair])), Parent("angles", row, pair)]
+
+
+def project(record: Record, row: int, column: int) -> list[Parent]:
+    """A row of x, a column of w."""
+    return [*_row(record, "x", row), *_column(record, "w", column), *_same(record, 0, column, "b")]
+
+
+def transform(record: Record, row: int, column: int) -> list[Parent]:
+    """A row of w, a row of x."""
+    return [*_row(record, "w", column), *_row(record, "x", row), *_same(record, 0, column, "b")]
+
+
+def split(record: Record, row: int, column: int) -> list[Parent]:
+    """The cell in the undivided matrix."""
+    width = record.inputs["x"].shape[1] // record.inputs["num_heads"]
+    return [Parent("x", row, (record.inputs["head"] - 1) * width + column)]
+
+
+def append(record: Record, row: int, column: int) -> list[Parent]:
+    """The cached cell, or the new one."""
+    cached = record.inputs["cached"].shape[0]
+    return [Parent("cached", row, column) if row < cached else Parent("new", row - cached, column)]
+
+
+def score(record: Record, row: int, column: int) -> list[Parent]:
+    """A row of q, a row of k."""
+    return [*_row(record, "q", row), *_row(record, "k", column)]
+
+
+def kernel(record: Record, row: int, column: int) -> list[Parent]:
+    """Both times."""
+    return [Parent("query_times", 0, row), Parent("key_times", 0, column)]
+
+
+def mask(record: Record, row: int, column: int) -> list[Parent]:
+    """What allows it, and the score if it is allowed."""
+    seen = ("scores", "allowed") if record.inputs["allowed"][row, column] else ("allowed",)
+    return _same(record, row, column, *seen)
+
+
+def mix(record: Record, row: int, column: int) -> list[Parent]:
+    """A row of weights, a column of v."""
+    return [*_row(record, "weights", row), *_column(record, "v", column)]
+
+
+def join(record: Record, row: int, column: int) -> list[Parent]:
+    """The cell in the part that it comes from."""
+    for number, part in enumerate(record.inputs["parts"]):
+        if column < part.shape[1]:
+            return [Parent("parts", row if part.shape[0] > 1 else 0, column, number)]
+        column -= part.shape[1]
+    raise AssertionError("a join is as wide as its parts")
+
+
+def mean(record: Record, row: int, column: int) -> list[Parent]:
+    """Everything that is averaged together."""
+    return [Parent("x", i, j) for i, j in normalised_together(record, row, column)]
+
+
+def variance(record: Record, row: int, column: int) -> list[Parent]:
+    """Everything that is averaged together, and its mean."""
+    return [*mean(record, row, column), *_same(record, row, column, "mean")]
+
+
+def normalise(record: Record, row: int, column: int) -> list[Parent]:
+    """The same cell with its mean and variance; the row where they are not given."""
+    x = _same(record, row, column, "x") if "mean" in record.inputs else _row(record, "x", row)
+    return [*x, *_same(record, row, column, "mean", "variance", "gain", "shift")]
+
+
+def convolve(record: Record, row: int, column: int) -> list[Parent]:
+    """The neighbours that are there, each with its own column of the filter."""
+    x, first = record.inputs["x"], record.inputs["first"]
+    found = _same(record, 0, column, "b")
+    for k, tap in enumerate(record.inputs["taps"]):
+        if 0 <= row + first + k < x.shape[0]:
+            found += _row(record, "x", row + first + k)
+            found += [Parent("taps", d, column, k) for d in range(tap.shape[0])]
+    return found
+
+
+def pick(record: Record, row: int, column: int) -> list[Parent]:
+    """The same number in the whole matrix."""
+    return [Parent("x", record.inputs["row"] - 1, column)]
+
+
+def loss(record: Record, row: int, column: int) -> list[Parent]:
+    """The target, and the probability that it got."""
+    return [Parent("targets", 0, row), Parent("probabilities", row, int(record.inputs["targets"][row]))]
+
+
+def total(record: Record, row: int, column: int) -> list[Parent]:
+    """Everything."""
+    return [Parent("x", i, j) for i, j in np.ndindex(record.inputs["x"].shape)]
+
+
+def gradient(record: Record, row: int, column: int) -> list[Parent]:
+    """The probability, and the target."""
+    return [Parent("targets", 0, row), Parent("probabilities", row, column)]
+
+
+def one_hot(record: Record, row: int, column: int) -> list[Parent]:
+    """The word."""
+    return [Parent("ids", 0, row)]
+
+
+def idf(record: Record, row: int, column: int) -> list[Parent]:
+    """The word's counts in all documents."""
+    return _column(record, "counts", column)
+
+
+def cosine(record: Record, row: int, column: int) -> list[Parent]:
+    """The dot product and both lengths."""
+    return [Parent("dots", row, column), Parent("lengths", row, 0), Parent("lengths", column, 0)]
+
+
+PARENTS: Mapping[str, Parents] = {
+    "embed": embed,
+    "position": position,
+    "angle": angle,
+    "rotate": rotate,
+    "add": same_cell("a", "b"),
+    "project": project,
+    "transform": transform,
+    "split": split,
+    "append": append,
+    "score": score,
+    "kernel": kernel,
+    "scale": same_cell("scores"),
+    "mask": mask,
+    "softmax": same_row("scores"),
+    "divide": same_row("scores"),
+    "mix": mix,
+    "join": join,
+    "activate": same_cell("x"),
+    "mean": mean,
+    "variance": variance,
+    "normalise": normalise,
+    "convolve": convolve,
+    "pick": pick,
+    "multiply": same_cell("a", "b"),
+    "choose": same_row("probabilities"),
+    "loss": loss,
+    "total": total,
+    "gradient": gradient,
+    "one_hot": one_hot,
+    "idf": idf,
+    "length": same_row("x"),
+    "cosine": cosine,
+}

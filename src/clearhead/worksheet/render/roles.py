@@ -1,0 +1,40 @@
+"""The role of a step: one colour and one letter for each, in the terminal and on every page."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clearhead.steps import Record
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a matrix is for. `tag` is shown beside the colour, which alone would tell some readers nothing."""
+
+    name: str
+    tag: str
+    terminal_style: str
+
+
+QUERY = Role("query", "Q", "blue")
+KEY = Role("key", "K", "red")
+VALUE = Role("value", "V", "green")
+ATTENTION = Role("attention", "A", "magenta")
+RESIDUAL = Role("residual", "R", "bright_black")
+FEED_FORWARD = Role("feed-forward", "F", "bright_blue")
+ROLES = (QUERY, KEY, VALUE, ATTENTION, RESIDUAL, FEED_FORWARD)
+
+_BY_PLACE: Mapping[str, Role] = {"query": QUERY, "key": KEY, "value": VALUE}
+_BY_STEP: Mapping[str, Role] = {
+    **dict.fromkeys(("score", "scale", "mask", "softmax", "divide", "kernel", "mix"), ATTENTION),
+    "add": RESIDUAL,
+}
+
+
+def role_of(record: Record) -> Role | None:
+    """Return the role of a step, by its place and then by what is done; None for a step without one."""
+    words = record.where.split(".")
+    if "feed_forward" in words:
+        return FEED_FORWARD
+    if words[-1] == "output":  # the softmax over the vocabulary is no attention
+        return None
+    return _BY_PLACE.get(words[-1]) or _BY_STEP.get(record.step.name)

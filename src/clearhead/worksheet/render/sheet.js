@@ -1,0 +1,216 @@
+"use strict";
+// Walks over the numbers of a worksheet. It computes none of them: it rounds what the cells hold, and shows whence it came.
+(() => {
+  const page = document.body;
+  const status = document.getElementById("status");
+  const figures = [...document.querySelectorAll("figure.matrix")];
+  const cellAt = new Map(); // "3:0,2" is row 0, column 2 of the matrix with the id m3
+  const sentences = new Map();
+  const shown = new Map(); // the digits as the sheet was worked
+
+  // ---- rounding: the sheet's own rule, step for step, with the digits written from a whole number ----
+  const NOISE = 64 * Number.EPSILON; // anything so near to a half counts as that half: 2.675 is stored as 2.67499…
+  const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+
+  function roundWhole(size) {
+    const below = Math.floor(size);
+    const beyond = size - below;
+    const isTie = Math.abs(beyond - 0.5) <= Math.min(Math.max(NOISE * size, NOISE), 1e-3);
+    if (isTie) return page.dataset.ties === "half-even" ? below + (below % 2) : below + 1;
+    return beyond > 0.5 ? below + 1 : below;
+  }
+
+  function fixed(size, decimals) {
+    const scaled = size * 10 ** decimals;
+    if (scaled >= 2 ** 52) {
+      const whole = size >= 2 ** 53 ? BigInt(size) + (decimals ? "." + "0".repeat(decimals) : "") : null;
+      return whole ?? size.toFixed(decimals); // no digits left beyond the point to round
+    }
+    const digits = String(roundWhole(scaled)).padStart(decimals + 1, "0");
+    return decimals ? digits.slice(0, -decimals) + "." + digits.slice(-decimals) : digits;
+  }
+
+  function scientific(size, figuresKept) {
+    const [mantissa, power] = size.toExponential().split("e");
+    const text = fixed(Number(mantissa), figuresKept - 1);
+    const isTen = text.startsWith("10");
+    const exponent = String(Number(power) + (isTen ? 1 : 0)).replace(/./g, (sign) => SUPERSCRIPTS[sign]);
+    return `${isTen ? fixed(1, figuresKept - 1) : text}×10${exponent}`;
+  }
+
+  function write(value, decimals) {
+    const size = Math.abs(value);
+    const sign = value < 0 ? "-" : "";
+    const text = fixed(size, decimals);
+    if (size !== 0 && !/[1-9]/.test(text)) return sign + scientific(size, Math.max(2, Math.min(3, decimals)));
+    if (size >= 1e9 && page.dataset.lines === "exact") return sign + scientific(size, Math.max(3, decimals));
+    return sign + text;
+  }
+
+  function setDecimals(choice) {
+    for (const [cell, text] of shown) {
+      const value = Number(cell.dataset.value);
+      cell.textContent = choice === "" || !Number.isFinite(value) ? text : write(value, Number(choice));
+    }
+  }
+
+  // ---- what a cell says of itself ----
+  function learn(figure) {
+    const table = figure.querySelector("table");
+    const lines = new Map();
+    for (const line of figure.parentElement.querySelectorAll(":scope > details li, :scope > ol li"))
+      lines.set(line.dataset.at, line.textContent);
+    const number = figure.id.slice(1);
+    const cells = [...table.querySelectorAll("td[data-at]")];
+    const sizes = cells.map((cell) => Math.abs(Number(cell.dataset.value))).filter(Number.isFinite);
+    const largest = Math.max(...sizes, 0) || 1;
+    const columns = table.tHead.rows[0].cells;
+    for (const cell of cells) {
+      cellAt.set(`${number}:${cell.dataset.at}`, cell);
+      const name = `${figure.dataset.symbol}[${cell.parentElement.cells[0].textContent}, ${columns[cell.cellIndex].textContent}]`;
+      const how = figure.classList.contains("given") ? "given" : "taken over as it is";
+      const plain = cell.classList.contains("blank") ? `${name} is to be filled in` : `${name} ${cell.textContent}, ${how}`;
+      sentences.set(cell, lines.get(cell.dataset.at) ?? plain);
+      cell.setAttribute("aria-label", sentences.get(cell));
+      cell.tabIndex = -1;
+      if (!cell.dataset.value) continue;
+      shown.set(cell, cell.textContent);
+      const value = Number(cell.dataset.value);
+      if (Number.isFinite(value)) cell.style.setProperty("--heat", Math.abs(value) / largest);
+      cell.classList.toggle("minus", value < 0);
+    }
+    if (cells.length) cells[0].tabIndex = 0;
+    table.setAttribute("role", "grid");
+    figure.dataset.zoom = "digits";
+  }
+
+  function parentsOf(cell) {
+    const found = [];
+    for (const block of (cell.dataset.from ?? "").split(" ").filter(Boolean)) {
+      const [matrix, rows, columns] = block.split(":");
+      const [top, bottom] = rows.split("-").map(Number);
+      const [left, right] = columns.split("-").map(Number);
+      for (let i = top; i <= bottom; i++)
+        for (let j = left; j <= right; j++) {
+          const parent = cellAt.get(`${matrix}:${i},${j}`);
+          if (parent) found.push(parent); // one that is left out of a large matrix has no cell
+        }
+    }
+    return found;
+  }
+
+  // ---- looking at a cell: what is pointed at comes first, then what has the focus, then what is pinned ----
+  let pointed = null;
+  let focused = null;
+  let pinned = null;
+
+  function look() {
+    for (const cell of document.querySelectorAll("td.parent, td.current")) cell.classList.remove("parent", "current");
+    const cell = pointed ?? focused ?? pinned;
+    status.hidden = !cell || cell === pinned; // a pinned sum stands beside its matrix
+    if (!cell) return;
+    cell.classList.add("current");
+    for (const parent of parentsOf(cell)) parent.classList.add("parent");
+    status.textContent = sentences.get(cell);
+  }
+
+  function unpin() {
+    if (!pinned) return;
+    const figure = pinned.closest("figure");
+    figure.querySelector(".sum").textContent = "";
+    figure.dataset.zoom = "digits";
+    pinned = null;
+  }
+
+  function goIn(cell) {
+    const figure = cell.closest("figure");
+    if (figure.dataset.zoom === "heat") {
+      figure.dataset.zoom = "digits";
+      return;
+    }
+    unpin();
+    pinned = cell;
+    figure.dataset.zoom = "sum";
+    figure.querySelector(".sum").textContent = sentences.get(cell);
+    look();
+  }
+
+  function goOut(cell) {
+    const figure = cell.closest("figure");
+    if (pinned) unpin();
+    else figure.dataset.zoom = "heat";
+    look();
+  }
+
+  // ---- keys ----
+  const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+  function next(cell, [down, right]) {
+    const body = cell.closest("tbody");
+    let i = cell.parentElement.sectionRowIndex + down;
+    let j = cell.cellIndex + right;
+    for (; body.rows[i]?.cells[j]; i += down, j += right) if (body.rows[i].cells[j].dataset.at) return body.rows[i].cells[j];
+    return cell;
+  }
+
+  function far(cell, key, isWhole) {
+    const scope = isWhole ? cell.closest("tbody") : cell.parentElement;
+    const cells = scope.querySelectorAll("td[data-at]");
+    return cells[key === "Home" ? 0 : cells.length - 1];
+  }
+
+  document.addEventListener("keydown", (event) => {
+    const cell = event.target.closest?.("td[data-at]");
+    if (!cell || event.altKey || event.metaKey) return;
+    if (event.key in ARROWS) next(cell, ARROWS[event.key]).focus();
+    else if (event.key === "Home" || event.key === "End") far(cell, event.key, event.ctrlKey).focus();
+    else if (event.key === "Enter") goIn(cell);
+    else if (event.key === "Escape") goOut(cell);
+    else return;
+    event.preventDefault();
+  });
+  document.addEventListener("focusin", (event) => {
+    focused = event.target.closest("td[data-at]");
+    if (focused) {
+      for (const cell of focused.closest("table").querySelectorAll('td[tabindex="0"]')) cell.tabIndex = -1;
+      focused.tabIndex = 0;
+    }
+    look();
+    focused?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  });
+  document.addEventListener("focusout", () => {
+    focused = null;
+    look();
+  });
+  document.addEventListener("pointerover", (event) => {
+    const cell = event.target.closest("td[data-at]");
+    if (cell === pointed) return;
+    pointed = cell;
+    look();
+  });
+  document.addEventListener("dblclick", (event) => {
+    const cell = event.target.closest("td[data-at]");
+    if (cell) goIn(cell);
+  });
+
+  // ---- the controls ----
+  figures.forEach(learn);
+  const controls = document.querySelector(".controls");
+  controls.hidden = false;
+  controls.addEventListener("submit", (event) => event.preventDefault());
+  document.getElementById("decimals").addEventListener("change", (event) => setDecimals(event.target.value));
+  document.getElementById("zoom").addEventListener("change", (event) => {
+    unpin();
+    for (const figure of figures) figure.dataset.zoom = event.target.value;
+    look();
+  });
+  // A closed list of sums is printed too: whoever asked for every product wants them on paper.
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const each of closed) each.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const each of closed) each.open = false;
+  });
+})();

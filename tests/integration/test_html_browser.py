@@ -1,0 +1,228 @@
+"""The page in a real browser: by keyboard, at any precision, on a telephone, in the dark, on paper."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clearhead import Rounding, Worksheet, solve
+from clearhead.worksheet.rounding import Digits
+
+CHROMIUM = shutil.which("chromium")
+ROOT = Path(__file__).parents[2]
+MULTI_HEAD = str(ROOT / "examples" / "multi-head-attention.yaml")
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+class Desk:
+    """Opens sheets, and keeps what the browser complained of or asked the network for."""
+
+    def __init__(self, browser: Any, folder: Path) -> None:
+        self.browser, self.folder = browser, folder
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.contexts: list[Any] = []
+
+    def open(self, sheet: Worksheet, detail: Any = "products", blanks: tuple[str, ...] = (), **options: Any) -> Any:
+        return self.show(sheet.to_html(detail, blanks), **options)
+
+    def show(self, text: str, **options: Any) -> Any:
+        path = self.folder / "sheet.html"
+        path.write_text(text, encoding="utf-8")
+        context = self.browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        self.contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+        def refuse(route: Any) -> None:
+            self.requests.append(route.request.url)
+            route.abort()
+
+        page.route(re.compile(r"^(?!file:)"), refuse)
+        page.goto(path.as_uri())
+        return page
+
+
+@pytest.fixture
+def desk(browser: Any, tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(browser, tmp_path)
+    yield made
+    for context in made.contexts:
+        context.close()
+    assert made.complaints == []
+    assert made.requests == []
+
+
+def large(width: int = 13) -> Worksheet:
+    draw = np.random.default_rng(3)
+    weights = {name: draw.normal(size=(width, width)).tolist() for name in ("W_Q", "W_K", "W_V")}
+    return solve({"kind": "self-attention", "X": draw.normal(size=(29, width)).tolist(), **weights})
+
+
+def test_the_keyboard_walks_over_cells_and_hears_the_sum(desk: Desk) -> None:
+    page = desk.open(solve("lets-go-encoder"))
+    stops = page.evaluate(
+        "[...document.querySelectorAll('figure')].map(f => f.querySelectorAll('td[tabindex=\"0\"]').length)"
+    )
+    assert set(stops) == {1}
+    page.locator("figure[data-symbol=W_V] td[tabindex='0']").focus()
+    page.keyboard.press("Tab")  # from one matrix to the next
+    active = "document.activeElement.getAttribute('aria-label')"
+    assert page.evaluate(active) == "Q[Let's, 1] -0.995 = 1.87×1.1 + 1.09×(-2.8)"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")  # the edge holds
+    sentence = "Q[Let's, 2] 3.738 = 1.87×0.6 + 1.09×2.4"
+    assert page.evaluate(active) == sentence
+    assert page.locator("#status").inner_text() == sentence
+    parents = page.evaluate("[...document.querySelectorAll('td.parent')].map(td => td.textContent)")
+    assert parents == ["1.87", "1.09", "0.6", "2.4"]
+    page.keyboard.press("Enter")
+    assert page.locator("figure[data-symbol=Q] .sum").inner_text() == sentence
+    page.keyboard.press("Escape")
+    assert page.locator("figure[data-symbol=Q] .sum").text_content() == ""
+    page.keyboard.press("Escape")
+    assert page.locator("figure[data-symbol=Q]").get_attribute("data-zoom") == "heat"
+    page.keyboard.press("Enter")
+    assert page.locator("figure[data-symbol=Q]").get_attribute("data-zoom") == "digits"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Home")
+    assert page.evaluate(active).startswith("Q[go, 1]")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")  # past the list of sums and back: the matrix remembers its cell
+    assert page.evaluate(active).startswith("Q[go, 1]")
+
+
+def test_pointing_frames_the_parents(desk: Desk) -> None:
+    page = desk.open(solve("lets-go-encoder"), "matrices")
+    page.locator("figure[data-symbol=A] td[data-at='1,0']").hover()
+    frames = page.locator("td.parent").all_text_contents()
+    assert frames == ["19.0769", "-7.0353"]
+    assert page.locator("#status").inner_text().startswith("A[go, Let's] 1.0000")
+    page.locator("h1").hover()
+    assert page.locator("td.parent").count() == 0
+    assert page.locator("#status").is_hidden()
+
+
+@pytest.mark.parametrize("ties", ["half-up", "half-even"])
+def test_any_precision_rounds_as_the_sheet_does(desk: Desk, ties: Any) -> None:
+    halves = [
+        [2.675, -2.675, 0.125, -0.375],
+        [1.005, 0.5, -2.5, 0.1 + 0.2],
+        [0.12499999999999999, 1e-9, 1 / 3, 123456.7],
+        [9.999999e-10, 3e15, -4.5e25, 2.5e-7],
+    ]
+    page = desk.open(solve({"kind": "context", "X": halves}, Rounding(ties=ties)))
+    for decimals in range(7):
+        page.select_option("#decimals", str(decimals))
+        cells = page.evaluate(
+            "[...document.querySelectorAll('td[data-value]')].map(td => [td.dataset.value, td.textContent])"
+        )
+        assert len(cells) > 20
+        for value, text in cells:
+            beside = [[float(value), 1 / 3]]  # a third needs every decimal
+            style = Digits(np.asarray(beside), Rounding(decimals=decimals, ties=ties))
+            assert text == style.text(0, 0), value
+    page.select_option("#decimals", "")
+    assert page.locator("figure[data-symbol=X] td[data-value]").first.inner_text() == "2.6750"
+
+
+@pytest.mark.parametrize("problem", ["lets-go-encoder", MULTI_HEAD, "numerical-masked-self-attention"])
+def test_the_page_shows_what_the_json_holds(desk: Desk, problem: str) -> None:
+    sheet = solve(problem)
+    page = desk.open(sheet)
+    page.select_option("#decimals", "6")
+    shown = page.evaluate(
+        "[...document.querySelectorAll('.worked')].map(f => [...f.querySelectorAll('tbody tr')]"
+        ".map(tr => [...tr.querySelectorAll('td')].map(td => td.textContent)))"
+    )
+    again = Worksheet.from_json(sheet.to_json())
+    assert len(shown) == len(again.steps)
+    for texts, record in zip(shown, again.steps, strict=True):
+        for text, number in zip(np.ravel(texts), np.ravel(record.value), strict=True):
+            if "×10" in text or "∞" in text:
+                assert abs(number) < 1e-6 or number == -np.inf
+            else:
+                assert float(text) == pytest.approx(number, abs=5.0001e-7)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_telephone_scrolls_matrices_and_not_the_page(desk: Desk, scheme: Any) -> None:
+    page = desk.open(large(), viewport={"width": 360, "height": 640}, color_scheme=scheme)
+    page.locator("figure.worked td[tabindex='0']").first.focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    cell, status = (page.locator(name).bounding_box() for name in ("td:focus", "#status"))
+    assert cell["x"] >= 0
+    assert cell["x"] + cell["width"] <= 360
+    assert cell["y"] + cell["height"] <= status["y"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.evaluate("[...document.querySelectorAll('.box')].some(box => box.scrollWidth > box.clientWidth)")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 23, 28)")
+
+
+def test_without_a_script_everything_is_still_there(desk: Desk) -> None:
+    page = desk.open(solve("lets-go-encoder"), java_script_enabled=False)
+    assert page.locator("figure").count() == 14
+    assert page.locator(".controls").is_hidden()
+    page.locator("summary").nth(1).click()
+    assert page.get_by_text("-0.995 = 1.87×1.1 + 1.09×(-2.8)").is_visible()
+
+
+def test_blanks_stay_blank_at_every_precision(desk: Desk) -> None:
+    page = desk.open(solve("lets-go-encoder"), blanks=("A",))
+    page.select_option("#decimals", "2")
+    page.select_option("#zoom", "heat")
+    cell = page.locator("figure[data-symbol=A] td.blank").first
+    assert cell.inner_text() == "____"
+    assert cell.get_attribute("aria-label") == "A[Let's, Let's] is to be filled in"
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext is not installed")
+def test_no_matrix_is_cut_on_paper(desk: Desk, tmp_path: Path) -> None:
+    page = desk.open(large(width=3), color_scheme="dark")
+    page.pdf(path=tmp_path / "sheet.pdf", prefer_css_page_size=True, print_background=True)
+    done = subprocess.run(["pdftotext", "-layout", tmp_path / "sheet.pdf", "-"], capture_output=True, check=True)
+    pages = [" ".join(text.split()) for text in done.stdout.decode().split("\f")]
+    assert len(pages) > 5
+    assert not any("Decimals" in text for text in pages)
+    page.emulate_media(media="print")
+    for figure in page.locator("figure").all():
+        rows = [" ".join(row.split()) for row in figure.locator("tbody tr").all_inner_texts()]
+        on = {number for number, text in enumerate(pages) for row in (rows[0], rows[-1]) if row in text}
+        assert len(on) == 1, (rows[0], on)
+    widths = page.evaluate("[...document.querySelectorAll('table')].map(table => table.getBoundingClientRect().width)")
+    assert max(widths) < 186 / 25.4 * 96  # what A4 has between its margins
+    assert any("Every sum of" in text and " = " in text for text in pages)  # a closed list is printed too
+
+
+def test_a_notebook_and_a_sheet_leave_each_other_alone(desk: Desk) -> None:
+    theme = ".theme tr:nth-child(odd) { background: red } .theme td { color: blue }"
+    fragment = solve("lets-go-encoder")._repr_html_()
+    notebook = f"<style>{theme}</style><div class=theme><table><tr><td>x</table>{fragment}{fragment}</div>"
+    page = desk.show(notebook)
+    look = "name => { const s = getComputedStyle(document.querySelector(name)); return [s.color, s.backgroundColor] }"
+    assert page.evaluate(look, ".clearhead tbody td")[0] == "rgb(27, 31, 36)"
+    assert page.evaluate(look, ".clearhead tbody tr")[1] == "rgba(0, 0, 0, 0)"
+    assert page.evaluate(look, "td") == ["rgb(0, 0, 255)", "rgba(0, 0, 0, 0)"]
+    assert page.evaluate(look, "tr")[1] == "rgb(255, 0, 0)"
