@@ -7,7 +7,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 .PHONY: demo test check format docs bench clean
 
 demo: $(VENV)/core
-	$(BIN)/clearhead solve lets-go-encoder --detail products
+	$(BIN)/clearhead solve lets-go
+	@mkdir -p build
+	@$(BIN)/clearhead solve lets-go --detail products --format html --output build/lets-go.html
+	@echo; echo "The same sheet as a page, with every product: build/lets-go.html"
 
 test: $(VENV)/dev
 	$(BIN)/python -m pytest

@@ -24,10 +24,9 @@ FEED_FORWARD = Role("feed-forward", "F", "bright_blue")
 ROLES = (QUERY, KEY, VALUE, ATTENTION, RESIDUAL, FEED_FORWARD)
 
 _BY_PLACE: Mapping[str, Role] = {"query": QUERY, "key": KEY, "value": VALUE}
-_BY_STEP: Mapping[str, Role] = {
-    **dict.fromkeys(("score", "scale", "mask", "softmax", "divide", "kernel", "mix"), ATTENTION),
-    "add": RESIDUAL,
-}
+_BY_STEP: Mapping[str, Role] = dict.fromkeys(
+    ("score", "scale", "mask", "softmax", "divide", "kernel", "mix"), ATTENTION
+)
 
 
 def role_of(record: Record) -> Role | None:
@@ -35,6 +34,8 @@ def role_of(record: Record) -> Role | None:
     words = record.where.split(".")
     if "feed_forward" in words:
         return FEED_FORWARD
+    if record.step.name == "add" and "add_and_norm" in words:
+        return RESIDUAL
     if words[-1] == "output":  # the softmax over the vocabulary is no attention
         return None
     return _BY_PLACE.get(words[-1]) or _BY_STEP.get(record.step.name)
