@@ -69,7 +69,7 @@ def run(seed: int) -> Experiment:
     )
     before, after = arrays[_KINDS[0]][0, 0, 0], arrays[_KINDS[0]][-1, 0, 0]
     finding = (
-        f"With {MOST_PADDING} padding rows counted, batch norm gives {after:.2f} for a number that was {before:.2f}; the "
+        f"With {MOST_PADDING} padding rows counted, batch norm gives {after:.2f} for what was {before:.2f}; the "
         f"farthest any real number moves is {moves[_KINDS[0]][-1]:.2f}, with padding left out "
         f"{moves[_KINDS[1]][-1]:.3g}, and with layer norm {moves[_KINDS[2]][-1]:.3g}."
     )
@@ -95,7 +95,7 @@ def draw(result: Experiment, figure: "Figure") -> None:
     statistics.plot(padding, result.arrays["batch means"][:, 0], color=VERMILION, label="mean")
     deviation = np.sqrt(result.arrays["batch variances"][:, 0])
     statistics.plot(padding, deviation, "--", color=BLUE, label="standard deviation")
-    statistics.set(title="Batch statistics of z1, padding counted", ylabel="value", ylim=(0, None))
+    statistics.set(title="Batch statistics, padding counted", ylabel="of the numbers in column z1", ylim=(0, None))
     statistics.legend()
     lines = (
         ("batch norm, counted", "batch norm, padding counted", VERMILION, "-"),
@@ -105,7 +105,9 @@ def draw(result: Experiment, figure: "Figure") -> None:
     for name, label, colour, style in lines:
         values.plot(padding, result.arrays[name][:, 0, 0], style, color=colour, label=label)
     values.axhline(0, color=GREY, linewidth=1)
-    values.set(title="Token s1: what becomes of its z1 = 7", ylabel="normalised value", ylim=(0, None))
+    values.set(
+        title="Token s1: what becomes of its z1 = 7", ylabel="normalised value (standard deviations)", ylim=(0, None)
+    )
     values.legend(loc="center right", bbox_to_anchor=(1.0, 0.58))
     for axes in (statistics, values):
         axes.set_xlabel("padding rows added to 5 real ones")

@@ -97,11 +97,13 @@ def draw(result: Experiment, figure: "Figure") -> None:
         between = result.arrays[f"distances, {name}"]
         image = axes.imshow(between, cmap="cividis", vmin=0, vmax=most)
         rows, columns = np.nonzero(between < SAME)
-        axes.plot(columns, rows, "o", color=VERMILION, markersize=13, markeredgecolor="white", markeredgewidth=2)
+        style = {"color": VERMILION, "markersize": 13, "markeredgecolor": "white", "markeredgewidth": 2}
+        (same,) = axes.plot(columns, rows, "o", label="the same output in both sentences", **style)
         axes.set_xticks(range(len(second)), second, rotation=60, ha="right", rotation_mode="anchor")
         axes.set_yticks(range(len(first)), first)
         axes.set_title(f"{name} added" if name != "nothing" else "nothing added")
         axes.set_xlabel("outputs of the second sentence")
         axes.spines[:].set_visible(False)
     panels[0].set_ylabel("outputs of the first sentence")
-    figure.colorbar(image, ax=panels, label="distance (● = the same output)", shrink=0.8, pad=0.02)
+    figure.colorbar(image, ax=panels, label="distance", shrink=0.8, pad=0.02)
+    figure.legend(handles=[same], loc="outside upper right")

@@ -52,10 +52,11 @@ def draw_picture(result: Experiment) -> "Figure":
     """Return the picture of an experiment as a matplotlib Figure."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     experiment = find_experiment(result.name)
     with rc_context(_STYLE):
-        figure = Figure(figsize=experiment.SIZE, layout="constrained")
+        figure = Figure(figsize=experiment.SIZE, layout=ConstrainedLayoutEngine(w_pad=0.2, h_pad=0.2, wspace=0.03))
         figure.suptitle(result.title, x=0.01, ha="left")
         experiment.draw(result, figure)
     return figure

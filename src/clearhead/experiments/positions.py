@@ -15,6 +15,7 @@ from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import angle, position
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 TITLE = "Why positions are sines and cosines"
@@ -52,7 +53,7 @@ def run(seed: int) -> Experiment:
     finding = (
         f"Over 0 … {LAST} the count reaches {float(count[1]):.0f}; sin(pos) stays within 1 but brings two positions to "
         f"{float(sine[2]):.0e} of each other; the {WIDTH} numbers stay within 1 and keep every two positions "
-        f"{float(sines[2]):.2f} apart or more; and a step of k is one rotation at every position, to {_below(max(errors))}."
+        f"{float(sines[2]):.2f} apart or more; a step of k is one rotation everywhere, to {_below(max(errors))}."
     )
     claim = "A count is unbounded and one sine repeats; sines of many speeds are bounded, distinct and relative."
     bits = counter_bits()
@@ -123,27 +124,38 @@ def _below(error: float) -> str:
 
 
 def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw the 50 × 128 picture, the binary counter beside it, and how often each changes."""
-    left, right = (figure.add_subfigure(cell) for cell in figure.add_gridspec(1, 2, width_ratios=(2.1, 1)))
+    """Draw the 50 × 128 picture, the binary counter beside it, and how near two positions come in each code."""
+    grid = figure.add_gridspec(1, 2, width_ratios=(1.9, 1))
+    left, right = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
     heat = left.subplots()
-    image = heat.imshow(result.arrays["positions"], cmap="cividis", vmin=-1, vmax=1, aspect="auto")
-    heat.set(title=f"{NUM_SHOWN} positions × {WIDTH} dimensions", xlabel="dimension", ylabel="position")
+    image = heat.imshow(
+        result.arrays["positions"], cmap="cividis", vmin=-1, vmax=1, aspect="auto", interpolation="nearest"
+    )
+    heat.set(title=f"PE: {NUM_SHOWN} positions × {WIDTH} dimensions", xlabel="dimension", ylabel="position")
     heat.set_xticks(range(0, WIDTH, 16))
     left.colorbar(image, ax=heat, label="value", ticks=[-1, 0, 1], pad=0.02)
-    counter, changes = right.subplots(2, 1, height_ratios=(1.3, 1))
-    counter.imshow(result.arrays["bits"], cmap="cividis", aspect="auto")
+    counter, nearness = right.subplots(2, 1, height_ratios=(1.5, 1))
+    counter.imshow(result.arrays["bits"], cmap="cividis", aspect="auto", interpolation="nearest")
     counter.set_xticks(range(NUM_BITS), [str(bit) for bit in reversed(range(NUM_BITS))])
     counter.set_yticks([0, 5, 10, 15])
-    counter.set(title="0 … 15 in binary", xlabel="bit (0 is the lowest)", ylabel="number")
+    counter.set(title="0 … 15 in binary (yellow = 1)", xlabel="bit (0 changes at every step)", ylabel="number")
     for axes in (heat, counter):
         axes.spines[:].set_visible(False)
-    shares = result.arrays["changes"][0::2] / LAST
-    changes.plot(np.arange(0, WIDTH, 2), shares, "-", color=BLUE, label="sines of PE")
-    steps = 2**NUM_BITS - 1
-    bits = sign_changes(result.arrays["bits"][:, ::-1] - 0.5) / steps
-    changes.plot(range(NUM_BITS), bits, "o", color=VERMILION, label="bits 0 … 3")
-    changes.axhline(0, color=GREY, linewidth=1)
-    changes.set(
-        title="Changes of sign per step", xlabel="dimension, or bit", ylabel="share of steps", ylim=(-0.03, 1.08)
+    _draw_nearness(result.tables[0], nearness)
+
+
+def _draw_nearness(table: Table, axes: "Axes") -> None:
+    names = ("count", "sin(pos)", "PE")
+    colours = (GREY, VERMILION, BLUE)
+    rows = zip(table.column("smallest distance"), table.column("largest number"), colours, strict=True)
+    for height, (distance, largest, colour) in enumerate(rows):
+        axes.plot(float(distance), height, "o", color=colour, markersize=13)
+        side, gap = ("left", 14) if float(distance) < 1e-3 else ("right", -14)
+        bound = f"reaches {float(largest):,.0f}"
+        axes.annotate(bound, (float(distance), height), (gap, 0), textcoords="offset points", ha=side, va="center")
+    axes.set_xscale("log")
+    axes.set(
+        xlim=(1e-8, 10), ylim=(2.5, -0.5), title=f"Nearest two of 0 … {LAST:,}", xlabel="distance between their codes"
     )
-    changes.legend()
+    axes.set_yticks(range(3), names)
+    axes.minorticks_off()

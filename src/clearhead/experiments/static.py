@@ -44,7 +44,7 @@ def run(seed: int) -> Experiment:
     arrays["apple"] = average_of_uses(*USES[0])
     tables = (
         Table(
-            "'bank' in 'money bank grows' and in 'river bank flows'",
+            "'bank' in 'money bank grows' and in 'river bank flows' (the vectors are made up)",
             ("weights", "cosine before", "cosine after", "angle after (degrees)"),
             tuple(rows),
         ),
@@ -67,7 +67,7 @@ def run(seed: int) -> Experiment:
 
 def cosine(a: Array, b: Array) -> float:
     """a·b / (|a| |b|), at most 1 where rounding would make it more"""
-    return float(min(1.0, a @ b / np.sqrt((a @ a) * (b @ b))))
+    return min(1.0, float(a @ b) / float(np.sqrt((a @ a) * (b @ b))))
 
 
 def angle_between(a: Array, b: Array) -> float:
@@ -88,14 +88,16 @@ def draw(result: Experiment, figure: "Figure") -> None:
     _arrow(left, result.arrays["bank"], GREY, "bank, static", (8, 0))
     _arrow(left, result.arrays[f"money bank, {name}"], VERMILION, "bank in\n'money bank grows'", (8, -26))
     _arrow(left, result.arrays[f"river bank, {name}"], BLUE, "bank in\n'river bank flows'", (8, 8))
-    left.set(title=f"'bank' in two sentences ({name})", xlabel="finance", ylabel="water")
+    apart = float(result.tables[0].column("angle after (degrees)")[0])
+    left.set(title=f"'bank' in two sentences: {apart:.0f}° apart", xlabel="finance", ylabel="water")
     _arrow(right, MEANINGS[0], GREEN, "fruit", (-2, 10))
     _arrow(right, MEANINGS[1], BLUE, "technology", (10, -4))
-    fruit, technology = USES[0]
-    _arrow(right, result.arrays["apple"], VERMILION, "apple, averaged", (-60, 16))
-    right.set(
-        title=f"'apple': {fruit:,} uses as fruit, {technology:,} as technology", xlabel="fruit", ylabel="technology"
-    )
+    fruit, technology, first, second, to_fruit, to_technology = (float(cell) for cell in result.tables[1].rows[0])
+    cosines = f"cosine {to_fruit:.2f} to fruit,\n{to_technology:.2f} to technology"
+    apple = f"apple, averaged: [{first:.1f}, {second:.1f}]\n{cosines}"
+    _arrow(right, result.arrays["apple"], VERMILION, apple, (-200, 22))
+    title = f"'apple': {fruit:,.0f} uses as fruit, {technology:,.0f} as technology"
+    right.set(title=title, xlabel="fruit", ylabel="technology")
     left.set(xlim=(0, 1), ylim=(0, 1))
     right.set(xlim=(0, 1.15), ylim=(-0.02, 1.15))
     for axes in (left, right):
