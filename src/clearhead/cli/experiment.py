@@ -8,6 +8,9 @@ import typer
 if TYPE_CHECKING:
     from clearhead.experiments import Experiment
 
+_HEADING_WIDTH = 12  # longer headings go over several lines
+_WIDE = 400  # a narrow terminal may break a line of a table, but no number is cut short
+
 
 def experiment(
     name: Annotated[str | None, typer.Argument(help="Which experiment; without a name they are listed.")] = None,
@@ -42,6 +45,8 @@ def experiment(
 
 
 def _show(result: "Experiment") -> None:
+    from textwrap import wrap
+
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -49,19 +54,22 @@ def _show(result: "Experiment") -> None:
     from clearhead.experiments.experiment import shown
 
     console = Console(highlight=False)
+    wide = Console(highlight=False, width=_WIDE)
     console.print(Text(result.title, style="bold"))
     console.print(Text(f"Claim: {result.claim}"))
     for each in result.tables:
         console.print()
         console.print(Text(each.title))
         table = Table(pad_edge=False, show_edge=False)
-        for index, column in enumerate(each.columns):
-            is_word = isinstance(each.rows[0][index], str)
-            longest = max(len(shown(row[index])) for row in each.rows)  # a number is never cut short
-            table.add_column(Text(column), justify="left" if is_word else "right", min_width=longest)
+        for index, heading in enumerate(each.columns):
+            cells = [row[index] for row in each.rows]
+            width = max(_HEADING_WIDTH, *(len(shown(cell)) for cell in cells))
+            is_word = isinstance(cells[0], str)
+            lines = Text("\n".join(wrap(heading, width)))
+            table.add_column(lines, justify="left" if is_word else "right", no_wrap=True)
         for row in each.rows:
             table.add_row(*(Text(shown(cell)) for cell in row))
-        console.print(table)
+        wide.print(table)
     console.print()
     console.print(Text(f"Finding: {result.finding}"))
     console.print(Text(f"Seed {result.seed}. Every number in full: --json."), style="dim")

@@ -128,7 +128,14 @@ def test_the_verb_prints_the_claim_the_table_and_the_finding() -> None:
     assert "Claim: Padding zeros change" in done.stdout
     assert "6.708" in done.stdout
     assert "Finding: With 100 padding rows" in done.stdout
-    assert "…" not in done.stdout  # nothing is cut short at 80 columns
+
+
+@pytest.mark.parametrize("name", REPEATABLE)
+def test_the_verb_cuts_no_number_short(name: str) -> None:
+    done = clearhead("experiment", name, before="import os; os.environ['COLUMNS'] = '40'")
+    lines = [[word.strip() for word in line.split("│")] for line in done.stdout.splitlines() if "│" in line]
+    rows = [[shown(cell) for cell in row] for table in EXPERIMENTS[name].run(0).tables for row in table.rows]
+    assert lines == rows
 
 
 def test_the_verb_gives_every_number_as_json() -> None:
