@@ -45,7 +45,9 @@ def test_help_and_version() -> None:
     assert run("--version").stdout == f"clearhead {__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("solve", "lets-go-encoder"), ("solve", "--list")])
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("solve", "lets-go-encoder"), ("solve", "--list"), ("experiment", "norms")]
+)
 def test_torch_is_never_loaded(arguments: tuple[str, ...]) -> None:
     code = (
         "import sys, clearhead.cli.main as m\n"

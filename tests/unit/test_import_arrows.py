@@ -14,6 +14,7 @@ EVERYTHING = "everything"
 ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     "steps": ({"errors"}, set()),
     "worksheet": ({"steps", "errors"}, {"numpy", "orjson", "pydantic", "pydantic_core", "rich", "yaml"}),
+    "experiments": ({"worksheet", "steps", "errors"}, {"numpy", "matplotlib"}),
     "cli": (EVERYTHING, {"typer", "rich"}),
     "errors": (set(), set()),
 }
@@ -57,11 +58,20 @@ def test_a_room_imports_only_along_its_arrows(room: str) -> None:
 
 
 def test_the_command_line_loads_nothing_heavy_before_its_verb() -> None:
-    heavy = {"numpy", "pydantic", "yaml", "orjson", "torch"}
+    heavy = {"numpy", "pydantic", "yaml", "orjson", "matplotlib", "torch"}
     for path in files_of("cli"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         top_level = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
         for node in top_level:
             names = {alias.name for alias in node.names} if isinstance(node, ast.Import) else {node.module or ""}
             assert not {name.partition(".")[0] for name in names} & heavy, path
-            assert not any(name.startswith("clearhead.worksheet") for name in names), path
+            assert not any(name.startswith(("clearhead.worksheet", "clearhead.experiments")) for name in names), path
+
+
+def test_matplotlib_is_imported_only_where_something_is_drawn() -> None:
+    for path in files_of("experiments"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in tree.body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = {alias.name for alias in node.names} if isinstance(node, ast.Import) else {node.module or ""}
+                assert not any(name.startswith("matplotlib") for name in names), path

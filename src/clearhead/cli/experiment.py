@@ -1,0 +1,95 @@
+"""`clearhead experiment`: measure what the notes argue in words, and draw it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from clearhead.experiments import Experiment
+
+_HEADING_WIDTH = 12  # longer headings go over several lines
+_WIDE = 400  # a narrow terminal may break a line of a table, but no number is cut short
+
+
+def experiment(
+    name: Annotated[str | None, typer.Argument(help="Which experiment; without a name they are listed.")] = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Where the random numbers start: the same seed, the same numbers.")
+    ] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Every number in full, as JSON.")] = False,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw it too, into this file (.svg or .png). Needs clearhead[plots].")
+    ] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
+) -> None:
+    """Measure what lecture notes argue in words: scaling, positions, order, norms, context, masks, cost."""
+    if list_all or name is None:
+        _list_experiments(as_json)
+        return
+
+    from clearhead.experiments import find_experiment
+    from clearhead.experiments.picture import check_picture, save_picture
+
+    chosen = find_experiment(name)
+    if picture is not None:
+        check_picture(picture)
+    result = chosen.run(seed)
+    if picture is not None:
+        save_picture(result, picture)
+        typer.echo(f"The picture is in {picture}.", err=True)
+    if as_json:
+        typer.echo(result.to_json())
+    else:
+        _show(result)
+
+
+def _show(result: "Experiment") -> None:
+    from textwrap import wrap
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from clearhead.experiments.experiment import shown
+
+    console = Console(highlight=False)
+    wide = Console(highlight=False, width=_WIDE)
+    console.print(Text(result.title, style="bold"))
+    console.print(Text(f"Claim: {result.claim}"))
+    for each in result.tables:
+        console.print()
+        console.print(Text(each.title))
+        table = Table(pad_edge=False, show_edge=False)
+        for index, heading in enumerate(each.columns):
+            cells = [row[index] for row in each.rows]
+            width = max(_HEADING_WIDTH, *(len(shown(cell)) for cell in cells))
+            is_word = isinstance(cells[0], str)
+            lines = Text("\n".join(wrap(heading, width)))
+            table.add_column(lines, justify="left" if is_word else "right", no_wrap=True)
+        for row in each.rows:
+            table.add_row(*(Text(shown(cell)) for cell in row))
+        wide.print(table)
+    console.print()
+    console.print(Text(f"Finding: {result.finding}"))
+    console.print(Text(f"Seed {result.seed}. Every number in full: --json."), style="dim")
+
+
+def _list_experiments(as_json: bool) -> None:
+    from clearhead.experiments import EXPERIMENTS
+
+    if as_json:
+        import json
+
+        listed = [{"name": name, "title": each.TITLE} for name, each in EXPERIMENTS.items()]
+        typer.echo(json.dumps(listed, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column("name", no_wrap=True)
+    table.add_column("what it measures")
+    for name, each in EXPERIMENTS.items():
+        table.add_row(name, each.TITLE)
+    Console(highlight=False).print(table)

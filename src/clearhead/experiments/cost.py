@@ -1,0 +1,116 @@
+"""What attention costs.
+
+Every token is scored against every token, so the table of weights has n² numbers: twice the length, four times the
+time and memory. Memory is counted exactly; times are those of this machine, and differ on another one and from run to
+run.
+"""
+
+import gc
+import time
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clearhead.experiments.colours import BLUE, GREY, VERMILION
+from clearhead.experiments.experiment import Cell, Experiment, Table
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.reference import scale, softmax
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TITLE = "Attention costs the square of the length"
+SIZE = (15.0, 6.6)
+LENGTHS = (64, 128, 256, 512, 1024, 2048)
+WIDTH = 64
+NUM_REPEATS = 3
+_LEAST_SECONDS = 0.1  # short runs are repeated more often: they are disturbed more easily
+_MEBIBYTE = 2**20
+
+
+def run(seed: int) -> Experiment:
+    """Measure the time and the peak memory of the weights at every length, and how fast they grow."""
+    random = np.random.default_rng(seed)
+    rows: list[tuple[Cell, ...]] = []
+    for length in LENGTHS:
+        q, k = random.standard_normal((2, length, WIDTH))
+        seconds, peak = best_time(q, k), peak_memory(q, k)
+        rows.append((length, 1000.0 * seconds, peak / _MEBIBYTE, 8 * length**2 / _MEBIBYTE))
+    columns = ("tokens", "time (ms)", "peak memory (MiB)", "one n × n table (MiB)")
+    title = f"weights = softmax(Q Kᵀ / √d), d = {WIDTH}, float64, one core, the best of {NUM_REPEATS} runs or more"
+    time_growth, memory_growth = (growth(LENGTHS, [float(row[column]) for row in rows]) for column in (1, 2))
+    growths: tuple[tuple[Cell, ...], ...] = (("time", time_growth), ("peak memory", memory_growth))
+    doubled = float(rows[-1][2]) / float(rows[-2][2])
+    finding = (
+        f"From {LENGTHS[0]} to {LENGTHS[-1]} tokens peak memory grows as n^{memory_growth:.2f} (the last doubling to "
+        f"{doubled:.2f} times as much, {float(rows[-1][2]):.0f} MiB), and time on this machine as n^{time_growth:.2f}."
+    )
+    claim = "Time and memory of attention grow with the square of the length."
+    tables = (
+        Table(title, columns, tuple(rows)),
+        Table("growth as a power of the length", ("what", "exponent"), growths),
+    )
+    return Experiment("cost", TITLE, seed, claim, finding, tables, {})
+
+
+def weigh(q: Array, k: Array) -> Array:
+    """softmax(Q Kᵀ / √d)
+
+    The product is taken by einsum, on one core: shared among many it is quick, but at these lengths the time goes to
+    the sharing and differs from run to run.
+    """
+    return softmax(scale(np.einsum("qd,kd->qk", q, k), root_of=q.shape[1]))
+
+
+def best_time(q: Array, k: Array) -> float:
+    """Return the seconds of the fastest of a few runs: whatever disturbs a run only makes it slower."""
+    weigh(q, k)  # warms the caches
+    times: list[float] = []
+    while len(times) < NUM_REPEATS or sum(times) < _LEAST_SECONDS:
+        start = time.perf_counter()
+        weigh(q, k)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def peak_memory(q: Array, k: Array) -> int:
+    """Return the most bytes that were held at once while the weights were made, beyond those held before."""
+    was_tracing = tracemalloc.is_tracing()
+    gc.collect()  # garbage that went while we count would hide some of what is made
+    if not was_tracing:
+        tracemalloc.start()
+    try:
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        weigh(q, k)
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        if not was_tracing:
+            tracemalloc.stop()
+
+
+def growth(lengths: tuple[int, ...], amounts: list[float]) -> float:
+    """Return the p of the nearest amount = c nᵖ: the slope of the straight line through the logarithms."""
+    return float(np.polyfit(np.log(lengths), np.log(amounts), 1)[0])
+
+
+def draw(result: Experiment, figure: "Figure") -> None:
+    """Draw time and memory against the length, beside what a square would be."""
+    table, growths = result.tables
+    lengths = table.column("tokens")
+    panels = (
+        ("Peak memory", "peak memory (MiB)", BLUE, growths.rows[1][1]),
+        ("Time, on the machine that drew this", "time (ms)", VERMILION, growths.rows[0][1]),
+    )
+    for axes, (title, column, colour, power) in zip(figure.subplots(1, 2), panels, strict=True):
+        amounts = [float(amount) for amount in table.column(column)]
+        square = [amounts[-1] * (length / LENGTHS[-1]) ** 2 for length in LENGTHS]
+        axes.plot(lengths, square, ":", color=GREY, label="a square, $n^2$")
+        axes.plot(lengths, amounts, "o-", color=colour, label=f"measured, $n^{{{float(power):.2f}}}$")
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xticks(LENGTHS, [str(length) for length in LENGTHS])
+        axes.minorticks_off()
+        axes.set(title=title, xlabel="tokens n", ylabel=column)
+        axes.legend()

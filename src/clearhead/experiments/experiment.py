@@ -1,0 +1,94 @@
+"""Experiment: what one measurement found, as plain numbers that print, save and load back equal."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clearhead.worksheet.arrays import Array
+
+FORMAT = 1
+Cell = int | float | str
+_NOISE = 1e-12  # below this a float64 result is rounding, and its digits differ from machine to machine
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of plain numbers and words under the names of their columns."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def column(self, name: str) -> tuple[Cell, ...]:
+        """Return one column by its name."""
+        return tuple(row[self.columns.index(name)] for row in self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """What is argued, what was found, the tables that say so, and the arrays that a picture needs besides."""
+
+    name: str
+    title: str
+    seed: int
+    claim: str
+    finding: str
+    tables: tuple[Table, ...]
+    arrays: Mapping[str, Array]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Experiment) and self.to_data() == other.to_data()
+
+    def to_data(self) -> dict[str, Any]:
+        """Return everything as plain data, every number in full."""
+        return {
+            "format": FORMAT,
+            "experiment": self.name,
+            "title": self.title,
+            "seed": self.seed,
+            "claim": self.claim,
+            "finding": self.finding,
+            "tables": [
+                {"title": table.title, "columns": list(table.columns), "rows": [list(row) for row in table.rows]}
+                for table in self.tables
+            ],
+            "arrays": {name: array.tolist() for name, array in self.arrays.items()},
+        }
+
+    def to_json(self) -> str:
+        """Return everything as JSON, every number in full."""
+        return json.dumps(self.to_data(), ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Experiment":
+        """Return the experiment that `to_json` wrote, equal to the last bit."""
+        data = json.loads(text)
+        tables = tuple(
+            Table(each["title"], tuple(each["columns"]), tuple(tuple(row) for row in each["rows"]))
+            for each in data["tables"]
+        )
+        arrays = {name: np.asarray(values, dtype=np.float64) for name, values in data["arrays"].items()}
+        return cls(data["experiment"], data["title"], data["seed"], data["claim"], data["finding"], tables, arrays)
+
+    def to_markdown(self) -> str:
+        """Return the claim, the finding and the tables as Markdown."""
+        parts = [f"**Claim.** {self.claim}", f"**Finding.** {self.finding}"]
+        for table in self.tables:
+            lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
+            lines += ["| " + " | ".join(map(shown, row)) + " |" for row in table.rows]
+            parts += [f"{table.title}:", "\n".join(lines)]
+        return "\n\n".join(parts) + "\n"
+
+
+def shown(cell: Cell) -> str:
+    """Return a cell as a reader sees it: four significant figures, and rounding noise named as such."""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    if 0.0 < abs(cell) < _NOISE:
+        return "< 1e-12"
+    return f"{cell:.4g}" if abs(cell) < 1000.0 else f"{cell:,.0f}"

@@ -1,0 +1,113 @@
+"""Static against contextual vectors.
+
+A static vector is the average of all uses of a word in the data: it leans to the commonest meaning, and is the same
+vector in every sentence. As a weighted mean of the words around it, the same word becomes a vector of its sentence.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clearhead.experiments.colours import BLUE, GREEN, GREY, VERMILION
+from clearhead.experiments.experiment import Cell, Experiment, Table
+from clearhead.worksheet import solve
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.reference import divide, mix
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TITLE = "One vector for a word, or one for each sentence"
+SIZE = (15.0, 7.4)
+MEANINGS = np.eye(2)  # fruit, technology
+USES = ((9000, 1000), (5000, 5000), (1000, 9000))
+# The parts of the gallery's 'bank', by twos, and in which row of their answer 'bank' stands.
+_WEIGHTS = (("first sketch of the notes", 0, 0), ("full table of the notes", 2, 1), ("softmax of dot products", 4, 1))
+_BANK = np.array([0.5, 0.5])
+
+
+def run(seed: int) -> Experiment:
+    """Compare 'bank' in two sentences, and average 'apple' over its uses. The seed changes nothing."""
+    answers = solve("bank").answers
+    rows: list[tuple[Cell, ...]] = []
+    arrays: dict[str, Array] = {"bank": _BANK}
+    for name, part, row in _WEIGHTS:
+        money, river = answers[part][row], answers[part + 1][row]
+        rows.append((name, cosine(_BANK, _BANK), cosine(money, river), angle_between(money, river)))
+        arrays[f"money bank, {name}"], arrays[f"river bank, {name}"] = money, river
+    apples: list[tuple[Cell, ...]] = []
+    for uses in USES:
+        average = average_of_uses(*uses)
+        to_fruit, to_technology = (cosine(average, meaning) for meaning in MEANINGS)
+        apples.append((*uses, float(average[0]), float(average[1]), to_fruit, to_technology))
+    arrays["apple"] = average_of_uses(*USES[0])
+    tables = (
+        Table(
+            "'bank' in 'money bank grows' and in 'river bank flows' (the vectors are made up)",
+            ("weights", "cosine before", "cosine after", "angle after (degrees)"),
+            tuple(rows),
+        ),
+        Table(
+            "'apple' averaged over its uses",
+            ("as fruit", "as technology", "fruit", "technology", "cosine to fruit", "cosine to technology"),
+            tuple(apples),
+        ),
+    )
+    fruit, technology, to_fruit, to_technology = (float(cell) for cell in apples[0][2:])
+    cosines = [float(row[2]) for row in rows]
+    finding = (
+        f"The two 'bank's are one vector before (cosine {float(rows[0][1]):.0f}) and two after (cosine "
+        f"{min(cosines):.3f} to {max(cosines):.3f}); the averaged 'apple' is [{fruit:.1f}, {technology:.1f}], cosine "
+        f"{to_fruit:.3f} to fruit and {to_technology:.3f} to technology."
+    )
+    claim = "A static vector is the average meaning of a word; a weighted mean of its sentence makes it contextual."
+    return Experiment("static", TITLE, seed, claim, finding, tables, arrays)
+
+
+def cosine(a: Array, b: Array) -> float:
+    """a·b / (|a| |b|), at most 1 where rounding would make it more"""
+    return min(1.0, float(a @ b) / float(np.sqrt((a @ a) * (b @ b))))
+
+
+def angle_between(a: Array, b: Array) -> float:
+    """Return the angle between two vectors in degrees."""
+    return float(np.degrees(np.arccos(cosine(a, b))))
+
+
+def average_of_uses(fruit: int, technology: int) -> Array:
+    """Return the mean of the meanings over all uses."""
+    shares = divide(np.array([[float(fruit), float(technology)]]))
+    return np.asarray(mix(shares, MEANINGS)[0])
+
+
+def draw(result: Experiment, figure: "Figure") -> None:
+    """Draw the two 'bank's with the static one between them, and the average 'apple' with its two meanings."""
+    left, right = figure.subplots(1, 2)
+    name = _WEIGHTS[0][0]
+    _arrow(left, result.arrays["bank"], GREY, "bank, static", (8, 0))
+    _arrow(left, result.arrays[f"money bank, {name}"], VERMILION, "bank in\n'money bank grows'", (8, -26))
+    _arrow(left, result.arrays[f"river bank, {name}"], BLUE, "bank in\n'river bank flows'", (8, 8))
+    apart = float(result.tables[0].column("angle after (degrees)")[0])
+    left.set(title=f"'bank' in two sentences: {apart:.0f}° apart", xlabel="finance", ylabel="water")
+    _arrow(right, MEANINGS[0], GREEN, "fruit", (-2, 10))
+    _arrow(right, MEANINGS[1], BLUE, "technology", (10, -4))
+    fruit, technology, first, second, to_fruit, to_technology = (float(cell) for cell in result.tables[1].rows[0])
+    cosines = f"cosine {to_fruit:.2f} to fruit,\n{to_technology:.2f} to technology"
+    apple = f"apple, averaged: [{first:.1f}, {second:.1f}]\n{cosines}"
+    _arrow(right, result.arrays["apple"], VERMILION, apple, (-200, 22))
+    title = f"'apple': {fruit:,.0f} uses as fruit, {technology:,.0f} as technology"
+    right.set(title=title, xlabel="fruit", ylabel="technology")
+    left.set(xlim=(0, 1), ylim=(0, 1))
+    right.set(xlim=(0, 1.15), ylim=(-0.02, 1.15))
+    for axes in (left, right):
+        axes.set_aspect("equal")
+        axes.set_xticks([0, 0.5, 1])
+        axes.set_yticks([0, 0.5, 1])
+
+
+def _arrow(axes: "Axes", vector: Array, colour: str, label: str, offset: tuple[int, int]) -> None:
+    x, y = float(vector[0]), float(vector[1])
+    shape = {"arrowstyle": "-|>", "color": colour, "linewidth": 3.5, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 26}
+    axes.annotate("", (x, y), (0, 0), arrowprops=shape, annotation_clip=False)
+    axes.annotate(label, (x, y), offset, textcoords="offset points", color=colour, fontsize=15, va="bottom")

@@ -1,0 +1,104 @@
+"""Why scores are divided by √d.
+
+A dot product of two vectors of d independent numbers is a sum of d terms, so its variance grows with d. Scores that
+spread so far push softmax to one key, and where softmax has chosen one key its gradient is nearly nothing. Divided by
+√d the scores keep one spread at every width.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clearhead.experiments.colours import BLUE, GREY, VERMILION
+from clearhead.experiments.experiment import Cell, Experiment, Table
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.reference import scale, softmax
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TITLE = "Why scores are divided by √d"
+SIZE = (16.0, 6.2)
+DIMENSIONS = tuple(2**power for power in range(11))
+NUM_QUERIES = 8192
+NUM_KEYS = 16  # that each query chooses among
+_COLUMNS = ("d", "variance", "largest weight", "entropy (nats)", "size of ∂a/∂s")
+
+
+def run(seed: int) -> Experiment:
+    """Measure the variance of scores, and what softmax makes of them, at every width."""
+    random = np.random.default_rng(seed)
+    plain: list[tuple[Cell, ...]] = []
+    scaled: list[tuple[Cell, ...]] = []
+    for width in DIMENSIONS:
+        scores = random_scores(random, width)
+        plain.append((width, *_measure(scores)))
+        scaled.append((width, *_measure(scale(scores, root_of=width))))
+    (width, variance, largest, _, gradient), (_, scaled_variance, scaled_largest, _, scaled_gradient) = (
+        map(float, rows[-1]) for rows in (plain, scaled)
+    )
+    finding = (
+        f"At d = {width:.0f} a score has variance {variance:.0f}, and divided by √d {scaled_variance:.2f}; the largest "
+        f"of {NUM_KEYS} weights is {largest:.2f} on average against {scaled_largest:.2f}, and the gradient of softmax "
+        f"is {scaled_gradient / gradient:.0f} times smaller."
+    )
+    claim = "The variance of a dot product grows with the dimension d; dividing by √d keeps it, and softmax, in range."
+    tables = (
+        Table(f"scores q·k: {NUM_QUERIES:,} queries, {NUM_KEYS} keys each, all from N(0, 1)", _COLUMNS, tuple(plain)),
+        Table("scores q·k/√d of the same vectors", _COLUMNS, tuple(scaled)),
+    )
+    return Experiment("variance", TITLE, seed, claim, finding, tables, {})
+
+
+def random_scores(random: np.random.Generator, width: int) -> Array:
+    """Return the dot products of every query with keys of its own, a row for each query.
+
+    The keys are one pool, and query i takes those from i on: as good as fresh ones, and far fewer to draw.
+    """
+    queries = random.standard_normal((NUM_QUERIES, width))
+    pool = random.standard_normal((NUM_QUERIES + NUM_KEYS, width))
+    dots = [np.einsum("qd,qd->q", queries, pool[start : start + NUM_QUERIES]) for start in range(NUM_KEYS)]
+    return np.stack(dots, axis=1)  # (Q, K)
+
+
+def _measure(scores: Array) -> tuple[float, float, float, float]:
+    """Return the variance of the scores; then of their softmax the largest weight, the entropy and the gradient."""
+    weights = softmax(scores)
+    largest = float(np.mean(np.max(weights, axis=1)))
+    return float(np.var(scores)), largest, mean_entropy(weights), gradient_size(weights)
+
+
+def gradient_size(weights: Array) -> float:
+    """Return the mean |∂aᵢ/∂sⱼ| of softmax, whose Jacobian is diag(a) - a aᵀ."""
+    outer = weights[:, :, None] * weights[:, None, :]  # (Q, K, K)
+    jacobian = weights[:, :, None] * np.eye(weights.shape[1]) - outer
+    return float(np.mean(np.abs(jacobian)))
+
+
+def mean_entropy(weights: Array) -> float:
+    """Return the mean of -Σ a ln a, where 0 ln 0 is 0."""
+    logarithms = np.log(np.where(weights > 0.0, weights, 1.0))
+    return float(np.mean(-np.sum(weights * logarithms, axis=1)))
+
+
+def draw(result: Experiment, figure: "Figure") -> None:
+    """Draw variance, largest weight and gradient against the dimension, with and without the scale."""
+    plain, scaled = result.tables
+    width = plain.column("d")
+    panels = (
+        ("Variance of a score", "variance", "variance"),
+        ("Largest weight of softmax", "largest weight", f"mean largest of {NUM_KEYS} weights"),
+        ("Gradient of softmax", "size of ∂a/∂s", "mean |∂a/∂s|"),
+    )
+    for axes, (title, column, label) in zip(figure.subplots(1, 3), panels, strict=True):
+        axes.plot(width, plain.column(column), "o-", color=VERMILION, label="q·k")
+        axes.plot(width, scaled.column(column), "s-", color=BLUE, label="q·k / √d")
+        axes.set_xscale("log", base=2)
+        axes.set_xticks([1, 4, 16, 64, 256, 1024], ["1", "4", "16", "64", "256", "1024"])
+        axes.set(title=title, xlabel="dimension d", ylabel=label)
+    variances, largest, gradients = figure.axes
+    variances.plot(width, width, ":", color=GREY, label="theory: d", zorder=3)
+    variances.set_yscale("log")
+    variances.legend()
+    largest.set_ylim(0, 1)
+    gradients.set_ylim(0)

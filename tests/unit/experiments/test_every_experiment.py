@@ -1,0 +1,185 @@
+"""What holds for every experiment: a contract, a round trip, a picture, a verb."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from clearhead.errors import ClearheadError
+from clearhead.experiments import EXPERIMENTS, Experiment, Table, find_experiment
+from clearhead.experiments.experiment import shown
+from clearhead.experiments.picture import check_picture, save_picture
+
+ROOT = Path(__file__).parents[3]
+REPEATABLE = [name for name in EXPERIMENTS if name != "cost"]  # times differ from run to run
+RESULTS: dict[str, Experiment] = {}
+
+
+@pytest.fixture(params=EXPERIMENTS)
+def result(request: pytest.FixtureRequest) -> Experiment:
+    """Each experiment, run once in a process of the tests."""
+    name: str = request.param
+    if name not in RESULTS:
+        RESULTS[name] = EXPERIMENTS[name].run(0)
+    return RESULTS[name]
+
+
+def clearhead(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own; fail there if torch gets loaded."""
+    code = (
+        f"import sys\n{before}\nimport clearhead.cli.main as command\n"
+        f"sys.argv = ['clearhead', *{list(arguments)!r}]\n"
+        "try:\n    command.main()\nfinally:\n    assert 'torch' not in sys.modules\n"
+    )
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=False)
+
+
+def test_a_result_is_whole(result: Experiment) -> None:
+    assert result.title == EXPERIMENTS[result.name].TITLE
+    for sentence in (result.claim, result.finding):
+        assert sentence.endswith(".")
+        assert "\n" not in sentence
+    for table in result.tables:
+        assert table.rows
+        assert len(set(table.columns)) == len(table.columns)
+        for row in table.rows:
+            assert len(row) == len(table.columns)
+            assert {type(cell) for cell in row} <= {int, float, str}
+            assert all(np.isfinite(cell) for cell in row if not isinstance(cell, str))
+
+
+def test_json_loads_back_equal(result: Experiment) -> None:
+    again = Experiment.from_json(result.to_json())
+    assert again == result
+    assert again.to_json() == result.to_json()
+
+
+@pytest.mark.parametrize("name", REPEATABLE)
+def test_the_same_seed_gives_the_same_numbers(name: str) -> None:
+    assert EXPERIMENTS[name].run(11) == EXPERIMENTS[name].run(11)
+
+
+@pytest.mark.parametrize("name", ["variance", "order", "leak"])
+def test_another_seed_gives_other_numbers(name: str) -> None:
+    assert EXPERIMENTS[name].run(11).tables != EXPERIMENTS[name].run(17).tables
+
+
+def test_a_picture_is_written_as_svg_and_png(result: Experiment, tmp_path: Path) -> None:
+    for name in ("one.svg", "two.svg", "picture.PNG"):
+        save_picture(result, tmp_path / name)
+    vector = (tmp_path / "one.svg").read_bytes()
+    assert ElementTree.fromstring(vector).tag == "{http://www.w3.org/2000/svg}svg"
+    assert b"<dc:date>" not in vector
+    assert vector == (tmp_path / "two.svg").read_bytes()
+    assert (tmp_path / "picture.PNG").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_a_picture_drawn_from_json_is_the_same_picture(tmp_path: Path) -> None:
+    fresh = EXPERIMENTS["norms"].run(0)
+    save_picture(fresh, tmp_path / "fresh.svg")
+    save_picture(Experiment.from_json(fresh.to_json()), tmp_path / "again.svg")
+    assert (tmp_path / "fresh.svg").read_bytes() == (tmp_path / "again.svg").read_bytes()
+
+
+def test_a_picture_is_svg_or_png() -> None:
+    with pytest.raises(ClearheadError, match=r"slide\.gif is neither an SVG nor a PNG.*ends in \.svg or \.png"):
+        check_picture(Path("slide.gif"))
+
+
+def test_an_unknown_experiment_gets_a_close_match() -> None:
+    with pytest.raises(ClearheadError, match=r"'varience' is not an experiment\. Did you mean 'variance'\?"):
+        find_experiment("varience")
+
+
+def test_the_guide_shows_what_is_measured() -> None:
+    page = (ROOT / "docs" / "guide" / "experiments.md").read_text(encoding="utf-8")
+    for name in REPEATABLE:
+        assert EXPERIMENTS[name].run(0).to_markdown() in page, f"run: clearhead experiment {name}, and renew the page"
+    assert "clearhead experiment cost" in page
+
+
+def test_a_number_is_shown_short_and_noise_is_named() -> None:
+    cells = (0.0, 1.0, 1234.5, 2048, 1 / 3, 3e-17, -2e-13, 1.33e-7, "word")
+    expected = ["0", "1", "1,234", "2,048", "0.3333", "< 1e-12", "< 1e-12", "1.33e-07", "word"]
+    assert [shown(cell) for cell in cells] == expected
+
+
+def test_a_column_is_found_by_its_name() -> None:
+    assert Table("t", ("a", "b"), ((1, 2.5), (3, 4.5))).column("b") == (2.5, 4.5)
+
+
+def test_the_verb_lists_the_experiments() -> None:
+    for arguments in (("experiment",), ("experiment", "--list")):
+        done = clearhead(*arguments)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert all(name in done.stdout for name in EXPERIMENTS)
+    listed = json.loads(clearhead("experiment", "--list", "--json").stdout)
+    assert {each["name"] for each in listed} == set(EXPERIMENTS)
+
+
+def test_the_verb_prints_the_claim_the_table_and_the_finding() -> None:
+    done = clearhead("experiment", "norms")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Claim: Padding zeros change" in done.stdout
+    assert "6.708" in done.stdout
+    assert "Finding: With 100 padding rows" in done.stdout
+
+
+@pytest.mark.parametrize("name", REPEATABLE)
+def test_the_verb_cuts_no_number_short(name: str) -> None:
+    done = clearhead("experiment", name, before="import os; os.environ['COLUMNS'] = '40'")
+    lines = [[word.strip() for word in line.split("│")] for line in done.stdout.splitlines() if "│" in line]
+    rows = [[shown(cell) for cell in row] for table in EXPERIMENTS[name].run(0).tables for row in table.rows]
+    assert lines == rows
+
+
+def test_the_verb_gives_every_number_as_json() -> None:
+    done = clearhead("experiment", "order", "--seed", "3", "--json")
+    assert Experiment.from_json(done.stdout) == EXPERIMENTS["order"].run(3)
+
+
+def test_the_verb_draws_and_says_where(tmp_path: Path) -> None:
+    done = clearhead("experiment", "static", "--json", "--picture", str(tmp_path / "slide.svg"))
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["experiment"] == "static"
+    assert done.stderr == f"The picture is in {tmp_path / 'slide.svg'}.\n"
+    assert ElementTree.parse(tmp_path / "slide.svg")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("experiment", "lek"), "'lek' is not an experiment. Did you mean 'leak'?"),
+        (("experiment", "norms", "--picture", "slide.pdf"), "slide.pdf is neither an SVG nor a PNG."),
+        (("experiment", "norms", "--picture", "/no/such/folder/slide.svg"), "cannot be written"),
+    ],
+)
+def test_a_mistake_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...], sentence: str) -> None:
+    done = clearhead(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_matplotlib_a_picture_says_what_to_install_and_the_table_needs_nothing(tmp_path: Path) -> None:
+    blocked = "sys.modules['matplotlib'] = None"
+    done = clearhead("experiment", "norms", "--picture", str(tmp_path / "slide.svg"), before=blocked)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "clearhead: a picture needs matplotlib, which is not here: pip install 'clearhead[plots]'\n"
+    assert not list(tmp_path.iterdir())
+    assert clearhead("experiment", "norms", before=blocked).returncode == 0
+
+
+def test_matplotlib_is_loaded_for_a_picture_only() -> None:
+    code = (
+        "import sys, clearhead.experiments as e, clearhead.experiments.picture\n"
+        "[e.EXPERIMENTS[name].run(0) for name in ('norms', 'static', 'order')]\n"
+        "sys.exit(str({'matplotlib', 'torch'} & set(sys.modules)) if {'matplotlib', 'torch'} & set(sys.modules) else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr

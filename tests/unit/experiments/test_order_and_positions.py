@@ -1,0 +1,134 @@
+"""order, positions and leak: what attention knows of place and time."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from clearhead.experiments import Experiment
+from clearhead.experiments import leak as leak_experiment
+from clearhead.experiments import order as order_experiment
+from clearhead.experiments import positions as positions_experiment
+from clearhead.experiments.leak import LENGTH, VOCABULARY, predict
+from clearhead.experiments.positions import WIDTH, encode, nearest_pair, rotation
+from tests.tolerances import assert_close
+
+
+@pytest.fixture(scope="module")
+def positions() -> Experiment:
+    return positions_experiment.run(0)
+
+
+@pytest.fixture(scope="module")
+def leak() -> Experiment:
+    return leak_experiment.run(0)
+
+
+def test_a_count_is_unbounded_and_one_sine_repeats_and_many_do_not(positions: Experiment) -> None:
+    count, sine, many = positions.tables[0].rows
+    assert count[1:3] == (1000.0, 1.0)
+    assert sine[1] <= 1.0
+    assert sine[2] < 1e-6
+    # 11 + 344 = 355 is nearly 113 π, an odd multiple, so that the sines are nearly equal.
+    assert sine[3] == "11 and 344"
+    assert_close(sine[2], abs(math.sin(11) - math.sin(344)))
+    assert many[1] <= 1.0
+    assert many[2] > 1.0
+
+
+def test_neighbours_are_nearest_and_their_distance_is_the_closed_form(positions: Experiment) -> None:
+    # |PE(p + 1) - PE(p)|² = Σ 2 - 2 cos(1 / 10000^(2i/d)), the same for every p
+    expected = math.sqrt(sum(2 - 2 * math.cos(10000 ** (-2 * i / WIDTH)) for i in range(WIDTH // 2)))
+    assert positions.tables[0].rows[2][2] == pytest.approx(expected, rel=1e-9)
+    assert positions.tables[0].rows[2][3] == "0 and 1"
+
+
+def test_the_nearest_pair_is_that_of_trying_all() -> None:
+    code = np.random.default_rng(5).standard_normal((23, 3))
+    tried = min((math.dist(code[i], code[j]), i, j) for i, j in combinations(range(23), 2))
+    found = nearest_pair(code)
+    assert found[1:] == tried[1:]
+    assert found[0] == pytest.approx(tried[0], rel=1e-12)
+
+
+def test_the_picture_holds_fifty_positions_of_128_numbers(positions: Experiment) -> None:
+    shown = positions.arrays["positions"]
+    assert shown.shape == (50, 128)
+    assert shown[0].tolist() == [0.0, 1.0] * 64
+    assert shown[3, 10] == pytest.approx(math.sin(3 / 10000 ** (10 / 128)), rel=1e-12)
+    assert shown[3, 11] == pytest.approx(math.cos(3 / 10000 ** (10 / 128)), rel=1e-12)
+
+
+def test_the_lowest_bit_changes_at_every_step_and_each_higher_one_half_as_often(positions: Experiment) -> None:
+    assert [int("".join(str(int(bit)) for bit in row), 2) for row in positions.arrays["bits"]] == list(range(16))
+    changes = {row[0]: row[2] for row in positions.tables[1].rows}
+    assert [changes[f"bit {bit} of a counter"] for bit in range(4)] == [15, 7, 3, 1]
+
+
+def test_a_sine_changes_sign_once_in_every_half_wave(positions: Experiment) -> None:
+    changes = {row[0]: row[2] for row in positions.tables[1].rows}
+    for dim in (0, 16, 32, 48, 64, 80, 96, 112):
+        assert changes[f"PE, dimension {dim}"] == math.floor(1000 / (math.pi * 10000 ** (dim / WIDTH)))
+
+
+def test_a_step_is_one_rotation_at_every_position(positions: Experiment) -> None:
+    assert all(error < 1e-12 for error in positions.tables[2].column("largest error over all positions"))
+    step = rotation(13)
+    assert_close(step @ step.T, np.eye(WIDTH))
+    assert_close(encode(np.array([29.0])) @ step, encode(np.array([42.0])))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
+def test_self_attention_maps_sets_to_sets_until_order_is_put_in(seed: int) -> None:
+    rows = {row[0]: row[1:] for row in order_experiment.run(seed).tables[0].rows}
+    assert all(value < 1e-12 for value in rows["nothing"])
+    for variant in ("positions", "a causal mask", "both"):
+        assert all(value > 0.05 for value in rows[variant])
+
+
+def test_the_two_sentences_are_made_of_the_same_words() -> None:
+    first, second = order_experiment.SENTENCES
+    assert first != second
+    assert sorted(first.lower().split()) == sorted(second.lower().split())
+
+
+def test_attention_of_the_experiment_is_that_of_plain_loops() -> None:
+    random = np.random.default_rng(7)
+    x, parameters = random.standard_normal((5, 3)), random.standard_normal((3, 3, 3))
+    expected = []
+    for i in range(5):
+        scores = [(x[i] @ parameters[0]) @ (x[j] @ parameters[1]) / math.sqrt(3) for j in range(i + 1)]
+        powers = [math.exp(each) for each in scores]
+        expected.append(sum(p / sum(powers) * (x[j] @ parameters[2]) for j, p in enumerate(powers)))
+    assert_close(order_experiment.attend(x, parameters, False, True), np.stack(expected))
+
+
+def test_a_bag_differs_by_its_loneliest_output() -> None:
+    one, two = np.array([[0.0], [1.0], [9.0]]), np.array([[1.0], [0.0], [4.0]])
+    assert order_experiment.bag_difference(order_experiment.distances(one, two)) == 5.0
+
+
+def test_the_table_of_the_notes_is_masked_and_renormalised(leak: Experiment) -> None:
+    written, masked, _ = leak.tables
+    assert [row[-1] for row in written.rows] == pytest.approx([0.2, 0.1, 0.0])
+    # 0.15 / 0.9 and 0.75 / 0.9; the last row may see everything.
+    assert_close([row[1:] for row in masked.rows], [[1, 0, 0], [1 / 6, 5 / 6, 0], [0.1, 0.2, 0.7]])
+
+
+def test_the_unmasked_copier_reads_the_answer_and_loses_it_at_inference(leak: Experiment) -> None:
+    without, masked = leak.tables[2].rows
+    chance = 1 / VOCABULARY
+    assert without[1] == 1.0
+    assert without[2] == pytest.approx(chance, abs=0.02)  # five standard errors of 10,000 guesses
+    assert masked[1] == pytest.approx(chance, abs=0.02)
+    assert masked[1] == masked[2]
+    assert masked[3] == 1.0
+
+
+def test_the_masked_copier_takes_the_commonest_token_so_far() -> None:
+    tokens = np.random.default_rng(11).integers(VOCABULARY, size=(13, LENGTH))
+    counted = [
+        [np.argmax(np.bincount(row[: end + 1], minlength=VOCABULARY)) for end in range(LENGTH)] for row in tokens
+    ]
+    assert predict(tokens, True).tolist() == np.array(counted).tolist()

@@ -1,0 +1,103 @@
+"""variance and cost: what is measured of scores, against theory."""
+
+import math
+
+import numpy as np
+import pytest
+
+from clearhead.experiments import Experiment
+from clearhead.experiments import cost as cost_experiment
+from clearhead.experiments import variance as variance_experiment
+from clearhead.experiments.variance import NUM_KEYS, gradient_size, mean_entropy
+from tests.tolerances import assert_close
+
+
+@pytest.fixture(scope="module")
+def variance() -> Experiment:
+    return variance_experiment.run(0)
+
+
+@pytest.fixture(scope="module")
+def cost() -> Experiment:
+    return cost_experiment.run(0)
+
+
+def test_the_variance_of_a_dot_product_is_its_dimension(variance: Experiment) -> None:
+    plain, scaled = variance.tables
+    assert plain.column("d") == tuple(2**power for power in range(11))
+    for width, unscaled, kept in zip(
+        plain.column("d"), plain.column("variance"), scaled.column("variance"), strict=True
+    ):
+        assert unscaled == pytest.approx(width, rel=0.08)
+        assert kept == pytest.approx(1.0, rel=0.08)
+
+
+def test_wide_unscaled_scores_leave_softmax_one_key_and_little_gradient(variance: Experiment) -> None:
+    plain, scaled = (dict(zip(table.columns, table.rows[-1], strict=True)) for table in variance.tables)
+    assert plain["largest weight"] > 0.9
+    assert plain["entropy (nats)"] < 0.2
+    assert scaled["largest weight"] < 0.3
+    assert scaled["entropy (nats)"] > 0.8 * math.log(NUM_KEYS)
+    assert scaled["size of ∂a/∂s"] > 10 * plain["size of ∂a/∂s"]
+
+
+def test_unscaled_softmax_grows_sharper_with_every_doubling(variance: Experiment) -> None:
+    largest, sizes = (np.array(variance.tables[0].column(name)) for name in ("largest weight", "size of ∂a/∂s"))
+    assert np.all(np.diff(largest) > 0)
+    assert np.all(np.diff(sizes) < 0)
+
+
+def test_the_size_of_the_gradient_is_that_of_finite_differences() -> None:
+    scores = np.random.default_rng(3).standard_normal((5, 7))
+    step = 1e-6
+
+    def weights(row: np.ndarray) -> np.ndarray:
+        return np.exp(row) / np.sum(np.exp(row))
+
+    slopes = [
+        (weights(row + step * unit) - weights(row - step * unit)) / (2 * step) for row in scores for unit in np.eye(7)
+    ]
+    size = gradient_size(np.stack([weights(row) for row in scores]))
+    assert size == pytest.approx(float(np.mean(np.abs(slopes))), rel=1e-6)
+
+
+def test_the_size_of_the_gradient_has_a_closed_form() -> None:
+    weights = np.array([[0.5, 0.3, 0.2]])  # Σ|J| = 2 (1 - Σa²) = 2 (1 - 0.38) = 1.24, over 9 entries
+    assert_close(gradient_size(weights), 1.24 / 9)
+
+
+def test_entropy_is_that_of_a_fair_choice_and_of_a_certain_one() -> None:
+    assert_close(mean_entropy(np.full((2, 5), 0.2)), math.log(5))
+    assert mean_entropy(np.array([[1.0, 0.0, 0.0]])) == 0.0
+
+
+def test_the_memory_of_the_weights_is_quadratic(cost: Experiment) -> None:
+    memory = np.array(cost.tables[0].column("peak memory (MiB)"))
+    table = np.array(cost.tables[0].column("one n × n table (MiB)"))
+    assert np.all(memory >= table)  # the weights themselves are one
+    assert memory[-1] / memory[-2] == pytest.approx(4.0, rel=0.05)
+    exponent = dict(cost.tables[1].rows)["peak memory"]
+    assert exponent == pytest.approx(2.0, abs=0.15)
+
+
+def test_the_times_are_there(cost: Experiment) -> None:
+    assert all(time > 0 for time in cost.tables[0].column("time (ms)"))
+    assert "on this machine" in cost.finding
+
+
+def test_a_growth_is_the_power_it_was_made_with() -> None:
+    lengths = (3, 7, 31)
+    assert cost_experiment.growth(lengths, [5.0 * n**1.7 for n in lengths]) == pytest.approx(1.7, rel=1e-9)
+
+
+def test_memory_is_counted_also_when_it_is_counted_already() -> None:
+    import tracemalloc
+
+    q = k = np.ones((67, 5))
+    alone = cost_experiment.peak_memory(q, k)
+    tracemalloc.start()
+    try:
+        assert cost_experiment.peak_memory(q, k) == pytest.approx(alone, rel=0.1)
+        assert tracemalloc.is_tracing()
+    finally:
+        tracemalloc.stop()
