@@ -83,13 +83,20 @@ class StepView:
 
         ≈ stands for = where the digits shown do not give the total to its last digit. A blank has no line.
         """
+        working = self.cell_working(row, column)
+        if working is None:
+            return None
+        expression, sign = working
+        return f"{self.matrix.digits.text(row, column)} {sign} {write(expression)}"
+
+    def cell_working(self, row: int, column: int) -> tuple[Expression, str] | None:
+        """Return the sum behind a cell, and = or ≈; None where a number is only moved, and for a blank."""
         expression = self.cell_expression(row, column)
         if expression is None or self.matrix.digits.is_hidden(row, column):
             return None
-        total, written = self.matrix.digits.text(row, column), write(expression)
         again = evaluate(expression)
         agrees = again is not None and self.matrix.digits.agrees(float(again), row, column)
-        return f"{total} {'=' if agrees or BLANK in written else '≈'} {written}"
+        return expression, "=" if agrees or BLANK in write(expression) else "≈"
 
     def cells(self, row: str, column: str) -> list[tuple[int, int]]:
         """Return the cells at a row and a column, each a name, a number from 1, or `*`."""

@@ -109,6 +109,12 @@ class Worksheet:
 
         return to_markdown(self, detail, blanks)
 
+    def to_latex(self, detail: Detail = "matrices", blanks: Sequence[str] = (), *, fragment: bool = False) -> str:
+        """Return the worksheet as a LaTeX document, or as a `fragment` to \\input into another; `blanks` as above."""
+        from clearhead.worksheet.render.latex import to_latex
+
+        return to_latex(self, detail, blanks, fragment=fragment)
+
     def show(self, detail: Detail = "matrices", console: "Console | None" = None, blanks: Sequence[str] = ()) -> None:
         """Print the worksheet in the terminal; `blanks` are cells to leave open, such as `A[2, *]`."""
         from clearhead.worksheet.render.terminal import show
