@@ -177,6 +177,23 @@ class SheetView:
         for step, i, j in cells:
             step.hide(i, j)
 
+    def matrix(self, symbol: str, where: str = "*") -> MatrixView:
+        """Return the one matrix with this symbol, worked at a place that matches `where`, or else given."""
+        steps = [step for step in self.steps if step.matrix.symbol == symbol and fnmatchcase(step.record.where, where)]
+        given = [each for step in self.steps for each in step.givens if each.symbol == symbol and where == "*"]
+        if len(steps) == 1 or (len(given) == 1 and not steps):
+            return steps[0].matrix if steps else given[0]
+        if steps or given:
+            places = ", ".join(step.record.where for step in steps) or "given twice"
+            raise ProblemError(f"'{symbol}' names {len(steps or given)} matrices of this sheet: {places}. Say at which "
+                               f"place, as in '{steps[0].record.where if steps else '*'}:{symbol}'.")  # fmt: skip
+        known = [each.symbol for step in self.steps for each in (*step.givens, step.matrix)]
+        symbols = list(dict.fromkeys(known))
+        named = symbol if where == "*" else f"{where}:{symbol}"
+        raise ProblemError(
+            f"'{named}' names no matrix of this sheet.{did_you_mean(symbol, symbols)} Matrices: {', '.join(symbols)}."
+        )
+
     def _matrix(self, symbol: str, value: AnyArray, digits: Digits) -> MatrixView:
         rows, columns = self._labels[id(value)]
         if not self._turned:

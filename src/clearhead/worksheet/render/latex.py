@@ -29,7 +29,7 @@ _NEEDS = r"""% A worksheet to \input into a document of your own. It needs, befo
 _COMMANDS = r"""\providecommand{\clearheadfit}[1]{{\sbox2{#1}%
   \ifdim\wd2>\linewidth\resizebox{\linewidth}{!}{\usebox2}\else\usebox2\fi}}
 \providecommand{\clearheadname}[1]{\text{\footnotesize #1}}
-\providecommand{\clearheadcorner}{\hspace*{3pt}}
+\providecommand{\clearheadcorner}{\hspace*{2.5pt}}
 \providecommand{\clearheadsum}[1]{\par\noindent\hangindent=2.5em\hangafter=1 $#1$\par\vspace{1.5pt plus 1pt}}"""
 
 
@@ -44,7 +44,12 @@ def to_latex(
     fonts = font_commands(body)
     note = [r"\ifPDFTeX\par\noindent{\footnotesize Words in italics are spelled out; XeLaTeX sets their own letters.}"
             r"\par\fi"] if fonts else []  # fmt: skip
-    inside = [r"\begingroup\raggedright\setlength{\parindent}{0pt}", *note, body, r"\par\endgroup"]
+    inside = [
+        r"\begingroup\raggedright\setlength{\parindent}{0pt}\lineskip=4pt\lineskiplimit=3pt",
+        *note,
+        body,
+        r"\par\endgroup",
+    ]
     if fragment:
         lines = [_NEEDS, _COMMANDS, *fonts, *inside]
     else:
@@ -74,11 +79,10 @@ def _givens(matrices: list[MatrixView]) -> list[str]:
     """Return given matrices side by side, as many as a line takes."""
     if not matrices:
         return []
-    lines = ["", r"\medskip Given:\par\nopagebreak\smallskip{\lineskip=6pt\lineskiplimit=6pt"]
+    lines = ["", r"\medskip Given:\par\nopagebreak\smallskip"]
     for matrix in matrices:
         lines += [rf"\clearheadfit{{${symbol(matrix.symbol)} = {_array(matrix)}$}}\hspace{{1.5em}}"]
-    lines.append(r"\par}")
-    return lines + [_note(matrix) for matrix in matrices if left_out(matrix)]
+    return [*lines, r"\par"] + [_note(matrix) for matrix in matrices if left_out(matrix)]
 
 
 def _step(step: StepView, detail: Detail, *, is_new: bool) -> list[str]:
@@ -104,7 +108,8 @@ def _sums(step: StepView) -> list[str]:
             if working is None:
                 continue
             expression, sign = working
-            place = rf"\text{{{escape(label(matrix.row_name(i)))}}},\,\text{{{escape(label(matrix.column_name(j)))}}}"
+            names = (label(name) for name in (matrix.row_name(i), matrix.column_name(j)))
+            place = r",\allowbreak\,".join(rf"\text{{{escape(name)}}}" for name in names)
             total = number_tex(matrix.digits.text(i, j))
             relation = "=" if sign == "=" else r"\approx"
             sum_of = expression_tex(expression)
@@ -119,16 +124,21 @@ def _array(matrix: MatrixView) -> str:
     """
     head, *body = table(matrix, MAX_COLUMNS)
     count = len(head) - 1
-    lines = [rf"\begin{{array}}{{r@{{\;}}|@{{}}c@{{}}{'r' * count}@{{}}c@{{}}|}}"]
+    lines = [rf"\begin{{array}}{{r@{{\hspace{{4pt}}}}|@{{}}c@{{\,}}{'r' * count}@{{\,}}c@{{}}|}}"]
     if any(head):
-        names = [rf"\multicolumn{{1}}{{c}}{{{_name(text)}}}" for text in head[1:]]
-        corner = r"\multicolumn{1}{@{}c@{}}{}"
-        lines.append(" & ".join([r"\multicolumn{1}{r@{\;}}{}", corner, *names, corner]) + r"\\[1pt]")
+        names = [rf"\multicolumn{{1}}{{r}}{{{_name(text)}}}" for text in head[1:]]
+        names[-1] = names[-1].replace("{r}", r"{r@{\,}}")
+        left, right = r"\multicolumn{1}{@{}c@{\,}}{}", r"\multicolumn{1}{@{}c@{}}{}"
+        lines.append(" & ".join([r"\multicolumn{1}{r@{\hspace{4pt}}}{}", left, *names, right]) + r"\\[1pt]")
     corners = rf"\cline{{2-2}}\cline{{{count + 3}-{count + 3}}}"
     lines.append(corners)
     for name, *cells in body:
-        numbers = (number_tex(text) for text in cells)
-        lines.append(" & ".join([_name(name), r"\clearheadcorner", *numbers, r"\clearheadcorner"]) + r"\\")
+        is_gap = all(text == ELLIPSIS for text in cells)
+        numbers = [r"\vdots" if is_gap else number_tex(text) for text in cells]
+        lines.append(
+            " & ".join([r"\vdots" if is_gap else _name(name), r"\clearheadcorner", *numbers, r"\clearheadcorner"])
+            + r"\\"
+        )
     return "\n".join([*lines, corners, r"\end{array}"])
 
 

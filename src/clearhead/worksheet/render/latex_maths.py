@@ -209,6 +209,8 @@ class _Reader:
 
 
 def _subscript(text: str) -> str:
+    if text.isdigit():
+        return text
     if len(text) == 1:
         return greek(text) or (text if text.isascii() else rf"\text{{{escape(text)}}}")
     return rf"\mathrm{{{text}}}" if text.isascii() else rf"\text{{{escape(text)}}}"

@@ -1,7 +1,8 @@
 """Names and sentences as LaTeX text: nothing in them is a command, and no letter of theirs stops the compiler.
 
 Letters beyond Latin need a font. XeLaTeX takes the Noto font of the script where there is one; elsewhere, and always
-under pdfLaTeX, a substitute in italics stands for the word: Indic scripts spelled out (हम: hama), the rest by number.
+under pdfLaTeX, a substitute in italics stands for the word: Indic and Cyrillic letters are spelled (हम: hama), and the
+rest is told by number.
 """
 
 import re
@@ -28,6 +29,7 @@ _SIGNS = {
     "—": r"\textemdash{}",
     "…": r"\ldots{}",
     "\N{NO-BREAK SPACE}": "~",
+    **{letter: f"\\{name}{{}}" for letter, name in {"Ł": "L", "ł": "l", "Œ": "OE", "œ": "oe", "ı": "i"}.items()},
     **{sign: f"\\{sign}" for sign in "{}$&#%_"},
 }
 MATHS_SIGNS = {
@@ -53,7 +55,7 @@ MATHS_SIGNS = {
     "⋯": r"\cdots",
 }
 _ACCENTS = dict(zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0323\u0327\u0328",
-                    "` ' ^ ~ = u . \" r H v d c k".split(), strict=True))  # fmt: skip
+                    "`'^~=u.\"rHvdck", strict=True))  # fmt: skip
 _SHAPED = ("Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam",
            "Sinhala", "Arabic", "Hebrew", "Thai")  # fmt: skip
 # script, as Unicode names it -> the name of our command and the font
@@ -61,6 +63,10 @@ _FONTS = {name.upper(): (name, f"Noto Sans {name}") for name in _SHAPED} | {
     "CYRILLIC": ("Cyrillic", "Noto Sans"),
     **dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "HANGUL"), ("East", "Noto Sans CJK SC")),
 }
+_CYRILLIC = dict(zip("абвгдеёзийклмнопрстуфыэ", "abvgdeeziiklmnoprstufye", strict=True)) | {
+    "ж": "zh", "х": "kh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch", "ъ": "", "ь": "", "ю": "iu", "я": "ia"
+}  # fmt: skip
+_GREEK_CAPITALS = ("GAMMA", "DELTA", "THETA", "LAMDA", "XI", "PI", "SIGMA", "UPSILON", "PHI", "PSI", "OMEGA")
 _LIGATURE = re.compile(r"(?<=([-',?!]))(?=\1)")
 _LONG_WORD = re.compile(r"\S{24}(?=\S)")
 _JOINERS = "\u200c\u200d"
@@ -123,9 +129,8 @@ def greek(letter: str) -> str | None:
     match unicodedata.name(letter, "").split():
         case ["GREEK", "SMALL", "LETTER", name] if name not in ("OMICRON", "FINAL"):
             return "\\" + {"LAMDA": "lambda"}.get(name, name.lower())
-        case ["GREEK", "CAPITAL", "LETTER", name]:
-            if name in "GAMMA DELTA THETA LAMDA XI PI SIGMA UPSILON PHI PSI OMEGA".split():
-                return "\\" + {"LAMDA": "Lambda"}.get(name, name.capitalize())
+        case ["GREEK", "CAPITAL", "LETTER", name] if name in _GREEK_CAPITALS:
+            return "\\" + {"LAMDA": "Lambda"}.get(name, name.capitalize())
     return None
 
 
@@ -150,6 +155,8 @@ def _accented(letter: str) -> str | None:
 
 def _substitute(run: str) -> str:
     """Spell a run of letters in ASCII, from their Unicode names."""
+    if len(run) == 1 and unicodedata.category(run) == "So":
+        return f"[{unicodedata.name(run, 'sign').lower()}]"
     spelled, ends_in_a = "", False
     for letter in run:
         name = unicodedata.name(letter, "").split()
@@ -163,6 +170,9 @@ def _substitute(run: str) -> str:
                 spelled, ends_in_a = (spelled[:-1] if ends_in_a else spelled) + vowel.lower(), False
             case [_, "SIGN", sign] if sign in ("ANUSVARA", "CANDRABINDU", "VISARGA", "NUKTA", "TIPPI", "BINDI"):
                 spelled += {"VISARGA": "h", "NUKTA": ""}.get(sign, "n")
+            case ["CYRILLIC", *_] if letter.lower() in _CYRILLIC:
+                latin = _CYRILLIC[letter.lower()]
+                spelled += latin.capitalize() if letter.isupper() else latin
             case _ if unicodedata.decimal(letter, None) is not None:
                 spelled += str(unicodedata.decimal(letter))
             case _ if letter not in _JOINERS:
@@ -171,12 +181,11 @@ def _substitute(run: str) -> str:
 
 
 def font_commands(body: str) -> list[str]:
-    """Return the lines that define the script commands which `body` uses, and say what the italics are."""
-    lines, used = [], []
+    """Return the lines that define the script commands which `body` uses, one for each script."""
+    lines = []
     for name, font in dict.fromkeys(_FONTS.values()):
         if f"\\clearhead{name}{{" not in body:
             continue
-        used.append(name)
         shaping = f"[Script={name}]" if name in (*_SHAPED, "Cyrillic") else ""
         command, family = rf"\clearhead{name}", rf"\clearhead{name}font"
         lines += [
