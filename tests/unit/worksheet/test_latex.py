@@ -155,7 +155,7 @@ def test_a_fraction_too_long_for_a_line_is_written_with_a_stroke() -> None:
     assert len(write(long)) > 62
     tex = expression_tex(Quotient(long, Number("12")))
     assert r"\dfrac" not in tex
-    assert tex.endswith(") / 12")
+    assert tex.endswith(r")\,/\,12")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -199,6 +199,21 @@ def test_details_differ_in_what_they_show() -> None:
     assert r"$Q = X'\, W_{Q}$" in matrices
     assert r"1.87 \cdot 1.1" not in matrices
     assert r"= 1.87 \cdot 1.1 + 1.09 \cdot (-2.8) = -0.995" in products
+
+
+def test_a_matrix_much_too_wide_is_split_into_blocks_of_columns() -> None:
+    x = np.random.default_rng(5).normal(size=(2, 11)) * 1e6
+    text = solve({"kind": "add-and-norm", "X": x.tolist(), "norm": "layer"}).to_latex()
+    assert r"$X\text{ (columns 1 to 6)} = " in text
+    assert r"$X\text{ (columns 7 to 11)} = " in text
+    assert r"\text{ (columns" not in ten_tokens().to_latex()
+
+
+def test_a_wide_matrix_without_names_has_no_stray_ellipsis() -> None:
+    text = solve({"kind": "add-and-norm", "X": [[float(n) for n in range(13)]] * 2, "norm": "layer"}).to_latex()
+    assert r"\multicolumn{1}{r}{\cdots}" not in text
+    assert r"& \cdots &" in text
+    assert "2 $\\times$ 12 of 2 $\\times$ 13 cells are shown" in text
 
 
 @needs_pdflatex

@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
+
 from clearhead.worksheet.render.latex_maths import equation, expression_tex, number_tex, symbol
 from clearhead.worksheet.render.latex_text import escape, font_commands
 from clearhead.worksheet.render.text import ELLIPSIS, label, left_out, shown_sections, table
-from clearhead.worksheet.view import MAX_COLUMNS, MatrixView, SheetView, StepView
+from clearhead.worksheet.rounding import BLANK
+from clearhead.worksheet.view import MAX_COLUMNS, MAX_ROWS, MatrixView, SheetView, StepView
 from clearhead.worksheet.worksheet import Detail, Worksheet
 
 _PREAMBLE = r"""\documentclass[10pt,a4paper]{article}
@@ -31,6 +34,8 @@ _COMMANDS = r"""\providecommand{\clearheadfit}[1]{{\sbox2{#1}%
 \providecommand{\clearheadname}[1]{\text{\footnotesize #1}}
 \providecommand{\clearheadcorner}{\hspace*{2.5pt}}
 \providecommand{\clearheadsum}[1]{\par\noindent\hangindent=2.5em\hangafter=1 $#1$\par\vspace{1.5pt plus 1pt}}"""
+
+_WIDEST = 620  # points: a line has some 470, and what is not much wider is scaled down
 
 
 def to_latex(
@@ -81,15 +86,14 @@ def _givens(matrices: list[MatrixView]) -> list[str]:
         return []
     lines = ["", r"\medskip Given:\par\nopagebreak\smallskip"]
     for matrix in matrices:
-        lines += [rf"\clearheadfit{{${symbol(matrix.symbol)} = {_array(matrix)}$}}\hspace{{1.5em}}"]
+        lines += [rf"\clearheadfit{{${block}$}}\hspace{{1.5em}}" for block in _blocks(matrix)]
     return [*lines, r"\par"] + [_note(matrix) for matrix in matrices if left_out(matrix)]
 
 
 def _step(step: StepView, detail: Detail, *, is_new: bool) -> list[str]:
-    name = symbol(step.matrix.symbol)
     lines = ["", rf"\bigskip {equation(f'{step.matrix.symbol} = {step.equation}')}\par\nopagebreak"]
     lines += [rf"{{\small\itshape {escape(step.step.sentence)}\par}}\nopagebreak"] if is_new else []
-    lines += [rf"\smallskip\clearheadfit{{\hspace*{{1.5em}}${name} = {_array(step.matrix)}$}}\par"]
+    lines += [rf"\smallskip\clearheadfit{{\hspace*{{1.5em}}${block}$}}\par" for block in _blocks(step.matrix)]
     lines += [_note(step.matrix)] if left_out(step.matrix) else []
     return lines + (_sums(step) if detail == "products" else [])
 
@@ -117,29 +121,59 @@ def _sums(step: StepView) -> list[str]:
     return lines if len(lines) > 1 else []
 
 
-def _array(matrix: MatrixView) -> str:
-    """Return the matrix in square brackets, its names in small letters before the rows and above the columns.
+def _blocks(matrix: MatrixView) -> list[str]:
+    """Return `A = […]`; of a matrix that is much too wide, blocks of its columns one below the other."""
+    lines = table(matrix, MAX_COLUMNS)
+    if not matrix.columns:
+        lines[0] = [""] * len(lines[0])
+    widths = [_width(column, has_name=number > 0) for number, column in enumerate(zip(*lines, strict=True))]
+    count = max(1, -(-sum(widths) // _WIDEST))
+    if count == 1:
+        return [f"{symbol(matrix.symbol)} = {_array(lines)}"]
+    numbers = [str(j + 1) for j in matrix.shown()[1]]
+    if len(numbers) < matrix.value.shape[1]:
+        numbers.insert(-1, ELLIPSIS)
+    each = -(-len(numbers) // count)
+    blocks = []
+    for start in range(0, len(numbers), each):
+        here = [n for n in numbers[start : start + each] if n != ELLIPSIS]
+        if not here:
+            continue
+        span = f"columns {here[0]} to {here[-1]}" if len(here) > 1 else f"column {here[0]}"
+        part = [[line[0], *line[1 + start : 1 + start + each]] for line in lines]
+        blocks.append(rf"{symbol(matrix.symbol)}\text{{ ({span})}} = {_array(part)}")
+    return blocks
+
+
+def _width(column: Sequence[str], *, has_name: bool) -> int:
+    """Return about how many points a column takes: digits of 5, names of 4.5, and the space between."""
+    digits = max(map(len, column[1:])) * 5 if has_name else 0
+    return round(max(digits, 4.5 * max(map(cell_len, column if not has_name else column[:1]))) + 10)
+
+
+def _array(lines: list[list[str]]) -> str:
+    """Return a matrix in square brackets, its names in small letters before the rows and above the columns.
 
     The brackets are the rules of the array itself, so that names stand outside of them and yet in line.
     """
-    head, *body = table(matrix, MAX_COLUMNS)
+    head, *body = lines
     count = len(head) - 1
-    lines = [rf"\begin{{array}}{{r@{{\hspace{{4pt}}}}|@{{}}c@{{\,}}{'r' * count}@{{\,}}c@{{}}|}}"]
+    has_blanks = any(BLANK in cells for cells in body)  # room to write in
+    tex = [r"\renewcommand{\arraystretch}{1.7}" * has_blanks]
+    tex += [rf"\begin{{array}}{{r@{{\hspace{{4pt}}}}|@{{}}c@{{\,}}{'r' * count}@{{\,}}c@{{}}|}}"]
     if any(head):
         names = [rf"\multicolumn{{1}}{{r}}{{{_name(text)}}}" for text in head[1:]]
-        names[-1] = names[-1].replace("{r}", r"{r@{\,}}")
+        names[-1] = names[-1].replace("{r}", r"{r@{\,}}", 1)
         left, right = r"\multicolumn{1}{@{}c@{\,}}{}", r"\multicolumn{1}{@{}c@{}}{}"
-        lines.append(" & ".join([r"\multicolumn{1}{r@{\hspace{4pt}}}{}", left, *names, right]) + r"\\[1pt]")
+        tex.append(" & ".join([r"\multicolumn{1}{r@{\hspace{4pt}}}{}", left, *names, right]) + r"\\[1pt]")
     corners = rf"\cline{{2-2}}\cline{{{count + 3}-{count + 3}}}"
-    lines.append(corners)
+    tex.append(corners)
     for name, *cells in body:
-        is_gap = all(text == ELLIPSIS for text in cells)
+        is_gap = all(text == ELLIPSIS for text in cells) and len(body) > MAX_ROWS
         numbers = [r"\vdots" if is_gap else number_tex(text) for text in cells]
-        lines.append(
-            " & ".join([r"\vdots" if is_gap else _name(name), r"\clearheadcorner", *numbers, r"\clearheadcorner"])
-            + r"\\"
-        )
-    return "\n".join([*lines, corners, r"\end{array}"])
+        row = [r"\vdots" if is_gap else _name(name), r"\clearheadcorner", *numbers, r"\clearheadcorner"]
+        tex.append(" & ".join(row) + r"\\")
+    return "\n".join([*tex, corners, r"\end{array}"])
 
 
 def _name(text: str) -> str:

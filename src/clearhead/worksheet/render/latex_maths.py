@@ -228,6 +228,8 @@ def number_tex(text: str) -> str:
     if number := _NUMBER.fullmatch(text):
         mantissa, raised, exponent = number.groups()
         power = raised.translate(_LEVEL) if raised else exponent
+        if len(mantissa) > _LONGEST_PART:  # hundreds of digits, on a sheet of rounded lines
+            mantissa = r"\allowbreak ".join(re.findall(".{1,20}", mantissa))
         return mantissa if power is None else rf"{mantissa}\times10^{{{int(power)}}}"
     if text in ("∞", "-∞", "…"):
         return {"∞": r"\infty", "-∞": r"-\infty", "…": r"\cdots"}[text]
@@ -251,7 +253,8 @@ def expression_tex(expression: Expression, *, is_small: bool = False) -> str:
             return f"-{_inside(argument, '-', is_small)}"
         case Quotient(over, under):
             if is_small or not (_is_short(over) and _is_short(under)):
-                return f"{_inside(over, '/', is_small)} / {_inside(under, '/', is_small)}"
+                stroke = "/" if is_small else r"\,/\,"
+                return _inside(over, "/", is_small) + stroke + _inside(under, "/", is_small)
             return rf"\dfrac{{{expression_tex(over)}}}{{{expression_tex(under)}}}"
         case Power(base, exponent):
             return f"{_inside(base, '^', is_small)}^{{{expression_tex(exponent, is_small=True)}}}"
