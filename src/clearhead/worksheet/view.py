@@ -178,15 +178,18 @@ class SheetView:
             step.hide(i, j)
 
     def matrix(self, symbol: str, where: str = "*") -> MatrixView:
-        """Return the one matrix with this symbol, worked at a place that matches `where`, or else given."""
-        steps = [step for step in self.steps if step.matrix.symbol == symbol and fnmatchcase(step.record.where, where)]
-        given = [each for step in self.steps for each in step.givens if each.symbol == symbol and where == "*"]
-        if len(steps) == 1 or (len(given) == 1 and not steps):
-            return steps[0].matrix if steps else given[0]
-        if steps or given:
-            places = ", ".join(step.record.where for step in steps) or "given twice"
-            raise ProblemError(f"'{symbol}' names {len(steps or given)} matrices of this sheet: {places}. Say at which "
-                               f"place, as in '{steps[0].record.where if steps else '*'}:{symbol}'.")  # fmt: skip
+        """Return the one matrix with this symbol, worked at a place that matches `where`, or else given for one."""
+        here = [step for step in self.steps if fnmatchcase(step.record.where, where)]
+        found = [(step.record.where, step.matrix) for step in here if step.matrix.symbol == symbol]
+        found = found or [(step.record.where, each) for step in here for each in step.givens if each.symbol == symbol]
+        if len(found) == 1:
+            return found[0][1]
+        if found:
+            places = ", ".join(place for place, _ in found)
+            raise ProblemError(
+                f"'{symbol}' names {len(found)} matrices of this sheet: {places}. Say at which place, as in "
+                f"'{found[0][0]}:{symbol}'."
+            )
         known = [each.symbol for step in self.steps for each in (*step.givens, step.matrix)]
         symbols = list(dict.fromkeys(known))
         named = symbol if where == "*" else f"{where}:{symbol}"

@@ -250,6 +250,14 @@ def test_long_means_and_variances_fit_the_page(tmp_path: Path) -> None:
     assert "Overfull" not in compiled(sheet.to_latex("products"), tmp_path)
 
 
+@needs_pdflatex
+def test_numbers_of_a_hundred_digits_fit_the_page(tmp_path: Path) -> None:
+    x = [[10.0 ** (100 + n) for n in range(14)], [1.0] * 14]
+    rounding = {"lines": "rounded", "decimals": 2}
+    sheet = solve({"kind": "add-and-norm", "X": x, "norm": "layer", "rounding": rounding})
+    assert "Overfull" not in compiled(sheet.to_latex("products"), tmp_path)
+
+
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_hostile_names_and_every_script_compile(compiler: str, tmp_path: Path) -> None:
     for tokens in (HOSTILE, SCRIPTS):

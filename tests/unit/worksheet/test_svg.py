@@ -63,7 +63,7 @@ def test_masked_scores_are_hatched_and_weights_are_on_the_scale_from_0_to_1() ->
     assert len(hatched) == 3
     assert f'<pattern id="{hatched[0]}"' in scores
     assert texts(scores).count("-∞") == 3
-    assert "url(" not in weights
+    assert "-hatch)" not in weights
     assert {"0", "0.5", "1"} <= set(texts(weights))
     assert "#54278f" in weights
 
@@ -101,19 +101,14 @@ def test_a_blank_is_empty_and_told_by_nothing() -> None:
     assert "left open" in svg
 
 
-@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a&b", '"x"', "\x1b[31m", "\u202e", "]]>", "हम", "👩‍🚀"])
+@pytest.mark.parametrize(
+    "name", ["<script>alert(1)</script>", "a&b", '"x"', "\x1b[31m", "\u202e", "]]>", '"here:hatch"', "हम", "👩‍🚀"]
+)
 def test_hostile_names_stay_text(name: str) -> None:
     svg = masked([name, "b", "c"]).picture("A")
     root = ElementTree.fromstring(svg)
-    assert {each.tag.removeprefix(SVG) for each in root.iter()} == {
-        "svg",
-        "title",
-        "desc",
-        "defs",
-        "pattern",
-        "rect",
-        "text",
-    }
+    tags = {each.tag.removeprefix(SVG) for each in root.iter()}
+    assert tags == {"svg", "title", "desc", "defs", "pattern", "linearGradient", "stop", "g", "rect", "text"}
     assert "\x1b" not in svg
     assert "\u202e" not in svg
 
@@ -157,3 +152,10 @@ def test_a_symbol_at_several_places_needs_a_place() -> None:
     ):
         sheet.picture("A")
     assert "A (2 × 2)" in texts(sheet.picture("A", "*cross*"))
+
+
+def test_a_matrix_given_to_several_parts_is_chosen_by_its_part() -> None:
+    sheet = solve("norms")
+    with pytest.raises(ProblemError, match=r"'X' names 5 matrices of this sheet: part\.0\..*as in 'part\.0\.\S*:X'"):
+        sheet.picture("X")
+    assert any(text.startswith("X (") for text in texts(sheet.picture("X", "part.1*")))

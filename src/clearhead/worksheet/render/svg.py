@@ -5,9 +5,9 @@ scales keep their order in grey and for the colour-blind. A cell left open has n
 """
 
 import hashlib
+import re
 from dataclasses import dataclass
 from html import escape as _escape
-from itertools import pairwise
 
 import numpy as np
 from rich.cells import cell_len
@@ -24,6 +24,8 @@ _LETTER, _LINE, _GAP = 7.2, 24.0, 10.0  # the width of a letter of 12 px, the he
 _WIDEST = 1100.0  # where digits would need more than this, cells become small squares without digits
 _SMALL = 10.0
 _MAX_SIDE = 256  # rows or columns; of more, the first are drawn, and the picture says so
+_HERE = re.compile('"here:(hatch|ramp)"')  # a fill that the picture itself defines; no escaped name has the quotes
+_HALO = 'text-anchor="middle" paint-order="stroke" stroke="#ffffff" stroke-width="4"'
 _FONT = "font-family=\"'Noto Sans', 'DejaVu Sans', Arial, sans-serif\" font-size=\"12\""
 
 
@@ -133,10 +135,8 @@ class _Drawing:
                 f'aria-labelledby="{key}-title {key}-desc" {_FONT}>',
                 f'<title id="{key}-title">{escape(title)}</title>',
                 f'<desc id="{key}-desc">{escape(self._description())}</desc>',
-                f'<defs><pattern id="{key}-hatch" width="6" height="6" patternUnits="userSpaceOnUse" '
-                'patternTransform="rotate(45)"><rect width="6" height="6" fill="#ffffff"/>'
-                '<rect width="1.5" height="6" fill="#c4c4c4"/></pattern></defs>',
-                *(part.replace("HATCH", f"url(#{key}-hatch)") for part in body),
+                *self._definitions(key),
+                *(_HERE.sub(rf'"url(#{key}-\1)"', part) for part in body),
                 "</svg>\n",
             ]
         )
@@ -155,43 +155,48 @@ class _Drawing:
         return parts
 
     def _cells(self) -> list[str]:
-        parts = []
+        parts = ['<g shape-rendering="crispEdges">']
         size = f'width="{self.cell_width:g}" height="{self.cell_height:g}"'
         is_large = min(self.cell_height, self.cell_width) >= _SMALL
-        edge = ' stroke="#ffffff" stroke-width="1"' if is_large else ' shape-rendering="crispEdges"'
+        edge = ' stroke="#ffffff"' if is_large else ""
         for i in range(self.height):
             for j in range(self.width):
                 x, y = self.left + j * self.cell_width, self.top + i * self.cell_height
                 value = float(self.matrix.value[i, j])
                 ink: Colour = (0, 0, 0)
                 if self.matrix.digits.is_hidden(i, j):
-                    look = 'fill="#ffffff" stroke="#bbbbbb" stroke-width="1"'
+                    look = 'fill="#ffffff" stroke="#bbbbbb"'
                 elif not np.isfinite(value):
-                    look = f'fill="HATCH"{edge}'
+                    look = f'fill="here:hatch"{edge}'
                 else:
                     colour = self.scale.colour(value)
                     look, ink = f'fill="{_hex(colour)}"{edge}', ink_on(colour)
                 parts.append(f'<rect x="{x:g}" y="{y:g}" {size} {look}/>')
                 if text := self.texts.get((i, j)):
-                    middle = x + self.cell_width / 2
-                    parts.append(_text(middle, y + self.cell_height / 2 + 4.3, text, 'text-anchor="middle"', ink))
-        return parts
+                    middle, line = x + self.cell_width / 2, y + self.cell_height / 2 + 4.3
+                    parts.append(
+                        _text(middle, line, text, 'text-anchor="middle"' if np.isfinite(value) else _HALO, ink)
+                    )
+        return [*parts, "</g>"]
 
     def _legend(self, top: float) -> list[str]:
-        """Return a bar of the colours in slices, with the numbers at its ends and in its middle."""
-        slices, wide = 40, 200.0
-        low, high = self.scale.lowest, self.scale.highest
-        parts = []
-        edges = np.linspace(0.0, wide, slices + 1).tolist()
-        for start, end in pairwise(edges):
-            part = (start + end) / 2 / wide
-            colour = self.scale.colour(low * (1 - part) + high * part)
-            parts.append(f'<rect x="{self.left + start:g}" y="{top:g}" width="{end - start + 0.3:g}" height="10" '
-                         f'fill="{_hex(colour)}"/>')  # fmt: skip
+        """Return a bar of the colours, with the numbers at its ends and in its middle."""
+        wide, low, high = 200, self.scale.lowest, self.scale.highest
+        parts = [f'<rect x="{self.left:g}" y="{top:g}" width="{wide}" height="10" fill="here:ramp"/>']
         for part in (0.0, 0.5, 1.0):
             number = f"{low * (1 - part) + high * part:.3g}"
             parts.append(_text(self.left + part * wide, top + 24, number, 'text-anchor="middle" font-size="11"'))
         return parts
+
+    def _definitions(self, key: str) -> list[str]:
+        last = len(self.scale.colours) - 1
+        stops = (f'<stop offset="{n / last:g}" stop-color="{_hex(c)}"/>' for n, c in enumerate(self.scale.colours))
+        return [
+            f'<defs><linearGradient id="{key}-ramp">{"".join(stops)}</linearGradient>',
+            f'<pattern id="{key}-hatch" width="6" height="6" patternUnits="userSpaceOnUse" '
+            'patternTransform="rotate(45)"><rect width="6" height="6" fill="#ffffff"/>'
+            '<rect width="1.5" height="6" fill="#c4c4c4"/></pattern></defs>',
+        ]
 
     def _note(self) -> str:
         if (self.height, self.width) == self.matrix.value.shape:
