@@ -73,6 +73,38 @@ def test_json_from_the_command_line_is_the_worksheet_of_the_library() -> None:
     assert run("solve", "exam-self-attention", "--format", "json").stdout == done.stdout
 
 
+def test_latex_comes_whole_or_as_a_fragment() -> None:
+    whole = run("solve", "lets-go-encoder", "--format", "latex", "--detail", "products")
+    assert (whole.returncode, whole.stderr) == (0, "")
+    assert whole.stdout == solve("lets-go-encoder").to_latex("products")
+    fragment = run("solve", "lets-go-encoder", "--format", "latex-fragment", "--blank", "A[go, *]")
+    assert fragment.stdout == solve("lets-go-encoder").to_latex(blanks=["A[go, *]"], fragment=True)
+
+
+def test_a_matrix_is_drawn(tmp_path: Path) -> None:
+    done = run("solve", "lets-go-encoder", "--picture", "A")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == solve("lets-go-encoder").picture("A")
+    path = tmp_path / "a.svg"
+    assert run("solve", "lets-go-decoder-vamos", "--picture", "*cross*:A", "-o", str(path)).stdout == ""
+    assert path.read_text(encoding="utf-8") == solve("lets-go-decoder-vamos").picture("A", "*cross*")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--picture", "W_q"), "clearhead: 'W_q' names no matrix of this sheet. Did you mean 'W_Q'? Matrices: E, X, P"),
+        (("--picture", "x*:A"), "clearhead: 'x*:A' names no matrix of this sheet."),
+        (("--picture", "A", "--json"), "clearhead: --picture draws an SVG, and --format json is another form."),
+    ],
+)
+def test_a_picture_that_cannot_be_drawn_is_told_in_a_sentence(options: tuple[str, ...], sentence: str) -> None:
+    done = run("solve", "lets-go-encoder", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(sentence)
+    assert done.stderr.count("\n") == 1
+
+
 def test_the_gallery_is_listed() -> None:
     assert "lets-go-encoder" in run("solve", "--list").stdout
     listed = json.loads(run("solve", "--list", "--json").stdout)

@@ -26,6 +26,8 @@ class Format(StrEnum):
     terminal = "terminal"
     markdown = "markdown"
     html = "html"
+    latex = "latex"
+    latex_fragment = "latex-fragment"
     json = "json"
 
 
@@ -55,6 +57,10 @@ def solve(
     ties: Annotated[Ties | None, typer.Option(help="Where halves go. [default: half-up]")] = None,
     blank: Annotated[
         list[str] | None, typer.Option(help="Leave cells open to fill in: A, 'A[2, *]', 'A[go, 1]'. May be repeated.")
+    ] = None,
+    picture: Annotated[
+        str | None,
+        typer.Option(help="Draw one matrix as an SVG instead: A, or 'cross*:A' where several have that symbol."),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     list_gallery: Annotated[bool, typer.Option("--list", help="List the gallery of shipped problems.")] = False,
@@ -91,10 +97,14 @@ def solve(
     blanks = blank or []
     if blanks and form is Format.json:
         raise ProblemError("--blank leaves cells open on a sheet, but JSON holds every value. Choose another format.")
-    if output is not None:
-        from clearhead.worksheet.writing import write_whole
-
-        write_whole(output, _content(sheet, form, detail, blanks))
+    if picture is not None:
+        if form is not Format.terminal:
+            raise ProblemError(
+                f"--picture draws an SVG, and --format {form.value} is another form. Choose one of them."
+            )
+        _deliver(_picture(sheet, picture, blanks), output)
+    elif output is not None:
+        _deliver(_content(sheet, form, detail, blanks), output)
     elif form is Format.terminal:
         from rich.console import Console
 
@@ -103,7 +113,12 @@ def solve(
             sheet.show(detail.value, console, blanks)
         typer.echo(shown.get(), nl=False, color=True)
     else:
-        _write_out(_content(sheet, form, detail, blanks))
+        _deliver(_content(sheet, form, detail, blanks), None)
+
+
+def _picture(sheet: "Worksheet", named: str, blanks: list[str]) -> bytes:
+    where, _, symbol = named.rpartition(":")
+    return sheet.picture(symbol.strip(), where or "*", blanks).encode()
 
 
 def _content(sheet: "Worksheet", form: Format, detail: Detail, blanks: list[str]) -> bytes:
@@ -113,6 +128,8 @@ def _content(sheet: "Worksheet", form: Format, detail: Detail, blanks: list[str]
         return sheet.to_markdown(detail.value, blanks).encode()
     if form is Format.html:
         return sheet.to_html(detail.value, blanks).encode()
+    if form in (Format.latex, Format.latex_fragment):
+        return sheet.to_latex(detail.value, blanks, fragment=form is Format.latex_fragment).encode()
     from io import StringIO
 
     from rich.console import Console
@@ -122,7 +139,12 @@ def _content(sheet: "Worksheet", form: Format, detail: Detail, blanks: list[str]
     return text.getvalue().encode()
 
 
-def _write_out(content: bytes) -> None:
+def _deliver(content: bytes, output: Path | None) -> None:
+    if output is not None:
+        from clearhead.worksheet.writing import write_whole
+
+        write_whole(output, content)
+        return
     import sys
 
     sys.stdout.buffer.write(content)

@@ -93,13 +93,20 @@ class StepView:
 
         ≈ stands for = where the digits shown do not give the total to its last digit. A blank has no line.
         """
+        working = self.cell_working(row, column)
+        if working is None:
+            return None
+        expression, sign = working
+        return f"{self.matrix.digits.text(row, column)} {sign} {write(expression)}"
+
+    def cell_working(self, row: int, column: int) -> tuple[Expression, str] | None:
+        """Return the sum behind a cell, and = or ≈; None where a number is only moved, and for a blank."""
         expression = self.cell_expression(row, column)
         if expression is None or self.matrix.digits.is_hidden(row, column):
             return None
-        total, written = self.matrix.digits.text(row, column), write(expression)
         again = evaluate(expression)
         agrees = again is not None and self.matrix.digits.agrees(float(again), row, column)
-        return f"{total} {'=' if agrees or BLANK in written else '≈'} {written}"
+        return expression, "=" if agrees or BLANK in write(expression) else "≈"
 
     def cells(self, row: str, column: str) -> list[tuple[int, int]]:
         """Return the cells at a row and a column, each a name, a number from 1, or `*`."""
@@ -208,6 +215,26 @@ class SheetView:
                 for i, j in step.cells("*", "*"):
                     if any(each.matrix.digits.is_hidden(each.row, each.column) for each in step.parents(i, j)):
                         step.hide(i, j)
+
+    def matrix(self, symbol: str, where: str = "*") -> MatrixView:
+        """Return the one matrix with this symbol, worked at a place that matches `where`, or else given for one."""
+        here = [step for step in self.steps if fnmatchcase(step.record.where, where)]
+        found = [(step.record.where, step.matrix) for step in here if step.matrix.symbol == symbol]
+        found = found or [(step.record.where, each) for step in here for each in step.givens if each.symbol == symbol]
+        if len(found) == 1:
+            return found[0][1]
+        if found:
+            places = ", ".join(place for place, _ in found)
+            raise ProblemError(
+                f"'{symbol}' names {len(found)} matrices of this sheet: {places}. Say at which place, as in "
+                f"'{found[0][0]}:{symbol}'."
+            )
+        known = [each.symbol for step in self.steps for each in (*step.givens, step.matrix)]
+        symbols = list(dict.fromkeys(known))
+        named = symbol if where == "*" else f"{where}:{symbol}"
+        raise ProblemError(
+            f"'{named}' names no matrix of this sheet.{did_you_mean(symbol, symbols)} Matrices: {', '.join(symbols)}."
+        )
 
     def _matrix(self, symbol: str, value: AnyArray, digits: Digits) -> MatrixView:
         rows, columns = self._labels[id(value)]

@@ -122,6 +122,19 @@ class Worksheet:
 
         return to_fragment(self)
 
+    def to_latex(self, detail: Detail = "matrices", blanks: Sequence[str] = (), *, fragment: bool = False) -> str:
+        """Return the worksheet as a LaTeX document, or as a `fragment` to \\input into another; `blanks` as above."""
+        from clearhead.worksheet.render.latex import to_latex
+
+        return to_latex(self, detail, blanks, fragment=fragment)
+
+    def picture(self, symbol: str, where: str = "*", blanks: Sequence[str] = ()) -> str:
+        """Return a heat map of one matrix, worked or given, as SVG; `where` chooses among several of that symbol."""
+        from clearhead.worksheet.render.svg import matrix_svg
+        from clearhead.worksheet.view import SheetView
+
+        return matrix_svg(SheetView(self, blanks).matrix(symbol, where))
+
     def show(self, detail: Detail = "matrices", console: "Console | None" = None, blanks: Sequence[str] = ()) -> None:
         """Print the worksheet in the terminal; `blanks` are cells to leave open, such as `A[2, *]`."""
         from clearhead.worksheet.render.terminal import show

@@ -1,0 +1,182 @@
+"""A worksheet as LaTeX: a document that pdfLaTeX and XeLaTeX compile, or a fragment for a document of one's own."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from clearhead.worksheet.render.latex_maths import equation, expression_tex, number_tex, symbol
+from clearhead.worksheet.render.latex_text import escape, font_commands
+from clearhead.worksheet.render.text import ELLIPSIS, label, left_out, shown_sections, table
+from clearhead.worksheet.rounding import BLANK
+from clearhead.worksheet.view import MAX_COLUMNS, MAX_ROWS, MatrixView, SheetView, StepView
+from clearhead.worksheet.worksheet import Detail, Worksheet
+
+_PREAMBLE = r"""\documentclass[10pt,a4paper]{article}
+\usepackage{iftex}
+\ifPDFTeX
+  \usepackage[utf8]{inputenc}
+  \usepackage[T1]{fontenc}
+  \IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
+\else
+  \usepackage{fontspec}
+\fi
+\usepackage{amsmath,graphicx}
+\usepackage[margin=22mm]{geometry}
+\pagestyle{plain}"""
+
+_NEEDS = r"""% A worksheet to \input into a document of your own. It needs, before \begin{document}:
+%   \usepackage{iftex,amsmath,graphicx}
+% and \usepackage[utf8]{inputenc}\usepackage[T1]{fontenc} for pdfLaTeX, or \usepackage{fontspec} for XeLaTeX."""
+
+# A box that is scaled down where it is wider than the line; a small name; a bracket's corner; a sum that hangs.
+_COMMANDS = r"""\providecommand{\clearheadfit}[1]{{\sbox2{#1}%
+  \ifdim\wd2>\linewidth\resizebox{\linewidth}{!}{\usebox2}\else\usebox2\fi}}
+\providecommand{\clearheadname}[1]{\text{\footnotesize #1}}
+\providecommand{\clearheadcorner}{\hspace*{2.5pt}}
+\providecommand{\clearheadsum}[1]{\par\noindent\hangindent=2.5em\hangafter=1 $#1$\par\vspace{1.5pt plus 1pt}}"""
+
+_WIDEST = 620  # points: a line has some 470, and what is not much wider is scaled down
+
+
+def to_latex(
+    sheet: Worksheet, detail: Detail = "matrices", blanks: Sequence[str] = (), *, fragment: bool = False
+) -> str:
+    """Return the worksheet as a LaTeX document, or as a fragment to be read by one with \\input.
+
+    A word in letters that pdfLaTeX cannot set is spelled in italics there; XeLaTeX sets it in a Noto font.
+    """
+    body = "\n".join(_body(SheetView(sheet, blanks), detail))
+    fonts = font_commands(body)
+    note = [r"\ifPDFTeX\par\noindent{\footnotesize Words in italics are spelled out; XeLaTeX sets their own letters.}"
+            r"\par\fi"] if fonts else []  # fmt: skip
+    inside = [
+        r"\begingroup\raggedright\setlength{\parindent}{0pt}\lineskip=4pt\lineskiplimit=3pt",
+        *note,
+        body,
+        r"\par\endgroup",
+    ]
+    if fragment:
+        lines = [_NEEDS, _COMMANDS, *fonts, *inside]
+    else:
+        lines = [_PREAMBLE, _COMMANDS, *fonts, r"\begin{document}", *inside, r"\end{document}"]
+    return "\n".join(lines) + "\n"
+
+
+def _body(view: SheetView, detail: Detail) -> list[str]:
+    sheet = view.sheet
+    lines = [
+        rf"{{\Large\bfseries {escape(sheet.title or sheet.kind)}\par}}\smallskip",
+        rf"{{\small {escape(sheet.rounding.describe())}\par}}",
+    ]
+    lines += [rf"{{\small \textbf{{Note:}} {escape(warning)}\par}}" for warning in sheet.warnings]
+    explained: set[str] = set()  # a Step's sentence is said once
+    for heading, steps in shown_sections(view, detail):
+        lines += ["", rf"\subsection*{{{escape(heading)}}}"] if heading else []
+        if detail != "results":
+            lines += _givens([matrix for step in steps for matrix in step.givens])
+        for step in steps:
+            lines += _step(step, detail, is_new=step.step.name not in explained)
+            explained.add(step.step.name)
+    return lines
+
+
+def _givens(matrices: list[MatrixView]) -> list[str]:
+    """Return given matrices side by side, as many as a line takes."""
+    if not matrices:
+        return []
+    lines = ["", r"\medskip Given:\par\nopagebreak\smallskip"]
+    for matrix in matrices:
+        lines += [rf"\clearheadfit{{${block}$}}\hspace{{1.5em}}" for block in _blocks(matrix)]
+    return [*lines, r"\par"] + [_note(matrix) for matrix in matrices if left_out(matrix)]
+
+
+def _step(step: StepView, detail: Detail, *, is_new: bool) -> list[str]:
+    lines = ["", rf"\bigskip {equation(f'{step.matrix.symbol} = {step.equation}')}\par\nopagebreak"]
+    lines += [rf"{{\small\itshape {escape(step.step.sentence)}\par}}\nopagebreak"] if is_new else []
+    lines += [rf"\smallskip\clearheadfit{{\hspace*{{1.5em}}${block}$}}\par" for block in _blocks(step.matrix)]
+    lines += [_note(step.matrix)] if left_out(step.matrix) else []
+    return lines + (_sums(step) if detail == "products" else [])
+
+
+def _note(matrix: MatrixView) -> str:
+    return rf"{{\footnotesize ${symbol(matrix.symbol)}$: {escape(left_out(matrix))}\par}}"
+
+
+def _sums(step: StepView) -> list[str]:
+    """Return a line for every shown cell: its name, the sum behind it, and what that comes to."""
+    matrix, lines = step.matrix, [r"\medskip"]
+    rows, columns = matrix.shown()
+    for i in rows:
+        for j in columns:
+            working = step.cell_working(i, j)
+            if working is None:
+                continue
+            expression, sign = working
+            names = (label(name) for name in (matrix.row_name(i), matrix.column_name(j)))
+            place = r",\allowbreak\,".join(rf"\text{{{escape(name)}}}" for name in names)
+            total = number_tex(matrix.digits.text(i, j))
+            relation = "=" if sign == "=" else r"\approx"
+            sum_of = expression_tex(expression)
+            lines.append(rf"\clearheadsum{{{symbol(matrix.symbol)}[{place}] = {sum_of} {relation} {total}}}")
+    return lines if len(lines) > 1 else []
+
+
+def _blocks(matrix: MatrixView) -> list[str]:
+    """Return `A = […]`; of a matrix that is much too wide, blocks of its columns one below the other."""
+    lines = table(matrix, MAX_COLUMNS)
+    if not matrix.columns:
+        lines[0] = [""] * len(lines[0])
+    widths = [_width(column, has_name=number > 0) for number, column in enumerate(zip(*lines, strict=True))]
+    count = max(1, -(-sum(widths) // _WIDEST))
+    if count == 1:
+        return [f"{symbol(matrix.symbol)} = {_array(lines)}"]
+    numbers = [str(j + 1) for j in matrix.shown()[1]]
+    if len(numbers) < matrix.value.shape[1]:
+        numbers.insert(-1, ELLIPSIS)
+    each = -(-len(numbers) // count)
+    blocks = []
+    for start in range(0, len(numbers), each):
+        here = [n for n in numbers[start : start + each] if n != ELLIPSIS]
+        if not here:
+            continue
+        span = f"columns {here[0]} to {here[-1]}" if len(here) > 1 else f"column {here[0]}"
+        part = [[line[0], *line[1 + start : 1 + start + each]] for line in lines]
+        blocks.append(rf"{symbol(matrix.symbol)}\text{{ ({span})}} = {_array(part)}")
+    return blocks
+
+
+def _width(column: Sequence[str], *, has_name: bool) -> int:
+    """Return about how many points a column takes: digits of 5, names of 4.5, and the space between."""
+    digits = max(map(len, column[1:])) * 5 if has_name else 0
+    return round(max(digits, 4.5 * max(map(cell_len, column if not has_name else column[:1]))) + 10)
+
+
+def _array(lines: list[list[str]]) -> str:
+    """Return a matrix in square brackets, its names in small letters before the rows and above the columns.
+
+    The brackets are the rules of the array itself, so that names stand outside of them and yet in line.
+    """
+    head, *body = lines
+    count = len(head) - 1
+    has_blanks = any(BLANK in cells for cells in body)  # room to write in
+    tex = [r"\renewcommand{\arraystretch}{1.7}" * has_blanks]
+    tex += [rf"\begin{{array}}{{r@{{\hspace{{4pt}}}}|@{{}}c@{{\,}}{'r' * count}@{{\,}}c@{{}}|}}"]
+    if any(head):
+        names = [rf"\multicolumn{{1}}{{r}}{{{_name(text)}}}" for text in head[1:]]
+        names[-1] = names[-1].replace("{r}", r"{r@{\,}}", 1)
+        left, right = r"\multicolumn{1}{@{}c@{\,}}{}", r"\multicolumn{1}{@{}c@{}}{}"
+        tex.append(" & ".join([r"\multicolumn{1}{r@{\hspace{4pt}}}{}", left, *names, right]) + r"\\[1pt]")
+    corners = rf"\cline{{2-2}}\cline{{{count + 3}-{count + 3}}}"
+    tex.append(corners)
+    for name, *cells in body:
+        is_gap = all(text == ELLIPSIS for text in cells) and len(body) > MAX_ROWS
+        numbers = [r"\vdots" if is_gap else number_tex(text) for text in cells]
+        row = [r"\vdots" if is_gap else _name(name), r"\clearheadcorner", *numbers, r"\clearheadcorner"]
+        tex.append(" & ".join(row) + r"\\")
+    return "\n".join([*tex, corners, r"\end{array}"])
+
+
+def _name(text: str) -> str:
+    if not text:
+        return "{}"
+    return r"\cdots" if text == ELLIPSIS else rf"\clearheadname{{{escape(text)}}}"
