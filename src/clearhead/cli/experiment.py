@@ -19,7 +19,7 @@ def experiment(
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Every number in full, as JSON.")] = False,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw it too, into this file (.svg or .png). Needs clearhead[plots].")
+        Path | None, typer.Option(help="Draw it too, into this file (.svg or .png). Needs clearhead\\[plots].")
     ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
 ) -> None:

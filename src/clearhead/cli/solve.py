@@ -51,12 +51,13 @@ def solve(
         bool | None,
         typer.Option(
             "--round-lines/--exact",
-            help="Round every line and work on from it, or only what is shown. [default: exact]",
+            help="Round every line and work on from it, or only what is shown. \\[default: exact]",
         ),
     ] = None,
-    ties: Annotated[Ties | None, typer.Option(help="Where halves go. [default: half-up]")] = None,
+    ties: Annotated[Ties | None, typer.Option(help="Where halves go. \\[default: half-up]")] = None,
     blank: Annotated[
-        list[str] | None, typer.Option(help="Leave cells open to fill in: A, 'A[2, *]', 'A[go, 1]'. May be repeated.")
+        list[str] | None,
+        typer.Option(help="Leave cells open to fill in: A, 'A\\[2, *]', 'A\\[go, 1]'. May be repeated."),
     ] = None,
     picture: Annotated[
         str | None,

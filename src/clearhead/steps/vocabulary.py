@@ -60,8 +60,8 @@ PROJECT = Step(
 TRANSFORM = Step(
     name="transform",
     symbol="Y",
-    equation="{w} {x}ᵢ[? + {b}?], a row for each i",
-    columns_equation="{w} {x}ᵢ[? + {b}?], a column for each i",
+    equation="{w} times each row of {x}[?, + {b}?]",
+    columns_equation="{w} times each column of {x}[?, + {b}?]",
     inputs=parse_inputs("x:TD w:ED b?:E"),
     axes="BTE",
     sentence="Multiply the weights by every vector, the weights standing on the left.",
@@ -136,7 +136,7 @@ DIVIDE = Step(
     columns_equation="each column of {scores} divided by its sum",
     inputs=parse_inputs("scores:QK"),
     axes="BHQK",
-    sentence="Divide each query's scores by their sum, so that the weights sum to 1.",
+    sentence="Divide the numbers by their sum, so that they sum to 1.",
 )
 MIX = Step(
     name="mix",
@@ -343,6 +343,10 @@ PLACES: Mapping[str, str] = {
     "teacher": "Teacher forcing",
     "one_by_one": "One word at a time, word",
     "time": "Time step",
+    "forget_gate": "Forget gate",
+    "input_gate": "Input gate",
+    "candidate_gate": "Candidate",
+    "output_gate": "Output gate",
     "kv_head": "Keys and values of head",
     "head": "Head",
     "state": "Decoder state",

@@ -49,6 +49,8 @@ class NormedBlock(Part):
 
     def block_norm_mistakes(self, shapes: Shapes, residuals: int, count: int, width: int) -> None:
         """Tell norms that do not fit."""
+        if self.norms and "norm" in self.model_fields_set:
+            shapes.mistakes.append("both norm and norms are given. Leave one out.")
         if self.norms and len(self.norms) != residuals:
             shapes.mistakes.append(f"norms has {len(self.norms)} entries, but the block has {residuals} residuals.")
             return

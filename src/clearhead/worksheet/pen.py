@@ -59,15 +59,6 @@ class Pen:
             self._given[id(value)] = (value, self.make(name, turned, symbol=symbol, rows=rows, columns=columns))
         return self._given[id(value)][1]
 
-    def make_once(self, name: str, value: AnyArray, *, key: int, rows: tuple[str, ...] = ()) -> AnyArray:
-        """Write down a value that the solver set up, under the top of the working, unless `key` was written before."""
-        if key not in self._given:
-            top = Pen(self.layout, self.rounding)
-            top._trace = self._trace.at()
-            top._trace.where = ""
-            self._given[key] = (value, top.make(name, value, rows=rows))
-        return self._given[key][1]
-
     def make(
         self,
         name: str,

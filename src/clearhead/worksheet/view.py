@@ -37,6 +37,7 @@ class MatrixView:
     rows: Labels
     columns: Labels
     digits: Digits
+    is_choice: bool = False  # whether the rows are named after the words that the cells choose
 
     @property
     def size(self) -> str:
@@ -48,12 +49,22 @@ class MatrixView:
         return _some(self.value.shape[0], MAX_ROWS), _some(self.value.shape[1], min(max_columns, MAX_COLUMNS))
 
     def row_name(self, row: int) -> str:
-        """The token of a row, or its number."""
+        """The token of a row, or its number; a word that is itself the blank is not told."""
+        if self.is_choice and self.digits.is_hidden(row, 0):
+            return BLANK
         return self.rows[row] if self.rows else str(row + 1)
 
     def column_name(self, column: int) -> str:
         """The token of a column, or its number."""
         return self.columns[column] if self.columns else str(column + 1)
+
+
+def _places(wanted: str, names: list[str]) -> list[int]:
+    """Return the places that a name, a number from 1 or `*` means; a name goes before a number."""
+    if wanted == "*":
+        return list(range(len(names)))
+    named = [place for place, name in enumerate(names) if name == wanted]
+    return named or [place for place in range(len(names)) if str(place + 1) == wanted]
 
 
 def _some(count: int, limit: int) -> list[int]:
@@ -112,8 +123,8 @@ class StepView:
         """Return the cells at a row and a column, each a name, a number from 1, or `*`."""
         matrix = self.matrix
         height, width = matrix.value.shape
-        rows = [i for i in range(height) if row in ("*", str(i + 1), matrix.row_name(i))]
-        return [(i, j) for i in rows for j in range(width) if column in ("*", str(j + 1), matrix.column_name(j))]
+        rows = _places(row, [matrix.row_name(i) for i in range(height)])
+        return [(i, j) for i in rows for j in _places(column, [matrix.column_name(j) for j in range(width)])]
 
     def hide(self, row: int, column: int) -> None:
         """Show a blank instead of this cell, here and wherever it is a part of another sum."""
@@ -175,7 +186,9 @@ class SheetView:
                     section=self._section(record.where),
                     equation=self._equation(record),
                     givens=[givens.pop(key) for key in _ids(record.inputs.values()) if key in givens],
-                    matrix=self._matrix(record.symbol, record.value, show.digits[value_id]),
+                    matrix=self._matrix(
+                        record.symbol, record.value, show.digits[value_id], record.step.name == "choose"
+                    ),
                     _rows_record=record,
                     _show=show,
                 )
@@ -209,12 +222,25 @@ class SheetView:
         self._hide_what_is_moved()
 
     def _hide_what_is_moved(self) -> None:
-        """Hide the cells that are only a copy of a blank: a mask, a share of a head or a join would give it away."""
+        """Hide the cells that would give a blank away: copies of it, and sums that happen to be the very number.
+
+        A mask, a share of a head or a join copies; relu of a positive number, p - 0 and a weight of 1 repeat.
+        """
         for step in self.steps:
-            if WORKINGS[step.step.name] is moves:
-                for i, j in step.cells("*", "*"):
-                    if any(each.matrix.digits.is_hidden(each.row, each.column) for each in step.parents(i, j)):
+            is_moved = WORKINGS[step.step.name] is moves
+            for i, j in step.cells("*", "*"):
+                value = step.matrix.value[i, j]
+                for parent in step.parents(i, j):
+                    is_blank = parent.matrix.digits.is_hidden(parent.row, parent.column)
+                    if is_blank and (is_moved or value == parent.matrix.value[parent.row, parent.column] != 0.0):
                         step.hide(i, j)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The sheet's warnings; not what was generated, where the choice of a word is left open."""
+        choices = [step.matrix for step in self.steps if step.step.name == "choose"]
+        is_open = any(matrix.digits.is_hidden(0, 0) for matrix in choices)
+        return tuple(note for note in self.sheet.warnings if not (is_open and "generated: " in note))
 
     def matrix(self, symbol: str, where: str = "*") -> MatrixView:
         """Return the one matrix with this symbol, worked at a place that matches `where`, or else given for one."""
@@ -236,10 +262,10 @@ class SheetView:
             f"'{named}' names no matrix of this sheet.{did_you_mean(symbol, symbols)} Matrices: {', '.join(symbols)}."
         )
 
-    def _matrix(self, symbol: str, value: AnyArray, digits: Digits) -> MatrixView:
+    def _matrix(self, symbol: str, value: AnyArray, digits: Digits, is_choice: bool = False) -> MatrixView:
         rows, columns = self._labels[id(value)]
         if not self._turned:
-            return MatrixView(symbol, value, rows, columns, digits)
+            return MatrixView(symbol, value, rows, columns, digits, is_choice)
         over = turn(value)
         return MatrixView(symbol, over, columns, rows, digits.of(over))
 
@@ -275,7 +301,8 @@ class SheetView:
 def _propagate(record: Record, labels: Mapping[int, tuple[Labels, Labels]]) -> tuple[Labels, Labels]:
     """Name the rows and columns of a value after the inputs that have the same axes."""
     if record.step.name == "append":
-        return labels[id(record.inputs["cached"])][0] + labels[id(record.inputs["new"])][0], ()
+        both = labels[id(record.inputs["cached"])][0] + labels[id(record.inputs["new"])][0]
+        return both if len(both) == len(record.value) else (), ()
     if record.step.name == "join":
         longest = max(record.inputs["parts"], key=len)
         return labels[id(longest)][0], ()

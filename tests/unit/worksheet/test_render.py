@@ -16,7 +16,7 @@ from clearhead.errors import ClearheadError, ProblemError, TraceError, printable
 from clearhead.worksheet.render.markdown import escape
 from clearhead.worksheet.render.text import label, room
 from clearhead.worksheet.view import SheetView
-from tests.conftest import SHIPPED
+from tests.conftest import ROOT, SHIPPED
 
 HOSTILE = [
     "\x1b[31mred",
@@ -233,3 +233,48 @@ def test_a_blank_that_is_nowhere_is_refused(blank: str, sentence: str) -> None:
     with pytest.raises(ProblemError) as wrong:
         solve("lets-go-encoder").to_markdown("matrices", [blank])
     assert sentence in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "blank", "told"),
+    [
+        ("lets-go", "ŷ", "generated: Vamos"),
+        ("examples/transformer.yaml", "p", "0.2956 = "),
+        ("examples/feed-forward.yaml", "F₁", "7.00"),
+        ("examples/lstm.yaml", "new₁", "0.4188 = "),
+        ("examples/masked-self-attention.yaml", "V", "1.0000 = 1.0000×"),
+    ],
+)
+def test_no_later_line_gives_a_blank_away(name: str, blank: str, told: str) -> None:
+    sheet = solve(str(ROOT / name) if name.startswith("examples") else name)
+    forms = [
+        sheet.to_markdown("products", [blank]),
+        sheet.to_html("products", [blank]),
+        sheet.to_latex("products", [blank]),
+    ]
+    assert all(told not in form for form in forms)
+    view = SheetView(sheet, [blank])
+    symbol = blank.rpartition(":")[2]
+    hidden = {
+        float(value)
+        for step in view.steps
+        if step.matrix.symbol == symbol and step.matrix.digits.is_hidden(0, 0)
+        for value in np.asarray(step.matrix.value).ravel()
+        if value not in (0.0, 1.0)
+    }
+    hidden -= {float(value) for given in sheet.trace.givens.values() for value in given.value.ravel()}
+    if symbol != "ŷ":
+        assert hidden
+        assert not any(f'data-value="{value!r}"' in forms[1] for value in hidden)
+
+
+def test_the_word_that_is_left_open_is_not_the_name_of_its_row() -> None:
+    choice = next(step for step in SheetView(solve("lets-go"), ["generate.0*:ŷ"]).steps if step.step.name == "choose")
+    assert choice.matrix.row_name(0) == "____"
+
+
+def test_a_blank_takes_a_name_before_a_number() -> None:
+    sheet = solve({"kind": "context", "tokens": ["2", "1"], "X": [[1, 5], [3, 4]]})
+    step = next(step for step in SheetView(sheet, ["A[1, *]"]).steps if step.matrix.symbol == "A")
+    assert step.matrix.digits.is_hidden(1, 0)
+    assert not step.matrix.digits.is_hidden(0, 0)

@@ -209,6 +209,16 @@ def test_weights_of_a_model_are_given_once_however_often_it_runs() -> None:
         ({"W_out": numbers(3, 3)}, "W_out makes 3 scores, but target_embedding has 4 words."),
         ({"encoder": [{"self_attention": random_attention(3, 1)}]}, "encoder block 1: self_attention: X is 2 × 5 and W_Q is 3 × 2"),
         ({"decoder": [{"self_attention": random_attention(3, 1), "cross_attention": random_attention(3, 1)}]}, "decoder block 1: cross_attention: memory is 2 × 5 and W_K is 3 × 2"),
+        ({"target_position": "learned"}, "target_position: formula learned needs table"),
+        ({"target_position": [[1, 2]]}, "target_position: each vector of table has 2 numbers, but tokens are 3 wide."),
+        ({"target_position": {"formula": "learned", "table": numbers(2, 3), "start": 2}}, "target_position: table has 2 positions, but the last token is at position 2."),
+        ({"encoder_norm": {"gain": [1, 2, 3]}}, "encoder_norm: gain has 3 numbers, but tokens are 5 wide."),
+        ({"decoder_norm": {"shift": [1]}}, "decoder_norm: shift has 1 number, but tokens are 3 wide."),
+        ({"decoder_norm": {"norm": "batch", "padding": 2}}, "decoder_norm: padding = 2, but there are 1 tokens"),
+        ({"one_by_one": True}, "one_by_one goes with target, which is not given."),
+        ({"max_length": 1000}, "max_length = 1000: input should be less than or equal to 200."),
+        ({"decoder": [{"self_attention": random_attention(3, 1) | {"mask": [[1]]}, "cross_attention": random_attention(3, 1, 5)}]}, "decoder block 1: self_attention: mask has a size of its own"),
+        ({"decoder": [{"self_attention": random_attention(3, 1) | {"cached_K": [[1, 2]], "cached_V": [[1, 2, 3]]}, "cross_attention": random_attention(3, 1, 5)}]}, "decoder block 1: self_attention: cached_K has a size of its own"),
         ({"source": {"tokens": ["a"]}}, "source needs X, or an embedding with tokens."),
     ],
 )  # fmt: skip
@@ -219,7 +229,7 @@ def test_a_model_that_does_not_fit_is_told_where(changes: dict[str, Any], senten
 
 
 def test_a_target_of_probability_zero_is_refused() -> None:
-    with pytest.raises(ProblemError, match="a target word has probability 0 here"):
+    with pytest.raises(ProblemError, match="a target word has probability 0, so its -ln is infinite"):
         solve(small_model(target=["uno"], b_out=[100.0, -100.0, 0.0, 0.0]), Rounding(lines="rounded", decimals=2))
 
 
@@ -297,6 +307,10 @@ def test_a_convolution_slides_its_filter(padding: str, first: int, count: int) -
         ({"kind": "recurrent", "X": [[1]], "h0": [0]}, "recurrent needs a cell or an lstm, and not both."),
         ({"kind": "recurrent", "X": [[1]], "h0": [0], "cell": {"W": [[1, 2]], "U": [[1]]}}, "W is 1 × 2, but the state has 1 numbers and an input 1. Make it 1 × 1."),
         ({"kind": "convolution", "X": [[1]], "taps": []}, "taps is empty."),
+        ({"kind": "recurrent", "X": [[1]], "h0": [0], "c0": [0], "cell": {"W": [[1]], "U": [[1]]}}, "c0 goes with an lstm."),
+        ({"kind": "word-vectors", "task": "similarity", "embedding": {"a": [0, 0], "b": [1, 2]}}, "the vector of 'a' has length 0, so it has no direction and no cosine."),
+        ({"kind": "word-vectors", "task": "one-hot", "tokens": ["a"], "embedding": {"a": [1]}}, "task one-hot does not use an embedding."),
+        ({"kind": "encoder-block", "X": [[1]], "self_attention": {"W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}, "norm": "layer", "norms": ["layer"]}, "both norm and norms are given."),
         ({"kind": "convolution", "X": [[1]], "taps": [[[1]], [[1]]], "padding": "valid"}, "a filter of 2 taps does not fit into 1 tokens"),
         ({"kind": "word-vectors", "task": "tf-idf"}, "task tf-idf needs documents"),
         ({"kind": "word-vectors", "task": "tf-idf", "documents": ["a", ""]}, "documents: document 2 has no words."),
@@ -311,3 +325,16 @@ def test_what_is_missing_is_told(data: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ProblemError) as wrong:
         solve(data)
     assert sentence in str(wrong.value)
+
+
+def test_two_models_fit_on_one_sheet() -> None:
+    part = small_model(max_length=1)
+    sheet = solve({"parts": [part | {"title": "a"}, part | {"title": "b", "choose": "sample"}]})
+    assert len(sheet.answers) == 2
+    assert sheet.warnings[0].startswith("part.0: generated: ")
+
+
+def test_a_block_with_a_cache_is_drawn_without_names_for_the_cached() -> None:
+    layer = {"W_Q": [[1]], "W_K": [[1]], "W_V": [[1]], "cached_K": [[1]], "cached_V": [[1]]}
+    sheet = solve({"kind": "encoder-block", "X": [[1]], "tokens": ["x"], "self_attention": layer, "norm": "none"})
+    assert "2 × 1" in sheet.to_html()

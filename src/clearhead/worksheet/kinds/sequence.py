@@ -42,7 +42,9 @@ class CellWeights(Part):
         sub = f"_{name}" if name else ""
         w, u = pen.give(f"W{sub}", self.W), pen.give(f"U{sub}", self.U)
         b = None if self.b is None else pen.give(f"b{sub}", self.b)
-        from_input = pen.at("from_input").work(step, symbol=f"W{sub} x", x=x, w=w, b=b)
+        from_input = pen.at("from_input").work(
+            step, symbol=f"W{sub} x{f' + b{sub}' if b is not None else ''}", x=x, w=w, b=b
+        )
         from_state = pen.at("from_state").work(step, symbol=f"U{sub} h", x=h, w=u)
         both = pen.work(ADD, symbol=f"z{sub}", a=from_input, b=from_state)
         return pen.work(ACTIVATE, symbol=symbol, x=both, function=activation)
@@ -79,6 +81,8 @@ class Recurrent(Words, Problem):
         width, state = self.size(shapes)[1], len(self.h0)
         if self.cell is not None:
             self.cell.cell_mistakes(shapes, "", width, state)
+            if self.c0 is not None:
+                shapes.mistakes.append("c0 goes with an lstm. Leave it out.")
         if self.lstm is not None:
             for gate in GATES:
                 getattr(self.lstm, gate).cell_mistakes(shapes, f"{gate}: ", width, state)
@@ -105,9 +109,11 @@ class Recurrent(Words, Problem):
         made = {}
         for gate, letter in GATES.items():
             bend = "tanh" if gate == "candidate" else "sigmoid"
-            made[gate] = getattr(self.lstm, gate).work_cell(pen.at(gate), letter, x, h, bend, f"{letter}{sub}")
-        kept = pen.at("kept").work(MULTIPLY, symbol=f"f{sub} ⊙ c", a=made["forget"], b=c)
-        new = pen.at("new").work(MULTIPLY, symbol=f"i{sub} ⊙ g{sub}", a=made["input"], b=made["candidate"])
+            made[gate] = getattr(self.lstm, gate).work_cell(
+                pen.at(f"{gate}_gate"), letter, x, h, bend, f"{letter}{sub}"
+            )
+        kept = pen.at("kept").work(MULTIPLY, symbol=f"kept{sub}", a=made["forget"], b=c)
+        new = pen.at("new").work(MULTIPLY, symbol=f"new{sub}", a=made["input"], b=made["candidate"])
         memory = pen.work(ADD, symbol=f"c{sub}", a=kept, b=new)
         shown = pen.work(ACTIVATE, symbol=f"tanh c{sub}", x=memory, function="tanh")
         return pen.work(MULTIPLY, symbol=f"h{sub}", a=made["output"], b=shown), memory

@@ -9,13 +9,14 @@ from clearhead.errors import ProblemError, did_you_mean
 from clearhead.steps.vocabulary import ADD, CHOOSE, EMBED, GRADIENT, LOSS, PICK, PROJECT, SOFTMAX, TOTAL
 from clearhead.worksheet.arrays import Array, Ids
 from clearhead.worksheet.attention.fit import Side
+from clearhead.worksheet.attention.layer import KeyValueWeights
 from clearhead.worksheet.attention.work import Tokens as Sequence
 from clearhead.worksheet.attention.work import subscript
 from clearhead.worksheet.cells import Count, Embedding, Matrix, Title, Tokens, Vector
 from clearhead.worksheet.layers import DecoderLayer, EncoderLayer, Norm
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
-from clearhead.worksheet.sentence import Position, Sentence
+from clearhead.worksheet.sentence import Position, PositionRule, Sentence
 from clearhead.worksheet.shapes import Shapes
 
 Names = tuple[str, ...]
@@ -43,7 +44,7 @@ class Transformer(Problem):
     one_by_one: bool = Field(False, description="with target: compute the same loss one word at a time, too")
     choose: Literal["greedy", "sample"] = Field("greedy", description="take the likeliest word, or draw one")
     seed: Count = Field(0, ge=0, description="of the draws")
-    max_length: Count = Field(10, ge=1, le=1000, description="stop after this many words")
+    max_length: Count = Field(10, ge=1, le=200, description="stop after this many words")
 
     @property
     def words(self) -> Names:
@@ -83,10 +84,34 @@ class Transformer(Problem):
             )
         if self.b_out is not None:
             shapes.bias("b_out", self.b_out, "W_out", self.W_out)
-        if self.target_position is not None and self.target_position.table is not None:
-            have = shapes.tokens(self.target_position.table)
-            if have < length:
-                shapes.mistakes.append(f"target_position has {have} positions, but {length} are needed.")
+        if self.target_position is not None:
+            _as_learned(self.target_position).mistakes(shapes, "target_position", length, target_width)
+        for name, rule, tokens, wide in (
+            ("encoder_norm", self.encoder_norm, count, width),
+            ("decoder_norm", self.decoder_norm, length, target_width),
+        ):
+            if rule is not None:
+                inner = Shapes(shapes.layout)
+                rule.norm_mistakes(inner, tokens, wide)
+                shapes.mistakes += [f"{name}: {mistake}" for mistake in inner.mistakes]
+        if self.one_by_one and not self.target:
+            shapes.mistakes.append("one_by_one goes with target, which is not given. Leave it out.")
+        for number, block in enumerate(self.decoder, 1):
+            self._fixed_size_mistakes(shapes, number, block)
+
+    def _fixed_size_mistakes(self, shapes: Shapes, number: int, block: DecoderLayer) -> None:
+        """The decoder runs at every length from one word on: what has a size of its own cannot be right for all."""
+        for name, layer in (("self_attention", block.self_attention), ("cross_attention", block.cross_attention)):
+            owners: list[KeyValueWeights] = [layer, *layer.heads, *layer.kv_heads]
+            keys = ("cached_K", "cached_V", "Q") + (("K", "V") if name == "self_attention" else ())
+            fixed = [key for owner in owners for key in keys if getattr(owner, key, None) is not None]
+            if layer.mask.explicit is not None or (name == "self_attention" and layer.mask.padding is not None):
+                fixed.append("mask")
+            for key in dict.fromkeys(fixed):
+                shapes.mistakes.append(
+                    f"decoder block {number}: {name}: {key} has a size of its own, but the decoder runs at every "
+                    "length. Leave it out (a causal mask needs no size)."
+                )
 
     def work(self, pen: Pen) -> None:
         """Write the encoder, then generate or teach."""
@@ -97,19 +122,20 @@ class Transformer(Problem):
         if self.encoder_norm is not None:
             x = self.encoder_norm.work_norm(pen.at("encoder", "norm"), x, names)
         memory = Sequence(x, names)
+        table = pen.make("E_target", np.stack(list(self.target_embedding.values())), rows=self.words)
         if self.target:
-            self._teach(pen, memory)
+            self._teach(pen, memory, table)
         else:
-            self._generate(pen, memory)
+            self._generate(pen, memory, table)
 
-    def _generate(self, pen: Pen, memory: Sequence) -> None:
+    def _generate(self, pen: Pen, memory: Sequence, table: Array) -> None:
         random = np.random.default_rng(self.seed)
         written: list[str] = []
         longest = self._longest(pen)
         while not written or (written[-1] != self.end and len(written) < longest):
             here = pen.at("generate", len(written))
             prefix = (self.start, *written)
-            x = self._decode(here, prefix, memory)
+            x = self._decode(here, prefix, memory, table)
             last = here.at("output").work(PICK, symbol="d", x=x, row=len(prefix))
             probabilities = self._probabilities(here, last)
             draw = float(random.random()) if self.choose == "sample" else None
@@ -120,14 +146,16 @@ class Transformer(Problem):
             pen.warn(f"stopped after {len(written)} words without '{self.end}'.")
 
     def _longest(self, pen: Pen) -> int:
-        table = None if self.target_position is None else self.target_position.table
-        return self.max_length if table is None else min(self.max_length, table.shape[pen.layout == "columns"])
+        rule = self.target_position
+        if rule is None or rule.table is None:
+            return self.max_length
+        return min(self.max_length, int(rule.table.shape[pen.layout == "columns"]) - rule.start)
 
-    def _teach(self, pen: Pen, memory: Sequence) -> None:
+    def _teach(self, pen: Pen, memory: Sequence, table: Array) -> None:
         """Write the parallel pass over the shifted target, its loss and gradient, and the loss word by word."""
         prefix, aims = (self.start, *self.target), (*self.target, self.end)
         here = pen.at("teacher")
-        probabilities = self._probabilities(here, self._decode(here, prefix, memory))
+        probabilities = self._probabilities(here, self._decode(here, prefix, memory, table))
         targets = here.make(
             "targets", np.array([self.words.index(word) for word in aims]), symbol="tokens", rows=prefix
         )
@@ -135,13 +163,13 @@ class Transformer(Problem):
         here.at("output").work(TOTAL, x=loss)
         here.at("output").work(GRADIENT, probabilities=probabilities, targets=targets)
         if self.one_by_one:
-            self._one_by_one(pen, memory, prefix, aims)
+            self._one_by_one(pen, memory, table, aims)
 
-    def _one_by_one(self, pen: Pen, memory: Sequence, prefix: Names, aims: Names) -> None:
-        losses = []
+    def _one_by_one(self, pen: Pen, memory: Sequence, table: Array, aims: Names) -> None:
+        losses, prefix = [], (self.start, *self.target)
         for number, word in enumerate(aims):
             here = pen.at("one_by_one", number)
-            x = self._decode(here, prefix[: number + 1], memory)
+            x = self._decode(here, prefix[: number + 1], memory, table)
             last = here.at("output").work(PICK, symbol="d", x=x, row=number + 1)
             target = here.make("targets", np.array([self.words.index(word)]), symbol="tokens")
             losses.append(self._loss(here, self._probabilities(here, last), target, f"ℓ{subscript(number + 1)}"))
@@ -151,25 +179,17 @@ class Transformer(Problem):
                 ADD, symbol=f"L{subscript(number + 1)}", a=running, b=each
             )
 
-    def _decode(self, pen: Pen, prefix: Names, memory: Sequence) -> Array:
+    def _decode(self, pen: Pen, prefix: Names, memory: Sequence, table: Array) -> Array:
         place = {word: number for number, word in enumerate(self.words)}
         here = pen.at("input")
         ids = here.make("tokens", np.array([place[word] for word in prefix]), rows=prefix)
-        table = self._table(pen)
         x = here.at("embedding").work(EMBED, symbol="Y", ids=ids, table=table)
         if self.target_position is not None:
-            rule = self.target_position
-            if rule.table is not None and rule.formula == "given":
-                rule = rule.model_copy(update={"formula": "learned"})
+            rule = _as_learned(self.target_position)
             x = here.work(ADD, symbol="Y′", a=x, b=rule.work(here, len(prefix), x.shape[1], prefix))
         for number, block in enumerate(self.decoder):
             x = block.work_layer(pen.at("decoder", number), x, prefix, memory)
         return x if self.decoder_norm is None else self.decoder_norm.work_norm(pen.at("decoder", "norm"), x, prefix)
-
-    def _table(self, pen: Pen) -> Array:
-        """Return the target words' vectors: written once, for every step looks them up again."""
-        vectors = np.stack(list(self.target_embedding.values()))
-        return pen.make_once("E_target", vectors, key=id(self.target_embedding), rows=self.words)
 
     def _probabilities(self, pen: Pen, x: Array) -> Array:
         here = pen.at("output")
@@ -180,5 +200,12 @@ class Transformer(Problem):
 
     def _loss(self, pen: Pen, probabilities: Array, targets: Ids, symbol: str = "ℓ") -> Array:
         if np.any(np.take_along_axis(probabilities, targets[:, None], axis=1) <= 0.0):
-            raise ProblemError("a target word has probability 0 here, so its -ln is infinite. Keep more decimals.")
+            raise ProblemError(
+                "a target word has probability 0, so its -ln is infinite. Keep more decimals, or give smaller weights."
+            )
         return pen.at("output").work(LOSS, symbol=symbol, probabilities=probabilities, targets=targets)
+
+
+def _as_learned(rule: PositionRule) -> PositionRule:
+    """Return a table of positions as one to look up, since a sentence that grows does not fill it."""
+    return rule.model_copy(update={"formula": "learned"}) if rule.formula == "given" else rule

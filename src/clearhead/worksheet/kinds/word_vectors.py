@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, PlainValidator
 
+from clearhead.errors import ProblemError
 from clearhead.steps.vocabulary import COSINE, DIVIDE, EMBED, IDF, LENGTH, MULTIPLY, ONE_HOT, SCORE
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.cells import Embedding, Tokens, read_tokens
@@ -50,6 +51,8 @@ class WordVectors(Problem):
             for word in self.tokens:
                 if self.embedding is not None and word not in self.embedding:
                     shapes.mistakes.append(f"tokens: '{word}' has no vector in embedding.")
+        elif self.embedding is not None:
+            shapes.mistakes.append(f"task {self.task} does not use an embedding. Leave it out, or choose another task.")
         if self.task == "one-hot" and not self.tokens:
             shapes.mistakes.append("task one-hot needs tokens: the words.")
 
@@ -65,8 +68,11 @@ class WordVectors(Problem):
         else:
             x = self._look_up(pen)
             if self.task == "similarity":
-                dots = pen.work(SCORE, symbol="X Xᵀ", q=x, k=x)
-                pen.work(COSINE, dots=dots, lengths=pen.work(LENGTH, x=x))
+                dots, lengths = pen.work(SCORE, symbol="D", q=x, k=x), pen.work(LENGTH, x=x)
+                for place in np.flatnonzero(lengths[:, 0] == 0.0):
+                    word = (self.tokens or tuple(self.embedding or ()))[place]
+                    raise ProblemError(f"the vector of '{word}' has length 0, so it has no direction and no cosine.")
+                pen.work(COSINE, dots=dots, lengths=lengths)
 
     def _look_up(self, pen: Pen) -> Array:
         assert self.embedding is not None

@@ -101,7 +101,7 @@ class _Page:
         """Give the title, the policy, the notes, and on a live page the legend and the controls."""
         sheet = self.view.sheet
         yield f"<header><h1>{escape(sheet.title or sheet.kind)}</h1><p>{escape(sheet.rounding.describe())}</p>"
-        for warning in sheet.warnings:
+        for warning in self.view.notes:
             yield f'<p class="warning"><strong>Note:</strong> {escape(warning)}</p>'
         used = {role_of(step.record) for step in self.view.steps}
         tags = [f'<li class="{role.name}">{_tag(role.name, role.tag)}</li>' for role in ROLES if role in used]

@@ -68,7 +68,7 @@ def _body(view: SheetView, detail: Detail) -> list[str]:
         rf"{{\Large\bfseries {escape(sheet.title or sheet.kind)}\par}}\smallskip",
         rf"{{\small {escape(sheet.rounding.describe())}\par}}",
     ]
-    lines += [rf"{{\small \textbf{{Note:}} {escape(warning)}\par}}" for warning in sheet.warnings]
+    lines += [rf"{{\small \textbf{{Note:}} {escape(warning)}\par}}" for warning in view.notes]
     explained: set[str] = set()  # a Step's sentence is said once
     for heading, steps in shown_sections(view, detail):
         lines += ["", rf"\subsection*{{{escape(heading)}}}"] if heading else []

@@ -20,7 +20,7 @@ def to_markdown(sheet: Worksheet, detail: Detail = "matrices", blanks: Sequence[
     """Return the worksheet as Markdown."""
     view = SheetView(sheet, blanks)
     lines = [f"# {escape(sheet.title or sheet.kind)}", "", sheet.rounding.describe(), ""]
-    for warning in sheet.warnings:
+    for warning in view.notes:
         lines += [f"> Note: {escape(warning)}", ""]
     for heading, steps in shown_sections(view, detail):
         lines += [f"## {escape(heading)}", ""] if heading else []

@@ -37,7 +37,7 @@ class _Page:
         if sheet.title:
             self.line(Text(printable(sheet.title), style="bold"))
         self.line(Text(sheet.rounding.describe(), style="dim"))
-        for warning in sheet.warnings:
+        for warning in view.notes:
             self.line(Text(f"Note: {printable(warning)}", style="yellow"))
         for heading, steps in shown_sections(view, self.detail):
             if heading:
