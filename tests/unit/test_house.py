@@ -124,3 +124,9 @@ def test_every_line_of_the_readme_that_shows_arithmetic_is_true() -> None:
     assert len(lines) == 8
     for line in lines:
         assert line in text.getvalue()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kind_goes_by_its_own_name(name: str) -> None:
+    assert KINDS[name].model_fields["kind"].default == name
+    assert KINDS[name].summary
