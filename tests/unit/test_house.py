@@ -51,8 +51,10 @@ def test_a_step_is_declared_in_full(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STEPS)
-def test_every_step_is_used_by_some_gallery_problem_or_example(name: str, all_sheets: dict[str, object]) -> None:
-    used = {record.step.name for sheet in all_sheets.values() for record in sheet.trace}  # type: ignore[attr-defined]
+def test_every_step_is_used_by_some_gallery_problem_or_example(
+    name: str, all_sheets: dict[str, clearhead.Worksheet]
+) -> None:
+    used = {record.step.name for sheet in all_sheets.values() for record in sheet.trace}
     assert name in used
 
 
@@ -68,11 +70,11 @@ def test_every_position_formula_is_written_out() -> None:
     assert set(POSITION_FORMULAS) == formulas
 
 
-def test_every_place_in_a_trace_has_a_name_or_is_a_role(all_sheets: dict[str, object]) -> None:
+def test_every_place_in_a_trace_has_a_name_or_is_a_role(all_sheets: dict[str, clearhead.Worksheet]) -> None:
     roles = {"query", "key", "value", "embedding", "position", "cached", "attention", "context", "masked"}
     roles |= {"first", "second", "from_input", "from_state", "kept", "new"}
     for sheet in all_sheets.values():
-        for record in sheet.trace:  # type: ignore[attr-defined]
+        for record in sheet.trace:
             words = {word for word in record.where.split(".") if word and not word.isdigit()}
             assert words <= set(PLACES) | roles
 
@@ -88,7 +90,7 @@ def test_public_names_are_there() -> None:
         assert getattr(clearhead, name) is not None
     assert set(clearhead.__all__) == set(dir(clearhead))
     with pytest.raises(AttributeError, match="no attribute 'sovle'"):
-        _ = clearhead.sovle  # type: ignore[attr-defined]
+        _ = clearhead.sovle
 
 
 def test_the_readme_names_every_source_file_and_no_other() -> None:
