@@ -1,0 +1,1 @@
+"""A report for a terminal, as Markdown and as a page."""

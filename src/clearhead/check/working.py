@@ -1,0 +1,50 @@
+"""A working as it came in: the problem, and the lines that were written, every cell still as its raw text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Cells = tuple[tuple[str, ...], ...]  # raw text, row by row; "" where nothing was written
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a working: a matrix, a row, a column or a number, under the name that the student gave it.
+
+    `where` narrows the place down ("cross", "head 2", "encoder.0"); `place` says where it was read ("line 12").
+    `copied_into` names the line into which this matrix was copied as a factor, where it only restates another one.
+    """
+
+    name: str
+    cells: Cells
+    where: str = ""
+    place: str = ""
+    copied_into: str = ""
+
+
+NoteKind = Literal["read", "placed", "unplaced", "unreadable", "convention", "warning"]
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something to say about the reading: what was understood, what was not, and where."""
+
+    kind: NoteKind
+    sentence: str
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Working:
+    """A problem (as plain data, see `clearhead solve --fields`) and what was written about it.
+
+    `rounded` names given matrices whose numbers are themselves rounded; `has_decimal_comma` says that 0,5 is a half.
+    """
+
+    problem: Mapping[str, Any]
+    lines: tuple[Line, ...]
+    title: str = ""
+    student: str = ""
+    rounded: tuple[str, ...] = ()
+    has_decimal_comma: bool = False
+    notes: tuple[Note, ...] = field(default=())
