@@ -309,7 +309,7 @@ def lines_of(name: str) -> list[list[list[str]]]:
 
 
 def _flat(written: dict[str, Any]) -> Iterator[list[list[str]]]:
-    for value in written.values():
+    for value in written.values():  # a number, a row, a matrix, or a part with lines of its own
         if isinstance(value, dict):
             yield from _flat(value)
         else:
