@@ -32,7 +32,10 @@ LETTERS = {
     "t": {Verdict.TRUNCATED},
     "o": {Verdict.ROUNDING},
     "p": {Verdict.PLAUSIBLE},
-    "6": {Verdict.CORRECT, Verdict.CARRIED},  # by rule 6: it follows from the right value of a miscopied parent
+    "6": {
+        Verdict.CORRECT,
+        Verdict.CARRIED,
+    },  # rule 6: right by a miscopied parent's right value; and a copy of such a cell
     "S": {Verdict.SLIP},
     "T": {Verdict.TRANSCRIPTION},
     "M": {Verdict.MISCONCEPTION},
@@ -138,7 +141,7 @@ EXPECTED: dict[str, list[Expected]] = {
         Expected("V", "cc", "self"),
         Expected("V", "ff", "self", top=2),
         Expected("S", "6p", "self", top=2),
-        Expected("S", "cT", "self", top=2),
+        Expected("S", "6T", "self", top=2),
         Expected("A", "ff", "self", top=2),
         Expected("R₁", "of", top=2),
         Expected("Q", "ff", "cross", top=2),
