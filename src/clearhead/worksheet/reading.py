@@ -175,7 +175,7 @@ def _read_yaml(text: str, raw_key: str) -> Any:
         raise ProblemError(f"{place}this is not YAML: {problem.problem or problem.context}.") from None
     except yaml.YAMLError as problem:
         raise ProblemError(f"this is not YAML: {str(problem).splitlines()[0]}.") from None
-    except (ValueError, KeyError, AttributeError, TypeError) as problem:
+    except (ValueError, LookupError, AttributeError, TypeError) as problem:
         is_long = "digits" in str(problem)
         raise ProblemError(
             _TOO_MANY_DIGITS if is_long else "a YAML tag (!!…) stands before what does not fit it."
