@@ -58,19 +58,21 @@ def _line(marking: Marking, index: int) -> list[str]:
     lines = [f"**{escape(words.equation_of(line))}**" + (f" — {marks}" if marks else ""), ""]
     for remark in words.remarks(line):
         lines += [escape(remark), ""]
-    return [*lines, *(_table(marking, index, line) if line.marked else [])]
+    return [*lines, *(_table(marking, line) if line.marked else [])]
 
 
-def _table(marking: Marking, index: int, line: LineMark) -> list[str]:
-    width = max(len(row) for row in line.cells)
-    head = ["", *(label(line.column_name(j)) for j in range(width))]
-    lines = [_row(head), "|---" + "|---:" * width + "|"]
-    for i, row in enumerate(line.cells):
+def _table(marking: Marking, line: LineMark) -> list[str]:
+    window = marking.shown(line, words.MAX_DRAWN, words.MAX_DRAWN)
+    lines = [_row(["", *(label(line.column_name(j)) for j in window.columns)])]
+    lines.append("|---" + "|---:" * len(window.columns) + "|")
+    for i in window.rows:
         texts = [escape(label(line.row_name(i)))]
-        for cell in row:
+        for cell in (words.cell_at(line, i, j) for j in window.columns):
             text = escape(f"{cell.text} {marking.tail(cell)}") if cell else escape(words.BLANK)
             texts.append(f"**{text}**" if cell and marking.is_wrong(cell) else text)
-        lines.append("| " + " | ".join([*texts, *[""] * (width - len(row))]) + " |")
+        lines.append(f"| {' | '.join(texts)} |")
+    lines += ["", f"*{window.note}*"] if window.note else []
+    lines += ["", *(f"- {escape(marking.told(line, cell))}" for cell in window.hidden)] if window.hidden else []
     return [*lines, ""]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -32,7 +32,6 @@ STYLES: Mapping[Verdict, str] = {
 }
 _INDENT = "  "
 _MAX_CELL = 16  # terminal cells of what was written; a longer text is cut in the grid
-_MAX_ROWS = 40
 
 
 def show(report: Report, console: Console | None = None) -> None:
@@ -119,37 +118,32 @@ class _Page:
         for remark in words.remarks(line):
             self.say(remark, "italic", indent=2)
         if line.marked:
-            self.grid(index, line)
+            self.grid(line)
 
     # ---- the grid ----
 
-    def grid(self, index: int, line: LineMark) -> None:
+    def grid(self, line: LineMark) -> None:
         """Print the cells in brackets; below it, every error that the window has no room for."""
-        height, width = len(line.cells), max(len(row) for row in line.cells)
-        wrong = [(cell.row, cell.column) for cell in line.marked if self.marking.is_wrong(cell)]
-        rows = _keep(height, _MAX_ROWS, {i for i, _ in wrong})
-        fits = width
+        fits = max(len(row) for row in line.cells)
         while True:  # one column less until it fits; two are always shown
-            columns = _keep(width, fits, {j for i, j in wrong if i in rows})
-            lines = self.draw(line, rows, columns)
+            window = self.marking.shown(line, words.MAX_DRAWN, fits)
+            lines = self.draw(line, window.rows, window.columns)
             if fits <= 2 or max(cell_len(text.plain.replace(ANCHOR, "")) for text in lines) <= self.console.width - 4:
                 break
             fits -= 1
         for text in lines:
             self.console.print(self.placed(Text(_INDENT * 2).append_text(text)), soft_wrap=True)
-        if len(rows) < height or len(columns) < width:
-            self.say(f"{len(rows)} × {len(columns)} of {height} × {width} cells are shown.", "dim", indent=4)
-        for cell in line.marked:
-            is_hidden = cell.row not in rows or cell.column not in columns
-            if self.marking.is_wrong(cell) and (is_hidden or cell_len(printable(cell.text)) > _MAX_CELL):
-                shown = f"{cell.text} {self.marking.tail(cell)}"
-                self.say(
-                    f"{words.place_of(line, cell.row, cell.column)}: {shown}", STYLES[cell.verdict], indent=4, hang="- "
-                )
+        if window.note:
+            self.say(window.note, "dim", indent=4)
+        cut = [
+            cell for cell in line.marked if self.marking.is_wrong(cell) and cell_len(printable(cell.text)) > _MAX_CELL
+        ]
+        for cell in dict.fromkeys([*window.hidden, *cut]):
+            self.say(self.marking.told(line, cell), STYLES[cell.verdict], indent=4, hang="- ")
 
     def draw(self, line: LineMark, rows: Sequence[int], columns: Sequence[int]) -> list[Text]:
         """Return the chosen rows and columns as lines, with an ellipsis wherever some are left out."""
-        grid = [[self.piece(_at(line, i, j)) for j in columns] for i in rows]
+        grid = [[self.piece(words.cell_at(line, i, j)) for j in columns] for i in rows]
         heads = [label(line.column_name(j)) if line.columns else "" for j in columns]
         names = [label(line.row_name(i)) if line.rows else "" for i in rows]
         name_width = max(room(name) for name in names)
@@ -189,7 +183,7 @@ class _Page:
     def piece(self, cell: CellMark | None) -> _Piece:
         if cell is None:
             return _Piece(words.BLANK, "", "dim")
-        return _Piece(_cut(cell.text), _cut(self.marking.tail(cell)), STYLES[cell.verdict])
+        return _Piece(label(cell.text, _MAX_CELL), label(self.marking.tail(cell), _MAX_CELL), STYLES[cell.verdict])
 
     def legend(self) -> None:
         """Print the symbols that occur, in words."""
@@ -203,19 +197,6 @@ class _Page:
             self.say(key.meaning, styles.get(key.name, "dim"), indent=2, hang=f"{key.symbol:2}  {key.name:{width}}  ")
 
 
-def _keep(count: int, room_for: int, wanted: set[int]) -> list[int]:
-    """Choose which rows or columns are shown: those with errors first, then from the beginning, and the last."""
-    if count <= room_for:
-        return list(range(count))
-    order = [0, *sorted(wanted), count - 1, *range(count)]
-    return sorted(list(dict.fromkeys(order))[:room_for])
-
-
-def _at(line: LineMark, row: int, column: int) -> CellMark | None:
-    cells = line.cells[row]
-    return cells[column] if column < len(cells) else None
-
-
 def _between(columns: Sequence[int], position: int) -> str:
     return f"  {ELLIPSIS}  " if columns[position] > columns[position - 1] + 1 else "  "
 
@@ -224,8 +205,3 @@ def _widths(pieces: Sequence[_Piece], name: str) -> tuple[int, int]:
     """Return how wide a column is before and after the space that stands between number and symbol."""
     said = max(room(piece.tail) for piece in pieces)
     return max(*(room(piece.text) for piece in pieces), room(name) - said - 1), said
-
-
-def _cut(text: str) -> str:
-    text = printable(text)
-    return text if cell_len(text) <= _MAX_CELL else set_cell_size(text, _MAX_CELL - 1).rstrip() + ELLIPSIS

@@ -13,6 +13,7 @@ from clearhead.check.working import Note, NoteKind
 from clearhead.worksheet.render.text import label
 
 BLANK = "__"  # where nothing was written
+MAX_DRAWN = 40  # rows and columns of a matrix on paper and on a page
 MEANINGS: Mapping[Verdict, str] = {
     Verdict.CORRECT: "is what your own lines give",
     Verdict.ROUNDED: "is what the rounded numbers that you wrote give",
@@ -146,6 +147,29 @@ def _count(number: int, one: str, many: str) -> str:
 # ---- cells ----
 
 
+@dataclass(frozen=True)
+class Window:
+    """The rows and columns of a line that are drawn, the errors outside them, and a note if anything is left out."""
+
+    rows: list[int]
+    columns: list[int]
+    hidden: list[CellMark]
+    note: str
+
+
+def _keep(count: int, most: int, wanted: set[int]) -> list[int]:
+    if count <= most:
+        return list(range(count))
+    order = [0, *sorted(wanted), count - 1, *range(count)]
+    return sorted(list(dict.fromkeys(order))[:most])
+
+
+def cell_at(line: LineMark, row: int, column: int) -> CellMark | None:
+    """Return a cell, None where nothing was written, be it that the row ends before."""
+    cells = line.cells[row]
+    return cells[column] if column < len(cells) else None
+
+
 class Marking:
     """A report with what its cells share: which of them are roots, and of which findings."""
 
@@ -191,6 +215,22 @@ class Marking:
         if above:
             parts.append(f"it stands below {'error' if len(above) == 1 else 'errors'} {_list(above)}")
         return "; ".join([*parts, *([cell.detail.rstrip(".")] if cell.detail else [])])
+
+    def shown(self, line: LineMark, max_rows: int, max_columns: int) -> "Window":
+        """Choose the rows and columns to draw: those with errors first, then from the beginning, and the last."""
+        wrong = [cell for cell in line.marked if self.is_wrong(cell)]
+        rows = _keep(len(line.cells), max_rows, {cell.row for cell in wrong})
+        width = max((len(row) for row in line.cells), default=0)
+        columns = _keep(width, max_columns, {cell.column for cell in wrong if cell.row in rows})
+        hidden = [cell for cell in wrong if cell.row not in rows or cell.column not in columns]
+        size = f"{len(line.cells)} × {width}"
+        is_whole = (len(rows), len(columns)) == (len(line.cells), width)
+        note = "" if is_whole else f"{len(rows)} × {len(columns)} of {size} cells are shown; --json has them all."
+        return Window(rows, columns, hidden, note)
+
+    def told(self, line: LineMark, cell: CellMark) -> str:
+        """Write an error that stands outside its grid: `row 3, column 9: 18 ✗ (12)`."""
+        return f"{place_of(line, cell.row, cell.column)}: {cell.text} {self.tail(cell)}"
 
     def num_below(self, number: int) -> int:
         """Count the cells that stand below a finding."""

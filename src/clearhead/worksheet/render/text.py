@@ -16,10 +16,10 @@ ELLIPSIS = "…"
 ANCHOR = "\ue000"  # marks a column that must hold whatever width a terminal gives to the names before it
 
 
-def label(text: str) -> str:
+def label(text: str, most: int = _MAX_LABEL) -> str:
     """Return a row or column name, cleaned and not too wide."""
     text = printable(text)
-    return text if cell_len(text) <= _MAX_LABEL else set_cell_size(text, _MAX_LABEL - 1).rstrip() + ELLIPSIS
+    return text if cell_len(text) <= most else set_cell_size(text, most - 1).rstrip() + ELLIPSIS
 
 
 def room(text: str) -> int:
