@@ -160,7 +160,7 @@ class Window:
 def _keep(count: int, most: int, wanted: set[int]) -> list[int]:
     if count <= most:
         return list(range(count))
-    order = [0, *sorted(wanted), count - 1, *range(count)]
+    order = [0, count - 1, *sorted(wanted), *range(count)]  # with both ends shown, every gap lies between
     return sorted(list(dict.fromkeys(order))[:most])
 
 
@@ -217,7 +217,7 @@ class Marking:
         return "; ".join([*parts, *([cell.detail.rstrip(".")] if cell.detail else [])])
 
     def shown(self, line: LineMark, max_rows: int, max_columns: int) -> "Window":
-        """Choose the rows and columns to draw: those with errors first, then from the beginning, and the last."""
+        """Choose the rows and columns to draw: both ends, those with errors, and from the beginning."""
         wrong = [cell for cell in line.marked if self.is_wrong(cell)]
         rows = _keep(len(line.cells), max_rows, {cell.row for cell in wrong})
         width = max((len(row) for row in line.cells), default=0)
@@ -387,6 +387,10 @@ class Key:
 def legend(report: Report) -> list[Key]:
     """Return the symbols that occur, in words; first what is well, last what could not be told."""
     keys = [Key(each.symbol, each.value, MEANINGS[each]) for each in Verdict if report.counts[each]]
-    if any(cell is None for line in report.lines for row in line.cells for cell in row):
+    if any(_has_blank(line) for line in report.lines):
         keys.append(Key(BLANK, "blank", "nothing was written there"))
     return keys
+
+
+def _has_blank(line: LineMark) -> bool:
+    return len(line.marked) < len(line.cells) * max((len(row) for row in line.cells), default=0)
