@@ -60,7 +60,7 @@ def test_what_a_student_writes_reads_back_as_the_number_that_was_kept():
 
 
 def test_every_misconception_is_injected_and_changes_its_line():
-    from student_faults import NAMES, beliefs
+    from student_beliefs import NAMES, beliefs
     from student_problems import random_exercise
     from students import PLAIN, MeaninglessError, work
 
