@@ -150,6 +150,7 @@ def judge(spoilt: Spoilt, report: Any, outcome: Outcome) -> None:
                 "said": said,
                 "copied": fault.is_copied,
                 "missing": fault.is_line_missing,
+                "lines": len(fault.indices),
                 "step": desk.trace[fault.index].step.name,
                 "where": f"{desk.trace[fault.index].symbol} @ {desk.trace[fault.index].where}",
                 "cells": sorted(f"{keys_of(desk, index)} {place}" for index, place in places)[:6],

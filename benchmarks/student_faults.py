@@ -2,7 +2,8 @@
 
 import math
 import random
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -41,7 +42,12 @@ class Fault:
     deeds: Deeds
     is_copied: bool = False  # the pen slipped, and the work went on from the right number
     is_line_missing: bool = False
-    variant: int = 0  # of a misconception: its number among all that apply to the line
+    variants: Mapping[int, int] = field(default_factory=dict)  # of a misconception: its number among those of a line
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """The lines in which it is made: several where a student holds to a misconception."""
+        return tuple(self.variants) or (self.index,)
 
     @property
     def accepted_names(self) -> tuple[str, ...]:
@@ -197,12 +203,16 @@ def random_belief(desk: Desk, draw: random.Random, used: frozenset[int] = frozen
         return None
     names = sorted(found)
     name = draw.choices(names, [8 if each in RARE else 1 for each in names])[0]
-    belief = draw.choice(found[name])
-    is_missing = belief.name in FORGOTTEN_LINES and draw.random() < 0.25
-    absent = belief.absent | ({belief.index} if is_missing else frozenset())
-    present = frozenset() if is_missing else frozenset({belief.index})
-    deeds = Deeds(wrong={belief.index: belief.wrong}, absent=absent, present=present)
-    return Fault(belief.name, True, belief.index, deeds, is_line_missing=is_missing, variant=belief.variant)
+    held = found[name] if draw.random() < 0.3 else [draw.choice(found[name])]
+    held = list({belief.index: belief for belief in held}.values())
+    is_missing = name in FORGOTTEN_LINES and draw.random() < 0.25
+    lines = frozenset(belief.index for belief in held)
+    absent = frozenset(index for belief in held for index in belief.absent) | (lines if is_missing else frozenset())
+    if absent & lines and not is_missing:
+        return None
+    deeds = Deeds({belief.index: belief.wrong for belief in held}, absent=absent, present=lines - absent)
+    variants = {belief.index: belief.variant for belief in held}
+    return Fault(name, True, held[0].index, deeds, is_line_missing=is_missing, variants=variants)
 
 
 # Sheets with faults
@@ -221,7 +231,7 @@ def faulty(exercise: Exercise, seed: int, count: int = 1) -> Spoilt | None:
             if fault is None:
                 break
             faults.append(fault)
-            used |= {fault.index} | fault.deeds.absent
+            used |= set(fault.indices) | fault.deeds.absent
         if len(faults) < count:
             continue
         try:
@@ -245,7 +255,8 @@ def _sheet(exercise: Exercise, style: Style, seed: int, faults: list[Fault]) -> 
     desk = work(exercise, style, seed, Deeds(wrong, spoilt, absent, present - absent))
     cells, sizes = [], []
     for fault in faults:
-        changed = {index: _changed(desk, fault, index) for index in _showing(desk, fault.index)}
+        showing = sorted({index for made in fault.indices for index in _showing(desk, made)})
+        changed = {index: _changed(desk, fault, index) for index in showing}
         changed = {index: places for index, places in changed.items() if places}
         if not changed:
             return None
@@ -262,7 +273,7 @@ def _fresh(fault: Fault, index: int) -> Wrong:
         return fault.deeds.wrong[index]
 
     def wrong(desk: Desk, number: int, inputs: Inputs, right: Any) -> Any:
-        return Finder(desk).of(number, desk.trace[number])[fault.variant].wrong(desk, number, inputs, right)
+        return Finder(desk).of(number, desk.trace[number])[fault.variants[number]].wrong(desk, number, inputs, right)
 
     return wrong
 
@@ -283,7 +294,7 @@ def _showing(desk: Desk, index: int) -> list[int]:
 def _changed(desk: Desk, fault: Fault, index: int) -> list[tuple[int, int]]:
     """The written cells that are not what the right rule gives, to half a unit or so."""
     line = desk.lines[index]
-    centre = image(desk, index)[0] if index != fault.index or fault.deeds.absent else line.right
+    centre = line.right if index in fault.indices else image(desk, index)[0]
     places = []
     for place in np.ndindex(line.texts.shape):
         if line.texts[place] and line.values[place] != centre[place]:

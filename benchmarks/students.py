@@ -318,10 +318,12 @@ def digits_text(kept: Decimal, style: Style, draw: random.Random, *, is_weight: 
     """Write a number down as this student does."""
     exponent = int(kept.as_tuple().exponent)
     size = kept.copy_abs()
-    if style.percent and is_weight and exponent < 0:
+    if style.percent and is_weight and exponent <= -2:
         text = f"{size.scaleb(2):f}%"
     elif size and (
-        (exponent > 0 and draw.random() < 0.5) or (size < Decimal("0.01") and draw.random() < style.scientific)
+        size < Decimal("1e-6")
+        or (exponent > 0 and draw.random() < 0.5)
+        or (size < Decimal("0.01") and draw.random() < style.scientific)
     ):
         text = _scientific(size, draw)
     else:
