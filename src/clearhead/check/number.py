@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from clearhead.check.sum import read_sum
+from clearhead.errors import printable
 
 MAX_LENGTH = 200  # of a cell, in characters
 _MAX_EXPONENT = 400  # a little beyond the floats, which end at 1e308 and 1e-324
@@ -42,6 +43,7 @@ _SIGNS = str.maketrans(
 )
 _LATEX = re.compile(r"\\(left|right|times|cdot|div|approx|sim|ldots|dots|[,;:! %])")
 _LATEX_MEANS = {"times": "*", "cdot": "*", "div": "/", "approx": "≈", "sim": "~", "ldots": "…", "dots": "…", "%": "%"}
+_UNSEEN = dict.fromkeys(map(ord, "\u200b\u200e\u200f\u2060\ufeff"))  # left in a text by copying it from a page
 _ABOUT = re.compile(r"[≈=~≃≅∼]\s*")
 _LOOSE_SIGN = re.compile(r"([-+])\s+")
 _BRACKETED = re.compile(r"\(\s*([-+]?[0-9.,]+)\s*\)").fullmatch
@@ -63,6 +65,16 @@ class Written:
     is_whole: bool = False
     figures: int | None = None
     problem: str = ""
+
+
+def visible(text: str) -> str:
+    """Return a text without what nobody sees in it, with control characters spelled out, and cut short.
+
+    What a cell is cut to is still too long to be read as a number, so that cutting it cannot change a value.
+    """
+    if len(text) > MAX_LENGTH:
+        text = text[:MAX_LENGTH] + "…"
+    return text if text.isprintable() else printable(text.translate(_UNSEEN))
 
 
 def is_blank(text: str) -> bool:
@@ -113,7 +125,7 @@ def _read_other(text: str, has_decimal_comma: bool, dot_is_point: bool) -> Writt
 
 def _tidied(text: str, dot_is_point: bool) -> str:
     """Return the cell in one spelling: ASCII signs, ^{…} for raised digits, no LaTeX spacing, no leading ≈."""
-    tidy = text.strip()
+    tidy = text.translate(_UNSEEN).strip()
     if len(tidy) > 2 and tidy[0] == tidy[-1] == "$":
         tidy = tidy.strip("$").strip()
     if dot_is_point:

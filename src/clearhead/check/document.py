@@ -1,0 +1,534 @@
+"""A document of notes or homework, as Markdown, LaTeX, plain text or a scan, read into headings and statements.
+
+Nothing is worked out here: a statement is a name and what was written after each of its equals signs.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from clearhead.check.latex import (
+    CLOSE_MARK,
+    MARK,
+    NUMBER,
+    OPEN_MARK,
+    SPACE,
+    Folder,
+    Grid,
+    TooDeep,
+    as_grid,
+    clean_cell,
+    is_number,
+    split_numbers,
+)
+from clearhead.check.symbol import Symbol, plain, read_symbol
+from clearhead.check.working import Note, Working
+from clearhead.errors import ProblemError
+
+MAX_CHARACTERS = 4 * 2**20
+_MAX_BLOCK = 40_000  # characters of one display; what is longer was never closed
+_MAX_NOTES = 200
+_DISPLAY = re.compile(
+    r"(?<!\\)\$\$|\\\[|\\\]|\\(begin|end)\{((?:equation|align|gather|displaymath|eqnarray|multline|flalign|math)\*?)\}"
+)
+_HEADING = re.compile(
+    r"^\s{0,3}(?:#{1,6}\s|\\(?:sub){0,2}section\*?\{|\\(?:chapter|paragraph|subparagraph|title)\*?\{|\d{1,2}\s?\.?\)\s|Q\s?\d{1,2}\s?[).:]|"
+    r"(?:\*\*)?(?:example|exercise|problem|question|task|part|aufgabe|ejercicio)\b\s?[\w.]{0,4}\s?[:.)\-–—]?)",
+    re.IGNORECASE,
+)
+_RULER = re.compile(r"^\s{0,3}(?:X\s?[—–-]{1,30}\s?){1,4}X\s{0,3}$|^\s{0,3}(?:[-*_]\s{0,2}){3,80}$|^\s{0,3}={5,80}$")
+_STRUCK = re.compile(r"~~([^~\n]{0,400})~~|\\(?:[xb]?cancel|sout|st)\s?\{((?:[^{}\n]|\{[^{}\n]{0,100}\}){0,400})\}")
+_ASIDE = re.compile(
+    r"(?:\\checkmark|✓|✔|∎|\bAns\b\.?|\\square|\\blacksquare|\\hfill|\\tag\{[^{}]{0,9}\}|\\label\{[^{}]{0,40}\}|\(\d\)$|\.{3,40}\s?(?:\(\d\))?)"
+)
+_ARROW = re.compile(r"→|⟶|\\(?:long)?rightarrow(?![a-zA-Z])|\\to(?![a-zA-Z])")
+_PARTING = re.compile(r"\n|\\qquad|\\quad|\t|(\\Rightarrow(?![a-zA-Z])|⇒|\\implies(?![a-zA-Z]))")
+_EQUALS = re.compile(r":=|(?<![<>!=])=(?!=)|\\approx(?![a-zA-Z])|≈|\\simeq(?![a-zA-Z])")
+_NAME_AFTER_VALUE = re.compile(rf"^(.*(?:{CLOSE_MARK}|[0-9]))\s{{1,9}}([^\W\d]\w{{0,11}})\s{{0,3}}$", re.DOTALL)
+_DIMENSIONS = re.compile(
+    r"(?:\s{0,9}\(?\d{1,5}\s{0,3}(?:×|x|\\times)\s{0,3}\d{0,5}\)?){1,6}\s{0,9}"
+)  # 3×4 4×2, under a product
+_TITLE_WORDS = re.compile(r"(?i)attention|encoder|decoder|seq2seq|transformer|positional")
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A line that may begin an exercise; a weak one only sounds like a title."""
+
+    text: str
+    line: int
+    is_strong: bool
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A line of words between the numbers."""
+
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Side:
+    """What stands between two equals signs: words (a ▢ for each matrix), the matrices, and what an arrow points to."""
+
+    text: str
+    grids: tuple[Grid, ...] = ()
+    tail: str = ""
+
+    @property
+    def value(self) -> Grid | None:
+        """The matrix or number that this side is, or None if it is a formula."""
+        if len(self.grids) == 1 and self.text.strip(" .,;:▢{}") == "":
+            return self.grids[0]
+        return None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A name and the sides after it; no symbol where it carries on what stood before.
+
+    `raw_name` is "=" where it opened with an equals sign, and `is_anew` says that it came after ⇒.
+    """
+
+    symbol: Symbol | None
+    sides: tuple[Side, ...]
+    line: int
+    raw_name: str = ""
+    is_anew: bool = False
+    labels: tuple[str, ...] = ()
+
+
+Item = Heading | Prose | Statement
+
+
+@dataclass
+class Document:
+    """All that was read, in order, and what is to be said about the reading."""
+
+    items: list[Item] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+    def note(self, kind: str, sentence: str, line: int) -> None:
+        """Say something about a place, but not without end."""
+        if len(self.notes) < _MAX_NOTES:
+            self.notes.append(Note(kind, sentence, f"line {line}"))  # type: ignore[arg-type]
+
+
+def read_document(text: str, problem: Mapping[str, Any] | None = None, *, name: str = "") -> list[Working]:
+    """Return a working for each exercise in a document, in order; with `problem`, one working of that problem."""
+    from clearhead.check.exercise import read_exercises
+
+    try:
+        return read_exercises(scan_document(text), problem, name)
+    except ProblemError as wrong:
+        raise (wrong.located(name) if name else wrong) from None
+
+
+def scan_document(text: str) -> Document:
+    """Return the headings, the prose and the statements of a document."""
+    if len(text) > MAX_CHARACTERS:
+        raise ProblemError(
+            f"this document has {len(text) / 2**20:.1f} million characters, and may have "
+            f"{MAX_CHARACTERS // 2**20}. Give the pages with the exercises alone."
+        )
+    text = re.sub(r"\r\n?", "\n", text).replace("\ufeff", "")
+    text = re.sub(r"[\ue000-\ue00f]", "�", text)
+    reader = _Reader()
+    for block in _displays(text):
+        if block.is_maths:
+            reader.read_maths(block.text, block.line)
+        else:
+            reader.read_lines(block.text, block.line)
+    return reader.document
+
+
+@dataclass(frozen=True)
+class _Block:
+    text: str
+    line: int
+    is_maths: bool
+
+
+def _displays(text: str) -> Iterator[_Block]:
+    """Part a document into displayed maths and the lines between, in one pass."""
+    done, line = 0, 1
+    opened: re.Match[str] | None = None
+    for match in _DISPLAY.finditer(text):
+        if opened is not None and match.start() - opened.end() > _MAX_BLOCK:
+            opened = None
+        if opened is None:
+            if match[0] != "\\]" and match[1] != "end":
+                opened = match
+            continue
+        if not _closes(opened, match):
+            continue
+        before, inside = text[done : opened.start()], text[opened.end() : match.start()]
+        yield _Block(before, line, is_maths=False)
+        line += before.count("\n")
+        yield _Block(inside, line, is_maths=True)
+        line += text.count("\n", opened.start(), match.end())
+        done, opened = match.end(), None
+    yield _Block(text[done:], line, is_maths=False)
+
+
+def _closes(opened: re.Match[str], match: re.Match[str]) -> bool:
+    if opened[1]:
+        return match[1] == "end" and match[2] == opened[2]
+    return match[0] == {"$$": "$$", "\\[": "\\]"}.get(opened[0])
+
+
+class _Reader:
+    """Read blocks one after another into a document."""
+
+    def __init__(self) -> None:
+        self.document = Document()
+
+    def read_maths(self, text: str, line: int) -> None:
+        """Read one display."""
+        line += len(text[: len(text) - len(text.lstrip())].split("\n")) - 1
+        self._equations(text.strip(), line, is_maths=True)
+
+    def read_lines(self, text: str, line: int) -> None:
+        """Read the lines between displays."""
+        lines = text.split("\n")
+        at = 0
+        while at < len(lines):
+            at += self._read_at(lines, at, line + at)
+
+    def _read_at(self, lines: list[str], at: int, line: int) -> int:
+        """Read what begins at a line, and return how many lines it took."""
+        raw = lines[at]
+        if not raw.strip() or raw.lstrip().startswith("```"):
+            return 1
+        if _RULER.match(raw):
+            self.document.items.append(Heading("", line, is_strong=True))
+            return 1
+        if raw.count("|") >= 2 or "\t" in raw:
+            taken = self._table(lines, at, line)
+            if taken:
+                return taken
+        if _HEADING.match(raw) and not NUMBER.fullmatch(raw.strip()) and len(split_numbers(raw)) < 2:
+            self._heading(raw, line)
+            if "=" not in raw:
+                return 1
+        text, taken = _joined(lines, at)
+        rows = _number_rows(lines, at + taken)
+        if (
+            rows
+            and re.search(r"[=:]\s{0,9}(?:[-+−.\d][\d\s.,eE+\-−]{0,400})?$", text)
+            and self._rows_after(text, rows, line)
+        ):
+            return taken + len(rows)
+        own = _number_rows(lines, at)
+        if own and len(own) > 1:
+            self._bare_grid(own, line)
+            return len(own)
+        self._equations(text, line, is_maths=False)
+        return taken
+
+    def _heading(self, raw: str, line: int) -> None:
+        title = re.sub(r"^\s{0,3}#{1,6}\s{0,9}|\\(?:sub){0,2}(?:section|chapter|paragraph|title)\*?", "", raw)
+        self.document.items.append(Heading(plain(title).strip(" {}*#"), line, is_strong=True))
+
+    def _rows_after(self, text: str, rows: list[list[str]], line: int) -> bool:
+        """Read `Q =` and the rows of numbers on the lines after it."""
+        head, _, first = text.replace("$", " ").rpartition("=" if "=" in text else ":")
+        symbol = read_symbol(head)
+        if symbol is None:
+            return False
+        own = split_numbers(first) if first.strip() else []
+        grid = as_grid([own, *rows] if own else rows)
+        if grid is None:
+            return False
+        self.document.items.append(Statement(symbol, (Side("▢", (grid,)),), line, head.strip()))
+        return True
+
+    def _bare_grid(self, rows: list[list[str]], line: int) -> None:
+        grid = as_grid(rows)
+        if grid is not None:
+            symbol = self._caption()
+            self.document.items.append(Statement(symbol, (Side("▢", (grid,)),), line))
+
+    def _caption(self) -> Symbol | None:
+        """Return the name that the line above gives to a table, taking that line away."""
+        items = self.document.items
+        if not items:
+            return None
+        last = items[-1]
+        if isinstance(last, Statement) and last.symbol and all(not side.grids and not side.text for side in last.sides):
+            items.pop()
+            return last.symbol
+        if isinstance(last, Prose | Heading) and len(last.text) <= 60:
+            symbol = read_symbol(last.text.rstrip(" =:*"))
+            if symbol is not None and symbol.part is not None:
+                if isinstance(last, Prose):
+                    items.pop()
+                return symbol
+        return None
+
+    def _table(self, lines: list[str], at: int, line: int) -> int:
+        """Read a table of pipes or tabs, and return how many lines it took (0 if it is none)."""
+        parting = "\t" if "\t" in lines[at] else "|"
+        end = at
+        while end < len(lines) and lines[end].count(parting) >= (1 if parting == "\t" else 2) and end - at < 2000:
+            end += 1
+        rows = [_table_cells(each, parting) for each in lines[at:end]]
+        table = _as_table(rows)
+        if table is None:
+            if parting == "|":
+                return 0
+            self._worded_table(rows, line)
+            return end - at
+        symbol = table.symbol or self._caption()
+        self.document.items.append(Statement(symbol, (Side("▢", (table.grid,)),), line, labels=table.labels))
+        for sentence in table.sentences:
+            name = symbol.name if symbol else "the table"
+            self.document.note("unreadable", sentence.replace("TABLE", name), line)
+        return end - at
+
+    def _worded_table(self, rows: list[list[str]], line: int) -> None:
+        """Read a table whose cells hold equations or words: each cell on its own."""
+        for offset, row in enumerate(rows):
+            cells = [cell for cell in row if cell]
+            if cells and all(re.fullmatch(r"[^\W\d][\w']{0,20}", cell) for cell in cells):
+                self.document.items.append(Prose("\t".join(cells), line + offset))
+                continue
+            for cell in cells:
+                self._equations(cell, line + offset, is_maths=False)
+
+    def _equations(self, text: str, line: int, *, is_maths: bool) -> None:
+        folder = Folder()
+        try:
+            text = self._without_struck(text, line)
+            folded = folder.fold(text if is_maths or "\\begin" in text else text.replace("&", " and "))
+        except TooDeep:
+            self.document.note("unreadable", "brackets are nested too deeply to be read here", line)
+            return
+        if not is_maths:
+            folded = _inline(folded)
+        folded = re.sub(r"\\sum\s{0,2}(?:[_^]\s{0,2}(?:\{[^{}]{0,40}\}|\w)){1,2}", r"\\sum ", folded)
+        folded = _bare_lists(folded, folder)
+        is_anew, start, offset = False, 0, 0
+        for match in [*_PARTING.finditer(folded), None]:
+            segment = folded[start : match.start() if match else len(folded)]
+            for piece in _by_commas(segment):
+                is_anew = not self._piece(piece, folder, line + offset, is_maths=is_maths, is_anew=is_anew) and is_anew
+            if match:
+                start = match.end()
+                is_anew = is_anew or match[1] is not None
+                offset += match[0] == "\n" and not is_maths
+
+    def _without_struck(self, text: str, line: int) -> str:
+        struck = [next(filter(None, found), "") for found in _STRUCK.findall(text)]
+        numbers = [plain(each) for each in struck if any(letter.isdigit() for letter in each)]
+        if numbers:
+            shown = ", ".join(numbers[:4])[:80]
+            self.document.note("read", f"struck out, so left out: {shown}", line)
+        return _STRUCK.sub(" ", text) if struck else text
+
+    def _piece(self, piece: str, folder: Folder, line: int, *, is_maths: bool, is_anew: bool) -> bool:
+        """Read one equation or a line of words; return whether it was anything."""
+        piece = _ASIDE.sub(" ", piece).strip()
+        if not piece.strip("{} ,") or _DIMENSIONS.fullmatch(SPACE.sub(" ", piece)):
+            return False
+        parts = _EQUALS.split(piece)
+        if len(parts) == 1:
+            return self._nameless(piece, folder, line, is_maths=is_maths, is_anew=is_anew)
+        sides: list[Side] = []
+        head = parts[0]
+        for number, part in enumerate(parts[1:], 1):
+            after = None if is_maths or number == len(parts) - 1 else _NAME_AFTER_VALUE.match(part)
+            if after:
+                sides.append(_side(after[1], folder))
+                self._state(head, sides, folder, line, is_anew=is_anew)
+                head, sides = after[2], []
+            else:
+                sides.append(_side(part, folder))
+        self._state(head, sides, folder, line, is_anew=is_anew)
+        return True
+
+    def _state(self, head: str, sides: list[Side], folder: Folder, line: int, *, is_anew: bool) -> None:
+        if MARK.search(head):  # [1, 2] + [3, 4] = [4, 6]: it has no name, or a word before it
+            symbol = None
+            sides = [_side(head, folder), *sides]
+        else:
+            symbol = read_symbol(head)
+            if symbol is None and head.strip() and not any(side.grids for side in sides):
+                self.document.items.append(Prose(plain(head)[:300], line))
+                return
+            if symbol is None and head.strip():
+                self.document.items.append(Prose(plain(head)[:300], line))
+        shown = plain(MARK.sub(" ▢ ", head)) or "="
+        self.document.items.append(Statement(symbol, tuple(sides), line, shown, is_anew))
+
+    def _nameless(self, piece: str, folder: Folder, line: int, *, is_maths: bool, is_anew: bool) -> bool:
+        side = _side(piece, folder)
+        if side.grids and not (side.value and side.value.height * side.value.width == 1 and not is_maths):
+            self.document.items.append(Statement(None, (side,), line, "", is_anew))
+            return True
+        text = plain(piece)
+        if not text:
+            return False
+        bare = text.lstrip("→-–*• ").strip()
+        is_title = len(bare.split()) <= 9 and _TITLE_WORDS.search(bare) is not None and not bare.endswith((".", ","))
+        if is_title and not is_maths:
+            self.document.items.append(Heading(bare, line, is_strong=False))
+        else:
+            self.document.items.append(Prose(text[:300], line))
+        return True
+
+
+def _inline(text: str) -> str:
+    """Take the dollars off inline maths; an equation of its own is parted from the words around it."""
+    parts = re.split(r"(?<!\\)\$|\\\(|\\\)", text)
+    for number in range(1, len(parts), 2):
+        if number + 1 < len(parts) and _EQUALS.search(parts[number]) and not parts[number].lstrip().startswith("="):
+            parts[number] = f"\\quad {parts[number]} \\quad "
+    return " ".join(parts)
+
+
+def _bare_lists(text: str, folder: Folder) -> str:
+    """Fold `0.1, 0.9`, a list of numbers without brackets, where it stands alone after a sign or a matrix."""
+    number = NUMBER.pattern
+    pattern = re.compile(
+        rf"(?:(?<==)|(?<={CLOSE_MARK})|(?<=^)|(?<=\n))(?P<list>\s{{0,3}}(?:{number})(?:\s?,\s?(?:{number})){{1,64}})\s{{0,3}}(?=$|\n|\\q|\\r)"
+    )
+
+    def fold(found: re.Match[str]) -> str:
+        cells = [clean_cell(cell) for cell in found["list"].split(",")]
+        return f" {folder.mark(Grid((tuple(cells),), is_list=True))} "
+
+    return pattern.sub(fold, text) if "," in text and len(text) < _MAX_BLOCK else text
+
+
+def _by_commas(segment: str) -> list[str]:
+    """Part `W_q = …, W_k = …` where a comma stands before another name and its equals sign."""
+    if "," not in segment or "=" not in segment:
+        return [segment]
+    parts, start = [], 0
+    equals = [match.start() for match in re.finditer("=", segment)]
+    following = 0
+    for match in re.finditer(",", segment):
+        while following < len(equals) and equals[following] < match.start():
+            following += 1
+        if following == len(equals):
+            break
+        between = segment[match.end() : equals[following]]
+        depth = between.count("(") - between.count(")")
+        if len(between) < 40 and OPEN_MARK not in between and re.search(r"[^\W\d]", between) and depth == 0:
+            if "," in between.strip() and "(" not in between:
+                continue
+            parts.append(segment[start : match.start()])
+            start = match.end()
+    return [*parts, segment[start:]]
+
+
+def _side(text: str, folder: Folder) -> Side:
+    arrow = _ARROW.search(text)
+    lead = text[: arrow.start()] if arrow else text
+    tail = text[arrow.end() :] if arrow else ""
+    if arrow and not lead.strip():
+        lead, tail = tail, ""
+    grids = tuple(folder.marked(lead))
+    shown = plain(MARK.sub(" ▢ ", lead[:_MAX_BLOCK]))
+    bare = SPACE.sub(" ", lead).strip(" .,;")
+    if not grids and bare:
+        numbers = split_numbers(bare)
+        if len(numbers) > 1:
+            return Side("▢", (Grid((tuple(numbers),), is_list=True),), plain(tail))
+        if is_number(bare):
+            return Side("▢", (Grid(((clean_cell(bare),),), is_list=True),), plain(tail))
+    return Side(shown, grids, plain(tail))
+
+
+def _joined(lines: list[str], at: int) -> tuple[str, int]:
+    """Return a line, with those after it that close the brackets it opens, and how many they are."""
+    text, taken = lines[at], 1
+    open_brackets = text.count("[") - text.count("]")
+    open_environments = text.count("\\begin{") - text.count("\\end{")
+    while (
+        (open_brackets > 0 or open_environments > 0) and at + taken < len(lines) and taken < 60 and len(text) < 20_000
+    ):
+        more = lines[at + taken]
+        if not more.strip() or _HEADING.match(more):
+            break
+        text, taken = f"{text}\n{more}", taken + 1
+        open_brackets += more.count("[") - more.count("]")
+        open_environments += more.count("\\begin{") - more.count("\\end{")
+    return (text, taken) if open_brackets <= 0 and open_environments <= 0 else (lines[at], 1)
+
+
+def _number_rows(lines: list[str], at: int) -> list[list[str]]:
+    rows: list[list[str]] = []
+    while at < len(lines) and len(rows) < 2000:
+        line = lines[at].strip().strip("[]|")
+        numbers = [clean_cell(cell) for cell in line.split(",")] if "," in line else split_numbers(line)
+        if not numbers or not all(is_number(cell) for cell in numbers) or _HEADING.match(lines[at]):
+            break
+        rows.append(numbers)
+        at += 1
+    return rows if rows and max(map(len, rows)) > 1 else []
+
+
+def _table_cells(line: str, parting: str) -> list[str]:
+    cells = line.split(parting)
+    if parting == "|":
+        cells = cells[1 if not cells[0].strip() else 0 :]
+        cells = cells[:-1] if cells and not cells[-1].strip() else cells
+    return [clean_cell(cell) for cell in cells]
+
+
+@dataclass(frozen=True)
+class _Table:
+    grid: Grid
+    symbol: Symbol | None
+    labels: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+
+def _as_table(rows: list[list[str]]) -> _Table | None:
+    """Return a table of numbers without its header, its row labels and what a scanner added at the side."""
+    rows = [row for row in rows if not all(re.fullmatch(r":?-{1,40}:?|", cell) for cell in row)]
+    if not rows:
+        return None
+    width = max(map(len, rows))
+    if width > 4096:
+        return None
+    rows = [row + [""] * (width - len(row)) for row in rows]
+    symbol: Symbol | None = None
+    for row in rows:
+        if re.search(r"=\s{0,3}$", row[0]):
+            symbol = read_symbol(row[0].rstrip(" ="))
+            row[0] = ""
+    labels: tuple[str, ...] = ()
+    body = rows
+    if not any(is_number(cell) for cell in rows[0][1:]) and len(rows) > 1:
+        symbol = symbol or (read_symbol(rows[0][0]) if rows[0][0] else None)
+        body = rows[1:]
+    if not any(is_number(row[0]) for row in body):
+        labels = tuple(row[0] for row in body)
+        body = [row[1:] for row in body]
+    grid = as_grid(body)
+    if grid is None:
+        return None
+    kept, sentences = _without_stray(grid.cells)
+    return _Table(Grid(kept), symbol if symbol and symbol.part else symbol, labels, sentences)
+
+
+def _without_stray(cells: tuple[tuple[str, ...], ...]) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
+    """Leave out columns at the end that are empty, or in which only one row of several has anything."""
+    sentences: list[str] = []
+    while cells and len(cells[0]) > 1:
+        column = [row[-1] for row in cells]
+        filled = [cell for cell in column if cell]
+        if len(filled) > 1 or (filled and (len(cells) < 3 or len(cells[0]) < 3)):
+            break
+        if filled:
+            row = next(number for number, cell in enumerate(column, 1) if cell)
+            sentences.append(
+                f"row {row} of TABLE has one number more than its other rows: {filled[0]} at its end is left out"
+            )
+        cells = tuple(row[:-1] for row in cells)
+    return cells, tuple(sentences)

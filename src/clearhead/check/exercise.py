@@ -1,0 +1,273 @@
+"""Statements of a document split into exercises, and each exercise made into a working: its problem and its lines.
+
+What a later exercise leaves unsaid is taken from an earlier one, and said so.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from clearhead.check.chain import Chain, Context, Entry, join_chains, take_apart
+from clearhead.check.document import Document, Heading, Prose
+from clearhead.check.inference import Inferred, infer_problem
+from clearhead.check.latex import Grid
+from clearhead.check.mending import (
+    Mended,
+    doubtful_cells,
+    mend_dots,
+    mend_factor,
+    mend_height,
+    mend_rows,
+    same_numbers,
+    share_of_same,
+)
+from clearhead.check.working import Line, Note, Working
+
+_RESULTS = ("Q", "K", "V", "scores", "scaled", "weights", "output")
+_MAX_ALIKE = 24
+
+
+@dataclass
+class Exercise:
+    """The items of one exercise, before they are understood."""
+
+    headings: list[Heading] = field(default_factory=list)
+    prose: list[str] = field(default_factory=list)
+    chains: list[Chain] = field(default_factory=list)
+    first_line: int = 1
+    stated: dict[tuple[str, int], Grid] = field(default_factory=dict)
+    results: set[str] = field(default_factory=set)
+
+    @property
+    def title(self) -> str:
+        """The first strong heading with words, or the first weak one."""
+        strong = [each.text for each in self.headings if each.is_strong and each.text]
+        weak = [each.text for each in self.headings if not each.is_strong]
+        text = " ".join((strong or weak or [""])[0].split())
+        if weak and strong and len(text.split()) < 2:
+            text = weak[0]
+        return text[:120]
+
+    @property
+    def words(self) -> str:
+        """All that was said in words, headings first."""
+        return " ".join([*(each.text for each in self.headings), *self.prose, *(each.formula for each in self.chains)])
+
+    def add(self, chain: Chain) -> None:
+        """Take a chain in, and remember what it states."""
+        self.chains.append(chain)
+        for key, grid in _states(chain).items():
+            self.stated.setdefault(key, grid)
+        if chain.symbol and chain.symbol.part in _RESULTS and chain.has_grids:
+            is_sum = re.search(r"Σ|\d\s*▢\s*\+", chain.formula) is not None
+            self.results.add("output" if is_sum else chain.symbol.part)
+
+
+def read_exercises(document: Document, problem: Mapping[str, Any] | None, name: str) -> list[Working]:
+    """Return a working for each exercise of a document."""
+    exercises = _split(document) if problem is None else [_whole(document)]
+    built: list[Built] = []
+    for number, exercise in enumerate(exercises):
+        end = exercises[number + 1].first_line if number + 1 < len(exercises) else 10**9
+        start = exercise.first_line if number else 0
+        notes = [note for note in document.notes if start <= _line_of(note) < end]
+        built.append(build(exercise, notes, problem, [each for each in built if each.inferred.data]))
+    return [each.working for each in built if each.working.lines or each.working.notes or each.working.problem]
+
+
+def _line_of(note: Note) -> int:
+    found = re.search(r"\d+", note.place)
+    return int(found[0]) if found else 0
+
+
+def _whole(document: Document) -> Exercise:
+    exercise = Exercise()
+    _tell(exercise, join_chains(document.items))
+    return exercise
+
+
+def _split(document: Document) -> list[Exercise]:
+    """Split a document where a heading or newly given numbers begin another exercise."""
+    exercises = [Exercise()]
+    pending: list[Heading | Prose | Chain] = []
+    for item in join_chains(document.items):
+        if not isinstance(item, Chain) or not item.has_grids:
+            pending.append(item)  # a formula goes with the numbers that follow it
+            continue
+        current = exercises[-1]
+        has_heading = any(isinstance(each, Heading) for each in pending)
+        is_strong = any(isinstance(each, Heading) and each.is_strong for each in pending)
+        if _begins(item, current, has_heading=has_heading, is_strong=is_strong):
+            first = next((place for place, each in enumerate(pending) if isinstance(each, Heading)), len(pending))
+            _tell(current, pending[:first])
+            pending = pending[first:]
+            exercises.append(Exercise(first_line=pending[0].line if pending else item.line))
+        _tell(exercises[-1], pending)
+        pending = []
+        exercises[-1].add(item)
+    _tell(exercises[-1], pending)
+    return exercises
+
+
+def _tell(exercise: Exercise, items: list[Heading | Prose | Chain]) -> None:
+    for item in items:
+        if isinstance(item, Chain):
+            exercise.add(item)
+        elif isinstance(item, Heading):
+            exercise.headings.append(item)
+        else:
+            exercise.prose.append(item.text)
+
+
+def _states(chain: Chain) -> dict[tuple[str, int], Grid]:
+    """Return what a chain states of givens and results, by part and row, factors included."""
+    symbol = chain.symbol
+    if symbol is None or symbol.part is None:
+        return {}
+    found: dict[tuple[str, int], Grid] = {}
+    for link in chain.sides:
+        value = link.side.value
+        if value is not None:
+            found[symbol.part, symbol.row] = value
+        elif len(link.side.grids) == 2 and symbol.part in ("Q", "K", "V") and "+" not in link.side.text:
+            found[f"X of {symbol.part}", 0], found[f"W_{symbol.part}", 0] = link.side.grids
+    return found
+
+
+def _begins(chain: Chain, current: Exercise, *, has_heading: bool, is_strong: bool) -> bool:
+    """Say whether a chain begins another exercise."""
+    states = _states(chain)
+    if not states or not any(each.has_grids for each in current.chains):
+        return False
+    has_output = "output" in current.results
+    symbol = chain.symbol
+    assert symbol is not None
+    if symbol.is_given:
+        key, grid = (str(symbol.part), symbol.row), next(iter(states.values()))
+        if key not in current.stated:
+            return has_output and symbol.part not in ("W_O", "Y")
+        if has_output and is_strong:
+            return True
+        return not same_numbers(current.stated[key], grid) and bool(current.results) and (has_heading or has_output)
+    if not has_output:
+        return False
+    for key, grid in states.items():
+        before = current.stated.get(key)
+        if before is not None and share_of_same(before, grid) < 0.5 and (is_strong or (has_heading and key[0] == "Q")):
+            return key[0] in ("Q", "K", "V", "scores") or key[0].startswith(("X of", "W_"))
+    return False
+
+
+@dataclass(frozen=True)
+class Built:
+    """A working, with what later exercises may take from it."""
+
+    working: Working
+    inferred: Inferred
+    entries: tuple[Entry, ...]
+
+
+def build(exercise: Exercise, notes: list[Note], problem: Mapping[str, Any] | None, earlier: list[Built]) -> Built:
+    """Make a working of an exercise."""
+    context = _context(exercise, problem)
+    entries: list[Entry] = []
+    for chain in exercise.chains:
+        entries += take_apart(chain, context)
+    notes = list(notes)
+    notes += [Note("read", sentence, f"line {line}") for sentence, line in context.renamed]
+    entries = _mend(entries, notes)
+    if problem is None:
+        inferred = infer_problem(
+            entries, exercise.words, exercise.title, context, [(e.inferred.data, e.entries) for e in earlier]
+        )
+    else:
+        inferred = Inferred(dict(problem), tuple(), ())
+    skipped = [] if not entries and not inferred.data and not context.sayings else context.sayings
+    notes += [Note("unplaced", sentence, f"line {line}") for sentence, line in skipped[:100]]
+    notes += inferred.notes
+    used = set(inferred.used)
+    lines = tuple(
+        Line(entry.name, entry.grid.cells, entry.where, f"line {entry.line}", entry.copied_into)
+        for number, entry in enumerate(entries)
+        if number not in used
+    )
+    cells = [cell for entry in entries for cell in entry.grid.numbers]
+    has_comma = any(re.fullmatch(r"[-−+]?\d{1,9},\d{1,30}", cell) for cell in cells)
+    notes.sort(key=_line_of)
+    working = Working(inferred.data, lines, exercise.title, has_decimal_comma=has_comma, notes=tuple(notes))
+    return Built(working, inferred, tuple(entries))
+
+
+def _context(exercise: Exercise, problem: Mapping[str, Any] | None) -> Context:
+    words = exercise.words
+    parts = {chain.symbol.part for chain in exercise.chains if chain.symbol and chain.has_grids}
+    titles = " ".join(each.text for each in exercise.headings).lower()
+    kind = str(problem.get("kind", "")) if problem else ""
+    is_seq2seq = kind.startswith("seq2seq") or (
+        not kind and (bool(parts & {"h", "s", "W"}) and not parts & {"W_Q", "W_K"})
+    )
+    is_cross = kind.startswith("cross") or (not kind and ("cross" in titles or "Y" in parts and "Q" in parts))
+    formulas = " ".join(
+        chain.formula for chain in exercise.chains if chain.symbol and chain.symbol.part in ("Q", "K", "V")
+    )
+    is_columns = bool(re.search(r"W[_^]?[QKVqkv]\s?×?\s?[Xx]", formulas)) and not re.search(r"[Xx]\s?×?\s?W", formulas)
+    if problem and "layout" in problem:
+        is_columns = problem["layout"] == "columns"
+    heights = [grid.height for (part, row), grid in exercise.stated.items() if not row and part in ("Q", "X", "X of Q")]
+    rows = max([row for (part, row) in exercise.stated if part in ("X", "Q")], default=0)
+    return Context(is_seq2seq, is_columns, is_cross, num_rows=max([*heights, rows], default=0) if words else 0)
+
+
+def _mend(entries: list[Entry], notes: list[Note]) -> list[Entry]:
+    """Repair what a scanner did, as far as other lines prove it, and name the rest."""
+    mended: list[Entry] = []
+    for entry in entries:
+        recent = [each.grid for each in mended[-_MAX_ALIKE:]]
+        grid = _told(mend_dots(entry.name, entry.grid, recent), entry, notes)
+        mended.append(_with(entry, grid))
+    for number, entry in enumerate(mended):
+        grid = entry.grid
+        factor = _as_factor(entry, mended)
+        if factor is not None:
+            left, result = factor
+            grid = _told(mend_factor(entry.name, left, grid, result, f"X {entry.name}"), entry, notes)
+        if grid.is_ragged and len({len(row) for row in grid.cells}) > 1:
+            alike = [each.grid for each in mended if each.name == entry.name and each is not entry][:_MAX_ALIKE]
+            grid = _told(mend_rows(entry.name, grid, alike), entry, notes)
+        height = _height(entry, mended)
+        if height:
+            grid = _told(mend_height(entry.name, grid, height), entry, notes)
+        for sentence in doubtful_cells(entry.name, grid):
+            notes.append(Note("unreadable", sentence, f"line {entry.line}"))
+        mended[number] = _with(entry, grid)
+    return mended
+
+
+def _told(mended: Mended, entry: Entry, notes: list[Note]) -> Grid:
+    notes += [Note("read", sentence, f"line {entry.line}") for sentence in mended.said]
+    notes += [Note("unreadable", sentence, f"line {entry.line}") for sentence in mended.lost]
+    return mended.grid
+
+
+def _with(entry: Entry, grid: Grid) -> Entry:
+    return Entry(entry.name, entry.part, grid, entry.line, entry.row, entry.copied_into, entry.where, entry.labels)
+
+
+def _as_factor(entry: Entry, entries: list[Entry]) -> tuple[Grid, Grid] | None:
+    """Return X and the result, for weights that may be repaired by their product."""
+    letter = {"W_Q": "Q", "W_K": "K", "W_V": "V"}.get(entry.part or "")
+    if letter is None:
+        return None
+    left = next((each.grid for each in entries if each.part in ("X", "Y") and each.copied_into == letter), None)
+    left = left or next((each.grid for each in entries if each.part == "X" and not each.row), None)
+    result = next(
+        (each.grid for each in entries if each.part == letter and not each.copied_into and not each.row), None
+    )
+    return (left, result) if left is not None and result is not None else None
+
+
+def _height(entry: Entry, entries: list[Entry]) -> int:
+    if entry.part not in ("scores", "scaled", "weights") or entry.row:
+        return 0
+    return next((each.grid.height for each in entries if each.part == "Q" and not each.row), 0)

@@ -1,0 +1,200 @@
+"""What a scanner does to a matrix, undone where the rest of the page proves it: every repair is said, none is silent.
+
+A row that lost a number, a column that came from nowhere, a point that became a dot in the middle.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from clearhead.check.latex import Grid, is_plain_number
+from clearhead.check.working import Cells
+
+_MIDDLE_DOT = re.compile(r"([-−–]?\d{1,30})\s?(?:\\cdot|·|⋅)\s?(\d{1,30})")
+_LARGE_POWER = re.compile(r"10\s{0,2}\^\s{0,2}\{?\s{0,2}\+?(\d{3,6})\s{0,2}\}?")
+_MAX_CELLS = 4096  # of a matrix that is worth repairing
+
+
+@dataclass(frozen=True)
+class Mended:
+    """A grid after repair, with a sentence for each thing done (`said`) and each thing that is lost (`lost`)."""
+
+    grid: Grid
+    said: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+
+
+def number_of(cell: str) -> float | None:
+    """Return what a plain decimal stands for, or None."""
+    text = cell.strip().replace("−", "-").replace("–", "-").replace(" ", "")
+    try:
+        return float(text) if re.fullmatch(r"[-+]?(?:\d{1,300}\.?\d{0,300}|\.\d{1,300})", text) else None
+    except ValueError:
+        return None
+
+
+def same_numbers(first: Grid, second: Grid) -> bool:
+    """Say whether two grids hold the same numbers in the same places, however they are spelled."""
+    if first.height != second.height or first.width != second.width:
+        return False
+    pairs = zip(first.numbers, second.numbers, strict=False)
+    return len(first.numbers) == len(second.numbers) and all(_same(one, other) for one, other in pairs)
+
+
+def share_of_same(first: Grid, second: Grid) -> float:
+    """Return which share of the cells are the same; 0 if the shapes differ."""
+    if first.height != second.height or first.width != second.width or len(first.numbers) != len(second.numbers):
+        return 0.0
+    pairs = list(zip(first.numbers, second.numbers, strict=True))
+    return sum(_same(one, other) for one, other in pairs) / max(1, len(pairs))
+
+
+def _same(one: str, other: str) -> bool:
+    left, right = number_of(one), number_of(other)
+    return (
+        left == right if left is not None and right is not None else re.sub(r"\s", "", one) == re.sub(r"\s", "", other)
+    )
+
+
+def mend_dots(name: str, grid: Grid, earlier: Sequence[Grid]) -> Mended:
+    """Read 2·1 as 2.1 where every cell is written so, or where the matrix then is one that was written before."""
+    dotted = [cell for cell in grid.numbers if _MIDDLE_DOT.fullmatch(cell)]
+    if not dotted:
+        return Mended(grid)
+    pointed = Grid(tuple(tuple(_MIDDLE_DOT.sub(r"\1.\2", cell) for cell in row) for row in grid.cells), grid.is_list)
+    first = re.sub(r"\s?\\cdot\s?", "·", dotted[0])
+    if len(dotted) == len([cell for cell in grid.numbers if cell]) and len(dotted) > 1:
+        why = "every number of it is written so"
+    elif any(same_numbers(pointed, each) for each in earlier):
+        why = "it then is a matrix that stands above"
+    else:
+        return Mended(grid, lost=(f"{name} holds {first}: a product, or a point that moved? It is left as it is",))
+    restored = _MIDDLE_DOT.sub(r"\1.\2", dotted[0])
+    said = f"read {first} as {restored} in {name}, and its other numbers likewise, because {why}"
+    return Mended(pointed, (said,))
+
+
+def mend_rows(name: str, grid: Grid, alike: Sequence[Grid]) -> Mended:
+    """Restore rows of the wrong length from another copy of the same matrix, or leave them blank."""
+    width = _common_width(grid, alike)
+    if all(len(row) == width for row in grid.cells):
+        return Mended(grid)
+    said, lost = [], []
+    rows = []
+    for number, row in enumerate(grid.cells, 1):
+        if len(row) == width:
+            rows.append(row)
+            continue
+        shown = " ".join(cell for cell in row if cell)[:80]
+        fault = f"row {number} of {name} has {len(row)} numbers where its other rows have {width}: {shown}"
+        found = next((each for each in _rows_at(alike, number - 1, width) if _digits(each) == _digits(row)), None)
+        if found:
+            said.append(f"{fault}; read as {' '.join(found)}, which is how another copy of {name} has it")
+            rows.append(found)
+        else:
+            lost.append(fault)
+            rows.append(("",) * width)
+    return Mended(Grid(tuple(rows), grid.is_list), tuple(said), tuple(lost))
+
+
+def _common_width(grid: Grid, alike: Sequence[Grid]) -> int:
+    widths = Counter(len(row) for row in grid.cells)
+    (width, count), *others = widths.most_common(2)
+    if others and others[0][1] == count:
+        known = Counter(each.width for each in alike if not each.is_ragged)
+        return known.most_common(1)[0][0] if known and known.most_common(1)[0][0] in widths else max(widths)
+    return width
+
+
+def _rows_at(alike: Sequence[Grid], place: int, width: int) -> Iterator[tuple[str, ...]]:
+    for grid in alike:
+        if place < grid.height and len(grid.cells[place]) == width:
+            yield grid.cells[place]
+
+
+def _digits(row: Sequence[str]) -> str:
+    return re.sub(r"[^\d]", "", "".join(row))
+
+
+def mend_factor(name: str, left: Grid, factor: Grid, result: Grid, product: str) -> Mended:
+    """Repair a factor of `left × factor = result` where just one repair makes the product come out."""
+    if max(len(left.numbers), len(factor.numbers), len(result.numbers)) > _MAX_CELLS:
+        return Mended(factor)
+    candidates: list[tuple[Cells, str]] = []
+    widths = Counter(len(row) for row in factor.cells)
+    width = widths.most_common(1)[0][0]
+    short = [number for number, row in enumerate(factor.cells) if len(row) == width - 1]
+    if len(widths) > 1 and len(short) == 1 and all(len(row) in (width, width - 1) for row in factor.cells):
+        row = factor.cells[short[0]]
+        for split in _splits(row):
+            fault = f"row {short[0] + 1} of {name} has {len(row)} numbers where its other rows have {width}: {' '.join(row)}"
+            rows = tuple(split if number == short[0] else each for number, each in enumerate(factor.cells))
+            candidates.append(
+                (rows, f"{fault}; read as {' '.join(split)}, because {product} then comes out as written")
+            )
+    if len(widths) == 1 and width == result.width + 1 and width > 1:
+        for column in range(width):
+            left_out = " ".join(row[column] for row in factor.cells)[:60]
+            rows = tuple(row[:column] + row[column + 1 :] for row in factor.cells)
+            said = f"{name} has {width} columns where {width - 1} fit: column {column + 1} ({left_out}) is left out, because {product} then comes out as written"
+            candidates.append((rows, said))
+    fitting = [(rows, said) for rows, said in candidates if _comes_out(left, rows, result)]
+    if len({rows for rows, _ in fitting}) == 1:
+        return Mended(Grid(fitting[0][0], factor.is_list), (fitting[0][1],))
+    return Mended(factor)
+
+
+def _splits(row: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the row with one of its numbers cut in two, at every place."""
+    for place, cell in enumerate(row):
+        for cut in range(1, min(len(cell), 40)):
+            one, other = cell[:cut], cell[cut:]
+            if is_plain_number(one) and is_plain_number(other):
+                yield (*row[:place], one, other, *row[place + 1 :])
+
+
+def _comes_out(left: Grid, factor: Cells, result: Grid) -> bool:
+    """Say whether most cells of the product are what was written, to half of the last digit, and none is far off."""
+    rows = [[number_of(cell) for cell in row] for row in left.cells]
+    columns = [[number_of(cell) for cell in column] for column in zip(*factor, strict=False)]
+    hits = misses = 0
+    for row, written_row in zip(rows, result.cells, strict=False):
+        for column, text in zip(columns, written_row, strict=False):
+            written = number_of(text)
+            if written is None or None in row or None in column or len(row) != len(column):
+                misses += 1
+                continue
+            total = sum(a * b for a, b in zip(row, column, strict=True) if a is not None and b is not None)
+            unit = 10.0 ** -len(text.partition(".")[2])
+            close = abs(total - written) <= 0.500001 * unit + 1e-9
+            hits, misses = hits + close, misses + (not close)
+    return hits > 0 and hits >= 4 * misses
+
+
+def mend_height(name: str, grid: Grid, height: int) -> Mended:
+    """Leave out rows with gaps where there are just as many rows too many."""
+    gaps = [number for number, row in enumerate(grid.cells) if any(not cell for cell in row)]
+    surplus = grid.height - height
+    if surplus <= 0 or len(gaps) != surplus:
+        return Mended(grid)
+    said = [
+        f"{name} has {grid.height} rows where {height} fit: row {number + 1} ({' '.join(filter(None, grid.cells[number]))[:60]}) "
+        "has gaps and is left out"
+        for number in gaps
+    ]
+    kept = tuple(row for number, row in enumerate(grid.cells) if number not in gaps)
+    return Mended(Grid(kept, grid.is_list), tuple(said))
+
+
+def doubtful_cells(name: str, grid: Grid) -> list[str]:
+    """Return a sentence for each cell that no attention exercise holds: a power of ten beyond all bounds, a stray letter."""
+    found = []
+    for row, cells in enumerate(grid.cells, 1):
+        for column, cell in enumerate(cells, 1):
+            power = _LARGE_POWER.search(cell)
+            if power:
+                found.append(
+                    f"row {row}, column {column} of {name} is {cell[:40]}: a sign or a digit of its power was lost"
+                )
+    return found[:8]

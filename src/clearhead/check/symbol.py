@@ -1,0 +1,156 @@
+"""The names of lines as people write them, in LaTeX or plain, cleaned to one spelling: W^{Q} is W_Q, e_{h_1} is e[1].
+
+What a name stands for (its part) is told from the name alone, so that a formula can be read before any number is.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Part = Literal[
+    "X", "Y", "W_Q", "W_K", "W_V", "W_O", "W", "h", "s", "Q", "K", "V", "scores", "scaled", "weights", "output"
+]
+_GREEK = {
+    **{"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "lambda": "λ", "mu": "μ", "sigma": "σ", "theta": "θ"},
+    **{"epsilon": "ε", "varepsilon": "ε", "phi": "φ", "omega": "ω", "tau": "τ", "eta": "η", "emptyset": "∅"},
+}
+_GROUP = re.compile(
+    r"\\(?:text|textbf|textit|textrm|mathbf|mathrm|mathit|mathsf|mathcal|mathbb|operatorname|bm|boldsymbol|hat|tilde|bar|"
+    r"vec|mbox|overline|underline|underbrace|textcircled)\*?\s{0,3}\{([^{}]{0,200})\}"
+)
+_FRACTION = re.compile(r"\\[dt]?frac\s{0,3}\{([^{}]{0,200})\}\s{0,3}\{([^{}]{0,200})\}")
+_ROOT = re.compile(r"\\sqrt\s{0,3}\{([^{}]{0,200})\}")
+_TRANSPOSED = re.compile(
+    r"\^\s{0,2}(?:\{\s{0,2}(?:T|⊤|\\top|\\intercal|\\mathsf\s?T)\s{0,2}\}|T(?![a-z])|⊤|\\top|\\intercal)|(?<=[A-Za-z])\.T(?![a-z])|⊤"
+)
+_SCRIPT = re.compile(r"([_^])\s{0,2}\{([^{}]{0,40})\}")
+_PREFIX = re.compile(
+    r"^(?:[\s}{∴→⇒⟹•*#>\-–—✓√①②③④⑤⑥⑦⑧⑨,.;:]|\d{1,2}[.)](?!\d)|\([a-z0-9]{1,2}\)(?=\s)|so\b|thus\b|now\b|hence\b|then\b|therefore\b|where\b|and\b|with\b|"
+    r"let\b|given\b|compute\b|for\b|we get\b|step\s?\d{0,2}\s?[:.)\-–]?(?=\s|$))",
+    re.IGNORECASE,
+)
+_WORDS = {
+    "output": "output", "outputs": "output", "context": "output", "context vector": "output", "attention output": "output",
+    "attention": "output", "result": "output", "z": "output", "o": "output",
+    "scores": "scores", "score": "scores", "attention scores": "scores", "raw scores": "scores", "e": "scores",
+    "scaled scores": "scaled", "scaled": "scaled", "weights": "weights", "attention weights": "weights",
+    "attention distribution": "weights", "alpha": "weights", "a": "weights", "p": "weights", "α": "weights",
+    "queries": "Q", "query": "Q", "keys": "K", "key": "K", "values": "V", "value": "V",
+    "input": "X", "inputs": "X", "embeddings": "X",
+}  # fmt: skip
+_LETTERS: dict[str, Part] = {
+    **{
+        "x": "X",
+        "q": "Q",
+        "k": "K",
+        "v": "V",
+        "h": "h",
+        "e": "scores",
+        "z": "output",
+        "o": "output",
+        "α": "weights",
+        "y": "Y",
+    },
+    "a": "weights",
+}
+_NOT_NAME = re.compile(r"(?i)\b(?:dim|var|variance|pos|mean|marks?|date|page|n|d|i|j|d_k|d_model|t)\b")
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A cleaned name: what it stands for, and the row it is of (counted from 1; 0 for the whole)."""
+
+    name: str
+    part: Part | None = None
+    row: int = 0
+
+    @property
+    def is_given(self) -> bool:
+        """Whether an exercise gives such numbers rather than asking for them."""
+        return self.part in ("X", "Y", "W_Q", "W_K", "W_V", "W_O", "W", "h", "s")
+
+
+def plain(text: str) -> str:
+    """Write LaTeX as plain Unicode, as far as a name or a formula needs it."""
+    text = text[:2000]
+    text = re.sub(r"\\textcircled\s?\{[^{}]{0,9}\}", " ", text)
+    text = re.sub(r"\\(?:(?:quad|qquad|left|right)(?![a-zA-Z])|[,;!: ])", " ", text)
+    for _ in range(6):
+        before = text
+        text = _TRANSPOSED.sub("ᵀ", text)
+        text = _GROUP.sub(r"\1", text)
+        text = _ROOT.sub(r"√\1", text)
+        text = _FRACTION.sub(r"\1/\2", text)
+        text = _SCRIPT.sub(lambda found: found[1] + re.sub(r"\s", "", found[2]), text)
+        if text == before:
+            break
+    text = re.sub(r"\\(?:therefore|because)(?![a-zA-Z])", "∴", text)
+    text = re.sub(r"\\(?:[lL]ong)?[rR]ightarrow(?![a-zA-Z])|\\(?:to|implies)(?![a-zA-Z])", "→", text)
+    text = re.sub(r"\\(?:times|cdot|ast)(?![a-zA-Z])", "×", text)
+    text = re.sub(r"\\sum(?![a-zA-Z])", "Σ", text)
+    text = re.sub(
+        r"\\([a-zA-Z]{1,20})", lambda found: _GREEK.get(found[1], found[1] if found[1] == "softmax" else " "), text
+    )
+    text = text.replace("^T", "ᵀ").replace("**", "").replace("__", "").replace("`", "").replace("$", " ")
+    return re.sub(r"\s{1,9}", " ", text).strip()
+
+
+def read_symbol(raw: str) -> Symbol | None:
+    """Return the name that stands before an equals sign or a colon, or None if the words there are no name."""
+    text = plain(raw[-400:])
+    text = text.rpartition(":")[2] if ":" in text.rstrip(" :") else text.rstrip(" :")
+    for _ in range(6):
+        text = _PREFIX.sub("", text, count=1).strip()
+    text = text.strip(" .,;*_={}()") if text.count("(") != text.count(")") else text.strip(" .,;*_={}")
+    if not text or len(text) > 60 or "▢" in text:
+        return None
+    symbol = _known(text)
+    if symbol is None and " " in text:
+        last = text.rsplit(" ", 1)[1].strip("(),*")
+        symbol = _known(last)
+    return symbol
+
+
+def _known(text: str) -> Symbol | None:
+    tight = re.sub(r"\s", "", text)
+    weights = re.fullmatch(r"[Ww][_^]?\(?([QqKkVvOo])\)?", tight)
+    if weights:
+        return Symbol(f"W_{weights[1].upper()}", f"W_{weights[1].upper()}")  # type: ignore[arg-type]
+    if re.fullmatch(r"[Q∅q][×*.·]?[Kk]ᵀ?T?\)?/\(?√\(?[dD]?_?[\w]{1,6}\)?", tight):
+        return Symbol("QKᵀ/√d_k", "scaled")
+    if re.fullmatch(r"\(?[Q∅q][×*.·]?[Kk](?:ᵀ|T|\.T)\)?", tight):
+        return Symbol("QKᵀ", "scores")
+    if re.match(r"(?i)softmax\(", tight):
+        return Symbol(tight if len(tight) <= 24 else "softmax", "weights")
+    if re.match(r"(?i)attention\(", tight):
+        return Symbol("Attention", "output")
+    product = re.fullmatch(r"W[×*·]?[hH]_?\(?(\d{1,3})\)?", tight)
+    if product:
+        return Symbol(f"W h[{int(product[1])}]", None, int(product[1]))
+    if tight in ("W", "W_a"):
+        return Symbol("W", "W")
+    if re.fullmatch(r"[sS](?:[_^]\{?t\}?)?ᵀ?", tight) and tight not in ("S",):
+        return Symbol("s", "s")
+    if re.fullmatch(r"[eα]\^?\(?t\)?", tight):
+        return Symbol(f"{tight[0]}^t", "scores" if tight[0] == "e" else "weights")
+    if re.fullmatch(r"[ac][\^_]\(?t\)?|c", tight):
+        return Symbol(tight, "output")
+    if tight in ("X", "Y", "Q", "K", "V", "h", "H", "E", "S", "A", "P", "O", "Z", "x", "M"):
+        part = {"H": "h", "h": "h", "E": "scores", "S": "scores", "M": None, "x": "X"}.get(tight) or _WORDS.get(
+            tight.lower()
+        )
+        name = "X" if tight == "x" else tight
+        return Symbol(name, tight if tight in ("X", "Y", "Q", "K", "V") else part)  # type: ignore[arg-type]
+    row = re.fullmatch(r"([A-Za-zα])_?\(?h?_?(\d{1,3})\)?", tight)
+    if row and (row[1].lower() in _LETTERS):
+        upper = row[1].upper() if row[1].lower() in "xqkvyz" else row[1]
+        return Symbol(f"{upper}[{int(row[2])}]", _LETTERS[row[1].lower()], int(row[2]))
+    word = re.sub(r"\s{0,2}\([^()]{0,20}\)$", "", text).strip()
+    if word.lower() in _WORDS:
+        inside = re.search(r"\(([A-Za-zα])\)$", text)
+        return Symbol(inside[1] if inside else word, _WORDS[word.lower()])  # type: ignore[arg-type]
+    if _NOT_NAME.fullmatch(tight):
+        return None
+    if re.fullmatch(r"[A-Za-zα-ω][\w'ᵀα-ω^]{0,11}(?:\([\w, ]{1,12}\))?", tight) and (len(text.split()) == 1):
+        return Symbol(tight)
+    return None
