@@ -32,10 +32,8 @@ LETTERS = {
     "t": {Verdict.TRUNCATED},
     "o": {Verdict.ROUNDING},
     "p": {Verdict.PLAUSIBLE},
-    "6": {
-        Verdict.CORRECT,
-        Verdict.CARRIED,
-    },  # rule 6: right by a miscopied parent's right value; and a copy of such a cell
+    # By rule 6: it follows from the right value of a miscopied parent. So does a copy of such a cell.
+    "6": {Verdict.CORRECT, Verdict.CARRIED},
     "S": {Verdict.SLIP},
     "T": {Verdict.TRANSCRIPTION},
     "M": {Verdict.MISCONCEPTION},
