@@ -314,7 +314,7 @@ def _flat(written: dict[str, Any]) -> Iterator[list[list[str]]]:
         if isinstance(value, dict):
             yield from _flat(value)
         else:
-            rows = [[value]] if isinstance(value, str) else value
+            rows: list[Any] = [[value]] if isinstance(value, str) else value
             yield rows if isinstance(rows[0], list) else [rows]
 
 
