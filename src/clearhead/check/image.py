@@ -28,12 +28,14 @@ class Range:
     @property
     def middle(self) -> Array:
         """The centre of each cell; an infinite one is itself."""
-        return np.where(self.low == self.high, self.low, (self.low + self.high) / 2)
+        with np.errstate(invalid="ignore"):
+            return np.where(self.low == self.high, self.low, (self.low + self.high) / 2)
 
     @property
     def radius(self) -> Array:
         """Half the width of each cell; an infinite one has none."""
-        return np.where(self.low == self.high, 0.0, (self.high - self.low) / 2)
+        with np.errstate(invalid="ignore"):
+            return np.where(self.low == self.high, 0.0, (self.high - self.low) / 2)
 
     def widened(self, by: Array | float) -> "Range":
         """Return the range with `by` added at both ends."""
@@ -213,7 +215,7 @@ def normalise(inputs: Inputs) -> Range:
     most = np.sqrt(np.maximum(inputs["variance"].high, 0.0) + epsilon) + outside
     with np.errstate(divide="ignore", invalid="ignore"):
         result = _ends(gap.low / least, gap.low / most, gap.high / least, gap.high / most)
-    return gained(_no_nan(result), inputs)
+    return gained(without_nan(result), inputs)
 
 
 def joint_norm(x: Range, axes: tuple[int, ...], counted: Array | None, epsilon: float, outside: float) -> Range:
@@ -258,13 +260,14 @@ def gained(normal: Range, inputs: Inputs) -> Range:
     """Return γ y + β of a normalised range."""
     if inputs.get("gain") is not None:
         normal = multiply({"a": inputs["gain"], "b": normal})
-        normal = _no_nan(normal)
+        normal = without_nan(normal)
     if inputs.get("shift") is not None:
         normal = add({"a": normal, "b": inputs["shift"]})
     return normal
 
 
-def _no_nan(result: Range) -> Range:
+def without_nan(result: Range) -> Range:
+    """Return the range with no bound where there is none to tell."""
     return Range(np.where(np.isnan(result.low), -np.inf, result.low), np.where(np.isnan(result.high), np.inf, result.high))
 
 
@@ -321,7 +324,7 @@ def cosine(inputs: Inputs) -> Range:
     dots, lengths = inputs["dots"], inputs["lengths"]
     low, high = lengths.low * lengths.low.T, lengths.high * lengths.high.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        return _no_nan(_ends(dots.low / low, dots.low / high, dots.high / low, dots.high / high))
+        return without_nan(_ends(dots.low / low, dots.low / high, dots.high / low, dots.high / high))
 
 
 def kernel(inputs: Inputs) -> Range:
