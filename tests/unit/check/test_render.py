@@ -12,10 +12,11 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from clearhead.check.render import words
+from clearhead.check.render.cells import Marking, cells_place
 from clearhead.check.render.html import to_fragment, to_html
 from clearhead.check.render.markdown import to_markdown
 from clearhead.check.render.terminal import STYLES, show
-from clearhead.check.render.words import MEANINGS, Marking
+from clearhead.check.render.words import MEANINGS
 from clearhead.check.report import CellMark, Finding, LineMarks, Report
 from clearhead.check.verdict import ERRORS, Verdict
 from tests.unit.check import reports_by_hand as by_hand
@@ -103,7 +104,7 @@ def test_the_summary_knows_the_rare_cases() -> None:
     ],
 )
 def test_a_place_is_said_as_shortly_as_it_can_be(places: list[tuple[int, int]], text: str) -> None:
-    assert words.cells_place(by_hand.projections()[0], places) == text
+    assert cells_place(by_hand.projections()[0], places) == text
 
 
 def test_a_cell_says_all_about_itself() -> None:
@@ -277,6 +278,13 @@ def test_markdown_lets_nothing_in() -> None:
     widths = {len(re.findall(r"(?<!\\)\|", each)) for each in tables}
     assert widths == {3, 4}, "one column and a name, two sums, three columns of the legend"
     assert "$" not in to_markdown(by_hand.slipped()), "no LaTeX"
+
+
+@pytest.mark.parametrize("note", ["- x", "+ x", "---", "===", "12. x", "3) x", "    x", "# x", "> x"])
+def test_a_remark_starts_no_list_rule_or_block(note: str) -> None:
+    text = to_markdown(report_of(line("Z", "A V", (), note=note)))
+    shown = text.partition("**Z = A V** — M 1/1, A 1/1\n\n")[2].splitlines()[0]
+    assert re.match(r"x|&#|&gt;|\\#|1&#", shown), shown
 
 
 def test_a_table_is_a_table_of_github() -> None:
