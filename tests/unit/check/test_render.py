@@ -17,8 +17,9 @@ from clearhead.check.render.html import to_fragment, to_html
 from clearhead.check.render.markdown import to_markdown
 from clearhead.check.render.terminal import STYLES, show
 from clearhead.check.render.words import MEANINGS
-from clearhead.check.report import CellMark, Finding, LineMarks, Report
+from clearhead.check.report import CellMark, Finding, LineMark, LineMarks, Report
 from clearhead.check.verdict import ERRORS, Verdict
+from clearhead.check.working import Note
 from tests.unit.check import reports_by_hand as by_hand
 from tests.unit.check.reports_by_hand import cells, line
 from tests.unit.worksheet.test_html import contrast, mixed
@@ -203,6 +204,43 @@ def test_no_error_is_lost_in_a_matrix_that_is_cut(form: str) -> None:
 def test_a_ragged_line_is_shown_with_blanks(form: str) -> None:
     text = plain(form, report_of(line("Q", "X W_Q", (*cells("1 2 3", "c"), *cells("4", "c")))))
     assert text.count(words.BLANK) == 3, "two blanks and their entry in the legend"
+
+
+EVIL = '"><evil>[b]\x1b|\n'
+
+
+def poisoned() -> Report:
+    """A report whose every text is hostile, with an error in every one of more columns than are drawn."""
+    size = 43
+    grid = tuple(
+        tuple(CellMark(i, j, EVIL, Verdict.SLIP, EVIL, EVIL, (0,), EVIL) for j in range(size)) for i in range(2)
+    )
+    marks = LineMarks(0, 1, 0, 1, because=EVIL)
+    whole = LineMark(EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, (EVIL,) * 2, (EVIL,) * size, grid, marks, "", EVIL)
+    finding = Finding(0, ((0, 0),), Verdict.MISCONCEPTION, EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, (0,))
+    lines = (whole, replace(whole, copy_of=EVIL, cells=()))
+    notes = tuple(Note(kind, EVIL, EVIL) for kind in ("read", "unplaced", "warning"))
+    return Report(EVIL, EVIL, EVIL, EVIL, lines, (finding,), notes, 0, 4)
+
+
+def test_no_text_of_a_report_comes_alive_on_a_page() -> None:
+    for page in (to_html([poisoned()]), to_html([poisoned(), poisoned()], EVIL), to_fragment(poisoned())):
+        assert page.count("&quot;&gt;&lt;evil&gt;") > 100
+        assert "evil" not in {name for name, _ in Tags(page).found}
+        assert "\x1b" not in page
+
+
+def test_no_text_of_a_report_comes_alive_in_markdown() -> None:
+    text = to_markdown(poisoned())
+    assert text.count('"&gt;&lt;evil&gt;\\[b\\]\\\\x1b\\|\\\\n') > 100
+    assert "<evil" not in text
+    assert not re.search(r"(?<!\\)\[", text)
+
+
+def test_no_text_of_a_report_comes_alive_in_the_terminal() -> None:
+    text = terminal(poisoned(), 120)
+    assert text.count('"><evil>[b]') > 100
+    assert "\x1b" not in text
 
 
 # ---- the terminal ----
