@@ -393,19 +393,20 @@ class Comparison:
     # Images
 
     def _meets(self, statement: Statement, image: Range, reference: Array) -> Mask:
-        """Say which cells, known to half their unit (outwards to all of it, where numbers are cut), meet the image."""
+        """Say which cells, known to half their unit, outwards to all of it, meet the image."""
         y = statement.value
         with np.errstate(invalid="ignore", over="ignore"):
             is_exact = statement.is_whole & (np.abs(reference - np.round(reference)) <= _EXACT) & (image.radius == 0.0)
             unit = np.where(is_exact, 0.0, statement.unit)
             slack = _SLACK * unit + _NOISE * np.abs(y) + np.where(unit == 0.0, _EXACT, 0.0)
-            own = self._known(y, unit, np.minimum(unit, statement.unit_inwards))
+            # any number may have been cut: it then stands for as much as a unit more
+            own = self._known(y, unit, np.minimum(unit, statement.unit_inwards), is_cut=True)
             meets = (own.high >= image.low - slack) & (own.low <= image.high + slack)
         return np.asarray(meets & np.isfinite(y))
 
-    def _known(self, y: Array, unit: Array, inwards: Array) -> Range:
+    def _known(self, y: Array, unit: Array, inwards: Array, *, is_cut: bool) -> Range:
         """Return what a written number stands for."""
-        outward = unit if self.cuts else unit / 2
+        outward = unit if is_cut else unit / 2
         below = np.where(y <= 0, outward, inwards / 2)
         above = np.where(y >= 0, outward, inwards / 2)
         return Range(y - below, y + above)
@@ -494,7 +495,9 @@ class Comparison:
                 image = self.image(index)
                 is_integer = np.abs(image.middle - np.round(image.middle)) <= _EXACT
                 unit = np.where(statement.is_whole & is_integer & (image.radius == 0.0), 0.0, unit)
-            known = self._known(statement.value, unit, np.minimum(unit, statement.unit_inwards))
+            known = self._known(
+                statement.value, unit, np.minimum(unit, statement.unit_inwards), is_cut=self.cuts
+            )
             if self.graph.is_move[index]:  # digits that were only moved are known as well as where they came from
                 same = (image.low <= statement.value) & (statement.value <= image.high)
                 known = Range(

@@ -141,14 +141,23 @@ def softmax(inputs: Inputs) -> Range:
         low, high = np.where(np.isneginf(scores.low), -np.inf, low * factor), np.where(
             np.isneginf(scores.high), -np.inf, high * factor
         )
-    top = np.max(high, axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    low, high = low - top, high - top
     if base is None:
-        stretch = np.where(np.isfinite(low), np.abs(low), 0.0) * _EULER
+        top = np.max(high, axis=-1, keepdims=True)
+        top = np.where(np.isfinite(top), top, 0.0)
+        stretch = np.where(np.isfinite(low), np.abs(low - top), 0.0) * _EULER
         low, high = low - stretch, high + stretch
-    least, most = np.exp(low), np.exp(high)
-    return Range(_share(least, most), _share(most, least))
+    return Range(_softmax_share(low, high), _softmax_share(high, low))
+
+
+def _softmax_share(own: Array, others: Array) -> Array:
+    """1 / (1 + Σ e^(othersₖ - ownⱼ)), k over the rest of the row"""
+    top = np.max(others, axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    powers = np.exp(others - top)
+    rest = np.maximum(np.sum(powers, axis=-1, keepdims=True) - powers, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        ratio = np.where(rest == 0.0, 0.0, rest * np.exp(top - own))
+    return np.where(np.isneginf(own), 0.0, 1.0 / (1.0 + ratio))
 
 
 def _share(own: Array, others: Array) -> Array:

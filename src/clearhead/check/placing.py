@@ -5,7 +5,7 @@ fits nowhere is reported.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -89,7 +89,9 @@ class Placer:
         pairs = [
             (cell, float(truth[i, j])) for i, row in enumerate(found.grid) for j, cell in enumerate(row) if cell is not None
         ]
-        return evidence([cell for cell, _ in pairs], [true for _, true in pairs])
+        found_here = evidence([cell for cell, _ in pairs], [true for _, true in pairs])
+        # digits that were only moved were rounded elsewhere
+        return replace(found_here, is_telling=found_here.is_telling and not self.graph.is_move[found.node])
 
     def _state(self, found: _Found, own: Evidence, evidences: Sequence[Evidence]) -> None:
         cells = [cell for row in found.grid for cell in row if cell]

@@ -83,9 +83,9 @@ def sheet_style(lines: Sequence[Evidence]) -> str:
     """Say whether the sheet as a whole counts "decimals" or "figures"; "" if it does not tell."""
     by_decimals = sum(line.is_by_decimals and line.is_telling for line in lines)
     by_figures = sum(line.is_by_figures and line.is_telling for line in lines)
-    if by_decimals and not by_figures:
+    if by_decimals > 3 * by_figures:
         return "decimals"
-    return "figures" if by_figures and not by_decimals else ""
+    return "figures" if by_figures > 3 * by_decimals else ""
 
 
 def line_style(line: Evidence, sheet: str, cells: Sequence[Written], around: Sequence[Evidence]) -> Style:
