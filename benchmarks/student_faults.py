@@ -261,9 +261,9 @@ def _sheet(exercise: Exercise, style: Style, seed: int, faults: list[Fault]) -> 
         if not changed:
             return None
         large = {index: large_cells(desk, index, places) for index, places in changed.items()}
-        needed = 2 if fault.is_misconception else 1
+        needed = 2 if fault.is_misconception else 1  # one cell alone does not show a rule
         cells.append(changed)
-        sizes.append(sum(len(places) for places in large.values()) >= needed)
+        sizes.append(max(len(places) for places in large.values()) >= needed)
     return Spoilt(desk, tuple(faults), tuple(cells), tuple(sizes))
 
 
@@ -279,16 +279,16 @@ def _fresh(fault: Fault, index: int) -> Wrong:
 
 
 def _showing(desk: Desk, index: int) -> list[int]:
-    """The lines that show a fault: its own, or, where that was not written, the first ones below it that were."""
-    if desk.lines[index].is_written:
+    """The lines that show a fault: its own, and, where that was not written in full, the first ones below it."""
+    showing = {index} if desk.lines[index].is_written else set()
+    if np.all(desk.lines[index].texts != ""):
         return [index]
-    below: set[int] = set()
     target = desk.trace[index].value
     for number, record in enumerate(desk.trace):
         parts = [part for value in record.inputs.values() for part in (value if isinstance(value, tuple) else (value,))]
         if any(part is target for part in parts):
-            below |= set(_showing(desk, number))
-    return sorted(below)
+            showing |= set(_showing(desk, number))
+    return sorted(showing)
 
 
 def _changed(desk: Desk, fault: Fault, index: int) -> list[tuple[int, int]]:
