@@ -32,7 +32,8 @@ LETTERS = {
     "t": {Verdict.TRUNCATED},
     "o": {Verdict.ROUNDING},
     "p": {Verdict.PLAUSIBLE},
-    "6": {Verdict.CORRECT, Verdict.CARRIED},  # by rule 6: it follows from the right value of a miscopied parent
+    # By rule 6: it follows from the right value of a miscopied parent. So does a copy of such a cell.
+    "6": {Verdict.CORRECT, Verdict.CARRIED},
     "S": {Verdict.SLIP},
     "T": {Verdict.TRANSCRIPTION},
     "M": {Verdict.MISCONCEPTION},
@@ -138,7 +139,7 @@ EXPECTED: dict[str, list[Expected]] = {
         Expected("V", "cc", "self"),
         Expected("V", "ff", "self", top=2),
         Expected("S", "6p", "self", top=2),
-        Expected("S", "cT", "self", top=2),
+        Expected("S", "6T", "self", top=2),
         Expected("A", "ff", "self", top=2),
         Expected("R₁", "of", top=2),
         Expected("Q", "ff", "cross", top=2),
@@ -313,7 +314,7 @@ def _flat(written: dict[str, Any]) -> Iterator[list[list[str]]]:
         if isinstance(value, dict):
             yield from _flat(value)
         else:
-            rows = [[value]] if isinstance(value, str) else value
+            rows: list[Any] = [[value]] if isinstance(value, str) else value
             yield rows if isinstance(rows[0], list) else [rows]
 
 
