@@ -41,8 +41,8 @@ class Precision:
 
     def kept(self, value: float) -> Decimal:
         """Return the digits that are written of a value."""
-        # Binary noise would turn a cut 0.3 into 0.29; and a calculator shows ten digits, so 1 - 1e-12 is cut from 1.
-        number = Decimal(f"{value:.9e}" if self.way == "cut" else f"{value:.12e}")
+        # Binary noise would turn a cut 0.3 into 0.29; and a calculator shows nine digits or so, and 1 - 1e-10 as 1.
+        number = Decimal(f"{value:.8e}" if self.way == "cut" else f"{value:.12e}")
         if self.figures is None:
             assert self.decimals is not None
             return number.quantize(Decimal(1).scaleb(-self.decimals), WAYS[self.way], Context(prec=60))
