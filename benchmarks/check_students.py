@@ -136,7 +136,8 @@ def judge(spoilt: Spoilt, report: Any, outcome: Outcome) -> None:
     is_turned = desk.exercise.sheet.layout == "columns"
     keys = {(line.record.symbol, line.record.where): number for number, line in enumerate(desk.lines)}
     guilty: set[tuple[int, tuple[int, int]]] = set()
-    for fault, cells, is_large in zip(spoilt.faults, spoilt.cells, spoilt.is_large, strict=True):
+    parts = zip(spoilt.faults, spoilt.cells, spoilt.is_large, spoilt.names, strict=True)
+    for fault, cells, is_large, names in parts:
         places = {(index, place) for index, spoilt_cells in cells.items() for place in spoilt_cells}
         guilty |= places
         found, said = _found(fault, places, report, keys, is_turned)
@@ -146,7 +147,7 @@ def judge(spoilt: Spoilt, report: Any, outcome: Outcome) -> None:
                 "misconception": fault.is_misconception,
                 "large": is_large,
                 "found": found,
-                "named": any(name in each for name in fault.accepted_names for each in said),
+                "named": any(name in each for name in names for each in said),
                 "said": said,
                 "copied": fault.is_copied,
                 "missing": fault.is_line_missing,

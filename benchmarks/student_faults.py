@@ -63,6 +63,7 @@ class Spoilt:
     faults: tuple[Fault, ...]
     cells: tuple[dict[int, list[tuple[int, int]]], ...]  # of each fault: the spoilt cells of each line that shows it
     is_large: tuple[bool, ...]
+    names: tuple[tuple[str, ...], ...]  # what a marker may call each
 
 
 # Slips
@@ -261,10 +262,28 @@ def _sheet(exercise: Exercise, style: Style, seed: int, faults: list[Fault]) -> 
         if not changed:
             return None
         large = {index: large_cells(desk, index, places) for index, places in changed.items()}
-        needed = 2 if fault.is_misconception else 1
+        needed = 2 if fault.is_misconception else 1  # one cell alone does not show a rule
         cells.append(changed)
-        sizes.append(sum(len(places) for places in large.values()) >= needed)
-    return Spoilt(desk, tuple(faults), tuple(cells), tuple(sizes))
+        sizes.append(max(len(places) for places in large.values()) >= needed)
+    names = [fault.accepted_names + _same_digits(desk, fault) for fault in faults]
+    return Spoilt(desk, tuple(faults), tuple(cells), tuple(sizes), tuple(names))
+
+
+def _same_digits(desk: Desk, fault: Fault) -> tuple[str, ...]:
+    """The other misconceptions that would have written the same digits: nobody could tell them apart."""
+    names: set[str] = set()
+    for index in fault.indices if fault.is_misconception else ():
+        line = desk.lines[index]
+        for belief in Finder(desk).of(index, desk.trace[index]):
+            try:
+                value = belief.wrong(desk, index, desk.inputs(index), line.right)
+            except MeaninglessError:
+                continue
+            near = np.isclose(np.where(np.isfinite(value), value, 0), np.where(np.isfinite(line.full), line.full, 0),
+                              rtol=0, atol=float(line.units.max() or 0.01))  # fmt: skip
+            if value.shape == line.full.shape and np.all(near & (np.isinf(value) == np.isinf(line.full))):
+                names |= {belief.name, *ALSO.get(belief.name, ())}
+    return tuple(sorted(names - {fault.name}))
 
 
 def _fresh(fault: Fault, index: int) -> Wrong:
@@ -279,16 +298,16 @@ def _fresh(fault: Fault, index: int) -> Wrong:
 
 
 def _showing(desk: Desk, index: int) -> list[int]:
-    """The lines that show a fault: its own, or, where that was not written, the first ones below it that were."""
-    if desk.lines[index].is_written:
+    """The lines that show a fault: its own, and, where that was not written in full, the first ones below it."""
+    showing = {index} if desk.lines[index].is_written else set()
+    if np.all(desk.lines[index].texts != ""):
         return [index]
-    below: set[int] = set()
     target = desk.trace[index].value
     for number, record in enumerate(desk.trace):
         parts = [part for value in record.inputs.values() for part in (value if isinstance(value, tuple) else (value,))]
         if any(part is target for part in parts):
-            below |= set(_showing(desk, number))
-    return sorted(below)
+            showing |= set(_showing(desk, number))
+    return sorted(showing)
 
 
 def _changed(desk: Desk, fault: Fault, index: int) -> list[tuple[int, int]]:

@@ -64,7 +64,7 @@ class _Sample:
         if index not in self.values:
             line = self.desk.lines[index]
             is_written = line.texts != ""
-            width = line.units * (1.0 if line.precision.way == "cut" else 0.5)
+            width = shown_units(line) * (1.0 if line.precision.way == "cut" else 0.5)
             value = line.values + width * self.shake(line.values.shape)
             if not np.all(is_written):
                 redone = self.result(index)
@@ -93,7 +93,18 @@ def large_cells(desk: Desk, index: int, cells: list[tuple[int, int]] | None = No
 
 
 def unit_of(line: Written, place: tuple[int, int]) -> float:
+    """Return the unit of a cell: as its student means it, or as its digits show it where zeros were dropped."""
     text = line.texts[place]
     decimals = len(text.split(".")[1]) if "." in text and text.replace(".", "").lstrip("-−").isdigit() else None
     shown = 10.0**-decimals if decimals is not None else 0.0
     return max(shown, float(line.units[place]))
+
+
+def shown_units(line: Written) -> Any:
+    """Return the units of a whole line; a number without decimals is as coarse as the coarsest one beside it."""
+    units = np.array([[unit_of(line, (row, column)) for column in range(line.texts.shape[1])]
+                      for row in range(line.texts.shape[0])])  # fmt: skip
+    has_point = np.array([["." in text for text in row] for row in line.texts])
+    if not has_point.any() or line.precision.figures is not None:
+        return units
+    return np.where(has_point | (line.texts == ""), units, np.maximum(units, units[has_point].max()))

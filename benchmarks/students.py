@@ -23,6 +23,7 @@ from student_problems import Exercise  # isort: skip  # beside this file, in ben
 Inputs = dict[str, Any]
 WAYS = {"half-up": ROUND_HALF_UP, "half-even": ROUND_HALF_EVEN, "cut": ROUND_DOWN}
 MOVES = frozenset({"embed", "split", "append", "join", "pick", "mask", "one_hot", "choose"})
+COPIES = frozenset({"embed", "one_hot", "choose"})  # of what was given
 LARGEST = 1e7  # beyond it nobody works by hand
 
 
@@ -40,7 +41,8 @@ class Precision:
 
     def kept(self, value: float) -> Decimal:
         """Return the digits that are written of a value."""
-        number = Decimal(f"{value:.12e}")  # binary noise would turn a cut 0.3 into 0.29
+        # Binary noise would turn a cut 0.3 into 0.29; and a calculator shows nine digits or so, and 1 - 1e-10 as 1.
+        number = Decimal(f"{value:.8e}" if self.way == "cut" else f"{value:.12e}")
         if self.figures is None:
             assert self.decimals is not None
             return number.quantize(Decimal(1).scaleb(-self.decimals), WAYS[self.way], Context(prec=60))
@@ -228,7 +230,7 @@ def _line(desk: Desk, index: int, record: Record, deeds: Deeds, draw: random.Ran
 
 
 def _varied(precision: Precision, draw: random.Random) -> Precision:
-    digits = draw.choice([1, 2, 3, 4, 5])
+    digits = draw.choice([2, 3, 4, 5])
     is_by_figures = precision.figures is not None
     return replace(precision, figures=digits) if is_by_figures else replace(precision, decimals=digits)
 
@@ -274,7 +276,8 @@ def _write(line: Written, style: Style, rows: Any, draw: random.Random) -> None:
     shape = line.full.shape
     line.texts, line.values = np.full(shape, "", dtype=object), np.full(shape, np.nan)
     line.units = np.zeros(shape)
-    is_moved = line.record.step.name in MOVES
+    # Who copies a number copies its digits; who works on with the full number shows it to the same digits again.
+    is_moved = line.record.step.name in (MOVES if style.works_on_rounded else COPIES)
     pens = [style, replace(style, drops_zeros=0.0, bare=False)]
     for pen in pens:
         state = draw.getstate()
