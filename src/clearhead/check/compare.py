@@ -18,6 +18,7 @@ from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Array, Mask
 
 
+_SURE = 3  # numbers rounded up, and none cut, show that a student rounds
 _MAX_RUNS = 4  # a sheet is compared anew when a number turns out to be only miscopied
 
 
@@ -31,6 +32,7 @@ class Comparison:
     rounded: Mapping[str, Array] = field(default_factory=dict)  # the units of givens that are themselves rounded
     blind: frozenset[int] = frozenset()  # records whose line had a wrong shape
     miscopied: frozenset[int] = frozenset()  # records with cells that the student did not go on from
+    may_cut: bool = False  # whether images allow for numbers that were cut
     x: list[Array] = field(default_factory=list)  # as written
     hat: list[Array] = field(default_factory=list)  # what it stands for
     right: list[Array] = field(default_factory=list)  # as hat, but what a failed cell should have been
@@ -41,6 +43,8 @@ class Comparison:
     culprits: set[int] = field(default_factory=set)  # found miscopied in this run
     miswritten: dict[int, Mask] = field(default_factory=dict)  # the miscopied cells
     followed: dict[int, Mask] = field(default_factory=dict)  # by record, the cells worked from a wrong copy
+    _num_up: int = 0
+    _num_cut: int = 0
     _copied: dict[Any, Mask] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -52,12 +56,26 @@ class Comparison:
         """Judge every written cell, in the order of the sheet."""
         with np.errstate(all="ignore"):  # infinities and 0/0 are masked scores and empty rows, and are dealt with
             done = self._run()
+            if done._has_slip and done._may_cut:
+                done = self._again(frozenset(), may_cut=True)
             for _ in range(_MAX_RUNS):
                 if done.culprits <= done.miscopied:
                     break
-                found = done.miscopied | done.culprits
-                done = Comparison(self.graph, self.statements, self.copies, self.rounded, self.blind, found)._run()
+                done = self._again(done.miscopied | done.culprits, may_cut=done.may_cut)
             return done
+
+    def _again(self, miscopied: frozenset[int], *, may_cut: bool) -> "Comparison":
+        same = (self.graph, self.statements, self.copies, self.rounded, self.blind)
+        return Comparison(*same, miscopied, may_cut)._run()
+
+    @property
+    def _has_slip(self) -> bool:
+        return any(judged.where(Verdict.SLIP).any() for judged in self.judged)
+
+    @property
+    def _may_cut(self) -> bool:
+        """Whether this student may cut numbers: no, if several were rounded up and none was found cut."""
+        return self._num_cut > 0 or self._num_up < _SURE
 
     def _run(self) -> "Comparison":
         for copy in self.copies:
@@ -146,13 +164,16 @@ class Comparison:
         judged = Judged(statement, _blank(written), np.where(from_hat.half & ~from_x.half, hat, x))
         tainted = self.bad[index]
         left = self._give(judged, written, either, from_hat, tainted)
+        is_up = np.abs(statement.value) > np.maximum(np.abs(hat), np.abs(x)) + 0.01 * statement.unit
+        self._num_up += int((is_up & (from_hat.half & from_x.half)).sum())
+        self._num_cut += int((written & ~left & either.cut & ~either.half).sum())
         if left.any() and (self.copies or self.miswritten):
             left = self._from_copies(index, judged, left)
         if left.any():
             left = self._plausible(index, judged, left, hat, is_cut=False)
         if left.any() and tainted is not None:
             left = self._from_right_parents(index, judged, left & tainted, right) | (left & ~tainted)
-        if left.any():
+        if left.any() and self.may_cut:
             left = self._plausible(index, judged, left, hat, is_cut=True)
         if left.any() and tainted is not None:
             left = self._near_right_parents(index, judged, left & tainted) | (left & ~tainted)
@@ -237,7 +258,7 @@ class Comparison:
         values = list(self.x)
         for node in failed:
             values[node] = self.right[node]
-        reach = Reach(self.graph, self.statements, values, self.rounded, is_cut=True)
+        reach = Reach(self.graph, self.statements, values, self.rounded, is_cut=self.may_cut)
         meets = left & reach.meets(judged.statement, reach.image(index), self.right[index])
         if meets.any():
             judged.set(meets, Verdict.PLAUSIBLE)
@@ -308,7 +329,7 @@ class Comparison:
             judged.set(repeats & failed, Verdict.CARRIED)
         left &= ~repeats
         if left.any():
-            left = self._plausible(index, judged, left & fresh, references.hat, is_cut=True) | (left & ~fresh)
+            left = self._plausible(index, judged, left & fresh, references.hat, is_cut=self.may_cut) | (left & ~fresh)
         judged.set(left & ~fresh, Verdict.TRANSCRIPTION)
         judged.set(left & fresh, Verdict.SLIP)
         judged.set(statement.unreadable, Verdict.UNREADABLE)

@@ -74,18 +74,6 @@ class Placer:
             self._state(found, own, evidences)
         return self.result
 
-    def _is_telling(self, found: _Found) -> bool:
-        if found.node is None:
-            return False
-        truth = self._sheet_value(found.node)
-        return any(
-            cell is not None
-            and np.isfinite(truth[i, j])
-            and abs(cell.value - truth[i, j]) > 1e-9 * max(1.0, abs(truth[i, j]))
-            for i, row in enumerate(found.grid)
-            for j, cell in enumerate(row)
-        )
-
     def _evidence(self, found: _Found) -> Evidence:
         if found.node is None:
             return evidence((), ())
@@ -105,7 +93,7 @@ class Placer:
         style = line_style(own, sheet_style(evidences), cells, evidences)
         node = -1 if found.node is None else found.node
         statement = make_statement(
-            found.line, node, found.grid, style, turned=self.graph.is_turned, is_telling=self._is_telling(found)
+            found.line, node, found.grid, style, turned=self.graph.is_turned, is_telling=own.is_telling
         )
         if found.is_copy:
             source = FromGiven(found.given) if found.node is None else FromRecord(found.node)

@@ -161,7 +161,7 @@ class Reach:
         if is_known.all():
             return Range(low, high)
         rest = self.image(index)
-        wide = self.statements[index][0].style.unit(np.abs(value))
+        wide = self.statements[index][0].style.unit(np.abs(value)) / (1 if self.is_cut else 2)
         rest = rest.widened(0.0 if self.graph.is_move[index] else wide)
         return Range(np.where(is_known, low, rest.low), np.where(is_known, high, rest.high))
 
@@ -180,11 +180,12 @@ class Reach:
         around_it |= near(node, self.graph.children, self.statements, is_written=True)
         styles = {each.style for index in around_it for each in self.statements[index] if each.is_telling}
         if not styles:  # only exact numbers around: the sheet at large tells
-            styles = {each.style for own in self.statements.values() for each in own if each.is_telling}
+            everywhere = [each for own in self.statements.values() for each in own]
+            styles = {each.style for each in everywhere if each.is_telling} or {each.style for each in everywhere}
         units = np.zeros(sizes.shape)
         for style in styles:
             units = np.maximum(units, style.unit(np.where(np.isfinite(sizes), sizes, 1.0)))
-        return units
+        return units if self.is_cut else units / 2
 
 
 def _index(source: Source) -> int:

@@ -15,6 +15,9 @@ from clearhead.check.number import Written
 from clearhead.worksheet.arrays import Array
 
 
+_DECISIVE = 2  # numbers: a slip may have changed one of a line, so one alone decides nothing
+
+
 @dataclass(frozen=True)
 class Style:
     """The precision of a line; where its numbers allow both readings, both are kept and the coarser one counts."""
@@ -53,16 +56,22 @@ class Evidence:
     decimals: Counter[int]
     figures: Counter[int]
     is_telling: bool = True  # whether any of them was rounded: exact ones show only themselves
+    whole_figures: int = 0  # the figures of most whole numbers that are not exact
 
     @property
     def is_by_decimals(self) -> bool:
         """Whether only decimals can have been counted."""
-        return len(self.decimals) == 1 and len(self.figures) > 1
+        return _num_apart(self.decimals) <= _num_apart(self.figures) - _DECISIVE
 
     @property
     def is_by_figures(self) -> bool:
         """Whether only significant figures can have been counted."""
-        return len(self.figures) == 1 and len(self.decimals) > 1
+        return _num_apart(self.figures) <= _num_apart(self.decimals) - _DECISIVE
+
+
+def _num_apart(counted: Counter[int]) -> int:
+    """Return how many differ from the commonest."""
+    return counted.total() - max(counted.values(), default=0)
 
 
 def evidence(cells: Sequence[Written], truths: Sequence[float]) -> Evidence:
@@ -76,7 +85,12 @@ def evidence(cells: Sequence[Written], truths: Sequence[float]) -> Evidence:
             decimals[round(-math.log10(cell.unit))] += 1
             if cell.value != 0:
                 figures[cell.figures] += 1
-    return Evidence(decimals, figures, bool(telling))
+    wholes = [
+        len(str(int(abs(cell.value))).rstrip("0"))
+        for cell, true in zip(cells, truths, strict=True)
+        if cell.is_whole and abs(cell.value - true) > 1e-9 * max(1.0, abs(true))
+    ]
+    return Evidence(decimals, figures, bool(telling), _commonest(Counter(wholes)) or 0)
 
 
 def sheet_style(lines: Sequence[Evidence]) -> str:
@@ -91,11 +105,11 @@ def sheet_style(lines: Sequence[Evidence]) -> str:
 def line_style(line: Evidence, sheet: str, cells: Sequence[Written], around: Sequence[Evidence]) -> Style:
     """Return the style of a line, by its own numbers, then by the sheet's."""
     if not line.decimals:
-        return _whole_style(cells, sheet, around)
+        return _whole_style(line, cells, sheet, around)
     decimals, figures = _commonest(line.decimals), _commonest(line.figures)
-    if line.is_by_decimals or (sheet == "decimals" and len(line.decimals) == 1):
+    if line.is_by_decimals or (sheet == "decimals" and not line.is_by_figures):
         return Style(decimals=decimals)
-    if line.is_by_figures or (sheet == "figures" and len(line.figures) == 1):
+    if line.is_by_figures or sheet == "figures":
         return Style(figures=figures, zero=decimals or 0)
     return Style(decimals=decimals, figures=figures, zero=decimals or 0)
 
@@ -105,14 +119,13 @@ def _commonest(counted: Counter[int]) -> int | None:
     return max(counted, key=lambda each: (counted[each], -each), default=None)
 
 
-def _whole_style(cells: Sequence[Written], sheet: str, around: Sequence[Evidence]) -> Style:
+def _whole_style(line: Evidence, cells: Sequence[Written], sheet: str, around: Sequence[Evidence]) -> Style:
     """A line of whole numbers: 0 and 1 stand for 0.00 and 1.00, others for themselves, or for their figures."""
     seen = {abs(cell.value) for cell in cells if cell.is_whole}
     if seen <= {0.0, 1.0}:
-        coarsest = min((min(line.decimals) for line in around if line.decimals), default=2)
+        coarsest = min((min(each.decimals) for each in around if each.decimals), default=2)
         one_figure = None if sheet == "decimals" else 1
         return Style(decimals=min(2, max(coarsest, 1)), figures=one_figure, zero=2)
     if sheet == "decimals":
         return Style(decimals=0)
-    figures = max(len(str(int(size)).rstrip("0")) for size in seen if size)
-    return Style(decimals=0, figures=figures)
+    return Style(decimals=0, figures=line.whole_figures or None)
