@@ -33,6 +33,7 @@ class Comparison:
     blind: frozenset[int] = frozenset()  # records whose line had a wrong shape
     miscopied: frozenset[int] = frozenset()  # records with cells that the student did not go on from
     may_cut: bool = False  # whether images allow for numbers that were cut
+    is_lenient: bool = True  # whether a number near what the right parents give shows that they were miscopied
     x: list[Array] = field(default_factory=list)  # as written
     hat: list[Array] = field(default_factory=list)  # what it stands for
     right: list[Array] = field(default_factory=list)  # as hat, but what a failed cell should have been
@@ -56,21 +57,25 @@ class Comparison:
         """Judge every written cell, in the order of the sheet."""
         with np.errstate(all="ignore"):  # infinities and 0/0 are masked scores and empty rows, and are dealt with
             done = self._run()
-            if done._has_slip and done._may_cut:
+            if done.num_wrong and done._may_cut:
                 done = self._again(frozenset(), may_cut=True)
             for _ in range(_MAX_RUNS):
                 if done.culprits <= done.miscopied:
                     break
-                done = self._again(done.miscopied | done.culprits, may_cut=done.may_cut)
+                other = self._again(done.miscopied | done.culprits, may_cut=done.may_cut)
+                if other.num_wrong > done.num_wrong:  # some lines did go on from the wrong number
+                    return self._again(done.miscopied, may_cut=done.may_cut, is_lenient=False)
+                done = other
             return done
 
-    def _again(self, miscopied: frozenset[int], *, may_cut: bool) -> "Comparison":
+    def _again(self, miscopied: frozenset[int], *, may_cut: bool, is_lenient: bool = True) -> "Comparison":
         same = (self.graph, self.statements, self.copies, self.rounded, self.blind)
-        return Comparison(*same, miscopied, may_cut)._run()
+        return Comparison(*same, miscopied, may_cut, is_lenient)._run()
 
     @property
-    def _has_slip(self) -> bool:
-        return any(judged.where(Verdict.SLIP).any() for judged in self.judged)
+    def num_wrong(self) -> int:
+        """How many cells follow from nothing."""
+        return sum(int(judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).sum()) for judged in self.judged)
 
     @property
     def _may_cut(self) -> bool:
@@ -102,7 +107,9 @@ class Comparison:
                 if copy.source == source and copy.user in (None, user):
                     value = np.where(copy.statement.is_written, copy.statement.value, value)
             if isinstance(source, FromRecord) and source.index in self.miswritten:
-                value = np.where(self.miswritten[source.index], self.statements[source.index][0].value, value)
+                for statement in self.statements[source.index]:
+                    wrong = self.miswritten[source.index] & statement.is_written
+                    value = np.where(wrong, statement.value, value)
             return value
 
         return fetch
@@ -147,22 +154,24 @@ class Comparison:
         self.bad.append(tainted)
         self.failed.append(None)
         self.unknown.append(unknown)
-        for number, statement in enumerate(own):
-            if number == 0:
-                self._judge_first(index, statement, _References(as_written, hat, right))
-            else:
-                self._judge_again(index, statement, _References(as_written, hat, right))
+        before = np.zeros(hat.shape, dtype=bool)
+        for statement in own:
+            self._judge(index, statement, _References(as_written, hat, right), before)
+            before = before | statement.is_written
 
     def _any_bad_above(self, index: int) -> bool:
         return any(self.bad[parent] is not None for parent in self.graph.parents[index])
 
-    def _judge_first(self, index: int, statement: Statement, references: "_References") -> None:
+    def _judge(self, index: int, statement: Statement, references: "_References", before: Mask) -> None:
+        """Judge one writing of a record; `before` are the cells that an earlier writing holds already."""
         x, hat, right = references.x, references.hat, references.right
         from_hat, from_x = fit(statement, hat), fit(statement, x)
         either = from_hat | from_x
-        written = statement.is_written
+        written = statement.is_written & ~before
         judged = Judged(statement, _blank(written), np.where(from_hat.half & ~from_x.half, hat, x))
         tainted = self.bad[index]
+        if (statement.is_written & before).any():
+            self._judge_repeats(index, judged, either, from_hat, before)
         left = self._give(judged, written, either, from_hat, tainted)
         is_up = np.abs(statement.value) > np.maximum(np.abs(hat), np.abs(x)) + 0.01 * statement.unit
         self._num_up += int((is_up & (from_hat.half & from_x.half)).sum())
@@ -189,7 +198,7 @@ class Comparison:
         judged.set(statement.unreadable, Verdict.UNREADABLE)
         self.judged.append(judged)
         accepted_value = np.where(from_hat.half | ~from_x.half, hat, x)
-        self._settle(index, statement, left, accepted_value)
+        self._settle(index, statement, written, left, accepted_value)
 
     def _plausible(self, index: int, judged: Judged, left: Mask, hat: Array, *, is_cut: bool) -> Mask:
         """Rule 5; numbers may also have been cut, which is allowed for only after all else was tried."""
@@ -253,7 +262,7 @@ class Comparison:
     def _near_right_parents(self, index: int, judged: Judged, left: Mask) -> Mask:
         """Rule 6 where lines in between were not written: it meets the image of the right parents."""
         failed = [node for node in self.written_above(index) if self.failed[node] is not None]
-        if not failed or not left.any():
+        if not failed or not left.any() or not self.is_lenient:
             return left
         values = list(self.x)
         for node in failed:
@@ -290,20 +299,20 @@ class Comparison:
             return True
         return False
 
-    def _settle(self, index: int, statement: Statement, failed: Mask, accepted: Array) -> None:
-        """Keep what the record is to those below it."""
-        written = statement.is_written
-        self.x[index] = np.where(written, statement.value, self.x[index])
+    def _settle(self, index: int, statement: Statement, written: Mask, failed: Mask, accepted: Array) -> None:
+        """Keep what the record is to those below it; `written` are the cells that are new."""
+        self.x[index] = np.where(statement.is_written, statement.value, self.x[index])
         if index in self.miscopied and failed.any():  # the work went on from the right number
             self.x[index] = np.where(failed, accepted, self.x[index])
-            self.miswritten[index] = failed
+            self.miswritten[index] = failed | self.miswritten.get(index, False)
             failed = np.zeros(failed.shape, dtype=bool)
         self.right[index] = np.where(written, accepted, self.right[index])
         self.hat[index] = np.where(failed, statement.value, np.where(written, accepted, self.hat[index]))
         if failed.any():
             old = self.bad[index]
             self.bad[index] = failed if old is None else old | failed
-            self.failed[index] = failed
+            earlier = self.failed[index]
+            self.failed[index] = failed if earlier is None else earlier | failed
         unknown, unreadable = self.unknown[index], statement.unreadable
         if unknown is not None or unreadable.any():
             merged = unreadable if unknown is None else (unknown & ~written) | unreadable
@@ -311,38 +320,22 @@ class Comparison:
         for reach in self._reaches:
             reach.forget(index)
 
-    def _judge_again(self, index: int, statement: Statement, references: "_References") -> None:
-        """A line written once more: as good as its first writing, or as the sum itself."""
-        before, failed = self.x[index].copy(), self.failed[index]
-        is_written_before = np.zeros(before.shape, dtype=bool)
-        for judged in self.judged:
-            if judged.statement.node == index and judged.copy is None:
-                is_written_before |= judged.statement.is_written
-        again = fit(statement, before)
-        fresh = statement.is_written & ~is_written_before
-        from_hat, from_x = fit(statement, references.hat), fit(statement, references.x)
-        judged = Judged(statement, _blank(statement.is_written), np.where(is_written_before, before, references.x))
-        left = self._give(judged, statement.is_written, from_hat | from_x, from_hat, self.bad[index])
-        repeats = left & ~fresh & (again.half | again.cut | again.near)
+    def _judge_repeats(self, index: int, judged: Judged, either: Fit, from_hat: Fit, before: Mask) -> None:
+        """A number written once more: as good as its first writing, or as the sum itself."""
+        statement, first, failed = judged.statement, self.x[index], self.failed[index]
+        again = fit(statement, first)
+        judged.expected = np.where(before, first, judged.expected)
+        left = self._give(judged, statement.is_written & before, either, from_hat, self.bad[index])
+        repeats = left & (again.half | again.cut | again.near)
         judged.set(repeats, Verdict.ROUNDED)
         if failed is not None:
             judged.set(repeats & failed, Verdict.CARRIED)
-        left &= ~repeats
+        left = left & ~repeats
+        judged.set(left, Verdict.TRANSCRIPTION)
         if left.any():
-            left = self._plausible(index, judged, left & fresh, references.hat, is_cut=self.may_cut) | (left & ~fresh)
-        judged.set(left & ~fresh, Verdict.TRANSCRIPTION)
-        judged.set(left & fresh, Verdict.SLIP)
-        judged.set(statement.unreadable, Verdict.UNREADABLE)
-        self.judged.append(judged)
-        written = statement.is_written
-        self.x[index] = np.where(written, statement.value, self.x[index])
-        if left.any():
-            self.right[index] = np.where(left, references.hat, self.right[index])
             self.hat[index] = np.where(left, statement.value, self.hat[index])
             self.bad[index] = left if self.bad[index] is None else self.bad[index] | left
             self.failed[index] = left if failed is None else failed | left
-        for reach in self._reaches:
-            reach.forget(index)
 
     def _judge_copy(self, copy: Copy) -> None:
         statement, source = copy.statement, copy.source
