@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from clearhead.check.graph import Fetch, FromGiven, FromRecord, Graph, Plain, Source, fetch_from
-from clearhead.check.image import IMAGES, Range, around, exactly, gained, joint_norm, joint_variance
+from clearhead.check.image import IMAGES, Range, around, exactly, gained, joint_norm, joint_variance, without_nan
 from clearhead.check.number import Written
 from clearhead.check.style import Style
 from clearhead.check.verdict import Verdict
@@ -33,10 +33,12 @@ class Statement:
     node: int
     value: Array
     unit: Array  # of whole numbers the unit of their style
+    unit_inwards: Array  # the same towards 0
     is_whole: Mask
     texts: tuple[tuple[str, ...], ...]
     style: Style
     unreadable: Mask
+    is_telling: bool = True  # whether it shows how its writer rounds: exact numbers do not
 
     @property
     def is_written(self) -> Mask:
@@ -90,7 +92,8 @@ def fit(statement: Statement, reference: Array) -> Fit:
     y = statement.value
     with np.errstate(invalid="ignore", over="ignore"):
         is_exact = statement.is_whole & (np.abs(reference - np.round(reference)) <= _EXACT)
-        unit = np.where(is_exact, 0.0, statement.unit)
+        unit = np.where(np.abs(reference) < np.abs(y), statement.unit_inwards, statement.unit)
+        unit = np.where(is_exact, 0.0, unit)
         gap = np.abs(y - reference)
         noise = _SLACK * unit + _NOISE * np.abs(reference) + np.where(unit == 0.0, _EXACT * np.maximum(1.0, np.abs(y)), 0.0)
         # -1000 and the like stand for the -∞ of a mask
@@ -117,12 +120,17 @@ class Comparison:
     failed: list[Mask | None] = field(default_factory=list)
     unknown: list[Mask | None] = field(default_factory=list)
     judged: list[Judged] = field(default_factory=list)
-    cuts: bool = False  # whether any number was found cut so far
+    cuts: bool = False  # whether this student cuts numbers instead of rounding them
+    _is_cutting: bool = False  # whether any number was found cut
     _ranges: dict[int, Range] = field(default_factory=dict)
     _copied: dict[Any, Mask] = field(default_factory=dict)
 
     def run(self) -> "Comparison":
         """Judge every written cell, in the order of the sheet."""
+        with np.errstate(all="ignore"):  # infinities and 0/0 are masked scores and empty rows, and are dealt with
+            return self._run()
+
+    def _run(self) -> "Comparison":
         for copy in self.copies:
             if isinstance(copy.source, FromGiven):
                 self._judge_copy(copy)
@@ -131,6 +139,9 @@ class Comparison:
             for copy in self.copies:
                 if copy.source == FromRecord(index):
                     self._judge_copy(copy)
+        if self._is_cutting and not self.cuts and any(judged.where(Verdict.SLIP).any() for judged in self.judged):
+            again = Comparison(self.graph, self.statements, self.copies, self.rounded, self.blind, cuts=True)
+            return again._run()
         return self
 
     # What the parents are
@@ -206,7 +217,7 @@ class Comparison:
             left = self._from_copies(index, judged, left)
         if left.any():
             image = self.image(index)
-            meets = _meets(statement, image, hat)
+            meets = self._meets(statement, image, hat)
             self._accept(judged, left & meets, Verdict.PLAUSIBLE, tainted)
             left = left & ~meets
         if left.any() and tainted is not None:
@@ -234,7 +245,7 @@ class Comparison:
             if hits.any():
                 is_proved = verdict in (Verdict.CORRECT, Verdict.ROUNDED)
                 self._accept(judged, hits, verdict, tainted if is_proved else None)
-                self.cuts = self.cuts or verdict is Verdict.TRUNCATED
+                self._is_cutting = self._is_cutting or verdict is Verdict.TRUNCATED
                 left &= ~cells
         return left
 
@@ -346,7 +357,7 @@ class Comparison:
             judged.set(repeats & failed, Verdict.CARRIED)
         left &= ~repeats
         if left.any():
-            meets = _meets(statement, self.image(index), references.hat) & fresh
+            meets = self._meets(statement, self.image(index), references.hat) & fresh
             judged.set(left & meets, Verdict.PLAUSIBLE)
             left &= ~meets
         judged.set(left & ~fresh, Verdict.TRANSCRIPTION)
@@ -381,6 +392,25 @@ class Comparison:
 
     # Images
 
+    def _meets(self, statement: Statement, image: Range, reference: Array) -> Mask:
+        """Say which cells, known to half their unit, outwards to all of it, meet the image."""
+        y = statement.value
+        with np.errstate(invalid="ignore", over="ignore"):
+            is_exact = statement.is_whole & (np.abs(reference - np.round(reference)) <= _EXACT) & (image.radius == 0.0)
+            unit = np.where(is_exact, 0.0, statement.unit)
+            slack = _SLACK * unit + _NOISE * np.abs(y) + np.where(unit == 0.0, _EXACT, 0.0)
+            # any number may have been cut: it then stands for as much as a unit more
+            own = self._known(y, unit, np.minimum(unit, statement.unit_inwards), is_cut=True)
+            meets = (own.high >= image.low - slack) & (own.low <= image.high + slack)
+        return np.asarray(meets & np.isfinite(y))
+
+    def _known(self, y: Array, unit: Array, inwards: Array, *, is_cut: bool) -> Range:
+        """Return what a written number stands for."""
+        outward = unit if is_cut else unit / 2
+        below = np.where(y <= 0, outward, inwards / 2)
+        above = np.where(y >= 0, outward, inwards / 2)
+        return Range(y - below, y + above)
+
     def image(self, index: int) -> Range:
         """Return what a record can be, by what stands above it and how precisely that was written."""
         for node in sorted(self.unwritten_above(index)):
@@ -391,37 +421,32 @@ class Comparison:
     def _image(self, index: int) -> Range:
         record = self.graph.records[index]
         inputs = self.graph.inputs(index, self._range_of)
-        if record.step.name == "variance" and self._is_unwritten(self.graph.sources[index]["mean"]):
-            result = joint_variance(inputs["x"], inputs["over"], _low(inputs.get("counted")))
-            return self._shifted(result, inputs["mean"], 0.0)
+        mean = self.graph.sources[index].get("mean")
+        if record.step.name == "variance" and mean is not None and self._is_unwritten(mean):
+            result = without_nan(joint_variance(inputs["x"], inputs["over"], _low(inputs.get("counted"))))
+            # a mean that was rounded, though not written, adds its own error squared
+            return Range(result.low, result.high + self._neighbour_unit(_index(mean), inputs["mean"].middle) ** 2)
         if record.step.name == "normalise" and "mean" in record.inputs:
             joint = self._joint_norm(index, inputs)
             if joint is not None:
                 return joint
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-            return IMAGES[record.step.name](inputs)
-
-    def _shifted(self, result: Range, mean: Range, _: float) -> Range:
-        """Allow for a mean that was rounded though not written: it can only add its own error squared."""
-        off = np.maximum(mean.radius, 0.0)
-        return Range(result.low, result.high + off**2)
+        with np.errstate(all="ignore"):
+            return without_nan(IMAGES[record.step.name](inputs))
 
     def _joint_norm(self, index: int, inputs: Mapping[str, Any]) -> Range | None:
         sources = self.graph.sources[index]
         mean, variance = sources["mean"], sources["variance"]
         if not (self._is_unwritten(mean) and self._is_unwritten(variance)):
             return None
-        assert isinstance(mean, FromRecord)
-        of_mean = self.graph.inputs(mean.index, self._range_of)
-        if self.graph.sources[mean.index]["x"] != sources["x"]:
+        of_mean = self.graph.inputs(_index(mean), self._range_of)
+        if self.graph.sources[_index(mean)]["x"] != sources["x"]:
             return None
         epsilon, outside = inputs.get("epsilon") or 0.0, inputs.get("epsilon_outside") or 0.0
         x: Range = inputs["x"]
         joint = joint_norm(x, NORM_AXES[of_mean["over"]], _low(of_mean.get("counted")), epsilon, outside)
         # mean and variance may each have been rounded on the way, by as much as a neighbouring line shows
-        unit_mean = self._neighbour_unit(mean.index, np.abs(inputs["mean"].middle))
-        assert isinstance(variance, FromRecord)
-        unit_variance = self._neighbour_unit(variance.index, np.abs(inputs["variance"].middle))
+        unit_mean = self._neighbour_unit(_index(mean), np.abs(inputs["mean"].middle))
+        unit_variance = self._neighbour_unit(_index(variance), np.abs(inputs["variance"].middle))
         centre = x.middle
         mu, var = inputs["mean"].middle, np.maximum(inputs["variance"].middle, 0.0)
         shifted = IMAGES["normalise"](
@@ -436,7 +461,7 @@ class Comparison:
         with np.errstate(invalid="ignore"):
             spread = np.nan_to_num(shifted.radius, nan=np.inf, posinf=np.inf)
             wide = Range(np.minimum(joint.low, shifted.low) - spread, np.maximum(joint.high, shifted.high) + spread)
-        return gained(wide, inputs)
+        return gained(without_nan(wide), inputs)
 
     def _is_unwritten(self, source: Source) -> bool:
         return isinstance(source, FromRecord) and source.index not in self.statements
@@ -466,11 +491,20 @@ class Comparison:
         for statement in self.statements[index]:
             written = statement.is_written
             unit = np.where(np.isfinite(statement.value), statement.unit, 0.0)
-            whole = statement.is_whole & (np.abs(self.hat[index] - np.round(self.hat[index])) <= _EXACT)
-            unit = np.where(whole, 0.0, unit)
-            outward = unit if self.cuts else unit / 2
-            low = np.where(written, statement.value - np.where(statement.value < 0, outward, unit / 2), low)
-            high = np.where(written, statement.value + np.where(statement.value >= 0, outward, unit / 2), high)
+            if statement.is_whole.any() or self.graph.is_move[index]:
+                image = self.image(index)
+                is_integer = np.abs(image.middle - np.round(image.middle)) <= _EXACT
+                unit = np.where(statement.is_whole & is_integer & (image.radius == 0.0), 0.0, unit)
+            known = self._known(
+                statement.value, unit, np.minimum(unit, statement.unit_inwards), is_cut=self.cuts
+            )
+            if self.graph.is_move[index]:  # digits that were only moved are known as well as where they came from
+                same = (image.low <= statement.value) & (statement.value <= image.high)
+                known = Range(
+                    np.where(same, np.minimum(known.low, image.low), known.low),
+                    np.where(same, np.maximum(known.high, image.high), known.high),
+                )
+            low, high = np.where(written, known.low, low), np.where(written, known.high, high)
             is_known |= written
         if is_known.all():
             return Range(low, high)
@@ -490,10 +524,13 @@ class Comparison:
 
     def _neighbour_unit(self, node: int, sizes: Array) -> Array:
         """A line that was not written may have been rounded, or cut, as its neighbours were."""
+        near = [*self.written_above(node), *self.written_below(node)]
+        styles = {each.style for index in near for each in self.statements[index] if each.is_telling}
+        if not styles:  # only exact numbers around: the sheet at large tells
+            styles = {each.style for own in self.statements.values() for each in own if each.is_telling}
         units = np.zeros(sizes.shape)
-        for near in (*self.written_above(node), *self.written_below(node)):
-            for statement in self.statements[near]:
-                units = np.maximum(units, statement.style.unit(np.where(np.isfinite(sizes), sizes, 1.0)))
+        for style in styles:
+            units = np.maximum(units, style.unit(np.where(np.isfinite(sizes), sizes, 1.0)))
         return units
 
     def unwritten_above(self, index: int) -> set[int]:
@@ -535,13 +572,9 @@ def _blank(written: Mask) -> list[list[Verdict | None]]:
     return [[None] * written.shape[1] for _ in range(written.shape[0])]
 
 
-def _meets(statement: Statement, image: Range, reference: Array) -> Mask:
-    with np.errstate(invalid="ignore", over="ignore"):
-        is_exact = statement.is_whole & (np.abs(reference - np.round(reference)) <= _EXACT) & (image.radius == 0.0)
-        half = np.where(is_exact, 0.0, statement.unit / 2)
-        slack = _SLACK * statement.unit + _NOISE * np.abs(image.middle) + np.where(half == 0.0, _EXACT, 0.0)
-        meets = (statement.value + half >= image.low - slack) & (statement.value - half <= image.high + slack)
-    return np.asarray(meets & np.isfinite(statement.value))
+def _index(source: Source) -> int:
+    assert isinstance(source, FromRecord)
+    return source.index
 
 
 def _low(value: Any) -> Any:
@@ -549,7 +582,7 @@ def _low(value: Any) -> Any:
 
 
 def make_statement(
-    line: int, node: int, cells: Sequence[Sequence[Written | None]], style: Style, *, turned: bool = False
+    line: int, node: int, cells: Sequence[Sequence[Written | None]], style: Style, *, turned: bool, is_telling: bool
 ) -> Statement:
     """Return the statement of a grid of read cells (None: not written), turned over where tokens are columns."""
     grid = [list(row) for row in (zip(*cells, strict=True) if turned else cells)]
@@ -564,6 +597,7 @@ def make_statement(
             unreadable[row, column] = True
             continue
         value[row, column], unit[row, column], is_whole[row, column] = cell.value, cell.unit, cell.is_whole
+    inwards = np.where(is_whole, style.unit_inwards(value), unit)
     unit = np.where(is_whole, style.unit(value), unit)
     texts = tuple(tuple("" if cell is None else cell.text for cell in row) for row in grid)
-    return Statement(line, node, value, unit, is_whole, texts, style, unreadable)
+    return Statement(line, node, value, unit, inwards, is_whole, texts, style, unreadable, is_telling)

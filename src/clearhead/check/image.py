@@ -28,12 +28,14 @@ class Range:
     @property
     def middle(self) -> Array:
         """The centre of each cell; an infinite one is itself."""
-        return np.where(self.low == self.high, self.low, (self.low + self.high) / 2)
+        with np.errstate(invalid="ignore"):
+            return np.where(self.low == self.high, self.low, (self.low + self.high) / 2)
 
     @property
     def radius(self) -> Array:
         """Half the width of each cell; an infinite one has none."""
-        return np.where(self.low == self.high, 0.0, (self.high - self.low) / 2)
+        with np.errstate(invalid="ignore"):
+            return np.where(self.low == self.high, 0.0, (self.high - self.low) / 2)
 
     def widened(self, by: Array | float) -> "Range":
         """Return the range with `by` added at both ends."""
@@ -139,14 +141,23 @@ def softmax(inputs: Inputs) -> Range:
         low, high = np.where(np.isneginf(scores.low), -np.inf, low * factor), np.where(
             np.isneginf(scores.high), -np.inf, high * factor
         )
-    top = np.max(high, axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    low, high = low - top, high - top
     if base is None:
-        stretch = np.where(np.isfinite(low), np.abs(low), 0.0) * _EULER
+        top = np.max(high, axis=-1, keepdims=True)
+        top = np.where(np.isfinite(top), top, 0.0)
+        stretch = np.where(np.isfinite(low), np.abs(low - top), 0.0) * _EULER
         low, high = low - stretch, high + stretch
-    least, most = np.exp(low), np.exp(high)
-    return Range(_share(least, most), _share(most, least))
+    return Range(_softmax_share(low, high), _softmax_share(high, low))
+
+
+def _softmax_share(own: Array, others: Array) -> Array:
+    """1 / (1 + Σ e^(othersₖ - ownⱼ)), k over the rest of the row"""
+    top = np.max(others, axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    powers = np.exp(others - top)
+    rest = np.maximum(np.sum(powers, axis=-1, keepdims=True) - powers, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        ratio = np.where(rest == 0.0, 0.0, rest * np.exp(top - own))
+    return np.where(np.isneginf(own), 0.0, 1.0 / (1.0 + ratio))
 
 
 def _share(own: Array, others: Array) -> Array:
@@ -213,7 +224,7 @@ def normalise(inputs: Inputs) -> Range:
     most = np.sqrt(np.maximum(inputs["variance"].high, 0.0) + epsilon) + outside
     with np.errstate(divide="ignore", invalid="ignore"):
         result = _ends(gap.low / least, gap.low / most, gap.high / least, gap.high / most)
-    return gained(_no_nan(result), inputs)
+    return gained(without_nan(result), inputs)
 
 
 def joint_norm(x: Range, axes: tuple[int, ...], counted: Array | None, epsilon: float, outside: float) -> Range:
@@ -258,13 +269,14 @@ def gained(normal: Range, inputs: Inputs) -> Range:
     """Return γ y + β of a normalised range."""
     if inputs.get("gain") is not None:
         normal = multiply({"a": inputs["gain"], "b": normal})
-        normal = _no_nan(normal)
+        normal = without_nan(normal)
     if inputs.get("shift") is not None:
         normal = add({"a": normal, "b": inputs["shift"]})
     return normal
 
 
-def _no_nan(result: Range) -> Range:
+def without_nan(result: Range) -> Range:
+    """Return the range with no bound where there is none to tell."""
     return Range(np.where(np.isnan(result.low), -np.inf, result.low), np.where(np.isnan(result.high), np.inf, result.high))
 
 
@@ -321,7 +333,7 @@ def cosine(inputs: Inputs) -> Range:
     dots, lengths = inputs["dots"], inputs["lengths"]
     low, high = lengths.low * lengths.low.T, lengths.high * lengths.high.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        return _no_nan(_ends(dots.low / low, dots.low / high, dots.high / low, dots.high / high))
+        return without_nan(_ends(dots.low / low, dots.low / high, dots.high / low, dots.high / high))
 
 
 def kernel(inputs: Inputs) -> Range:

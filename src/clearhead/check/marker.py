@@ -98,7 +98,7 @@ def _full_statement(index: int, value: Array, rounding: Rounding) -> Statement:
         unit = style.unit(value)
     texts = tuple(tuple(plain_number(float(number)) for number in row) for row in value)
     nothing = np.zeros(value.shape, dtype=bool)
-    return Statement(index, index, value, unit, nothing, texts, style, nothing)
+    return Statement(index, index, value, unit, unit, nothing, texts, style, nothing)
 
 
 class _Writer:

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from clearhead.check.graph import Graph
 from clearhead.steps import Record
@@ -33,6 +34,7 @@ def split_pick(name: str) -> Pick:
     return Pick(name.strip()) if match is None else Pick(match[1].strip(), match[2], match[3] or "")
 
 
+@lru_cache(maxsize=4096)
 def symbol_key(name: str) -> str:
     """Return a symbol in one spelling: W^Q, W_{Q} and W_Q are the same, S' is S′; letters keep their case."""
     text = unicodedata.normalize("NFC", name).translate(_SUBSCRIPTS).translate(_SUPERSCRIPTS)

@@ -46,7 +46,7 @@ _LATEX_MEANS = {"times": "*", "cdot": "*", "div": "/", "approx": "≈", "sim": "
 _UNSEEN = dict.fromkeys(map(ord, "\u200b\u200e\u200f\u2060\ufeff"))  # left in a text by copying it from a page
 _ABOUT = re.compile(r"[≈=~≃≅∼]\s*")
 _LOOSE_SIGN = re.compile(r"([-+])\s+")
-_BRACKETED = re.compile(r"\(\s*([-+]?[0-9.,]+)\s*\)").fullmatch
+_BRACKETED = re.compile(r"(?:\((?=.*\)$)|\[(?=.*\]$)|\{(?=.*\}$))\s*([-+]?[0-9.,]+)\s*[)\]}]").fullmatch
 _TAIL = re.compile(r"(?<=[0-9])(?:…|\.\.\.)$")  # 0.333…, cut after what is written
 
 

@@ -5,7 +5,7 @@ fits nowhere is reported.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -67,16 +67,39 @@ class Placer:
         """Place every line."""
         for number, line in enumerate(self.working.lines):
             self._place_line(number, line)
-        evidences = [evidence(cell for row in found.grid for cell in row if cell) for found in self._found]
+        evidences = [self._evidence(found) for found in self._found]
         for found, own in zip(self._found, evidences, strict=True):
             self._state(found, own, evidences)
         return self.result
+
+    def _is_telling(self, found: _Found) -> bool:
+        if found.node is None:
+            return False
+        truth = self._sheet_value(found.node)
+        return any(
+            cell is not None and abs(cell.value - truth[i, j]) > 1e-9 * max(1.0, abs(truth[i, j]))
+            for i, row in enumerate(found.grid)
+            for j, cell in enumerate(row)
+        )
+
+    def _evidence(self, found: _Found) -> Evidence:
+        if found.node is None:
+            return evidence((), ())
+        truth = self._sheet_value(found.node)
+        pairs = [
+            (cell, float(truth[i, j])) for i, row in enumerate(found.grid) for j, cell in enumerate(row) if cell is not None
+        ]
+        found_here = evidence([cell for cell, _ in pairs], [true for _, true in pairs])
+        # digits that were only moved were rounded elsewhere
+        return replace(found_here, is_telling=found_here.is_telling and not self.graph.is_move[found.node])
 
     def _state(self, found: _Found, own: Evidence, evidences: Sequence[Evidence]) -> None:
         cells = [cell for row in found.grid for cell in row if cell]
         style = line_style(own, sheet_style(evidences), cells, evidences)
         node = -1 if found.node is None else found.node
-        statement = make_statement(found.line, node, found.grid, style, turned=self.graph.is_turned)
+        statement = make_statement(
+            found.line, node, found.grid, style, turned=self.graph.is_turned, is_telling=self._is_telling(found)
+        )
         if found.is_copy:
             source = FromGiven(found.given) if found.node is None else FromRecord(found.node)
             self.result.copies.append(Copy(found.line, source, statement, found.user))
@@ -88,7 +111,7 @@ class Placer:
         if not any(cell for row in grid for cell in row):
             self._note("unplaced", f"{line.name} holds no numbers.", line)
             return
-        pick = split_pick(line.name)
+        pick = self._pick(line.name)
         if line.copied_into:
             self._place_copy(number, line, grid, pick)
             return
@@ -96,7 +119,7 @@ class Placer:
         if candidates.row and not pick.row:
             pick = Pick(pick.name, candidates.row, pick.column)
         if not candidates.nodes:
-            self._place_given(number, line, grid, split_pick(line.name))
+            self._place_given(number, line, grid, self._pick(line.name))
             return
         shaped = {node: fitted for node in candidates.nodes if (fitted := self._shaped(grid, node, pick)) is not None}
         if not shaped:
@@ -112,6 +135,11 @@ class Placer:
             rows = f"row {first}" if len(grid) == 1 else f"rows {first} to {first + len(grid) - 1}"
             self._note("placed", f"{line.name} was read as {rows} of {self.graph.records[node].symbol}.", line)
         self._found.append(_Found(number, shaped[node], node))
+
+    def _pick(self, name: str) -> Pick:
+        """Read `A[2]` as row 2 of A, but `W[h; s]` as itself where the sheet has a line of that name."""
+        key = symbol_key(name)
+        return Pick(name) if any(symbol_key(r.symbol) == key for r in self.graph.records) else split_pick(name)
 
     def _read(self, line: Line) -> Grid:
         comma = self.working.has_decimal_comma

@@ -43,9 +43,8 @@ def load_workings(source: Source, problem: Source | None = None) -> list[Working
         return _read_content(content, name, folder, given)
     except OSError as wrong:
         raise ProblemError(f"{shorten(name)} cannot be read: {wrong.strerror}.") from None
-    except ClearheadError as wrong:
-        located = wrong if isinstance(wrong, ProblemError) else ProblemError(str(wrong))
-        raise located.located(shown) from None
+    except ProblemError as wrong:
+        raise wrong.located(shown) from None
 
 
 def workings() -> dict[str, Traversable]:
@@ -137,8 +136,8 @@ def _decoded(content: bytes) -> str:
 def _sheet(content: bytes) -> Worksheet:
     try:
         return Worksheet.from_json(content)
-    except ClearheadError:
-        raise
+    except ClearheadError as wrong:
+        raise ProblemError(str(wrong)) from None
     except Exception as wrong:  # the file claims to be a worksheet, and is broken in a way of its own
         raise ProblemError(
             f"is not a worksheet that can be read ({type(wrong).__name__}). Write it with 'clearhead solve --json'."

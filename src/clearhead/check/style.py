@@ -4,8 +4,9 @@ A whole number does not show its unit: "0" beside 0.99 means 0.00, "12" beside 3
 The numbers around it tell.
 """
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +35,16 @@ class Style:
             units = np.maximum(units, by_figures)
         return units
 
+    def unit_inwards(self, values: Array) -> Array:
+        """Return the unit of what lies nearer to 0: a power of ten in figures has ten times finer neighbours there."""
+        units = self.unit(values)
+        if self.figures is None:
+            return units
+        size = np.abs(np.where(np.isfinite(values) & (values != 0), values, 3.0))
+        is_power = np.abs(np.log10(size) - np.round(np.log10(size))) < 1e-9
+        by_decimals = 0.0 if self.decimals is None else 10.0**-self.decimals
+        return np.where(is_power, np.maximum(units / 10.0, by_decimals), units)
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -41,6 +52,7 @@ class Evidence:
 
     decimals: Counter[int]
     figures: Counter[int]
+    is_telling: bool = True  # whether any of them was rounded: exact ones show only themselves
 
     @property
     def is_by_decimals(self) -> bool:
@@ -53,46 +65,54 @@ class Evidence:
         return len(self.figures) == 1 and len(self.decimals) > 1
 
 
-def evidence(cells: Iterable[Written]) -> Evidence:
-    """Collect decimals and figures of the numbers that show their unit."""
+def evidence(cells: Sequence[Written], truths: Sequence[float]) -> Evidence:
+    """Collect decimals and figures of the numbers that show their unit; exact ones show only themselves."""
     decimals: Counter[int] = Counter()
     figures: Counter[int] = Counter()
-    for cell in cells:
-        if cell.unit > 0 and not cell.is_whole and cell.figures is not None:
-            decimals[round(-np.log10(cell.unit))] += 1
+    shown = [(cell, true) for cell, true in zip(cells, truths, strict=True) if cell.unit > 0 and not cell.is_whole]
+    telling = [cell for cell, true in shown if abs(cell.value - true) > 1e-9 * max(1.0, abs(true))]
+    for cell in telling or [cell for cell, _ in shown]:
+        if cell.figures is not None:
+            decimals[round(-math.log10(cell.unit))] += 1
             if cell.value != 0:
                 figures[cell.figures] += 1
-    return Evidence(decimals, figures)
+    return Evidence(decimals, figures, bool(telling))
 
 
 def sheet_style(lines: Sequence[Evidence]) -> str:
     """Say whether the sheet as a whole counts "decimals" or "figures"; "" if it does not tell."""
-    by_decimals = sum(line.is_by_decimals for line in lines)
-    by_figures = sum(line.is_by_figures for line in lines)
-    if by_decimals and not by_figures:
+    by_decimals = sum(line.is_by_decimals and line.is_telling for line in lines)
+    by_figures = sum(line.is_by_figures and line.is_telling for line in lines)
+    if by_decimals > 3 * by_figures:
         return "decimals"
-    return "figures" if by_figures and not by_decimals else ""
+    return "figures" if by_figures > 3 * by_decimals else ""
 
 
 def line_style(line: Evidence, sheet: str, cells: Sequence[Written], around: Sequence[Evidence]) -> Style:
     """Return the style of a line, by its own numbers, then by the sheet's."""
     if not line.decimals:
         return _whole_style(cells, sheet, around)
-    commonest = line.decimals.most_common(1)[0][0]
-    most_figures = max(line.figures, default=None)
+    decimals, figures = _commonest(line.decimals), _commonest(line.figures)
     if line.is_by_decimals or (sheet == "decimals" and len(line.decimals) == 1):
-        return Style(decimals=commonest)
+        return Style(decimals=decimals)
     if line.is_by_figures or (sheet == "figures" and len(line.figures) == 1):
-        return Style(figures=most_figures, zero=commonest)
-    return Style(decimals=commonest if len(line.decimals) == 1 else max(line.decimals), figures=most_figures, zero=commonest)
+        return Style(figures=figures, zero=decimals or 0)
+    return Style(decimals=decimals, figures=figures, zero=decimals or 0)
+
+
+def _commonest(counted: Counter[int]) -> int | None:
+    """Return what was counted most often, of several the coarsest."""
+    return max(counted, key=lambda each: (counted[each], -each), default=None)
 
 
 def _whole_style(cells: Sequence[Written], sheet: str, around: Sequence[Evidence]) -> Style:
-    """A line of whole numbers: 0 and 1 stand for 0.00 and 1.00, others for themselves, or for the sheet's figures."""
+    """A line of whole numbers: 0 and 1 stand for 0.00 and 1.00, others for themselves, or for their figures."""
     seen = {abs(cell.value) for cell in cells if cell.is_whole}
-    if sheet == "figures":
-        return Style(figures=max((max(line.figures) for line in around if line.figures), default=1))
     if seen <= {0.0, 1.0}:
-        coarsest = min((min(line.decimals) for line in around if line.is_by_decimals), default=2)
-        return Style(decimals=min(2, max(coarsest, 1)))
-    return Style(decimals=0)
+        coarsest = min((min(line.decimals) for line in around if line.decimals), default=2)
+        one_figure = 1 if sheet == "figures" and any(1 in line.figures for line in around) else None
+        return Style(decimals=min(2, max(coarsest, 1)), figures=one_figure, zero=2)
+    if sheet == "decimals":
+        return Style(decimals=0)
+    figures = max(len(str(int(size)).rstrip("0")) for size in seen if size)
+    return Style(decimals=0, figures=figures)

@@ -200,15 +200,20 @@ class _Grid:
         return self._connected(start, below, _first_after(self._label_columns[row], column))
 
     def _connected(self, start: Place, below: int | None, right: int | None) -> set[Place]:
+        """Return the numbers that hang together with the first one, by side or corner, within the bounds."""
+        top, left = start
         found, edge = {start}, [start]
         while edge:
             row, column = edge.pop()
-            for near in [(row + r, column + c) for r in (-1, 0, 1) for c in (-1, 0, 1)]:
-                is_inside = near >= (start[0], 0) and near[1] >= start[1]
-                is_inside = is_inside and (below is None or near[0] < below) and (right is None or near[1] < right)
-                if is_inside and near not in found and self._is_number(*near):
-                    found.add(near)
-                    edge.append(near)
+            for r in (row - 1, row, row + 1):
+                if r < top or (below is not None and r >= below):
+                    continue
+                for near in ((r, column - 1), (r, column), (r, column + 1)):
+                    if near not in found and near in self._cells and near not in self._labels:
+                        is_inside = near[1] >= left and (right is None or near[1] < right)
+                        if is_inside:
+                            found.add(near)
+                            edge.append(near)
         return found
 
     def _take(self, row: int, column: int, inside: set[Place]) -> Line:

@@ -12,12 +12,14 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from clearhead.check.render import words
+from clearhead.check.render.cells import Marking, cells_place
 from clearhead.check.render.html import to_fragment, to_html
 from clearhead.check.render.markdown import to_markdown
 from clearhead.check.render.terminal import STYLES, show
-from clearhead.check.render.words import MEANINGS, Marking
-from clearhead.check.report import CellMark, Finding, LineMarks, Report
+from clearhead.check.render.words import MEANINGS
+from clearhead.check.report import CellMark, Finding, LineMark, LineMarks, Report
 from clearhead.check.verdict import ERRORS, Verdict
+from clearhead.check.working import Note
 from tests.unit.check import reports_by_hand as by_hand
 from tests.unit.check.reports_by_hand import cells, line
 from tests.unit.worksheet.test_html import contrast, mixed
@@ -103,7 +105,7 @@ def test_the_summary_knows_the_rare_cases() -> None:
     ],
 )
 def test_a_place_is_said_as_shortly_as_it_can_be(places: list[tuple[int, int]], text: str) -> None:
-    assert words.cells_place(by_hand.projections()[0], places) == text
+    assert cells_place(by_hand.projections()[0], places) == text
 
 
 def test_a_cell_says_all_about_itself() -> None:
@@ -204,6 +206,43 @@ def test_a_ragged_line_is_shown_with_blanks(form: str) -> None:
     assert text.count(words.BLANK) == 3, "two blanks and their entry in the legend"
 
 
+EVIL = '"><evil>[b]\x1b|\n'
+
+
+def poisoned() -> Report:
+    """A report whose every text is hostile, with an error in every one of more columns than are drawn."""
+    size = 43
+    grid = tuple(
+        tuple(CellMark(i, j, EVIL, Verdict.SLIP, EVIL, EVIL, (0,), EVIL) for j in range(size)) for i in range(2)
+    )
+    marks = LineMarks(0, 1, 0, 1, because=EVIL)
+    whole = LineMark(EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, (EVIL,) * 2, (EVIL,) * size, grid, marks, "", EVIL)
+    finding = Finding(0, ((0, 0),), Verdict.MISCONCEPTION, EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, (0,))
+    lines = (whole, replace(whole, copy_of=EVIL, cells=()))
+    notes = tuple(Note(kind, EVIL, EVIL) for kind in ("read", "unplaced", "warning"))
+    return Report(EVIL, EVIL, EVIL, EVIL, lines, (finding,), notes, 0, 4)
+
+
+def test_no_text_of_a_report_comes_alive_on_a_page() -> None:
+    for page in (to_html([poisoned()]), to_html([poisoned(), poisoned()], EVIL), to_fragment(poisoned())):
+        assert page.count("&quot;&gt;&lt;evil&gt;") > 100
+        assert "evil" not in {name for name, _ in Tags(page).found}
+        assert "\x1b" not in page
+
+
+def test_no_text_of_a_report_comes_alive_in_markdown() -> None:
+    text = to_markdown(poisoned())
+    assert text.count('"&gt;&lt;evil&gt;\\[b\\]\\\\x1b\\|\\\\n') > 100
+    assert "<evil" not in text
+    assert not re.search(r"(?<!\\)\[", text)
+
+
+def test_no_text_of_a_report_comes_alive_in_the_terminal() -> None:
+    text = terminal(poisoned(), 120)
+    assert text.count('"><evil>[b]') > 100
+    assert "\x1b" not in text
+
+
 # ---- the terminal ----
 
 
@@ -277,6 +316,13 @@ def test_markdown_lets_nothing_in() -> None:
     widths = {len(re.findall(r"(?<!\\)\|", each)) for each in tables}
     assert widths == {3, 4}, "one column and a name, two sums, three columns of the legend"
     assert "$" not in to_markdown(by_hand.slipped()), "no LaTeX"
+
+
+@pytest.mark.parametrize("note", ["- x", "+ x", "---", "===", "12. x", "3) x", "    x", "# x", "> x"])
+def test_a_remark_starts_no_list_rule_or_block(note: str) -> None:
+    text = to_markdown(report_of(line("Z", "A V", (), note=note)))
+    shown = text.partition("**Z = A V** — M 1/1, A 1/1\n\n")[2].splitlines()[0]
+    assert re.match(r"x|&#|&gt;|\\#|1&#", shown), shown
 
 
 def test_a_table_is_a_table_of_github() -> None:

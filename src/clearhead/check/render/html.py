@@ -6,7 +6,7 @@ The page shares its look with the worksheet's: `sheet.css` comes first, `report.
 from collections.abc import Iterator, Mapping, Sequence
 
 from clearhead.check.render import words
-from clearhead.check.render.words import Marking
+from clearhead.check.render.cells import MAX_DRAWN, Marking, cell_at
 from clearhead.check.report import CellMark, LineMark, Report
 from clearhead.check.verdict import Verdict
 from clearhead.worksheet.render.page import document, escape, minified, package_file, print_size, tag
@@ -171,10 +171,10 @@ class _Article:
 
     def matrix(self, index: int, line: LineMark) -> Iterator[str]:
         """Give the cells as a table in its own scrolling box, and below it the errors that were left out."""
-        window = self.marking.shown(line, words.MAX_DRAWN, words.MAX_DRAWN)
+        window = self.marking.shown(line, MAX_DRAWN, MAX_DRAWN)
         body = []
         for i in window.rows:
-            cells = [self.cell(index, words.cell_at(line, i, j)) for j in window.columns]
+            cells = [self.cell(index, cell_at(line, i, j)) for j in window.columns]
             body.append([_header("row", line.row_name(i), is_name=bool(line.rows)), *cells])
         head = [_header("col", line.column_name(j), is_name=bool(line.columns)) for j in window.columns]
         _spread(window.columns, [head], f'<th scope="col" aria-label="left out">{ELLIPSIS}</th>')

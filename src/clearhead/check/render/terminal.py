@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from clearhead.check.render import words
-from clearhead.check.render.words import Marking
+from clearhead.check.render.cells import MAX_DRAWN, Marking, cell_at
 from clearhead.check.report import CellMark, LineMark, Report
 from clearhead.check.verdict import Verdict
 from clearhead.errors import printable
@@ -126,7 +126,7 @@ class _Page:
         """Print the cells in brackets; below it, every error that the window has no room for."""
         fits = max(len(row) for row in line.cells)
         while True:  # one column less until it fits; two are always shown
-            window = self.marking.shown(line, words.MAX_DRAWN, fits)
+            window = self.marking.shown(line, MAX_DRAWN, fits)
             lines = self.draw(line, window.rows, window.columns)
             if fits <= 2 or max(cell_len(text.plain.replace(ANCHOR, "")) for text in lines) <= self.console.width - 4:
                 break
@@ -143,7 +143,7 @@ class _Page:
 
     def draw(self, line: LineMark, rows: Sequence[int], columns: Sequence[int]) -> list[Text]:
         """Return the chosen rows and columns as lines, with an ellipsis wherever some are left out."""
-        grid = [[self.piece(words.cell_at(line, i, j)) for j in columns] for i in rows]
+        grid = [[self.piece(cell_at(line, i, j)) for j in columns] for i in rows]
         heads = [label(line.column_name(j)) if line.columns else "" for j in columns]
         names = [label(line.row_name(i)) if line.rows else "" for i in rows]
         name_width = max(room(name) for name in names)
