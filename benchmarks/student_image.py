@@ -69,7 +69,7 @@ class _Sample:
             value = line.values + width * self.shake(line.values.shape)
             if not np.all(is_written):
                 redone = self.result(index)
-                # Where the precision varies nobody can know that of a line which is not there: the coarsest may be meant.
+                # Where the precision varies, that of a line which is not there is unknown: it may be the coarsest.
                 units = np.maximum(line.units, 0.01) if self.style.varies else line.units
                 value = np.where(is_written, value, redone + units * self.shake(redone.shape))
             self.values[index] = value
