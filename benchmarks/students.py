@@ -278,9 +278,11 @@ def _write(line: Written, style: Style, rows: Any, draw: random.Random) -> None:
     line.units = np.zeros(shape)
     # Who copies a number copies its digits; who works on with the full number shows it to the same digits again.
     is_moved = line.record.step.name in (MOVES if style.works_on_rounded else COPIES)
-    pens = [style, replace(style, drops_zeros=0.0, bare=False)]
-    for pen in pens:
+    written_out = replace(style, drops_zeros=0.0, bare=False)
+    for pen, more in ((style, 0), (written_out, 0), (written_out, 2)):
         state = draw.getstate()
+        if more and line.precision.figures is not None:
+            line.precision = replace(line.precision, figures=line.precision.figures + more)
         for place in np.ndindex(shape):
             _cell(line, place, pen, bool(rows[place[0]]), is_moved, draw)
         texts = {text for text in line.texts.flat if text}
