@@ -267,6 +267,9 @@ def _check(record: Record, inputs: Inputs, full: Any) -> None:
         exact = np.asarray(record.inputs["scores"]).sum(axis=-1)
         if np.any((np.abs(totals) <= 1e-9 * sizes) & (np.abs(exact) > 1e-12)):
             raise MeaninglessError("divided by a rounded 0")
+    for name in ("variance", "lengths"):
+        if name in inputs and np.any((np.asarray(inputs[name]) == 0.0) & (np.asarray(record.inputs[name]) != 0.0)):
+            raise MeaninglessError("divided by a rounded 0")
     if record.step.name == "loss" and np.any(full > 600):
         raise MeaninglessError("the logarithm of 0")
 
@@ -286,8 +289,8 @@ def _write(line: Written, style: Style, rows: Any, draw: random.Random) -> None:
         for place in np.ndindex(shape):
             _cell(line, place, pen, bool(rows[place[0]]), is_moved, draw)
         texts = {text for text in line.texts.flat if text}
-        # A line of nothing but 0 and 1 is taken to be good to 0.01, so a coarser one is written out.
-        if not texts <= {"0", "1", "-0", "−0"} or np.all(line.units[line.texts != ""] <= 0.01):
+        # A line of nothing but 0 and ±1 is taken to be good to 0.01, so a coarser one is written out.
+        if not texts <= {"0", "1", "-0", "−0", "-1", "−1"} or np.all(line.units[line.texts != ""] <= 0.01):
             return
         draw.setstate(state)
 
@@ -308,7 +311,8 @@ def _cell(
         kept = exact.quantize(Decimal(1).scaleb(-_decimals(value))) if is_longer or precision.figures else kept
     line.units[place] = 10.0 ** int(kept.as_tuple().exponent)
     if not is_written:
-        line.own[place] = value if style.keeps_skipped else float(kept)
+        is_copy = line.record.step.name in MOVES  # nobody rounds what is only looked up
+        line.own[place] = value if style.keeps_skipped or is_copy else float(kept)
         return
     line.texts[place] = digits_text(kept, style, draw, is_weight=line.record.step.name in ("softmax", "divide"))
     line.values[place] = float(kept)
