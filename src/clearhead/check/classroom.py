@@ -96,7 +96,9 @@ def working_files(folder: Path) -> list[Path]:
     except OSError as wrong:
         raise ProblemError(f"{folder} cannot be read: {wrong.strerror}.") from None
     if not found:
-        raise ProblemError(f"{folder} holds no workings. Put one file for each student into it ({', '.join(SUFFIXES)}).")
+        raise ProblemError(
+            f"{folder} holds no workings. Put one file for each student into it ({', '.join(SUFFIXES)})."
+        )
     return found
 
 
@@ -131,14 +133,14 @@ def commonest_slips(results: list[StudentResult]) -> tuple[Slip, ...]:
     for result in results:
         for report in result.reports:
             for finding in report.findings:
-                made.setdefault(_kind_of_slip(report, finding.line, finding.verdict, finding.name, finding.cells), {})[result.student] = None
+                made.setdefault(_kind_of_slip(report, finding.line, finding.verdict, finding.name, finding.cells), {})[
+                    result.student
+                ] = None
     slips = [Slip(what, tuple(students)) for what, students in made.items() if len(students) > 1]
     return tuple(sorted(slips, key=lambda slip: -len(slip.students)))
 
 
-def _kind_of_slip(
-    report: Report, line: int, verdict: Verdict, name: str, cells: tuple[tuple[int, int], ...]
-) -> str:
+def _kind_of_slip(report: Report, line: int, verdict: Verdict, name: str, cells: tuple[tuple[int, int], ...]) -> str:
     marked = report.lines[line]
     if verdict is Verdict.MISCONCEPTION:
         return f"{name} (in {marked.heading})"

@@ -21,7 +21,11 @@ _MAX_TRIED = 96
 # By key of a problem: the other choices, and the words for each.
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "layout": {"rows": "tokens as rows", "columns": "tokens as columns"},
-    "scale": {"none": "no scaling", "sqrt(d_k)": "scores divided by √d_k", "sqrt(d_model)": "scores divided by √d_model"},
+    "scale": {
+        "none": "no scaling",
+        "sqrt(d_k)": "scores divided by √d_k",
+        "sqrt(d_model)": "scores divided by √d_model",
+    },
     "normaliser": {"softmax": "softmax", "division": "each score divided by its row's sum"},
     "mask": {"none": "no mask", "causal": "a causal mask"},
     "norm": {"layer": "layer norm", "batch": "batch norm", "all": "a norm over everything", "none": "no norm"},
@@ -79,10 +83,10 @@ def fitted(working: Working, compare: Compare) -> "Marked":
 
 
 def _is_much_better(plain: "Marked | None", best: "Marked") -> bool:
-    """A convention must explain at least two cells more, and most of what was wrong: a single slip is a slip."""
+    """A convention must explain at least two cells more, and nearly all of what was wrong: a slip is a slip."""
     if plain is None:
         return True
-    return plain.num_wrong - best.num_wrong >= 2 and best.num_wrong <= plain.num_wrong / 2
+    return plain.num_wrong - best.num_wrong >= 2 and best.num_wrong <= plain.num_wrong / 4
 
 
 def _open_keys(problem: Mapping[str, Any]) -> list[str]:

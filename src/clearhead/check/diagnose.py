@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearhead.check.compare import Comparison, Judged, fit
+from clearhead.check.compare import Comparison
 from clearhead.check.invariants import broken_invariants
 from clearhead.check.misconceptions import Site, variants
 from clearhead.check.products import failing_product
+from clearhead.check.statement import Judged, fit
 from clearhead.check.transcription import pen_slip
 from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Array, Mask
@@ -48,8 +49,7 @@ def diagnose(comparison: Comparison) -> list[Root]:
 
 def _of_line(comparison: Comparison, judged: Judged) -> list[Root]:
     roots = [
-        Root(judged, cells, Verdict.INVARIANT, sentence)
-        for sentence, cells in broken_invariants(comparison, judged)
+        Root(judged, cells, Verdict.INVARIANT, sentence) for sentence, cells in broken_invariants(comparison, judged)
     ]
     miscopied = judged.where(Verdict.TRANSCRIPTION)
     slips = judged.where(Verdict.SLIP)
@@ -210,7 +210,9 @@ def _slip_roots(comparison: Comparison, judged: Judged, slips: Mask) -> list[Roo
     for row, column in np.argwhere(slips).tolist():
         text, right = judged.statement.texts[row][column], float(judged.expected[row, column])
         slip = pen_slip(text, right)
-        product = None if slip in ("sign", "decimal slip", "digit swap") else failing_product(comparison, judged, row, column)
+        product = (
+            None if slip in ("sign", "decimal slip", "digit swap") else failing_product(comparison, judged, row, column)
+        )
         if product is not None:
             found.append(Root(judged, ((row, column),), Verdict.SLIP, product.name, None, product.student_sum))
         elif slip or comparison.graph.is_move[index]:

@@ -138,8 +138,9 @@ def softmax(inputs: Inputs) -> Range:
     if factor < 0:
         low, high = high, low
     with np.errstate(invalid="ignore"):
-        low, high = np.where(np.isneginf(scores.low), -np.inf, low * factor), np.where(
-            np.isneginf(scores.high), -np.inf, high * factor
+        low, high = (
+            np.where(np.isneginf(scores.low), -np.inf, low * factor),
+            np.where(np.isneginf(scores.high), -np.inf, high * factor),
         )
     if base is None:
         top = np.max(high, axis=-1, keepdims=True)
@@ -151,12 +152,19 @@ def softmax(inputs: Inputs) -> Range:
 
 def _softmax_share(own: Array, others: Array) -> Array:
     """1 / (1 + Σ e^(othersₖ - ownⱼ)), k over the rest of the row"""
-    top = np.max(others, axis=-1, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0.0)
-    powers = np.exp(others - top)
-    rest = np.maximum(np.sum(powers, axis=-1, keepdims=True) - powers, 0.0)
+    log_rest = np.full(own.shape, -np.inf)
+    if own.shape[-1] > 1:
+        first = np.argmax(others, axis=-1, keepdims=True)
+        is_first = np.arange(own.shape[-1]) == first
+        top = np.max(others, axis=-1, keepdims=True)
+        second = np.max(np.where(is_first, -np.inf, others), axis=-1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            powers = np.where(np.isneginf(others), 0.0, np.exp(others - top))
+            log_rest = top + np.log(np.maximum(np.sum(powers, axis=-1, keepdims=True) - powers, 0.0))
+            without = np.where(is_first | np.isneginf(others), 0.0, np.exp(others - second))
+            log_rest = np.where(is_first, second + np.log(np.sum(without, axis=-1, keepdims=True)), log_rest)
     with np.errstate(over="ignore", invalid="ignore"):
-        ratio = np.where(rest == 0.0, 0.0, rest * np.exp(top - own))
+        ratio = np.where(np.isneginf(log_rest) | np.isnan(log_rest), 0.0, np.exp(log_rest - own))
     return np.where(np.isneginf(own), 0.0, 1.0 / (1.0 + ratio))
 
 
@@ -277,7 +285,9 @@ def gained(normal: Range, inputs: Inputs) -> Range:
 
 def without_nan(result: Range) -> Range:
     """Return the range with no bound where there is none to tell."""
-    return Range(np.where(np.isnan(result.low), -np.inf, result.low), np.where(np.isnan(result.high), np.inf, result.high))
+    return Range(
+        np.where(np.isnan(result.low), -np.inf, result.low), np.where(np.isnan(result.high), np.inf, result.high)
+    )
 
 
 def rotate(inputs: Inputs) -> Range:

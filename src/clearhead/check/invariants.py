@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from clearhead.check.compare import Comparison, Judged
+from clearhead.check.compare import Comparison
+from clearhead.check.statement import Judged
 from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Mask
 
@@ -41,7 +42,11 @@ def _weights(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken
     for row in range(y.shape[0]):
         if not open_cells[row].any():
             continue
-        out = open_cells[row] & ((y[row] < -unit[row]) | (y[row] > 1 + unit[row])) if is_softmax else open_cells[row] & False
+        out = (
+            open_cells[row] & ((y[row] < -unit[row]) | (y[row] > 1 + unit[row]))
+            if is_softmax
+            else open_cells[row] & False
+        )
         if out.any():
             yield "a weight lies between 0 and 1", _row(row, out)
             continue

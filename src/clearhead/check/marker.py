@@ -1,11 +1,11 @@
 """Mark a working: solve its problem, place its lines, compare every cell, name the errors, give the marks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clearhead.check.compare import Comparison, Judged, Statement
+from clearhead.check.compare import Comparison
 from clearhead.check.conventions import fitted
 from clearhead.check.diagnose import Root, diagnose
 from clearhead.check.graph import FromGiven, FromRecord, Graph
@@ -13,6 +13,7 @@ from clearhead.check.marks import Ledger, LineScheme, Scheme, line_marks
 from clearhead.check.names import find_records, split_pick
 from clearhead.check.placing import Placer, Placing
 from clearhead.check.report import CellMark, Finding, LineMark, LineMarks, Report
+from clearhead.check.statement import Judged, Statement
 from clearhead.check.story import remedy, what_follows, what_is_wrong
 from clearhead.check.style import Style
 from clearhead.check.sums import plain_number, right_sum
@@ -26,6 +27,7 @@ from clearhead.worksheet.solver import solve
 from clearhead.worksheet.view import SheetView, StepView
 from clearhead.worksheet.worksheet import Worksheet
 
+_MAX_DOUBTS = 4  # lines that can mean several records, and records that one can mean, that are tried
 _MAX_FINDINGS = 200  # that are told; a working has far fewer
 
 
@@ -52,11 +54,29 @@ class Marked:
         slips = sum(int(judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).sum()) for judged in self.comparison.judged)
         return slips + sum(self.graph.records[each.node].value.size for each in self.placing.misshapen)
 
+    def is_wrong_in(self, line: int) -> bool:
+        """Whether a cell of this line follows from nothing."""
+        return any(
+            judged.statement.line == line and judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).any()
+            for judged in self.comparison.judged
+        )
+
 
 def _compare(working: Working) -> Marked:
-    problem = parse_problem(working.problem)
-    graph = Graph(solve(problem, Rounding()))
-    placing = Placer(graph, working).place()
+    """Compare a working; a line that can mean several records is read as the one that it follows best."""
+    graph = Graph(solve(parse_problem(working.problem), Rounding()))
+    with np.errstate(all="ignore"):
+        best, decided = _compare_placed(graph, working, {}), dict[int, int]()
+        for line, others in list(best.placing.doubtful.items())[:_MAX_DOUBTS]:
+            for node in others[:_MAX_DOUBTS] if best.is_wrong_in(line) else ():
+                other = _compare_placed(graph, working, {**decided, line: node})
+                if other.num_wrong < best.num_wrong:
+                    best, decided = other, {**decided, line: node}
+    return best
+
+
+def _compare_placed(graph: Graph, working: Working, decided: Mapping[int, int]) -> Marked:
+    placing = Placer(graph, working, decided).place()
     comparison = Comparison(
         graph,
         placing.statements,
@@ -82,7 +102,9 @@ def _rounded_units(graph: Graph, names: Sequence[str]) -> dict[str, Array]:
 def mark_worksheet(sheet: Worksheet, scheme: Scheme | None = None) -> Report:
     """Mark a worksheet of our own, or the trace of a model: every record is a line, written in full."""
     graph = Graph(sheet)
-    statements = {index: [_full_statement(index, record.value, sheet.rounding)] for index, record in enumerate(graph.records)}
+    statements = {
+        index: [_full_statement(index, record.value, sheet.rounding)] for index, record in enumerate(graph.records)
+    }
     comparison = Comparison(graph, statements).run()
     working = Working({}, (), title=sheet.title)
     return _Writer(working, Marked(graph, Placing(statements=statements), comparison), scheme or Scheme()).report()
@@ -121,10 +143,8 @@ class _Writer:
     def report(self) -> Report:
         """Write everything down."""
         ledger = Ledger(self.comparison, self.roots, self.scheme)
-        worth = {id(judged): self._worth(judged) for judged in self.judged}
         lines: list[tuple[int, LineMark]] = [
-            (judged.statement.line, self._line(judged, line_marks(ledger, judged, worth[id(judged)])))
-            for judged in self.judged
+            (judged.statement.line, self._line(judged, self._marks(ledger, judged))) for judged in self.judged
         ]
         lines += [(each.line, self._misshapen(each.line, each.node, each.sentence)) for each in self.placing.misshapen]
         lines.sort(key=lambda pair: pair[0])
@@ -151,18 +171,20 @@ class _Writer:
         by_line: dict[int, Judged] = {judged.statement.line: judged for judged in self.judged}
         return [(number, by_line.get(number)) for number, _ in lines]
 
+    def _marks(self, ledger: Ledger, judged: Judged) -> LineMarks:
+        """Give a record its marks where it is first written, for all of its writings together; a copy has none."""
+        if judged.copy is not None:
+            return LineMarks(0.0, 0.0, 0.0, 0.0)
+        same = [each for each in self.judged if each.copy is None and each.statement.node == judged.statement.node]
+        if same[0] is not judged:
+            return LineMarks(0.0, 0.0, 0.0, 0.0, because="its marks stand where it is first written")
+        return line_marks(ledger, same, self._worth(judged))
+
     def _worth(self, judged: Judged) -> LineScheme:
-        """What a line is worth: nothing for a copy or a line written again."""
-        nothing = LineScheme(M=0.0, A=0.0)
-        is_first = next(j for j in self.judged if j.statement.node == judged.statement.node and j.copy is None) if (
-            judged.copy is None
-        ) else None  # fmt: skip
-        if judged.copy is not None or is_first is not judged:
-            return nothing
         for name, worth in self.scheme.lines.items():
             if judged.statement.node in self._nodes_named(name)[:1]:
                 return worth
-        return nothing if self.scheme.only_these else self.scheme.default
+        return LineScheme(M=0.0, A=0.0) if self.scheme.only_these else self.scheme.default
 
     def _nodes_named(self, name: str) -> tuple[int, ...]:
         where, _, symbol = name.rpartition(":")
@@ -193,7 +215,9 @@ class _Writer:
     def _misshapen(self, number: int, node: int, sentence: str) -> LineMark:
         line = self.working.lines[number]
         worth = self.scheme.default
-        return self._bare_line(node, line.name, line.place, LineMarks(0.0, worth.M, 0.0, worth.A, False, "wrong shape"), sentence)
+        return self._bare_line(
+            node, line.name, line.place, LineMarks(0.0, worth.M, 0.0, worth.A, False, "wrong shape"), sentence
+        )
 
     def _bare_line(self, node: int, name: str, place: str, marks: LineMarks, note: str) -> LineMark:
         step = self.view.steps[node]
@@ -307,6 +331,8 @@ class _Writer:
             is_user = copy is not None and copy.user in (None, index) and copy.source in graph.sources[index].values()
             if is_user or any(parent in masks for parent in parents if copy is None or parent != start):
                 touched = graph.spread(index, fetch)
+                if is_user and copy is not None:  # only what was worked from the copy stands below it
+                    touched &= self.comparison.followed.get(index, np.zeros(touched.shape, dtype=bool))
                 if touched.any():
                     masks[index] = touched
         return masks

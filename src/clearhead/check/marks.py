@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from clearhead.check.compare import Comparison, Judged
+from clearhead.check.compare import Comparison
 from clearhead.check.diagnose import Root
 from clearhead.check.report import LineMarks
+from clearhead.check.statement import Judged
 from clearhead.check.verdict import ROUNDING_FAULTS, Verdict
 from clearhead.worksheet.arrays import Array
 
@@ -31,7 +32,9 @@ class Scheme(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    problem: Any = Field(None, description="the problem that all workings are about: a gallery id, a file, or the problem")
+    problem: Any = Field(
+        None, description="the problem that all workings are about: a gallery id, a file, or the problem"
+    )
     marks: float | None = Field(None, gt=0, le=10000, description="scale the total to this many marks")
     default: LineScheme = Field(default_factory=LineScheme, description="what a line is worth that is not in lines")
     lines: Mapping[str, LineScheme] = Field(
@@ -56,28 +59,30 @@ class Ledger:
     scheme: Scheme
 
 
-def line_marks(ledger: Ledger, judged: Judged, worth: LineScheme) -> LineMarks:
-    """Return the marks of one written line."""
+def line_marks(ledger: Ledger, writings: Sequence[Judged], worth: LineScheme) -> LineMarks:
+    """Return the marks of one record, written once or in several goes (a row at a time, or again)."""
     scheme, reasons = ledger.scheme, []
-    repeated = set() if scheme.charge_repeats else _repeated(ledger, judged)
-    rows = [row for row in range(len(judged.verdicts)) if any(judged.verdicts[row])]
-    verdicts = [verdict for row in judged.verdicts for verdict in row if verdict is not None]
+    grid = _together(writings)
+    judged = writings[0]
+    repeated = set() if scheme.charge_repeats else _repeated(ledger, writings)
+    rows = [row for row in range(len(grid)) if any(grid[row])]
+    verdicts = [verdict for row in grid for verdict in row if verdict is not None]
     method = worth.M
-    if any(v is Verdict.MISCONCEPTION for v in _charged(judged, repeated)):
+    if any(v is Verdict.MISCONCEPTION for v in _charged(grid, repeated)):
         method, _ = 0.0, reasons.append("the rule is wrong")
     elif verdicts and all(v is Verdict.TRUE for v in verdicts):
         method, _ = 0.0, reasons.append("it does not follow from the line before")
-    elif len(verdicts) > 1 and all(v is Verdict.SLIP for v in verdicts) and not _is_named(ledger, judged):
+    elif len(verdicts) > 1 and all(v is Verdict.SLIP for v in verdicts) and not _is_named(ledger, writings):
         method, _ = 0.0, reasons.append("no number of it follows from the line before")
     elif verdicts and all(v is Verdict.UNREADABLE for v in verdicts):
         method, _ = 0.0, reasons.append("it cannot be read")
     no_follow = _trivial_above(ledger, judged)
     good, follows = 0, False
     for row in rows:
-        cells = [(row, column) for column, verdict in enumerate(judged.verdicts[row]) if verdict is not None]
-        is_good = all(_earns(judged.verdicts[i][j], scheme, no_follow) or (i, j) in repeated for i, j in cells)
+        cells = [(row, column) for column, verdict in enumerate(grid[row]) if verdict is not None]
+        is_good = all(_earns(grid[i][j], scheme, no_follow) or (i, j) in repeated for i, j in cells)
         good += is_good
-        follows = follows or (is_good and any(judged.verdicts[i][j] is Verdict.CARRIED for i, j in cells))
+        follows = follows or (is_good and any(grid[i][j] is Verdict.CARRIED for i, j in cells))
     accuracy = worth.A * good / len(rows) if rows else 0.0
     if good < len(rows):
         reasons.append(f"{good} of {len(rows)} rows" if len(rows) > 1 else "wrong")
@@ -96,30 +101,38 @@ def _earns(verdict: Verdict | None, scheme: Scheme, no_follow: bool) -> bool:
     return verdict is not None and (verdict.is_accepted or verdict is Verdict.UNCHECKED)
 
 
-def _charged(judged: Judged, repeated: set[tuple[int, int]]) -> list[Verdict | None]:
-    return [
-        verdict
-        for i, row in enumerate(judged.verdicts)
-        for j, verdict in enumerate(row)
-        if (i, j) not in repeated
-    ]
+Grid = list[list[Verdict | None]]
 
 
-def _is_named(ledger: Ledger, judged: Judged) -> bool:
-    return any(root.judged is judged and root.name for root in ledger.roots)
+def _together(writings: Sequence[Judged]) -> Grid:
+    """Return one verdict for each cell of the record: of several writings an error counts, else the first."""
+    grid: Grid = [list(row) for row in writings[0].verdicts]
+    for again in writings[1:]:
+        for i, row in enumerate(again.verdicts):
+            for j, verdict in enumerate(row):
+                before = grid[i][j]
+                if before is None or (verdict is not None and verdict.is_error and not before.is_error):
+                    grid[i][j] = verdict
+    return grid
 
 
-def _repeated(ledger: Ledger, judged: Judged) -> set[tuple[int, int]]:
-    """Return the cells of this line whose slip was charged in an earlier line already."""
-    seen: set[Any] = set()
-    for root in ledger.roots:
-        key = _same_slip(root)
-        if root.judged is judged:
-            continue
-        if ledger.comparison.judged.index(root.judged) < ledger.comparison.judged.index(judged):
-            seen.add(key)
+def _charged(grid: Grid, repeated: set[tuple[int, int]]) -> list[Verdict | None]:
+    return [verdict for i, row in enumerate(grid) for j, verdict in enumerate(row) if (i, j) not in repeated]
+
+
+def _is_named(ledger: Ledger, writings: Sequence[Judged]) -> bool:
+    return any(root.judged is judged and root.name for root in ledger.roots for judged in writings)
+
+
+def _repeated(ledger: Ledger, writings: Sequence[Judged]) -> set[tuple[int, int]]:
+    """Return the cells of this record whose slip was charged in an earlier line already."""
+    mine = {id(judged) for judged in writings}
+    first = min(judged.statement.line for judged in writings)
+    seen = {
+        _same_slip(root) for root in ledger.roots if id(root.judged) not in mine and root.judged.statement.line < first
+    }
     return {
-        cell for root in ledger.roots if root.judged is judged and _same_slip(root) in seen for cell in root.cells
+        cell for root in ledger.roots if id(root.judged) in mine and _same_slip(root) in seen for cell in root.cells
     }
 
 

@@ -131,7 +131,9 @@ def _softmax(site: Site) -> Iterator[Variant]:
             yield Variant(f"base {other:g}", soft(scores, other))
     if base is not None:
         yield Variant("base e", soft(scores))
-    yield Variant("not divided by the sum", np.exp(np.minimum(scores * (1.0 if base is None else math.log(base)), 700.0)))
+    yield Variant(
+        "not divided by the sum", np.exp(np.minimum(scores * (1.0 if base is None else math.log(base)), 700.0))
+    )
     mask = site.above("scores")
     if mask is not None and mask.step == "mask":
         allowed = np.asarray(mask.inputs["allowed"], dtype=bool)
@@ -140,7 +142,9 @@ def _softmax(site: Site) -> Iterator[Variant]:
         yield Variant("mask forgotten", open_weights)
     scorer = mask.above("scores") if mask is not None and mask.step == "mask" else mask
     if scorer is not None and scorer.step == "score":
-        yield Variant("scaled, though the question does not scale", soft(scores / math.sqrt(scorer.inputs["q"].shape[1]), base))
+        yield Variant(
+            "scaled, though the question does not scale", soft(scores / math.sqrt(scorer.inputs["q"].shape[1]), base)
+        )
 
 
 def _divide(site: Site) -> Iterator[Variant]:
@@ -324,11 +328,17 @@ def _normalise(site: Site) -> Iterator[Variant]:
 
     for other in ("tokens", "features", "all"):
         if other != over:
-            named = {"tokens": "normalised over tokens", "features": "normalised over features", "all": "normalised over all"}
+            named = {
+                "tokens": "normalised over tokens",
+                "features": "normalised over features",
+                "all": "normalised over all",
+            }
             yield Variant(named[other], own_norm(x, other))
     number = _number(mean.inputs)
     if number > 1:
-        yield Variant("n−1 in the variance", norm(x, inputs["mean"], inputs["variance"] * number / (number - 1), **options))
+        yield Variant(
+            "n−1 in the variance", norm(x, inputs["mean"], inputs["variance"] * number / (number - 1), **options)
+        )
     swapped = {key: value for key, value in options.items() if not key.startswith("epsilon")}
     if options.get("epsilon"):
         swapped["epsilon_outside"] = options["epsilon"]

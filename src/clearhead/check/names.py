@@ -68,6 +68,7 @@ def _word_lists(groups: Sequence[tuple[str, Sequence[Test]]]) -> dict[str, Seque
 
 
 _SCORES = (_in_attention("score", "kernel"), _in_attention("scale"), _step("mask"))
+_OPEN = frozenset({"score", "softmax", "mix"})  # symbols and words that people use for several lines: S, E, A, Z
 _WEIGHTS = (_in_attention("softmax", "divide"), _step("mask"))
 _RESULT = (_step("mix"),)
 
@@ -173,6 +174,8 @@ def find_records(graph: Graph, name: str, where: str) -> Candidates:
 
 def _also(graph: Graph, here: list[int], name: str, named: list[int]) -> list[int]:
     """Further readings of a symbol that people use for several lines: E, S and Z name more than one."""
+    if graph.records[named[0]].step.name not in _OPEN:
+        return []
     return [i for i in _by_word(graph, here, name) if i not in named]
 
 
@@ -181,7 +184,10 @@ def _by_word(graph: Graph, here: list[int], name: str) -> list[int]:
     if key in _LAST and here:
         found += _last_lines(graph, here)
     for test in WORDS.get(key, ()):
-        found += [i for i in here if test(graph.records[i]) and i not in found]
+        fresh = [i for i in here if test(graph.records[i]) and i not in found]
+        found += fresh
+        if fresh and graph.records[fresh[0]].step.name not in _OPEN:
+            break
     return found
 
 

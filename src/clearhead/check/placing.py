@@ -4,15 +4,15 @@ Nothing is guessed silently: where a name fits several records and the numbers d
 fits nowhere is reported.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from clearhead.check.compare import Copy, Statement, make_statement
 from clearhead.check.graph import FromGiven, FromRecord, Graph
 from clearhead.check.names import Pick, find_records, split_pick, symbol_key
 from clearhead.check.number import Written, is_blank, read_cell
+from clearhead.check.statement import Copy, Statement, make_statement
 from clearhead.check.style import Evidence, evidence, line_style, sheet_style
 from clearhead.check.working import Cells, Line, Note, Working
 from clearhead.errors import did_you_mean
@@ -39,6 +39,7 @@ class Placing:
     copies: list[Copy] = field(default_factory=list)
     misshapen: list[WrongShape] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    doubtful: dict[int, list[int]] = field(default_factory=dict)  # lines, and the other records that they can mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,11 +57,12 @@ class _Found:
 class Placer:
     """Places the lines of one working on one sheet."""
 
-    def __init__(self, graph: Graph, working: Working) -> None:
+    def __init__(self, graph: Graph, working: Working, decided: Mapping[int, int] | None = None) -> None:
         self.graph, self.working = graph, working
+        self._decided = decided or {}
         self.result = Placing()
         self._found: list[_Found] = []
-        self._taken: set[int] = set()
+        self._taken: set[tuple[int, int]] = set()
         self._labels: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     def place(self) -> Placing:
@@ -77,7 +79,9 @@ class Placer:
             return False
         truth = self._sheet_value(found.node)
         return any(
-            cell is not None and abs(cell.value - truth[i, j]) > 1e-9 * max(1.0, abs(truth[i, j]))
+            cell is not None
+            and np.isfinite(truth[i, j])
+            and abs(cell.value - truth[i, j]) > 1e-9 * max(1.0, abs(truth[i, j]))
             for i, row in enumerate(found.grid)
             for j, cell in enumerate(row)
         )
@@ -87,7 +91,10 @@ class Placer:
             return evidence((), ())
         truth = self._sheet_value(found.node)
         pairs = [
-            (cell, float(truth[i, j])) for i, row in enumerate(found.grid) for j, cell in enumerate(row) if cell is not None
+            (cell, float(truth[i, j]))
+            for i, row in enumerate(found.grid)
+            for j, cell in enumerate(row)
+            if cell is not None
         ]
         found_here = evidence([cell for cell, _ in pairs], [true for _, true in pairs])
         # digits that were only moved were rounded elsewhere
@@ -128,8 +135,8 @@ class Placer:
                 return
             self._wrong_shape(number, line, candidates.nodes[0], grid)
             return
-        node = self._choose(line, shaped)
-        self._taken.add(node)
+        node = self._choose(number, line, shaped)
+        self._taken |= {(node, i) for i, row in enumerate(shaped[node]) if any(row)}
         if not pick.row and len(grid) < len(shaped[node]) and len(shaped[node][0]) > 1:
             first = next(i for i, row in enumerate(shaped[node]) if any(row)) + 1
             rows = f"row {first}" if len(grid) == 1 else f"rows {first} to {first + len(grid) - 1}"
@@ -143,23 +150,31 @@ class Placer:
 
     def _read(self, line: Line) -> Grid:
         comma = self.working.has_decimal_comma
-        return [[None if is_blank(text) else read_cell(text, has_decimal_comma=comma) for text in row] for row in line.cells]
+        return [
+            [None if is_blank(text) else read_cell(text, has_decimal_comma=comma) for text in row] for row in line.cells
+        ]
 
-    def _choose(self, line: Line, shaped: dict[int, Grid]) -> int:
-        """Take the likeliest record, or the one that the numbers plainly fit better, or the next of its like."""
+    def _choose(self, number: int, line: Line, shaped: dict[int, Grid]) -> int:
+        """Take the likeliest record that is not written yet, or the one that the numbers plainly fit better."""
         nodes = list(shaped)
         if len(nodes) == 1:
             return nodes[0]
+        fresh = [node for node in nodes if not self._is_taken(node, shaped[node])]
         agreement = {node: self._agreement(shaped[node], node) for node in nodes}
-        first, best = nodes[0], max(nodes, key=lambda node: agreement[node])
+        first = fresh[0] if fresh else nodes[0]
+        best = max(fresh or nodes, key=lambda node: agreement[node])
+        if agreement[nodes[0]] > agreement[best] + 0.25:
+            best = nodes[0]
         chosen = best if agreement[best] > agreement[first] + 0.25 else first
-        key = symbol_key(self.graph.records[chosen].symbol)
-        alike = [n for n in nodes if symbol_key(self.graph.records[n].symbol) == key and n not in self._taken]
-        if chosen in self._taken and alike and agreement[alike[0]] >= agreement[chosen]:
-            chosen = alike[0]
+        if self._decided.get(number) in shaped:
+            chosen = self._decided[number]
+        self.result.doubtful[number] = [node for node in nodes if node != chosen]
         record = self.graph.records[chosen]
         self._note("placed", f"{line.name} was read as {record.symbol} ({record.step.name}{_in(record.where)}).", line)
         return chosen
+
+    def _is_taken(self, node: int, grid: Grid) -> bool:
+        return any((node, i) in self._taken for i, row in enumerate(grid) if any(row))
 
     def _agreement(self, grid: Grid, node: int) -> float:
         """Return the share of cells that are near the true value."""

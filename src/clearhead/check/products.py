@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from clearhead.check.compare import Comparison, Judged
+from clearhead.check.compare import Comparison
+from clearhead.check.statement import Judged
 from clearhead.check.sums import StudentShow
 from clearhead.steps import Record
 from clearhead.worksheet.expression import Expression, Negative, Product, Sum, evaluate, write

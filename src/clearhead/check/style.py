@@ -110,7 +110,7 @@ def _whole_style(cells: Sequence[Written], sheet: str, around: Sequence[Evidence
     seen = {abs(cell.value) for cell in cells if cell.is_whole}
     if seen <= {0.0, 1.0}:
         coarsest = min((min(line.decimals) for line in around if line.decimals), default=2)
-        one_figure = 1 if sheet == "figures" and any(1 in line.figures for line in around) else None
+        one_figure = None if sheet == "decimals" else 1
         return Style(decimals=min(2, max(coarsest, 1)), figures=one_figure, zero=2)
     if sheet == "decimals":
         return Style(decimals=0)

@@ -16,7 +16,12 @@ def pen_slip(text: str, right: float) -> str:
     written = _significant(f"{abs(value):.{decimals}f}")
     for shift in (1, -1, 2, -2, 3, -3):
         moved = abs(right) * 10.0**shift
-        if written and abs(abs(value) - moved) <= unit / 2 * (1 + 1e-9) and value * right > 0 and (len(written) >= 2 or decimals >= 2):
+        if (
+            written
+            and abs(abs(value) - moved) <= unit / 2 * (1 + 1e-9)
+            and value * right > 0
+            and (len(written) >= 2 or decimals >= 2)
+        ):
             return "decimal slip"
     shown = f"{abs(right):.{decimals}f}"
     mine = f"{abs(value):.{decimals}f}"
