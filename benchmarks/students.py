@@ -327,7 +327,7 @@ def digits_text(kept: Decimal, style: Style, draw: random.Random, *, is_weight: 
     """Write a number down as this student does."""
     exponent = int(kept.as_tuple().exponent)
     size = kept.copy_abs()
-    if style.percent and is_weight and exponent <= -2:
+    if style.percent and is_weight and -8 <= exponent <= -2:
         text = f"{size.scaleb(2):f}%"
     elif size and (
         size < Decimal("1e-6")
