@@ -305,7 +305,7 @@ def _cell(
         return
     precision = line.precision if is_written else style.finest
     kept = precision.kept(value)
-    if is_moved and _decimals(value) <= max(3, precision.decimals or 0):
+    if is_moved and _decimals(value) <= 6:
         exact = Decimal(f"{value:.12e}").normalize()
         is_longer = -int(exact.as_tuple().exponent) > -int(kept.as_tuple().exponent)
         kept = exact.quantize(Decimal(1).scaleb(-_decimals(value))) if is_longer or precision.figures else kept
@@ -331,7 +331,7 @@ def digits_text(kept: Decimal, style: Style, draw: random.Random, *, is_weight: 
         text = f"{size.scaleb(2):f}%"
     elif size and (
         size < Decimal("1e-6")
-        or (exponent > 0 and draw.random() < 0.5)
+        or exponent > 0  # 20 would look exact to the unit, 2×10^1 does not
         or (size < Decimal("0.01") and draw.random() < style.scientific)
     ):
         text = _scientific(size, draw)
