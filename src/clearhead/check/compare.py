@@ -18,6 +18,9 @@ from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Array, Mask
 
 
+_MAX_RUNS = 4  # a sheet is compared anew when a number turns out to be only miscopied
+
+
 @dataclass
 class Comparison:
     """Everything that is known while a sheet is compared, record by record."""
@@ -27,6 +30,7 @@ class Comparison:
     copies: Sequence[Copy] = ()
     rounded: Mapping[str, Array] = field(default_factory=dict)  # the units of givens that are themselves rounded
     blind: frozenset[int] = frozenset()  # records whose line had a wrong shape
+    miscopied: frozenset[int] = frozenset()  # records with cells that the student did not go on from
     x: list[Array] = field(default_factory=list)  # as written
     hat: list[Array] = field(default_factory=list)  # what it stands for
     right: list[Array] = field(default_factory=list)  # as hat, but what a failed cell should have been
@@ -34,6 +38,8 @@ class Comparison:
     failed: list[Mask | None] = field(default_factory=list)
     unknown: list[Mask | None] = field(default_factory=list)
     judged: list[Judged] = field(default_factory=list)
+    culprits: set[int] = field(default_factory=set)  # found miscopied in this run
+    miswritten: dict[int, Mask] = field(default_factory=dict)  # the miscopied cells
     followed: dict[int, Mask] = field(default_factory=dict)  # by record, the cells worked from a wrong copy
     _copied: dict[Any, Mask] = field(default_factory=dict)
 
@@ -45,7 +51,13 @@ class Comparison:
     def run(self) -> "Comparison":
         """Judge every written cell, in the order of the sheet."""
         with np.errstate(all="ignore"):  # infinities and 0/0 are masked scores and empty rows, and are dealt with
-            return self._run()
+            done = self._run()
+            for _ in range(_MAX_RUNS):
+                if done.culprits <= done.miscopied:
+                    break
+                found = done.miscopied | done.culprits
+                done = Comparison(self.graph, self.statements, self.copies, self.rounded, self.blind, found)._run()
+            return done
 
     def _run(self) -> "Comparison":
         for copy in self.copies:
@@ -71,6 +83,8 @@ class Comparison:
             for copy in self.copies:
                 if copy.source == source and copy.user in (None, user):
                     value = np.where(copy.statement.is_written, copy.statement.value, value)
+            if isinstance(source, FromRecord) and source.index in self.miswritten:
+                value = np.where(self.miswritten[source.index], self.statements[source.index][0].value, value)
             return value
 
         return fetch
@@ -83,13 +97,18 @@ class Comparison:
                     if copy.source == source and copy.user in (None, user) and copy.line in self._copied:
                         wrong = self._copied[copy.line]
                         mask = wrong if mask is None else mask | wrong
+                if isinstance(source, FromRecord) and source.index in self.miswritten:
+                    wrong = self.miswritten[source.index]
+                    mask = wrong if mask is None else mask | wrong
             return mask
 
         return fetch
 
     def _spread(self, index: int, masks: Sequence[Mask | None], *, with_copies: bool = False) -> Mask | None:
         parents = self.graph.parents[index]
-        if not any(masks[parent] is not None for parent in parents) and not (with_copies and self._copied):
+        if not any(masks[parent] is not None for parent in parents) and not (
+            with_copies and (self._copied or self.miswritten)
+        ):
             return None
         touched = self.graph.spread(index, self._masks(masks, index, with_copies=with_copies))
         return touched if touched.any() else None
@@ -127,19 +146,25 @@ class Comparison:
         judged = Judged(statement, _blank(written), np.where(from_hat.half & ~from_x.half, hat, x))
         tainted = self.bad[index]
         left = self._give(judged, written, either, from_hat, tainted)
-        if left.any() and self.copies:
+        if left.any() and (self.copies or self.miswritten):
             left = self._from_copies(index, judged, left)
         if left.any():
             left = self._plausible(index, judged, left, hat, is_cut=False)
         if left.any() and tainted is not None:
-            left = self._below_an_error(index, judged, left & tainted, right) | (left & ~tainted)
+            left = self._from_right_parents(index, judged, left & tainted, right) | (left & ~tainted)
         if left.any():
             left = self._plausible(index, judged, left, hat, is_cut=True)
+        if left.any() and tainted is not None:
+            left = self._near_right_parents(index, judged, left & tainted) | (left & ~tainted)
+            is_true = left & tainted & fit(statement, self.graph.records[index].value).half
+            judged.set(is_true, Verdict.TRUE)
+            left = left & ~is_true
         unknown = self.unknown[index]
         if unknown is not None:
             judged.set(left & unknown, Verdict.UNCHECKED)
             left = left & ~unknown
-        judged.set(left, Verdict.SLIP)
+        is_miscopied = index in self.miscopied
+        judged.set(left, Verdict.TRANSCRIPTION if is_miscopied else Verdict.SLIP)
         judged.set(statement.unreadable, Verdict.UNREADABLE)
         self.judged.append(judged)
         accepted_value = np.where(from_hat.half | ~from_x.half, hat, x)
@@ -190,24 +215,34 @@ class Comparison:
         self.bad[index] = hits if old is None else old | hits
         return left & ~hits
 
-    def _below_an_error(self, index: int, judged: Judged, left: Mask, right: Array) -> Mask:
-        """Rule 6: it follows from what the failed parent should have been, or it is true and nothing leads to it."""
-        statement = judged.statement
+    def _from_right_parents(self, index: int, judged: Judged, left: Mask, right: Array) -> Mask:
+        """Rule 6: it follows from what the failed parent should have been, so that one was only miscopied."""
         for reference, culprits in self._with_right_parents(index, right):
-            fits = fit(statement, reference)
+            fits = fit(judged.statement, reference)
             hits = left & (fits.half | fits.cut)
             if hits.any():
                 judged.set(hits, Verdict.CORRECT)
                 judged.expected = np.where(hits, reference, judged.expected)
-                for culprit in culprits:
-                    self._miscopied(culprit, index, hits)
+                self.culprits |= set(culprits)
                 left = left & ~hits
             if not left.any():
-                return left
-        truth = self.graph.records[index].value
-        hits = left & fit(statement, truth).half
-        judged.set(hits, Verdict.TRUE)
-        return left & ~hits
+                break
+        return left
+
+    def _near_right_parents(self, index: int, judged: Judged, left: Mask) -> Mask:
+        """Rule 6 where lines in between were not written: it meets the image of the right parents."""
+        failed = [node for node in self.written_above(index) if self.failed[node] is not None]
+        if not failed or not left.any():
+            return left
+        values = list(self.x)
+        for node in failed:
+            values[node] = self.right[node]
+        reach = Reach(self.graph, self.statements, values, self.rounded, is_cut=True)
+        meets = left & reach.meets(judged.statement, reach.image(index), self.right[index])
+        if meets.any():
+            judged.set(meets, Verdict.PLAUSIBLE)
+            self.culprits |= set(failed)
+        return left & ~meets
 
     def _with_right_parents(self, index: int, right: Array) -> Iterator[tuple[Array, list[int]]]:
         """Work the record from the right value of every failed parent, then of each alone."""
@@ -234,20 +269,15 @@ class Comparison:
             return True
         return False
 
-    def _miscopied(self, node: int, user: int, hits: Mask) -> None:
-        """A failed cell that the student did not go on from was only written down wrongly."""
-        failed = self.failed[node]
-        if failed is None:
-            return
-        for judged in self.judged:
-            if judged.statement.node == node and judged.copy is None:
-                judged.set(judged.where(Verdict.SLIP) & failed, Verdict.TRANSCRIPTION)
-
     def _settle(self, index: int, statement: Statement, failed: Mask, accepted: Array) -> None:
         """Keep what the record is to those below it."""
         written = statement.is_written
         self.x[index] = np.where(written, statement.value, self.x[index])
-        self.right[index] = np.where(failed, accepted, np.where(written, accepted, self.right[index]))
+        if index in self.miscopied and failed.any():  # the work went on from the right number
+            self.x[index] = np.where(failed, accepted, self.x[index])
+            self.miswritten[index] = failed
+            failed = np.zeros(failed.shape, dtype=bool)
+        self.right[index] = np.where(written, accepted, self.right[index])
         self.hat[index] = np.where(failed, statement.value, np.where(written, accepted, self.hat[index]))
         if failed.any():
             old = self.bad[index]
@@ -309,6 +339,11 @@ class Comparison:
         if wrong.any():
             self._copied[copy.line] = wrong
         self.judged.append(judged)
+
+    def spread_of(self, index: int) -> Array:
+        """Return how far the precision of the lines above may have moved each cell of a record."""
+        radius = self._reaches[1].image(index).radius
+        return np.where(np.isfinite(radius), radius, 0.0)
 
     def unwritten_above(self, index: int) -> set[int]:
         """Return the unwritten records on the way up to the nearest written ones."""

@@ -105,6 +105,7 @@ def _hypotheses(comparison: Comparison, judged: Judged, slips: Mask) -> Iterator
     sources = [comparison.x]
     if any(not np.array_equal(comparison.x[node], comparison.hat[node]) for node in comparison.written_above(index)):
         sources.append(comparison.hat)
+    reach = comparison.spread_of(index)
     for values in sources:
         for node in sites:
             site = Site(comparison.graph, node, comparison.fetch(values))
@@ -114,15 +115,26 @@ def _hypotheses(comparison: Comparison, judged: Judged, slips: Mask) -> Iterator
                     changed = list(values)
                     changed[node] = value
                     value = comparison.reworked(index, changed, {node})
-                claim = _claim(judged, slips, variant.name, node, value)
+                claim = _claim(judged, slips, _Hypothesis(variant.name, node, value, reach))
                 if claim is not None:
                     yield claim
 
 
-def _claim(judged: Judged, slips: Mask, name: str, node: int, value: Array) -> _Claim | None:
-    statement = judged.statement
+@dataclass(frozen=True, eq=False)
+class _Hypothesis:
+    """What a wrong rule at a record gives, and how far the inputs' own rounding may have moved it."""
+
+    name: str
+    site: int
+    value: Array
+    reach: Array
+
+
+def _claim(judged: Judged, slips: Mask, idea: _Hypothesis) -> _Claim | None:
+    statement, value = judged.statement, idea.value
     fits = fit(statement, value)
-    good = fits.half | fits.cut | fits.near
+    with np.errstate(invalid="ignore"):
+        good = fits.half | fits.cut | fits.near | (np.abs(statement.value - value) <= statement.unit + idea.reach)
     if int((good & slips).sum()) < min(2, int(slips.sum())):
         return None
     written = statement.is_written
@@ -136,7 +148,7 @@ def _claim(judged: Judged, slips: Mask, name: str, node: int, value: Array) -> _
     apart = explained & ~fit(statement, judged.expected).near
     if int(apart.sum()) < 2 and not _is_telling(judged, value, explained):
         return None
-    return _Claim(name, node, explained, (number, int((fits.half & explained).sum())))
+    return _Claim(idea.name, idea.site, explained, (number, int((fits.half & explained).sum())))
 
 
 def _is_telling(judged: Judged, value: Array, explained: Mask) -> bool:

@@ -149,7 +149,7 @@ class Reach:
                 image = self.image(index)
                 is_integer = np.abs(image.middle - np.round(image.middle)) <= EXACT
                 unit = np.where(statement.is_whole & is_integer & (image.radius == 0.0), 0.0, unit)
-            known = self._known(statement.value, unit, np.minimum(unit, statement.unit_inwards))
+            known = self._known(value, unit, np.minimum(unit, statement.unit_inwards))
             if self.graph.is_move[index]:  # digits that were only moved are known as well as where they came from
                 same = (image.low <= statement.value) & (statement.value <= image.high)
                 known = Range(

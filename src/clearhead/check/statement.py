@@ -87,13 +87,14 @@ def fit(statement: Statement, reference: Array) -> Fit:
         unit = np.where(np.abs(reference) < np.abs(y), statement.unit_inwards, statement.unit)
         unit = np.where(is_exact, 0.0, unit)
         gap = np.abs(y - reference)
+        size = np.where(np.isfinite(reference), np.abs(reference), 0.0)
         noise = (
-            SLACK * unit + NOISE * np.abs(reference) + np.where(unit == 0.0, EXACT * np.maximum(1.0, np.abs(y)), 0.0)
+            SLACK * unit + NOISE * size + np.where(unit == 0.0, EXACT * np.maximum(1.0, np.abs(y)), 0.0)
         )
         # -1000 and the like stand for the -∞ of a mask
         same = np.isinf(reference) & ((y == reference) | ((y <= _AS_GOOD_AS_NONE) & (reference < 0)))
-        half = (gap <= unit / 2 + noise) | same
-        inner = unit * (1.0 - SLACK) - NOISE * np.abs(reference)
+        half = ((gap <= unit / 2 + noise) & np.isfinite(gap)) | same
+        inner = unit * (1.0 - SLACK) - NOISE * size
         cut = (np.abs(y) <= np.abs(reference) + noise) & (gap < inner) & (y * reference >= 0)
         return Fit(half, cut, gap < inner)
 
