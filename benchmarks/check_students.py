@@ -27,6 +27,7 @@ from students import Desk, MeaninglessError, faultless
 
 BATCH = 50
 SPEED_SHEETS = 1000
+SWAPS = ("two cells swapped", "rows and columns swapped")
 
 
 @dataclass
@@ -160,7 +161,7 @@ def judge(spoilt: Spoilt, report: Any, outcome: Outcome) -> None:
     lines_of_beliefs = {
         index
         for fault, cells in zip(spoilt.faults, spoilt.cells, strict=True)
-        if fault.is_misconception
+        if fault.is_misconception or fault.name in SWAPS  # every cell of a swap is in the wrong place
         for index in cells
     }
     for key, place, cell in blamed_cells(report, is_turned):
@@ -388,6 +389,8 @@ def main() -> None:
     seeds = range(options.seed, options.seed + options.faults)
     two = list(outcomes(partial(run_faulty, kinds=kinds), seeds, pool))
     three = list(outcomes(partial(run_faulty, kinds=kinds, count=2), seeds[: len(seeds) // 2], pool))
+    if pool is not None:
+        pool.shutdown()
     show_faultless(one)
     show_faults(two)
     show_pairs(three)

@@ -14,6 +14,7 @@ from student_beliefs import ALSO, FORGOTTEN_LINES, RARE, Belief, Finder, beliefs
 from student_image import image, large_cells, unit_of
 from student_problems import Exercise
 from students import (
+    MOVES,
     Deeds,
     Desk,
     Inputs,
@@ -79,7 +80,7 @@ def random_slip(desk: Desk, draw: random.Random, used: frozenset[int] = frozense
     if not written:
         return None
     index = draw.choice(written)
-    if draw.random() < 0.5:
+    if draw.random() < 0.5 or desk.lines[index].record.step.name in MOVES:  # who copies makes no sums
         return _pen_slip(desk, index, draw)
     return _sum_slip(desk, index, draw)
 

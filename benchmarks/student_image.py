@@ -4,6 +4,7 @@ It is written without a look at the bounds of the marker, so that "outside its i
 """
 
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -68,7 +69,9 @@ class _Sample:
             value = line.values + width * self.shake(line.values.shape)
             if not np.all(is_written):
                 redone = self.result(index)
-                value = np.where(is_written, value, redone + line.units * self.shake(redone.shape))
+                # Where the precision varies, that of a line which is not there is unknown: it may be the coarsest.
+                units = np.maximum(line.units, 0.01) if self.style.varies else line.units
+                value = np.where(is_written, value, redone + units * self.shake(redone.shape))
             self.values[index] = value
         return self.values[index]
 
@@ -94,10 +97,16 @@ def large_cells(desk: Desk, index: int, cells: list[tuple[int, int]] | None = No
 
 def unit_of(line: Written, place: tuple[int, int]) -> float:
     """Return the unit of a cell: as its student means it, or as its digits show it where zeros were dropped."""
-    text = line.texts[place]
-    decimals = len(text.split(".")[1]) if "." in text and text.replace(".", "").lstrip("-−").isdigit() else None
-    shown = 10.0**-decimals if decimals is not None else 0.0
-    return max(shown, float(line.units[place]))
+    return max(text_unit(line.texts[place]), float(line.units[place]))
+
+
+def text_unit(text: str) -> float:
+    """Return the unit of the last digit that is shown, 0 where it cannot be told."""
+    match = re.fullmatch(r"[-−]?\d*\.?(\d*)(?:(?:e|(?:×|\*|\\times)10\^\{?)(-?\d+)\}?)?", text)
+    if match is None or ("." not in text and match[2] is None):
+        return 0.0
+    decimals = len(match[1]) if "." in text else 0
+    return float(10.0 ** (int(match[2] or 0) - decimals))
 
 
 def shown_units(line: Written) -> Any:

@@ -267,6 +267,9 @@ def _check(record: Record, inputs: Inputs, full: Any) -> None:
         exact = np.asarray(record.inputs["scores"]).sum(axis=-1)
         if np.any((np.abs(totals) <= 1e-9 * sizes) & (np.abs(exact) > 1e-12)):
             raise MeaninglessError("divided by a rounded 0")
+    for name in ("variance", "lengths"):
+        if name in inputs and np.any((np.asarray(inputs[name]) == 0.0) & (np.asarray(record.inputs[name]) != 0.0)):
+            raise MeaninglessError("divided by a rounded 0")
     if record.step.name == "loss" and np.any(full > 600):
         raise MeaninglessError("the logarithm of 0")
 
@@ -278,14 +281,16 @@ def _write(line: Written, style: Style, rows: Any, draw: random.Random) -> None:
     line.units = np.zeros(shape)
     # Who copies a number copies its digits; who works on with the full number shows it to the same digits again.
     is_moved = line.record.step.name in (MOVES if style.works_on_rounded else COPIES)
-    pens = [style, replace(style, drops_zeros=0.0, bare=False)]
-    for pen in pens:
+    written_out = replace(style, drops_zeros=0.0, bare=False)
+    for pen, more in ((style, 0), (written_out, 0), (written_out, 2)):
         state = draw.getstate()
+        if more and line.precision.figures is not None:
+            line.precision = replace(line.precision, figures=line.precision.figures + more)
         for place in np.ndindex(shape):
             _cell(line, place, pen, bool(rows[place[0]]), is_moved, draw)
         texts = {text for text in line.texts.flat if text}
-        # A line of nothing but 0 and 1 is taken to be good to 0.01, so a coarser one is written out.
-        if not texts <= {"0", "1", "-0", "−0"} or np.all(line.units[line.texts != ""] <= 0.01):
+        # A line of nothing but 0 and ±1 is taken to be good to 0.01, so a coarser one is written out.
+        if not texts <= {"0", "1", "-0", "−0", "-1", "−1"} or np.all(line.units[line.texts != ""] <= 0.01):
             return
         draw.setstate(state)
 
@@ -300,13 +305,14 @@ def _cell(
         return
     precision = line.precision if is_written else style.finest
     kept = precision.kept(value)
-    if is_moved and _decimals(value) <= max(3, precision.decimals or 0):
+    if is_moved and _decimals(value) <= 6:
         exact = Decimal(f"{value:.12e}").normalize()
         is_longer = -int(exact.as_tuple().exponent) > -int(kept.as_tuple().exponent)
         kept = exact.quantize(Decimal(1).scaleb(-_decimals(value))) if is_longer or precision.figures else kept
     line.units[place] = 10.0 ** int(kept.as_tuple().exponent)
     if not is_written:
-        line.own[place] = value if style.keeps_skipped else float(kept)
+        is_copy = line.record.step.name in MOVES  # nobody rounds what is only looked up
+        line.own[place] = value if style.keeps_skipped or is_copy else float(kept)
         return
     line.texts[place] = digits_text(kept, style, draw, is_weight=line.record.step.name in ("softmax", "divide"))
     line.values[place] = float(kept)
@@ -321,11 +327,11 @@ def digits_text(kept: Decimal, style: Style, draw: random.Random, *, is_weight: 
     """Write a number down as this student does."""
     exponent = int(kept.as_tuple().exponent)
     size = kept.copy_abs()
-    if style.percent and is_weight and exponent <= -2:
+    if style.percent and is_weight and -8 <= exponent <= -2:
         text = f"{size.scaleb(2):f}%"
     elif size and (
         size < Decimal("1e-6")
-        or (exponent > 0 and draw.random() < 0.5)
+        or exponent > 0  # 20 would look exact to the unit, 2×10^1 does not
         or (size < Decimal("0.01") and draw.random() < style.scientific)
     ):
         text = _scientific(size, draw)

@@ -76,7 +76,6 @@ def test_every_misconception_is_injected_and_changes_its_line():
 
 
 def test_no_faultless_student_is_blamed():
-    pytest.importorskip("clearhead.check.marker", reason="the marker is not there yet")
     from check_students import run_faultless
 
     done = [outcome for seed in range(FAULTLESS) if (outcome := run_faultless(seed)) is not None]
@@ -86,7 +85,6 @@ def test_no_faultless_student_is_blamed():
 
 
 def test_single_faults_are_found_and_named_and_no_innocent_cell_is_blamed():
-    pytest.importorskip("clearhead.check.marker", reason="the marker is not there yet")
     from check_students import run_faulty
 
     done = [outcome for seed in range(FAULTY) if (outcome := run_faulty(seed)) is not None]
