@@ -16,7 +16,7 @@ from clearhead.check.latex import (
     SPACE,
     Folder,
     Grid,
-    TooDeep,
+    TooDeepError,
     as_grid,
     clean_cell,
     is_number,
@@ -27,14 +27,16 @@ from clearhead.check.working import Note, Working
 from clearhead.errors import ProblemError
 
 MAX_CHARACTERS = 4 * 2**20
+MAX_ITEMS = 20_000
 _MAX_BLOCK = 40_000  # characters of one display; what is longer was never closed
+_MAX_SIDES = 400  # of one statement
 _MAX_NOTES = 200
 _DISPLAY = re.compile(
     r"(?<!\\)\$\$|\\\[|\\\]|\\(begin|end)\{((?:equation|align|gather|displaymath|eqnarray|multline|flalign|math)\*?)\}"
 )
 _HEADING = re.compile(
     r"^\s{0,3}(?:#{1,6}\s|\\(?:sub){0,2}section\*?\{|\\(?:chapter|paragraph|subparagraph|title)\*?\{|\d{1,2}\s?\.?\)\s|Q\s?\d{1,2}\s?[).:]|"
-    r"(?:\*\*)?(?:example|exercise|problem|question|task|part|aufgabe|ejercicio)\b\s?[\w.]{0,4}\s?[:.)\-–—]?)",
+    r"(?:\*\*)?(?:example|exercise|problem|question|task|part|aufgabe|ejercicio)\b\s?(?:\d|[A-Z]\b|[:.)\-–—*]|$))",
     re.IGNORECASE,
 )
 _RULER = re.compile(r"^\s{0,3}(?:X\s?[—–-]{1,30}\s?){1,4}X\s{0,3}$|^\s{0,3}(?:[-*_]\s{0,2}){3,80}$|^\s{0,3}={5,80}$")
@@ -49,6 +51,8 @@ _NAME_AFTER_VALUE = re.compile(rf"^(.*(?:{CLOSE_MARK}|[0-9]))\s{{1,9}}([^\W\d]\w
 _DIMENSIONS = re.compile(
     r"(?:\s{0,9}\(?\d{1,5}\s{0,3}(?:×|x|\\times)\s{0,3}\d{0,5}\)?){1,6}\s{0,9}"
 )  # 3×4 4×2, under a product
+_BEFORE_ROWS = re.compile(r"[=:]\s{0,9}(?:[-+−.\d][\d\s.,eE+\-−]{0,400})?$")  # Q =, or Q = 1 2
+_MEANS_NOTHING = re.compile(r"[\s\W_]{0,4000}")  # a line of dashes, dots or brackets
 _TITLE_WORDS = re.compile(r"(?i)attention|encoder|decoder|seq2seq|transformer|positional")
 
 
@@ -80,7 +84,7 @@ class Side:
     @property
     def value(self) -> Grid | None:
         """The matrix or number that this side is, or None if it is a formula."""
-        if len(self.grids) == 1 and self.text.strip(" .,;:▢{}") == "":
+        if len(self.grids) == 1 and self.text.strip(" .,;:▢▫{}") == "":
             return self.grids[0]
         return None
 
@@ -109,6 +113,15 @@ class Document:
 
     items: list[Item] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+
+    def add(self, item: Item) -> None:
+        """Keep an item, unless there are more of them than any notes have."""
+        if len(self.items) >= MAX_ITEMS:
+            raise ProblemError(
+                f"line {item.line}: this document holds more than {MAX_ITEMS:,} lines and statements. "
+                "Give the pages with the exercises alone."
+            )
+        self.items.append(item)
 
     def note(self, kind: str, sentence: str, line: int) -> None:
         """Say something about a place, but not without end."""
@@ -187,7 +200,9 @@ class _Reader:
 
     def read_maths(self, text: str, line: int) -> None:
         """Read one display."""
-        line += len(text[: len(text) - len(text.lstrip())].split("\n")) - 1
+        if not text.strip():
+            return
+        line += text[: len(text) - len(text.lstrip())].count("\n")
         self._equations(text.strip(), line, is_maths=True)
 
     def read_lines(self, text: str, line: int) -> None:
@@ -203,7 +218,9 @@ class _Reader:
         if not raw.strip() or raw.lstrip().startswith("```"):
             return 1
         if _RULER.match(raw):
-            self.document.items.append(Heading("", line, is_strong=True))
+            self.document.add(Heading("", line, is_strong=True))
+            return 1
+        if _MEANS_NOTHING.fullmatch(raw):
             return 1
         if raw.count("|") >= 2 or "\t" in raw:
             taken = self._table(lines, at, line)
@@ -214,15 +231,12 @@ class _Reader:
             if "=" not in raw:
                 return 1
         text, taken = _joined(lines, at)
-        rows = _number_rows(lines, at + taken)
-        if (
-            rows
-            and re.search(r"[=:]\s{0,9}(?:[-+−.\d][\d\s.,eE+\-−]{0,400})?$", text)
-            and self._rows_after(text, rows, line)
-        ):
-            return taken + len(rows)
+        if _BEFORE_ROWS.search(text[-500:]):
+            rows = _number_rows(lines, at + taken)
+            if rows and self._rows_after(text, rows, line):
+                return taken + len(rows)
         own = _number_rows(lines, at)
-        if own and len(own) > 1:
+        if len(own) > 1:
             self._bare_grid(own, line)
             return len(own)
         self._equations(text, line, is_maths=False)
@@ -230,7 +244,7 @@ class _Reader:
 
     def _heading(self, raw: str, line: int) -> None:
         title = re.sub(r"^\s{0,3}#{1,6}\s{0,9}|\\(?:sub){0,2}(?:section|chapter|paragraph|title)\*?", "", raw)
-        self.document.items.append(Heading(plain(title).strip(" {}*#"), line, is_strong=True))
+        self.document.add(Heading(plain(title).strip(" {}*#"), line, is_strong=True))
 
     def _rows_after(self, text: str, rows: list[list[str]], line: int) -> bool:
         """Read `Q =` and the rows of numbers on the lines after it."""
@@ -242,14 +256,14 @@ class _Reader:
         grid = as_grid([own, *rows] if own else rows)
         if grid is None:
             return False
-        self.document.items.append(Statement(symbol, (Side("▢", (grid,)),), line, head.strip()))
+        self.document.add(Statement(symbol, (Side("▢", (grid,)),), line, head.strip()))
         return True
 
     def _bare_grid(self, rows: list[list[str]], line: int) -> None:
         grid = as_grid(rows)
         if grid is not None:
             symbol = self._caption()
-            self.document.items.append(Statement(symbol, (Side("▢", (grid,)),), line))
+            self.document.add(Statement(symbol, (Side("▢", (grid,)),), line))
 
     def _caption(self) -> Symbol | None:
         """Return the name that the line above gives to a table, taking that line away."""
@@ -282,7 +296,7 @@ class _Reader:
             self._worded_table(rows, line)
             return end - at
         symbol = table.symbol or self._caption()
-        self.document.items.append(Statement(symbol, (Side("▢", (table.grid,)),), line, labels=table.labels))
+        self.document.add(Statement(symbol, (Side("▢", (table.grid,)),), line, labels=table.labels))
         for sentence in table.sentences:
             name = symbol.name if symbol else "the table"
             self.document.note("unreadable", sentence.replace("TABLE", name), line)
@@ -293,7 +307,7 @@ class _Reader:
         for offset, row in enumerate(rows):
             cells = [cell for cell in row if cell]
             if cells and all(re.fullmatch(r"[^\W\d][\w']{0,20}", cell) for cell in cells):
-                self.document.items.append(Prose("\t".join(cells), line + offset))
+                self.document.add(Prose("\t".join(cells), line + offset))
                 continue
             for cell in cells:
                 self._equations(cell, line + offset, is_maths=False)
@@ -303,7 +317,7 @@ class _Reader:
         try:
             text = self._without_struck(text, line)
             folded = folder.fold(text if is_maths or "\\begin" in text else text.replace("&", " and "))
-        except TooDeep:
+        except TooDeepError:
             self.document.note("unreadable", "brackets are nested too deeply to be read here", line)
             return
         if not is_maths:
@@ -313,7 +327,7 @@ class _Reader:
         is_anew, start, offset = False, 0, 0
         for match in [*_PARTING.finditer(folded), None]:
             segment = folded[start : match.start() if match else len(folded)]
-            for piece in _by_commas(segment):
+            for piece in _by_commas(segment) if segment.strip() else ():
                 is_anew = not self._piece(piece, folder, line + offset, is_maths=is_maths, is_anew=is_anew) and is_anew
             if match:
                 start = match.end()
@@ -336,6 +350,9 @@ class _Reader:
         parts = _EQUALS.split(piece)
         if len(parts) == 1:
             return self._nameless(piece, folder, line, is_maths=is_maths, is_anew=is_anew)
+        if len(parts) > _MAX_SIDES:
+            self.document.note("unreadable", f"one line holds {len(parts) - 1} equals signs", line)
+            return False
         sides: list[Side] = []
         head = parts[0]
         for number, part in enumerate(parts[1:], 1):
@@ -356,17 +373,17 @@ class _Reader:
         else:
             symbol = read_symbol(head)
             if symbol is None and head.strip() and not any(side.grids for side in sides):
-                self.document.items.append(Prose(plain(head)[:300], line))
+                self.document.add(Prose(plain(head)[:300], line))
                 return
             if symbol is None and head.strip():
-                self.document.items.append(Prose(plain(head)[:300], line))
+                self.document.add(Prose(plain(head)[:300], line))
         shown = plain(MARK.sub(" ▢ ", head)) or "="
-        self.document.items.append(Statement(symbol, tuple(sides), line, shown, is_anew))
+        self.document.add(Statement(symbol, tuple(sides), line, shown, is_anew))
 
     def _nameless(self, piece: str, folder: Folder, line: int, *, is_maths: bool, is_anew: bool) -> bool:
         side = _side(piece, folder)
         if side.grids and not (side.value and side.value.height * side.value.width == 1 and not is_maths):
-            self.document.items.append(Statement(None, (side,), line, "", is_anew))
+            self.document.add(Statement(None, (side,), line, "", is_anew))
             return True
         text = plain(piece)
         if not text:
@@ -374,9 +391,9 @@ class _Reader:
         bare = text.lstrip("→-–*• ").strip()
         is_title = len(bare.split()) <= 9 and _TITLE_WORDS.search(bare) is not None and not bare.endswith((".", ","))
         if is_title and not is_maths:
-            self.document.items.append(Heading(bare, line, is_strong=False))
+            self.document.add(Heading(bare, line, is_strong=False))
         else:
-            self.document.items.append(Prose(text[:300], line))
+            self.document.add(Prose(text[:300], line))
         return True
 
 
@@ -429,12 +446,12 @@ def _side(text: str, folder: Folder) -> Side:
     arrow = _ARROW.search(text)
     lead = text[: arrow.start()] if arrow else text
     tail = text[arrow.end() :] if arrow else ""
-    if arrow and not lead.strip():
+    if arrow and (not lead.strip() or (MARK.search(tail) and not MARK.search(lead))):
         lead, tail = tail, ""
     grids = tuple(folder.marked(lead))
     shown = plain(MARK.sub(" ▢ ", lead[:_MAX_BLOCK]))
-    bare = SPACE.sub(" ", lead).strip(" .,;")
-    if not grids and bare:
+    bare = SPACE.sub(" ", lead).lstrip(" ,;").rstrip(" .,;")
+    if not grids and bare and not _DIMENSIONS.fullmatch(bare):
         numbers = split_numbers(bare)
         if len(numbers) > 1:
             return Side("▢", (Grid((tuple(numbers),), is_list=True),), plain(tail))
@@ -505,7 +522,7 @@ def _as_table(rows: list[list[str]]) -> _Table | None:
     labels: tuple[str, ...] = ()
     body = rows
     if not any(is_number(cell) for cell in rows[0][1:]) and len(rows) > 1:
-        symbol = symbol or (read_symbol(rows[0][0]) if rows[0][0] else None)
+        symbol = symbol or (read_symbol(rows[0][0]) if rows[0][0] and rows[0][0] != "S" else None)
         body = rows[1:]
     if not any(is_number(row[0]) for row in body):
         labels = tuple(row[0] for row in body)
@@ -514,7 +531,7 @@ def _as_table(rows: list[list[str]]) -> _Table | None:
     if grid is None:
         return None
     kept, sentences = _without_stray(grid.cells)
-    return _Table(Grid(kept), symbol if symbol and symbol.part else symbol, labels, sentences)
+    return _Table(Grid(kept), symbol, labels, sentences)
 
 
 def _without_stray(cells: tuple[tuple[str, ...], ...]) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:

@@ -82,7 +82,7 @@ class _Attempt:
         raise NotImplementedError
 
     def take(self, part: str, *, into: str = "") -> list[list[str]] | None:
-        """Return a given matrix: as stated, from its rows, or as it stands as a factor (of `into`, where that is said)."""
+        """Return a given matrix: as stated, from its rows, or as a factor (of `into`, where that is said)."""
         whole = [n for n, e in enumerate(self.entries) if e.part == part and not e.row and not e.copied_into]
         if whole:
             self.used.add(whole[0])
@@ -105,10 +105,10 @@ class _Attempt:
     def leave_out_repeats(self, data: Mapping[str, Any]) -> None:
         """Leave out what states a given a second time in the same numbers, and say so."""
         for number, entry in enumerate(self.entries):
-            if number in self.used or entry.copied_into or entry.part not in data:
+            given = data.get(entry.part or "")
+            if number in self.used or entry.copied_into or not given:
                 continue
-            given = data[entry.part]
-            rows = given if given and isinstance(given[0], list) else [given]
+            rows = given if isinstance(given[0], list) else [given]
             rows = rows[entry.row - 1 : entry.row] if entry.row else rows
             if rows and share_of_same(Grid(tuple(map(tuple, rows))), entry.grid) == 1.0:
                 self.used.add(number)

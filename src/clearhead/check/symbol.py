@@ -30,8 +30,8 @@ _PREFIX = re.compile(
     re.IGNORECASE,
 )
 _WORDS = {
-    "output": "output", "outputs": "output", "context": "output", "context vector": "output", "attention output": "output",
-    "attention": "output", "result": "output", "z": "output", "o": "output",
+    "output": "output", "outputs": "output", "context": "output", "context vector": "output",
+    "attention output": "output", "attention": "output", "result": "output", "z": "output", "o": "output",
     "scores": "scores", "score": "scores", "attention scores": "scores", "raw scores": "scores", "e": "scores",
     "scaled scores": "scaled", "scaled": "scaled", "weights": "weights", "attention weights": "weights",
     "attention distribution": "weights", "alpha": "weights", "a": "weights", "p": "weights", "α": "weights",
@@ -145,7 +145,7 @@ def _known(text: str) -> Symbol | None:
     if row and (row[1].lower() in _LETTERS):
         upper = row[1].upper() if row[1].lower() in "xqkvyz" else row[1]
         return Symbol(f"{upper}[{int(row[2])}]", _LETTERS[row[1].lower()], int(row[2]))
-    word = re.sub(r"\s{0,2}\([^()]{0,20}\)$", "", text).strip()
+    word = re.sub(r"\s{0,2}\([A-Za-zα]{1,3}\)$", "", text).strip()
     if word.lower() in _WORDS:
         inside = re.search(r"\(([A-Za-zα])\)$", text)
         return Symbol(inside[1] if inside else word, _WORDS[word.lower()])  # type: ignore[arg-type]
