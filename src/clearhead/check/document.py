@@ -51,6 +51,7 @@ _NAME_AFTER_VALUE = re.compile(rf"^(.*(?:{CLOSE_MARK}|[0-9]))\s{{1,9}}([^\W\d]\w
 _DIMENSIONS = re.compile(
     r"(?:\s{0,9}\(?\d{1,5}\s{0,3}(?:×|x|\\times)\s{0,3}\d{0,5}\)?){1,6}\s{0,9}"
 )  # 3×4 4×2, under a product
+_SOFT_BREAK = re.compile(r"\n(?!\s{0,20}(?:&?\s?=|\\?[^\W\d][^=\n&]{0,30}&?=))")
 _BEFORE_ROWS = re.compile(r"[=:]\s{0,9}(?:[-+−.\d][\d\s.,eE+\-−]{0,400})?$")  # Q =, or Q = 1 2
 _MEANS_NOTHING = re.compile(r"[\s\W_]{0,4000}")  # a line of dashes, dots or brackets
 _TITLE_WORDS = re.compile(r"(?i)attention|encoder|decoder|seq2seq|transformer|positional")
@@ -203,7 +204,8 @@ class _Reader:
         if not text.strip():
             return
         line += text[: len(text) - len(text.lstrip())].count("\n")
-        self._equations(text.strip(), line, is_maths=True)
+        # In maths a line break is a space, but people who write no \\ mean it where another equation begins.
+        self._equations(_SOFT_BREAK.sub(" ", text.strip()), line, is_maths=True)
 
     def read_lines(self, text: str, line: int) -> None:
         """Read the lines between displays."""
@@ -276,6 +278,7 @@ class _Reader:
             return last.symbol
         if isinstance(last, Prose | Heading) and len(last.text) <= 60:
             symbol = read_symbol(last.text.rstrip(" =:*"))
+            symbol = symbol if symbol is not None and symbol.part is not None else _only_symbol(last.text)
             if symbol is not None and symbol.part is not None:
                 if isinstance(last, Prose):
                     items.pop()
@@ -395,6 +398,14 @@ class _Reader:
         else:
             self.document.add(Prose(text[:300], line))
         return True
+
+
+def _only_symbol(text: str) -> Symbol | None:
+    """Return the one symbol among the words of a caption: `Let X be given`."""
+    words = {word.strip("().,:*") for word in text.split()}
+    symbols = [read_symbol(word) for word in sorted(words) if re.fullmatch(r"[A-Z]|W[_^]?\{?[QKVqkv]\}?", word)]
+    known = [symbol for symbol in symbols if symbol is not None and symbol.part is not None]
+    return known[0] if len(known) == 1 else None
 
 
 def _inline(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from clearhead.check.chain import Chain, Context, Entry, join_chains, take_apart
 from clearhead.check.document import Document, Heading, Prose
-from clearhead.check.inference import Inferred, infer_problem
+from clearhead.check.inference import Inferred, find_repeats, infer_problem
 from clearhead.check.latex import Grid
 from clearhead.check.mending import (
     Mended,
@@ -187,7 +187,7 @@ def build(exercise: Exercise, notes: list[Note], problem: Mapping[str, Any] | No
             entries, exercise.words, exercise.title, context, [(e.inferred.data, e.entries) for e in earlier]
         )
     else:
-        inferred = Inferred(dict(problem), (), ())
+        inferred = find_repeats(entries, problem)
     skipped = [] if not entries and not inferred.data and not context.sayings else context.sayings
     notes += [Note("unplaced", sentence, f"line {line}") for sentence, line in skipped[:100]]
     notes += inferred.notes

@@ -90,7 +90,7 @@ def is_number(text: str) -> bool:
     if _HANGING.search(text):
         return False
     bare = SPACE.sub(" ", _KNOWN_COMMAND.sub(" ", text))
-    has_value = any(letter.isdigit() for letter in text) or "∞" in text or "infty" in text or "inf" in text
+    has_value = any(letter.isnumeric() for letter in text) or "∞" in text or "infty" in text or "inf" in text
     return has_value and "\\" not in bare and not _NUMBER_LETTERS.sub("", bare).strip()
 
 
@@ -193,6 +193,8 @@ class Folder:
         inner = self.marked(content)
         if inner:
             between = MARK.sub("", content)
+            if len(inner) == 1 and not between.strip():
+                return inner[0]
             if opener == "[" and not re.sub(r"[\s,;&\ue002\ue003]", "", between) and all(g.height == 1 for g in inner):
                 return Grid(tuple(row for grid in inner for row in grid.cells), is_list=True, is_nested=True)
             return None

@@ -124,7 +124,7 @@ def mend_factor(name: str, left: Grid, factor: Grid, result: Grid, product: str)
     because = f"because {product} then comes out as written"
     candidates: list[tuple[Cells, str]] = []
     widths = Counter(len(row) for row in factor.cells)
-    width = widths.most_common(1)[0][0]
+    width = result.width if result.width in widths and len(widths) > 1 else widths.most_common(1)[0][0]
     short = [number for number, row in enumerate(factor.cells) if len(row) == width - 1]
     if len(widths) > 1 and len(short) == 1 and all(len(row) in (width, width - 1) for row in factor.cells):
         row = factor.cells[short[0]]

@@ -108,6 +108,8 @@ def read_symbol(raw: str) -> Symbol | None:
     if symbol is None and " " in text:
         last = text.rsplit(" ", 1)[1].strip("(),*")
         symbol = _known(last)
+        if symbol is not None and symbol.part is None and not re.match(r"[A-Z]\w{0,5}$", last):
+            return None  # the last word of a sentence
     return symbol
 
 

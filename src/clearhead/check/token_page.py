@@ -250,7 +250,7 @@ def _working(section: _Section) -> Working:
     query_rows = {suffix: number for number, suffix in enumerate(_order(section, "Q"), 1)}
     key_rows = {suffix: number for number, suffix in enumerate(_order(section, "K"), 1)}
     lines = []
-    width = len(section.weights["Q"].cells[0]) if "Q" in section.weights else 0
+    width = len(data["W_Q"][0]) if data else 0
     for each in section.vectors:
         row = (query_rows if each.letter == "Q" else key_rows).get(each.suffix)
         spelled = f"{each.letter}{each.suffix}"
