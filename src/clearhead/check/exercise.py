@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clearhead.check.chain import Chain, Context, Entry, join_chains, take_apart
-from clearhead.check.document import Document, Heading, Prose
 from clearhead.check.inference import Inferred, find_repeats, infer_problem
 from clearhead.check.latex import Grid
 from clearhead.check.mending import (
@@ -22,6 +21,7 @@ from clearhead.check.mending import (
     same_numbers,
     share_of_same,
 )
+from clearhead.check.statement import Document, Heading, Prose
 from clearhead.check.token_page import TokenPages, read_token_pages
 from clearhead.check.working import Line, Note, Working
 
