@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from clearhead.check.latex import Grid, is_plain_number
-from clearhead.check.statement import Heading, Item, Prose, Side, Statement
+from clearhead.check.page_item import Heading, Item, Prose, Side, Statement
 from clearhead.check.symbol import Part, Symbol
 
 _OPEN_PRODUCT = re.compile(r"▢\s*\)?\s*(?:×|X|x|\*|·)\s*$")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clearhead.check.latex import CLOSE_MARK, MARK, NUMBER, SPACE, Folder, TooDeepError, as_grid, split_numbers
-from clearhead.check.statement import (
+from clearhead.check.page_item import (
     DIMENSIONS,
     EQUALS,
     MAX_BLOCK,
@@ -23,8 +23,8 @@ from clearhead.check.statement import (
     part_inline,
     read_side,
 )
+from clearhead.check.page_table import HEADING, as_table, number_rows, table_cells
 from clearhead.check.symbol import Symbol, plain, read_symbol
-from clearhead.check.table import HEADING, as_table, number_rows, table_cells
 from clearhead.check.working import Working
 from clearhead.errors import ProblemError
 

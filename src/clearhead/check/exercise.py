@@ -21,7 +21,7 @@ from clearhead.check.mending import (
     same_numbers,
     share_of_same,
 )
-from clearhead.check.statement import Document, Heading, Prose
+from clearhead.check.page_item import Document, Heading, Prose
 from clearhead.check.token_page import TokenPages, read_token_pages
 from clearhead.check.working import Line, Note, Working
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clearhead.check.latex import Grid
-from clearhead.check.statement import Heading, Item, Prose, Statement
+from clearhead.check.page_item import Heading, Item, Prose, Statement
 from clearhead.check.working import Line, Note, Working
 from clearhead.errors import ProblemError
 

@@ -4,7 +4,7 @@ import pytest
 
 from clearhead.check.document import MAX_CHARACTERS, read_document, scan_document
 from clearhead.check.latex import MAX_DEPTH, is_number, split_numbers
-from clearhead.check.statement import MAX_ITEMS, Heading, Statement
+from clearhead.check.page_item import MAX_ITEMS, Heading, Statement
 from clearhead.check.symbol import plain, read_symbol
 from clearhead.errors import ProblemError
 
