@@ -1,1 +1,28 @@
 """Mark a working: read it, compare every line with what stands above it, say where each error started."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from clearhead.check.marker import mark, mark_worksheet
+from clearhead.check.marks import Scheme
+from clearhead.check.report import Report
+from clearhead.check.verdict import Verdict
+from clearhead.check.working import Line, Note, Working
+from clearhead.worksheet.worksheet import Worksheet
+
+__all__ = ["Line", "Note", "Report", "Scheme", "Verdict", "Working", "check", "mark", "mark_worksheet"]
+
+
+def check(
+    source: "str | Path | Mapping[str, Any]",
+    problem: "str | Path | Mapping[str, Any] | None" = None,
+    scheme: Scheme | None = None,
+) -> list[Report]:
+    """Mark what is written in a file (or a shipped working, or plain data): a report for every exercise in it."""
+    from clearhead.check.reading import load_workings
+
+    return [
+        mark_worksheet(each, scheme) if isinstance(each, Worksheet) else mark(each, scheme)
+        for each in load_workings(source, problem)
+    ]

@@ -3,7 +3,51 @@
 Nothing is executed: a small parser reads digits, fractions, roots and powers, within bounds.
 """
 
+import math
+import re
 from dataclasses import dataclass
+
+from clearhead.check.sum import read_sum
+from clearhead.errors import printable
+
+MAX_LENGTH = 200  # of a cell, in characters
+_MAX_EXPONENT = 400  # a little beyond the floats, which end at 1e308 and 1e-324
+_LEAST = 5e-324  # the unit of a number so small that it is held as 0: not exact, but next to it
+
+TOO_LARGE = "it is too large (beyond 1e308)"
+_NO_NUMBER = "it is not a number"
+_DASHES = "-−–—‐‑‒―﹣－"
+_DOTS = "·⋅∙•"
+_NAN = math.nan
+_UNITS = tuple(float(f"1e-{decimals}") for decimals in range(MAX_LENGTH + 1))
+
+_PLAIN = re.compile(r"[-+]?(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))").fullmatch
+_SCIENTIFIC = re.compile(
+    r"([-+]?)([0-9]*)(?:\.([0-9]*))?\s*(?:[eE]([-+]?[0-9]+)"
+    r"|(?:\*|[xX])\s*10\s*\^\s*(?:\{\s*([-+]?[0-9]+)\s*\}|\(\s*([-+]?[0-9]+)\s*\)|([-+]?[0-9]+)))"
+).fullmatch
+_INFINITE = re.compile(r"([-+]?)\\?(?:∞|inf|infty|infinity)", re.IGNORECASE).fullmatch
+_BLANK = re.compile(rf"(?:\?+|_+|…+|\.{{2,}}|□+|[{_DASHES}]+)?").fullmatch
+_COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])|^([-+]?),(?=[0-9])")
+_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+").fullmatch
+_POINT_LIKE = re.compile(rf"([0-9])[{_DOTS}]([0-9]+)(?=\s*(?:$|%|[×xX*]))")
+_RAISED = re.compile(r"([⁻⁺]?)([⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+_RAISED_DIGITS = str.maketrans("⁻⁺⁰¹²³⁴⁵⁶⁷⁸⁹", "-+0123456789")
+_SIGNS = str.maketrans(
+    dict.fromkeys(_DASHES, "-")
+    | dict.fromkeys("×✕✖∗＊" + _DOTS, "*")
+    | dict.fromkeys("÷⁄∕", "/")
+    | dict.fromkeys("\u00a0\u2007\u2009\u200a\u202f\u2002\u2003", " ")
+    | {"＋": "+", "．": ".", "，": ",", "％": "%", "（": "(", "）": ")"}
+    | {chr(0xFF10 + digit): str(digit) for digit in range(10)}
+)
+_LATEX = re.compile(r"\\(left|right|times|cdot|div|approx|sim|ldots|dots|[,;:! %])")
+_LATEX_MEANS = {"times": "*", "cdot": "*", "div": "/", "approx": "≈", "sim": "~", "ldots": "…", "dots": "…", "%": "%"}
+_UNSEEN = dict.fromkeys(map(ord, "\u200b\u200e\u200f\u2060\ufeff"))  # left in a text by copying it from a page
+_ABOUT = re.compile(r"[≈=~≃≅∼]\s*")
+_LOOSE_SIGN = re.compile(r"([-+])\s+")
+_BRACKETED = re.compile(r"(?:\((?=.*\)$)|\[(?=.*\]$)|\{(?=.*\}$))\s*([-+]?[0-9.,]+)\s*[)\]}]").fullmatch
+_TAIL = re.compile(r"(?<=[0-9])(?:…|\.\.\.)$")  # 0.333…, cut after what is written
 
 
 @dataclass(frozen=True)
@@ -21,3 +65,131 @@ class Written:
     is_whole: bool = False
     figures: int | None = None
     problem: str = ""
+
+
+def visible(text: str) -> str:
+    """Return a text without what nobody sees in it, with control characters spelled out, and cut short.
+
+    What a cell is cut to is still too long to be read as a number, so that cutting it cannot change a value.
+    """
+    if len(text) > MAX_LENGTH:
+        text = text[:MAX_LENGTH] + "…"
+    return text if text.isprintable() else printable(text.translate(_UNSEEN))
+
+
+def is_blank(text: str) -> bool:
+    """Say whether nothing is written: an empty cell, or a mark such as ?, ____, … or a lone dash."""
+    return _BLANK(text.strip()) is not None
+
+
+def read_cell(text: str, *, has_decimal_comma: bool = False, dot_is_point: bool = False) -> Written:
+    """Return the number that a cell holds; where it holds none, `problem` says why.
+
+    2·1 is a product unless `dot_is_point`; 0,5 is refused unless `has_decimal_comma`.
+    """
+    if len(text) > MAX_LENGTH:
+        return Written(text, _NAN, problem=f"it is longer than {MAX_LENGTH} characters")
+    return _read_plain(text, text) or _read_other(text, has_decimal_comma, dot_is_point)
+
+
+def _read_plain(text: str, tidy: str) -> Written | None:
+    """Read digits with at most a sign and a point, which nearly every cell is."""
+    match = _PLAIN(tidy)
+    if match is None:
+        return None
+    whole, decimals, bare = match.groups()
+    if not decimals and not bare:
+        return Written(text, float(tidy), 1.0, True, len(whole.lstrip("0")) or 1)
+    beyond = decimals or bare
+    figures = len(((whole or "") + beyond).lstrip("0")) or 1
+    return Written(text, float(tidy), _UNITS[len(beyond)], False, figures)
+
+
+def _read_other(text: str, has_decimal_comma: bool, dot_is_point: bool) -> Written:
+    """Read everything that is not plain digits."""
+    if is_blank(text):
+        return Written(text, _NAN, problem="nothing is written")
+    tidy = _tidied(text, dot_is_point)
+    if "," in tidy:
+        wrong = _comma_problem(tidy, has_decimal_comma)
+        if wrong:
+            return Written(text, _NAN, problem=wrong)
+        tidy = _COMMA.sub(r"\1.", tidy)
+    infinite = _INFINITE(tidy)
+    if infinite:
+        return Written(text, -math.inf if infinite[1] == "-" else math.inf)
+    if tidy.endswith("%"):
+        return _read_percent(text, tidy[:-1].rstrip())
+    return _read_plain(text, tidy) or _read_scientific(text, tidy) or _read_expression(text, tidy)
+
+
+def _tidied(text: str, dot_is_point: bool) -> str:
+    """Return the cell in one spelling: ASCII signs, ^{…} for raised digits, no LaTeX spacing, no leading ≈."""
+    tidy = text.translate(_UNSEEN).strip()
+    if len(tidy) > 2 and tidy[0] == tidy[-1] == "$":
+        tidy = tidy.strip("$").strip()
+    if dot_is_point:
+        tidy = _POINT_LIKE.sub(r"\1.\2", tidy, count=1)
+    if "\\" in tidy:
+        tidy = _LATEX.sub(lambda found: _LATEX_MEANS.get(found[1], " "), tidy)
+    tidy = tidy.replace("{,}", ",")
+    tidy = _RAISED.sub(lambda found: f"^{{{found[0].translate(_RAISED_DIGITS)}}}", tidy.translate(_SIGNS).strip())
+    about = _ABOUT.match(tidy)
+    if about:
+        tidy = tidy[about.end() :]
+    tidy = _TAIL.sub("", tidy)
+    bracketed = _BRACKETED(tidy)  # (-0.5) is a number with its unit, not a sum
+    if bracketed:
+        return bracketed[1]
+    sign = _LOOSE_SIGN.match(tidy)
+    return sign[1] + tidy[sign.end() :] if sign else tidy
+
+
+def _comma_problem(tidy: str, has_decimal_comma: bool) -> str:
+    if has_decimal_comma:
+        return "it has a point and a comma: write only the comma, as in 1234,5" if "." in tidy else ""
+    point = tidy.replace(",", ".")
+    if len(tidy) > 20 or not _PLAIN(point):
+        return "it has a comma: write a point, or say decimal: comma"
+    none = f" or {tidy.replace(',', '')}" if _THOUSANDS(tidy) else ""
+    return f"it has a comma: write {point}{none}, or say decimal: comma"
+
+
+def _read_percent(text: str, tidy: str) -> Written:
+    number = _read_plain(text, tidy)
+    if number is None:
+        return Written(text, _NAN, problem=_NO_NUMBER)
+    # Dividing the digits, rather than multiplying by 0.01, gives 26 % the same float as 0.26.
+    return Written(text, number.value / 100.0, number.unit / 100.0, False, number.figures)
+
+
+def _read_scientific(text: str, tidy: str) -> Written | None:
+    match = _SCIENTIFIC(tidy)
+    if match is None:
+        return None
+    sign, whole, decimals, *exponents = match.groups()
+    digits = whole + (decimals or "")
+    if not digits:
+        return None
+    exponent = next(each for each in exponents if each is not None)
+    power = int(exponent)
+    if abs(power) > _MAX_EXPONENT:
+        wrong = TOO_LARGE if power > 0 else f"it is too small (its exponent is below -{_MAX_EXPONENT})"
+        return Written(text, _NAN, problem=wrong)
+    value = float(f"{sign}{whole or '0'}.{decimals or '0'}e{power}")
+    if math.isinf(value):
+        return Written(text, _NAN, problem=TOO_LARGE)
+    unit = max(float(f"1e{power - len(decimals or '')}"), _LEAST)
+    return Written(text, value, unit, False, len(digits.lstrip("0")) or 1)
+
+
+def _read_expression(text: str, tidy: str) -> Written:
+    try:
+        value = read_sum(tidy)
+    except ZeroDivisionError:
+        return Written(text, _NAN, problem="it divides by zero")
+    except OverflowError:
+        return Written(text, _NAN, problem=TOO_LARGE)
+    except ValueError as wrong:
+        return Written(text, _NAN, problem=str(wrong) or _NO_NUMBER)
+    return Written(text, value)

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from clearhead import __version__
+from clearhead.cli.check import check
 from clearhead.cli.experiment import experiment
 from clearhead.cli.solve import solve
 from clearhead.errors import ClearheadError, printable
@@ -24,6 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("solve")(solve)
+app.command("check")(check)
 app.command("experiment")(experiment)
 
 

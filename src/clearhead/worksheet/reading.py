@@ -101,8 +101,8 @@ def _named(name: str, content: bytes) -> Problem:
         raise wrong.located(name) from None
 
 
-def read_data(content: bytes) -> Mapping[str, Any]:
-    """Return the mapping that a YAML or JSON text holds."""
+def read_data(content: bytes, raw_key: str = "") -> Mapping[str, Any]:
+    """Return the mapping that a YAML or JSON text holds; under `raw_key` every scalar keeps its text, so 0.50 its 0."""
     if len(content) > MAX_BYTES:
         raise ProblemError(_too_long("this input", len(content)))
     try:
@@ -112,7 +112,7 @@ def read_data(content: bytes) -> Mapping[str, Any]:
         raise ProblemError(f"line {line} is not UTF-8 text. Save the file as UTF-8.") from None
     if not text.strip():
         raise ProblemError("is empty. Write a problem into it: see 'clearhead solve --fields all' for the kinds.")
-    data = _read_json(text) if text.lstrip().startswith("{") else _read_yaml(text)
+    data = _read_json(text, raw_key) if text.lstrip().startswith("{") else _read_yaml(text, raw_key)
     if not isinstance(data, Mapping):
         raise ProblemError(
             f"holds {shorten(data)}, not a problem. Write keys and values, such as 'kind: self-attention'."
@@ -120,14 +120,18 @@ def read_data(content: bytes) -> Mapping[str, Any]:
     return data
 
 
-def _read_json(text: str) -> Any:
+def _read_json(text: str, raw_key: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_unique_keys)
+        data = json.loads(text, object_pairs_hook=_unique_keys)
+        if raw_key and raw_key in data:
+            raw = json.loads(text, parse_float=str, parse_int=str, parse_constant=str)
+            data[raw_key] = raw[raw_key]
+        return data
     except RecursionError:
         raise ProblemError(_too_deep()) from None
     except json.JSONDecodeError as problem:
         try:  # a YAML file may open with a brace too
-            return _read_yaml(text)
+            return _read_yaml(text, raw_key)
         except ProblemError:
             raise ProblemError(f"line {problem.lineno}, column {problem.colno} is not JSON: {problem.msg}.") from None
     except ValueError:
@@ -143,7 +147,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _read_yaml(text: str) -> Any:
+def _read_yaml(text: str, raw_key: str) -> Any:
     values = text.count(",") + text.count("\n")
     if values > _MAX_VALUES:
         raise ProblemError(f"holds more than {_MAX_VALUES:,} values. A worksheet takes fewer: give fewer tokens.")
@@ -156,7 +160,9 @@ def _read_yaml(text: str) -> Any:
                 "holds no problem, only comments. Write keys and values, such as 'kind: self-attention'."
             )
         _check_nodes(node)
-        return loader.construct_document(node)
+        raw = _take_raw(node, raw_key)
+        data = loader.construct_document(node)
+        return {**data, **raw} if raw else data
     except RecursionError:
         raise ProblemError(_too_deep()) from None
     except yaml.constructor.ConstructorError as problem:
@@ -169,13 +175,40 @@ def _read_yaml(text: str) -> Any:
         raise ProblemError(f"{place}this is not YAML: {problem.problem or problem.context}.") from None
     except yaml.YAMLError as problem:
         raise ProblemError(f"this is not YAML: {str(problem).splitlines()[0]}.") from None
-    except (ValueError, KeyError, AttributeError, TypeError) as problem:
+    except (ValueError, LookupError, AttributeError, TypeError) as problem:
         is_long = "digits" in str(problem)
         raise ProblemError(
             _TOO_MANY_DIGITS if is_long else "a YAML tag (!!…) stands before what does not fit it."
         ) from None
     finally:
         loader.dispose()
+
+
+def _take_raw(root: yaml.Node, raw_key: str) -> dict[str, Any]:
+    """Take the pair of `raw_key` out of the mapping, and return it with every scalar as its text."""
+    if not raw_key or not isinstance(root, yaml.MappingNode):
+        return {}
+    taken = [value for key, value in root.value if key.value == raw_key]
+    root.value = [pair for pair in root.value if pair[0].value != raw_key]
+    built: dict[int, Any] = {}  # a matrix that aliases repeat is built once
+
+    def texts(node: yaml.Node) -> Any:
+        if isinstance(node, yaml.ScalarNode):
+            return None if node.tag.endswith(":null") else node.value
+        if id(node) not in built:
+            if isinstance(node, yaml.MappingNode):
+                built[id(node)] = {_key_text(key): texts(value) for key, value in node.value}
+            else:
+                built[id(node)] = [texts(child) for child in node.value]
+        return built[id(node)]
+
+    return {raw_key: texts(taken[0])} if taken else {}
+
+
+def _key_text(key: yaml.Node) -> str:
+    if isinstance(key, yaml.ScalarNode):
+        return str(key.value)
+    raise ProblemError(f"line {key.start_mark.line + 1}: a list or a mapping is not a key. Keys are words.")
 
 
 def _check_depth(text: str) -> None:

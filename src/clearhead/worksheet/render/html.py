@@ -3,14 +3,9 @@
 Only text is made here; numbers come from the view. `sheet.css` and `sheet.js` are put into the page as they are.
 """
 
-import base64
-import hashlib
-import re
 from collections.abc import Iterator, Sequence
-from html import escape as escape_html
-from importlib.resources import files
 
-from clearhead.errors import printable
+from clearhead.worksheet.render.page import document, escape, minified, package_file, print_size, tag
 from clearhead.worksheet.render.roles import ROLES, role_of
 from clearhead.worksheet.render.text import ELLIPSIS, cell_name, label, left_out, shown_sections
 from clearhead.worksheet.rounding import BLANK
@@ -18,57 +13,23 @@ from clearhead.worksheet.view import CellView, MatrixView, SheetView, StepView
 from clearhead.worksheet.worksheet import Detail, Worksheet
 
 _DECIMALS = range(7)
-_PAPER = "@page { size: A4; margin: 14mm 12mm; }"  # not in the stylesheet: in a notebook it would rule the whole page
-_PRINT_SIZES = {160: " widest", 110: " wider", 70: " wide"}  # characters beyond which a row is printed smaller
-
-
-def escape(text: str) -> str:
-    """Make a name or title safe as HTML text and inside quotes."""
-    return escape_html(printable(text), quote=True)
 
 
 def to_html(sheet: Worksheet, detail: Detail = "products", blanks: Sequence[str] = ()) -> str:
     """Return the worksheet as one self-contained page."""
     page = _Page(SheetView(sheet, blanks), detail, is_live=True)
-    style, script = _minified_style() + _PAPER, _package_file("sheet.js")
-    policy = f"default-src 'none'; style-src {_fingerprint(style)}; script-src {_fingerprint(script)}"
-    title = escape(sheet.title or sheet.kind)
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            '<head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            f"<title>{title}</title>",
-            f"<style>{style}</style></head>",
-            f'<body class="clearhead" data-ties="{sheet.rounding.ties}" data-lines="{sheet.rounding.lines}">',
-            *page.lines(),
-            '<div id="status" aria-hidden="true" hidden></div>',  # for the eye: a cell's own label says the same
-            f"<script>{script}</script>",
-            "</body></html>\n",
-        ]
-    )
+    attributes = f'class="clearhead" data-ties="{sheet.rounding.ties}" data-lines="{sheet.rounding.lines}"'
+    return document(sheet.title or sheet.kind, _style(), package_file("sheet.js"), attributes, page.lines())
 
 
 def to_fragment(sheet: Worksheet, detail: Detail = "matrices") -> str:
     """Return the worksheet for a notebook: no script, no ids, and styles that reach nothing outside it."""
     page = _Page(SheetView(sheet), detail, is_live=False)
-    return "\n".join([f"<style>{_minified_style()}</style>", '<div class="clearhead">', *page.lines(), "</div>\n"])
+    return "\n".join([f"<style>{_style()}</style>", '<div class="clearhead">', *page.lines(), "</div>\n"])
 
 
-def _package_file(name: str) -> str:
-    return files("clearhead.worksheet.render").joinpath(name).read_text(encoding="utf-8")
-
-
-def _minified_style() -> str:
-    return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", _package_file("sheet.css"), flags=re.DOTALL)).strip()
-
-
-def _fingerprint(text: str) -> str:
-    """Name a style or script by its hash, so that the page's own policy lets no other one run."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+def _style() -> str:
+    return minified(package_file("sheet.css"))
 
 
 class _Page:
@@ -104,7 +65,7 @@ class _Page:
         for warning in self.view.notes:
             yield f'<p class="warning"><strong>Note:</strong> {escape(warning)}</p>'
         used = {role_of(step.record) for step in self.view.steps}
-        tags = [f'<li class="{role.name}">{_tag(role.name, role.tag)}</li>' for role in ROLES if role in used]
+        tags = [f'<li class="{role.name}">{tag(role)}</li>' for role in ROLES if role in used]
         if tags and self.detail != "results":
             yield f'<ul class="legend" aria-label="Colours and letters">{"".join(tags)}</ul>'
         if self.is_live:
@@ -123,9 +84,8 @@ class _Page:
     def step(self, step: StepView) -> Iterator[str]:
         """Give the equation, the matrix and the sums of one step."""
         role, symbol = role_of(step.record), escape(step.matrix.symbol)
-        tag = _tag(role.name, role.tag) if role else ""
         yield f'<article class="step {role.name if role else "plain"}">'
-        yield f"<h3>{tag}<span><b>{symbol}</b> = {escape(step.equation)}</span></h3>"
+        yield f"<h3>{tag(role) if role else ''}<span><b>{symbol}</b> = {escape(step.equation)}</span></h3>"
         if step.step.name not in self.explained:
             self.explained.add(step.step.name)
             yield f'<p class="sentence">{escape(step.step.sentence)}</p>'
@@ -200,10 +160,6 @@ class _Page:
         return " ".join(block for number, places in by_matrix.items() for block in _blocks(number, places))
 
 
-def _tag(name: str, letter: str) -> str:
-    return f'<span class="tag"><b>{letter}</b> {name}</span>'
-
-
 def _header(scope: str, name: str, *, is_name: bool) -> str:
     return f'<th scope="{scope}" dir="auto"{"" if is_name else " class=number"}>{escape(label(name))}</th>'
 
@@ -212,8 +168,7 @@ def _width_class(matrix: MatrixView) -> str:
     """Say how much smaller a matrix must be printed to fit on paper, by the characters of its widest row."""
     rows, columns = matrix.shown()
     widest = [max(len(matrix.digits.text(i, j)) for i in rows) for j in columns]
-    room = sum(widest) + 2 * len(columns) + max(len(label(matrix.row_name(i))) for i in rows)
-    return next((name for most, name in _PRINT_SIZES.items() if room > most), "")
+    return print_size(sum(widest) + 2 * len(columns) + max(len(label(matrix.row_name(i))) for i in rows))
 
 
 def _blocks(number: int, places: list[tuple[int, int]]) -> list[str]:

@@ -31,11 +31,16 @@ _BY_STEP: Mapping[str, Role] = dict.fromkeys(
 
 def role_of(record: Record) -> Role | None:
     """Return the role of a step, by its place and then by what is done; None for a step without one."""
-    words = record.where.split(".")
+    return role_at(record.where, record.step.name)
+
+
+def role_at(where: str, step: str) -> Role | None:
+    """Return the same where only the names of the place and of the step are at hand."""
+    words = where.split(".")
     if "feed_forward" in words:
         return FEED_FORWARD
-    if record.step.name == "add" and "add_and_norm" in words:
+    if step == "add" and "add_and_norm" in words:
         return RESIDUAL
     if words[-1] == "output":  # the softmax over the vocabulary is no attention
         return None
-    return _BY_PLACE.get(words[-1]) or _BY_STEP.get(record.step.name)
+    return _BY_PLACE.get(words[-1]) or _BY_STEP.get(step)

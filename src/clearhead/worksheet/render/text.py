@@ -16,10 +16,10 @@ ELLIPSIS = "…"
 ANCHOR = "\ue000"  # marks a column that must hold whatever width a terminal gives to the names before it
 
 
-def label(text: str) -> str:
+def label(text: str, most: int = _MAX_LABEL) -> str:
     """Return a row or column name, cleaned and not too wide."""
     text = printable(text)
-    return text if cell_len(text) <= _MAX_LABEL else set_cell_size(text, _MAX_LABEL - 1).rstrip() + ELLIPSIS
+    return text if cell_len(text) <= most else set_cell_size(text, most - 1).rstrip() + ELLIPSIS
 
 
 def room(text: str) -> int:
@@ -84,7 +84,7 @@ def _grid(matrix: MatrixView, max_columns: int) -> list[str]:
     widths = [max(room(line[j]) for line in [head, *body]) for j in range(len(head))]
     lines = []
     for number, line in enumerate(body):
-        left, right = _bracket(number, len(body))
+        left, right = bracket(number, len(body))
         name = pad(line[0], widths[0], right=False)
         cells = "  ".join(pad(text, width) for text, width in zip(line[1:], widths[1:], strict=True))
         lines.append(f"{name} {ANCHOR}{left} {cells} {right}" if widths[0] else f"{left} {cells} {right}")
@@ -95,7 +95,8 @@ def _grid(matrix: MatrixView, max_columns: int) -> list[str]:
     return lines
 
 
-def _bracket(number: int, count: int) -> tuple[str, str]:
+def bracket(number: int, count: int) -> tuple[str, str]:
+    """Return the left and the right bracket of one row of a matrix."""
     if count == 1:
         return "[", "]"
     if number == 0:

@@ -1,0 +1,403 @@
+"""Is the marker fair? Simulated students hand in their sheets: without a fault, with one, with two.
+
+Tables: false alarms on faultless sheets, faults found, innocents blamed, misconceptions named, and the time to mark.
+Run from the repository: python benchmarks/check_students.py --lines 100000 --jobs 2
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from clearhead.check.working import Working
+from student_faults import Fault, Spoilt, faulty
+from student_problems import MAKERS, random_exercise
+from students import Desk, MeaninglessError, faultless
+
+BATCH = 50
+SPEED_SHEETS = 1000
+
+
+@dataclass
+class Outcome:
+    """What the marker made of one sheet."""
+
+    seed: int
+    kind: str
+    mode: str
+    lines: int = 0
+    cells: int = 0
+    seconds: float = 0.0
+    verdicts: dict[str, int] = field(default_factory=dict)
+    steps: dict[str, int] = field(default_factory=dict)
+    alarms: list[str] = field(default_factory=list)  # faultless: errors; faulty: innocents blamed
+    faults: list[dict[str, Any]] = field(default_factory=list)
+    crash: str = ""
+
+
+def mark_sheet(working: Working, outcome: Outcome) -> Any:
+    """Mark a sheet, and keep the time and the counts."""
+    from clearhead.check.marker import mark
+
+    start = time.perf_counter()
+    report = mark(working)
+    outcome.seconds = time.perf_counter() - start
+    outcome.lines = len(working.lines)
+    outcome.verdicts = {str(verdict.value): number for verdict, number in report.counts.items()}
+    outcome.cells = sum(outcome.verdicts.values())
+    return report
+
+
+def blamed_cells(report: Any, is_turned: bool) -> Iterator[tuple[tuple[str, str], tuple[int, int], Any]]:
+    """Every cell with an error: its line, its place with tokens as rows, and its mark."""
+    for line in report.lines:
+        for cell in line.marked:
+            if cell.verdict.is_error:
+                place = (cell.column, cell.row) if is_turned else (cell.row, cell.column)
+                yield (line.symbol, line.where), place, cell
+
+
+def whole_line_alarms(report: Any, working: Working) -> list[str]:
+    """Lines that were not placed, had a wrong shape, or could not be read."""
+    told = [f"note {note.kind}: {note.sentence}" for note in report.notes if note.kind in ("unplaced", "unreadable")]
+    told += [f"{line.symbol} @ {line.where}: {line.note}" for line in report.lines if line.note]
+    if len(report.lines) != len(working.lines):
+        told.append(f"{len(working.lines)} lines were handed in and {len(report.lines)} were marked")
+    for line in report.lines:
+        told += [
+            f"{line.symbol} @ {line.where} {cell.row},{cell.column}: {cell.verdict.value} '{cell.text}'"
+            for cell in line.marked
+            if cell.verdict.value in ("cannot read", "not checked")
+        ]
+    return told
+
+
+def describe(key: tuple[str, str], place: tuple[int, int], cell: Any) -> str:
+    """One blamed cell, in words."""
+    where = f"{key[0]} @ {key[1]} {place}"
+    return f"{where}: {cell.verdict.value} '{cell.text}' right {cell.right} truth {cell.truth} {cell.detail}"
+
+
+def run_faultless(seed: int, kinds: tuple[str, ...] = ()) -> Outcome | None:
+    """Let a faultless student work, and mark the sheet."""
+    exercise = random_exercise(seed, kinds)
+    outcome = Outcome(seed, exercise.data["kind"], "faultless")
+    try:
+        desk = faultless(exercise, seed)
+    except MeaninglessError:
+        return None
+    working = desk.working()
+    try:
+        report = mark_sheet(working, outcome)
+    except Exception as problem:  # a crash is a result here, not the end of the run
+        outcome.crash = f"{type(problem).__name__}: {problem}"
+        return outcome
+    is_turned = exercise.sheet.layout == "columns"
+    steps = {(line.record.symbol, line.record.where): line.record.step.name for line in desk.lines}
+    for key, place, cell in blamed_cells(report, is_turned):
+        outcome.alarms.append(f"[{steps.get(key, '?')}] {describe(key, place, cell)}")
+    outcome.alarms += whole_line_alarms(report, working)
+    return outcome
+
+
+def run_faulty(seed: int, kinds: tuple[str, ...] = (), count: int = 1) -> Outcome | None:
+    """Let a student with faults work, and see what the marker finds."""
+    exercise = random_exercise(seed, kinds)
+    outcome = Outcome(seed, exercise.data["kind"], "two faults" if count == 2 else "one fault")
+    try:
+        spoilt = faulty(exercise, seed, count)
+    except MeaninglessError:
+        return None
+    if spoilt is None:
+        return None
+    try:
+        report = mark_sheet(spoilt.desk.working(), outcome)
+    except Exception as problem:  # as above
+        outcome.crash = f"{type(problem).__name__}: {problem}"
+        return outcome
+    judge(spoilt, report, outcome)
+    return outcome
+
+
+def judge(spoilt: Spoilt, report: Any, outcome: Outcome) -> None:
+    """Say of each fault whether it was found and named, and list the innocents that were blamed."""
+    desk = spoilt.desk
+    is_turned = desk.exercise.sheet.layout == "columns"
+    keys = {(line.record.symbol, line.record.where): number for number, line in enumerate(desk.lines)}
+    guilty: set[tuple[int, tuple[int, int]]] = set()
+    parts = zip(spoilt.faults, spoilt.cells, spoilt.is_large, spoilt.names, strict=True)
+    for fault, cells, is_large, names in parts:
+        places = {(index, place) for index, spoilt_cells in cells.items() for place in spoilt_cells}
+        guilty |= places
+        found, said = _found(fault, places, report, keys, is_turned)
+        outcome.faults.append(
+            {
+                "name": fault.name,
+                "misconception": fault.is_misconception,
+                "large": is_large,
+                "found": found,
+                "named": any(name in each for name in names for each in said),
+                "said": said,
+                "copied": fault.is_copied,
+                "missing": fault.is_line_missing,
+                "lines": len(fault.indices),
+                "step": desk.trace[fault.index].step.name,
+                "where": f"{desk.trace[fault.index].symbol} @ {desk.trace[fault.index].where}",
+                "cells": sorted(f"{keys_of(desk, index)} {place}" for index, place in places)[:6],
+            }
+        )
+    lines_of_beliefs = {
+        index
+        for fault, cells in zip(spoilt.faults, spoilt.cells, strict=True)
+        if fault.is_misconception
+        for index in cells
+    }
+    for key, place, cell in blamed_cells(report, is_turned):
+        index = keys.get(key, -1)
+        if (index, place) not in guilty and index not in lines_of_beliefs:
+            outcome.alarms.append(describe(key, place, cell))
+
+
+def keys_of(desk: Desk, index: int) -> str:
+    """Name a line."""
+    return f"{desk.trace[index].symbol} @ {desk.trace[index].where}"
+
+
+def _found(
+    fault: Fault,
+    places: set[tuple[int, tuple[int, int]]],
+    report: Any,
+    keys: dict[tuple[str, str], int],
+    is_turned: bool,
+) -> tuple[bool, list[str]]:
+    """Whether a finding has one of the spoilt cells (of a misconception: the line), and what it is called."""
+    is_found, said = False, []
+    lines = {index for index, _ in places}
+    for finding in report.findings:
+        mark = report.lines[finding.line]
+        index = keys.get((mark.symbol, mark.where), -1)
+        if index not in lines:
+            continue
+        cells = {(index, (column, row) if is_turned else (row, column)) for row, column in finding.cells}
+        if cells & places or (fault.is_misconception and index in lines):
+            is_found = True
+            said.append(f"{finding.name or finding.verdict.value}")
+    return is_found, said
+
+
+Run = Callable[[int], Outcome | None]
+
+
+def outcomes(run: Run, seeds: Iterable[int], pool: ProcessPoolExecutor | None) -> Iterator[Outcome]:
+    """Run the students, one after the other or side by side."""
+    results = map(run, seeds) if pool is None else pool.map(run, seeds, chunksize=10)
+    yield from (result for result in results if result is not None)
+
+
+def until(run: Run, first: int, lines: int, pool: ProcessPoolExecutor | None) -> list[Outcome]:
+    """Run students until they have handed in enough lines."""
+    done: list[Outcome] = []
+    total = 0
+    while total < lines:
+        batch = list(outcomes(run, range(first, first + BATCH * (os.cpu_count() or 1)), pool))
+        first += BATCH * (os.cpu_count() or 1)
+        done += batch
+        total += sum(max(1, outcome.lines) for outcome in batch)
+    return done
+
+
+def percent(part: int, whole: int) -> str:
+    """A share, or a dash."""
+    return f"{100 * part / whole:.2f} %" if whole else "-"
+
+
+def table(head: str, rows: Iterable[Iterable[object]]) -> None:
+    """Print a table in Markdown."""
+    print(f"| {head} |")
+    print("|" + "---|" * (head.count("|") + 1))
+    for row in rows:
+        print("| " + " | ".join(str(cell) for cell in row) + " |")
+    print()
+
+
+def show_faultless(done: list[Outcome]) -> None:
+    """Print the false alarms by kind, and the verdicts."""
+    print("## Faultless students\n")
+    kinds = sorted({outcome.kind for outcome in done})
+    rows = []
+    for kind in [*kinds, "all"]:
+        mine = [outcome for outcome in done if kind in (outcome.kind, "all")]
+        rows.append(
+            (
+                kind,
+                len(mine),
+                sum(outcome.lines for outcome in mine),
+                sum(outcome.cells for outcome in mine),
+                sum(bool(outcome.alarms) for outcome in mine),
+                sum(len(outcome.alarms) for outcome in mine),
+                sum(bool(outcome.crash) for outcome in mine),
+            )
+        )
+    table("kind | sheets | lines | cells | sheets with a false alarm | false alarms | crashes", rows)
+    verdicts: Counter[str] = Counter()
+    for outcome in done:
+        verdicts.update(outcome.verdicts)
+    table("verdict | cells | share", [(name, n, percent(n, verdicts.total())) for name, n in verdicts.most_common()])
+
+
+def show_faults(done: list[Outcome]) -> None:
+    """Print what was found, named and wrongly blamed, for large faults and for small ones."""
+    for is_large in (True, False):
+        mine = [outcome for outcome in done if outcome.faults and outcome.faults[0]["large"] == is_large]
+        print(f"## One fault, {'two units or more and outside its image' if is_large else 'smaller'}\n")
+        slips = [outcome for outcome in mine if not outcome.faults[0]["misconception"]]
+        beliefs = [outcome for outcome in mine if outcome.faults[0]["misconception"]]
+        rows = []
+        for label, part in (("slips", slips), ("misconceptions", beliefs), ("all", mine)):
+            found = sum(outcome.faults[0]["found"] for outcome in part)
+            clean = sum(not outcome.alarms for outcome in part)
+            rows.append((label, len(part), percent(found, len(part)), percent(clean, len(part))))
+        table("faults | sheets | root found | nobody innocent blamed", rows)
+        names = sorted({(o.faults[0]["misconception"], o.faults[0]["name"]) for o in mine})
+        rows = []
+        for is_belief, name in names:
+            part = [outcome for outcome in mine if outcome.faults[0]["name"] == name]
+            found = sum(outcome.faults[0]["found"] for outcome in part)
+            named = sum(outcome.faults[0]["named"] for outcome in part)
+            clean = sum(not outcome.alarms for outcome in part)
+            called = percent(named, len(part)) if is_belief else "-"
+            rows.append((name, len(part), percent(found, len(part)), called, percent(clean, len(part))))
+        named = sum(outcome.faults[0]["named"] for outcome in beliefs)
+        rows.append(("all misconceptions", len(beliefs), "", percent(named, len(beliefs)), ""))
+        table("fault | sheets | found | named | nobody innocent blamed", rows)
+
+
+def show_pairs(done: list[Outcome]) -> None:
+    """Print how often both of two faults were found."""
+    print("## Two independent faults\n")
+    large = [outcome for outcome in done if outcome.faults and all(fault["large"] for fault in outcome.faults)]
+    both = sum(all(fault["found"] for fault in outcome.faults) for outcome in large)
+    one = sum(any(fault["found"] for fault in outcome.faults) for outcome in large)
+    clean = sum(not outcome.alarms for outcome in large)
+    row = (len(large), percent(both, len(large)), percent(one, len(large)), percent(clean, len(large)))
+    table("sheets with two large faults | both found | at least one | nobody innocent blamed", [row])
+
+
+def show_failures(done: list[Outcome], most: int) -> None:
+    """Print the first sheets on which the marker failed, so that they can be run again."""
+    shown = 0
+    for outcome in done:
+        told = [f"crash: {outcome.crash}"] if outcome.crash else []
+        told += [f"blamed: {alarm}" for alarm in outcome.alarms[:4]]
+        for fault in outcome.faults:
+            text = f"{fault['name']} at {fault['where']}, cells {fault['cells'][:3]}, said {fault['said']}"
+            text += ", went on from the right number" * fault["copied"] + ", line not written" * fault["missing"]
+            if fault["large"] and not fault["found"]:
+                told.append(f"missed: {text}")
+            elif fault["large"] and fault["misconception"] and not fault["named"]:
+                told.append(f"not named: {text}")
+            elif outcome.alarms:
+                told.append(f"fault: {text}")
+        if told and shown < most:
+            shown += 1
+            print(f"{outcome.mode}, --only {outcome.seed} ({outcome.kind})")
+            print("".join(f"    {line}\n" for line in told), end="")
+
+
+def show_speed(first: int, kinds: tuple[str, ...]) -> dict[str, float]:
+    """Time the marking of small sheets on one core, and nothing else."""
+    done: list[Outcome] = []
+    while len(done) < SPEED_SHEETS:
+        done += outcomes(partial(run_faultless, kinds=kinds), range(first, first + BATCH), None)
+        first += BATCH
+    times = [outcome.seconds for outcome in done[:SPEED_SHEETS]]
+    print(f"## Speed\n\n{len(times)} small sheets marked in {sum(times):.2f} s on one core (target 10 s); ", end="")
+    print(f"median {1000 * statistics.median(times):.2f} ms, longest {1000 * max(times):.1f} ms\n")
+    return {"total": sum(times), "median": statistics.median(times)}
+
+
+def rerun(seed: int, kinds: tuple[str, ...]) -> None:
+    """Work and mark the sheets of one seed again, and print them."""
+    exercise = random_exercise(seed, kinds)
+    print(json.dumps(exercise.data, ensure_ascii=False))
+    for count in (0, 1, 2):
+        try:
+            spoilt = faulty(exercise, seed, count) if count else None
+            desk = spoilt.desk if spoilt else faultless(exercise, seed)
+        except MeaninglessError as problem:
+            print(f"{count} faults: no sheet ({problem})")
+            continue
+        if count and spoilt is None:
+            continue
+        print(f"\n=== {count} faults; {desk.style}")
+        for fault in spoilt.faults if spoilt else ():
+            print(f"    {fault.name} at {keys_of(desk, fault.index)}")
+        for line in desk.working().lines:
+            print(
+                f"{line.name} @ {line.where}: {' ; '.join(' '.join(cell or '_' for cell in row) for row in line.cells)}"
+            )
+        run = partial(run_faulty, count=count) if count else run_faultless
+        outcome = run(seed, kinds)
+        print(json.dumps(asdict(outcome), ensure_ascii=False, indent=1) if outcome else "no outcome")
+
+
+def header(seed: int) -> str:
+    """Machine, versions and commit."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "pydantic"))
+    return (
+        f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}; {packages}\n"
+        f"commit {commit.strip()}; seed {seed}\n"
+    )
+
+
+def main() -> None:
+    """Run the students and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lines", type=int, default=10_000, help="lines of faultless students")
+    parser.add_argument("--faults", type=int, default=2_000, help="students with one fault (half as many with two)")
+    parser.add_argument("--seed", type=int, default=0, help="of the first student")
+    parser.add_argument("--kinds", default="", help="kinds of problems, with commas between them")
+    parser.add_argument("--json", type=Path, help="write every outcome to this file")
+    parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
+    parser.add_argument("--show", type=int, default=20, help="failures to print of each sort")
+    parser.add_argument("--only", type=int, help="run the sheets of one seed again and print them")
+    parser.add_argument("--no-speed", action="store_true", help="leave out the timing")
+    options = parser.parse_args()
+    kinds = tuple(kind for kind in options.kinds.split(",") if kind)
+    unknown = set(kinds) - set(MAKERS)
+    if unknown:
+        parser.error(f"not a kind: {', '.join(sorted(unknown))}. Kinds: {', '.join(MAKERS)}.")
+    if options.only is not None:
+        rerun(options.only, kinds)
+        return
+    print(header(options.seed))
+    pool = ProcessPoolExecutor(options.jobs) if options.jobs > 1 else None
+    one = until(partial(run_faultless, kinds=kinds), options.seed, options.lines, pool) if options.lines else []
+    seeds = range(options.seed, options.seed + options.faults)
+    two = list(outcomes(partial(run_faulty, kinds=kinds), seeds, pool))
+    three = list(outcomes(partial(run_faulty, kinds=kinds, count=2), seeds[: len(seeds) // 2], pool))
+    show_faultless(one)
+    show_faults(two)
+    show_pairs(three)
+    if not options.no_speed:
+        show_speed(options.seed, kinds)
+    for done in (one, two, three):
+        show_failures(done, options.show)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(outcome) for outcome in (*one, *two, *three)], ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,363 @@
+"""Students who work a problem by hand: each line is worked from the student's own earlier numbers and then written.
+
+A student without a fault rounds, cuts, skips lines and writes digits as people do. Nothing here looks at the marker.
+"""
+
+import math
+import random
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+import numpy as np
+
+from clearhead.check.working import Line, Working
+from clearhead.steps import Record, Trace
+from clearhead.worksheet.pen import in_rows
+from clearhead.worksheet.reference import REFERENCE
+
+from student_problems import Exercise  # isort: skip  # beside this file, in benchmarks/
+
+Inputs = dict[str, Any]
+WAYS = {"half-up": ROUND_HALF_UP, "half-even": ROUND_HALF_EVEN, "cut": ROUND_DOWN}
+MOVES = frozenset({"embed", "split", "append", "join", "pick", "mask", "one_hot", "choose"})
+COPIES = frozenset({"embed", "one_hot", "choose"})  # of what was given
+LARGEST = 1e7  # beyond it nobody works by hand
+
+
+class MeaninglessError(Exception):
+    """Rounding made the rest of the sheet another one: a choice changed, or something was divided by 0."""
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Decimals, or significant figures, and which way the rest goes."""
+
+    decimals: int | None
+    figures: int | None
+    way: str = "half-up"
+
+    def kept(self, value: float) -> Decimal:
+        """Return the digits that are written of a value."""
+        # Binary noise would turn a cut 0.3 into 0.29; and a calculator shows nine digits or so, and 1 - 1e-10 as 1.
+        number = Decimal(f"{value:.8e}" if self.way == "cut" else f"{value:.12e}")
+        if self.figures is None:
+            assert self.decimals is not None
+            return number.quantize(Decimal(1).scaleb(-self.decimals), WAYS[self.way], Context(prec=60))
+        if number == number.to_integral_value():
+            return number.quantize(Decimal(1), context=Context(prec=60))  # nobody writes 120 for an exact 123
+        rounded = Context(prec=self.figures, rounding=WAYS[self.way]).plus(number)
+        top = rounded.adjusted() - self.figures + 1
+        return rounded.quantize(Decimal(1).scaleb(top), context=Context(prec=60))
+
+    def unit(self, value: float) -> float:
+        """Return the unit of the last digit kept of a value."""
+        if self.figures is None:
+            assert self.decimals is not None
+            return float(10.0**-self.decimals)
+        return float(10.0 ** (math.floor(math.log10(abs(value))) - self.figures + 1)) if value else 0.0
+
+    @property
+    def fineness(self) -> int:
+        """A number that grows with the digits kept."""
+        return (self.decimals or 0) + (self.figures or 0)
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one student works and writes."""
+
+    precision: Precision
+    finest: Precision  # of skipped lines, where they are rounded at all
+    varies: bool = False  # another precision from line to line
+    works_on_rounded: bool = True
+    euler: float | None = None  # e, pi and √d as they are used; None for the calculator's
+    pi: float | None = None
+    root: Precision | None = None
+    skips: float = 0.0
+    skips_rows: float = 0.0
+    keeps_skipped: bool = True  # in full; else rounded
+    drops_zeros: float = 0.0
+    bare: bool = False  # 0 and 1 without decimals
+    negative_zero: bool = False
+    percent: bool = False
+    scientific: float = 0.0
+    minus: str = "-"
+    drops_leading: bool = False
+    infinity: str = "-∞"
+
+
+EXACT = Precision(15, None)
+PLAIN = Style(EXACT, EXACT)
+
+
+def random_style(seed: int) -> Style:
+    """Draw a student."""
+    draw = random.Random(f"style {seed}")
+    way = draw.choice(["half-up", "half-up", "half-even", "cut"])
+
+    def precision() -> Precision:
+        if is_by_figures:
+            return Precision(None, draw.choice([1, 2, 3, 3, 4, 5]), way)
+        return Precision(draw.choice([1, 2, 2, 3, 3, 4, 5]), None, way)
+
+    is_by_figures = draw.random() < 0.3
+    chosen, varies = precision(), draw.random() < 0.15
+    most = Precision(*((None, 5) if is_by_figures else (5, None)), way=way)
+    constants = draw.random() < 0.3
+    digits = Precision(draw.choice([2, 2, 3, 4]), None, draw.choice(["half-up", "cut"]))
+    return Style(
+        precision=chosen,
+        finest=most if varies else chosen,
+        varies=varies,
+        works_on_rounded=draw.random() < 0.6,
+        euler=float(digits.kept(math.e)) if constants else None,
+        pi=float(digits.kept(math.pi)) if constants else None,
+        root=digits if constants else None,
+        skips=draw.choice([0.0, 0.0, 0.2, 0.4, 0.6]),
+        skips_rows=draw.choice([0.0, 0.0, 0.0, 0.1, 0.3]),
+        keeps_skipped=draw.random() < 0.6,
+        drops_zeros=draw.choice([0.0, 0.0, 0.3, 1.0]) if not is_by_figures else 0.0,
+        bare=draw.random() < 0.2 and not is_by_figures,
+        negative_zero=draw.random() < 0.3,
+        percent=draw.random() < 0.07,
+        scientific=draw.choice([0.0, 0.0, 0.0, 0.2]),
+        minus=draw.choice(["-", "-", "−"]),
+        drops_leading=draw.random() < 0.1,
+        infinity=draw.choice(["-∞", "−∞", "-inf"]),
+    )
+
+
+@dataclass
+class Written:
+    """One line of a student's sheet, tokens as rows: what came out, what the work goes on from, what is written.
+
+    `full` is what was computed from the student's own numbers, `right` what the right rule gives from the same.
+    """
+
+    record: Record
+    right: Any
+    full: Any
+    own: Any
+    texts: Any  # of strings, "" where nothing is written
+    values: Any  # as they were written
+    units: Any  # of the last digit, as this student means it
+    precision: Precision
+
+    @property
+    def is_written(self) -> bool:
+        """Whether anything is."""
+        return any(text for text in self.texts.flat)
+
+
+Wrong = Callable[["Desk", int, Inputs, Any], Any]
+Spoil = Callable[["Written"], None]
+
+
+@dataclass(frozen=True)
+class Deeds:
+    """What a student does wrong: rules by line, digits spoilt by line, lines left out; and lines that must be there."""
+
+    wrong: Mapping[int, Wrong] = field(default_factory=dict)
+    spoilt: Mapping[int, Spoil] = field(default_factory=dict)
+    absent: frozenset[int] = frozenset()
+    present: frozenset[int] = frozenset()
+
+
+@dataclass
+class Desk:
+    """A student at work on an exercise."""
+
+    exercise: Exercise
+    trace: Trace  # tokens as rows
+    style: Style
+    seed: int
+    lines: list[Written]
+    own: dict[int, Any]
+
+    def mine(self, value: Any) -> Any:
+        """Return the student's own numbers for an input of the exact working."""
+        if isinstance(value, tuple):
+            return tuple(self.mine(each) for each in value)
+        return self.own.get(id(value), value)
+
+    def inputs(self, index: int) -> Inputs:
+        """Return the inputs of a line as the student has them."""
+        return {name: self.mine(value) for name, value in self.trace[index].inputs.items()}
+
+    def working(self) -> Working:
+        """Return the sheet as it is handed in, in the layout of the problem."""
+        is_turned = self.exercise.sheet.layout == "columns"
+        lines = []
+        for line in self.lines:
+            if line.is_written:
+                texts = line.texts.T if is_turned else line.texts
+                cells = tuple(tuple(str(text) for text in row) for row in texts)
+                lines.append(Line(line.record.symbol, cells, where=line.record.where))
+        return Working(problem=self.exercise.data, lines=tuple(lines))
+
+
+def work(exercise: Exercise, style: Style, seed: int, deeds: Deeds | None = None) -> Desk:
+    """Work an exercise from the first line to the last."""
+    deeds = deeds or Deeds()
+    desk = Desk(exercise, in_rows(exercise.sheet.trace), style, seed, [], {})
+    for index, record in enumerate(desk.trace):
+        draw = random.Random(f"{seed} line {index}")
+        is_skipped = draw.random() < style.skips and index not in deeds.present
+        desk.lines.append(_line(desk, index, record, deeds, draw, is_skipped or index in deeds.absent))
+        desk.own[id(record.value)] = desk.lines[-1].own
+    if not any(line.is_written for line in desk.lines):
+        raise MeaninglessError("nothing is written")
+    return desk
+
+
+def _line(desk: Desk, index: int, record: Record, deeds: Deeds, draw: random.Random, is_skipped: bool) -> Written:
+    style, inputs = desk.style, desk.inputs(index)
+    precision = _varied(style.precision, draw) if style.varies else style.precision
+    right = compute(record, inputs, style)
+    full = deeds.wrong[index](desk, index, inputs, right) if index in deeds.wrong else right
+    _check(record, inputs, full)
+    rows = np.zeros(full.shape[0], dtype=bool) if is_skipped else np.ones(full.shape[0], dtype=bool)
+    if not is_skipped and index not in deeds.present and full.shape[0] > 1 and draw.random() < style.skips_rows:
+        rows[draw.randrange(full.shape[0])] = False
+    line = Written(record, right, full, full.copy(), None, None, None, precision)
+    _write(line, style, rows, draw)
+    if index in deeds.spoilt:
+        deeds.spoilt[index](line)
+    return line
+
+
+def _varied(precision: Precision, draw: random.Random) -> Precision:
+    digits = draw.choice([2, 3, 4, 5])
+    is_by_figures = precision.figures is not None
+    return replace(precision, figures=digits) if is_by_figures else replace(precision, decimals=digits)
+
+
+def compute(record: Record, inputs: Inputs, style: Style) -> Any:
+    """Do one step rightly, with the constants as the student uses them."""
+    name = record.step.name
+    with np.errstate(all="ignore"):
+        if name == "scale" and "root_of" in inputs and style.root is not None:
+            return inputs["scores"] / float(style.root.kept(math.sqrt(inputs["root_of"])))
+        if name == "softmax" and style.euler is not None and inputs.get("base") is None:
+            return REFERENCE["softmax"](scores=inputs["scores"], base=style.euler)
+        if name == "activate" and style.euler is not None and inputs["function"] in ("tanh", "sigmoid", "silu"):
+            stretched = inputs["x"] * math.log(style.euler)
+            bend = "sigmoid" if inputs["function"] == "silu" else inputs["function"]
+            bent = REFERENCE["activate"](x=stretched, function=bend)
+            return bent * inputs["x"] if inputs["function"] == "silu" else bent
+        if name == "kernel" and style.euler is not None and style.pi is not None:
+            gaps = inputs["key_times"][None, :] - inputs["query_times"][:, None]
+            top = style.euler ** (-(gaps**2) / (2.0 * inputs["variance"]))
+            return top / math.sqrt(2.0 * style.pi * inputs["variance"])
+        return np.asarray(REFERENCE[name](**inputs), dtype=np.float64)
+
+
+def _check(record: Record, inputs: Inputs, full: Any) -> None:
+    """Give up a sheet on which rounding changed more than digits."""
+    finite = full[~np.isneginf(full)] if record.step.name == "mask" else full
+    if not np.all(np.isfinite(finite)) or np.any(np.abs(finite) > LARGEST):
+        raise MeaninglessError("a number is out of bounds")
+    if record.step.name == "choose" and not np.array_equal(full, record.value):
+        raise MeaninglessError("another word was chosen")
+    if record.step.name == "divide":
+        totals, sizes = inputs["scores"].sum(axis=-1), np.abs(inputs["scores"]).sum(axis=-1)
+        exact = np.asarray(record.inputs["scores"]).sum(axis=-1)
+        if np.any((np.abs(totals) <= 1e-9 * sizes) & (np.abs(exact) > 1e-12)):
+            raise MeaninglessError("divided by a rounded 0")
+    if record.step.name == "loss" and np.any(full > 600):
+        raise MeaninglessError("the logarithm of 0")
+
+
+def _write(line: Written, style: Style, rows: Any, draw: random.Random) -> None:
+    """Fill in the texts, the values as written and what the work goes on from."""
+    shape = line.full.shape
+    line.texts, line.values = np.full(shape, "", dtype=object), np.full(shape, np.nan)
+    line.units = np.zeros(shape)
+    # Who copies a number copies its digits; who works on with the full number shows it to the same digits again.
+    is_moved = line.record.step.name in (MOVES if style.works_on_rounded else COPIES)
+    pens = [style, replace(style, drops_zeros=0.0, bare=False)]
+    for pen in pens:
+        state = draw.getstate()
+        for place in np.ndindex(shape):
+            _cell(line, place, pen, bool(rows[place[0]]), is_moved, draw)
+        texts = {text for text in line.texts.flat if text}
+        # A line of nothing but 0 and 1 is taken to be good to 0.01, so a coarser one is written out.
+        if not texts <= {"0", "1", "-0", "−0"} or np.all(line.units[line.texts != ""] <= 0.01):
+            return
+        draw.setstate(state)
+
+
+def _cell(
+    line: Written, place: tuple[int, ...], style: Style, is_written: bool, is_moved: bool, draw: random.Random
+) -> None:
+    value = float(line.full[place])
+    if math.isinf(value):
+        line.own[place], line.values[place] = value, value
+        line.texts[place] = style.infinity if is_written else ""
+        return
+    precision = line.precision if is_written else style.finest
+    kept = precision.kept(value)
+    if is_moved and _decimals(value) <= max(3, precision.decimals or 0):
+        exact = Decimal(f"{value:.12e}").normalize()
+        is_longer = -int(exact.as_tuple().exponent) > -int(kept.as_tuple().exponent)
+        kept = exact.quantize(Decimal(1).scaleb(-_decimals(value))) if is_longer or precision.figures else kept
+    line.units[place] = 10.0 ** int(kept.as_tuple().exponent)
+    if not is_written:
+        line.own[place] = value if style.keeps_skipped else float(kept)
+        return
+    line.texts[place] = digits_text(kept, style, draw, is_weight=line.record.step.name in ("softmax", "divide"))
+    line.values[place] = float(kept)
+    line.own[place] = float(kept) if style.works_on_rounded else value
+
+
+def _decimals(value: float) -> int:
+    return max(0, -int(Decimal(f"{value:.12e}").normalize().as_tuple().exponent))
+
+
+def digits_text(kept: Decimal, style: Style, draw: random.Random, *, is_weight: bool = False) -> str:
+    """Write a number down as this student does."""
+    exponent = int(kept.as_tuple().exponent)
+    size = kept.copy_abs()
+    if style.percent and is_weight and exponent <= -2:
+        text = f"{size.scaleb(2):f}%"
+    elif size and (
+        size < Decimal("1e-6")
+        or (exponent > 0 and draw.random() < 0.5)
+        or (size < Decimal("0.01") and draw.random() < style.scientific)
+    ):
+        text = _scientific(size, draw)
+    else:
+        text = f"{size:f}"
+        if "." in text and draw.random() < style.drops_zeros:
+            text = text.rstrip("0").rstrip(".")
+        if style.bare and size in (0, 1):
+            text = f"{int(size)}"
+        if style.drops_leading and text.startswith("0."):
+            text = text[1:]
+    is_negative = kept.is_signed() and (bool(size) or style.negative_zero)
+    return f"{style.minus}{text}" if is_negative else text
+
+
+def _scientific(size: Decimal, draw: random.Random) -> str:
+    power = size.adjusted()
+    mantissa = f"{size.scaleb(-power):f}"
+    form = draw.choice(["{}e{}", "{}×10^{}", "{}\\times10^{{{}}}", "{}*10^{}"])
+    return form.format(mantissa, power)
+
+
+def read_text(text: str) -> float:
+    """Read back what `digits_text` wrote."""
+    plain = text.replace("−", "-").replace("∞", "inf")
+    scale = 0.01 if plain.endswith("%") else 1.0
+    match = re.fullmatch(r"(.*?)(?:e|(?:×|\*|\\times)10\^\{?)(-?\d+)\}?", plain) if "inf" not in plain else None
+    if match:
+        return float(f"{match[1]}e{match[2]}")
+    return float(plain.rstrip("%")) * scale
+
+
+def faultless(exercise: Exercise, seed: int) -> Desk:
+    """Return the sheet of a student without a fault."""
+    return work(exercise, random_style(seed), seed)

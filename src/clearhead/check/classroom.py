@@ -1,0 +1,212 @@
+"""A class at once: one report for every student, the grades as a table, the commonest slips, and look-alikes.
+
+A file that cannot be used costs nobody else their marks: it is named, with the reason.
+"""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from clearhead.check.marker import mark, mark_worksheet
+from clearhead.check.marks import Scheme
+from clearhead.check.report import Report
+from clearhead.check.verdict import Verdict
+from clearhead.errors import ClearheadError, ProblemError
+from clearhead.worksheet.worksheet import Worksheet
+
+SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".tsv", ".xlsx", ".md", ".markdown", ".tex", ".txt")
+_ALIKE = 0.9  # the share of wrong numbers that two workings must have in common to be pointed out
+_LEAST_ALIKE = 2  # numbers
+
+CellKey = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class StudentResult:
+    """What became of one file: its reports, or why it could not be used."""
+
+    path: Path
+    reports: tuple[Report, ...] = ()
+    problem: str = ""
+
+    @property
+    def student(self) -> str:
+        """The name in the working, or that of the file."""
+        return next((report.student for report in self.reports if report.student), self.path.stem)
+
+    @property
+    def earned(self) -> float:
+        """All marks earned."""
+        return round(sum(report.earned for report in self.reports), 6)
+
+    @property
+    def out_of(self) -> float:
+        """All marks that could be earned."""
+        return round(sum(report.out_of for report in self.reports), 6)
+
+    @property
+    def num_errors(self) -> int:
+        """How many root errors there are."""
+        return sum(len(report.findings) for report in self.reports)
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A slip that several students made."""
+
+    what: str
+    students: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Two workings that share their wrong numbers."""
+
+    first: str
+    second: str
+    num_shared: int
+    num_wrong: int
+
+
+@dataclass(frozen=True)
+class ClassReport:
+    """A marked class."""
+
+    results: tuple[StudentResult, ...]
+    slips: tuple[Slip, ...]
+    alike: tuple[Alike, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """2 if no file could be used, 1 if any working holds an error, else 0."""
+        if not any(result.reports for result in self.results):
+            return 2
+        codes = {report.exit_code for result in self.results for report in result.reports}
+        return 1 if 1 in codes else (2 if 2 in codes or any(result.problem for result in self.results) else 0)
+
+
+def working_files(folder: Path) -> list[Path]:
+    """Return the files of a folder that may be workings, by name."""
+    try:
+        found = sorted(each for each in folder.iterdir() if each.suffix.casefold() in SUFFIXES and each.is_file())
+    except OSError as wrong:
+        raise ProblemError(f"{folder} cannot be read: {wrong.strerror}.") from None
+    if not found:
+        raise ProblemError(
+            f"{folder} holds no workings. Put one file for each student into it ({', '.join(SUFFIXES)})."
+        )
+    return found
+
+
+def mark_class(
+    folder: str | Path, scheme: Scheme, problem: str | Path | None = None, seen: Callable[[Path], None] | None = None
+) -> ClassReport:
+    """Mark every working in a folder by one scheme; `seen` is told of each file when it is done."""
+    results = []
+    for path in working_files(Path(folder)):
+        results.append(_mark_file(path, scheme, problem))
+        if seen is not None:
+            seen(path)
+    return ClassReport(tuple(results), commonest_slips(results), look_alikes(results))
+
+
+def _mark_file(path: Path, scheme: Scheme, problem: str | Path | None) -> StudentResult:
+    from clearhead.check.reading import load_workings
+
+    try:
+        workings = load_workings(path, problem if problem is not None else scheme.problem)
+        reports = tuple(
+            mark_worksheet(each, scheme) if isinstance(each, Worksheet) else mark(each, scheme) for each in workings
+        )
+    except ClearheadError as wrong:
+        return StudentResult(path, (), str(wrong).split("\n")[0])
+    return StudentResult(path, reports)
+
+
+def commonest_slips(results: list[StudentResult]) -> tuple[Slip, ...]:
+    """Return the slips that at least two students made, the commonest first."""
+    made: dict[str, dict[str, None]] = {}
+    for result in results:
+        for report in result.reports:
+            for finding in report.findings:
+                made.setdefault(_kind_of_slip(report, finding.line, finding.verdict, finding.name, finding.cells), {})[
+                    result.student
+                ] = None
+    slips = [Slip(what, tuple(students)) for what, students in made.items() if len(students) > 1]
+    return tuple(sorted(slips, key=lambda slip: -len(slip.students)))
+
+
+def _kind_of_slip(report: Report, line: int, verdict: Verdict, name: str, cells: tuple[tuple[int, int], ...]) -> str:
+    marked = report.lines[line]
+    if verdict is Verdict.MISCONCEPTION:
+        return f"{name} (in {marked.heading})"
+    row, column = cells[0]
+    return f"{verdict.value} in {marked.heading}, row {marked.row_name(row)}, column {marked.column_name(column)}"
+
+
+def look_alikes(results: list[StudentResult]) -> tuple[Alike, ...]:
+    """Return pairs whose wrong numbers are nearly all the same; a shared wrong rule alone does not count."""
+    wrong = [(result.student, _wrong_numbers(result), _own_slips(result)) for result in results]
+    found = []
+    for (one, numbers, slips), (other, others, other_slips) in combinations(wrong, 2):
+        either = set(numbers) | set(others)
+        shared = {key for key in either if numbers.get(key) == others.get(key)}
+        if len(shared) >= max(_LEAST_ALIKE, _ALIKE * len(either)) and shared & slips & other_slips:
+            found.append(Alike(one, other, len(shared), len(either)))
+    return tuple(found)
+
+
+def _cells(result: StudentResult) -> Iterator[tuple[CellKey, str, Verdict]]:
+    for number, report in enumerate(result.reports):
+        for place, line in enumerate(report.lines):
+            for cell in line.marked:
+                yield (number, place, cell.row, cell.column), cell.text, cell.verdict
+
+
+def _wrong_numbers(result: StudentResult) -> dict[CellKey, str]:
+    return {key: text for key, text, verdict in _cells(result) if verdict.is_error or verdict is Verdict.CARRIED}
+
+
+def _own_slips(result: StudentResult) -> set[CellKey]:
+    return {key for key, _, verdict in _cells(result) if verdict in (Verdict.SLIP, Verdict.TRANSCRIPTION)}
+
+
+def grades_csv(class_report: ClassReport) -> str:
+    """Return the grades as CSV: a row for every student, a column for every line that anyone wrote."""
+    names: dict[str, None] = {}
+    for result in class_report.results:
+        for label, _, _ in _line_grades(result):
+            names[label] = None
+    head = ["file", "student", "marks", "out of", "percent", "errors", "first error", "cannot be used"]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*head, *names])
+    for result in class_report.results:
+        grades = {label: f"{earned:g}/{out_of:g}" for label, earned, out_of in _line_grades(result)}
+        first = next((finding.what for report in result.reports for finding in report.findings), "")
+        percent = f"{100 * result.earned / result.out_of:.1f}" if result.out_of else ""
+        row = [result.path.name, result.student, f"{result.earned:g}", f"{result.out_of:g}", percent]
+        row += [str(result.num_errors), first, result.problem, *(grades.get(name, "") for name in names)]
+        writer.writerow([_harmless(cell) for cell in row])
+    return text.getvalue()
+
+
+def _line_grades(result: StudentResult) -> Iterator[tuple[str, float, float]]:
+    seen: Counter[str] = Counter()
+    for number, report in enumerate(result.reports, 1):
+        for line in report.lines:
+            if line.marks.out_of:
+                label = f"{line.where}: {line.symbol}" if line.where else line.symbol
+                label = f"{number}. {label}" if len(result.reports) > 1 else label
+                seen[label] += 1
+                yield label, line.marks.earned, line.marks.out_of
+
+
+def _harmless(cell: str) -> str:
+    """Keep a spreadsheet from taking a student's text for a formula."""
+    is_number = cell.replace(".", "", 1).replace("-", "", 1).isdigit()
+    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") and not is_number else cell

@@ -1,0 +1,125 @@
+"""Which convention a working follows, where the question does not say: rows or columns, scale, mask, norm …
+
+The working is compared under the default first. Only if lines are left that follow from nothing are the other
+conventions tried; one that explains more is taken, and said.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from clearhead.check.working import Note, Working
+from clearhead.errors import ProblemError
+
+if TYPE_CHECKING:
+    from clearhead.check.marker import Marked
+
+Compare = Callable[[Working], "Marked"]
+_MAX_TRIED = 96
+
+# By key of a problem: the other choices, and the words for each.
+CHOICES: Mapping[str, Mapping[str, str]] = {
+    "layout": {"rows": "tokens as rows", "columns": "tokens as columns"},
+    "scale": {
+        "none": "no scaling",
+        "sqrt(d_k)": "scores divided by √d_k",
+        "sqrt(d_model)": "scores divided by √d_model",
+    },
+    "normaliser": {"softmax": "softmax", "division": "each score divided by its row's sum"},
+    "mask": {"none": "no mask", "causal": "a causal mask"},
+    "norm": {"layer": "layer norm", "batch": "batch norm", "all": "a norm over everything", "none": "no norm"},
+    "norm_place": {"post": "the norm after the residual", "pre": "the norm before the sublayer"},
+    "formula": {
+        "sinusoidal": "sine and cosine of the same angle in each pair",
+        "sinusoidal-odd-exponent": "2i+1 in the cosine's exponent",
+    },
+}
+_ATTENTION = ("scale", "normaliser", "mask")
+_BY_KIND: Mapping[str, tuple[str, ...]] = {
+    "self-attention": ("layout", *_ATTENTION),
+    "masked-self-attention": ("layout", "scale", "normaliser"),
+    "cross-attention": ("layout", *_ATTENTION),
+    "multi-head-attention": ("layout", *_ATTENTION),
+    "positions": ("formula",),
+    "add-and-norm": ("norm",),
+    "encoder-block": ("norm", "norm_place"),
+    "decoder-block": ("norm", "norm_place"),
+}
+_IN_LAYER: Mapping[str, tuple[str, ...]] = {
+    "encoder-block": ("self_attention",),
+    "decoder-block": ("self_attention", "cross_attention"),
+}
+
+
+def fitted(working: Working, compare: Compare) -> "Marked":
+    """Compare a working under the convention that explains it best, among those that the question leaves open."""
+    try:
+        plain: Marked | None = compare(working)
+    except ProblemError:
+        plain = None
+        if not _open_keys(working.problem):
+            raise
+    if plain is not None and plain.num_wrong == 0:
+        return plain
+    best, chosen, is_tied = plain, dict[str, str](), False
+    for change in _changes(working.problem):
+        try:
+            other = compare(replace(working, problem=_changed(working.problem, change)))
+        except ProblemError:
+            continue
+        if best is None or other.num_wrong < best.num_wrong:
+            best, chosen, is_tied = other, change, False
+        elif chosen and other.num_wrong == best.num_wrong and len(change) == len(chosen):
+            is_tied = True
+    if best is None:
+        return compare(working)  # say what is wrong with it
+    if chosen and not (is_tied and plain is not None) and _is_much_better(plain, best):
+        words = ", ".join(CHOICES[key][value] for key, value in chosen.items())
+        told = f"The question does not say, and your lines follow this convention: {words}. They are marked by it."
+        best.placing.notes.append(Note("convention", told))
+        return best
+    return plain if plain is not None else best
+
+
+def _is_much_better(plain: "Marked | None", best: "Marked") -> bool:
+    """A convention must explain at least two cells more, and nearly all of what was wrong: a slip is a slip."""
+    if plain is None:
+        return True
+    return plain.num_wrong - best.num_wrong >= 2 and best.num_wrong <= plain.num_wrong / 4
+
+
+def _open_keys(problem: Mapping[str, Any]) -> list[str]:
+    kind = str(problem.get("kind", ""))
+    keys = [key for key in _BY_KIND.get(kind, ()) if key not in problem]
+    if kind in _IN_LAYER:
+        layers = [problem.get(name) for name in _IN_LAYER[kind]]
+        if all(isinstance(layer, Mapping) and "scale" not in layer for layer in layers):
+            keys.append("scale")
+    if "norms" in problem and "norm" in keys:
+        keys.remove("norm")
+    if str(problem.get("layout", "")) == "" and "layout" in keys and kind == "cross-attention" and "X_D" in problem:
+        keys.remove("layout")
+    return keys
+
+
+def _changes(problem: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """Return the other conventions, those that change least first."""
+    keys = _open_keys(problem)
+    options = [[None, *CHOICES[key]] for key in keys]
+    combinations = [
+        {key: choice for key, choice in zip(keys, chosen, strict=True) if choice is not None}
+        for chosen in product(*options)
+    ]
+    combinations.sort(key=len)
+    yield from combinations[1:_MAX_TRIED]
+
+
+def _changed(problem: Mapping[str, Any], change: Mapping[str, str]) -> dict[str, Any]:
+    changed = {**problem, **change}
+    layers = _IN_LAYER.get(str(problem.get("kind", "")))
+    if layers and "scale" in change:
+        del changed["scale"]
+        for name in layers:
+            changed[name] = {**problem[name], "scale": change["scale"]}
+    return changed

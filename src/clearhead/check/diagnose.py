@@ -1,0 +1,227 @@
+"""What a root error is: a wrong rule, a slip of the pen, or a product that went wrong.
+
+A wrong rule is claimed only if it gives at least two cells, or a whole row, of the student's own digits, and the
+right rule does not.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from clearhead.check.compare import Comparison
+from clearhead.check.invariants import broken_invariants
+from clearhead.check.misconceptions import Site, variants
+from clearhead.check.products import failing_product
+from clearhead.check.statement import Judged, fit
+from clearhead.check.transcription import pen_slip
+from clearhead.check.verdict import Verdict
+from clearhead.worksheet.arrays import Array, Mask
+
+Cell = tuple[int, int]
+_MAX_SITES = 12  # unwritten lines above a wrong one in which the wrong rule is sought
+_MAX_CLAIMS = 3  # of one line
+_ALONE = 4  # cells of one line that are told one by one; more of them are told together
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """A root error: its cells (tokens as rows), what it is called, and in which record the rule went wrong."""
+
+    judged: Judged
+    cells: tuple[Cell, ...]
+    verdict: Verdict
+    name: str = ""
+    site: int | None = None
+    student_sum: str = ""
+
+
+def diagnose(comparison: Comparison) -> list[Root]:
+    """Name every root error, and give its cells their verdict."""
+    roots: list[Root] = []
+    for judged in comparison.judged:
+        if judged.copy is None:
+            roots += _of_line(comparison, judged)
+        else:
+            roots += _pen_roots(judged, judged.where(Verdict.TRANSCRIPTION))
+    return roots
+
+
+def _of_line(comparison: Comparison, judged: Judged) -> list[Root]:
+    roots = [
+        Root(judged, cells, Verdict.INVARIANT, sentence) for sentence, cells in broken_invariants(comparison, judged)
+    ]
+    miscopied = judged.where(Verdict.TRANSCRIPTION)
+    slips = judged.where(Verdict.SLIP)
+    if not miscopied.any() and not slips.any():
+        return roots
+    if slips.any():
+        roots += _claims(comparison, judged, slips)
+        slips = judged.where(Verdict.SLIP)
+    for cells, name in _exchanges(judged, slips | miscopied):
+        _give(judged, cells, Verdict.TRANSCRIPTION)
+        roots.append(Root(judged, cells, Verdict.TRANSCRIPTION, name))
+        for row, column in cells:
+            slips[row, column] = miscopied[row, column] = False
+    roots += _pen_roots(judged, miscopied)
+    return roots + _slip_roots(comparison, judged, slips)
+
+
+def _give(judged: Judged, cells: tuple[Cell, ...], verdict: Verdict) -> None:
+    for row, column in cells:
+        judged.verdicts[row][column] = verdict
+
+
+# Wrong rules
+
+
+@dataclass(frozen=True, eq=False)
+class _Claim:
+    name: str
+    site: int
+    explained: Mask
+    score: tuple[int, int]
+
+
+def _claims(comparison: Comparison, judged: Judged, slips: Mask) -> Iterator[Root]:
+    for _ in range(_MAX_CLAIMS):
+        best: _Claim | None = None
+        for claim in _hypotheses(comparison, judged, slips):
+            if best is None or claim.score > best.score:
+                best = claim
+        if best is None:
+            return
+        cells = tuple((row, column) for row, column in np.argwhere(best.explained).tolist())
+        _give(judged, cells, Verdict.MISCONCEPTION)
+        slips = slips & ~best.explained
+        yield Root(judged, cells, Verdict.MISCONCEPTION, best.name, best.site)
+        if not slips.any():
+            return
+
+
+def _hypotheses(comparison: Comparison, judged: Judged, slips: Mask) -> Iterator[_Claim]:
+    index = judged.statement.node
+    sites = [index, *sorted(comparison.unwritten_above(index), reverse=True)[:_MAX_SITES]]
+    sources = [comparison.x]
+    if any(not np.array_equal(comparison.x[node], comparison.hat[node]) for node in comparison.written_above(index)):
+        sources.append(comparison.hat)
+    for values in sources:
+        for node in sites:
+            site = Site(comparison.graph, node, comparison.fetch(values))
+            for variant in variants(site, comparison.graph.records[node].value.shape):
+                value = variant.value
+                if node != index:
+                    changed = list(values)
+                    changed[node] = value
+                    value = comparison.reworked(index, changed, {node})
+                claim = _claim(judged, slips, variant.name, node, value)
+                if claim is not None:
+                    yield claim
+
+
+def _claim(judged: Judged, slips: Mask, name: str, node: int, value: Array) -> _Claim | None:
+    statement = judged.statement
+    fits = fit(statement, value)
+    good = fits.half | fits.cut | fits.near
+    if int((good & slips).sum()) < min(2, int(slips.sum())):
+        return None
+    written = statement.is_written
+    rows = np.all(good | ~written, axis=1)
+    explained = slips & rows[:, None]
+    number = int(explained.sum())
+    is_whole_row = any(explained[row].any() and written[row].sum() >= 2 for row in range(len(rows)))
+    if number == 0 or not (number >= 2 or is_whole_row):
+        return None
+    # A wrong rule that the right one is hardly told from explains a single slip by chance: ask for a second witness.
+    apart = explained & ~fit(statement, judged.expected).near
+    if int(apart.sum()) < 2 and not _is_telling(judged, value, explained):
+        return None
+    return _Claim(name, node, explained, (number, int((fits.half & explained).sum())))
+
+
+def _is_telling(judged: Judged, value: Array, explained: Mask) -> bool:
+    """Whether the rule also changes other cells of the row by a unit or more, and they agree with it."""
+    rows = explained.any(axis=1)
+    unit = np.maximum(judged.statement.unit, 1e-12)
+    with np.errstate(invalid="ignore"):
+        differs = np.abs(value - judged.expected) >= unit
+    return bool((differs & rows[:, None] & judged.statement.is_written).sum() >= 2)
+
+
+# Slips of the pen
+
+
+def _exchanges(judged: Judged, wrong: Mask) -> Iterator[tuple[tuple[Cell, ...], str]]:
+    """Find numbers that are right but stand in the wrong place: a transposed matrix, two rows or two cells exchanged."""
+    cells = [tuple(cell) for cell in np.argwhere(wrong).tolist()]
+    if len(cells) < 2:
+        return
+    statement, right = judged.statement, judged.expected
+    everywhere = statement.is_written
+    if right.shape[0] == right.shape[1] and right.shape[0] > 1:
+        turned = fit(statement, right.T)
+        if len(cells) >= 2 and np.all((turned.half | turned.cut) | ~everywhere) and _differ(judged, right.T, wrong):
+            yield tuple(cells), "rows and columns exchanged"
+            return
+    rows = sorted({row for row, _ in cells})
+    for first in rows:
+        for second in rows:
+            if first < second and right.shape[1] > 1:
+                order = list(range(right.shape[0]))
+                order[first], order[second] = second, first
+                swapped = fit(statement, right[order])
+                good = swapped.half | swapped.cut | ~everywhere
+                inside = tuple(cell for cell in cells if cell[0] in (first, second))
+                if np.all(good[[first, second]]) and len(inside) >= 2:
+                    yield inside, "two rows exchanged"
+                    return
+    for number, (i, j) in enumerate(cells):
+        for k, m in cells[number + 1 :]:
+            if _is_number(judged, (i, j), right[k, m]) and _is_number(judged, (k, m), right[i, j]):
+                yield ((i, j), (k, m)), "two numbers exchanged"
+                return
+
+
+def _differ(judged: Judged, other: Array, wrong: Mask) -> bool:
+    with np.errstate(invalid="ignore"):
+        return bool(np.any((np.abs(other - judged.expected) > judged.statement.unit) & wrong))
+
+
+def _is_number(judged: Judged, cell: Cell, number: float) -> bool:
+    unit = judged.statement.unit[cell] or 1e-9
+    return bool(abs(judged.statement.value[cell] - number) <= unit / 2 * (1 + 1e-9))
+
+
+def _pen_roots(judged: Judged, wrong: Mask) -> list[Root]:
+    found = []
+    for row, column in np.argwhere(wrong).tolist():
+        name = pen_slip(judged.statement.texts[row][column], float(judged.expected[row, column])) or "miscopied"
+        found.append(Root(judged, ((row, column),), Verdict.TRANSCRIPTION, name))
+    if len(found) > _ALONE:
+        return [Root(judged, tuple(root.cells[0] for root in found), Verdict.TRANSCRIPTION, "miscopied line")]
+    return found
+
+
+def _slip_roots(comparison: Comparison, judged: Judged, slips: Mask) -> list[Root]:
+    if not slips.any():
+        return []
+    index = judged.statement.node
+    found: list[Root] = []
+    for row, column in np.argwhere(slips).tolist():
+        text, right = judged.statement.texts[row][column], float(judged.expected[row, column])
+        slip = pen_slip(text, right)
+        product = (
+            None if slip in ("sign", "decimal slip", "digit swap") else failing_product(comparison, judged, row, column)
+        )
+        if product is not None:
+            found.append(Root(judged, ((row, column),), Verdict.SLIP, product.name, None, product.student_sum))
+        elif slip or comparison.graph.is_move[index]:
+            judged.verdicts[row][column] = Verdict.TRANSCRIPTION
+            found.append(Root(judged, ((row, column),), Verdict.TRANSCRIPTION, slip or "miscopied"))
+        else:
+            found.append(Root(judged, ((row, column),), Verdict.SLIP))
+    plain = [root for root in found if root.verdict is Verdict.SLIP and not root.name]
+    if len(plain) > _ALONE:
+        together = Root(judged, tuple(root.cells[0] for root in plain), Verdict.SLIP)
+        return [root for root in found if root not in plain] + [together]
+    return found

@@ -1,0 +1,168 @@
+"""A worksheet as a graph: every record with the givens and records that it is worked from.
+
+Values live outside, in lists beside the records, so that the same sheet can be worked from other numbers: from a
+student's digits, from what these stand for, or with one rule changed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clearhead.steps import Given, Record
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.parents import PARENTS
+from clearhead.worksheet.pen import in_rows
+from clearhead.worksheet.reference import REFERENCE
+from clearhead.worksheet.working import WORKINGS, moves
+from clearhead.worksheet.worksheet import Worksheet
+
+
+@dataclass(frozen=True)
+class FromGiven:
+    """An input that the problem gave."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class FromRecord:
+    """An input that an earlier record made."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class Parts:
+    """An input that is a tuple of inputs."""
+
+    parts: tuple["Source", ...]
+
+
+@dataclass(frozen=True)
+class Plain:
+    """An input that is a number, a word or a list which nobody writes down."""
+
+    value: Any
+
+
+Source = FromGiven | FromRecord | Parts | Plain
+Fetch = Callable[[Source], Any]
+
+
+class Graph:
+    """The records of a worksheet, tokens as rows, and where each of their inputs comes from."""
+
+    def __init__(self, sheet: Worksheet) -> None:
+        trace = in_rows(sheet.trace)
+        self.sheet = sheet
+        self.records: tuple[Record, ...] = tuple(trace)
+        self.givens: Mapping[str, Given] = trace.givens
+        self.is_turned = sheet.layout == "columns"
+        homes: dict[int, Source] = {id(given.value): FromGiven(name) for name, given in trace.givens.items()}
+        self.sources: list[dict[str, Source]] = []
+        for index, record in enumerate(self.records):
+            self.sources.append({name: _source(value, homes) for name, value in record.inputs.items()})
+            homes[id(record.value)] = FromRecord(index)
+        self.parents: list[tuple[int, ...]] = [tuple(_indices(inputs.values())) for inputs in self.sources]
+        self.children: list[list[int]] = [[] for _ in self.records]
+        for index, above in enumerate(self.parents):
+            for parent in above:
+                self.children[parent].append(index)
+        self.is_move = [WORKINGS[record.step.name] is moves for record in self.records]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def inputs(self, index: int, fetch: Fetch) -> dict[str, Any]:
+        """Return the inputs of a record, each fetched from its source."""
+        return {name: _fetched(source, fetch) for name, source in self.sources[index].items()}
+
+    def work(self, index: int, fetch: Fetch) -> Array:
+        """Work a record anew from the inputs that `fetch` brings."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            return np.asarray(REFERENCE[self.records[index].step.name](**self.inputs(index, fetch)))
+
+    def spread(self, index: int, fetch: Fetch) -> Array:
+        """Say which cells of a record are worked from any marked cell of its inputs (`fetch` brings masks, or None)."""
+        record = self.records[index]
+        marked = {name: _fetched(source, fetch) for name, source in self.sources[index].items()}
+        step = record.step.name
+        if step in _PRODUCTS:
+            left, right = (marked[name] for name in _PRODUCTS[step])
+            touched = np.zeros(record.value.shape, dtype=bool)
+            if left is not None:
+                touched |= left.any(axis=1)[:, None]
+            if right is not None:
+                touched |= right.any(axis=0 if step in ("project", "mix") else 1)[None, :]
+            return touched
+        touched = np.zeros(record.value.shape, dtype=bool)
+        if step in _BY_ROW:
+            mask = marked[_BY_ROW[step]]
+            return touched if mask is None else touched | mask.any(axis=1)[:, None]
+        if step in _BY_CELL:
+            for mask in marked.values():
+                if isinstance(mask, np.ndarray):
+                    touched |= np.broadcast_to(mask, touched.shape)
+            return touched
+        parents = PARENTS[step]
+        for row, column in np.ndindex(*record.value.shape):
+            for parent in parents(record, row, column):
+                mask = marked.get(parent.name)
+                if isinstance(mask, tuple):
+                    mask = mask[parent.part or 0]
+                if mask is not None and (mask[parent.row, parent.column] if mask.ndim == 2 else mask[parent.column]):
+                    touched[row, column] = True
+                    break
+        return touched
+
+
+_PRODUCTS: Mapping[str, tuple[str, str]] = {
+    "project": ("x", "w"),
+    "transform": ("x", "w"),
+    "score": ("q", "k"),
+    "mix": ("weights", "v"),
+}
+
+
+_BY_ROW: Mapping[str, str] = {"softmax": "scores", "divide": "scores", "choose": "probabilities", "length": "x"}
+_BY_CELL = frozenset({"add", "multiply", "scale", "activate", "mask"})
+
+
+def _source(value: Any, homes: Mapping[int, Source]) -> Source:
+    if id(value) in homes:
+        return homes[id(value)]
+    if isinstance(value, tuple | list):
+        return Parts(tuple(_source(each, homes) for each in value))
+    return Plain(value)
+
+
+def _indices(sources: Any) -> list[int]:
+    found: list[int] = []
+    for source in sources:
+        if isinstance(source, FromRecord) and source.index not in found:
+            found.append(source.index)
+        elif isinstance(source, Parts):
+            found += [index for index in _indices(source.parts) if index not in found]
+    return found
+
+
+def _fetched(source: Source, fetch: Fetch) -> Any:
+    if isinstance(source, Parts):
+        return tuple(_fetched(part, fetch) for part in source.parts)
+    return fetch(source)
+
+
+def fetch_from(values: Sequence[Any], givens: Mapping[str, Given]) -> Fetch:
+    """Return a fetch that takes records from `values`, and givens and plain inputs as they are."""
+
+    def fetch(source: Source) -> Any:
+        if isinstance(source, FromRecord):
+            return values[source.index]
+        if isinstance(source, FromGiven):
+            return givens[source.name].value
+        assert isinstance(source, Plain)
+        return source.value
+
+    return fetch

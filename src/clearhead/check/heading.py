@@ -1,0 +1,33 @@
+"""The heading of a written line: its name, the part of the model it stands in, and into what it was copied."""
+
+import re
+from dataclasses import dataclass
+
+from clearhead.check.number import visible
+from clearhead.check.working import Cells, Line
+
+_INTO = re.compile(r"(.*?\S)(?:_copied_into_|\s+copied\s+into\s+|\s+into\s+)(\S.*)", re.DOTALL).fullmatch
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What `cross: Q into scores` says: the name Q, where cross, copied into scores."""
+
+    name: str
+    where: str = ""
+    copied_into: str = ""
+
+    def line(self, cells: Cells, place: str) -> Line:
+        """Return the line that stands under this heading."""
+        return Line(self.name, cells, self.where, place, self.copied_into)
+
+
+def read_heading(text: str, where: str = "") -> Heading:
+    """Return what a heading says; `where` is the place it stands in already."""
+    text = visible(text).strip().rstrip(":=").rstrip()
+    narrower, colon, name = text.rpartition(":")
+    if colon and narrower.strip() and name.strip():
+        text = name.strip()
+        where = ".".join(part for part in (where, narrower.strip()) if part)
+    copy = _INTO(text)
+    return Heading(copy[1], where, copy[2]) if copy else Heading(text, where)

@@ -1,0 +1,133 @@
+"""What must hold whatever the inputs were: it judges only cells whose inputs are unknown.
+
+A faultless working, rounded or cut, passes.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from clearhead.check.compare import Comparison
+from clearhead.check.statement import Judged
+from clearhead.check.verdict import Verdict
+from clearhead.worksheet.arrays import Mask
+
+Cells = tuple[tuple[int, int], ...]
+Broken = Iterator[tuple[str, Cells]]
+
+
+def broken_invariants(comparison: Comparison, judged: Judged) -> list[tuple[str, Cells]]:
+    """Return the sentence and the cells of every invariant that is broken, and give those cells their verdict."""
+    open_cells = judged.where(Verdict.UNCHECKED)
+    if not open_cells.any():
+        return []
+    test = INVARIANTS.get(comparison.graph.records[judged.statement.node].step.name)
+    found = [] if test is None else list(test(comparison, judged, open_cells))
+    for _, cells in found:
+        for row, column in cells:
+            judged.verdicts[row][column] = Verdict.INVARIANT
+    return found
+
+
+def _row(row: int, columns: Mask) -> Cells:
+    return tuple((row, int(column)) for column in np.flatnonzero(columns))
+
+
+def _weights(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken:
+    """Weights lie between 0 and 1, sum to 1 along a row, and are 0 where the mask hides the key."""
+    statement = judged.statement
+    y, unit = statement.value, statement.unit
+    truth = comparison.graph.records[statement.node].value
+    is_softmax = comparison.graph.records[statement.node].step.name == "softmax"
+    for row in range(y.shape[0]):
+        if not open_cells[row].any():
+            continue
+        out = (
+            open_cells[row] & ((y[row] < -unit[row]) | (y[row] > 1 + unit[row]))
+            if is_softmax
+            else open_cells[row] & False
+        )
+        if out.any():
+            yield "a weight lies between 0 and 1", _row(row, out)
+            continue
+        hidden = open_cells[row] & (truth[row] == 0.0) & (np.abs(y[row]) > unit[row])
+        if is_softmax and hidden.any() and _is_masked(comparison, statement.node):
+            yield "a masked key has weight 0", _row(row, hidden)
+            continue
+        if statement.is_written[row].all():
+            total, reach = float(y[row].sum()), y.shape[1] * float(unit[row].max())
+            if abs(total - 1.0) > reach + 1e-9:
+                yield f"the weights of a row sum to 1, and these sum to {total:.6g}", _row(row, open_cells[row])
+
+
+def _is_masked(comparison: Comparison, node: int) -> bool:
+    return any(comparison.graph.records[parent].step.name == "mask" for parent in comparison.graph.parents[node])
+
+
+def _mixture(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken:
+    """A weighted mean lies between the least and the greatest number of its column of V."""
+    statement = judged.statement
+    inputs = comparison.graph.inputs(statement.node, comparison.fetch(comparison.x))
+    v, unit = inputs["v"], statement.unit
+    reach = v.shape[0] * float(np.max(unit)) * np.max(np.abs(v)) + unit
+    low, high = v.min(axis=0)[None, :] - reach, v.max(axis=0)[None, :] + reach
+    with np.errstate(invalid="ignore"):
+        out = open_cells & ((statement.value < low) | (statement.value > high))
+    for row in np.flatnonzero(out.any(axis=1)).tolist():
+        yield "a weighted mean lies between the least and the greatest number of its column of V", _row(row, out[row])
+
+
+def _bent(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken:
+    """|tanh| ≤ 1, a sigmoid lies between 0 and 1, ReLU is never negative."""
+    function = comparison.graph.records[judged.statement.node].inputs["function"]
+    bounds = {"tanh": (-1.0, 1.0), "sigmoid": (0.0, 1.0), "relu": (0.0, np.inf)}.get(function)
+    if bounds is None:
+        return
+    y, unit = judged.statement.value, judged.statement.unit
+    with np.errstate(invalid="ignore"):
+        out = open_cells & ((y < bounds[0] - unit) | (y > bounds[1] + unit))
+    for row in np.flatnonzero(out.any(axis=1)).tolist():
+        yield f"{function} lies between {bounds[0]:g} and {bounds[1]:g}", _row(row, out[row])
+
+
+def _normal(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken:
+    """A normalised vector, before gain and shift, has mean 0 and deviation at most 1."""
+    record, statement = comparison.graph.records[judged.statement.node], judged.statement
+    mean = comparison.graph.sources[judged.statement.node].get("mean")
+    over = comparison.graph.records[mean.index].inputs["over"] if mean is not None and hasattr(mean, "index") else ""
+    if "gain" in record.inputs or "shift" in record.inputs or over != "features":
+        return
+    for row in range(statement.value.shape[0]):
+        if not (open_cells[row].any() and statement.is_written[row].all()):
+            continue
+        y, unit = statement.value[row], float(statement.unit[row].max())
+        if abs(y.mean()) > unit:
+            yield f"a normalised vector has mean 0, and this one has {y.mean():.4g}", _row(row, open_cells[row])
+        elif abs(y.std() - 1.0) > unit and y.std() > unit and "epsilon" not in record.inputs:
+            yield f"a normalised vector has deviation 1, and this one has {y.std():.4g}", _row(row, open_cells[row])
+
+
+def _waves(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken:
+    """sin² + cos² = 1 by pair, in the standard formula."""
+    record, statement = comparison.graph.records[judged.statement.node], judged.statement
+    if record.inputs["formula"] != "sinusoidal":
+        return
+    dimensions = list(record.inputs["dimensions"])
+    for row in range(statement.value.shape[0]):
+        for place, dimension in enumerate(dimensions[:-1]):
+            if dimension % 2 or dimensions[place + 1] != dimension + 1 or not open_cells[row, place]:
+                continue
+            pair = statement.value[row, place : place + 2]
+            reach = 2.0 * float(statement.unit[row, place : place + 2].max())
+            if not np.isnan(pair).any() and abs(float(np.sum(pair**2)) - 1.0) > reach:
+                yield "sin² + cos² = 1 in each pair", ((row, place), (row, place + 1))
+
+
+INVARIANTS: Mapping[str, Callable[[Comparison, Judged, Mask], Broken]] = {
+    "softmax": _weights,
+    "divide": _weights,
+    "mix": _mixture,
+    "activate": _bent,
+    "normalise": _normal,
+    "position": _waves,
+}

@@ -1,0 +1,171 @@
+"""Marks: M for the method of a line, A for its accuracy, A-ft where it follows from an earlier error.
+
+A teacher's scheme says how many each line is worth; without one, a matrix is worth M1 A1, A split by row.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from clearhead.check.compare import Comparison
+from clearhead.check.diagnose import Root
+from clearhead.check.report import LineMarks
+from clearhead.check.statement import Judged
+from clearhead.check.verdict import ROUNDING_FAULTS, Verdict
+from clearhead.worksheet.arrays import Array
+
+
+class LineScheme(BaseModel):
+    """What one line is worth."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    M: float = Field(1.0, ge=0, le=1000, description="marks for the method: right operands, right shape")
+    A: float = Field(1.0, ge=0, le=1000, description="marks for accuracy, split by row")
+
+
+class Scheme(BaseModel):
+    """How a working is marked."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    problem: Any = Field(
+        None, description="the problem that all workings are about: a gallery id, a file, or the problem"
+    )
+    marks: float | None = Field(None, gt=0, le=10000, description="scale the total to this many marks")
+    default: LineScheme = Field(default_factory=LineScheme, description="what a line is worth that is not in lines")
+    lines: Mapping[str, LineScheme] = Field(
+        default_factory=dict,
+        description="what single lines are worth, by name (Q, weights, 'cross: A'): these count even if not written",
+    )
+    only_these: bool = Field(False, description="lines that are not named earn nothing")
+    strict_rounding: bool = Field(False, description="cut and badly rounded numbers are errors")
+    follow_through: bool = Field(True, description="a line that follows from an error earns its accuracy marks")
+    trivial_follow_through: bool = Field(
+        False, description="also where the error made the rest trivial (all zero, identity, uniform)"
+    )
+    charge_repeats: bool = Field(False, description="charge the same slip every time, not once")
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger:
+    """What is known when marks are given."""
+
+    comparison: Comparison
+    roots: Sequence[Root]
+    scheme: Scheme
+
+
+def line_marks(ledger: Ledger, writings: Sequence[Judged], worth: LineScheme) -> LineMarks:
+    """Return the marks of one record, written once or in several goes (a row at a time, or again)."""
+    scheme, reasons = ledger.scheme, []
+    grid = _together(writings)
+    judged = writings[0]
+    repeated = set() if scheme.charge_repeats else _repeated(ledger, writings)
+    rows = [row for row in range(len(grid)) if any(grid[row])]
+    verdicts = [verdict for row in grid for verdict in row if verdict is not None]
+    method = worth.M
+    if any(v is Verdict.MISCONCEPTION for v in _charged(grid, repeated)):
+        method, _ = 0.0, reasons.append("the rule is wrong")
+    elif verdicts and all(v is Verdict.TRUE for v in verdicts):
+        method, _ = 0.0, reasons.append("it does not follow from the line before")
+    elif len(verdicts) > 1 and all(v is Verdict.SLIP for v in verdicts) and not _is_named(ledger, writings):
+        method, _ = 0.0, reasons.append("no number of it follows from the line before")
+    elif verdicts and all(v is Verdict.UNREADABLE for v in verdicts):
+        method, _ = 0.0, reasons.append("it cannot be read")
+    no_follow = _trivial_above(ledger, judged)
+    good, follows = 0, False
+    for row in rows:
+        cells = [(row, column) for column, verdict in enumerate(grid[row]) if verdict is not None]
+        is_good = all(_earns(grid[i][j], scheme, no_follow) or (i, j) in repeated for i, j in cells)
+        good += is_good
+        follows = follows or (is_good and any(grid[i][j] is Verdict.CARRIED for i, j in cells))
+    accuracy = worth.A * good / len(rows) if rows else 0.0
+    if good < len(rows):
+        reasons.append(f"{good} of {len(rows)} rows" if len(rows) > 1 else "wrong")
+    if repeated:
+        reasons.append("the same slip as before is charged once")
+    if no_follow and any(v is Verdict.CARRIED for v in verdicts):
+        reasons.append("the error above made this line trivial")
+    return LineMarks(method, worth.M, accuracy, worth.A, follows, "; ".join(reasons))
+
+
+def _earns(verdict: Verdict | None, scheme: Scheme, no_follow: bool) -> bool:
+    if verdict is Verdict.CARRIED:
+        return scheme.follow_through and not no_follow
+    if scheme.strict_rounding and verdict in ROUNDING_FAULTS:
+        return False
+    return verdict is not None and (verdict.is_accepted or verdict is Verdict.UNCHECKED)
+
+
+Grid = list[list[Verdict | None]]
+
+
+def _together(writings: Sequence[Judged]) -> Grid:
+    """Return one verdict for each cell of the record: of several writings an error counts, else the first."""
+    grid: Grid = [list(row) for row in writings[0].verdicts]
+    for again in writings[1:]:
+        for i, row in enumerate(again.verdicts):
+            for j, verdict in enumerate(row):
+                before = grid[i][j]
+                if before is None or (verdict is not None and verdict.is_error and not before.is_error):
+                    grid[i][j] = verdict
+    return grid
+
+
+def _charged(grid: Grid, repeated: set[tuple[int, int]]) -> list[Verdict | None]:
+    return [verdict for i, row in enumerate(grid) for j, verdict in enumerate(row) if (i, j) not in repeated]
+
+
+def _is_named(ledger: Ledger, writings: Sequence[Judged]) -> bool:
+    return any(root.judged is judged and root.name for root in ledger.roots for judged in writings)
+
+
+def _repeated(ledger: Ledger, writings: Sequence[Judged]) -> set[tuple[int, int]]:
+    """Return the cells of this record whose slip was charged in an earlier line already."""
+    mine = {id(judged) for judged in writings}
+    first = min(judged.statement.line for judged in writings)
+    seen = {
+        _same_slip(root) for root in ledger.roots if id(root.judged) not in mine and root.judged.statement.line < first
+    }
+    return {
+        cell for root in ledger.roots if id(root.judged) in mine and _same_slip(root) in seen for cell in root.cells
+    }
+
+
+def _same_slip(root: Root) -> Any:
+    if root.verdict is Verdict.MISCONCEPTION:
+        return root.name
+    if len(root.cells) != 1:
+        return id(root)
+    row, column = root.cells[0]
+    written, right = root.judged.statement.texts[row][column], float(root.judged.expected[row, column])
+    return (root.verdict, written, round(right, 9))
+
+
+def _trivial_above(ledger: Ledger, judged: Judged) -> bool:
+    """Whether an error above made a line all zero, uniform or the identity where it should not be."""
+    if ledger.scheme.trivial_follow_through:
+        return False
+    comparison = ledger.comparison
+    todo, seen = [*comparison.graph.parents[judged.statement.node]], set()
+    while todo:
+        node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if comparison.failed[node] is not None:
+            if _is_trivial(comparison.x[node]) and not _is_trivial(comparison.right[node]):
+                return True
+        todo += comparison.graph.parents[node]
+    return False
+
+
+def _is_trivial(value: Array) -> bool:
+    if value.size < 2:
+        return False
+    is_identity = value.shape[0] == value.shape[1] and np.array_equal(value, np.eye(value.shape[0]))
+    return bool(np.all(value == value.flat[0])) or is_identity

@@ -1,0 +1,207 @@
+"""From the name that a student gave a line to the record of the sheet that it speaks of.
+
+A name is a symbol (Q, S′, α, W_Q), a word (scores, weights, output) or one of the ways in which notes write them
+(QKᵀ, e^t, softmax); it may pick a row, `A[2]` or `Q[Vamos]`, or a cell, `A[2, 3]`.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from clearhead.check.graph import Graph
+from clearhead.steps import Record
+
+_PICK = re.compile(r"(.+?)\s*\[\s*([^\[\],]+?)\s*(?:,\s*([^\[\],]+?)\s*)?\]\s*", re.DOTALL)
+_SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_SUPERSCRIPTS = str.maketrans("ᵀᵗ", "Tt")
+_DROPPED = re.compile(r"[\s_^{}$\\*()]|\b(?:text|mathrm|mathbf)\b")
+
+
+@dataclass(frozen=True)
+class Pick:
+    """A name without its pick, and the row (a token) and column that it picks, if any."""
+
+    name: str
+    row: str = ""
+    column: str = ""
+
+
+def split_pick(name: str) -> Pick:
+    """Read `A[2, 3]` as cell 2, 3 of A."""
+    match = _PICK.fullmatch(name.strip())
+    return Pick(name.strip()) if match is None else Pick(match[1].strip(), match[2], match[3] or "")
+
+
+@lru_cache(maxsize=4096)
+def symbol_key(name: str) -> str:
+    """Return a symbol in one spelling: W^Q, W_{Q} and W_Q are the same, S' is S′; letters keep their case."""
+    text = unicodedata.normalize("NFC", name).translate(_SUBSCRIPTS).translate(_SUPERSCRIPTS)
+    text = text.replace("'", "′").replace("''", "″").replace("′′", "″").replace("−", "-")
+    return _DROPPED.sub("", text)
+
+
+def word_key(name: str) -> str:
+    """Return a word in one spelling: Scaled-Scores, scaled_scores and `scaled scores` are the same."""
+    return re.sub(r"[-.:·×/√]", "", symbol_key(name)).casefold()
+
+
+Test = Callable[[Record], bool]
+
+
+def _step(*names: str) -> Test:
+    return lambda record: record.step.name in names
+
+
+def _at(step: str, part: str) -> Test:
+    return lambda record: record.step.name == step and part in record.where.split(".")
+
+
+def _in_attention(*names: str) -> Test:
+    """A step of an attention layer, not of the output layer of a model."""
+    return lambda record: record.step.name in names and record.symbol not in ("p", "logits")
+
+
+def _word_lists(groups: Sequence[tuple[str, Sequence[Test]]]) -> dict[str, Sequence[Test]]:
+    return {word_key(word): tests for words, tests in groups for word in words.split(", ")}
+
+
+_SCORES = (_in_attention("score", "kernel"), _in_attention("scale"), _step("mask"))
+_OPEN = frozenset({"score", "softmax", "mix"})  # symbols and words that people use for several lines: S, E, A, Z
+_WEIGHTS = (_in_attention("softmax", "divide"), _step("mask"))
+_RESULT = (_step("mix"),)
+
+# What words mean, the likeliest record first.
+WORDS: dict[str, Sequence[Test]] = _word_lists(
+    [
+        ("scores, raw scores, attention scores, E, e, e^t, S, QK^T, QKT, QK, Q K^T, KQ, K^TQ, dot products, "
+         "similarity, similarities", _SCORES),
+        ("scaled scores, scaled, S', scaled attention scores, scaled_dot_product, QK^T/sqrt(d_k), QK^T/√d_k, "
+         "QKT/sqrtdk, frac{QK^T}{sqrt{d_k}}", (_in_attention("scale"),)),
+        ("masked scores, masked, masked_e, S'', after masking", (_step("mask"),)),
+        ("weights, attention weights, A, alpha, alpha^t, α, α^t, softmax, softmax(E), softmax(S), distribution, "
+         "attention distribution, attention, W, weights rounded, renormalised", _WEIGHTS),
+        ("attention output, context, context vector, Z, a, a^t, AV, A V, attended, Y", _RESULT),
+        ("input, inputs, X', embedded, embedding plus position", (_at("add", "input"), _at("embed", "embedding"))),
+        ("embedding, embeddings, word vectors, X", (_step("embed"),)),
+        ("positions, position, PE, P, positional encoding, added, position vectors", (_step("position"),)),
+        ("position added, with positions, X + P", (_at("add", "input"), _step("add"))),
+        ("Wh, W h, W_h h", (_step("transform"),)),
+        ("state, new state, s', [a; s], concatenation", (_at("join", "state"),)),
+        ("heads, joined, concatenated, concat, Z", (_at("join", "output"),)),
+        ("mean, means, μ, mu", (_step("mean"),)),
+        ("variance, variances, σ², sigma^2, var", (_step("variance"),)),
+        ("norm, normalised, normalized, layer norm, layernorm, N", (_step("normalise"),)),
+        ("residual, R, added residual", (_at("add", "add_and_norm"),)),
+        ("relu, activation, hidden, F", (_step("activate"),)),
+        ("logits", (_at("project", "output"),)),
+        ("probabilities, p, probs", (_at("softmax", "output"),)),
+        ("loss", (_step("loss"), _step("total"))),
+        ("gradient", (_step("gradient"),)),
+        ("angles, angle, θ, theta", (_step("angle"),)),
+        ("one hot, onehot", (_step("one_hot"),)),
+        ("length, lengths, norms", (_step("length"),)),
+        ("cosine, cosines, cos", (_step("cosine"),)),
+    ]
+)  # fmt: skip
+
+_LAST = frozenset(word_key(word) for word in ("output", "out", "O", "answer", "result", "Output", "Z", "attention"))
+_PLACE_WORDS = {
+    "self": "self_attention",
+    "masked": "self_attention",
+    "cross": "cross_attention",
+    "ffn": "feed_forward",
+    "mlp": "feed_forward",
+}
+_COUNTED = {"head": "head", "part": "part", "block": "", "layer": "", "time": "time", "t": "time", "step": "generate"}
+
+
+def matches_place(where: str, record_where: str) -> bool:
+    """Say whether a record's place is the one meant: its path, an end or a part of it, or words such as `head 2`."""
+    if not where or where == record_where:
+        return True
+    path = record_where.split(".")
+    for hint in re.split(r"[.:/,]|\bof\b|\bin\b", where):
+        words = hint.strip().casefold().replace("-", "_").split()
+        if words and not _hint_fits(words, path):
+            return False
+    return True
+
+
+def _hint_fits(words: list[str], path: list[str]) -> bool:
+    joined = "_".join(words)
+    if joined in path or _PLACE_WORDS.get(joined, joined) in path:
+        return True
+    counted = re.fullmatch(r"([a-z_]+?)_?=?_?(\d+)", joined)
+    if counted is None:
+        return any(joined and step.startswith(joined) for step in path)
+    word, number = _COUNTED.get(counted[1], counted[1]), int(counted[2])
+    return any(
+        path[place + 1] == str(number - 1) and (not word or step == word or step.startswith(word))
+        for place, step in enumerate(path[:-1])
+    )
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The records that a name can mean, likeliest first; `row` is set where the name itself picked one (`q2`)."""
+
+    nodes: tuple[int, ...]
+    row: str = ""
+
+
+def find_records(graph: Graph, name: str, where: str) -> Candidates:
+    """Return the records that a name can mean at a place."""
+    key = symbol_key(name)
+    exact = [i for i, r in enumerate(graph.records) if r.where == where and symbol_key(r.symbol) == key]
+    if exact and where:
+        return Candidates(tuple(exact))
+    here = [i for i, r in enumerate(graph.records) if matches_place(where, r.where)]
+    named = [i for i in here if symbol_key(graph.records[i].symbol) == key]
+    if named:
+        return Candidates(tuple(named + _also(graph, here, name, named)))
+    found = _by_word(graph, here, name)
+    if found:
+        return Candidates(tuple(found))
+    shorter = re.fullmatch(r"(.*?[^\W\d_]|.*[αμσθ])[\s_^{]*(\d+|[^\W\d_]{2,})\}?", name.translate(_SUBSCRIPTS).strip())
+    if shorter is not None:
+        deeper = find_records(graph, shorter[1].rstrip("_^{ "), where)
+        upper = find_records(graph, shorter[1].rstrip("_^{ ").upper(), where) if not deeper.nodes else deeper
+        return Candidates(upper.nodes, shorter[2]) if upper.nodes and not upper.row else Candidates(())
+    return Candidates(())
+
+
+def _also(graph: Graph, here: list[int], name: str, named: list[int]) -> list[int]:
+    """Further readings of a symbol that people use for several lines: E, S and Z name more than one."""
+    if graph.records[named[0]].step.name not in _OPEN:
+        return []
+    return [i for i in _by_word(graph, here, name) if i not in named]
+
+
+def _by_word(graph: Graph, here: list[int], name: str) -> list[int]:
+    key, found = word_key(name), []
+    if key in _LAST and here:
+        found += _last_lines(graph, here)
+    for test in WORDS.get(key, ()):
+        fresh = [i for i in here if test(graph.records[i]) and i not in found]
+        found += fresh
+        if fresh and graph.records[fresh[0]].step.name not in _OPEN:
+            break
+    return found
+
+
+def _last_lines(graph: Graph, here: list[int]) -> list[int]:
+    """Return the last record of a place, then what its residual and norm make of it, then the mixing in it."""
+    last = here[-1]
+    found = [last]
+    step: int | None = last
+    while step is not None and len(found) < 4:
+        after = [c for c in graph.children[step] if graph.records[c].step.name in ("add", "mean", "normalise")]
+        residual = next((c for c in after if graph.records[c].step.name != "mean"), None)
+        step = residual if residual not in found else None
+        if step is not None and step not in here:
+            found.append(step)
+        elif step is not None:
+            break
+    return found + [i for i in reversed(here) if graph.records[i].step.name in ("mix", "join", "project") and i != last]

@@ -1,0 +1,348 @@
+"""Put every line of a working in its place on the sheet: which record it speaks of, and which cells of it.
+
+Nothing is guessed silently: where a name fits several records and the numbers decide, a note says so; a line that
+fits nowhere is reported.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from clearhead.check.graph import FromGiven, FromRecord, Graph
+from clearhead.check.names import Pick, find_records, split_pick, symbol_key
+from clearhead.check.number import Written, is_blank, read_cell
+from clearhead.check.statement import Copy, Statement, make_statement
+from clearhead.check.style import Evidence, evidence, line_style, sheet_style
+from clearhead.check.working import Cells, Line, Note, Working
+from clearhead.errors import did_you_mean
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.view import SheetView
+
+Grid = list[list[Written | None]]
+
+
+@dataclass(frozen=True, eq=False)
+class WrongShape:
+    """A line whose record is known, but whose shape does not fit it."""
+
+    line: int
+    node: int
+    sentence: str
+
+
+@dataclass
+class Placing:
+    """What became of the lines: statements by record, copies, lines of the wrong shape, and notes."""
+
+    statements: dict[int, list[Statement]] = field(default_factory=dict)
+    copies: list[Copy] = field(default_factory=list)
+    misshapen: list[WrongShape] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    doubtful: dict[int, list[int]] = field(default_factory=dict)  # lines, and the other records that they can mean
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A line in its place; `node` is None for a copy of a given."""
+
+    line: int
+    grid: Grid
+    node: int | None
+    given: str = ""
+    user: int | None = None
+    is_copy: bool = False
+
+
+class Placer:
+    """Places the lines of one working on one sheet."""
+
+    def __init__(self, graph: Graph, working: Working, decided: Mapping[int, int] | None = None) -> None:
+        self.graph, self.working = graph, working
+        self._decided = decided or {}
+        self.result = Placing()
+        self._found: list[_Found] = []
+        self._taken: set[tuple[int, int]] = set()
+        self._labels: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
+    def place(self) -> Placing:
+        """Place every line."""
+        for number, line in enumerate(self.working.lines):
+            self._place_line(number, line)
+        evidences = [self._evidence(found) for found in self._found]
+        for found, own in zip(self._found, evidences, strict=True):
+            self._state(found, own, evidences)
+        return self.result
+
+    def _is_telling(self, found: _Found) -> bool:
+        if found.node is None:
+            return False
+        truth = self._sheet_value(found.node)
+        return any(
+            cell is not None
+            and np.isfinite(truth[i, j])
+            and abs(cell.value - truth[i, j]) > 1e-9 * max(1.0, abs(truth[i, j]))
+            for i, row in enumerate(found.grid)
+            for j, cell in enumerate(row)
+        )
+
+    def _evidence(self, found: _Found) -> Evidence:
+        if found.node is None:
+            return evidence((), ())
+        truth = self._sheet_value(found.node)
+        pairs = [
+            (cell, float(truth[i, j]))
+            for i, row in enumerate(found.grid)
+            for j, cell in enumerate(row)
+            if cell is not None
+        ]
+        found_here = evidence([cell for cell, _ in pairs], [true for _, true in pairs])
+        # digits that were only moved were rounded elsewhere
+        return replace(found_here, is_telling=found_here.is_telling and not self.graph.is_move[found.node])
+
+    def _state(self, found: _Found, own: Evidence, evidences: Sequence[Evidence]) -> None:
+        cells = [cell for row in found.grid for cell in row if cell]
+        style = line_style(own, sheet_style(evidences), cells, evidences)
+        node = -1 if found.node is None else found.node
+        statement = make_statement(
+            found.line, node, found.grid, style, turned=self.graph.is_turned, is_telling=self._is_telling(found)
+        )
+        if found.is_copy:
+            source = FromGiven(found.given) if found.node is None else FromRecord(found.node)
+            self.result.copies.append(Copy(found.line, source, statement, found.user))
+        else:
+            self.result.statements.setdefault(node, []).append(statement)
+
+    def _place_line(self, number: int, line: Line) -> None:
+        grid = self._read(line)
+        if not any(cell for row in grid for cell in row):
+            self._note("unplaced", f"{line.name} holds no numbers.", line)
+            return
+        pick = self._pick(line.name)
+        if line.copied_into:
+            self._place_copy(number, line, grid, pick)
+            return
+        candidates = find_records(self.graph, pick.name, line.where)
+        if candidates.row and not pick.row:
+            pick = Pick(pick.name, candidates.row, pick.column)
+        if not candidates.nodes:
+            self._place_given(number, line, grid, self._pick(line.name))
+            return
+        shaped = {node: fitted for node in candidates.nodes if (fitted := self._shaped(grid, node, pick)) is not None}
+        if not shaped:
+            if self._given_named(pick.name, line.where):
+                self._place_given(number, line, grid, pick)
+                return
+            self._wrong_shape(number, line, candidates.nodes[0], grid)
+            return
+        node = self._choose(number, line, shaped)
+        self._taken |= {(node, i) for i, row in enumerate(shaped[node]) if any(row)}
+        if not pick.row and len(grid) < len(shaped[node]) and len(shaped[node][0]) > 1:
+            first = next(i for i, row in enumerate(shaped[node]) if any(row)) + 1
+            rows = f"row {first}" if len(grid) == 1 else f"rows {first} to {first + len(grid) - 1}"
+            self._note("placed", f"{line.name} was read as {rows} of {self.graph.records[node].symbol}.", line)
+        self._found.append(_Found(number, shaped[node], node))
+
+    def _pick(self, name: str) -> Pick:
+        """Read `A[2]` as row 2 of A, but `W[h; s]` as itself where the sheet has a line of that name."""
+        key = symbol_key(name)
+        return Pick(name) if any(symbol_key(r.symbol) == key for r in self.graph.records) else split_pick(name)
+
+    def _read(self, line: Line) -> Grid:
+        comma = self.working.has_decimal_comma
+        return [
+            [None if is_blank(text) else read_cell(text, has_decimal_comma=comma) for text in row] for row in line.cells
+        ]
+
+    def _choose(self, number: int, line: Line, shaped: dict[int, Grid]) -> int:
+        """Take the likeliest record that is not written yet, or the one that the numbers plainly fit better."""
+        nodes = list(shaped)
+        if len(nodes) == 1:
+            return nodes[0]
+        fresh = [node for node in nodes if not self._is_taken(node, shaped[node])]
+        agreement = {node: self._agreement(shaped[node], node) for node in nodes}
+        first = fresh[0] if fresh else nodes[0]
+        best = max(fresh or nodes, key=lambda node: agreement[node])
+        if agreement[nodes[0]] > agreement[best] + 0.25:
+            best = nodes[0]
+        chosen = best if agreement[best] > agreement[first] + 0.25 else first
+        if self._decided.get(number) in shaped:
+            chosen = self._decided[number]
+        self.result.doubtful[number] = [node for node in nodes if node != chosen]
+        record = self.graph.records[chosen]
+        self._note("placed", f"{line.name} was read as {record.symbol} ({record.step.name}{_in(record.where)}).", line)
+        return chosen
+
+    def _is_taken(self, node: int, grid: Grid) -> bool:
+        return any((node, i) in self._taken for i, row in enumerate(grid) if any(row))
+
+    def _agreement(self, grid: Grid, node: int) -> float:
+        """Return the share of cells that are near the true value."""
+        truth = self._sheet_value(node)
+        hits = total = 0
+        for row, column in np.ndindex(*truth.shape):
+            cell = grid[row][column]
+            if cell is not None and not cell.problem:
+                total += 1
+                true = float(truth[row, column])
+                reach = max(cell.unit, 0.02 * abs(true), 1e-9)
+                hits += abs(cell.value - true) <= reach or cell.value == true
+        return hits / total if total else 0.0
+
+    def _sheet_value(self, node: int) -> Array:
+        value = np.asarray(self.graph.records[node].value)
+        return value.T if self.graph.is_turned else value
+
+    def _shaped(self, grid: Grid, node: int, pick: Pick) -> Grid | None:
+        shape = self._sheet_value(node).shape
+        rows, columns = self.labels(node) if pick.row else ((), ())
+        fitted = fit_grid(grid, (shape[0], shape[1]), pick, (rows, columns), is_turned=self.graph.is_turned)
+        return self._some_rows(grid, node) if fitted is None and not pick.row else fitted
+
+    def _some_rows(self, grid: Grid, node: int) -> Grid | None:
+        """Take fewer rows than the record has as the rows whose numbers they plainly are."""
+        height, width = self._sheet_value(node).shape
+        if len(grid) >= height or not _is_full(grid) or len(grid[0]) != width:
+            return None
+        blank: Grid = [[None] * width for _ in range(height)]
+        windows = [blank[:start] + grid + blank[start + len(grid) :] for start in range(height - len(grid) + 1)]
+        agreement = [self._agreement(window, node) for window in windows]
+        best = max(range(len(windows)), key=lambda start: agreement[start])
+        return windows[best] if agreement[best] >= 0.5 and agreement.count(agreement[best]) == 1 else None
+
+    def labels(self, node: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the names of a record's rows and columns, in the layout of the sheet."""
+        if not self._labels:
+            view = SheetView(self.graph.sheet)
+            self._labels = {i: (step.matrix.rows, step.matrix.columns) for i, step in enumerate(view.steps)}
+        return self._labels[node]
+
+    def _given_named(self, name: str, where: str) -> list[str]:
+        key = symbol_key(name)
+        named = [n for n, given in self.graph.givens.items() if symbol_key(given.symbol) == key]
+        hinted = [n for n in named if where and any(word in n for word in where.split("."))]
+        return hinted or named
+
+    def _place_given(self, number: int, line: Line, grid: Grid, pick: Pick) -> None:
+        for name in self._given_named(pick.name, line.where):
+            value = np.atleast_2d(np.asarray(self.graph.givens[name].value))
+            shape = value.T.shape if self.graph.is_turned else value.shape
+            labels = (self.graph.givens[name].rows, self.graph.givens[name].columns)
+            fitted = fit_grid(grid, (shape[0], shape[1]), pick, labels, is_turned=self.graph.is_turned)
+            if fitted is not None and np.asarray(self.graph.givens[name].value).ndim == 2:
+                self._found.append(_Found(number, fitted, None, name, None, is_copy=True))
+                return
+        symbols = list(dict.fromkeys(record.symbol for record in self.graph.records))
+        near = did_you_mean(pick.name, symbols)
+        shown = ", ".join(symbols[:20]) + (" …" if len(symbols) > 20 else "")
+        self._note(
+            "unplaced",
+            f"{line.name}{_in(line.where)} is not a line of this sheet, so it was not marked.{near} "
+            f"Its lines: {shown}; also words such as scores, weights, output.",
+            line,
+        )
+
+    def _place_copy(self, number: int, line: Line, grid: Grid, pick: Pick) -> None:
+        users = find_records(self.graph, split_pick(line.copied_into).name, line.where).nodes
+        nodes = find_records(self.graph, pick.name, line.where).nodes
+        best: tuple[float, int, int | None, Grid] | None = None
+        for node in nodes:
+            for way in (grid, [list(row) for row in zip(*grid, strict=True)] if _is_full(grid) else grid):
+                fitted = self._shaped(way, node, pick)
+                if fitted is None:
+                    continue
+                user = next((u for u in users if node in self.graph.parents[u]), None)
+                score = self._agreement(fitted, node) + (0.5 if user is not None else 0.0)
+                if best is None or score > best[0]:
+                    best = (score, node, user, fitted)
+        if best is None:
+            self._place_given(number, line, grid, pick)
+            return
+        _, node, user, fitted = best
+        self._found.append(_Found(number, fitted, node, "", user, is_copy=True))
+
+    def _wrong_shape(self, number: int, line: Line, node: int, grid: Grid) -> None:
+        height, width = self._sheet_value(node).shape
+        size = f"{len(grid)} × {max(len(row) for row in grid)}"
+        if len({len(row) for row in grid}) > 1:
+            size += " with rows of different lengths"
+        record = self.graph.records[node]
+        turned = " It has the shape of its transpose." if (len(grid[0]), len(grid)) == (height, width) else ""
+        sentence = (
+            f"{line.name} is {size}, but {record.symbol} ({record.step.name}{_in(record.where)}) is {height} × {width}."
+            f"{turned} It could not be compared cell by cell; name a row as {line.name}[2] if it is one."
+        )
+        self.result.misshapen.append(WrongShape(number, node, sentence))
+
+    def _note(self, kind: str, sentence: str, line: Line) -> None:
+        self.result.notes.append(Note(kind, sentence, line.place))  # type: ignore[arg-type]
+
+
+def _in(where: str) -> str:
+    return f" in {where}" if where else ""
+
+
+def _is_full(grid: Grid) -> bool:
+    return len({len(row) for row in grid}) == 1
+
+
+def fit_grid(
+    grid: Grid, shape: tuple[int, int], pick: Pick, labels: tuple[Sequence[str], Sequence[str]], *, is_turned: bool
+) -> Grid | None:
+    """Return the cells in the full shape of their record, None where nothing was written; None if they do not fit."""
+    height, width = shape
+    if not _is_full(grid):
+        return None
+    rows, columns = len(grid), len(grid[0])
+    full: Grid = [[None] * width for _ in range(height)]
+    if pick.row and pick.column:
+        i, j = _place_of(pick.row, labels[0], height), _place_of(pick.column, labels[1], width)
+        if i is None or j is None or (rows, columns) != (1, 1):
+            return None
+        full[i][j] = grid[0][0]
+        return full
+    if pick.row:
+        cells = [cell for row in grid for cell in row]
+        names, count, length = (labels[1], width, height) if is_turned else (labels[0], height, width)
+        place = _place_of(pick.row, names, count)
+        if height == 1 and not is_turned and place is None:  # e_2: the second number of a line of one row
+            place = _place_of(pick.row, labels[1], width)
+            if place is None or len(cells) != 1:
+                return None
+            full[0][place] = cells[0]
+            return full
+        if height == 1 and not is_turned and len(cells) == 1 and width > 1:
+            place = _place_of(pick.row, labels[1], width)
+            if place is None:
+                return None
+            full[0][place] = cells[0]
+            return full
+        if place is None or len(cells) != length or 1 not in (rows, columns):
+            return None
+        for number, cell in enumerate(cells):
+            full[number if is_turned else place][place if is_turned else number] = cell
+        return full
+    if (rows, columns) == shape:
+        return grid
+    if 1 in shape and 1 in (rows, columns) and rows * columns == height * width:  # a vector, lying or standing
+        cells = [cell for row in grid for cell in row]
+        return [cells] if height == 1 else [[cell] for cell in cells]
+    return None
+
+
+def _place_of(wanted: str, names: Sequence[str], count: int) -> int | None:
+    lowered = [name.casefold() for name in names]
+    for form in (wanted, wanted.strip("<>")):
+        if form in names:
+            return list(names).index(form)
+        near = [i for i, name in enumerate(lowered) if name.strip("<>") == form.casefold()]
+        if near:
+            return near[0]
+    if wanted.isdecimal() and 1 <= int(wanted) <= count:
+        return int(wanted) - 1
+    return None
+
+
+def cells_of(rows: Sequence[Sequence[str]]) -> Cells:
+    """Return rows of text as the cells of a line."""
+    return tuple(tuple(row) for row in rows)

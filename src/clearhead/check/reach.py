@@ -1,0 +1,196 @@
+"""What a record can be, by what stands above it and how precisely that was written: the image of rule 5."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from clearhead.check.graph import FromGiven, FromRecord, Graph, Plain, Source
+from clearhead.check.image import IMAGES, Range, around, exactly, gained, joint_norm, joint_variance, without_nan
+from clearhead.check.statement import EXACT, NOISE, SLACK, Statement
+from clearhead.worksheet.arrays import Array, Mask
+from clearhead.worksheet.reference import NORM_AXES
+
+Statements = Mapping[int, Sequence[Statement]]
+
+
+def near(node: int, steps: Sequence[Sequence[int]], statements: Statements, *, is_written: bool) -> set[int]:
+    """Return the nearest written records along `steps`, or the unwritten ones on the way to them."""
+    found: set[int] = set()
+    todo, seen = [*steps[node]], {node}
+    while todo:
+        here = todo.pop()
+        if here in seen:
+            continue
+        seen.add(here)
+        if (here in statements) == is_written:
+            found.add(here)
+        if here not in statements:
+            todo += steps[here]
+    return found
+
+
+class Reach:
+    """The images of one sheet; `is_cut` allows for numbers that were cut instead of rounded.
+
+    `x` is the list of values as written, which grows while the sheet is compared.
+    """
+
+    def __init__(
+        self, graph: Graph, statements: Statements, x: Sequence[Array], rounded: Mapping[str, Array], *, is_cut: bool
+    ) -> None:
+        self.graph, self.statements, self.x = graph, statements, x
+        self.rounded, self.is_cut = rounded, is_cut
+        self._ranges: dict[int, Range] = {}
+
+    def forget(self, index: int) -> None:
+        """A record was written again: what is known of it is found anew."""
+        self._ranges.pop(index, None)
+
+    def meets(self, statement: Statement, image: Range, reference: Array) -> Mask:
+        """Say which cells, taken for what they stand for, meet the image."""
+        y = statement.value
+        with np.errstate(invalid="ignore", over="ignore"):
+            is_exact = statement.is_whole & (np.abs(reference - np.round(reference)) <= EXACT) & (image.radius == 0.0)
+            unit = np.where(is_exact, 0.0, statement.unit)
+            slack = SLACK * unit + NOISE * np.abs(y) + np.where(unit == 0.0, EXACT, 0.0)
+            own = self._known(y, unit, np.minimum(unit, statement.unit_inwards))
+            meets = (own.high >= image.low - slack) & (own.low <= image.high + slack)
+        return np.asarray(meets & np.isfinite(y))
+
+    def _known(self, y: Array, unit: Array, inwards: Array) -> Range:
+        """Return what a written number stands for: half a unit around it, outwards a whole one where it may be cut."""
+        outward = unit if self.is_cut else unit / 2
+        below = np.where(y <= 0, outward, inwards / 2)
+        above = np.where(y >= 0, outward, inwards / 2)
+        return Range(y - below, y + above)
+
+    def image(self, index: int) -> Range:
+        """Return what a record can be, by what stands above it and how precisely that was written."""
+        for node in sorted(near(index, self.graph.parents, self.statements, is_written=False)):
+            if node not in self._ranges:
+                self._ranges[node] = self._widened(node, self._image(node))
+        return self._image(index)
+
+    def _image(self, index: int) -> Range:
+        record = self.graph.records[index]
+        inputs = self.graph.inputs(index, self._range_of)
+        mean = self.graph.sources[index].get("mean")
+        if record.step.name == "variance" and mean is not None and self._is_unwritten(mean):
+            result = without_nan(joint_variance(inputs["x"], inputs["over"], _low(inputs.get("counted"))))
+            # a mean that was rounded, though not written, adds its own error squared
+            return Range(result.low, result.high + self._neighbour_unit(_index(mean), inputs["mean"].middle) ** 2)
+        if record.step.name == "normalise" and "mean" in record.inputs:
+            joint = self._joint_norm(index, inputs)
+            if joint is not None:
+                return joint
+        with np.errstate(all="ignore"):
+            return without_nan(IMAGES[record.step.name](inputs))
+
+    def _joint_norm(self, index: int, inputs: Mapping[str, Any]) -> Range | None:
+        sources = self.graph.sources[index]
+        mean, variance = sources["mean"], sources["variance"]
+        if not (self._is_unwritten(mean) and self._is_unwritten(variance)):
+            return None
+        of_mean = self.graph.inputs(_index(mean), self._range_of)
+        if self.graph.sources[_index(mean)]["x"] != sources["x"]:
+            return None
+        epsilon, outside = inputs.get("epsilon") or 0.0, inputs.get("epsilon_outside") or 0.0
+        x: Range = inputs["x"]
+        joint = joint_norm(x, NORM_AXES[of_mean["over"]], _low(of_mean.get("counted")), epsilon, outside)
+        # mean and variance may each have been rounded on the way, by as much as a neighbouring line shows
+        unit_mean = self._neighbour_unit(_index(mean), np.abs(inputs["mean"].middle))
+        unit_variance = self._neighbour_unit(_index(variance), np.abs(inputs["variance"].middle))
+        centre = x.middle
+        mu, var = inputs["mean"].middle, np.maximum(inputs["variance"].middle, 0.0)
+        shifted = IMAGES["normalise"](
+            {
+                "x": exactly(centre),
+                "mean": around(mu, unit_mean),
+                "variance": around(var, unit_variance + unit_mean**2),
+                "epsilon": epsilon,
+                "epsilon_outside": outside,
+            }
+        )
+        with np.errstate(invalid="ignore"):
+            spread = np.nan_to_num(shifted.radius, nan=np.inf, posinf=np.inf)
+            wide = Range(np.minimum(joint.low, shifted.low) - spread, np.maximum(joint.high, shifted.high) + spread)
+        return gained(without_nan(wide), inputs)
+
+    def _is_unwritten(self, source: Source) -> bool:
+        return isinstance(source, FromRecord) and source.index not in self.statements
+
+    def _range_of(self, source: Source) -> Any:
+        if isinstance(source, Plain):
+            return source.value
+        if isinstance(source, FromGiven):
+            value = self.graph.givens[source.name].value
+            if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiub":
+                return value
+            unit = self.rounded.get(source.name)
+            return exactly(value) if unit is None else around(value, unit / 2)
+        assert isinstance(source, FromRecord)
+        index = source.index
+        if index not in self.statements:
+            return self._ranges[index]
+        if index not in self._ranges:
+            self._ranges[index] = self._written_range(index)
+        return self._ranges[index]
+
+    def _written_range(self, index: int) -> Range:
+        """Where a number was written it is known to half its unit (to the unit, outwards, where numbers were cut)."""
+        value = self.x[index]
+        low, high = value.copy(), value.copy()
+        is_known = np.zeros(value.shape, dtype=bool)
+        for statement in self.statements[index]:
+            written = statement.is_written
+            unit = np.where(np.isfinite(statement.value), statement.unit, 0.0)
+            if statement.is_whole.any() or self.graph.is_move[index]:
+                image = self.image(index)
+                is_integer = np.abs(image.middle - np.round(image.middle)) <= EXACT
+                unit = np.where(statement.is_whole & is_integer & (image.radius == 0.0), 0.0, unit)
+            known = self._known(statement.value, unit, np.minimum(unit, statement.unit_inwards))
+            if self.graph.is_move[index]:  # digits that were only moved are known as well as where they came from
+                same = (image.low <= statement.value) & (statement.value <= image.high)
+                known = Range(
+                    np.where(same, np.minimum(known.low, image.low), known.low),
+                    np.where(same, np.maximum(known.high, image.high), known.high),
+                )
+            low, high = np.where(written, known.low, low), np.where(written, known.high, high)
+            is_known |= written
+        if is_known.all():
+            return Range(low, high)
+        rest = self.image(index)
+        wide = self.statements[index][0].style.unit(np.abs(value))
+        rest = rest.widened(0.0 if self.graph.is_move[index] else wide)
+        return Range(np.where(is_known, low, rest.low), np.where(is_known, high, rest.high))
+
+    def _widened(self, node: int, image: Range) -> Range:
+        if self.graph.is_move[node]:
+            return image
+        unit = self._neighbour_unit(node, np.maximum(np.abs(image.low), np.abs(image.high)))
+        return Range(
+            np.where(np.isfinite(image.low), image.low - unit, image.low),
+            np.where(np.isfinite(image.high), image.high + unit, image.high),
+        )
+
+    def _neighbour_unit(self, node: int, sizes: Array) -> Array:
+        """A line that was not written may have been rounded, or cut, as its neighbours were."""
+        around_it = near(node, self.graph.parents, self.statements, is_written=True)
+        around_it |= near(node, self.graph.children, self.statements, is_written=True)
+        styles = {each.style for index in around_it for each in self.statements[index] if each.is_telling}
+        if not styles:  # only exact numbers around: the sheet at large tells
+            styles = {each.style for own in self.statements.values() for each in own if each.is_telling}
+        units = np.zeros(sizes.shape)
+        for style in styles:
+            units = np.maximum(units, style.unit(np.where(np.isfinite(sizes), sizes, 1.0)))
+        return units
+
+
+def _index(source: Source) -> int:
+    assert isinstance(source, FromRecord)
+    return source.index
+
+
+def _low(value: Any) -> Any:
+    return value.low if isinstance(value, Range) else value

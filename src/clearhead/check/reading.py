@@ -1,0 +1,303 @@
+"""Workings in: YAML, JSON, tables, spreadsheets and written-out documents, within bounds, every mistake named.
+
+What was written keeps its text from the file to the marker: 0.50 says more than 0.5.
+"""
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from clearhead.check.number import visible
+from clearhead.check.working import Note, Working
+from clearhead.check.written import WrittenReader
+from clearhead.errors import ClearheadError, ProblemError, did_you_mean
+from clearhead.worksheet.problem import shorten
+from clearhead.worksheet.reading import MAX_BYTES, gallery, read_data
+from clearhead.worksheet.worksheet import Worksheet
+
+KEYS = ("problem", "written", "rounded", "student", "title", "decimal")
+DATA, TABLES, BOOKS = (".yaml", ".yml", ".json"), (".csv", ".tsv"), (".xlsx", ".xlsm")
+DOCUMENTS = (".md", ".markdown", ".tex", ".txt", ".html", ".htm")
+_SHEET = re.compile(rb'\s*\{\s*"clearhead"\s*:').match
+_HAS_WRITTEN = re.compile(rb"^[\"']?written[\"']?\s*:", re.MULTILINE).search
+Source = str | Path | Mapping[str, Any]
+
+
+def load_workings(source: Source, problem: Source | None = None) -> list[Working | Worksheet]:
+    """Return the workings in a file, under a shipped id, or in plain data; `-` reads standard input.
+
+    `problem` is used where the working names none; where it names another one, a note says so.
+    """
+    given = None if problem is None else _load_problem(problem, Path())
+    if isinstance(source, Mapping):
+        return [_read_working(source, given, Path())]
+    name = str(source)
+    shown = "standard input" if name == "-" else visible(name)
+    try:
+        content, folder = _content(name)
+        return _read_content(content, name, folder, given)
+    except OSError as wrong:
+        raise ProblemError(f"{shorten(name)} cannot be read: {wrong.strerror}.") from None
+    except ProblemError as wrong:
+        raise wrong.located(shown) from None
+
+
+def workings() -> dict[str, Traversable]:
+    """Return the shipped workings by id."""
+    folder = files("clearhead.check") / "workings"
+    found = [each for each in folder.iterdir() if each.name.endswith(".yaml")] if folder.is_dir() else []
+    return {each.name.removesuffix(".yaml"): each for each in sorted(found, key=lambda each: each.name)}
+
+
+def _content(name: str) -> tuple[bytes, Path]:
+    """Return what is to be read, and the folder in which the files that it names are looked for."""
+    if not name or "\0" in name:
+        raise ProblemError("is not the name of a working. Give a file, a shipped id, or - for standard input.")
+    if name == "-":
+        if sys.stdin is None:
+            raise ProblemError("is closed. Give a file instead of -.")
+        return _bounded(sys.stdin.buffer.read(MAX_BYTES + 1)), Path()
+    path = Path(name)
+    if name in workings() and not path.exists():
+        return workings()[name].read_bytes(), Path()
+    if path.is_dir():
+        raise ProblemError("is a folder. Name one file in it; for a whole class give --scheme and --csv.")
+    if not path.exists():
+        raise ProblemError(f"there is no such file, and no shipped working of that name.{_nearest(path)}")
+    if path.stat().st_size > MAX_BYTES:
+        raise ProblemError(_too_long(path.stat().st_size))
+    with path.open("rb") as file:
+        return _bounded(file.read(MAX_BYTES + 1)), path.parent
+
+
+def _nearest(path: Path) -> str:
+    endings = (*DATA, *TABLES, *BOOKS, *DOCUMENTS)
+    beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    names = {each.name for each in beside if each.suffix in endings} | set(workings())
+    return did_you_mean(path.name, names) or did_you_mean(path.stem, names)
+
+
+def _bounded(content: bytes) -> bytes:
+    if len(content) > MAX_BYTES:
+        raise ProblemError(_too_long(len(content)))
+    if not content.strip():
+        raise ProblemError("is empty. Write a problem and, under 'written:', what was worked.")
+    return content
+
+
+def _too_long(size: int) -> str:
+    return f"has {size / 2**20:.0f} MiB, and a working may have {MAX_BYTES // 2**20}. Give the lines of one working."
+
+
+def _read_content(
+    content: bytes, name: str, folder: Path, given: Mapping[str, Any] | None
+) -> list[Working | Worksheet]:
+    suffix, notes = Path(name).suffix.lower(), []
+    if name in workings() and not Path(name).exists():
+        suffix = ".yaml"
+    if suffix not in (*DATA, *TABLES, *BOOKS, *DOCUMENTS):
+        suffix = _guessed_suffix(content)
+        kind = {".yaml": "a working file", ".xlsx": "a spreadsheet", ".md": "a written-out document"}[suffix]
+        notes = [Note("read", f"Its name does not say what it is; it was read as {kind}.")]
+    found: list[Working | Worksheet]
+    if suffix in DATA:
+        if _SHEET(content):
+            return [_sheet(content)]
+        data = read_data(content, "written")
+        found = [_sheet(content) if "clearhead" in data else _read_working(data, given, folder)]
+    elif suffix in (*TABLES, *BOOKS):
+        found = [_read_table(content, name, suffix, folder, given)]
+    else:
+        from clearhead.check.document import read_document
+
+        found = [*read_document(_decoded(content), given, name=visible(name))]
+    return [replace(each, notes=(*notes, *each.notes)) if isinstance(each, Working) else each for each in found]
+
+
+def _guessed_suffix(content: bytes) -> str:
+    if content[:4] == b"PK\x03\x04":
+        return ".xlsx"
+    return ".yaml" if content.lstrip()[:1] == b"{" or _HAS_WRITTEN(content) else ".md"
+
+
+def _decoded(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        line = content[: wrong.start].count(b"\n") + 1
+        raise ProblemError(f"line {line} is not UTF-8 text. Save the file as UTF-8.") from None
+
+
+def _sheet(content: bytes) -> Worksheet:
+    try:
+        return Worksheet.from_json(content)
+    except ClearheadError as wrong:
+        raise ProblemError(str(wrong)) from None
+    except Exception as wrong:  # the file claims to be a worksheet, and is broken in a way of its own
+        raise ProblemError(
+            f"is not a worksheet that can be read ({type(wrong).__name__}). Write it with 'clearhead solve --json'."
+        ) from None
+
+
+def _load_problem(problem: Any, folder: Path) -> Mapping[str, Any]:
+    """Return the data of a problem: as it is, by its gallery id, or from a file in `folder`."""
+    if isinstance(problem, Mapping):
+        return problem
+    if not isinstance(problem, str | Path) or not str(problem).strip() or "\0" in str(problem):
+        raise ProblemError(f"problem = {shorten(problem)} is not a problem. Give a gallery id, a file, or its keys.")
+    name = str(problem)
+    path = folder / name
+    try:
+        if name in gallery() and not path.exists():
+            return read_data(gallery()[name].read_bytes())
+        if not path.is_file():
+            near = did_you_mean(Path(name).stem, gallery())
+            raise ProblemError(
+                f"there is no such problem file, and no gallery problem of that name.{near} "
+                "See 'clearhead solve --list' for the gallery."
+            )
+        if path.stat().st_size > MAX_BYTES:
+            raise ProblemError(_too_long(path.stat().st_size))
+        return read_data(path.read_bytes())
+    except OSError as wrong:
+        raise ProblemError(f"problem {shorten(name)} cannot be read: {wrong.strerror}.") from None
+    except ProblemError as wrong:
+        raise wrong.located(f"problem {shorten(name)}") from None
+
+
+def _read_working(data: Mapping[str, Any], given: Mapping[str, Any] | None, folder: Path) -> Working:
+    mistakes = [f"{shorten(key)} is not a key. Keys are words." for key in data if not isinstance(key, str)]
+    fields = _Fields({key: value for key, value in data.items() if isinstance(key, str)}, mistakes)
+    problem = fields.problem(given, folder)
+    reader = WrittenReader()
+    if "written" not in data:
+        near = did_you_mean("written", [key for key in fields.data if key not in KEYS])
+        mistakes.append(
+            f"written is missing: what was worked? Write 'written:' and below it 'Q: [[0.50, 1.2], …]'.{near}"
+        )
+    elif not isinstance(data["written"], Mapping) or not data["written"]:
+        mistakes.append(
+            f"written = {shorten(data['written'])} holds no lines. Write names and numbers, such as 'Q: [[0.50, 1.2]]'."
+        )
+    else:
+        reader.read(data["written"])
+        mistakes += reader.mistakes
+    working = Working(
+        problem=problem,
+        lines=tuple(reader.lines),
+        title=fields.text("title") or visible(str(problem.get("title") or "")),
+        student=fields.text("student"),
+        rounded=fields.rounded(),
+        has_decimal_comma=fields.has_decimal_comma(),
+        notes=(*fields.notes, *reader.notes),
+    )
+    if mistakes:
+        raise ProblemError(mistakes)
+    return working
+
+
+def _read_table(content: bytes, name: str, suffix: str, folder: Path, given: Mapping[str, Any] | None) -> Working:
+    if suffix in BOOKS:
+        from clearhead.check.spreadsheet import read_xlsx
+
+        table = read_xlsx(content, name)
+    else:
+        from clearhead.check.table import read_csv
+
+        table = read_csv(content, name)
+    mistakes: list[str] = []
+    fields = _Fields(dict(table.entries), mistakes)
+    problem = fields.problem(given, folder)
+    if not table.lines:
+        mistakes.append("holds no lines. Write a name, such as Q, and its numbers to the right of it or below it.")
+    fields.has_decimal_comma()  # for the sake of its mistakes; the table knows the answer
+    rounded = fields.rounded()
+    if mistakes:
+        raise ProblemError(mistakes)
+    return Working(
+        problem=problem,
+        lines=table.lines,
+        title=fields.text("title") or visible(str(problem.get("title") or "")),
+        student=fields.text("student"),
+        rounded=rounded,
+        has_decimal_comma=table.has_decimal_comma,
+        notes=(*fields.notes, *table.notes),
+    )
+
+
+class _Fields:
+    """What stands beside the lines of a working; every mistake in it goes on one list."""
+
+    def __init__(self, data: Mapping[str, Any], mistakes: list[str]) -> None:
+        self.data = data
+        self.notes: list[Note] = []
+        self._mistakes = mistakes
+
+    def problem(self, given: Mapping[str, Any] | None, folder: Path) -> Mapping[str, Any]:
+        """Return the problem that was worked: the given one, or the one that the working names or holds."""
+        others = {key: value for key, value in self.data.items() if key not in KEYS}
+        own: Mapping[str, Any] | None = None
+        if "problem" in self.data:
+            try:
+                own = _load_problem(self.data["problem"], folder)
+            except ProblemError as wrong:
+                self._mistakes += wrong.mistakes
+                own = given or {}
+            self._refuse(others, "beside problem and written")
+        elif "kind" in others or "parts" in others:
+            own = {**({"title": self.data["title"]} if "title" in self.data else {}), **others}
+        elif others:
+            self._refuse(others, "of a working" if given else "of a working, and no kind of problem is said")
+            own = given or {}
+        if own is None and given is None:
+            self._mistakes.append(
+                "problem is missing: what was to be worked? Write 'problem:' with a gallery id or a file, "
+                "or the keys of the problem itself beside 'written'."
+            )
+        if given is not None and own is not None and own != given:
+            said = shorten(self.data["problem"]) if "problem" in self.data else "the one it holds"
+            self.notes.append(
+                Note(
+                    "warning",
+                    f"The working names another problem ({visible(said)}); it was marked against the given one.",
+                )
+            )
+        return given if given is not None else own or {}
+
+    def _refuse(self, keys: Mapping[str, Any], where: str) -> None:
+        for key in keys:
+            name = visible(key)
+            self._mistakes.append(f"'{name}' is not a key {where}.{did_you_mean(name, KEYS)} Keys: {', '.join(KEYS)}.")
+
+    def text(self, key: str) -> str:
+        """Return a title or the name of a student."""
+        value = self.data.get(key)
+        if value is None or isinstance(value, str | int | float):
+            return "" if value is None else visible(str(value)).strip()
+        self._mistakes.append(f"{key} = {shorten(value)} is not a text. Write it on one line.")
+        return ""
+
+    def rounded(self) -> tuple[str, ...]:
+        """Return the names of the given matrices whose numbers are themselves rounded."""
+        value = self.data.get("rounded")
+        names = re.split(r"[\s,;]+", value.strip()) if isinstance(value, str) else value
+        if names is None:
+            return ()
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            self._mistakes.append(f"rounded = {shorten(value)} is not a list of names. Write it as [W_Q, W_K].")
+            return ()
+        return tuple(visible(name) for name in names if name)
+
+    def has_decimal_comma(self) -> bool:
+        """Say whether 0,5 is a half."""
+        value = self.data.get("decimal", "point")
+        word = value.strip().casefold() if isinstance(value, str) else ""
+        if word not in ("comma", "point"):
+            near = did_you_mean(word, ("comma", "point"))
+            self._mistakes.append(f"decimal = {shorten(value)} is neither comma nor point.{near}")
+        return word == "comma"

@@ -1,0 +1,158 @@
+"""The cells of a report: where they are, which errors they are of or stand below, and what is said of each.
+
+All of it is plain text with the student's own words inside; whoever prints it makes it safe for its own medium.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from clearhead.check.report import CellMark, Finding, LineMark, Report
+from clearhead.check.verdict import ROUNDING_FAULTS, Verdict
+from clearhead.worksheet.render.text import label
+
+MAX_DRAWN = 40  # rows and columns of a matrix on paper and on a page
+_SHOWN_RIGHT = frozenset({Verdict.TRUNCATED, Verdict.ROUNDING, Verdict.PLAUSIBLE, Verdict.TRUE})
+
+
+def place_of(line: LineMark, row: int, column: int) -> str:
+    """Write `row 2 (x2), column 3 (x3)`, without names where there are none."""
+    return f"{_row(line, row)}, {_column(line, column)}"
+
+
+def _row(line: LineMark, row: int) -> str:
+    return _numbered("row", row, line.row_name(row))
+
+
+def _column(line: LineMark, column: int) -> str:
+    return _numbered("column", column, line.column_name(column))
+
+
+def _numbered(what: str, index: int, name: str) -> str:
+    number = str(index + 1)
+    return f"{what} {number}" if name in ("", number) else f"{what} {number} ({label(name)})"
+
+
+def cells_place(line: LineMark, cells: Sequence[tuple[int, int]]) -> str:
+    """Say where several cells of a line are: one cell, a row, a column, the whole line or a number of them."""
+    if not cells:
+        return "the line as a whole"
+    rows, columns = sorted({i for i, _ in cells}), sorted({j for _, j in cells})
+    if len(cells) == 1:
+        return place_of(line, *cells[0])
+    written = {(i, j) for i, row in enumerate(line.cells) for j, cell in enumerate(row) if cell is not None}
+    if written <= set(cells):
+        return f"all {len(set(cells))} cells"
+    if len(rows) == 1:
+        in_row = {j for i, j in written if i == rows[0]}
+        return _row(line, rows[0]) + ("" if in_row <= set(columns) else f", columns {listed(j + 1 for j in columns)}")
+    if len(columns) == 1:
+        in_column = {i for i, j in written if j == columns[0]}
+        rest = "" if in_column <= set(rows) else f", rows {listed(i + 1 for i in rows)}"
+        return _column(line, columns[0]) + rest
+    return f"{len(set(cells))} cells, the first in {place_of(line, *min(cells))}"
+
+
+def listed(items: Iterable[object]) -> str:
+    """Write `1, 2 and 3`."""
+    words = [str(item) for item in items]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def verdict_of(finding: Finding) -> str:
+    """Name what a finding is: `misconception: NAME`, `transcription (digit swap)`, `arithmetic slip`."""
+    if not finding.name:
+        return finding.verdict.value
+    if finding.verdict is Verdict.MISCONCEPTION:
+        return f"misconception: {finding.name}"
+    return f"{finding.verdict.value} ({finding.name})"
+
+
+@dataclass(frozen=True)
+class Window:
+    """The rows and columns of a line that are drawn, the errors outside them, and a note if anything is left out."""
+
+    rows: list[int]
+    columns: list[int]
+    hidden: list[CellMark]
+    note: str
+
+
+def _keep(count: int, most: int, wanted: set[int]) -> list[int]:
+    if count <= most:
+        return list(range(count))
+    order = [0, count - 1, *sorted(wanted), *range(count)]  # with both ends shown, every gap lies between
+    return sorted(list(dict.fromkeys(order))[:most])
+
+
+def cell_at(line: LineMark, row: int, column: int) -> CellMark | None:
+    """Return a cell, None where nothing was written, be it that the row ends before."""
+    cells = line.cells[row]
+    return cells[column] if column < len(cells) else None
+
+
+class Marking:
+    """A report with what its cells share: which of them are roots, and of which findings."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self._roots: dict[int, dict[tuple[int, int], list[int]]] = {}
+        for number, finding in enumerate(report.findings):
+            for cell in finding.cells:
+                self._roots.setdefault(finding.line, {}).setdefault(cell, []).append(number)
+
+    def roots(self, line: int, cell: CellMark) -> list[int]:
+        """Return the findings (from 0) that start in a cell."""
+        return self._roots.get(line, {}).get((cell.row, cell.column), [])
+
+    def above(self, line: int, cell: CellMark) -> list[int]:
+        """Return the findings (from 0) that a cell stands below."""
+        roots = self.roots(line, cell)
+        return [number for number in cell.findings if number not in roots and number < len(self.report.findings)]
+
+    def is_wrong(self, cell: CellMark) -> bool:
+        """Tell whether a cell is an error, by the teacher's strictness."""
+        return cell.verdict.is_error or (self.report.is_strict and cell.verdict in ROUNDING_FAULTS)
+
+    def verdict(self, line: int, cell: CellMark) -> str:
+        """Name the verdict in full: `misconception: softmax down the columns`."""
+        found = [self.report.findings[number] for number in self.roots(line, cell)]
+        return next((verdict_of(each) for each in found if each.verdict is cell.verdict), cell.verdict.value)
+
+    def tail(self, cell: CellMark) -> str:
+        """Return what stands after a cell's own text: its symbol, and the right value of an error."""
+        is_told = self.is_wrong(cell) and cell.right
+        return f"{cell.verdict.symbol} ({cell.right})" if is_told else cell.verdict.symbol
+
+    def sentence(self, line: int, cell: CellMark) -> str:
+        """Say all about a cell: `row 2, column 3: 18, arithmetic slip; your own lines give 12`."""
+        where = place_of(self.report.lines[line], cell.row, cell.column)
+        parts = [f"{where}: {cell.text or 'nothing legible'}, {self.verdict(line, cell)}"]
+        if cell.right and (self.is_wrong(cell) or cell.verdict in _SHOWN_RIGHT):
+            parts.append(f"your own lines give {cell.right}")
+        if cell.truth and cell.truth not in (cell.right, cell.text) and cell.verdict is not Verdict.CORRECT:
+            parts.append(f"the problem gives {cell.truth}")
+        above = [str(number + 1) for number in self.above(line, cell)]
+        if above:
+            parts.append(f"it stands below {'error' if len(above) == 1 else 'errors'} {listed(above)}")
+        return "; ".join([*parts, *([cell.detail.rstrip(".")] if cell.detail else [])])
+
+    def shown(self, line: LineMark, max_rows: int, max_columns: int) -> "Window":
+        """Choose the rows and columns to draw: both ends, those with errors, and from the beginning."""
+        wrong = [cell for cell in line.marked if self.is_wrong(cell)]
+        rows = _keep(len(line.cells), max_rows, {cell.row for cell in wrong})
+        width = max((len(row) for row in line.cells), default=0)
+        columns = _keep(width, max_columns, {cell.column for cell in wrong if cell.row in rows})
+        hidden = [cell for cell in wrong if cell.row not in rows or cell.column not in columns]
+        size = f"{len(line.cells)} × {width}"
+        is_whole = (len(rows), len(columns)) == (len(line.cells), width)
+        note = "" if is_whole else f"{len(rows)} × {len(columns)} of {size} cells are shown; --json has them all."
+        return Window(rows, columns, hidden, note)
+
+    def told(self, line: LineMark, cell: CellMark) -> str:
+        """Write an error that stands outside its grid: `row 3, column 9: 18 ✗ (12)`."""
+        return f"{place_of(line, cell.row, cell.column)}: {cell.text} {self.tail(cell)}"
+
+    def num_below(self, number: int) -> int:
+        """Count the cells that stand below a finding."""
+        lines = enumerate(self.report.lines)
+        return sum(number in self.above(index, cell) for index, line in lines for cell in line.marked)

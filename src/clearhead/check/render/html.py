@@ -1,0 +1,254 @@
+"""A marked working as one HTML file that needs nothing else: stories first, then every line with its coloured cells.
+
+The page shares its look with the worksheet's: `sheet.css` comes first, `report.css` adds what marking needs.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from clearhead.check.render import words
+from clearhead.check.render.cells import MAX_DRAWN, Marking, cell_at
+from clearhead.check.report import CellMark, LineMark, Report
+from clearhead.check.verdict import Verdict
+from clearhead.worksheet.render.page import document, escape, minified, package_file, print_size, tag
+from clearhead.worksheet.render.roles import role_at
+from clearhead.worksheet.render.text import ELLIPSIS, label
+
+_CLASSES: Mapping[Verdict, str] = {
+    Verdict.CORRECT: "well",
+    Verdict.ROUNDED: "well",
+    Verdict.CARRIED: "carried",
+    Verdict.TRUNCATED: "loose",
+    Verdict.ROUNDING: "loose",
+    Verdict.PLAUSIBLE: "maybe",
+    Verdict.TRUE: "loose",
+    Verdict.UNREADABLE: "unread",
+    Verdict.UNCHECKED: "unchecked",
+}  # any other is wrong
+_MAX_CELL = 24  # letters of what was written; the cell's story has them all
+_NUM_HATCHES = 4  # that the stylesheet knows; more findings share them, and the numbers tell them apart
+_HELP = (  # the script shows it, since without it nothing of this works
+    '<p class="help" hidden>Point at an error, or at the cell where it starts, to see the cells that stand below it. '
+    "Click a cell for its story. By keyboard: Tab to a matrix, arrow keys to a cell, Enter for its story, Esc to "
+    "close it.</p>"
+)
+
+
+def to_html(reports: Sequence[Report], title: str = "") -> str:
+    """Return one self-contained page for one exercise or several, these with a table of contents."""
+    heading = title or (words.title_of(reports[0]) if len(reports) == 1 else "Marked working")
+    script = package_file("report.js", "clearhead.check.render")
+    return document(heading, _style(), script, 'class="clearhead check"', _body(reports, heading))
+
+
+def to_fragment(report: Report) -> str:
+    """Return the report for a notebook: no script, no ids, and styles that reach nothing outside it."""
+    article = _Article(report, number=None, level=2)
+    lines = [f"<style>{_style()}</style>", '<div class="clearhead check">', *article.lines(), "</div>\n"]
+    return "\n".join(lines)
+
+
+def _style() -> str:
+    return minified(package_file("sheet.css") + package_file("report.css", "clearhead.check.render"))
+
+
+def _body(reports: Sequence[Report], heading: str) -> Iterator[str]:
+    is_one = len(reports) == 1
+    if not is_one:
+        total = words.score(sum(each.earned for each in reports), sum(each.out_of for each in reports))
+        yield f'<header><h1>{escape(heading)}</h1><p class="score">Marks: <b>{total}</b></p>'
+        yield '<nav aria-label="Exercises"><ol class="contents">'
+        for number, report in enumerate(reports):
+            marks = words.score(report.earned, report.out_of)
+            names = " · ".join(escape(text) for text in (words.title_of(report), report.student) if text)
+            yield f'<li><a href="#r{number}">{names}</a>: <b>{marks}</b>, {_shortly(report)}</li>'
+        yield f"</ol></nav>{_HELP}</header>"
+    yield "<main>"
+    for number, report in enumerate(reports):
+        yield from _Article(report, number, level=1 if is_one else 2).lines()
+    yield "</main>"
+
+
+def _shortly(report: Report) -> str:
+    number = len(report.findings)
+    if number:
+        return "1 error" if number == 1 else f"{number} errors"
+    return "see the rounding" if report.has_error else "no error"
+
+
+class _Article:
+    """One report. `number` is its place on a live page, None in a notebook; headings begin at `level`."""
+
+    def __init__(self, report: Report, number: int | None, level: int) -> None:
+        self.report, self.number, self.level, self.marking = report, number, level, Marking(report)
+        self.has_hatch = False
+
+    def identity(self, finding: int | None = None) -> str:
+        """Return the id of the report or of one of its findings, as an attribute."""
+        if self.number is None:
+            return ""
+        return f' id="r{self.number}"' if finding is None else f' id="r{self.number}f{finding}"'
+
+    def heading(self, depth: int, inner: str, kind: str) -> str:
+        """Return a heading so many levels below the title of the report."""
+        name = f"h{self.level + depth}"
+        return f'<{name} class="{kind}">{inner}</{name}>'
+
+    def lines(self) -> Iterator[str]:
+        """Give the report, a piece at a time."""
+        yield f'<article class="report"{self.identity()}>'
+        yield from self.header()
+        yield from self.findings()
+        for heading, indices in words.sections(self.report):
+            yield f"<section>{self.heading(1, escape(heading or 'Working'), 'part')}<div class=shelf>"
+            for index in indices:
+                yield from self.line(index)
+            yield "</div></section>"
+        for heading, sentences in words.notes(self.report):
+            kind = "notes care" if heading == "Take care" else "notes"
+            yield f'<section class="{kind}">{self.heading(1, heading, "part")}<ul>'
+            yield "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+            yield "</ul></section>"
+        yield from self.legend()
+        yield "</article>"
+
+    def header(self) -> Iterator[str]:
+        """Give the title, the student, the marks and the summary."""
+        report = self.report
+        yield f"<header>{self.heading(0, escape(words.title_of(report)), 'title')}"
+        if report.student:
+            yield f"<p>Student: {escape(report.student)}</p>"
+        yield f'<p class="score">Marks: <b>{words.score(report.earned, report.out_of)}</b></p>'
+        kind = "bad" if report.has_error else "good"
+        yield f'<p class="summary {kind}">{escape(words.summary(report))}</p>'
+        yield f"{_HELP if self.level == 1 else ''}</header>"
+
+    def findings(self) -> Iterator[str]:
+        """Give every finding as a story; the first one is open."""
+        stories = words.stories(self.report)
+        if not stories:
+            return
+        yield f"<section>{self.heading(1, 'What went wrong', 'part')}"
+        for number, story in enumerate(stories):
+            is_open = "" if number else " open"
+            yield f'<details class="finding" data-finding="{number}"{self.identity(number)}{is_open}>'
+            yield f"<summary><b>Error {story.number}</b> <span>{escape(story.title)}</span></summary><dl>"
+            said = {
+                "What is wrong": story.what,
+                "It started in": story.started,
+                "What follows": story.follows,
+                "To put it right": story.remedy,
+            }
+            for name, text in said.items():
+                if text:
+                    yield f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>"
+            yield "</dl>"
+            sums = {"The right sum": (story.right_sum, "good"), "Your sum": (story.student_sum, "bad")}
+            if story.right_sum or story.student_sum:
+                shown = [
+                    f'<div class="{kind}"><b>{name}</b><p>{escape(text)}</p></div>'
+                    for name, (text, kind) in sums.items()
+                    if text
+                ]
+                yield f'<div class="sums">{"".join(shown)}</div>'
+            yield "</details>"
+        yield "</section>"
+
+    def line(self, index: int) -> Iterator[str]:
+        """Give a line: its equation and marks, what there is to say of it, its cells."""
+        line = self.report.lines[index]
+        role = role_at(line.where, line.step)
+        symbol, equation = escape(line.symbol), escape(words.equation_of(line))
+        title = f"<span><b>{symbol}</b>{equation.removeprefix(symbol)}</span>"
+        marks = words.line_score(line.marks)
+        told = f'<span class="marks">{marks}</span>' if marks else ""
+        yield f'<article class="step {role.name if role else "plain"}">'
+        yield self.heading(2, f"{tag(role) if role else ''}{title}{told}", "line")
+        for remark in words.remarks(line):
+            yield f'<p class="sentence">{escape(remark)}</p>'
+        if line.marked:
+            yield from self.matrix(index, line)
+        yield "</article>"
+
+    def matrix(self, index: int, line: LineMark) -> Iterator[str]:
+        """Give the cells as a table in its own scrolling box, and below it the errors that were left out."""
+        window = self.marking.shown(line, MAX_DRAWN, MAX_DRAWN)
+        body = []
+        for i in window.rows:
+            cells = [self.cell(index, cell_at(line, i, j)) for j in window.columns]
+            body.append([_header("row", line.row_name(i), is_name=bool(line.rows)), *cells])
+        head = [_header("col", line.column_name(j), is_name=bool(line.columns)) for j in window.columns]
+        _spread(window.columns, [head], f'<th scope="col" aria-label="left out">{ELLIPSIS}</th>')
+        _spread([-1, *window.columns], body, f"<td class=gap>{ELLIPSIS}</td>")
+        written = [sum(len(cell.text) + 4 for cell in row if cell) for row in line.cells]
+        size = print_size(max(written) + 8)
+        yield f'<figure class="matrix{size}"><div class="box"><table aria-label="{escape(line.symbol)}">'
+        yield f"<thead><tr><td></td>{''.join(head)}</tr></thead><tbody>"
+        for position, cells in enumerate(body):
+            if position and window.rows[position] > window.rows[position - 1] + 1:
+                gap = f"<td class=gap>{ELLIPSIS}</td>" * (len(cells) - 1)
+                yield f'<tr><th scope="row" aria-label="left out">{ELLIPSIS}</th>{gap}</tr>'
+            yield f"<tr>{''.join(cells)}</tr>"
+        yield "</tbody></table></div>"
+        if window.note:
+            yield f'<p class="note">{escape(window.note)}</p>'
+        if window.hidden:
+            told = "".join(f"<li>{escape(self.marking.told(line, cell))}</li>" for cell in window.hidden)
+            yield f'<ul class="hidden-errors">{told}</ul>'
+        yield '<div class="story" role="status"></div></figure>' if self.number is not None else "</figure>"
+
+    def cell(self, index: int, cell: CellMark | None) -> str:
+        """Return one cell: text, symbol, the right value of an error; and which findings it is of, or stands below."""
+        if cell is None:
+            return f'<td class="blank" data-at title="nothing was written here"><span>{words.BLANK}</span></td>'
+        roots, above = self.marking.roots(index, cell), self.marking.above(index, cell)
+        is_wrong = self.marking.is_wrong(cell)
+        classes = ["wrong" if is_wrong else _CLASSES[cell.verdict]]
+        if roots:
+            classes.append("root")
+        elif above:
+            self.has_hatch = True
+            classes.append(f"hatch h{above[0] % _NUM_HATCHES}")
+        joins = {"data-root": roots, "data-below": above}
+        links = "".join(f' {name}="{_numbers(numbers)}"' for name, numbers in joins.items() if numbers)
+        # with several errors each cell is numbered, for those who see no hatch; the stylesheet writes the numbers
+        numbered = [number + 1 for number in [*roots, *above]] if len(self.report.findings) > 1 else []
+        of = f' data-of="{",".join(map(str, numbered))}"' if numbered else ""
+        right = f" <small>({escape(cell.right)})</small>" if is_wrong and cell.right else ""
+        sentence = escape(self.marking.sentence(index, cell))
+        return (
+            f'<td class="{" ".join(classes)}" data-at{links} title="{sentence}">'
+            f"{escape(label(cell.text, _MAX_CELL))} <i{of}>{cell.verdict.symbol}</i>{right}</td>"
+        )
+
+    def legend(self) -> Iterator[str]:
+        """Give the symbols that occur, in words."""
+        keys = words.legend(self.report)
+        if not keys:
+            return
+        classes = {verdict.value: _CLASSES.get(verdict, "wrong") for verdict in Verdict}
+        yield f'<section class="keys">{self.heading(1, "Symbols", "part")}<ul>'
+        for key in keys:
+            yield _swatch(classes.get(key.name, "empty"), key.symbol, key.name, key.meaning)
+        if self.has_hatch:
+            yield _swatch("hatch h0", "&nbsp;", "hatched", "stands below an error")
+        yield "</ul></section>"
+
+
+def _swatch(kind: str, symbol: str, name: str, meaning: str) -> str:
+    return f'<li><span class="swatch {kind}">{symbol}</span> <span><b>{name}</b> {meaning}</span></li>'
+
+
+def _header(scope: str, name: str, *, is_name: bool) -> str:
+    return f'<th scope="{scope}" dir="auto"{"" if is_name else " class=number"}>{escape(label(name))}</th>'
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    return " ".join(map(str, numbers))
+
+
+def _spread(shown: Sequence[int], lines: Sequence[list[str]], gap: str) -> None:
+    """Put a gap into every line wherever a number is missing among those shown."""
+    for position in range(len(shown) - 1, 0, -1):
+        if shown[position] > shown[position - 1] + 1:
+            for line in lines:
+                line.insert(position, gap)

@@ -1,0 +1,151 @@
+"use strict";
+// Shows what an error reaches: pointing at it lights the cells below it, clicking a cell tells its story.
+// Every sentence was written before; nothing is computed here.
+(() => {
+  const status = document.getElementById("status");
+  const cellsOf = (scope) => [...scope.querySelectorAll("td[data-at]")];
+  const numbersOf = (cell, name) => (cell.dataset[name] ?? "").split(" ").filter(Boolean);
+
+  for (const table of document.querySelectorAll("figure.matrix table")) {
+    table.setAttribute("role", "grid");
+    cellsOf(table).forEach((cell, position) => {
+      cell.setAttribute("aria-label", cell.title);
+      cell.removeAttribute("title"); // the bar below says it at once, and a tooltip would say it twice
+      cell.tabIndex = position ? -1 : 0;
+    });
+  }
+
+  // ---- looking: what is pointed at comes first, then what has the focus, then the cell whose story is open ----
+  let pointed = null;
+  let focused = null;
+  let pinned = null;
+
+  function findingsOf(target) {
+    if (target.matches(".finding")) return [target.dataset.finding];
+    const roots = numbersOf(target, "root");
+    return roots.length ? roots : numbersOf(target, "below");
+  }
+
+  function look() {
+    for (const each of document.querySelectorAll(".lit, .source, .current")) each.classList.remove("lit", "source", "current");
+    const target = pointed ?? focused ?? pinned;
+    const isCell = target?.matches("td") ?? false;
+    status.hidden = !isCell || target === pinned; // an open story stands beside its matrix
+    if (!target) return;
+    const report = target.closest(".report");
+    const numbers = findingsOf(target);
+    const isStart = !isCell || numbersOf(target, "root").length > 0; // a cell below an error shows only where that starts
+    for (const cell of cellsOf(report)) {
+      const isBelow = numbersOf(cell, "below").some((number) => numbers.includes(number));
+      cell.classList.toggle("lit", isStart && isBelow);
+      cell.classList.toggle("source", numbersOf(cell, "root").some((number) => numbers.includes(number)));
+    }
+    for (const number of numbers) report.querySelector(`.finding[data-finding="${number}"]`).classList.add("source");
+    if (!isCell) return;
+    target.classList.add("current");
+    status.textContent = target.getAttribute("aria-label");
+  }
+
+  // ---- stories ----
+  function close() {
+    pinned?.closest("figure").querySelector(".story").replaceChildren();
+    pinned = null;
+  }
+
+  function link(report, number, before) {
+    const finding = report.querySelector(`.finding[data-finding="${number}"]`);
+    const line = document.createElement("p");
+    const anchor = document.createElement("a");
+    anchor.href = `#${finding.id}`;
+    anchor.textContent = finding.querySelector("summary").textContent;
+    line.append(before, anchor);
+    return line;
+  }
+
+  function tell(cell) {
+    close();
+    pinned = cell;
+    const report = cell.closest(".report");
+    const sentence = document.createElement("p");
+    sentence.textContent = cell.getAttribute("aria-label");
+    const roots = numbersOf(cell, "root").map((number) => link(report, number, "Here starts "));
+    const below = numbersOf(cell, "below").map((number) => link(report, number, "Below "));
+    cell.closest("figure").querySelector(".story").replaceChildren(sentence, ...roots, ...below);
+    look();
+  }
+
+  function open(finding) {
+    finding.open = true;
+    finding.scrollIntoView({ block: "nearest" });
+    finding.querySelector("summary").focus();
+  }
+
+  // ---- keys and pointer ----
+  const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+  function next(cell, [down, right]) {
+    const body = cell.closest("tbody");
+    let i = cell.parentElement.sectionRowIndex + down;
+    let j = cell.cellIndex + right;
+    for (; body.rows[i]?.cells[j]; i += down, j += right) if (body.rows[i].cells[j].matches("td[data-at]")) return body.rows[i].cells[j];
+    return cell;
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.altKey || event.metaKey) return;
+    if (event.key === "Escape" && pinned) {
+      const cell = pinned;
+      close();
+      if (document.activeElement?.closest(".story") || document.activeElement === document.body) cell.focus();
+      look();
+      return;
+    }
+    const cell = event.target.closest?.("td[data-at]");
+    if (!cell) return;
+    if (event.key in ARROWS) next(cell, ARROWS[event.key]).focus();
+    else if (event.key === "Home" || event.key === "End") cellsOf(event.ctrlKey ? cell.closest("tbody") : cell.parentElement).at(event.key === "Home" ? 0 : -1).focus();
+    else if (event.key === "Enter" || event.key === " ") tell(cell);
+    else return;
+    event.preventDefault();
+  });
+  document.addEventListener("focusin", (event) => {
+    focused = event.target.closest("td[data-at], .finding");
+    if (focused?.matches("td")) {
+      for (const cell of cellsOf(focused.closest("table"))) cell.tabIndex = -1;
+      focused.tabIndex = 0;
+      focused.scrollIntoView({ block: "nearest", inline: "nearest" });
+    }
+    look();
+  });
+  document.addEventListener("focusout", () => {
+    focused = null;
+    look();
+  });
+  document.addEventListener("pointerover", (event) => {
+    const target = event.target.closest("td[data-at], .finding");
+    if (target === pointed) return;
+    pointed = target;
+    look();
+  });
+  document.addEventListener("click", (event) => {
+    const anchor = event.target.closest('a[href^="#r"]');
+    const finding = anchor && document.querySelector(`.finding${anchor.getAttribute("href")}`);
+    const cell = event.target.closest("td[data-at]");
+    if (finding) {
+      event.preventDefault();
+      open(finding);
+    } else if (cell) tell(cell);
+  });
+
+  document.querySelector(".help").hidden = false;
+  const asked = /^#r\d+f\d+$/.test(location.hash) && document.querySelector(location.hash);
+  if (asked) open(asked);
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const each of closed) each.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const each of closed) each.open = false;
+  });
+})();

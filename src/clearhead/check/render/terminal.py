@@ -1,0 +1,207 @@
+"""A marked working in the terminal: colour and symbol on every cell, and no error hidden however narrow the window."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from clearhead.check.render import words
+from clearhead.check.render.cells import MAX_DRAWN, Marking, cell_at
+from clearhead.check.report import CellMark, LineMark, Report
+from clearhead.check.verdict import Verdict
+from clearhead.errors import printable
+from clearhead.worksheet.render.roles import role_at
+from clearhead.worksheet.render.text import ANCHOR, ELLIPSIS, bracket, label, pad, room
+
+STYLES: Mapping[Verdict, str] = {
+    Verdict.CORRECT: "green",
+    Verdict.ROUNDED: "green",
+    Verdict.CARRIED: "cyan",
+    Verdict.TRUNCATED: "yellow",
+    Verdict.ROUNDING: "yellow",
+    Verdict.PLAUSIBLE: "blue",
+    Verdict.TRUE: "yellow",
+    Verdict.TRANSCRIPTION: "bold red",
+    Verdict.MISCONCEPTION: "bold red",
+    Verdict.SLIP: "bold red",
+    Verdict.INVARIANT: "bold red",
+    Verdict.UNREADABLE: "magenta",
+    Verdict.UNCHECKED: "dim",
+}
+_INDENT = "  "
+_MAX_CELL = 16  # terminal cells of what was written; a longer text is cut in the grid
+
+
+def show(report: Report, console: Console | None = None) -> None:
+    """Print the report: marks, summary, what went wrong, then every line with its cells, the notes and a legend."""
+    _Page(console or Console(highlight=False), report).print()
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A cell of the grid: what was written, what is said of it, and in which style."""
+
+    text: str
+    tail: str
+    style: str
+
+
+class _Page:
+    def __init__(self, console: Console, report: Report) -> None:
+        self.console, self.report, self.marking = console, report, Marking(report)
+
+    def print(self) -> None:
+        self.header()
+        for story in words.stories(self.report):
+            self.story(story)
+        for heading, indices in words.sections(self.report):
+            self.heading(heading or "Working", "bold underline")
+            for index in indices:
+                self.line(index)
+        for heading, sentences in words.notes(self.report):
+            self.heading(heading)
+            for sentence in sentences:
+                self.say(sentence, "yellow" if heading == "Take care" else "", indent=2, hang="- ")
+        self.legend()
+
+    def say(self, text: str, style: str = "", *, indent: int = 0, hang: str = "") -> None:
+        """Print text literally, wrapped, every line after the first as far in as the text after `hang`."""
+        body = Text(printable(text), style=style)
+        inner = indent + cell_len(hang)
+        first = Text(" " * indent + hang, style=style)
+        for number, line in enumerate(body.wrap(self.console, max(20, self.console.width - inner))):
+            line.rstrip()
+            self.console.print(Text(" " * inner) + line if number else first + line, soft_wrap=True)
+
+    def heading(self, text: str, style: str = "bold") -> None:
+        """Print a heading below an empty line."""
+        self.console.print()
+        self.say(text, style)
+
+    def header(self) -> None:
+        """Print the title, the student, the marks and the summary."""
+        report = self.report
+        self.say(words.title_of(report), "bold")
+        if report.student:
+            self.say(f"Student: {report.student}")
+        self.say(f"Marks: {words.score(report.earned, report.out_of)}", "bold")
+        self.say(words.summary(report), "red" if report.has_error else "")
+
+    def story(self, story: words.Story) -> None:
+        """Print a finding: what, where, what follows, the remedy, and the two sums one under the other."""
+        self.heading(f"Error {story.number}: {story.title}", "bold red")
+        rows = {
+            "what is wrong": story.what,
+            "it started in": story.started,
+            "what follows": story.follows,
+            "to put it right": story.remedy,
+            "the right sum": story.right_sum,
+            "your sum": story.student_sum,
+        }
+        styles = {"the right sum": "green", "your sum": "red"}
+        width = max(map(len, rows))
+        for name, text in rows.items():
+            if text:
+                self.say(text, styles.get(name, ""), indent=2, hang=f"{name:{width}}  ")
+
+    def line(self, index: int) -> None:
+        """Print a line: its equation and marks, what there is to say of it, its cells."""
+        line = self.report.lines[index]
+        role = role_at(line.where, line.step)
+        title = Text.assemble((printable(words.equation_of(line)), f"bold {role.terminal_style if role else ''}"))
+        marks = words.line_score(line.marks)
+        if marks:
+            title.append(f"   {marks}", "bold")
+        self.console.print(Text("\n" + _INDENT) + title, soft_wrap=True)
+        for remark in words.remarks(line):
+            self.say(remark, "italic", indent=2)
+        if line.marked:
+            self.grid(line)
+
+    # ---- the grid ----
+
+    def grid(self, line: LineMark) -> None:
+        """Print the cells in brackets; below it, every error that the window has no room for."""
+        fits = max(len(row) for row in line.cells)
+        while True:  # one column less until it fits; two are always shown
+            window = self.marking.shown(line, MAX_DRAWN, fits)
+            lines = self.draw(line, window.rows, window.columns)
+            if fits <= 2 or max(cell_len(text.plain.replace(ANCHOR, "")) for text in lines) <= self.console.width - 4:
+                break
+            fits -= 1
+        for text in lines:
+            self.console.print(self.placed(Text(_INDENT * 2).append_text(text)), soft_wrap=True)
+        if window.note:
+            self.say(window.note, "dim", indent=4)
+        cut = [
+            cell for cell in line.marked if self.marking.is_wrong(cell) and cell_len(printable(cell.text)) > _MAX_CELL
+        ]
+        for cell in dict.fromkeys([*window.hidden, *cut]):
+            self.say(self.marking.told(line, cell), STYLES[cell.verdict], indent=4, hang="- ")
+
+    def draw(self, line: LineMark, rows: Sequence[int], columns: Sequence[int]) -> list[Text]:
+        """Return the chosen rows and columns as lines, with an ellipsis wherever some are left out."""
+        grid = [[self.piece(cell_at(line, i, j)) for j in columns] for i in rows]
+        heads = [label(line.column_name(j)) if line.columns else "" for j in columns]
+        names = [label(line.row_name(i)) if line.rows else "" for i in rows]
+        name_width = max(room(name) for name in names)
+        lines = []
+        for number, (i, pieces) in enumerate(zip(rows, grid, strict=True)):
+            if number and i > rows[number - 1] + 1:
+                lines.append(Text(" " * (name_width + 3) + ELLIPSIS, style="dim"))
+            left, right = bracket(number, len(rows))
+            text = Text(pad(names[number], name_width, right=False) + " " + ANCHOR if name_width else "")
+            text.append(f"{left} ")
+            for position, piece in enumerate(pieces):
+                if position:
+                    text.append(_between(columns, position))
+                written, said = _widths([row[position] for row in grid], heads[position])
+                text.append(pad(piece.text, written) + " " + pad(piece.tail, said, right=False), piece.style)
+            lines.append(text.append(f" {right}"))
+        if any(heads):
+            head = Text(" " * (name_width + 3 if name_width else 2))
+            for position, name in enumerate(heads):
+                if position:
+                    head.append(_between(columns, position).replace(ELLIPSIS, " ") + ANCHOR)
+                head.append(pad(name, sum(_widths([row[position] for row in grid], name)) + 1), "dim")
+            lines.insert(0, head)
+        return lines
+
+    def placed(self, text: Text) -> Text:
+        """Turn anchors into jumps to their column, in a terminal, where names have letters of doubtful width."""
+        is_doubtful = not all(letter.isascii() or not letter.isalpha() for letter in text.plain)
+        if not (is_doubtful and self.console.is_terminal and not self.console.legacy_windows):
+            return Text().join(text.split(ANCHOR))
+        placed, column = Text(), 0
+        for part in text.split(ANCHOR):
+            placed.append(f"\x1b[{column + 1}G" if column else "").append_text(part)
+            column += cell_len(part.plain)
+        return placed
+
+    def piece(self, cell: CellMark | None) -> _Piece:
+        if cell is None:
+            return _Piece(words.BLANK, "", "dim")
+        return _Piece(label(cell.text, _MAX_CELL), label(self.marking.tail(cell), _MAX_CELL), STYLES[cell.verdict])
+
+    def legend(self) -> None:
+        """Print the symbols that occur, in words."""
+        keys = words.legend(self.report)
+        if not keys:
+            return
+        self.heading("Symbols")
+        styles = {verdict.value: style for verdict, style in STYLES.items()}
+        width = max(len(key.name) for key in keys)
+        for key in keys:
+            self.say(key.meaning, styles.get(key.name, "dim"), indent=2, hang=f"{key.symbol:2}  {key.name:{width}}  ")
+
+
+def _between(columns: Sequence[int], position: int) -> str:
+    return f"  {ELLIPSIS}  " if columns[position] > columns[position - 1] + 1 else "  "
+
+
+def _widths(pieces: Sequence[_Piece], name: str) -> tuple[int, int]:
+    """Return how wide a column is before and after the space that stands between number and symbol."""
+    said = max(room(piece.tail) for piece in pieces)
+    return max(*(room(piece.text) for piece in pieces), room(name) - said - 1), said

@@ -1,0 +1,40 @@
+"""A teacher's mark scheme, read from a YAML or JSON file; every mistake in it is told."""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from clearhead.check.marks import LineScheme, Scheme
+from clearhead.errors import ProblemError, did_you_mean
+from clearhead.worksheet.problem import shorten
+from clearhead.worksheet.reading import MAX_BYTES, read_data
+
+
+def load_scheme(path: str | Path) -> Scheme:
+    """Return the scheme in a file; a problem named by a path is taken relative to the scheme."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as wrong:
+        raise ProblemError(f"{path} cannot be read: {wrong.strerror}.") from None
+    try:
+        data = dict(read_data(content))
+        scheme = Scheme.model_validate(data)
+    except ValidationError as wrong:
+        raise ProblemError([_sentence(error["loc"], error["type"], error["msg"], error["input"]) for error in wrong.errors()]).located(str(path)) from None  # fmt: skip
+    except ProblemError as wrong:
+        raise wrong.located(str(path)) from None
+    beside = path.parent / scheme.problem if isinstance(scheme.problem, str) else None
+    if beside is not None and beside.is_file():
+        return scheme.model_copy(update={"problem": str(beside)})
+    return scheme
+
+
+def _sentence(location: tuple[int | str, ...], kind: str, message: str, given: object) -> str:
+    path, owner = ": ".join(str(part) for part in location), LineScheme if len(location) > 1 else Scheme
+    if kind == "extra_forbidden":
+        keys = list(owner.model_fields)
+        near = did_you_mean(str(location[-1]), keys)
+        return f"{shorten(str(location[-1]))} is not a key of a scheme{'’s line' if owner is LineScheme else ''}.{near} Its keys: {', '.join(keys)}."
+    return f"{path} = {shorten(given)}: {message[0].lower()}{message[1:]}."

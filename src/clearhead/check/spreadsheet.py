@@ -1,0 +1,143 @@
+"""Workings in spreadsheets: the cells as they are shown, within bounds, and no formula is ever run."""
+
+import io
+import re
+import warnings
+import zipfile
+from collections.abc import Mapping
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+from clearhead.check.table import MAX_CELLS, Place, Table, read_grid
+from clearhead.check.working import Note
+from clearhead.errors import ProblemError, printable
+
+_MAX_UNPACKED = 64 * 2**20
+_MAX_FILES = 2000  # in the archive
+_MAX_ROWS = 2**16
+_NO_WORDS = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|_.|\*.')  # colours, units and padding in a number format
+_FORMAT = re.compile(r"[#,?0]*(?:\.([0#?]+))?(%|E[+-]0+)?").fullmatch
+
+
+def read_xlsx(content: bytes, name: str = "") -> Table:
+    """Return what a spreadsheet holds, all its sheets together; `name` is only for messages."""
+    del name  # the caller puts it before every sentence
+    _check_archive(content)
+    import openpyxl
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # styles and extensions that it does not know, and we do not need
+            book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=False, keep_links=False)
+            sheets = {sheet.title: _read_sheet(sheet) for sheet in book.worksheets}
+    except ProblemError:
+        raise
+    except Exception as wrong:  # a broken file makes the library fail in any way at all
+        raise ProblemError(
+            f"is not a spreadsheet that can be read ({type(wrong).__name__}). Save it anew as .xlsx, or as CSV."
+        ) from None
+    filled = {title: sheet for title, sheet in sheets.items() if sheet.cells}
+    return _joined({f"sheet {printable(title)}" if len(filled) > 1 else "": sheet for title, sheet in filled.items()})
+
+
+def _check_archive(content: bytes) -> None:
+    """Refuse what is no spreadsheet, and what would unfold without end, before anything is unpacked."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            parts = archive.infolist()
+            size = sum(part.file_size for part in parts)  # no more than this is ever unpacked, whatever is inside
+            if size > _MAX_UNPACKED or len(parts) > _MAX_FILES:
+                raise ProblemError(
+                    f"unpacks to {size / 2**20:.0f} MiB in {len(parts)} parts, and a spreadsheet may have "
+                    f"{_MAX_UNPACKED // 2**20} MiB in {_MAX_FILES}. Give the sheet with the working alone."
+                )
+            if any(part.flag_bits & 1 for part in parts):
+                raise ProblemError("is locked with a password. Save it without one.")
+            for part in parts:
+                if part.filename.endswith((".xml", ".rels")) and b"<!DOCTYPE" in archive.read(part):
+                    raise ProblemError("declares its own entities, as no spreadsheet does. Save it anew as .xlsx.")
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError, OSError, ValueError, RuntimeError):
+        raise _no_spreadsheet(content) from None
+    except Exception as wrong:
+        if isinstance(wrong, ProblemError):
+            raise
+        raise _no_spreadsheet(content) from None
+
+
+def _no_spreadsheet(content: bytes) -> ProblemError:
+    if content[:4] == b"\xd0\xcf\x11\xe0":
+        return ProblemError("is an old or a locked Excel file. Save it as .xlsx without a password, or as CSV.")
+    return ProblemError("is not an .xlsx file, whatever its name says. Save it from the spreadsheet as .xlsx or CSV.")
+
+
+class _Sheet:
+    """The cells of one sheet, as they are shown."""
+
+    def __init__(self) -> None:
+        self.cells: dict[Place, str] = {}
+        self.formulas: list[str] = []
+        self.dates: list[str] = []
+
+
+def _read_sheet(source: Any) -> _Sheet:
+    sheet = _Sheet()
+    source.reset_dimensions()  # what the file says of its own size may be untrue
+    seen = 0
+    for number, row in enumerate(source.iter_rows(max_row=_MAX_ROWS + 1)):
+        seen += len(row) + 1
+        if seen > 4 * MAX_CELLS or number >= _MAX_ROWS:
+            raise ProblemError(f"sheet '{printable(source.title)}' is too large. Give the lines of one working.")
+        for cell in row:
+            if cell.value is None:
+                continue
+            if cell.data_type == "f":
+                sheet.formulas.append(cell.coordinate)
+            elif cell.data_type == "d":
+                sheet.dates.append(cell.coordinate)
+            sheet.cells[cell.row - 1, cell.column - 1] = shown(cell.value, cell.number_format)
+    if sheet.formulas:
+        named = ", ".join(sheet.formulas[:5]) + (" …" if len(sheet.formulas) > 5 else "")
+        raise ProblemError(
+            f"cell {named} of sheet '{printable(source.title)}' holds a formula, and none is worked here. "
+            "Copy the cells and paste them as values, then save."
+        )
+    return sheet
+
+
+def _joined(sheets: Mapping[str, _Sheet]) -> Table:
+    tables = {title: read_grid(sheet.cells, title) for title, sheet in sheets.items()}
+    entries: dict[str, str] = {}
+    notes: list[Note] = []
+    for title, sheet in sheets.items():
+        entries = {**tables[title].entries, **entries}
+        notes += tables[title].notes
+        notes += [
+            Note("warning", f"Cell {cell} holds a date: the spreadsheet changed what was typed, 2/3 perhaps.", title)
+            for cell in sheet.dates[:5]
+        ]
+    return Table(
+        tuple(line for table in tables.values() for line in table.lines),
+        entries,
+        any(table.has_decimal_comma for table in tables.values()),
+        tuple(notes),
+    )
+
+
+def shown(value: object, number_format: str = "General") -> str:
+    """Return a cell as the spreadsheet shows it, so that 0.5 with the format 0.00 is 0.50."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    found = _FORMAT(_NO_WORDS.sub("", number_format.split(";")[0]).strip())
+    if found is None or not number_format or number_format == "General":
+        return f"{value:.15g}"  # a spreadsheet keeps fifteen digits, what lies beyond them is noise
+    decimals, kind = found[1] or "", found[2] or ""
+    if "#" in decimals or "?" in decimals:  # as many as there are
+        return f"{round(value, len(decimals)):.15g}"
+    exact = Decimal(repr(value))
+    if kind.startswith("E"):
+        return f"{Context(prec=len(decimals) + 1, rounding=ROUND_HALF_UP).plus(exact):.{len(decimals)}e}"
+    if abs(exact) >= Decimal("1e15"):
+        return f"{value:.15g}"
+    unit = Decimal(1).scaleb(-len(decimals))
+    rounded = (exact * 100 if kind == "%" else exact).quantize(unit, ROUND_HALF_UP, Context(prec=300))
+    return f"{rounded:f}{kind}"

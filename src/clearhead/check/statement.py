@@ -1,0 +1,120 @@
+"""A line in its place: the cells that were written of one record, how precisely, and how they compare with a reference."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clearhead.check.graph import FromGiven, FromRecord
+from clearhead.check.number import Written
+from clearhead.check.style import Style
+from clearhead.check.verdict import Verdict
+from clearhead.worksheet.arrays import Array, Mask
+
+SLACK = 1e-9  # of a unit, in every comparison
+NOISE = 1e-12  # of the number: what float64 may be off by after a few steps
+_AS_GOOD_AS_NONE = -1000.0  # a masked score
+EXACT = 1e-9  # how near an exact number must be
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """A line, placed: the cells that were written of one record (tokens as rows); value nan where there is none."""
+
+    line: int
+    node: int
+    value: Array
+    unit: Array  # of whole numbers the unit of their style
+    unit_inwards: Array  # the same towards 0
+    is_whole: Mask
+    texts: tuple[tuple[str, ...], ...]
+    style: Style
+    unreadable: Mask
+    is_telling: bool = True  # whether it shows how its writer rounds: exact numbers do not
+
+    @property
+    def is_written(self) -> Mask:
+        """Where there is a number."""
+        return ~np.isnan(self.value)
+
+
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """A matrix restated as a factor: of a record or of a given, used by record `user` (None: by all of its users)."""
+
+    line: int
+    source: FromRecord | FromGiven
+    statement: Statement
+    user: int | None = None
+
+
+@dataclass
+class Judged:
+    """The verdicts of one statement or copy, cell by cell; None where nothing was written."""
+
+    statement: Statement
+    verdicts: list[list[Verdict | None]]
+    expected: Array  # what the student's own lines give
+    copy: Copy | None = None
+
+    def set(self, cells: Mask, verdict: Verdict) -> None:
+        """Give all marked cells a verdict."""
+        for row, column in np.argwhere(cells).tolist():
+            self.verdicts[row][column] = verdict
+
+    def where(self, *verdicts: Verdict) -> Mask:
+        """Return where one of these verdicts was given."""
+        return np.array([[each in verdicts for each in row] for row in self.verdicts], dtype=bool)
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """How a written line compares with one reference, cell by cell."""
+
+    half: Mask  # within half a unit
+    cut: Mask  # the reference cut at the unit
+    near: Mask  # within a unit
+
+    def __or__(self, other: "Fit") -> "Fit":
+        return Fit(self.half | other.half, self.cut | other.cut, self.near | other.near)
+
+
+def fit(statement: Statement, reference: Array) -> Fit:
+    """Compare what was written with a reference value."""
+    y = statement.value
+    with np.errstate(invalid="ignore", over="ignore"):
+        is_exact = statement.is_whole & (np.abs(reference - np.round(reference)) <= EXACT)
+        unit = np.where(np.abs(reference) < np.abs(y), statement.unit_inwards, statement.unit)
+        unit = np.where(is_exact, 0.0, unit)
+        gap = np.abs(y - reference)
+        noise = (
+            SLACK * unit + NOISE * np.abs(reference) + np.where(unit == 0.0, EXACT * np.maximum(1.0, np.abs(y)), 0.0)
+        )
+        # -1000 and the like stand for the -∞ of a mask
+        same = np.isinf(reference) & ((y == reference) | ((y <= _AS_GOOD_AS_NONE) & (reference < 0)))
+        half = (gap <= unit / 2 + noise) | same
+        inner = unit * (1.0 - SLACK) - NOISE * np.abs(reference)
+        cut = (np.abs(y) <= np.abs(reference) + noise) & (gap < inner) & (y * reference >= 0)
+        return Fit(half, cut, gap < inner)
+
+
+def make_statement(
+    line: int, node: int, cells: Sequence[Sequence[Written | None]], style: Style, *, turned: bool, is_telling: bool
+) -> Statement:
+    """Return the statement of a grid of read cells (None: not written), turned over where tokens are columns."""
+    grid = [list(row) for row in (zip(*cells, strict=True) if turned else cells)]
+    shape = (len(grid), len(grid[0]))
+    value, unit = np.full(shape, np.nan), np.zeros(shape)
+    is_whole, unreadable = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    for row, column in np.ndindex(*shape):
+        cell = grid[row][column]
+        if cell is None:
+            continue
+        if cell.problem:
+            unreadable[row, column] = True
+            continue
+        value[row, column], unit[row, column], is_whole[row, column] = cell.value, cell.unit, cell.is_whole
+    inwards = np.where(is_whole, style.unit_inwards(value), unit)
+    unit = np.where(is_whole, style.unit(value), unit)
+    texts = tuple(tuple("" if cell is None else cell.text for cell in row) for row in grid)
+    return Statement(line, node, value, unit, inwards, is_whole, texts, style, unreadable, is_telling)

@@ -1,0 +1,118 @@
+"""How precisely a line was written: to so many decimals, or to so many significant figures.
+
+A whole number does not show its unit: "0" beside 0.99 means 0.00, "12" beside 3.4 and 0.56 is 12 to two figures.
+The numbers around it tell.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clearhead.check.number import Written
+from clearhead.worksheet.arrays import Array
+
+
+@dataclass(frozen=True)
+class Style:
+    """The precision of a line; where its numbers allow both readings, both are kept and the coarser one counts."""
+
+    decimals: int | None = None
+    figures: int | None = None
+    zero: int = 2  # the decimals of a 0 where figures are counted: a 0 has none
+
+    def unit(self, values: Array) -> Array:
+        """Return the unit of numbers of this size in this style."""
+        units = np.zeros(np.shape(values))
+        if self.decimals is not None:
+            units = np.maximum(units, 10.0**-self.decimals)
+        if self.figures is not None:
+            size = np.abs(np.where(np.isfinite(values), values, 0.0))
+            exponent = np.floor(np.log10(np.where(size > 0, size, 1.0)))
+            by_figures = np.where(size > 0, 10.0 ** (exponent + 1 - self.figures), 10.0**-self.zero)
+            units = np.maximum(units, by_figures)
+        return units
+
+    def unit_inwards(self, values: Array) -> Array:
+        """Return the unit of what lies nearer to 0: a power of ten in figures has ten times finer neighbours there."""
+        units = self.unit(values)
+        if self.figures is None:
+            return units
+        size = np.abs(np.where(np.isfinite(values) & (values != 0), values, 3.0))
+        is_power = np.abs(np.log10(size) - np.round(np.log10(size))) < 1e-9
+        by_decimals = 0.0 if self.decimals is None else 10.0**-self.decimals
+        return np.where(is_power, np.maximum(units / 10.0, by_decimals), units)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the cells of one line that are not whole say about its precision."""
+
+    decimals: Counter[int]
+    figures: Counter[int]
+    is_telling: bool = True  # whether any of them was rounded: exact ones show only themselves
+
+    @property
+    def is_by_decimals(self) -> bool:
+        """Whether only decimals can have been counted."""
+        return len(self.decimals) == 1 and len(self.figures) > 1
+
+    @property
+    def is_by_figures(self) -> bool:
+        """Whether only significant figures can have been counted."""
+        return len(self.figures) == 1 and len(self.decimals) > 1
+
+
+def evidence(cells: Sequence[Written], truths: Sequence[float]) -> Evidence:
+    """Collect decimals and figures of the numbers that show their unit; exact ones show only themselves."""
+    decimals: Counter[int] = Counter()
+    figures: Counter[int] = Counter()
+    shown = [(cell, true) for cell, true in zip(cells, truths, strict=True) if cell.unit > 0 and not cell.is_whole]
+    telling = [cell for cell, true in shown if abs(cell.value - true) > 1e-9 * max(1.0, abs(true))]
+    for cell in telling or [cell for cell, _ in shown]:
+        if cell.figures is not None:
+            decimals[round(-math.log10(cell.unit))] += 1
+            if cell.value != 0:
+                figures[cell.figures] += 1
+    return Evidence(decimals, figures, bool(telling))
+
+
+def sheet_style(lines: Sequence[Evidence]) -> str:
+    """Say whether the sheet as a whole counts "decimals" or "figures"; "" if it does not tell."""
+    by_decimals = sum(line.is_by_decimals and line.is_telling for line in lines)
+    by_figures = sum(line.is_by_figures and line.is_telling for line in lines)
+    if by_decimals > 3 * by_figures:
+        return "decimals"
+    return "figures" if by_figures > 3 * by_decimals else ""
+
+
+def line_style(line: Evidence, sheet: str, cells: Sequence[Written], around: Sequence[Evidence]) -> Style:
+    """Return the style of a line, by its own numbers, then by the sheet's."""
+    if not line.decimals:
+        return _whole_style(cells, sheet, around)
+    decimals, figures = _commonest(line.decimals), _commonest(line.figures)
+    if line.is_by_decimals or (sheet == "decimals" and len(line.decimals) == 1):
+        return Style(decimals=decimals)
+    if line.is_by_figures or (sheet == "figures" and len(line.figures) == 1):
+        return Style(figures=figures, zero=decimals or 0)
+    return Style(decimals=decimals, figures=figures, zero=decimals or 0)
+
+
+def _commonest(counted: Counter[int]) -> int | None:
+    """Return what was counted most often, of several the coarsest."""
+    return max(counted, key=lambda each: (counted[each], -each), default=None)
+
+
+def _whole_style(cells: Sequence[Written], sheet: str, around: Sequence[Evidence]) -> Style:
+    """A line of whole numbers: 0 and 1 stand for 0.00 and 1.00, others for themselves, or for their figures."""
+    seen = {abs(cell.value) for cell in cells if cell.is_whole}
+    if seen <= {0.0, 1.0}:
+        coarsest = min((min(line.decimals) for line in around if line.decimals), default=2)
+        one_figure = None if sheet == "decimals" else 1
+        return Style(decimals=min(2, max(coarsest, 1)), figures=one_figure, zero=2)
+    if sheet == "decimals":
+        return Style(decimals=0)
+    figures = max(len(str(int(size)).rstrip("0")) for size in seen if size)
+    return Style(decimals=0, figures=figures)

@@ -1,0 +1,71 @@
+"""The sum behind a cell, written with the student's own digits."""
+
+from typing import Any
+
+import numpy as np
+
+from clearhead.check.compare import Comparison
+from clearhead.check.graph import FromGiven, FromRecord, Plain, Source
+from clearhead.steps import Record
+from clearhead.worksheet.expression import Number, write
+from clearhead.worksheet.working import WORKINGS
+
+
+def plain_number(number: float, decimals: int = 6) -> str:
+    """Write a number with at most so many decimals, without idle zeros; tiny ones in scientific notation."""
+    if not np.isfinite(number):
+        return "-∞" if number < 0 else "∞"
+    if number != 0 and abs(number) < 10.0**-decimals:
+        return f"{number:.3g}"
+    text = f"{number:.{decimals}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
+class StudentShow:
+    """Shows every cell with the digits that the student wrote, and what was not written to a few digits."""
+
+    is_left_first = True
+    max_terms = 12
+
+    def __init__(self, comparison: Comparison) -> None:
+        self._comparison = comparison
+        self.is_left_first = not comparison.graph.is_turned
+        self._texts: dict[int, Any] = {}
+        self._kept: list[Any] = []  # alive, so that no other array gets its id
+
+    def inputs(self, index: int) -> dict[str, Any]:
+        """Return the inputs of a record as the student had them."""
+        return self._comparison.graph.inputs(index, self._fetch)
+
+    def _fetch(self, source: Source) -> Any:
+        if isinstance(source, FromRecord):
+            value = self._comparison.x[source.index]
+            texts = [each for each in self._comparison.statements.get(source.index, ())]
+            self._texts[id(value)] = texts
+            self._kept.append(value)
+            return value
+        if isinstance(source, FromGiven):
+            return self._comparison.graph.givens[source.name].value
+        assert isinstance(source, Plain)
+        return source.value
+
+    def cell(self, value: Any, *index: int) -> Number:
+        """Return the cell as the student wrote it."""
+        for statement in reversed(self._texts.get(id(value), ())):
+            if len(index) == 2 and not np.isnan(statement.value[index]) and not np.isinf(statement.value[index]):
+                return Number(plain_number(float(statement.value[index]), 12))
+        return Number(plain_number(float(value[index]), 6))
+
+    def plain(self, number: float) -> Number:
+        """Return a lone number."""
+        return Number(plain_number(float(number), 12))
+
+
+def right_sum(comparison: Comparison, index: int, row: int, column: int, total: str) -> str:
+    """Write the sum behind a cell (tokens as rows) with the student's own numbers, and what it gives."""
+    record = comparison.graph.records[index]
+    show = StudentShow(comparison)
+    own = Record(record.step, record.where, show.inputs(index), record.value, record.symbol)
+    expression = WORKINGS[record.step.name](own, row, column, show)
+    return "" if expression is None else f"{write(expression)} = {total}"

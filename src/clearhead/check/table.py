@@ -1,0 +1,259 @@
+"""Workings in tables: a name, and its matrix to the right of it or below it; blocks with empty cells between them.
+
+problem  exam-self-attention          K   1.1   0.9
+student  Ada                              0.4   1.2
+Q        0.5   1.2
+         0.8   2.1                    A
+                                      0.43  0.57
+"""
+
+import csv
+import io
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from clearhead.check.heading import read_heading
+from clearhead.check.number import read_cell, visible
+from clearhead.check.working import Line, Note
+from clearhead.errors import ProblemError
+
+MAX_CELLS = 2**20
+_MAX_NOTES = 50
+ENTRIES = ("problem", "student", "title", "decimal", "rounded")
+Place = tuple[int, int]  # row and column, from 0
+_ENTRY = re.compile(rf"({'|'.join(ENTRIES)})(?:\s*[:=]\s*(.*))?", re.IGNORECASE | re.DOTALL).fullmatch
+_MISTYPED = re.compile(r"[oOlI][.,][0-9]").match  # O.26 was meant to be a number
+_WITH_COMMA = re.compile(r"[-+−–]?[0-9]*,[0-9]+%?").fullmatch
+_WITH_POINT = re.compile(r"[-+−–]?[0-9]*\.[0-9]+%?").fullmatch
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a table holds: lines, entries such as `student`, and what could not be placed."""
+
+    lines: tuple[Line, ...]
+    entries: Mapping[str, str] = field(default_factory=dict)
+    has_decimal_comma: bool = False
+    notes: tuple[Note, ...] = ()
+
+
+def read_csv(content: bytes, name: str = "") -> Table:
+    """Return what a text table holds: its cells stand between commas, semicolons or tabs."""
+    text = _decoded(content)
+    delimiter = "\t" if name.lower().endswith(".tsv") else _delimiter(text)
+    if text.count(delimiter) + text.count("\n") > 4 * MAX_CELLS:
+        raise ProblemError(_too_many())
+    grid: dict[Place, str] = {}
+    try:
+        for row, cells in enumerate(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)):
+            for column, cell in enumerate(cells):
+                if cell.strip():
+                    grid[row, column] = cell
+            if len(grid) > MAX_CELLS:
+                raise ProblemError(_too_many())
+    except csv.Error as wrong:
+        raise ProblemError(f"is not a table that can be read: {wrong}. Save it as CSV in UTF-8.") from None
+    return read_grid(grid)
+
+
+def _too_many() -> str:
+    return f"holds more than {MAX_CELLS:,} cells. Give the lines of one working."
+
+
+def _decoded(content: bytes) -> str:
+    is_wide = content[:2] in (b"\xff\xfe", b"\xfe\xff")  # what a spreadsheet calls Unicode text
+    try:
+        return content.decode("utf-16" if is_wide else "utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        row = content[: wrong.start].count(b"\n") + 1
+        raise ProblemError(f"row {row} is not UTF-8 text. Save the file as 'CSV UTF-8'.") from None
+
+
+def _delimiter(text: str) -> str:
+    lines = text.splitlines()
+    commas, semicolons, tabs = (sum(mark in line for line in lines) for mark in ",;\t")
+    if tabs and 2 * tabs >= max(commas, semicolons):
+        return "\t"
+    return ";" if semicolons and 2 * semicolons >= commas else ","  # 0,5;0,7 holds both
+
+
+def read_grid(grid: Mapping[Place, str], sheet: str = "") -> Table:
+    """Return what the cells of a grid hold; empty cells are left out of it."""
+    reader = _Grid({place: visible(text).strip() for place, text in grid.items()}, sheet)
+    entries = reader.take_entries()
+    said = entries.get("decimal", "").strip().casefold()
+    has_comma = said == "comma" or (not said and reader.has_only_commas)
+    if has_comma and not said:
+        reader.notes.append(
+            Note("read", "Every decimal has a comma and none a point, so 0,5 was read as a half.", sheet)
+        )
+    lines = reader.take_lines(has_comma)
+    reader.tell_the_rest()
+    return Table(tuple(lines), entries, has_comma, tuple(reader.notes))
+
+
+class _Grid:
+    """The cells that nothing has claimed yet, and what there is to say about them."""
+
+    def __init__(self, cells: Mapping[Place, str], sheet: str) -> None:
+        self._cells = {place: text for place, text in sorted(cells.items()) if text}
+        self._sheet = sheet
+        self._labels: set[Place] = set()
+        self._label_columns: dict[int, list[int]] = defaultdict(list)  # of every row, in order
+        self._label_rows: dict[int, list[int]] = defaultdict(list)  # of every column, in order
+        self._used_rows: dict[int, list[int]] = defaultdict(list)
+        self._size = 0
+        self.notes: list[Note] = []
+
+    @property
+    def has_only_commas(self) -> bool:
+        """Whether every decimal number has a comma, and there is one."""
+        texts = self._cells.values()
+        return any(_WITH_COMMA(text) for text in texts) and not any(_WITH_POINT(text) for text in texts)
+
+    def _place(self, row: int) -> str:
+        return f"{self._sheet}, row {row + 1}" if self._sheet else f"row {row + 1}"
+
+    def take_entries(self) -> dict[str, str]:
+        """Take the cells that say `problem`, `student` and so on, with the cells to the right that answer them."""
+        entries: dict[str, str] = {}
+        for row, column in list(self._cells):
+            found = _ENTRY(self._cells.get((row, column), ""))
+            if found is None:
+                continue
+            answer = [] if found[2] else self._right_of(row, column)
+            value = found[2] or " ".join(self._cells[place] for place in answer)
+            if not value:
+                continue
+            key = found[1].lower()
+            for place in [(row, column), *answer]:
+                del self._cells[place]
+            if entries.setdefault(key, value) != value:
+                sentence = f"{key} is said twice: '{value}' was left out, '{entries[key]}' is used."
+                self.notes.append(Note("warning", sentence, self._place(row)))
+        return entries
+
+    def _right_of(self, row: int, column: int) -> list[Place]:
+        places = []
+        while (row, column + 1) in self._cells:
+            column += 1
+            places.append((row, column))
+        return places
+
+    def take_lines(self, has_comma: bool) -> list[Line]:
+        """Take every name with the numbers that belong to it, from the top, each row from the left."""
+        for place, text in self._cells.items():
+            self._used_rows[place[1]].append(place[0])
+            if _is_label(text, has_comma):
+                self._labels.add(place)
+                self._label_columns[place[0]].append(place[1])
+                self._label_rows[place[1]].append(place[0])
+        lines = []
+        for row, column in sorted(self._labels):
+            if (row, column) in self._cells:  # not the heading of a row or column that was taken with its block
+                inside = self._headed(row, column) or self._block(row, column)
+                if inside:
+                    lines.append(self._take(row, column, inside))
+        return lines
+
+    def _is_number(self, row: int, column: int) -> bool:
+        return (row, column) in self._cells and (row, column) not in self._labels
+
+    def _is_label(self, row: int, column: int) -> bool:
+        return (row, column) in self._cells and (row, column) in self._labels
+
+    def _headed(self, row: int, column: int) -> set[Place]:
+        """Return the numbers of a matrix whose rows and columns have words at their heads, its name in the corner."""
+        columns: list[int] = []
+        rows: list[int] = []
+        if not (self._is_label(row, column + 1) and self._is_label(row + 1, column)):
+            return set()
+        if not self._is_number(row + 1, column + 1):
+            return set()
+        while self._is_label(row, column + 1 + len(columns)):
+            columns.append(column + 1 + len(columns))
+        while self._is_label(row + 1 + len(rows), column):
+            below = row + 1 + len(rows)
+            if not any(self._is_number(below, each) for each in columns):
+                break
+            rows.append(below)
+            self._check_size(len(columns) * len(rows))
+        inside = {(r, c) for r in rows for c in columns if self._is_number(r, c)}
+        if inside:
+            for place in [*((row, c) for c in columns), *((r, column) for r in rows)]:
+                del self._cells[place]
+            sentence = f"The headings of the rows and columns of {self._cells[row, column]} were left out."
+            self.notes.append(Note("read", sentence, self._place(row)))
+        return inside
+
+    def _block(self, row: int, column: int) -> set[Place]:
+        """Return the numbers that hang together to the right of a name, or else below it."""
+        if self._is_number(row, column + 1):
+            start, below = (row, column + 1), _first_after(self._used_rows[column], row)
+        elif self._is_number(row + 1, column):
+            start, below = (row + 1, column), _first_after(self._label_rows[column], row)
+        else:
+            return set()
+        return self._connected(start, below, _first_after(self._label_columns[row], column))
+
+    def _connected(self, start: Place, below: int | None, right: int | None) -> set[Place]:
+        """Return the numbers that hang together with the first one, by side or corner, within the bounds."""
+        top, left = start
+        found, edge = {start}, [start]
+        while edge:
+            row, column = edge.pop()
+            for r in (row - 1, row, row + 1):
+                if r < top or (below is not None and r >= below):
+                    continue
+                for near in ((r, column - 1), (r, column), (r, column + 1)):
+                    if near not in found and near in self._cells and near not in self._labels:
+                        is_inside = near[1] >= left and (right is None or near[1] < right)
+                        if is_inside:
+                            found.add(near)
+                            edge.append(near)
+        return found
+
+    def _take(self, row: int, column: int, inside: set[Place]) -> Line:
+        rows = range(min(r for r, _ in inside), max(r for r, _ in inside) + 1)
+        columns = range(min(c for _, c in inside), max(c for _, c in inside) + 1)
+        self._check_size(len(rows) * len(columns))
+        self._size += len(rows) * len(columns)
+        cells = tuple(tuple(self._cells[r, c] if (r, c) in inside else "" for c in columns) for r in rows)
+        heading = read_heading(self._cells[row, column])
+        for place in [(row, column), *inside]:
+            del self._cells[place]
+        return heading.line(cells, self._place(row))
+
+    def _check_size(self, more: int) -> None:
+        """Refuse blocks whose few cells lie so far apart that the matrices between them are huge."""
+        if self._size + more > MAX_CELLS:
+            raise ProblemError(_too_many())
+
+    def tell_the_rest(self) -> None:
+        """Say what belongs to no line, row by row."""
+        rows: dict[int, list[str]] = defaultdict(list)
+        for (row, _), text in self._cells.items():
+            rows[row].append(text)
+        for row, texts in list(rows.items())[:_MAX_NOTES]:
+            more = f" and {len(texts) - 5} more" if len(texts) > 5 else ""
+            written = ", ".join(f"'{text}'" for text in texts[:5])
+            sentence = f"{written}{more}: no name with numbers to its right or below it was found for this."
+            self.notes.append(Note("unplaced", sentence, self._place(row)))
+        if len(rows) > _MAX_NOTES:
+            self.notes.append(Note("unplaced", f"{len(rows) - _MAX_NOTES} more rows belong to no name.", self._sheet))
+
+
+def _first_after(numbers: list[int], number: int) -> int | None:
+    after = bisect_right(numbers, number)
+    return numbers[after] if after < len(numbers) else None
+
+
+def _is_label(text: str, has_comma: bool) -> bool:
+    """Say whether a cell is a word; what is no word counts as a number, if perhaps an unreadable one."""
+    if text in ("e", "π"):
+        return True  # a name, in a table
+    is_word = text[0].isalpha() or text[0] in "\\$"
+    return is_word and not _MISTYPED(text) and bool(read_cell(text, has_decimal_comma=has_comma).problem)

@@ -1,0 +1,138 @@
+"""What stands under `written:` in a working file, as lines: names, places, copies, rows and cells, all still text."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from clearhead.check.heading import Heading, read_heading
+from clearhead.check.number import visible
+from clearhead.check.working import Cells, Line, Note
+from clearhead.errors import ProblemError
+
+MAX_CELLS = 2**20
+_MAX_DEPTH, _MAX_MISTAKES = 20, 1000
+_MAX_TEXT = 2**20  # characters of one row
+_COPIES = ("operands", "copies")
+_PIECE = re.compile(
+    r"[-+−–]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][-+]?[0-9]+)?%?|[-−–]?(?:∞|inf)|[?_]+"
+).fullmatch  # a number that cannot be half of a sum
+_GAP = re.compile(r"\s*;\s*|\s+")
+_GROUPED = re.compile(r"[0-9]{1,3}(?: [0-9]{3})+").fullmatch  # 1 234 may be one number
+
+
+class WrittenReader:
+    """Reads the data under `written`, and keeps every mistake in it for one answer."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self.notes: list[Note] = []
+        self.mistakes: list[str] = []
+        self._room = MAX_CELLS
+
+    def read(self, data: Any, path: tuple[str, ...] = ("written",), where: str = "") -> None:
+        """Read a mapping of names to numbers, rows, matrices, or places that hold more of them."""
+        if len(path) > _MAX_DEPTH or len(self.mistakes) > _MAX_MISTAKES:
+            what = f"places nested more than {_MAX_DEPTH} deep" if len(path) > _MAX_DEPTH else "too many mistakes"
+            raise ProblemError([*self.mistakes[:20], f"written holds {what}. Write 'cross: {{Q: …}}', say."])
+        for key, value in data.items():
+            below = (*path, visible(str(key)))
+            if str(key).strip().casefold() in _COPIES and isinstance(value, Mapping):
+                self._read_copies(value, below, where)
+            elif isinstance(value, Mapping):
+                self.read(value, below, ".".join(part for part in (where, below[-1].strip()) if part))
+            else:
+                self._add(read_heading(str(key), where), value, below)
+
+    def _read_copies(self, data: Mapping[Any, Any], path: tuple[str, ...], where: str) -> None:
+        for key, value in data.items():
+            name = visible(str(key)).strip()
+            below = (*path, name)
+            if isinstance(value, Mapping):  # {scores: {Q: …, K: …}}
+                for factor, cells in value.items():
+                    inner = visible(str(factor)).strip()
+                    self._add(Heading(inner, where, name), cells, (*below, inner))
+                continue
+            heading = read_heading(name, where)
+            if heading.copied_into:
+                self._add(heading, value, below)
+            else:
+                self.mistakes.append(
+                    f"{': '.join(below)} does not say where {name} was copied to. "
+                    f"Write {name}_copied_into_scores, say, or 'scores: {{{name}: …}}'."
+                )
+
+    def _add(self, heading: Heading, value: Any, path: tuple[str, ...]) -> None:
+        place = ": ".join(path)
+        if not heading.name:
+            self.mistakes.append(f"{place}: a line has no name. Name it as the worksheet does, Q or scores, say.")
+            return
+        try:
+            cells = self._cells(value)
+        except _MatrixError as wrong:
+            self.mistakes.append(f"{place} {wrong}")
+            return
+        if cells == (("",),):
+            self.notes.append(Note("read", f"{heading.name} was left empty.", place))
+        else:
+            self.lines.append(heading.line(cells, place))
+
+    def _cells(self, value: Any) -> Cells:
+        if isinstance(value, Mapping):
+            raise _MatrixError("holds names where numbers are expected. Write a number, a row or a list of rows.")
+        if not isinstance(value, list | tuple):
+            return self._counted(_rows_of_text(value) if isinstance(value, str) else ((_text(value),),))
+        if not value:
+            raise _MatrixError("is an empty list. Write a row or a list of rows, or leave the name out.")
+        if any(isinstance(row, list | tuple) for row in value):
+            return self._counted(_row(row) for row in value)
+        rows = [_pieces(cell) for cell in value] if _pieces(value[0]) else [()]
+        if all(len(row) > 1 for row in rows):  # ["0.26 0.33", "0.41 0.59"]
+            return self._counted(rows)
+        return self._counted([tuple(_text(cell) for cell in value)])
+
+    def _counted(self, rows: Iterable[tuple[str, ...]]) -> Cells:
+        kept = []
+        for row in rows:
+            self._room -= len(row)
+            if self._room < 0:  # at once: an alias can repeat a matrix for ever
+                raise ProblemError(f"written holds more than {MAX_CELLS:,} cells. Give the lines of one working.")
+            kept.append(row)
+        return tuple(kept)
+
+
+class _MatrixError(Exception):
+    """The value of a line is no number, row or matrix; the message ends a sentence that begins with its place."""
+
+
+def _row(row: Any) -> tuple[str, ...]:
+    if not isinstance(row, list | tuple):
+        raise _MatrixError("mixes rows and single numbers. Write every row in brackets: [[1, 2], [3, 4]].")
+    if any(isinstance(cell, list | tuple | Mapping) for cell in row):
+        raise _MatrixError("is nested too deep: a matrix is a list of rows. Give every head or layer its own name.")
+    return tuple(_text(cell) for cell in row)
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, Mapping):
+        raise _MatrixError("holds names where numbers are expected. Write a number, a row or a list of rows.")
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float):
+        return repr(float(cell))  # a NumPy float would say what it is, too
+    return visible(cell if isinstance(cell, str) else str(cell)).strip()
+
+
+def _rows_of_text(text: str) -> Cells:
+    """Split a text into rows and cells where that is clearly what it holds; keep any other text as one cell."""
+    rows = [_pieces(line) for line in text.splitlines() if line.strip()] if len(text) <= _MAX_TEXT else []
+    return tuple(rows) if rows and all(rows) else ((_text(text),),)
+
+
+def _pieces(cell: Any) -> tuple[str, ...]:
+    """Return the numbers of "0.26 0.33 0.41"; nothing where the text is one number, or anything else."""
+    if not isinstance(cell, str) or len(cell) > _MAX_TEXT or _GROUPED(cell.strip()):
+        return ()
+    pieces = tuple(_GAP.split(cell.strip(" \t;")))
+    return pieces if len(pieces) > 1 and all(map(_PIECE, pieces)) else ()

@@ -1,0 +1,210 @@
+"""`clearhead check`: mark a working line by line, or a class at once."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from clearhead.errors import ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clearhead.check import Report, Scheme
+    from clearhead.check.classroom import ClassReport
+
+
+class Format(StrEnum):
+    """The form of the report."""
+
+    terminal = "terminal"
+    markdown = "markdown"
+    html = "html"
+    json = "json"
+
+
+_SUFFIX = {Format.terminal: ".txt", Format.markdown: ".md", Format.html: ".html", Format.json: ".json"}
+
+
+def check(
+    working: Annotated[
+        str | None,
+        typer.Argument(
+            help="A working (YAML, JSON, CSV, xlsx, Markdown, LaTeX, or a worksheet's JSON), a shipped one's name, "
+            "- for standard input, or a folder of workings."
+        ),
+    ] = None,
+    problem: Annotated[
+        str | None, typer.Option(help="The problem it is about, where the working does not say: a file or gallery id.")
+    ] = None,
+    form: Annotated[
+        Format | None, typer.Option("--format", help="The form of the report. \\[default: terminal; html for a class]")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Short for --format json: every verdict.")] = False,
+    strict_rounding: Annotated[
+        bool, typer.Option("--strict-rounding", help="Cut and badly rounded numbers are errors.")
+    ] = False,
+    scheme: Annotated[Path | None, typer.Option(help="A mark scheme (YAML): marks for each line, strictness.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="For a folder: write the grades here.")] = None,
+    reports: Annotated[
+        Path | None, typer.Option(help="For a folder: where the reports go. \\[default: reports, beside the grades]")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to this file.")] = None,
+    list_workings: Annotated[bool, typer.Option("--list", help="List the shipped workings.")] = False,
+) -> None:
+    """Mark a working line by line, errors carried forward."""
+    form = Format.json if as_json else form
+    if list_workings:
+        _list(as_json)
+        return
+    if working is None:
+        raise ProblemError("check needs a working: a file, a folder, a shipped one ('clearhead check --list'), or -.")
+    rules = _scheme(scheme, strict_rounding)
+    if working != "-" and Path(working).is_dir():
+        if output is not None:
+            raise ProblemError("a folder gives one report for each student: use --reports FOLDER instead of --output.")
+        raise typer.Exit(_check_class(Path(working), rules, problem, (csv, reports), form or Format.html))
+    if csv is not None or reports is not None:
+        raise ProblemError(f"--csv and --reports are for a folder of workings, and {working} is not a folder.")
+
+    from clearhead.check import check as mark
+
+    try:
+        found = mark(working, problem if problem is not None else rules.problem, rules)
+    except ProblemError as wrong:
+        raise wrong.located("standard input" if working == "-" else working) from None
+    _deliver(found, form or Format.terminal, output)
+    codes = {report.exit_code for report in found}
+    raise typer.Exit(1 if 1 in codes else max(codes))
+
+
+def _scheme(path: Path | None, is_strict: bool) -> "Scheme":
+    from clearhead.check import Scheme
+
+    rules = Scheme()
+    if path is not None:
+        from clearhead.check.scheme_file import load_scheme
+
+        rules = load_scheme(path)
+    return rules.model_copy(update={"strict_rounding": True}) if is_strict else rules
+
+
+def _deliver(found: "Sequence[Report]", form: Format, output: Path | None) -> None:
+    if form is Format.terminal and output is None:
+        from rich.console import Console
+
+        from clearhead.check.render.terminal import show
+
+        console = Console(highlight=False)
+        with console.capture() as shown:
+            for report in found:
+                show(report, console)
+        typer.echo(shown.get(), nl=False, color=True)
+        return
+    content = _content(found, form)
+    if output is not None:
+        from clearhead.worksheet.writing import write_whole
+
+        write_whole(output, content)
+        return
+    import sys
+
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
+
+
+def _content(found: "Sequence[Report]", form: Format) -> bytes:
+    if form is Format.json:
+        inner = [report.to_json() for report in found]
+        return (inner[0] if len(inner) == 1 else b"[" + b",".join(inner) + b"]") + b"\n"
+    if form is Format.markdown:
+        return "\n".join(report.to_markdown() for report in found).encode()
+    if form is Format.html:
+        from clearhead.check.render.html import to_html
+
+        return to_html(found).encode()
+    from io import StringIO
+
+    from rich.console import Console
+
+    from clearhead.check.render.terminal import show
+
+    text = StringIO()
+    for report in found:
+        show(report, Console(file=text, highlight=False, width=120))
+    return text.getvalue().encode()
+
+
+def _check_class(
+    folder: Path, rules: "Scheme", problem: str | None, targets: tuple[Path | None, Path | None], form: Format
+) -> int:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from clearhead.check.classroom import grades_csv, mark_class, working_files
+    from clearhead.worksheet.writing import write_whole
+
+    csv, reports = targets
+    to = reports or (csv.parent if csv is not None else Path()) / "reports"
+    with Progress(console=Console(stderr=True), transient=True, disable=not Console(stderr=True).is_terminal) as bar:
+        task = bar.add_task("marking", total=len(working_files(folder)))
+        marked = mark_class(folder, rules, problem, lambda path: bar.advance(task))
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+    except OSError as wrong:
+        raise ProblemError(f"{to} cannot be made: {wrong.strerror}.") from None
+    for result in marked.results:
+        if result.reports:
+            write_whole(to / f"{result.path.name}{_SUFFIX[form]}", _content(result.reports, form))
+    if csv is not None:
+        write_whole(csv, grades_csv(marked).encode())
+    _show_class(marked, to, csv)
+    return marked.exit_code
+
+
+def _show_class(marked: "ClassReport", to: Path, csv: Path | None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from clearhead.errors import printable
+
+    console = Console(highlight=False)
+    table = Table(box=None, pad_edge=False)
+    for heading in ("student", "marks", "errors", "first error"):
+        table.add_column(heading, justify="right" if heading in ("marks", "errors") else "left")
+    for result in marked.results:
+        first = next((finding.what for report in result.reports for finding in report.findings), "")
+        marks = f"{result.earned:g} / {result.out_of:g}" if result.reports else "—"
+        told = first if result.reports else f"cannot be used: {result.problem}"
+        table.add_row(Text(printable(result.student)), marks, str(result.num_errors), Text(printable(told)))
+    with console.capture() as shown:
+        console.print(table)
+        for heading, lines in (
+            ("Commonest slips", [f"{len(slip.students)} × {slip.what}" for slip in marked.slips[:10]]),
+            (
+                "Nearly the same wrong numbers",
+                [f"{a.first} and {a.second}: {a.num_shared} of {a.num_wrong} wrong numbers" for a in marked.alike],
+            ),
+        ):
+            if lines:
+                console.print(f"\n{heading}")
+                for line in lines:
+                    console.print(Text("  " + printable(line)))
+        console.print(Text(f"\nReports: {to}{f'; grades: {csv}' if csv else ''}"))
+    typer.echo(shown.get(), nl=False, color=True)
+
+
+def _list(as_json: bool) -> None:
+    from clearhead.check.reading import workings
+    from clearhead.worksheet.reading import read_data
+
+    titles = {name: str(read_data(path.read_bytes()).get("title", "")) for name, path in workings().items()}
+    if as_json:
+        import json
+
+        typer.echo(json.dumps([{"id": name, "title": title} for name, title in titles.items()], ensure_ascii=False))
+        return
+    for name, title in titles.items():
+        typer.echo(f"{name:34}{title}")

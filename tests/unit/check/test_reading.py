@@ -1,0 +1,326 @@
+"""Workings from files and data: precision survives, every mistake is told, and hostile files are refused."""
+
+import io
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from clearhead import solve
+from clearhead.check import reading
+from clearhead.check.reading import load_workings
+from clearhead.check.working import Line, Working
+from clearhead.errors import ProblemError
+from clearhead.worksheet.reading import read_data
+from clearhead.worksheet.worksheet import Worksheet
+
+
+def working(tmp_path: Path, text: str, name: str = "w.yaml", problem: object = None) -> Working:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    (found,) = load_workings(path, problem)  # type: ignore[arg-type]
+    assert isinstance(found, Working)
+    return found
+
+
+def written(tmp_path: Path, text: str) -> tuple[Line, ...]:
+    below = "".join(f"  {line}\n" for line in text.splitlines())
+    return working(tmp_path, f"problem: bank\nwritten:\n{below}").lines
+
+
+def mistakes(tmp_path: Path, text: str, problem: object = None) -> str:
+    with pytest.raises(ProblemError) as told:
+        working(tmp_path, text, problem=problem)
+    return str(told.value)
+
+
+def test_yaml_numbers_keep_every_digit_that_was_written(tmp_path):
+    (line,) = written(tmp_path, "Q: [[0.50, 1.20, -0.00], [1e-3, 007, 12:30], [no, ~, '0.10'], [.5, 1_000, −∞]]")
+    assert line.cells == (
+        ("0.50", "1.20", "-0.00"),
+        ("1e-3", "007", "12:30"),
+        ("no", "", "0.10"),
+        (".5", "1_000", "−∞"),
+    )
+
+
+def test_json_numbers_keep_every_digit_that_was_written(tmp_path):
+    text = '{"problem": "bank", "written": {"Q": [[0.50, 1], [1.20e-3, null], [true, -Infinity]], "n": 0.10}}'
+    lines = working(tmp_path, text, "w.json").lines
+    assert [line.cells for line in lines] == [
+        (("0.50", "1"), ("1.20e-3", ""), ("true", "-Infinity")),
+        (("0.10",),),
+    ]
+
+
+def test_the_problem_itself_is_read_as_numbers_even_where_an_alias_shares_its_matrix(tmp_path):
+    found = working(tmp_path, "kind: x\nX: &m [[1.50, 2]]\nwritten: {Y: *m}\n")
+    assert found.problem == {"kind": "x", "X": [[1.5, 2]]}
+    assert found.lines[0].cells == (("1.50", "2"),)
+
+
+def test_a_number_a_row_a_matrix_and_a_ragged_matrix(tmp_path):
+    lines = written(tmp_path, "a: 0.10\nb: [1, 2]\nc: [[1], [2]]\nd: [[1, 2], [3]]")
+    assert [line.cells for line in lines] == [
+        (("0.10",),),
+        (("1", "2"),),
+        (("1",), ("2",)),
+        (("1", "2"), ("3",)),
+    ]
+    assert lines[0] == Line("a", (("0.10",),), place="written: a")
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        ("a: 0.26 0.33 0.41", (("0.26", "0.33", "0.41"),)),
+        ("a: 0.26; 0.33; -0.41", (("0.26", "0.33", "-0.41"),)),
+        ("a: |\n  0.1 0.2\n  0.3 ?", (("0.1", "0.2"), ("0.3", "?"))),
+        ("a: ['0.1 0.2', '0.3 0.4']", (("0.1", "0.2"), ("0.3", "0.4"))),
+        ("a: 1 0 0", (("1", "0", "0"),)),
+        ("a: 1 - 1/3", (("1 - 1/3",),)),
+        ("a: 1 1/2", (("1 1/2",),)),
+        ("a: 1 234", (("1 234",),)),
+        ("a: '[0.26, 0.33]'", (("[0.26, 0.33]",),)),
+        ("a: 0.26 maybe", (("0.26 maybe",),)),
+        ("a: ['0.1 0.2', 0.3]", (("0.1 0.2", "0.3"),)),
+    ],
+)
+def test_a_text_is_split_only_where_it_clearly_is_a_row(tmp_path, text, cells):
+    assert written(tmp_path, text)[0].cells == cells
+
+
+def test_a_mapping_is_a_place_and_order_is_kept(tmp_path):
+    lines = written(tmp_path, "Q: 1\ncross: {Q: 2, head 2: {K: 3}}\nA: 4")
+    assert [(line.name, line.where, line.place) for line in lines] == [
+        ("Q", "", "written: Q"),
+        ("Q", "cross", "written: cross: Q"),
+        ("K", "cross.head 2", "written: cross: head 2: K"),
+        ("A", "", "written: A"),
+    ]
+
+
+def test_operands_say_which_line_they_were_copied_into(tmp_path):
+    text = "operands: {Q_copied_into_scores: 1, K into scores: 2, O: {A: 3}}\ncross: {copies: {S: {Q: 4}}}"
+    assert [(line.name, line.copied_into, line.where) for line in written(tmp_path, text)] == [
+        ("Q", "scores", ""),
+        ("K", "scores", ""),
+        ("A", "O", ""),
+        ("Q", "S", "cross"),
+    ]
+
+
+def test_a_name_left_empty_is_no_line_and_is_told(tmp_path):
+    found = working(tmp_path, "problem: bank\nwritten: {Q: , K: 1}\n")
+    assert [line.name for line in found.lines] == ["K"]
+    assert [(note.kind, note.place) for note in found.notes] == [("read", "written: Q")]
+
+
+def test_student_title_rounded_and_decimal_comma(tmp_path):
+    found = working(
+        tmp_path,
+        "problem: bank\nstudent: 0042\ntitle: Sheet 3\nrounded: [W_Q, W_K]\ndecimal: comma\nwritten: {Q: '0,5'}\n",
+    )
+    assert (found.student, found.title, found.rounded, found.has_decimal_comma) == (
+        "0042",
+        "Sheet 3",
+        ("W_Q", "W_K"),
+        True,
+    )
+
+
+def test_a_problem_is_a_gallery_id_a_neighbouring_file_or_the_keys_themselves(tmp_path):
+    (tmp_path / "p.yaml").write_text("kind: here\n")
+    assert working(tmp_path, "problem: exam-self-attention\nwritten: {Q: 1}\n").problem["kind"] == "self-attention"
+    assert working(tmp_path, "problem: p.yaml\nwritten: {Q: 1}\n").problem == {"kind": "here"}
+    assert working(tmp_path, "problem: {kind: inner}\nwritten: {Q: 1}\n").problem == {"kind": "inner"}
+    found = working(tmp_path, "kind: beside\ntitle: T\nstudent: A\nwritten: {Q: 1}\n")
+    assert found.problem == {"kind": "beside", "title": "T"}, "the title is the problem's too, the student is not"
+
+
+def test_a_given_problem_fills_a_gap_and_a_conflict_is_told(tmp_path):
+    found = working(tmp_path, "written: {Q: 1}\n", problem="exam-self-attention")
+    assert found.problem["kind"] == "self-attention"
+    assert found.notes == ()
+    same = working(tmp_path, "problem: bank\nwritten: {Q: 1}\n", problem="bank")
+    assert same.notes == (), "no conflict"
+    other = working(tmp_path, "problem: leak\nwritten: {Q: 1}\n", problem={"kind": "x"})
+    assert other.problem == {"kind": "x"}
+    assert [note.kind for note in other.notes] == ["warning"]
+
+
+def test_every_mistake_is_told_at_once(tmp_path):
+    told = mistakes(
+        tmp_path,
+        "problem: bonk\nstudnet: Ada\nrounded: {a: 1}\ndecimal: coma\nwritten:\n  Q: []\n  K: [[1], 2]\n"
+        "  V: [[[1]]]\n  operands: {Q: 1}\n",
+    )
+    for part in (
+        "problem 'bonk': there is no such problem file, and no gallery problem of that name. Did you mean 'bank'?",
+        "'studnet' is not a key beside problem and written. Did you mean 'student'?",
+        "rounded = {'a': 1} is not a list of names",
+        "decimal = 'coma' is neither comma nor point. Did you mean 'comma'?",
+        "written: Q is an empty list",
+        "written: K mixes rows and single numbers",
+        "written: V is nested too deep",
+        "written: operands: Q does not say where Q was copied to",
+    ):
+        assert part in told, part
+    assert all("w.yaml: " in line for line in told.splitlines()), "each names the file"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("problem: bank\n", "written is missing"),
+        (
+            "problem: bank\nwriten: {Q: 1}\n",
+            "'writen' is not a key beside problem and written. Did you mean 'written'?",
+        ),
+        ("problem: bank\nwritten: [1, 2]\n", "holds no lines"),
+        ("problem: bank\nwritten:\n", "holds no lines"),
+        ("written: {Q: 1}\n", "problem is missing"),
+        ("X: [[1]]\nwritten: {Q: 1}\n", "'X' is not a key of a working, and no kind of problem is said"),
+        ("problem: 3\nwritten: {Q: 1}\n", "problem = 3 is not a problem"),
+        ("problem: [1]\nwritten: {Q: 1}\n", "problem = [1] is not a problem"),
+        ("1: 2\nproblem: bank\nwritten: {Q: 1}\n", "1 is not a key"),
+        ("problem: bank\nwritten: {'': 1}\n", "a line has no name"),
+        ("problem: bank\nwritten: {[a]: 1}\n", "is not a key"),
+        ("problem: bank\nwritten: {Q: 1, Q: 2}\n", "the key 'Q' is written twice"),
+        ("problem: bank\nstudent: [a]\nwritten: {Q: 1}\n", "student = ['a'] is not a text"),
+        ("problem: w.yaml/x\nwritten: {Q: 1}\n", "no such problem file"),
+        ("problem: /dev/zero\nwritten: {Q: 1}\n", "no such problem file"),
+        ("!!int : 1\n", "a YAML tag"),
+        ("!!float : 1\n", "a YAML tag"),
+        ("", "is empty"),
+        ("# nothing\n", "only comments"),
+    ],
+)
+def test_a_mistake_is_told_in_a_sentence(tmp_path, text, sentence):
+    assert sentence in mistakes(tmp_path, text)
+
+
+def test_a_worksheet_that_solve_wrote_is_read_back(tmp_path):
+    path = tmp_path / "s.json"
+    sheet = solve("bank")
+    sheet.save(path)
+    (found,) = load_workings(path)
+    assert isinstance(found, Worksheet)
+    assert found.to_json() == sheet.to_json()
+    for broken in (b'{"clearhead": 1}', b'{"clearhead": 99}', b'{"kind": 1, "clearhead": []}', b'{"clearhead":'):
+        path.write_bytes(broken)
+        with pytest.raises(ProblemError, match=r"s\.json: "):
+            load_workings(path)
+
+
+def test_plain_data_is_a_working_too():
+    (found,) = load_workings({"problem": "bank", "written": {"Q": [[0.5, 1], ("1.20", None)]}})
+    assert isinstance(found, Working)
+    assert found.lines[0].cells == (("0.5", "1"), ("1.20", ""))
+
+
+def test_standard_input_is_read_by_its_content(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"problem: bank\nwritten: {Q: 0.50}\n")))
+    (found,) = load_workings("-")
+    assert isinstance(found, Working)
+    assert found.lines[0].cells == (("0.50",),)
+    assert found.notes[0].sentence == "Its name does not say what it is; it was read as a working file."
+
+
+def test_a_shipped_working_is_known_by_its_id_unless_a_file_has_that_name(tmp_path, monkeypatch):
+    shipped = tmp_path / "shipped.yaml"
+    shipped.write_text("problem: bank\nwritten: {Q: 1}\n")
+    monkeypatch.setattr(reading, "workings", lambda: {"ada": shipped})
+    monkeypatch.chdir(tmp_path)
+    (found,) = load_workings("ada")
+    assert isinstance(found, Working)
+    assert found.notes == (), "its kind is known"
+    (tmp_path / "ada").write_text("problem: bank\nwritten: {K: 1}\n")
+    (found,) = load_workings("ada")
+    assert isinstance(found, Working)
+    assert found.lines[0].name == "K"
+
+
+def test_every_shipped_working_can_be_read():
+    for name in reading.workings():
+        assert load_workings(name), name
+
+
+def test_a_table_is_a_working(tmp_path):
+    found = working(tmp_path, "problem;bank\nstudent;Ada\nrounded;W_Q W_K\nQ;0,50;1,2\n", "w.csv")
+    assert (found.student, found.rounded, found.has_decimal_comma) == ("Ada", ("W_Q", "W_K"), True)
+    assert found.lines == (Line("Q", (("0,50", "1,2"),), place="row 4"),)
+    with pytest.raises(ProblemError, match=r"problem is missing(.|\n)*holds no lines"):
+        working(tmp_path, "1,2\n", "w.csv")
+    with pytest.raises(ProblemError, match="decimal = 'coma' is neither"):
+        working(tmp_path, "problem,bank\ndecimal,coma\nQ,1\n", "w.csv")
+
+
+def test_a_folder_a_missing_file_and_an_empty_name_are_told(tmp_path):
+    (tmp_path / "ada.yaml").write_text("x: 1\n")
+    with pytest.raises(ProblemError, match="is a folder.*--scheme"):
+        load_workings(tmp_path)
+    with pytest.raises(ProblemError, match=r"there is no such file.*Did you mean 'ada.yaml'\?"):
+        load_workings(tmp_path / "adda.yaml")
+    for name in ("", "a\0b"):
+        with pytest.raises(ProblemError, match="is not the name of a working"):
+            load_workings(name)
+
+
+@pytest.mark.parametrize("name", ["w.yaml", "w.json", "w.csv", "w.xlsx", "w.md", "w"])
+def test_a_file_of_a_hundred_megabytes_is_refused_unread(tmp_path, name):
+    path = tmp_path / name
+    with path.open("wb") as file:
+        file.truncate(100 * 2**20)
+    with pytest.raises(ProblemError, match="has 100 MiB, and a working may have 32"):
+        load_workings(path)
+    with pytest.raises(ProblemError, match="has 100 MiB"):
+        load_workings({"problem": str(path), "written": {"Q": 1}})
+
+
+def test_aliases_that_unfold_without_end_are_refused(tmp_path):
+    bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
+        f"  a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 9)
+    )
+    assert "aliases unfold" in mistakes(tmp_path, f"problem: bank\nwritten:\n  {bomb}")
+    rows = "r: &r [" + "1, " * 1000 + "1]\n  m: &m [" + "*r, " * 1000 + "*r]\n  n: *m\n  o: *m\n"
+    assert "written holds more than 1,048,576 cells" in mistakes(tmp_path, f"problem: bank\nwritten:\n  {rows}")
+
+
+def test_an_alias_to_itself_and_deep_nesting_are_refused(tmp_path):
+    assert "nested more than 40 deep" in mistakes(tmp_path, "problem: bank\nwritten: &a {Q: *a}\n")
+    assert "nested more than 40 deep" in mistakes(tmp_path, "written: {Q: " + "[" * 5000 + "]" * 5000 + "}\n")
+    deep = "{a: " * 30 + "1" + "}" * 30
+    assert "places nested more than 20 deep" in mistakes(tmp_path, f"problem: bank\nwritten: {deep}\n")
+    data: dict[str, object] = {"Q": 1}
+    for _ in range(2000):
+        data = {"a": data}
+    with pytest.raises(ProblemError, match="places nested more than 20 deep"):
+        load_workings({"problem": "bank", "written": data})
+
+
+def test_nothing_is_run_and_nothing_is_hidden(tmp_path):
+    lines = written(tmp_path, 'Q: [\'__import__("os")\', 1e999999, 9**9**9]\n<b>x</b>: 1\n"\\e[31mK": "\\e[2J1"')
+    assert lines[0].cells == (('__import__("os")', "1e999999", "9**9**9"),), "the marker will say why it reads none"
+    assert lines[1].name == "<b>x</b>", "a name is text; whoever shows it escapes it"
+    assert lines[2] == Line("\\x1b[31mK", (("\\x1b[2J1",),), place="written: \\x1b[31mK")
+    assert "constructor" in mistakes(tmp_path, "written: {Q: 1}\nx: !!python/object/apply:os.system [ls]\n")
+
+
+def test_a_cell_or_a_name_without_end_is_cut_short(tmp_path):
+    (line,) = written(tmp_path, f"{'N' * 900}: {'1' * 5000}")
+    assert len(line.cells[0][0]) == 201, "still too long to be read as a number"
+    assert len(line.name) == 201
+
+
+def test_thousands_of_digits_are_told_in_json(tmp_path):
+    with pytest.raises(ProblemError, match="thousands of digits"):
+        working(tmp_path, json.dumps({"written": {}})[:-2] + '"Q": ' + "9" * 5000 + "}}", "w.json")
+
+
+def test_only_the_raw_key_is_kept_as_text():
+    assert read_data(b"a: 0.50\nb: [0.50, ~, {c: 1.0}]\n", "b") == {"a": 0.5, "b": ["0.50", None, {"c": "1.0"}]}
+    assert read_data(b'{"a": 0.50, "b": 0.50}', "b") == {"a": 0.5, "b": "0.50"}
+    assert read_data(b"a: 0.50\n", "b") == {"a": 0.5}
