@@ -307,6 +307,12 @@ class _Taking:
         ):
             row = self._row(link)
             name = f"{name}[{row}]"
+        if symbol.part in ("scores", "scaled") and any("∞" in cell or "inf" in cell for cell in grid.numbers):
+            name = (
+                f"masked {name}"
+                if name.startswith("E")
+                else name.replace(symbol.name.partition("[")[0], "masked scores")
+            )
         self._add(name, symbol.part, grid, link, row)
 
     def _row(self, link: Link) -> int:

@@ -249,7 +249,7 @@ def _mend(entries: list[Entry], notes: list[Note]) -> list[Entry]:
         height = _height(entry, mended)
         if height:
             grid = _told(mend_height(entry.name, grid, height), entry, notes)
-        for sentence in doubtful_cells(entry.name, grid):
+        for sentence in doubtful_cells(entry.name, grid, are_weights=entry.part == "weights"):
             notes.append(Note("unreadable", sentence, f"line {entry.line}"))
         mended[number] = _with(entry, grid)
     return mended

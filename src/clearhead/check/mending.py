@@ -12,7 +12,7 @@ from clearhead.check.latex import Grid, is_plain_number
 from clearhead.check.working import Cells
 
 _MIDDLE_DOT = re.compile(r"([-−–]?\d{1,30})\s?(?:\\cdot|·|⋅)\s?(\d{1,30})")
-_LARGE_POWER = re.compile(r"10\s{0,2}\^\s{0,2}\{?\s{0,2}\+?(\d{3,6})\s{0,2}\}?")
+_POSITIVE_POWER = re.compile(r"10\s{0,2}\^\s{0,2}\{?\s{0,2}\+?(\d{1,6})\s{0,2}\}?")
 _MAX_CELLS = 4096  # of a matrix that is worth repairing
 
 
@@ -184,14 +184,13 @@ def mend_height(name: str, grid: Grid, height: int) -> Mended:
     return Mended(Grid(kept, grid.is_list), tuple(said))
 
 
-def doubtful_cells(name: str, grid: Grid) -> list[str]:
-    """Return a sentence for each cell that no exercise holds: a power of ten beyond all bounds."""
+def doubtful_cells(name: str, grid: Grid, *, are_weights: bool = False) -> list[str]:
+    """Return a sentence for each cell that no exercise holds: a power of ten beyond all bounds, a weight above 1."""
     found = []
     for row, cells in enumerate(grid.cells, 1):
         for column, cell in enumerate(cells, 1):
-            power = _LARGE_POWER.search(cell)
-            if power:
-                found.append(
-                    f"row {row}, column {column} of {name} is {cell[:40]}: a sign or a digit of its power was lost"
-                )
+            power = _POSITIVE_POWER.search(cell)
+            if power and (are_weights or len(power[1]) > 2):
+                place = f"row {row}, column {column} of {name}"
+                found.append(f"{place} is {cell[:40]}: a sign or a digit of its power was lost")
     return found[:8]

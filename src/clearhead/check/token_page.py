@@ -28,6 +28,14 @@ class _Vector:
     line: int
 
 
+@dataclass(frozen=True)
+class _Score:
+    query: str
+    key: str
+    cell: str
+    line: int
+
+
 @dataclass
 class _Section:
     title: str
@@ -37,6 +45,7 @@ class _Section:
     queries: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     vectors: list["_Vector"] = field(default_factory=list)
+    scores: list["_Score"] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     inputs: dict[str, Row] = field(default_factory=dict)
@@ -166,7 +175,7 @@ class _Reader:
             lone = _LONE_SCORE.match(sides[0].text)
             cell = lone[1] if lone else (value.numbers[0] if value is not None and len(value.numbers) == 1 else "")
             if cell:
-                section.lines.append(Line(f"E[{score[1]}, {score[2]}]", ((cell,),), place=place))
+                section.scores.append(_Score(score[1], score[2], cell, item.line))
             if lone and value is not None:
                 self._weights(section, value, place)
             return True
@@ -256,6 +265,7 @@ def _working(section: _Section) -> Working:
         spelled = f"{each.letter}{each.suffix}"
         cells = _repaired(spelled, each.grid, width, notes, each.line)
         lines.append(Line(f"{each.letter}[{row}]" if row else spelled, cells, place=f"line {each.line}"))
+    lines += _scores(section, query_rows, key_rows)
     for line in section.lines:
         into = _numbered(line.copied_into, query_rows, key_rows)
         lines.append(Line(_numbered(line.name, query_rows, key_rows), line.cells, place=line.place, copied_into=into))
@@ -274,6 +284,22 @@ def _are_shortened(data: dict[str, Any]) -> bool:
     return all(len(cell.partition(".")[2]) == 1 for cell in weights) and any(
         len(cell.partition(".")[2]) > 1 for cell in vectors
     )
+
+
+def _scores(section: _Section, query_rows: dict[str, int], key_rows: dict[str, int]) -> list[Line]:
+    """Return the single scores as one matrix, blank where none was written; a second one of a cell stands alone."""
+    cells = [["" for _ in key_rows] for _ in query_rows]
+    others: list[Line] = []
+    for each in section.scores:
+        row, column = query_rows.get(each.query, 0), key_rows.get(each.key, 0)
+        if row and column and not cells[row - 1][column - 1]:
+            cells[row - 1][column - 1] = each.cell
+        else:
+            name = f"E[{row or each.query}, {column or each.key}]"
+            others.append(Line(name, ((each.cell,),), place=f"line {each.line}"))
+    if not any(cell for row in cells for cell in row):
+        return others
+    return [Line("E", tuple(map(tuple, cells)), place=f"line {section.scores[0].line}"), *others]
 
 
 def _order(section: _Section, letter: str) -> list[str]:
@@ -341,7 +367,17 @@ def _problem(section: _Section, notes: list[Note]) -> dict[str, Any]:
     width = len(data["X"][0])
     for letter in "QKV":
         data[f"W_{letter}"] = _weights(letter, section.weights[letter], width, notes, section.line)
+    if _has_bare_softmax(section):
+        data["scale"] = "none"
+        notes.append(Note("read", "the softmax is taken of the products as they are, so nothing is scaled"))
     return data if _is_sound(data, notes) else {}
+
+
+def _has_bare_softmax(section: _Section) -> bool:
+    """Say whether the page takes the softmax of the scores themselves, but for a sign or a digit."""
+    scores = {each.cell.lstrip("-−") for each in section.scores}
+    taken = [cell.lstrip("-−") for line in section.lines if line.name.startswith("E[") for cell in line.cells[0]]
+    return len(taken) > 1 and sum(cell in scores for cell in taken) * 2 > len(taken)
 
 
 def _weights(letter: str, grid: Grid, width: int, notes: list[Note], line: int) -> list[list[str]]:

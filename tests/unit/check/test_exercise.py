@@ -78,6 +78,7 @@ def test_restated_factors_are_copies_and_keys_are_turned_back():
 def test_infinities_make_the_exercise_masked():
     masked = SELF.replace("$$A =", f"$$E = {matrix('2 -∞; 2 12')}$$\n$$A =")
     assert one(masked).problem["kind"] == "masked-self-attention", "-∞ in E is a mask"
+    assert lines(one(masked))["masked E"] == (("2", "-∞"), ("2", "12")), "told apart from the scores before it"
     assert one(SELF.replace("# Self", "# Causal self")).problem["kind"] == "masked-self-attention", "so the title says"
     assert one(SELF.replace("# Self", "# No mask: self")).problem["kind"] == "self-attention", "it says there is none"
 
@@ -319,6 +320,16 @@ def test_a_surplus_row_with_gaps_and_an_impossible_power_are_named():
     assert any("1.2×10^{592}: a sign or a digit of its power was lost" in each for each in said(working, "unreadable"))
 
 
+def test_a_weight_above_one_is_named():
+    working = one(
+        SELF.replace(
+            f"softmax(E) = {matrix('0.5 0.5; 0 1')}", r"\begin{bmatrix} 0.5 & 0.5 \\ 4 \times 10^{32} & 1 \end{bmatrix}"
+        )
+    )
+    assert lines(working)["A"][1][0] == r"4 \times 10^{32}", "left as it is"
+    assert any("row 2, column 1 of A is 4" in sentence for sentence in said(working, "unreadable")), "but named"
+
+
 def test_numbers_without_a_name_are_named_with_their_line():
     working = one(SELF + "\nand then\n\n[0.1, 0.7]\n")
     found = [(note.kind, note.sentence) for note in working.notes if "0.7" in note.sentence]
@@ -378,9 +389,10 @@ def test_a_page_worked_token_by_token_becomes_lone_attentions():
     assert encoder.problem["tokens"] == ["One", "two"], "named in the formulas"
     found = lines(encoder)
     assert found["Q[1]"] == (("1.2", "1.5"),), "1, 2, 1, 5 where two numbers belong"
-    assert found["E[2, 1]"] == (("1.2",),), "one score"
+    assert found["E"] == (("3.6", "1.2"), ("1.2", "0.0")), "the scores together"
     assert found["A[2]"] == (("0.8", "0.2"),), "the second softmax"
     assert found["Output[1]"] == (("2.3", "2.9"),), "the weighted sum"
+    assert encoder.problem["scale"] == "none", "the softmax is of the products themselves"
     assert encoder.rounded == ("W_Q", "W_K", "W_V"), "one decimal beside two"
     assert any(sentence.startswith("read 1, 2, 1, 5 as 1.2, 1.5") for sentence in said(encoder, "read")), "said so"
     assert cross.problem["kind"] == "cross-attention", "the title says so"

@@ -1,5 +1,6 @@
 """Any text at all is read within bounds, or refused with a sentence: never a crash."""
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -209,3 +210,15 @@ def test_any_text_is_read_or_refused(text):
 def test_any_text_is_read_as_a_working_of_a_given_problem(text):
     workings = read_or_refuse(text, {"kind": "seq2seq-attention", "h": [[1, 2]], "s": [1, 2]})
     assert len(workings) <= 1, "with a problem there is one working"
+
+
+# What the fuzzing found, kept: each once made a ragged line or stopped the reader.
+FOUND = [
+    "O=\\begin{matrix}&0·0\\\\0·0\\end{A}",
+]
+
+
+@pytest.mark.parametrize("text", FOUND)
+def test_what_fuzzing_found_stays_mended(text):
+    workings = read_or_refuse(text)
+    assert isinstance(workings, list), "read"
