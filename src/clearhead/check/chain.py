@@ -25,6 +25,7 @@ class Chain:
     labels: tuple[str, ...] = ()
     caption: str = ""
     where: str = ""
+    raw_name: str = ""
 
     @property
     def has_grids(self) -> bool:
@@ -81,7 +82,7 @@ def join_chains(items: Iterable[Item]) -> list[Heading | Prose | Chain]:
             continue
         links = [Link(side, item.line, item.is_anew and number == 0) for number, side in enumerate(item.sides)]
         if last is None or item.symbol is not None or not _carries_on(item, last, is_apart=is_apart):
-            last = Chain(item.symbol, item.line, [], item.labels, caption, where)
+            last = Chain(item.symbol, item.line, [], item.labels, caption, where, item.raw_name)
             joined.append(last)
             is_apart = False
         _append(last, links)

@@ -39,7 +39,9 @@ _ASIDE = re.compile(
     r"(?:\\checkmark|✓|✔|∎|\bAns\b\.?|\\square|\\blacksquare|\\hfill|\\tag\{[^{}]{0,9}\}|\\label\{[^{}]{0,40}\}|\(\d\)$|\.{3,40}\s?(?:\(\d\))?)"
 )
 _PARTING = re.compile(r"\n|\\qquad|\\quad|\t|(\\Rightarrow(?![a-zA-Z])|⇒|\\implies(?![a-zA-Z]))")
-_NAME_AFTER_VALUE = re.compile(rf"^(.*(?:{CLOSE_MARK}|[0-9]))\s{{1,9}}([^\W\d]\w{{0,11}})\s{{0,3}}$", re.DOTALL)
+_NAME_AFTER_VALUE = re.compile(
+    rf"^(.*(?:{CLOSE_MARK}|(?:^|[\s=,(])[-−+]?[\d.]{{1,30}}))\s{{1,9}}([^\W\d]\w{{0,11}})\s{{0,3}}$", re.DOTALL
+)
 _SOFT_BREAK = re.compile(r"\n(?!\s{0,20}(?:&?\s?=|\\?[^\W\d][^=\n&]{0,30}&?=))")
 _BEFORE_ROWS = re.compile(r"[=:]\s{0,9}(?:[-+−.\d][\d\s.,eE+\-−]{0,400})?$")  # Q =, or Q = 1 2
 _MEANS_NOTHING = re.compile(r"[\s\W_]{0,4000}")  # a line of dashes, dots or brackets

@@ -53,7 +53,8 @@ class Exercise:
     @property
     def words(self) -> str:
         """All that was said in words, headings first."""
-        return " ".join([*(each.text for each in self.headings), *self.prose, *(each.formula for each in self.chains)])
+        formulas = [f"{each.raw_name} = {each.formula}" for each in self.chains]
+        return " ".join([*(each.text for each in self.headings), *self.prose, *formulas])
 
     def add(self, chain: Chain) -> None:
         """Take a chain in, and remember what it states."""

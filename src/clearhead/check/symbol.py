@@ -120,6 +120,8 @@ def _known(text: str) -> Symbol | None:
         return Symbol(f"W_{weights[1].upper()}", f"W_{weights[1].upper()}")  # type: ignore[arg-type]
     if re.fullmatch(r"[Q∅q][×*.·]?[Kk]ᵀ?T?\)?/\(?√\(?[dD]?_?[\w]{1,6}\)?", tight):
         return Symbol("QKᵀ/√d_k", "scaled")
+    if re.fullmatch(r"\(?[SE]\)?/\(?√\(?\w{1,6}\)?", tight):
+        return Symbol("scaled scores", "scaled")
     if re.fullmatch(r"\(?[Q∅q][×*.·]?[Kk](?:ᵀ|T|\.T)\)?", tight):
         return Symbol("QKᵀ", "scores")
     if re.match(r"(?i)softmax\(", tight):
@@ -143,6 +145,11 @@ def _known(text: str) -> Symbol | None:
         )
         name = "X" if tight == "x" else tight
         return Symbol(name, tight if tight in ("X", "Y", "Q", "K", "V") else part)  # type: ignore[arg-type]
+    cell = re.fullmatch(r"([eEsSaAαP])_?\(?(\d{1,3},\d{1,3}|[1-9][1-9])\)?", tight)
+    if cell:
+        row_number, column = cell[2].split(",") if "," in cell[2] else list(cell[2])
+        name = f"{cell[1]}[{int(row_number)}, {int(column)}]"
+        return Symbol(name, "scores" if cell[1] in "eEsS" else "weights", int(row_number))
     row = re.fullmatch(r"([A-Za-zα])_?\(?h?_?(\d{1,3})\)?", tight)
     if row and (row[1].lower() in _LETTERS):
         upper = row[1].upper() if row[1].lower() in "xqkvyz" else row[1]

@@ -119,6 +119,8 @@ def test_an_aligned_block_is_parted_by_line_and_column():
         (r"\therefore K", "K"),
         ("So, x", "X"),
         ("z_2", "Z[2]"),
+        (r"\alpha_{1,2}", "α[1, 2]"),
+        ("e_{21}", "e[2, 1]"),
         ("Scores (S)", "S"),
     ],
 )

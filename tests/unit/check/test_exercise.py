@@ -413,3 +413,38 @@ def test_decimal_commas_are_told():
     working = one(SELF + "\n$$Output = [0,5; 0,25]$$\n")
     assert working.has_decimal_comma, "0,5 is a half here"
     assert not one(SELF).has_decimal_comma, "and not elsewhere"
+
+
+def test_a_latex_homework_worked_row_by_row_is_read():
+    text = r"""
+\section*{Homework: scaled dot-product attention}
+Consider $x_1 = (1, 0, 1)$ and $x_2 = (0, 1, 1)$ with
+\[
+\mathbf{W}_Q = \begin{pmatrix} 1 & 0 \\ 0 & 1 \\ 1 & 1 \end{pmatrix}, \quad
+\mathbf{W}_K = \begin{pmatrix} 0 & 1 \\ 1 & 0 \\ 1 & 1 \end{pmatrix}, \quad
+\mathbf{W}_V = \begin{pmatrix} 1 & 2 \\ 2 & 1 \\ 0 & 1 \end{pmatrix}.
+\]
+\begin{itemize}
+\item Queries: $q_1 = x_1 W_Q = (2, 1)$, $q_2 = x_2 W_Q = (1, 2)$.
+\item Keys: $k_1 = (1, 2)$ and $k_2 = (2, 1)$
+\item Values: $v_1 = [1, 3]$, $v_2 = [2, 2]$
+\end{itemize}
+\begin{align*}
+ s_{11} &= q_1 \cdot k_1 = 2 \cdot 1 + 1 \cdot 2 = 4, & s_{12} &= 5 \\
+ s_{21} &= 5, & s_{22} &= 4
+\end{align*}
+\[ \frac{S}{\sqrt{d_k}} = \begin{bmatrix} 2.83 & 3.54 \\ 3.54 & 2.83 \end{bmatrix} \]
+\[ A = \operatorname{softmax}\left(\frac{S}{\sqrt{2}}\right) \approx \begin{bmatrix} 0.33 & 0.67 \\ 0.67 & 0.33 \end{bmatrix} \]
+$$z_1 = 0.33 v_1 + 0.67 v_2 = 0.33 [1, 3] + 0.67 [2, 2] = [1.67, 2.33]$$
+"""
+    working = one(text)
+    assert working.problem["X"] == [["1", "0", "1"], ["0", "1", "1"]], "rows of X"
+    assert working.problem["scale"] == "sqrt(d_k)", "it is said"
+    assert lines(working) == {
+        **{"Q[1]": (("2", "1"),), "Q[2]": (("1", "2"),), "K[1]": (("1", "2"),), "K[2]": (("2", "1"),)},
+        **{"V[1]": (("1", "3"),), "V[2]": (("2", "2"),)},
+        **{"s[1, 1]": (("4",),), "s[1, 2]": (("5",),), "s[2, 1]": (("5",),), "s[2, 2]": (("4",),)},
+        "scaled scores": (("2.83", "3.54"), ("3.54", "2.83")),
+        "A": (("0.33", "0.67"), ("0.67", "0.33")),
+        "Z[1]": (("1.67", "2.33"),),
+    }, "rows, cells and whole lines"
