@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from clearhead.check.document import Heading, Item, Prose, Side, Statement
 from clearhead.check.latex import Grid, is_plain_number
+from clearhead.check.page_item import Heading, Item, Prose, Side, Statement
 from clearhead.check.symbol import Part, Symbol
 
 _OPEN_PRODUCT = re.compile(r"▢\s*\)?\s*(?:×|X|x|\*|·)\s*$")
@@ -25,6 +25,7 @@ class Chain:
     labels: tuple[str, ...] = ()
     caption: str = ""
     where: str = ""
+    raw_name: str = ""
 
     @property
     def has_grids(self) -> bool:
@@ -81,7 +82,7 @@ def join_chains(items: Iterable[Item]) -> list[Heading | Prose | Chain]:
             continue
         links = [Link(side, item.line, item.is_anew and number == 0) for number, side in enumerate(item.sides)]
         if last is None or item.symbol is not None or not _carries_on(item, last, is_apart=is_apart):
-            last = Chain(item.symbol, item.line, [], item.labels, caption, where)
+            last = Chain(item.symbol, item.line, [], item.labels, caption, where, item.raw_name)
             joined.append(last)
             is_apart = False
         _append(last, links)
@@ -307,6 +308,12 @@ class _Taking:
         ):
             row = self._row(link)
             name = f"{name}[{row}]"
+        if symbol.part in ("scores", "scaled") and any("∞" in cell or "inf" in cell for cell in grid.numbers):
+            name = (
+                f"masked {name}"
+                if name.startswith("E")
+                else name.replace(symbol.name.partition("[")[0], "masked scores")
+            )
         self._add(name, symbol.part, grid, link, row)
 
     def _row(self, link: Link) -> int:

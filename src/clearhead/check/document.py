@@ -5,115 +5,47 @@ Nothing is worked out here: a statement is a name and what was written after eac
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from clearhead.check.latex import (
-    CLOSE_MARK,
-    MARK,
-    NUMBER,
-    OPEN_MARK,
-    SPACE,
-    Folder,
-    Grid,
-    TooDeep,
-    as_grid,
-    clean_cell,
-    is_number,
-    split_numbers,
+from clearhead.check.latex import CLOSE_MARK, MARK, NUMBER, SPACE, Folder, TooDeepError, as_grid, split_numbers
+from clearhead.check.page_item import (
+    DIMENSIONS,
+    EQUALS,
+    MAX_BLOCK,
+    Document,
+    Heading,
+    Prose,
+    Side,
+    Statement,
+    fold_bare_lists,
+    part_by_commas,
+    part_inline,
+    read_side,
 )
+from clearhead.check.page_table import HEADING, as_table, number_rows, table_cells
 from clearhead.check.symbol import Symbol, plain, read_symbol
-from clearhead.check.working import Note, Working
+from clearhead.check.working import Working
 from clearhead.errors import ProblemError
 
 MAX_CHARACTERS = 4 * 2**20
-_MAX_BLOCK = 40_000  # characters of one display; what is longer was never closed
-_MAX_NOTES = 200
+_MAX_SIDES = 400  # of one statement
 _DISPLAY = re.compile(
     r"(?<!\\)\$\$|\\\[|\\\]|\\(begin|end)\{((?:equation|align|gather|displaymath|eqnarray|multline|flalign|math)\*?)\}"
-)
-_HEADING = re.compile(
-    r"^\s{0,3}(?:#{1,6}\s|\\(?:sub){0,2}section\*?\{|\\(?:chapter|paragraph|subparagraph|title)\*?\{|\d{1,2}\s?\.?\)\s|Q\s?\d{1,2}\s?[).:]|"
-    r"(?:\*\*)?(?:example|exercise|problem|question|task|part|aufgabe|ejercicio)\b\s?[\w.]{0,4}\s?[:.)\-–—]?)",
-    re.IGNORECASE,
 )
 _RULER = re.compile(r"^\s{0,3}(?:X\s?[—–-]{1,30}\s?){1,4}X\s{0,3}$|^\s{0,3}(?:[-*_]\s{0,2}){3,80}$|^\s{0,3}={5,80}$")
 _STRUCK = re.compile(r"~~([^~\n]{0,400})~~|\\(?:[xb]?cancel|sout|st)\s?\{((?:[^{}\n]|\{[^{}\n]{0,100}\}){0,400})\}")
 _ASIDE = re.compile(
     r"(?:\\checkmark|✓|✔|∎|\bAns\b\.?|\\square|\\blacksquare|\\hfill|\\tag\{[^{}]{0,9}\}|\\label\{[^{}]{0,40}\}|\(\d\)$|\.{3,40}\s?(?:\(\d\))?)"
 )
-_ARROW = re.compile(r"→|⟶|\\(?:long)?rightarrow(?![a-zA-Z])|\\to(?![a-zA-Z])")
 _PARTING = re.compile(r"\n|\\qquad|\\quad|\t|(\\Rightarrow(?![a-zA-Z])|⇒|\\implies(?![a-zA-Z]))")
-_EQUALS = re.compile(r":=|(?<![<>!=])=(?!=)|\\approx(?![a-zA-Z])|≈|\\simeq(?![a-zA-Z])")
-_NAME_AFTER_VALUE = re.compile(rf"^(.*(?:{CLOSE_MARK}|[0-9]))\s{{1,9}}([^\W\d]\w{{0,11}})\s{{0,3}}$", re.DOTALL)
-_DIMENSIONS = re.compile(
-    r"(?:\s{0,9}\(?\d{1,5}\s{0,3}(?:×|x|\\times)\s{0,3}\d{0,5}\)?){1,6}\s{0,9}"
-)  # 3×4 4×2, under a product
+_NAME_AFTER_VALUE = re.compile(
+    rf"^(.*(?:{CLOSE_MARK}|(?:^|[\s=,(])[-−+]?[\d.]{{1,30}}))\s{{1,9}}([^\W\d]\w{{0,11}})\s{{0,3}}$", re.DOTALL
+)
+_SOFT_BREAK = re.compile(r"\n(?!\s{0,20}(?:&?\s?=|\\?[^\W\d][^=\n&]{0,30}&?=))")
+_BEFORE_ROWS = re.compile(r"[=:]\s{0,9}(?:[-+−.\d][\d\s.,eE+\-−]{0,400})?$")  # Q =, or Q = 1 2
+_MEANS_NOTHING = re.compile(r"[\s\W_]{0,4000}")  # a line of dashes, dots or brackets
 _TITLE_WORDS = re.compile(r"(?i)attention|encoder|decoder|seq2seq|transformer|positional")
-
-
-@dataclass(frozen=True)
-class Heading:
-    """A line that may begin an exercise; a weak one only sounds like a title."""
-
-    text: str
-    line: int
-    is_strong: bool
-
-
-@dataclass(frozen=True)
-class Prose:
-    """A line of words between the numbers."""
-
-    text: str
-    line: int
-
-
-@dataclass(frozen=True)
-class Side:
-    """What stands between two equals signs: words (a ▢ for each matrix), the matrices, and what an arrow points to."""
-
-    text: str
-    grids: tuple[Grid, ...] = ()
-    tail: str = ""
-
-    @property
-    def value(self) -> Grid | None:
-        """The matrix or number that this side is, or None if it is a formula."""
-        if len(self.grids) == 1 and self.text.strip(" .,;:▢{}") == "":
-            return self.grids[0]
-        return None
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A name and the sides after it; no symbol where it carries on what stood before.
-
-    `raw_name` is "=" where it opened with an equals sign, and `is_anew` says that it came after ⇒.
-    """
-
-    symbol: Symbol | None
-    sides: tuple[Side, ...]
-    line: int
-    raw_name: str = ""
-    is_anew: bool = False
-    labels: tuple[str, ...] = ()
-
-
-Item = Heading | Prose | Statement
-
-
-@dataclass
-class Document:
-    """All that was read, in order, and what is to be said about the reading."""
-
-    items: list[Item] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
-
-    def note(self, kind: str, sentence: str, line: int) -> None:
-        """Say something about a place, but not without end."""
-        if len(self.notes) < _MAX_NOTES:
-            self.notes.append(Note(kind, sentence, f"line {line}"))  # type: ignore[arg-type]
 
 
 def read_document(text: str, problem: Mapping[str, Any] | None = None, *, name: str = "") -> list[Working]:
@@ -156,7 +88,7 @@ def _displays(text: str) -> Iterator[_Block]:
     done, line = 0, 1
     opened: re.Match[str] | None = None
     for match in _DISPLAY.finditer(text):
-        if opened is not None and match.start() - opened.end() > _MAX_BLOCK:
+        if opened is not None and match.start() - opened.end() > MAX_BLOCK:
             opened = None
         if opened is None:
             if match[0] != "\\]" and match[1] != "end":
@@ -187,8 +119,11 @@ class _Reader:
 
     def read_maths(self, text: str, line: int) -> None:
         """Read one display."""
-        line += len(text[: len(text) - len(text.lstrip())].split("\n")) - 1
-        self._equations(text.strip(), line, is_maths=True)
+        if not text.strip():
+            return
+        line += text[: len(text) - len(text.lstrip())].count("\n")
+        # In maths a line break is a space, but people who write no \\ mean it where another equation begins.
+        self._equations(_SOFT_BREAK.sub(" ", text.strip()), line, is_maths=True)
 
     def read_lines(self, text: str, line: int) -> None:
         """Read the lines between displays."""
@@ -203,26 +138,25 @@ class _Reader:
         if not raw.strip() or raw.lstrip().startswith("```"):
             return 1
         if _RULER.match(raw):
-            self.document.items.append(Heading("", line, is_strong=True))
+            self.document.add(Heading("", line, is_strong=True))
+            return 1
+        if _MEANS_NOTHING.fullmatch(raw):
             return 1
         if raw.count("|") >= 2 or "\t" in raw:
             taken = self._table(lines, at, line)
             if taken:
                 return taken
-        if _HEADING.match(raw) and not NUMBER.fullmatch(raw.strip()) and len(split_numbers(raw)) < 2:
+        if HEADING.match(raw) and not NUMBER.fullmatch(raw.strip()) and len(split_numbers(raw)) < 2:
             self._heading(raw, line)
             if "=" not in raw:
                 return 1
         text, taken = _joined(lines, at)
-        rows = _number_rows(lines, at + taken)
-        if (
-            rows
-            and re.search(r"[=:]\s{0,9}(?:[-+−.\d][\d\s.,eE+\-−]{0,400})?$", text)
-            and self._rows_after(text, rows, line)
-        ):
-            return taken + len(rows)
-        own = _number_rows(lines, at)
-        if own and len(own) > 1:
+        if _BEFORE_ROWS.search(text[-500:]):
+            rows = number_rows(lines, at + taken)
+            if rows and self._rows_after(text, rows, line):
+                return taken + len(rows)
+        own = number_rows(lines, at)
+        if len(own) > 1:
             self._bare_grid(own, line)
             return len(own)
         self._equations(text, line, is_maths=False)
@@ -230,7 +164,7 @@ class _Reader:
 
     def _heading(self, raw: str, line: int) -> None:
         title = re.sub(r"^\s{0,3}#{1,6}\s{0,9}|\\(?:sub){0,2}(?:section|chapter|paragraph|title)\*?", "", raw)
-        self.document.items.append(Heading(plain(title).strip(" {}*#"), line, is_strong=True))
+        self.document.add(Heading(plain(title).strip(" {}*#"), line, is_strong=True))
 
     def _rows_after(self, text: str, rows: list[list[str]], line: int) -> bool:
         """Read `Q =` and the rows of numbers on the lines after it."""
@@ -242,14 +176,14 @@ class _Reader:
         grid = as_grid([own, *rows] if own else rows)
         if grid is None:
             return False
-        self.document.items.append(Statement(symbol, (Side("▢", (grid,)),), line, head.strip()))
+        self.document.add(Statement(symbol, (Side("▢", (grid,)),), line, head.strip()))
         return True
 
     def _bare_grid(self, rows: list[list[str]], line: int) -> None:
         grid = as_grid(rows)
         if grid is not None:
             symbol = self._caption()
-            self.document.items.append(Statement(symbol, (Side("▢", (grid,)),), line))
+            self.document.add(Statement(symbol, (Side("▢", (grid,)),), line))
 
     def _caption(self) -> Symbol | None:
         """Return the name that the line above gives to a table, taking that line away."""
@@ -262,6 +196,7 @@ class _Reader:
             return last.symbol
         if isinstance(last, Prose | Heading) and len(last.text) <= 60:
             symbol = read_symbol(last.text.rstrip(" =:*"))
+            symbol = symbol if symbol is not None and symbol.part is not None else _only_symbol(last.text)
             if symbol is not None and symbol.part is not None:
                 if isinstance(last, Prose):
                     items.pop()
@@ -274,15 +209,15 @@ class _Reader:
         end = at
         while end < len(lines) and lines[end].count(parting) >= (1 if parting == "\t" else 2) and end - at < 2000:
             end += 1
-        rows = [_table_cells(each, parting) for each in lines[at:end]]
-        table = _as_table(rows)
+        rows = [table_cells(each, parting) for each in lines[at:end]]
+        table = as_table(rows)
         if table is None:
             if parting == "|":
                 return 0
             self._worded_table(rows, line)
             return end - at
         symbol = table.symbol or self._caption()
-        self.document.items.append(Statement(symbol, (Side("▢", (table.grid,)),), line, labels=table.labels))
+        self.document.add(Statement(symbol, (Side("▢", (table.grid,)),), line, labels=table.labels))
         for sentence in table.sentences:
             name = symbol.name if symbol else "the table"
             self.document.note("unreadable", sentence.replace("TABLE", name), line)
@@ -293,7 +228,7 @@ class _Reader:
         for offset, row in enumerate(rows):
             cells = [cell for cell in row if cell]
             if cells and all(re.fullmatch(r"[^\W\d][\w']{0,20}", cell) for cell in cells):
-                self.document.items.append(Prose("\t".join(cells), line + offset))
+                self.document.add(Prose("\t".join(cells), line + offset))
                 continue
             for cell in cells:
                 self._equations(cell, line + offset, is_maths=False)
@@ -303,17 +238,17 @@ class _Reader:
         try:
             text = self._without_struck(text, line)
             folded = folder.fold(text if is_maths or "\\begin" in text else text.replace("&", " and "))
-        except TooDeep:
+        except TooDeepError:
             self.document.note("unreadable", "brackets are nested too deeply to be read here", line)
             return
         if not is_maths:
-            folded = _inline(folded)
+            folded = part_inline(folded)
         folded = re.sub(r"\\sum\s{0,2}(?:[_^]\s{0,2}(?:\{[^{}]{0,40}\}|\w)){1,2}", r"\\sum ", folded)
-        folded = _bare_lists(folded, folder)
+        folded = fold_bare_lists(folded, folder)
         is_anew, start, offset = False, 0, 0
         for match in [*_PARTING.finditer(folded), None]:
             segment = folded[start : match.start() if match else len(folded)]
-            for piece in _by_commas(segment):
+            for piece in part_by_commas(segment) if segment.strip() else ():
                 is_anew = not self._piece(piece, folder, line + offset, is_maths=is_maths, is_anew=is_anew) and is_anew
             if match:
                 start = match.end()
@@ -331,42 +266,45 @@ class _Reader:
     def _piece(self, piece: str, folder: Folder, line: int, *, is_maths: bool, is_anew: bool) -> bool:
         """Read one equation or a line of words; return whether it was anything."""
         piece = _ASIDE.sub(" ", piece).strip()
-        if not piece.strip("{} ,") or _DIMENSIONS.fullmatch(SPACE.sub(" ", piece)):
+        if not piece.strip("{} ,") or DIMENSIONS.fullmatch(SPACE.sub(" ", piece)):
             return False
-        parts = _EQUALS.split(piece)
+        parts = EQUALS.split(piece)
         if len(parts) == 1:
             return self._nameless(piece, folder, line, is_maths=is_maths, is_anew=is_anew)
+        if len(parts) > _MAX_SIDES:
+            self.document.note("unreadable", f"one line holds {len(parts) - 1} equals signs", line)
+            return False
         sides: list[Side] = []
         head = parts[0]
         for number, part in enumerate(parts[1:], 1):
             after = None if is_maths or number == len(parts) - 1 else _NAME_AFTER_VALUE.match(part)
             if after:
-                sides.append(_side(after[1], folder))
+                sides.append(read_side(after[1], folder))
                 self._state(head, sides, folder, line, is_anew=is_anew)
                 head, sides = after[2], []
             else:
-                sides.append(_side(part, folder))
+                sides.append(read_side(part, folder))
         self._state(head, sides, folder, line, is_anew=is_anew)
         return True
 
     def _state(self, head: str, sides: list[Side], folder: Folder, line: int, *, is_anew: bool) -> None:
         if MARK.search(head):  # [1, 2] + [3, 4] = [4, 6]: it has no name, or a word before it
             symbol = None
-            sides = [_side(head, folder), *sides]
+            sides = [read_side(head, folder), *sides]
         else:
             symbol = read_symbol(head)
             if symbol is None and head.strip() and not any(side.grids for side in sides):
-                self.document.items.append(Prose(plain(head)[:300], line))
+                self.document.add(Prose(plain(head)[:300], line))
                 return
             if symbol is None and head.strip():
-                self.document.items.append(Prose(plain(head)[:300], line))
+                self.document.add(Prose(plain(head)[:300], line))
         shown = plain(MARK.sub(" ▢ ", head)) or "="
-        self.document.items.append(Statement(symbol, tuple(sides), line, shown, is_anew))
+        self.document.add(Statement(symbol, tuple(sides), line, shown, is_anew))
 
     def _nameless(self, piece: str, folder: Folder, line: int, *, is_maths: bool, is_anew: bool) -> bool:
-        side = _side(piece, folder)
+        side = read_side(piece, folder)
         if side.grids and not (side.value and side.value.height * side.value.width == 1 and not is_maths):
-            self.document.items.append(Statement(None, (side,), line, "", is_anew))
+            self.document.add(Statement(None, (side,), line, "", is_anew))
             return True
         text = plain(piece)
         if not text:
@@ -374,73 +312,18 @@ class _Reader:
         bare = text.lstrip("→-–*• ").strip()
         is_title = len(bare.split()) <= 9 and _TITLE_WORDS.search(bare) is not None and not bare.endswith((".", ","))
         if is_title and not is_maths:
-            self.document.items.append(Heading(bare, line, is_strong=False))
+            self.document.add(Heading(bare, line, is_strong=False))
         else:
-            self.document.items.append(Prose(text[:300], line))
+            self.document.add(Prose(text[:300], line))
         return True
 
 
-def _inline(text: str) -> str:
-    """Take the dollars off inline maths; an equation of its own is parted from the words around it."""
-    parts = re.split(r"(?<!\\)\$|\\\(|\\\)", text)
-    for number in range(1, len(parts), 2):
-        if number + 1 < len(parts) and _EQUALS.search(parts[number]) and not parts[number].lstrip().startswith("="):
-            parts[number] = f"\\quad {parts[number]} \\quad "
-    return " ".join(parts)
-
-
-def _bare_lists(text: str, folder: Folder) -> str:
-    """Fold `0.1, 0.9`, a list of numbers without brackets, where it stands alone after a sign or a matrix."""
-    number = NUMBER.pattern
-    pattern = re.compile(
-        rf"(?:(?<==)|(?<={CLOSE_MARK})|(?<=^)|(?<=\n))(?P<list>\s{{0,3}}(?:{number})(?:\s?,\s?(?:{number})){{1,64}})\s{{0,3}}(?=$|\n|\\q|\\r)"
-    )
-
-    def fold(found: re.Match[str]) -> str:
-        cells = [clean_cell(cell) for cell in found["list"].split(",")]
-        return f" {folder.mark(Grid((tuple(cells),), is_list=True))} "
-
-    return pattern.sub(fold, text) if "," in text and len(text) < _MAX_BLOCK else text
-
-
-def _by_commas(segment: str) -> list[str]:
-    """Part `W_q = …, W_k = …` where a comma stands before another name and its equals sign."""
-    if "," not in segment or "=" not in segment:
-        return [segment]
-    parts, start = [], 0
-    equals = [match.start() for match in re.finditer("=", segment)]
-    following = 0
-    for match in re.finditer(",", segment):
-        while following < len(equals) and equals[following] < match.start():
-            following += 1
-        if following == len(equals):
-            break
-        between = segment[match.end() : equals[following]]
-        depth = between.count("(") - between.count(")")
-        if len(between) < 40 and OPEN_MARK not in between and re.search(r"[^\W\d]", between) and depth == 0:
-            if "," in between.strip() and "(" not in between:
-                continue
-            parts.append(segment[start : match.start()])
-            start = match.end()
-    return [*parts, segment[start:]]
-
-
-def _side(text: str, folder: Folder) -> Side:
-    arrow = _ARROW.search(text)
-    lead = text[: arrow.start()] if arrow else text
-    tail = text[arrow.end() :] if arrow else ""
-    if arrow and not lead.strip():
-        lead, tail = tail, ""
-    grids = tuple(folder.marked(lead))
-    shown = plain(MARK.sub(" ▢ ", lead[:_MAX_BLOCK]))
-    bare = SPACE.sub(" ", lead).strip(" .,;")
-    if not grids and bare:
-        numbers = split_numbers(bare)
-        if len(numbers) > 1:
-            return Side("▢", (Grid((tuple(numbers),), is_list=True),), plain(tail))
-        if is_number(bare):
-            return Side("▢", (Grid(((clean_cell(bare),),), is_list=True),), plain(tail))
-    return Side(shown, grids, plain(tail))
+def _only_symbol(text: str) -> Symbol | None:
+    """Return the one symbol among the words of a caption: `Let X be given`."""
+    words = {word.strip("().,:*") for word in text.split()}
+    symbols = [read_symbol(word) for word in sorted(words) if re.fullmatch(r"[A-Z]|W[_^]?\{?[QKVqkv]\}?", word)]
+    known = [symbol for symbol in symbols if symbol is not None and symbol.part is not None]
+    return known[0] if len(known) == 1 else None
 
 
 def _joined(lines: list[str], at: int) -> tuple[str, int]:
@@ -452,83 +335,9 @@ def _joined(lines: list[str], at: int) -> tuple[str, int]:
         (open_brackets > 0 or open_environments > 0) and at + taken < len(lines) and taken < 60 and len(text) < 20_000
     ):
         more = lines[at + taken]
-        if not more.strip() or _HEADING.match(more):
+        if not more.strip() or HEADING.match(more):
             break
         text, taken = f"{text}\n{more}", taken + 1
         open_brackets += more.count("[") - more.count("]")
         open_environments += more.count("\\begin{") - more.count("\\end{")
     return (text, taken) if open_brackets <= 0 and open_environments <= 0 else (lines[at], 1)
-
-
-def _number_rows(lines: list[str], at: int) -> list[list[str]]:
-    rows: list[list[str]] = []
-    while at < len(lines) and len(rows) < 2000:
-        line = lines[at].strip().strip("[]|")
-        numbers = [clean_cell(cell) for cell in line.split(",")] if "," in line else split_numbers(line)
-        if not numbers or not all(is_number(cell) for cell in numbers) or _HEADING.match(lines[at]):
-            break
-        rows.append(numbers)
-        at += 1
-    return rows if rows and max(map(len, rows)) > 1 else []
-
-
-def _table_cells(line: str, parting: str) -> list[str]:
-    cells = line.split(parting)
-    if parting == "|":
-        cells = cells[1 if not cells[0].strip() else 0 :]
-        cells = cells[:-1] if cells and not cells[-1].strip() else cells
-    return [clean_cell(cell) for cell in cells]
-
-
-@dataclass(frozen=True)
-class _Table:
-    grid: Grid
-    symbol: Symbol | None
-    labels: tuple[str, ...]
-    sentences: tuple[str, ...]
-
-
-def _as_table(rows: list[list[str]]) -> _Table | None:
-    """Return a table of numbers without its header, its row labels and what a scanner added at the side."""
-    rows = [row for row in rows if not all(re.fullmatch(r":?-{1,40}:?|", cell) for cell in row)]
-    if not rows:
-        return None
-    width = max(map(len, rows))
-    if width > 4096:
-        return None
-    rows = [row + [""] * (width - len(row)) for row in rows]
-    symbol: Symbol | None = None
-    for row in rows:
-        if re.search(r"=\s{0,3}$", row[0]):
-            symbol = read_symbol(row[0].rstrip(" ="))
-            row[0] = ""
-    labels: tuple[str, ...] = ()
-    body = rows
-    if not any(is_number(cell) for cell in rows[0][1:]) and len(rows) > 1:
-        symbol = symbol or (read_symbol(rows[0][0]) if rows[0][0] else None)
-        body = rows[1:]
-    if not any(is_number(row[0]) for row in body):
-        labels = tuple(row[0] for row in body)
-        body = [row[1:] for row in body]
-    grid = as_grid(body)
-    if grid is None:
-        return None
-    kept, sentences = _without_stray(grid.cells)
-    return _Table(Grid(kept), symbol if symbol and symbol.part else symbol, labels, sentences)
-
-
-def _without_stray(cells: tuple[tuple[str, ...], ...]) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
-    """Leave out columns at the end that are empty, or in which only one row of several has anything."""
-    sentences: list[str] = []
-    while cells and len(cells[0]) > 1:
-        column = [row[-1] for row in cells]
-        filled = [cell for cell in column if cell]
-        if len(filled) > 1 or (filled and (len(cells) < 3 or len(cells[0]) < 3)):
-            break
-        if filled:
-            row = next(number for number, cell in enumerate(column, 1) if cell)
-            sentences.append(
-                f"row {row} of TABLE has one number more than its other rows: {filled[0]} at its end is left out"
-            )
-        cells = tuple(row[:-1] for row in cells)
-    return cells, tuple(sentences)

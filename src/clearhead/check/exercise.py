@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clearhead.check.chain import Chain, Context, Entry, join_chains, take_apart
-from clearhead.check.document import Document, Heading, Prose
-from clearhead.check.inference import Inferred, infer_problem
+from clearhead.check.inference import Inferred, find_repeats, infer_problem
 from clearhead.check.latex import Grid
 from clearhead.check.mending import (
     Mended,
@@ -22,6 +21,8 @@ from clearhead.check.mending import (
     same_numbers,
     share_of_same,
 )
+from clearhead.check.page_item import Document, Heading, Prose
+from clearhead.check.token_page import TokenPages, read_token_pages
 from clearhead.check.working import Line, Note, Working
 
 _RESULTS = ("Q", "K", "V", "scores", "scaled", "weights", "output")
@@ -52,7 +53,8 @@ class Exercise:
     @property
     def words(self) -> str:
         """All that was said in words, headings first."""
-        return " ".join([*(each.text for each in self.headings), *self.prose, *(each.formula for each in self.chains)])
+        formulas = [f"{each.raw_name} = {each.formula}" for each in self.chains]
+        return " ".join([*(each.text for each in self.headings), *self.prose, *formulas])
 
     def add(self, chain: Chain) -> None:
         """Take a chain in, and remember what it states."""
@@ -66,6 +68,8 @@ class Exercise:
 
 def read_exercises(document: Document, problem: Mapping[str, Any] | None, name: str) -> list[Working]:
     """Return a working for each exercise of a document."""
+    pages = read_token_pages(document.items) if problem is None else TokenPages((), document.items)
+    document = Document(pages.rest, document.notes)
     exercises = _split(document) if problem is None else [_whole(document)]
     built: list[Built] = []
     for number, exercise in enumerate(exercises):
@@ -73,7 +77,8 @@ def read_exercises(document: Document, problem: Mapping[str, Any] | None, name: 
         start = exercise.first_line if number else 0
         notes = [note for note in document.notes if start <= _line_of(note) < end]
         built.append(build(exercise, notes, problem, [each for each in built if each.inferred.data]))
-    return [each.working for each in built if each.working.lines or each.working.notes or each.working.problem]
+    workings = [each.working for each in built]
+    return [each for each in [*workings, *pages.workings] if each.lines or each.notes or each.problem]
 
 
 def _line_of(note: Note) -> int:
@@ -174,6 +179,7 @@ def build(exercise: Exercise, notes: list[Note], problem: Mapping[str, Any] | No
     entries: list[Entry] = []
     for chain in exercise.chains:
         entries += take_apart(chain, context)
+    entries = _without_odd_numbers(entries)
     notes = list(notes)
     notes += [Note("read", sentence, f"line {line}") for sentence, line in context.renamed]
     entries = _mend(entries, notes)
@@ -182,7 +188,7 @@ def build(exercise: Exercise, notes: list[Note], problem: Mapping[str, Any] | No
             entries, exercise.words, exercise.title, context, [(e.inferred.data, e.entries) for e in earlier]
         )
     else:
-        inferred = Inferred(dict(problem), tuple(), ())
+        inferred = find_repeats(entries, problem)
     skipped = [] if not entries and not inferred.data and not context.sayings else context.sayings
     notes += [Note("unplaced", sentence, f"line {line}") for sentence, line in skipped[:100]]
     notes += inferred.notes
@@ -199,6 +205,12 @@ def build(exercise: Exercise, notes: list[Note], problem: Mapping[str, Any] | No
     return Built(working, inferred, tuple(entries))
 
 
+def _without_odd_numbers(entries: list[Entry]) -> list[Entry]:
+    """Leave out `h = 3` and the like: a matrix is more than one number, unless the exercise is about such."""
+    kept = [entry for entry in entries if len(entry.grid.numbers) > 1 or not entry.is_given]
+    return kept if any(len(entry.grid.numbers) > 1 and entry.part for entry in kept) else []
+
+
 def _context(exercise: Exercise, problem: Mapping[str, Any] | None) -> Context:
     words = exercise.words
     parts = {chain.symbol.part for chain in exercise.chains if chain.symbol and chain.has_grids}
@@ -207,7 +219,7 @@ def _context(exercise: Exercise, problem: Mapping[str, Any] | None) -> Context:
     is_seq2seq = kind.startswith("seq2seq") or (
         not kind and (bool(parts & {"h", "s", "W"}) and not parts & {"W_Q", "W_K"})
     )
-    is_cross = kind.startswith("cross") or (not kind and ("cross" in titles or "Y" in parts and "Q" in parts))
+    is_cross = kind.startswith("cross") or (not kind and ("cross" in titles or {"Y", "Q"} <= parts))
     formulas = " ".join(
         chain.formula for chain in exercise.chains if chain.symbol and chain.symbol.part in ("Q", "K", "V")
     )
@@ -232,13 +244,13 @@ def _mend(entries: list[Entry], notes: list[Note]) -> list[Entry]:
         if factor is not None:
             left, result = factor
             grid = _told(mend_factor(entry.name, left, grid, result, f"X {entry.name}"), entry, notes)
-        if grid.is_ragged and len({len(row) for row in grid.cells}) > 1:
+        if grid.is_ragged:
             alike = [each.grid for each in mended if each.name == entry.name and each is not entry][:_MAX_ALIKE]
             grid = _told(mend_rows(entry.name, grid, alike), entry, notes)
         height = _height(entry, mended)
         if height:
             grid = _told(mend_height(entry.name, grid, height), entry, notes)
-        for sentence in doubtful_cells(entry.name, grid):
+        for sentence in doubtful_cells(entry.name, grid, are_weights=entry.part == "weights"):
             notes.append(Note("unreadable", sentence, f"line {entry.line}"))
         mended[number] = _with(entry, grid)
     return mended

@@ -4,7 +4,7 @@ Nothing is put in that the page does not say, but for what an earlier exercise o
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,10 +39,29 @@ def infer_problem(entries: Sequence[Entry], words: str, title: str, context: Con
     if wrong:
         note = Note("warning", f"the problem cannot be told from this page: {wrong} Give the problem itself with it")
         return Inferred({}, (), (*attempt.notes, note))
-    attempt.leave_out_repeats(data)
+    repeats = find_repeats(entries, data, attempt.used)
     if title:
         data = {"kind": data["kind"], "title": title, **data}
-    return Inferred(data, tuple(sorted(attempt.used)), tuple(attempt.notes))
+    return Inferred(data, (*sorted(attempt.used), *repeats.used), (*attempt.notes, *repeats.notes))
+
+
+def find_repeats(entries: Sequence[Entry], data: Mapping[str, Any], used: Collection[int] = ()) -> Inferred:
+    """Return the entries that only state a given of the problem again, in the same numbers."""
+    found: list[int] = []
+    notes: list[Note] = []
+    for number, entry in enumerate(entries):
+        given = data.get(entry.part or "")
+        if number in used or entry.copied_into or not isinstance(given, list | tuple) or not given:
+            continue
+        rows = given if isinstance(given[0], list | tuple) else [given]
+        rows = rows[entry.row - 1 : entry.row] if entry.row else rows
+        grid = Grid(tuple(tuple(str(cell) for cell in row) for row in rows if isinstance(row, list | tuple)))
+        if grid.cells and share_of_same(grid, entry.grid) == 1.0:
+            found.append(number)
+            notes.append(
+                Note("read", f"{entry.name} is stated here in the numbers that are given", f"line {entry.line}")
+            )
+    return Inferred(dict(data), tuple(found), tuple(notes))
 
 
 def _missing(names: Sequence[str]) -> list[Note]:
@@ -82,7 +101,7 @@ class _Attempt:
         raise NotImplementedError
 
     def take(self, part: str, *, into: str = "") -> list[list[str]] | None:
-        """Return a given matrix: as stated, from its rows, or as it stands as a factor (of `into`, where that is said)."""
+        """Return a given matrix: as stated, from its rows, or as a factor (of `into`, where that is said)."""
         whole = [n for n, e in enumerate(self.entries) if e.part == part and not e.row and not e.copied_into]
         if whole:
             self.used.add(whole[0])
@@ -101,20 +120,6 @@ class _Attempt:
             self.used.add(best)
             return _plain(self.entries[best].grid)
         return None
-
-    def leave_out_repeats(self, data: Mapping[str, Any]) -> None:
-        """Leave out what states a given a second time in the same numbers, and say so."""
-        for number, entry in enumerate(self.entries):
-            if number in self.used or entry.copied_into or entry.part not in data:
-                continue
-            given = data[entry.part]
-            rows = given if given and isinstance(given[0], list) else [given]
-            rows = rows[entry.row - 1 : entry.row] if entry.row else rows
-            if rows and share_of_same(Grid(tuple(map(tuple, rows))), entry.grid) == 1.0:
-                self.used.add(number)
-                self.notes.append(
-                    Note("read", f"{entry.name} is stated again in the same numbers", f"line {entry.line}")
-                )
 
     def inherit(self, key: str) -> Any:
         """Return a given of the nearest earlier exercise that has it, and say so."""

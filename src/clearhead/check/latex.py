@@ -10,6 +10,7 @@ from clearhead.check.working import Cells
 
 MAX_DEPTH = 24  # of environments and of brackets; text is carried up once for each level
 OPEN_MARK, CLOSE_MARK = "\ue000", "\ue001"  # around the number of a grid; the document may not hold them
+LETTERS_MARK = "▫"  # a matrix of letters, dots or arrows
 MARK = re.compile(rf"{OPEN_MARK}(\d{{1,7}}){CLOSE_MARK}")
 _MATRIX = re.compile(r"[bpvBV]?(?:small)?matrix\*?|b?array|cases")
 _SPACES = r"\\(?:quad|qquad|hspace|enspace|thinspace)(?![a-zA-Z])|\\[ ,;:!>]|~|&nbsp;|\u00a0|\u2003|\u2009"
@@ -18,7 +19,10 @@ _ENVIRONMENT = re.compile(
     r"\\(begin|end)\s{0,2}\{\s{0,2}([a-zA-Z]{1,20}\*?)\s{0,2}\}|\\\\(?:\[[^\]\n]{0,12}\])?|(?<!\\)&"
 )
 _COLUMN_SPEC = re.compile(r"\s{0,4}(?:\[[a-z]\])?\{[clr|@{}! .]{0,60}\}")
-_POWER_OF_TEN = r"\s{0,4}(?:\\times|×|\\cdot|·|x|\*)\s{0,4}10\s{0,2}\^?\s{0,2}(?:\{\s{0,2}[-+−–]?\s?\d{1,6}\s{0,2}\}|[-+−–]?\d{1,6})"
+_POWER_OF_TEN = (
+    r"\s{0,4}(?:\\times|×|\\cdot|·|x|\*)\s{0,4}10\s{0,2}\^?\s{0,2}"
+    r"(?:\{\s{0,2}[-+−–]?\s?\d{1,6}\s{0,2}\}|[-+−–]?\d{1,6})"
+)
 _SUPERSCRIPT_POWER = r"\s{0,4}[×·]\s{0,4}10[⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]{1,7}"
 NUMBER = re.compile(
     rf"(?:[-+−–]\s?)?(?:(?:\d{{1,400}}(?:[.]\d{{0,400}})?|[.]\d{{1,400}})"
@@ -30,10 +34,11 @@ _KNOWN_COMMAND = re.compile(
 _NUMBER_LETTERS = re.compile(
     r"[\d.,+\-−–*/^(){}\s√π∞×·÷%½¼¾⅓⅔|⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]|[eE](?![a-zA-Z])|exp|inf|tanh|sin|cos|x(?= ?10)"
 )
+_HANGING = re.compile(r"(?:\\times|\\cdot|[×·*/+^\-−–])\s{0,9}$|^\s{0,9}(?:\\times|[×*/^])")  # 512 ×: half of something
 _MAX_CELL = 2000
 
 
-class TooDeep(Exception):
+class TooDeepError(Exception):
     """Brackets or environments are nested deeper than any maths is."""
 
 
@@ -44,7 +49,11 @@ class Grid:
     cells: Cells
     is_list: bool = False
     is_nested: bool = False
-    is_ragged: bool = False
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether its rows have different lengths."""
+        return len({len(row) for row in self.cells}) > 1
 
     @property
     def height(self) -> int:
@@ -69,7 +78,7 @@ class Grid:
 
     def transposed(self) -> "Grid":
         """Return rows as columns; a ragged grid stays as it is."""
-        if any(len(row) != self.width for row in self.cells):
+        if self.is_ragged:
             return self
         return Grid(tuple(zip(*self.cells, strict=True)), self.is_list)
 
@@ -78,8 +87,10 @@ def is_number(text: str) -> bool:
     """Say whether a cell is a number or an expression of numbers: 0.5, -∞, 2.9 × 10^{-3}, e^2/(e^2+1)."""
     if len(text) > _MAX_CELL:
         return False
+    if _HANGING.search(text):
+        return False
     bare = SPACE.sub(" ", _KNOWN_COMMAND.sub(" ", text))
-    has_value = any(letter.isdigit() for letter in text) or "∞" in text or "infty" in text or "inf" in text
+    has_value = any(letter.isnumeric() for letter in text) or "∞" in text or "infty" in text or "inf" in text
     return has_value and "\\" not in bare and not _NUMBER_LETTERS.sub("", bare).strip()
 
 
@@ -128,7 +139,7 @@ class Folder:
             start = match.end()
             if match[1] == "begin":
                 if len(frames) > MAX_DEPTH:
-                    raise TooDeep
+                    raise TooDeepError
                 frames.append(_Frame(match[2]))
                 if match[2] in ("array", "tabular", "barray"):
                     spec = _COLUMN_SPEC.match(text, start)
@@ -152,6 +163,8 @@ class Folder:
             grid = as_grid(rows)
             if grid is not None:
                 return f" {self.mark(grid)} "
+            if "=" not in text and not MARK.search(text) and frame.name not in ("array", "cases"):
+                return f" {LETTERS_MARK} "
         return _laid_out(text)
 
     def _fold_brackets(self, text: str) -> str:
@@ -163,7 +176,7 @@ class Folder:
             start = match.end()
             if match[0] in "[(":
                 if len(frames) > MAX_DEPTH:
-                    raise TooDeep
+                    raise TooDeepError
                 frames.append((match[0], []))
             elif len(frames) > 1 and frames[-1][0] == {"]": "[", ")": "("}[match[0]]:
                 opener, pieces = frames.pop()
@@ -180,6 +193,8 @@ class Folder:
         inner = self.marked(content)
         if inner:
             between = MARK.sub("", content)
+            if len(inner) == 1 and not between.strip():
+                return inner[0]
             if opener == "[" and not re.sub(r"[\s,;&\ue002\ue003]", "", between) and all(g.height == 1 for g in inner):
                 return Grid(tuple(row for grid in inner for row in grid.cells), is_list=True, is_nested=True)
             return None
@@ -190,7 +205,7 @@ class Folder:
         if len(rows) == 1 and len(rows[0]) == 1 and re.search(r"\w$", before):
             return None  # A[1] is a place in A
         grid = as_grid(rows)
-        return Grid(grid.cells, is_list=True, is_ragged=grid.is_ragged) if grid else None
+        return Grid(grid.cells, is_list=True) if grid else None
 
 
 class _Frame:
@@ -217,7 +232,7 @@ def as_grid(rows: list[list[str]]) -> Grid | None:
     odd = [cell for cell in cells if not is_number(cell)]
     if any(not _might_be_number(cell) for cell in odd) or len(odd) * 3 > len(cells):
         return None
-    return Grid(tuple(tuple(row) for row in rows), is_ragged=len({len(row) for row in rows}) > 1)
+    return Grid(tuple(tuple(row) for row in rows))
 
 
 def _might_be_number(cell: str) -> bool:
@@ -263,7 +278,8 @@ def _split_outside_braces(text: str) -> list[str]:
 def split_numbers(text: str) -> list[str]:
     """Split numbers that only spaces part; an empty list if anything else stands among them."""
     text = SPACE.sub("  ", text).strip()
-    numbers, end = [], 0
+    numbers: list[str] = []
+    end = 0
     for match in NUMBER.finditer(text):
         if text[end : match.start()].strip() or (numbers and match.start() == end and match[0][0] not in "-−–"):
             return []

@@ -12,7 +12,7 @@ from clearhead.check.latex import Grid, is_plain_number
 from clearhead.check.working import Cells
 
 _MIDDLE_DOT = re.compile(r"([-−–]?\d{1,30})\s?(?:\\cdot|·|⋅)\s?(\d{1,30})")
-_LARGE_POWER = re.compile(r"10\s{0,2}\^\s{0,2}\{?\s{0,2}\+?(\d{3,6})\s{0,2}\}?")
+_POSITIVE_POWER = re.compile(r"10\s{0,2}\^\s{0,2}\{?\s{0,2}\+?(\d{1,6})\s{0,2}\}?")
 _MAX_CELLS = 4096  # of a matrix that is worth repairing
 
 
@@ -121,24 +121,23 @@ def mend_factor(name: str, left: Grid, factor: Grid, result: Grid, product: str)
     """Repair a factor of `left × factor = result` where just one repair makes the product come out."""
     if max(len(left.numbers), len(factor.numbers), len(result.numbers)) > _MAX_CELLS:
         return Mended(factor)
+    because = f"because {product} then comes out as written"
     candidates: list[tuple[Cells, str]] = []
     widths = Counter(len(row) for row in factor.cells)
-    width = widths.most_common(1)[0][0]
+    width = result.width if result.width in widths and len(widths) > 1 else widths.most_common(1)[0][0]
     short = [number for number, row in enumerate(factor.cells) if len(row) == width - 1]
     if len(widths) > 1 and len(short) == 1 and all(len(row) in (width, width - 1) for row in factor.cells):
         row = factor.cells[short[0]]
         for split in _splits(row):
-            fault = f"row {short[0] + 1} of {name} has {len(row)} numbers where its other rows have {width}: {' '.join(row)}"
+            fault = f"row {short[0] + 1} of {name} has {len(row)} numbers where its other rows have {width}"
             rows = tuple(split if number == short[0] else each for number, each in enumerate(factor.cells))
-            candidates.append(
-                (rows, f"{fault}; read as {' '.join(split)}, because {product} then comes out as written")
-            )
+            candidates.append((rows, f"{fault}: {' '.join(row)}; read as {' '.join(split)}, {because}"))
     if len(widths) == 1 and width == result.width + 1 and width > 1:
         for column in range(width):
             left_out = " ".join(row[column] for row in factor.cells)[:60]
             rows = tuple(row[:column] + row[column + 1 :] for row in factor.cells)
-            said = f"{name} has {width} columns where {width - 1} fit: column {column + 1} ({left_out}) is left out, because {product} then comes out as written"
-            candidates.append((rows, said))
+            fault = f"{name} has {width} columns where {width - 1} fit"
+            candidates.append((rows, f"{fault}: column {column + 1} ({left_out}) is left out, {because}"))
     fitting = [(rows, said) for rows, said in candidates if _comes_out(left, rows, result)]
     if len({rows for rows, _ in fitting}) == 1:
         return Mended(Grid(fitting[0][0], factor.is_list), (fitting[0][1],))
@@ -178,23 +177,20 @@ def mend_height(name: str, grid: Grid, height: int) -> Mended:
     surplus = grid.height - height
     if surplus <= 0 or len(gaps) != surplus:
         return Mended(grid)
-    said = [
-        f"{name} has {grid.height} rows where {height} fit: row {number + 1} ({' '.join(filter(None, grid.cells[number]))[:60]}) "
-        "has gaps and is left out"
-        for number in gaps
-    ]
+    shown = {number: " ".join(filter(None, grid.cells[number]))[:60] for number in gaps}
+    fault = f"{name} has {grid.height} rows where {height} fit"
+    said = [f"{fault}: row {number + 1} ({shown[number]}) has gaps and is left out" for number in gaps]
     kept = tuple(row for number, row in enumerate(grid.cells) if number not in gaps)
     return Mended(Grid(kept, grid.is_list), tuple(said))
 
 
-def doubtful_cells(name: str, grid: Grid) -> list[str]:
-    """Return a sentence for each cell that no attention exercise holds: a power of ten beyond all bounds, a stray letter."""
+def doubtful_cells(name: str, grid: Grid, *, are_weights: bool = False) -> list[str]:
+    """Return a sentence for each cell that no exercise holds: a power of ten beyond all bounds, a weight above 1."""
     found = []
     for row, cells in enumerate(grid.cells, 1):
         for column, cell in enumerate(cells, 1):
-            power = _LARGE_POWER.search(cell)
-            if power:
-                found.append(
-                    f"row {row}, column {column} of {name} is {cell[:40]}: a sign or a digit of its power was lost"
-                )
+            power = _POSITIVE_POWER.search(cell)
+            if power and (are_weights or len(power[1]) > 2):
+                place = f"row {row}, column {column} of {name}"
+                found.append(f"{place} is {cell[:40]}: a sign or a digit of its power was lost")
     return found[:8]

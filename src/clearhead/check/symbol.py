@@ -30,8 +30,8 @@ _PREFIX = re.compile(
     re.IGNORECASE,
 )
 _WORDS = {
-    "output": "output", "outputs": "output", "context": "output", "context vector": "output", "attention output": "output",
-    "attention": "output", "result": "output", "z": "output", "o": "output",
+    "output": "output", "outputs": "output", "context": "output", "context vector": "output",
+    "attention output": "output", "attention": "output", "result": "output", "z": "output", "o": "output",
     "scores": "scores", "score": "scores", "attention scores": "scores", "raw scores": "scores", "e": "scores",
     "scaled scores": "scaled", "scaled": "scaled", "weights": "weights", "attention weights": "weights",
     "attention distribution": "weights", "alpha": "weights", "a": "weights", "p": "weights", "α": "weights",
@@ -108,6 +108,8 @@ def read_symbol(raw: str) -> Symbol | None:
     if symbol is None and " " in text:
         last = text.rsplit(" ", 1)[1].strip("(),*")
         symbol = _known(last)
+        if symbol is not None and symbol.part is None and not re.match(r"[A-Z]\w{0,5}$", last):
+            return None  # the last word of a sentence
     return symbol
 
 
@@ -118,6 +120,8 @@ def _known(text: str) -> Symbol | None:
         return Symbol(f"W_{weights[1].upper()}", f"W_{weights[1].upper()}")  # type: ignore[arg-type]
     if re.fullmatch(r"[Q∅q][×*.·]?[Kk]ᵀ?T?\)?/\(?√\(?[dD]?_?[\w]{1,6}\)?", tight):
         return Symbol("QKᵀ/√d_k", "scaled")
+    if re.fullmatch(r"\(?[SE]\)?/\(?√\(?\w{1,6}\)?", tight):
+        return Symbol("scaled scores", "scaled")
     if re.fullmatch(r"\(?[Q∅q][×*.·]?[Kk](?:ᵀ|T|\.T)\)?", tight):
         return Symbol("QKᵀ", "scores")
     if re.match(r"(?i)softmax\(", tight):
@@ -141,11 +145,16 @@ def _known(text: str) -> Symbol | None:
         )
         name = "X" if tight == "x" else tight
         return Symbol(name, tight if tight in ("X", "Y", "Q", "K", "V") else part)  # type: ignore[arg-type]
+    cell = re.fullmatch(r"([eEsSaAαP])_?\(?(\d{1,3},\d{1,3}|[1-9][1-9])\)?", tight)
+    if cell:
+        row_number, column = cell[2].split(",") if "," in cell[2] else list(cell[2])
+        name = f"{cell[1]}[{int(row_number)}, {int(column)}]"
+        return Symbol(name, "scores" if cell[1] in "eEsS" else "weights", int(row_number))
     row = re.fullmatch(r"([A-Za-zα])_?\(?h?_?(\d{1,3})\)?", tight)
     if row and (row[1].lower() in _LETTERS):
         upper = row[1].upper() if row[1].lower() in "xqkvyz" else row[1]
         return Symbol(f"{upper}[{int(row[2])}]", _LETTERS[row[1].lower()], int(row[2]))
-    word = re.sub(r"\s{0,2}\([^()]{0,20}\)$", "", text).strip()
+    word = re.sub(r"\s{0,2}\([A-Za-zα]{1,3}\)$", "", text).strip()
     if word.lower() in _WORDS:
         inside = re.search(r"\(([A-Za-zα])\)$", text)
         return Symbol(inside[1] if inside else word, _WORDS[word.lower()])  # type: ignore[arg-type]

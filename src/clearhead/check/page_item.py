@@ -1,0 +1,166 @@
+"""What a document is made of: headings, prose and statements, and how one equation is parted into its sides."""
+
+import re
+from dataclasses import dataclass, field
+
+from clearhead.check.latex import (
+    CLOSE_MARK,
+    MARK,
+    NUMBER,
+    OPEN_MARK,
+    SPACE,
+    Folder,
+    Grid,
+    clean_cell,
+    is_number,
+    split_numbers,
+)
+from clearhead.check.symbol import Symbol, plain
+from clearhead.check.working import Note, NoteKind
+from clearhead.errors import ProblemError
+
+MAX_ITEMS = 20_000
+MAX_BLOCK = 40_000  # characters of one display; what is longer was never closed
+_MAX_NOTES = 200
+_ARROW = re.compile(r"→|⟶|\\(?:long)?rightarrow(?![a-zA-Z])|\\to(?![a-zA-Z])")
+EQUALS = re.compile(r":=|(?<![<>!=])=(?!=)|\\approx(?![a-zA-Z])|≈|\\simeq(?![a-zA-Z])")
+DIMENSIONS = re.compile(
+    r"(?:\s{0,9}\(?\d{1,5}\s{0,3}(?:×|x|\\times)\s{0,3}\d{0,5}\)?){1,6}\s{0,9}"
+)  # 3×4 4×2, under a product
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A line that may begin an exercise; a weak one only sounds like a title."""
+
+    text: str
+    line: int
+    is_strong: bool
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A line of words between the numbers."""
+
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Side:
+    """What stands between two equals signs: words (a ▢ for each matrix), the matrices, and what an arrow points to."""
+
+    text: str
+    grids: tuple[Grid, ...] = ()
+    tail: str = ""
+
+    @property
+    def value(self) -> Grid | None:
+        """The matrix or number that this side is, or None if it is a formula."""
+        if len(self.grids) == 1 and self.text.strip(" .,;:▢▫{}") == "":
+            return self.grids[0]
+        return None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A name and the sides after it; no symbol where it carries on what stood before.
+
+    `raw_name` is "=" where it opened with an equals sign, and `is_anew` says that it came after ⇒.
+    """
+
+    symbol: Symbol | None
+    sides: tuple[Side, ...]
+    line: int
+    raw_name: str = ""
+    is_anew: bool = False
+    labels: tuple[str, ...] = ()
+
+
+Item = Heading | Prose | Statement
+
+
+@dataclass
+class Document:
+    """All that was read, in order, and what is to be said about the reading."""
+
+    items: list[Item] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+    def add(self, item: Item) -> None:
+        """Keep an item, unless there are more of them than any notes have."""
+        if len(self.items) >= MAX_ITEMS:
+            raise ProblemError(
+                f"line {item.line}: this document holds more than {MAX_ITEMS:,} lines and statements. "
+                "Give the pages with the exercises alone."
+            )
+        self.items.append(item)
+
+    def note(self, kind: NoteKind, sentence: str, line: int) -> None:
+        """Say something about a place, but not without end."""
+        if len(self.notes) < _MAX_NOTES:
+            self.notes.append(Note(kind, sentence, f"line {line}"))
+
+
+def part_inline(text: str) -> str:
+    """Take the dollars off inline maths; an equation of its own is parted from the words around it."""
+    parts = re.split(r"(?<!\\)\$|\\\(|\\\)", text)
+    for number in range(1, len(parts), 2):
+        if number + 1 < len(parts) and EQUALS.search(parts[number]) and not parts[number].lstrip().startswith("="):
+            parts[number] = f"\\quad {parts[number]} \\quad "
+    return " ".join(parts)
+
+
+def fold_bare_lists(text: str, folder: Folder) -> str:
+    """Fold `0.1, 0.9`, a list of numbers without brackets, where it stands alone after a sign or a matrix."""
+    number = NUMBER.pattern
+    pattern = re.compile(
+        rf"(?:(?<==)|(?<={CLOSE_MARK})|(?<=^)|(?<=\n))(?P<list>\s{{0,3}}(?:{number})(?:\s?,\s?(?:{number})){{1,64}})\s{{0,3}}(?=$|\n|\\q|\\r)"
+    )
+
+    def fold(found: re.Match[str]) -> str:
+        cells = [clean_cell(cell) for cell in found["list"].split(",")]
+        return f" {folder.mark(Grid((tuple(cells),), is_list=True))} "
+
+    return pattern.sub(fold, text) if "," in text and len(text) < MAX_BLOCK else text
+
+
+def part_by_commas(segment: str) -> list[str]:
+    """Part `W_q = …, W_k = …` where a comma stands before another name and its equals sign."""
+    if "," not in segment or "=" not in segment:
+        return [segment]
+    parts, start = [], 0
+    equals = [match.start() for match in re.finditer("=", segment)]
+    following = 0
+    for match in re.finditer(",", segment):
+        while following < len(equals) and equals[following] < match.start():
+            following += 1
+        if following == len(equals):
+            break
+        between = segment[match.end() : equals[following]]
+        depth = between.count("(") - between.count(")")
+        if len(between) < 40 and OPEN_MARK not in between and re.search(r"[^\W\d]", between) and depth == 0:
+            if "," in between.strip() and "(" not in between:
+                continue
+            parts.append(segment[start : match.start()])
+            start = match.end()
+    return [*parts, segment[start:]]
+
+
+def read_side(text: str, folder: Folder) -> Side:
+    """Read what stands between two equals signs."""
+    arrow = _ARROW.search(text)
+    lead = text[: arrow.start()] if arrow else text
+    tail = text[arrow.end() :] if arrow else ""
+    if arrow and (not lead.strip() or (MARK.search(tail) and not MARK.search(lead))):
+        lead, tail = tail, ""
+    grids = tuple(folder.marked(lead))
+    shown = plain(MARK.sub(" ▢ ", lead[:MAX_BLOCK]))
+    bare = SPACE.sub(" ", lead).lstrip(" ,;").rstrip(" .,;")
+    if not grids and bare and not DIMENSIONS.fullmatch(bare):
+        numbers = split_numbers(bare)
+        if len(numbers) > 1:
+            return Side("▢", (Grid((tuple(numbers),), is_list=True),), plain(tail))
+        if is_number(bare):
+            return Side("▢", (Grid(((clean_cell(bare),),), is_list=True),), plain(tail))
+    return Side(shown, grids, plain(tail))

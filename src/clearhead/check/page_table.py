@@ -1,0 +1,92 @@
+"""Tables of pipes or tabs and rows of bare numbers, without their headers, their labels and what a scanner added."""
+
+import re
+from dataclasses import dataclass
+
+from clearhead.check.latex import Grid, as_grid, clean_cell, is_number, split_numbers
+from clearhead.check.symbol import Symbol, read_symbol
+from clearhead.check.working import Cells
+
+HEADING = re.compile(
+    r"^\s{0,3}(?:#{1,6}\s|\\(?:sub){0,2}section\*?\{|\\(?:chapter|paragraph|subparagraph|title)\*?\{|\d{1,2}\s?\.?\)\s|Q\s?\d{1,2}\s?[).:]|"
+    r"(?:\*\*)?(?:example|exercise|problem|question|task|part|aufgabe|ejercicio)\b\s?(?:\d|[A-Z]\b|[:.)\-–—*]|$))",
+    re.IGNORECASE,
+)
+
+
+def number_rows(lines: list[str], at: int) -> list[list[str]]:
+    """Return the lines from `at` on that hold nothing but numbers, cell by cell."""
+    rows: list[list[str]] = []
+    while at < len(lines) and len(rows) < 2000:
+        line = lines[at].strip().strip("[]|")
+        numbers = [clean_cell(cell) for cell in line.split(",")] if "," in line else split_numbers(line)
+        if not numbers or not all(is_number(cell) for cell in numbers) or HEADING.match(lines[at]):
+            break
+        rows.append(numbers)
+        at += 1
+    return rows if rows and max(map(len, rows)) > 1 else []
+
+
+def table_cells(line: str, parting: str) -> list[str]:
+    """Return the cells of one line of a table."""
+    cells = line.split(parting)
+    if parting == "|":
+        cells = cells[1 if not cells[0].strip() else 0 :]
+        cells = cells[:-1] if cells and not cells[-1].strip() else cells
+    return [clean_cell(cell) for cell in cells]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The numbers of a table, the name in its corner, the labels of its rows, and what was left out of it."""
+
+    grid: Grid
+    symbol: Symbol | None
+    labels: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+
+def as_table(rows: list[list[str]]) -> Table | None:
+    """Return a table of numbers without its header, its row labels and what a scanner added at the side."""
+    rows = [row for row in rows if not all(re.fullmatch(r":?-{1,40}:?|", cell) for cell in row)]
+    if not rows:
+        return None
+    width = max(map(len, rows))
+    if width > 4096:
+        return None
+    rows = [row + [""] * (width - len(row)) for row in rows]
+    symbol: Symbol | None = None
+    for row in rows:
+        if re.search(r"=\s{0,3}$", row[0]):
+            symbol = read_symbol(row[0].rstrip(" ="))
+            row[0] = ""
+    labels: tuple[str, ...] = ()
+    body = rows
+    if not any(is_number(cell) for cell in rows[0][1:]) and len(rows) > 1:
+        symbol = symbol or (read_symbol(rows[0][0]) if rows[0][0] and rows[0][0] != "S" else None)
+        body = rows[1:]
+    if not any(is_number(row[0]) for row in body):
+        labels = tuple(row[0] for row in body)
+        body = [row[1:] for row in body]
+    grid = as_grid(body)
+    if grid is None:
+        return None
+    kept, sentences = _without_stray(grid.cells)
+    return Table(Grid(kept), symbol, labels, sentences)
+
+
+def _without_stray(cells: Cells) -> tuple[Cells, tuple[str, ...]]:
+    """Leave out columns at the end that are empty, or in which only one row of several has anything."""
+    sentences: list[str] = []
+    while cells and len(cells[0]) > 1:
+        column = [row[-1] for row in cells]
+        filled = [cell for cell in column if cell]
+        if len(filled) > 1 or (filled and (len(cells) < 3 or len(cells[0]) < 3)):
+            break
+        if filled:
+            row = next(number for number, cell in enumerate(column, 1) if cell)
+            sentences.append(
+                f"row {row} of TABLE has one number more than its other rows: {filled[0]} at its end is left out"
+            )
+        cells = tuple(row[:-1] for row in cells)
+    return cells, tuple(sentences)

@@ -1,0 +1,408 @@
+"""Pages that work attention token by token: Q, K and V name the weights, and QL = Lets × Q is the query of "Lets".
+
+Each such section becomes a self-attention or cross-attention of its own, with the vectors that the page had so far.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from clearhead.check.latex import Grid
+from clearhead.check.page_item import Heading, Item, Prose, Statement
+from clearhead.check.working import Line, Note, Working
+from clearhead.errors import ProblemError
+
+Row = tuple[str, ...]
+_ROLE = re.compile(r"\b([QKV])([A-Za-z]{1,12})\s?=\s?(?:<)?([^\W\d_]{1,20}?)(?:>)?\s?[X×x*]\s?([QKV])(?![\w])")
+_SCORE = re.compile(r"Q([A-Za-z]{1,12}?)\s?[xX×*·]\s?K([A-Za-z]{1,12})")
+_SUM = re.compile(r"V([A-Za-z]{1,12}?)\s?[xX×*]\s?[\d.]")
+_LONE_SCORE = re.compile(r"^([-−]?[\d.]{1,20})\s{1,3}softmax", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Vector:
+    letter: str  # Q, K or V
+    suffix: str  # the letters of its token
+    grid: Grid
+    line: int
+
+
+@dataclass(frozen=True)
+class _Score:
+    query: str
+    key: str
+    cell: str
+    line: int
+
+
+@dataclass
+class _Section:
+    title: str
+    line: int
+    weights: dict[str, Grid] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)  # the letters after Q, K, V, and their word
+    queries: list[str] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    vectors: list["_Vector"] = field(default_factory=list)
+    scores: list["_Score"] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    inputs: dict[str, Row] = field(default_factory=dict)
+    asked_input: Row | None = None
+    awaits: str = ""
+    weight_rows: int = 0
+    output_rows: int = 0
+
+    @property
+    def is_cross(self) -> bool:
+        """Whether queries and keys come from different tokens."""
+        is_apart = bool(self.queries) and bool(self.keys) and not set(self.queries) & set(self.keys)
+        return is_apart and ("cross" in self.title.lower() or "attention" not in self.title.lower())
+
+
+@dataclass(frozen=True)
+class TokenPages:
+    """The workings of such sections, and the items that belong to none of them."""
+
+    workings: tuple[Working, ...]
+    rest: list[Item]
+
+
+def read_token_pages(items: Sequence[Item]) -> TokenPages:
+    """Take the sections that work token by token out of a document."""
+    if sum(len(_ROLE.findall(_spelled(item))) for item in items if isinstance(item, Statement)) < 3:
+        return TokenPages((), list(items))
+    spelled = [_spelled(item) for item in items if isinstance(item, Statement)]
+    reader = _Reader({found[2].lower() for text in spelled for found in _ROLE.findall(text)})
+    rest = [item for item in items if not reader.read(item)]
+    return TokenPages(tuple(_working(section) for section in reader.sections if section.weights), rest)
+
+
+def _spelled(item: Statement) -> str:
+    return " = ".join([item.raw_name, *(side.text for side in item.sides)])[:2000]
+
+
+class _Reader:
+    """Go through the items, section by section, remembering each token's latest vector."""
+
+    def __init__(self, words: set[str]) -> None:
+        self.words = words  # the tokens that some formula speaks of
+        self.sections: list[_Section] = []
+        self.entered: dict[str, Row] = {}  # as a token goes into self-attention
+        self.latest: dict[str, Row] = {}
+        self.pending: list[Note] = []
+        self.header: list[str] = []
+        self.header_rows: list[tuple[bool, list[Row]]] = []
+        self.title, self.line = "", 1
+
+    def read(self, item: Item) -> bool:
+        """Take one item in; return whether it belongs to a section."""
+        if isinstance(item, Heading):
+            self.title, self.line = item.text, item.line
+            if self.sections:
+                self.sections[-1].awaits = ""
+            return bool(self.sections)
+        if isinstance(item, Prose):
+            return self._prose(item)
+        return self._statement(item)
+
+    def _prose(self, item: Prose) -> bool:
+        words = item.text.split("\t")
+        if len(words) > 1 and self.words & {word.lower() for word in words}:
+            self.header, self.header_rows = words, []
+            return True
+        if self.sections and _SUM.search(item.text):
+            self.sections[-1].awaits = "output"
+        return bool(self.sections)
+
+    def _statement(self, item: Statement) -> bool:
+        symbol, value = item.symbol, item.sides[-1].value if item.sides else None
+        if symbol and symbol.name in ("Q", "K", "V") and value is not None:
+            if not self.sections or symbol.name in self.sections[-1].weights:
+                self.sections.append(self._section())
+            self.sections[-1].weights[symbol.name] = value
+            return True
+        roles = _ROLE.findall(_spelled(item))
+        if roles and self.sections:
+            self._roles(roles)
+            return True
+        if not self.sections:
+            return self._header_vectors(item)
+        return self._worked(item, self.sections[-1])
+
+    def _section(self) -> _Section:
+        is_cross = "cross" in self.title.lower()
+        section = _Section(self.title, self.line, inputs=dict(self.latest if is_cross else self.entered))
+        section.notes += self.pending
+        self.pending = []
+        return section
+
+    def _roles(self, roles: list[tuple[str, str, str, str]]) -> None:
+        section = self.sections[-1]
+        for letter, suffix, word, weights in roles:
+            if letter == weights:
+                section.tokens[suffix] = word
+                ordered = section.queries if letter == "Q" else section.keys
+                if suffix not in ordered:
+                    ordered.append(suffix)
+
+    def _header_vectors(self, item: Statement) -> bool:
+        """Read vectors under a header of words: the embeddings, what is added to them, and the sums."""
+        grids = [side.value or (side.grids[0] if len(side.grids) == 1 else None) for side in item.sides]
+        if not self.header or len(item.sides) != 1 or grids[0] is None:
+            return False
+        is_added = item.sides[0].text.lstrip().startswith("+")
+        if not self.header_rows or len(self.header_rows[-1][1]) == len(self.header):
+            self.header_rows.append((is_added, []))
+        self.header_rows[-1][1].append(grids[0].cells[0])
+        if len(self.header_rows[-1][1]) == len(self.header) and not is_added:
+            self.entered |= {word.lower(): row for word, row in zip(self.header, self.header_rows[-1][1], strict=True)}
+            self.latest |= self.entered
+        return True
+
+    def _worked(self, item: Statement, section: _Section) -> bool:
+        symbol, sides = item.symbol, item.sides
+        value = sides[-1].value if sides else None
+        place = f"line {item.line}"
+        spelled = _spelled(item)
+        score = _SCORE.fullmatch(symbol.name) if symbol else None
+        is_vector = symbol is not None and not score and re.fullmatch(r"[QKV][A-Za-z]{1,12}", symbol.name) is not None
+        if symbol and is_vector and value is not None and len(sides) == 1:
+            section.vectors.append(_Vector(symbol.name[0], symbol.name[1:], value, item.line))
+            return True
+        if score and sides:
+            lone = _LONE_SCORE.match(sides[0].text)
+            cell = lone[1] if lone else (value.numbers[0] if value is not None and len(value.numbers) == 1 else "")
+            if cell:
+                section.scores.append(_Score(score[1], score[2], cell, item.line))
+            if lone and value is not None:
+                self._weights(section, value, place)
+            return True
+        if "softmax" in spelled.lower() and any(side.grids for side in sides):
+            self._softmax(item, section, place)
+            return True
+        if value is not None and symbol is None and len(sides) == 1:
+            return self._alone(value, section, place)
+        if len(sides) == 1 and _SUM.search(spelled) and len(sides[0].grids) == 1:
+            self._output(section, sides[0].grids[0], place)
+            return True
+        return self._sum(item, section, place)
+
+    def _softmax(self, item: Statement, section: _Section, place: str) -> None:
+        grids = [grid for side in item.sides for grid in side.grids]
+        if re.search(r"(?i)softmax\s?\(?\s?▢", _spelled(item)) and len(grids[0].numbers) > 1:
+            row = section.queries[section.weight_rows] if section.weight_rows < len(section.queries) else ""
+            into = f"A[{row or section.weight_rows + 1}]"
+            name = f"E[{row or section.weight_rows + 1}]"
+            section.lines.append(Line(name, grids[0].cells, place=place, copied_into=into))
+        if len(grids) > 1 or not re.search(r"(?i)softmax\s?▢", _spelled(item)):
+            self._weights(section, grids[-1], place)
+        else:
+            section.awaits = "weights"
+
+    def _weights(self, section: _Section, grid: Grid, place: str) -> None:
+        row = section.queries[section.weight_rows] if section.weight_rows < len(section.queries) else ""
+        section.weight_rows += 1
+        section.lines.append(Line(f"A[{row or section.weight_rows}]", grid.cells, place=place))
+        section.awaits = ""
+
+    def _output(self, section: _Section, grid: Grid, place: str) -> None:
+        row = section.queries[section.output_rows] if section.output_rows < len(section.queries) else ""
+        section.output_rows += 1
+        section.lines.append(Line(f"Output[{row or section.output_rows}]", grid.cells, place=place))
+        section.awaits = ""
+
+    def _alone(self, value: Grid, section: _Section, place: str) -> bool:
+        if section.awaits == "weights":
+            self._weights(section, value, place)
+        elif section.awaits == "output":
+            self._output(section, value, place)
+        else:
+            section.notes.append(Note("unplaced", f"these numbers have no name: {' '.join(value.numbers)[:80]}", place))
+        return True
+
+    def _sum(self, item: Statement, section: _Section, place: str) -> bool:
+        """Read a residual or a position added: it moves a token's vector on, and is not part of the attention."""
+        grids = [grid for side in item.sides for grid in side.grids]
+        rows = [grid.cells[0] for grid in grids]
+        text = item.sides[0].text if item.sides else ""
+        word = re.search(r"([^\W\d_]{2,20})\s?▢", text)
+        if "position" in text.lower() and word and len(rows) == 3:
+            self.latest[word[1].lower()] = self.entered[word[1].lower()] = rows[-1]
+            said = f"{word[1]} with its position is {' '.join(rows[-1])[:80]}; the sum itself is not marked"
+            self.pending.append(Note("read", said, place))
+            return True
+        if len(item.sides) == 2 and len(rows) >= 2:
+            known = section.tokens.get(section.queries[0], "") if section.queries else ""
+            section.asked_input = rows[0]
+            self.latest[known.lower()] = rows[-1]
+        elif (
+            len(item.sides) == 1
+            and len(rows) == len(section.queries) > 1
+            and "+" not in text
+            and "from" not in text.lower()
+        ):
+            words = [section.tokens[each].lower() for each in section.queries]
+            self.latest |= dict(zip(words, rows, strict=True))
+        if rows:
+            shown = " ".join(cell for row in rows for cell in row)[:80]
+            section.notes.append(
+                Note("unplaced", f"a sum with the token's own vector, outside this attention: {shown}", place)
+            )
+        return bool(rows)
+
+
+def _working(section: _Section) -> Working:
+    notes = list(section.notes)
+    data = _problem(section, notes)
+    query_rows = {suffix: number for number, suffix in enumerate(_order(section, "Q"), 1)}
+    key_rows = {suffix: number for number, suffix in enumerate(_order(section, "K"), 1)}
+    lines = []
+    width = len(data["W_Q"][0]) if data else 0
+    for each in section.vectors:
+        row = (query_rows if each.letter == "Q" else key_rows).get(each.suffix)
+        spelled = f"{each.letter}{each.suffix}"
+        cells = _repaired(spelled, each.grid, width, notes, each.line)
+        lines.append(Line(f"{each.letter}[{row}]" if row else spelled, cells, place=f"line {each.line}"))
+    lines += _scores(section, query_rows, key_rows)
+    for line in section.lines:
+        into = _numbered(line.copied_into, query_rows, key_rows)
+        lines.append(Line(_numbered(line.name, query_rows, key_rows), line.cells, place=line.place, copied_into=into))
+    lines.sort(key=lambda each: int(each.place.removeprefix("line ")))
+    rounded = ("W_Q", "W_K", "W_V") if data and _are_shortened(data) else ()
+    if rounded:
+        said = "the weights are written to one decimal beside vectors of more, so they are taken as rounded"
+        notes.append(Note("convention", said))
+    notes.sort(key=lambda note: int(note.place.removeprefix("line ") or 0))
+    return Working(data, tuple(lines), section.title, rounded=rounded, notes=tuple(notes))
+
+
+def _are_shortened(data: dict[str, Any]) -> bool:
+    weights = [cell for letter in "QKV" for row in data[f"W_{letter}"] for cell in row]
+    vectors = [cell for row in data["X"] for cell in row]
+    return all(len(cell.partition(".")[2]) == 1 for cell in weights) and any(
+        len(cell.partition(".")[2]) > 1 for cell in vectors
+    )
+
+
+def _scores(section: _Section, query_rows: dict[str, int], key_rows: dict[str, int]) -> list[Line]:
+    """Return the single scores as one matrix, blank where none was written; a second one of a cell stands alone."""
+    cells = [["" for _ in key_rows] for _ in query_rows]
+    others: list[Line] = []
+    for each in section.scores:
+        row, column = query_rows.get(each.query, 0), key_rows.get(each.key, 0)
+        if row and column and not cells[row - 1][column - 1]:
+            cells[row - 1][column - 1] = each.cell
+        else:
+            name = f"E[{row or each.query}, {column or each.key}]"
+            others.append(Line(name, ((each.cell,),), place=f"line {each.line}"))
+    if not any(cell for row in cells for cell in row):
+        return others
+    return [Line("E", tuple(map(tuple, cells)), place=f"line {section.scores[0].line}"), *others]
+
+
+def _order(section: _Section, letter: str) -> list[str]:
+    """Return the tokens of the queries or the keys; one sentence that attends to itself has one order."""
+    if section.is_cross:
+        return section.queries if letter == "Q" else section.keys
+    return section.keys + [each for each in section.queries if each not in section.keys]
+
+
+def _numbered(name: str, query_rows: dict[str, int], key_rows: dict[str, int]) -> str:
+    found = re.fullmatch(r"(\w+)\[(\w+)(?:, (\w+))?\]", name)
+    if found is None:
+        return name
+    row = query_rows.get(found[2], found[2])
+    return f"{found[1]}[{row}, {key_rows.get(found[3], found[3])}]" if found[3] else f"{found[1]}[{row}]"
+
+
+def _repaired(name: str, grid: Grid, width: int, notes: list[Note], line: int) -> tuple[Row, ...]:
+    """Read 1, 2, 1, 0 as 1.2, 1.0 where two numbers belong and four whole ones stand."""
+    row = grid.cells[0]
+    if (
+        width
+        and grid.height == 1
+        and len(row) == 2 * width
+        and all(re.fullmatch(r"[-−]?\d{1,6}", cell) for cell in row)
+    ):
+        mended = tuple(f"{whole}.{part}" for whole, part in zip(row[::2], row[1::2], strict=True))
+        notes.append(
+            Note(
+                "read",
+                f"read {', '.join(row)} as {', '.join(mended)} in {name}, which has {width} numbers",
+                f"line {line}",
+            )
+        )
+        return (mended,)
+    return grid.cells
+
+
+def _problem(section: _Section, notes: list[Note]) -> dict[str, Any]:
+    data: dict[str, Any] = {"kind": "cross-attention" if section.is_cross else "self-attention"}
+    if section.title:
+        data["title"] = section.title
+    asked = [section.tokens[each] for each in _order(section, "Q")]
+    keys = [section.tokens[each] for each in _order(section, "K")]
+    own = {word.lower(): row for word, row in section.inputs.items()}
+    if section.is_cross and section.asked_input and len(asked) == 1:
+        own[asked[0].lower()] = section.asked_input
+    missing = [word for word in dict.fromkeys([*asked, *keys]) if word.lower() not in own]
+    if missing or set(section.weights) != set("QKV"):
+        lost = ", ".join(
+            [
+                *(f"the vector of {word}" for word in missing),
+                *(f"W_{letter}" for letter in "QKV" if letter not in section.weights),
+            ]
+        )
+        notes.append(
+            Note("warning", f"the problem cannot be told from this page: {lost} not found. Give the problem with it")
+        )
+        return {}
+    if section.is_cross:
+        data |= {"Y": [list(own[word.lower()]) for word in asked], "tokens": asked, "source_tokens": keys}
+    else:
+        data["tokens"] = keys
+    data["X"] = [list(own[word.lower()]) for word in keys]
+    width = len(data["X"][0])
+    for letter in "QKV":
+        data[f"W_{letter}"] = _weights(letter, section.weights[letter], width, notes, section.line)
+    if _has_bare_softmax(section):
+        data["scale"] = "none"
+        notes.append(Note("read", "the softmax is taken of the products as they are, so nothing is scaled"))
+    return data if _is_sound(data, notes) else {}
+
+
+def _has_bare_softmax(section: _Section) -> bool:
+    """Say whether the page takes the softmax of the scores themselves, but for a sign or a digit."""
+    scores = {each.cell.lstrip("-−") for each in section.scores}
+    taken = [cell.lstrip("-−") for line in section.lines if line.name.startswith("E[") for cell in line.cells[0]]
+    return len(taken) > 1 and sum(cell in scores for cell in taken) * 2 > len(taken)
+
+
+def _weights(letter: str, grid: Grid, width: int, notes: list[Note], line: int) -> list[list[str]]:
+    """Return the weights; numbers in one row are cut into as many rows as the vectors are wide."""
+    row = grid.cells[0]
+    if grid.height == 1 and width > 1 and len(row) > width and len(row) % width == 0:
+        columns = len(row) // width
+        notes.append(
+            Note("read", f"read the {len(row)} numbers of W_{letter} as {width} rows of {columns}", f"line {line}")
+        )
+        return [list(row[start : start + columns]) for start in range(0, len(row), columns)]
+    return [list(each) for each in grid.cells]
+
+
+def _is_sound(data: dict[str, Any], notes: list[Note]) -> bool:
+    from clearhead.worksheet.reading import parse_problem
+
+    try:
+        parse_problem(data)
+    except ProblemError as wrong:
+        notes.append(
+            Note(
+                "warning",
+                f"the problem cannot be told from this page: {wrong.mistakes[0]} Give the problem itself with it",
+            )
+        )
+        return False
+    return True
