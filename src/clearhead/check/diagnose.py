@@ -80,7 +80,7 @@ class _Claim:
     name: str
     site: int
     explained: Mask
-    score: tuple[int, int]
+    score: tuple[int, int, int]  # cells explained, cells of the whole line that agree, and to the last digit
 
 
 def _claims(comparison: Comparison, judged: Judged, slips: Mask) -> Iterator[Root]:
@@ -148,7 +148,8 @@ def _claim(judged: Judged, slips: Mask, idea: _Hypothesis) -> _Claim | None:
     apart = explained & ~fit(statement, judged.expected).near
     if int(apart.sum()) < 2 and not _is_telling(judged, value, explained):
         return None
-    return _Claim(idea.name, idea.site, explained, (number, int((fits.half & explained).sum())))
+    agree = int((good & written).sum())
+    return _Claim(idea.name, idea.site, explained, (number, agree, int((fits.half & explained).sum())))
 
 
 def _is_telling(judged: Judged, value: Array, explained: Mask) -> bool:

@@ -190,15 +190,20 @@ def divide(inputs: Inputs) -> Range:
 def activate(inputs: Inputs) -> Range:
     """The ends; gelu and silu dip once, so their least value counts too. e may have been shortened."""
     x, function = inputs["x"], inputs["function"]
-    if function in ("tanh", "sigmoid", "silu"):
-        x = Range(x.low - np.abs(x.low) * _EULER, x.high + np.abs(x.high) * _EULER)
     bend = ACTIVATIONS[function]
     ends = _ends(bend(x.low), bend(x.high))
+    if function in ("tanh", "sigmoid"):
+        return _ends(bend(x.low - np.abs(x.low) * _EULER), bend(x.high + np.abs(x.high) * _EULER))
+    if function == "silu":  # x times a sigmoid whose e was shortened: the slope of the sigmoid is at most 1/4
+        size = np.maximum(np.abs(x.low), np.abs(x.high))
+        sigmoid = ACTIVATIONS["sigmoid"](-np.maximum(size, 0.0))
+        slope = np.where(size > 2.0, sigmoid * 1.2, 0.25)
+        ends = ends.widened(size * size * _EULER * slope)
     dip = {"gelu": (-0.7517915, -0.1699712), "silu": (-1.2784645, -0.2784646)}.get(function)
     if dip is None:
         return ends
     at, least = dip
-    return Range(np.where((x.low <= at) & (x.high >= at), least, ends.low), ends.high)
+    return Range(np.where((x.low <= at) & (x.high >= at), np.minimum(least, ends.low), ends.low), ends.high)
 
 
 def mean(inputs: Inputs) -> Range:

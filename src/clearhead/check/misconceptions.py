@@ -5,6 +5,7 @@ rule does not. A new one is one more line in the function of its step.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
@@ -110,9 +111,9 @@ def _model_widths(site: Site) -> set[int]:
 
 def _mask(site: Site) -> Iterator[Variant]:
     scores, allowed, fill = site.inputs["scores"], np.asarray(site.inputs["allowed"], dtype=bool), site.inputs["fill"]
-    yield Variant("mask forgotten", scores)
     if math.isinf(fill):
         yield Variant("mask with 0 instead of −∞", np.where(allowed, scores, 0.0))
+    yield Variant("mask forgotten", scores)
     if allowed.shape[0] == allowed.shape[1]:
         yield Variant("mask transposed", np.where(allowed.T, scores, fill))
     yield Variant("mask the wrong way round", np.where(allowed, fill, scores))
@@ -204,9 +205,13 @@ def _other_weights(site: Site, x: Array, w: Array) -> Iterator[Variant]:
             continue
         weights = site.graph.givens[other.name].value
         if weights.shape == w.shape and weights is not w:
-            own = "".join(letter for letter in site.symbol if letter.isalpha()) or site.symbol
-            name = f"{own} made with {site.graph.givens[other.name].symbol.rstrip('₀₁₂₃₄₅₆₇₈₉')}"
-            yield Variant(name, x @ (weights.T if site.step == "transform" else weights))
+            own = re.sub(r"[₀-₉′]|_new", "", site.symbol)
+            name = f"{own} made with {re.sub(r'[₀-₉]', '', site.graph.givens[other.name].symbol)}"
+            made = x @ (weights.T if site.step == "transform" else weights)
+            biases = [site.inputs.get("b"), Site(site.graph, index, site.fetch).inputs.get("b")]
+            for bias in dict.fromkeys(map(id, biases)):
+                chosen = next(each for each in biases if id(each) == bias)
+                yield Variant(name, made if chosen is None else made + chosen)
 
 
 def _layer(where: str) -> str:

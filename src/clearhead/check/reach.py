@@ -161,7 +161,8 @@ class Reach:
         if is_known.all():
             return Range(low, high)
         rest = self.image(index)
-        wide = self.statements[index][0].style.unit(np.abs(value)) / (1 if self.is_cut else 2)
+        own = self.statements[index][0].style.unit(np.abs(value)) / (1 if self.is_cut else 2)
+        wide = np.maximum(own, self._neighbour_unit(index, np.abs(value)))
         rest = rest.widened(0.0 if self.graph.is_move[index] else wide)
         return Range(np.where(is_known, low, rest.low), np.where(is_known, high, rest.high))
 

@@ -83,7 +83,8 @@ class Context(Sentence, AttentionRule, Problem):
             shares = work_division(pen, near, None)
             return self._renormalised(pen.at("masked"), shares, (names, names))
         assert x is not None
-        scores = pen.work(SCORE, q=x, k=x)
+        raw = "XᵀX" if pen.layout == "columns" and self.scale != "none" else SCORE.symbol_in(pen.layout)
+        scores = pen.work(SCORE, symbol=raw, q=x, k=x)
         scores = work_scale(pen, self, scores, x.shape[1], x.shape[1])
         if self.normaliser == "none":
             allowed = work_mask(pen, self.mask, len(x), len(x), (names, names))
