@@ -8,7 +8,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clearhead.check.latex import CLOSE_MARK, MARK, NUMBER, SPACE, Folder, TooDeepError, as_grid, split_numbers
+from clearhead.check.latex import (
+    CLOSE_MARK,
+    LINE_MARK,
+    MARK,
+    NUMBER,
+    SPACE,
+    Folder,
+    TooDeepError,
+    as_grid,
+    split_numbers,
+)
 from clearhead.check.page_item import (
     DIMENSIONS,
     EQUALS,
@@ -123,7 +133,8 @@ class _Reader:
             return
         line += text[: len(text) - len(text.lstrip())].count("\n")
         # In maths a line break is a space, but people who write no \\ mean it where another equation begins.
-        self._equations(_SOFT_BREAK.sub(" ", text.strip()), line, is_maths=True)
+        text = _SOFT_BREAK.sub(f" {LINE_MARK}", text.strip()).replace("\n", f"\n{LINE_MARK}")
+        self._equations(text, line, is_maths=True)
 
     def read_lines(self, text: str, line: int) -> None:
         """Read the lines between displays."""
@@ -248,8 +259,15 @@ class _Reader:
         is_anew, start, offset = False, 0, 0
         for match in [*_PARTING.finditer(folded), None]:
             segment = folded[start : match.start() if match else len(folded)]
+            if LINE_MARK in segment:
+                bare = segment.lstrip(f" {LINE_MARK}")
+                offset += segment.count(LINE_MARK, 0, len(segment) - len(bare))
+                later, segment = bare.count(LINE_MARK), bare.replace(LINE_MARK, " ")
+            else:
+                later = 0
             for piece in part_by_commas(segment) if segment.strip() else ():
                 is_anew = not self._piece(piece, folder, line + offset, is_maths=is_maths, is_anew=is_anew) and is_anew
+            offset += later
             if match:
                 start = match.end()
                 is_anew = is_anew or match[1] is not None

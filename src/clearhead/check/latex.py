@@ -10,6 +10,7 @@ from clearhead.check.working import Cells
 
 MAX_DEPTH = 24  # of environments and of brackets; text is carried up once for each level
 OPEN_MARK, CLOSE_MARK = "\ue000", "\ue001"  # around the number of a grid; the document may not hold them
+LINE_MARK = "\ue004"  # where the source had a line break, so that an equation knows its line
 LETTERS_MARK = "▫"  # a matrix of letters, dots or arrows
 MARK = re.compile(rf"{OPEN_MARK}(\d{{1,7}}){CLOSE_MARK}")
 _MATRIX = re.compile(r"[bpvBV]?(?:small)?matrix\*?|b?array|cases")
@@ -158,13 +159,15 @@ class Folder:
 
     def _close(self, frame: "_Frame") -> str:
         text = "".join(frame.pieces)
+        breaks = LINE_MARK * text.count(LINE_MARK)
         if _MATRIX.fullmatch(frame.name) or frame.name == "tabular":
-            rows = [[clean_cell(cell) for cell in row.split("\ue002")] for row in text.split("\ue003")]
+            bare = text.replace(LINE_MARK, " ")
+            rows = [[clean_cell(cell) for cell in row.split("\ue002")] for row in bare.split("\ue003")]
             grid = as_grid(rows)
             if grid is not None:
-                return f" {self.mark(grid)} "
+                return f" {self.mark(grid)} {breaks}"
             if "=" not in text and not MARK.search(text) and frame.name not in ("array", "cases"):
-                return f" {LETTERS_MARK} "
+                return f" {LETTERS_MARK} {breaks}"
         return _laid_out(text)
 
     def _fold_brackets(self, text: str) -> str:
@@ -182,8 +185,9 @@ class Folder:
                 opener, pieces = frames.pop()
                 before = frames[-1][1][-1][-12:] if frames[-1][1] else ""
                 content = "".join(pieces)
-                grid = self._vector(opener, content, before)
-                frames[-1][1].append(f" {self.mark(grid)} " if grid else f"{opener}{content}{match[0]}")
+                grid = self._vector(opener, content.replace(LINE_MARK, " "), before)
+                marked = f" {self.mark(grid)} {LINE_MARK * content.count(LINE_MARK)}" if grid else ""
+                frames[-1][1].append(marked or f"{opener}{content}{match[0]}")
             else:
                 frames[-1][1].append(match[0])
         frames[-1][1].append(text[start:])
@@ -218,7 +222,7 @@ class _Frame:
 
 def _laid_out(text: str) -> str:
     # An aligned "&=" is an equals sign; any other & or \\ parts one equation from the next.
-    text = re.sub(r"\ue002\s{0,9}(?==|\\approx|≈|\\Rightarrow)", " ", text)
+    text = re.sub(r"\ue002[\s\ue004]{0,9}(?==|\\approx|≈|\\Rightarrow)", " ", text)
     return text.replace("\ue002", " \\qquad ").replace("\ue003", "\n")
 
 

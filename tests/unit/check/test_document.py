@@ -157,6 +157,9 @@ def test_headings_rulers_and_weak_titles_are_told_apart():
 def test_lines_are_numbered_as_in_the_file():
     lines = [each.line for each in statements("\n\nQ = [1, 2]\n\n$$\nK = [3, 4]\n$$\nV = [5, 6]\n")]
     assert lines == [3, 6, 8], "counted from 1"
+    block = "\\begin{align}\nQ &= \\begin{bmatrix} 1 & 2 \\\\\n3 & 4 \\end{bmatrix} \\\\\nK &= [3,\n 4]\n\\\\ V &= [5, 6]\n\\end{align}\nA = [7, 8]"
+    found = [(each.symbol.name, each.line) for each in statements(block)]
+    assert found == [("Q", 2), ("K", 4), ("V", 6), ("A", 8)], "within a display too"
 
 
 @pytest.mark.parametrize(

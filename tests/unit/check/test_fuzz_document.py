@@ -199,13 +199,13 @@ def read_or_refuse(text: str, problem: dict[str, object] | None = None) -> list[
     return workings
 
 
-@settings(max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=400, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(TEXT)
 def test_any_text_is_read_or_refused(text):
     read_or_refuse(text)
 
 
-@settings(max_examples=50, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=120, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(TEXT)
 def test_any_text_is_read_as_a_working_of_a_given_problem(text):
     workings = read_or_refuse(text, {"kind": "seq2seq-attention", "h": [[1, 2]], "s": [1, 2]})
