@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clearhead.check.marker import mark, mark_worksheet
+from clearhead.check.marker import mark, mark_all, mark_worksheet
 from clearhead.check.marks import Scheme
 from clearhead.check.report import Report
 from clearhead.check.verdict import Verdict
 from clearhead.check.working import Line, Note, Working
-from clearhead.worksheet.worksheet import Worksheet
 
-__all__ = ["Line", "Note", "Report", "Scheme", "Verdict", "Working", "check", "mark", "mark_worksheet"]
+__all__ = ["Line", "Note", "Report", "Scheme", "Verdict", "Working", "check", "mark", "mark_all", "mark_worksheet"]
 
 
 def check(
@@ -22,7 +21,4 @@ def check(
     """Mark what is written in a file (or a shipped working, or plain data): a report for every exercise in it."""
     from clearhead.check.reading import load_workings
 
-    return [
-        mark_worksheet(each, scheme) if isinstance(each, Worksheet) else mark(each, scheme)
-        for each in load_workings(source, problem)
-    ]
+    return mark_all(load_workings(source, problem), scheme)

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from clearhead.check.marker import mark, mark_worksheet
+from clearhead.check.marker import mark_all
 from clearhead.check.marks import Scheme
 from clearhead.check.report import Report
 from clearhead.check.verdict import Verdict
 from clearhead.errors import ClearheadError, ProblemError
-from clearhead.worksheet.worksheet import Worksheet
 
 SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".tsv", ".xlsx", ".md", ".markdown", ".tex", ".txt")
 _ALIKE = 0.9  # the share of wrong numbers that two workings must have in common to be pointed out
@@ -118,10 +117,7 @@ def _mark_file(path: Path, scheme: Scheme, problem: str | Path | None) -> Studen
     from clearhead.check.reading import load_workings
 
     try:
-        workings = load_workings(path, problem if problem is not None else scheme.problem)
-        reports = tuple(
-            mark_worksheet(each, scheme) if isinstance(each, Worksheet) else mark(each, scheme) for each in workings
-        )
+        reports = tuple(mark_all(load_workings(path, problem if problem is not None else scheme.problem), scheme))
     except ClearheadError as wrong:
         return StudentResult(path, (), str(wrong).split("\n")[0])
     return StudentResult(path, reports)

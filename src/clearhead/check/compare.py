@@ -17,7 +17,6 @@ from clearhead.check.statement import Copy, Fit, Judged, Statement, fit
 from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Array, Mask
 
-
 _SURE = 3  # numbers rounded up, and none cut, show that a student rounds
 _MAX_RUNS = 4  # a sheet is compared anew when a number turns out to be only miscopied
 
@@ -334,7 +333,8 @@ class Comparison:
         judged.set(left, Verdict.TRANSCRIPTION)
         if left.any():
             self.hat[index] = np.where(left, statement.value, self.hat[index])
-            self.bad[index] = left if self.bad[index] is None else self.bad[index] | left
+            bad = self.bad[index]
+            self.bad[index] = left if bad is None else bad | left
             self.failed[index] = left if failed is None else failed | left
 
     def _judge_copy(self, copy: Copy) -> None:

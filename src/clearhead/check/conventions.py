@@ -13,7 +13,7 @@ from clearhead.check.working import Note, Working
 from clearhead.errors import ProblemError
 
 if TYPE_CHECKING:
-    from clearhead.check.marker import Marked
+    from clearhead.check.report_writer import Marked
 
 Compare = Callable[[Working], "Marked"]
 _MAX_TRIED = 96
@@ -74,7 +74,7 @@ def fitted(working: Working, compare: Compare) -> "Marked":
             is_tied = True
     if best is None:
         return compare(working)  # say what is wrong with it
-    if chosen and not (is_tied and plain is not None) and _is_much_better(plain, best):
+    if chosen and not (is_tied and plain is not None) and _is_much_better(plain, best, chosen):
         words = ", ".join(CHOICES[key][value] for key, value in chosen.items())
         told = f"The question does not say, and your lines follow this convention: {words}. They are marked by it."
         best.placing.notes.append(Note("convention", told))
@@ -82,11 +82,15 @@ def fitted(working: Working, compare: Compare) -> "Marked":
     return plain if plain is not None else best
 
 
-def _is_much_better(plain: "Marked | None", best: "Marked") -> bool:
-    """A convention must explain at least two cells more, and nearly all of what was wrong: a slip is a slip."""
+def _is_much_better(plain: "Marked | None", best: "Marked", chosen: Mapping[str, str]) -> bool:
+    """A convention must explain at least two cells more, and most of what was wrong: a slip is a slip.
+
+    A mask hides the very cells in which slips are made, so it must explain nearly all.
+    """
     if plain is None:
         return True
-    return plain.num_wrong - best.num_wrong >= 2 and best.num_wrong <= plain.num_wrong / 4
+    share = 0.25 if "mask" in chosen else 0.5
+    return plain.num_wrong - best.num_wrong >= 2 and best.num_wrong <= share * plain.num_wrong
 
 
 def _open_keys(problem: Mapping[str, Any]) -> list[str]:

@@ -154,7 +154,7 @@ def _claim(judged: Judged, slips: Mask, idea: _Hypothesis) -> _Claim | None:
 
 def _is_telling(judged: Judged, value: Array, explained: Mask) -> bool:
     """Whether the rule also changes other cells of the row by a unit or more, and they agree with it."""
-    rows = explained.any(axis=1)
+    rows = np.asarray(explained.any(axis=1))
     unit = np.maximum(judged.statement.unit, 1e-12)
     with np.errstate(invalid="ignore"):
         differs = np.abs(value - judged.expected) >= unit
@@ -165,8 +165,8 @@ def _is_telling(judged: Judged, value: Array, explained: Mask) -> bool:
 
 
 def _exchanges(judged: Judged, wrong: Mask) -> Iterator[tuple[tuple[Cell, ...], str]]:
-    """Find numbers that are right but stand in the wrong place: a transposed matrix, two rows or two cells exchanged."""
-    cells = [tuple(cell) for cell in np.argwhere(wrong).tolist()]
+    """Find right numbers in the wrong place: a transposed matrix, two rows or two cells exchanged."""
+    cells: list[Cell] = [(row, column) for row, column in np.argwhere(wrong).tolist()]
     if len(cells) < 2:
         return
     statement, right = judged.statement, judged.expected

@@ -1,65 +1,64 @@
 """Mark a working: solve its problem, place its lines, compare every cell, name the errors, give the marks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from clearhead.check.compare import Comparison
 from clearhead.check.conventions import fitted
-from clearhead.check.diagnose import Root, diagnose
-from clearhead.check.graph import FromGiven, FromRecord, Graph
-from clearhead.check.marks import Ledger, LineScheme, Scheme, line_marks
-from clearhead.check.names import find_records, split_pick
+from clearhead.check.graph import Graph
+from clearhead.check.marks import Scheme
 from clearhead.check.placing import Placer, Placing
-from clearhead.check.report import CellMark, Finding, LineMark, LineMarks, Report
-from clearhead.check.statement import Judged, Statement
-from clearhead.check.story import remedy, what_follows, what_is_wrong
+from clearhead.check.report import Report
+from clearhead.check.report_writer import Marked, Writer
+from clearhead.check.statement import Statement
 from clearhead.check.style import Style
-from clearhead.check.sums import plain_number, right_sum
-from clearhead.check.verdict import Verdict
+from clearhead.check.sums import plain_number
 from clearhead.check.working import Note, Working
 from clearhead.errors import ProblemError
-from clearhead.worksheet.arrays import Array, Mask
+from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reading import parse_problem
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.solver import solve
-from clearhead.worksheet.view import SheetView, StepView
 from clearhead.worksheet.worksheet import Worksheet
 
 _MAX_DOUBTS = 4  # lines that can mean several records, and records that one can mean, that are tried
-_MAX_FINDINGS = 200  # that are told; a working has far fewer
 
 
 def mark(working: Working, scheme: Scheme | None = None) -> Report:
     """Mark a working against its problem."""
+    if not working.problem:
+        told = " ".join(note.sentence for note in working.notes[:3])
+        raise ProblemError(
+            f"it does not say what problem it works, so nothing can be marked. {told} "
+            "Name one with --problem FILE or a gallery id."
+        )
     marked = fitted(working, _compare)
     if not marked.comparison.judged and not marked.placing.misshapen:
         told = " ".join(note.sentence for note in (*working.notes, *marked.placing.notes)[:3])
         raise ProblemError(f"nothing in this working could be marked. {told}".strip())
-    return _Writer(working, marked, scheme or Scheme()).report()
+    return Writer(working, marked, scheme or Scheme()).report()
 
 
-@dataclass(frozen=True, eq=False)
-class Marked:
-    """A working compared under one convention."""
-
-    graph: Graph
-    placing: Placing
-    comparison: Comparison
-
-    @property
-    def num_wrong(self) -> int:
-        """How many cells follow from nothing, lines of a wrong shape counted whole."""
-        slips = sum(int(judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).sum()) for judged in self.comparison.judged)
-        return slips + sum(self.graph.records[each.node].value.size for each in self.placing.misshapen)
-
-    def is_wrong_in(self, line: int) -> bool:
-        """Whether a cell of this line follows from nothing."""
-        return any(
-            judged.statement.line == line and judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).any()
-            for judged in self.comparison.judged
-        )
+def mark_all(found: Sequence[Working | Worksheet], scheme: Scheme | None = None) -> list[Report]:
+    """Mark every exercise of a document; one that cannot be marked is reported, and costs the others nothing."""
+    if len(found) == 1:
+        only = found[0]
+        return [mark_worksheet(only, scheme) if isinstance(only, Worksheet) else mark(only, scheme)]
+    reports, problems = [], []
+    for each in found:
+        try:
+            reports.append(mark_worksheet(each, scheme) if isinstance(each, Worksheet) else mark(each, scheme))
+        except ProblemError as wrong:
+            problems.append(wrong)
+            assert isinstance(each, Working)
+            told = Note("unplaced", f"This part could not be marked: {wrong.mistakes[0]}")
+            reports.append(Report(each.title, "", each.student, "rows", (), (), (*each.notes, told), 0.0, 0.0))
+    if problems and len(problems) == len(found):
+        raise problems[0]
+    if not found:
+        raise ProblemError("no exercise with numbers was found in it. Write matrices as in Q = [[1, 2], [3, 4]].")
+    return reports
 
 
 def _compare(working: Working) -> Marked:
@@ -107,7 +106,7 @@ def mark_worksheet(sheet: Worksheet, scheme: Scheme | None = None) -> Report:
     }
     comparison = Comparison(graph, statements).run()
     working = Working({}, (), title=sheet.title)
-    return _Writer(working, Marked(graph, Placing(statements=statements), comparison), scheme or Scheme()).report()
+    return Writer(working, Marked(graph, Placing(statements=statements), comparison), scheme or Scheme()).report()
 
 
 def _full_statement(index: int, value: Array, rounding: Rounding) -> Statement:
@@ -121,271 +120,3 @@ def _full_statement(index: int, value: Array, rounding: Rounding) -> Statement:
     texts = tuple(tuple(plain_number(float(number)) for number in row) for row in value)
     nothing = np.zeros(value.shape, dtype=bool)
     return Statement(index, index, value, unit, unit, nothing, texts, style, nothing)
-
-
-class _Writer:
-    """Turns a comparison into a report."""
-
-    def __init__(self, working: Working, marked: Marked, scheme: Scheme) -> None:
-        self.working, self.scheme = working, scheme
-        self.graph, self.placing, self.comparison = marked.graph, marked.placing, marked.comparison
-        self.roots = diagnose(self.comparison)[:_MAX_FINDINGS]
-        self.view = SheetView(self.graph.sheet)
-        order = {id(judged): judged for judged in self.comparison.judged}
-        self.judged = sorted(order.values(), key=self._place_in_report)
-        self.below = [self._contaminated(root) for root in self.roots]
-        self.findings_at = self._findings_at()
-
-    @staticmethod
-    def _place_in_report(judged: Judged) -> int:
-        return judged.statement.line
-
-    def report(self) -> Report:
-        """Write everything down."""
-        ledger = Ledger(self.comparison, self.roots, self.scheme)
-        lines: list[tuple[int, LineMark]] = [
-            (judged.statement.line, self._line(judged, self._marks(ledger, judged))) for judged in self.judged
-        ]
-        lines += [(each.line, self._misshapen(each.line, each.node, each.sentence)) for each in self.placing.misshapen]
-        lines.sort(key=lambda pair: pair[0])
-        marked = tuple(line for _, line in lines) + tuple(self._missing())
-        earned, out_of = sum(line.marks.earned for line in marked), sum(line.marks.out_of for line in marked)
-        if self.scheme.marks is not None and out_of:
-            earned, out_of = earned * self.scheme.marks / out_of, self.scheme.marks
-        places = {id(judged): place for place, (_, judged) in enumerate(self._in_order(lines))}
-        sheet = self.graph.sheet
-        return Report(
-            title=self.working.title or sheet.title,
-            kind=sheet.kind,
-            student=self.working.student,
-            layout=sheet.layout,
-            lines=marked,
-            findings=tuple(self._finding(number, root, places) for number, root in enumerate(self.roots)),
-            notes=(*self.working.notes, *self.placing.notes),
-            earned=round(earned, 6),
-            out_of=round(out_of, 6),
-            is_strict=self.scheme.strict_rounding,
-        )
-
-    def _in_order(self, lines: Sequence[tuple[int, LineMark]]) -> list[tuple[int, Judged | None]]:
-        by_line: dict[int, Judged] = {judged.statement.line: judged for judged in self.judged}
-        return [(number, by_line.get(number)) for number, _ in lines]
-
-    def _marks(self, ledger: Ledger, judged: Judged) -> LineMarks:
-        """Give a record its marks where it is first written, for all of its writings together; a copy has none."""
-        if judged.copy is not None:
-            return LineMarks(0.0, 0.0, 0.0, 0.0)
-        same = [each for each in self.judged if each.copy is None and each.statement.node == judged.statement.node]
-        if same[0] is not judged:
-            return LineMarks(0.0, 0.0, 0.0, 0.0, because="its marks stand where it is first written")
-        return line_marks(ledger, same, self._worth(judged))
-
-    def _worth(self, judged: Judged) -> LineScheme:
-        for name, worth in self.scheme.lines.items():
-            if judged.statement.node in self._nodes_named(name)[:1]:
-                return worth
-        return LineScheme(M=0.0, A=0.0) if self.scheme.only_these else self.scheme.default
-
-    def _nodes_named(self, name: str) -> tuple[int, ...]:
-        where, _, symbol = name.rpartition(":")
-        return find_records(self.graph, split_pick(symbol.strip()).name, where.strip()).nodes
-
-    def _missing(self) -> list[LineMark]:
-        """Return the lines that the scheme asks for and nobody wrote; one that later lines imply earns its marks."""
-        missing = []
-        for name, worth in self.scheme.lines.items():
-            nodes = self._nodes_named(name)
-            if not nodes:
-                raise ProblemError(f"the scheme names '{name}', which is not a line of this sheet.")
-            if nodes[0] in self.comparison.statements or any(each.node == nodes[0] for each in self.placing.misshapen):
-                continue
-            is_implied = self._is_implied(nodes[0])
-            why = "not written, but later lines imply it" if is_implied else "not written"
-            marks = LineMarks(worth.M * is_implied, worth.M, worth.A * is_implied, worth.A, False, why)
-            missing.append(self._bare_line(nodes[0], name, "", marks, why))
-        return missing
-
-    def _is_implied(self, node: int) -> bool:
-        below = self.comparison.written_below(node)
-        judged = [j for j in self.comparison.judged if j.statement.node in below and j.copy is None]
-        return bool(judged) and all(
-            verdict is None or verdict.is_accepted for each in judged for row in each.verdicts for verdict in row
-        )
-
-    def _misshapen(self, number: int, node: int, sentence: str) -> LineMark:
-        line = self.working.lines[number]
-        worth = self.scheme.default
-        return self._bare_line(
-            node, line.name, line.place, LineMarks(0.0, worth.M, 0.0, worth.A, False, "wrong shape"), sentence
-        )
-
-    def _bare_line(self, node: int, name: str, place: str, marks: LineMarks, note: str) -> LineMark:
-        step = self.view.steps[node]
-        return LineMark(
-            name, step.record.symbol, step.equation, step.section, step.record.where, step.step.name, place,
-            step.matrix.rows, step.matrix.columns, (), marks, "", note,
-        )  # fmt: skip
-
-    # Cells
-
-    def _line(self, judged: Judged, marks: LineMarks) -> LineMark:
-        statement = judged.statement
-        lines = self.working.lines
-        written = lines[statement.line] if lines else None
-        step = self.view.steps[statement.node] if statement.node >= 0 else None
-        cells = self._cells(judged)
-        if self.graph.is_turned:
-            cells = [list(row) for row in zip(*cells, strict=True)]
-        given = judged.copy.source if judged.copy is not None and isinstance(judged.copy.source, FromGiven) else None
-        symbol = step.record.symbol if step is not None else self.graph.givens[given.name].symbol if given else ""
-        return LineMark(
-            name=written.name if written else symbol,
-            symbol=symbol,
-            equation=step.equation if step else "given",
-            section=step.section if step else "",
-            where=step.record.where if step else "",
-            step=step.step.name if step else "given",
-            place=written.place if written else "",
-            rows=tuple(step.matrix.rows) if step else (),
-            columns=tuple(step.matrix.columns) if step else (),
-            cells=tuple(tuple(row) for row in cells),
-            marks=marks,
-            copy_of=symbol if judged.copy is not None else "",
-            note=self._line_note(judged),
-        )
-
-    def _line_note(self, judged: Judged) -> str:
-        if judged.copy is None:
-            return ""
-        user = judged.copy.user
-        into = f" into {self.graph.records[user].symbol}" if user is not None else ""
-        return f"copied{into}: compared with its own line"
-
-    def _cells(self, judged: Judged) -> list[list[CellMark | None]]:
-        truth = self._truth(judged)
-        grid: list[list[CellMark | None]] = []
-        for row, verdicts in enumerate(judged.verdicts):
-            grid.append([])
-            for column, verdict in enumerate(verdicts):
-                if verdict is None:
-                    grid[-1].append(None)
-                    continue
-                i, j = (column, row) if self.graph.is_turned else (row, column)
-                grid[-1].append(
-                    CellMark(
-                        i, j, judged.statement.texts[row][column], verdict,
-                        right=self._shown(judged, float(judged.expected[row, column]), row, column),
-                        truth=self._shown(judged, float(truth[row, column]), row, column),
-                        findings=self.findings_at.get((id(judged), row, column), ()),
-                        detail=self._detail(judged, row, column, verdict),
-                    )
-                )  # fmt: skip
-        return grid
-
-    def _detail(self, judged: Judged, row: int, column: int, verdict: Verdict) -> str:
-        if verdict is Verdict.UNREADABLE and self.working.lines:
-            from clearhead.check.number import read_cell
-
-            comma = self.working.has_decimal_comma
-            return read_cell(judged.statement.texts[row][column], has_decimal_comma=comma).problem
-        return ""
-
-    def _truth(self, judged: Judged) -> Array:
-        if judged.statement.node >= 0:
-            return np.asarray(self.graph.records[judged.statement.node].value)
-        assert judged.copy is not None
-        assert isinstance(judged.copy.source, FromGiven)
-        return np.asarray(self.graph.givens[judged.copy.source.name].value)
-
-    @staticmethod
-    def _shown(judged: Judged, number: float, row: int, column: int) -> str:
-        """Write a number to one digit more than was written."""
-        unit = float(judged.statement.unit[row, column])
-        if not unit or not np.isfinite(unit):
-            return plain_number(number, 6)
-        decimals = max(0, round(-np.log10(unit))) + 1
-        if decimals > 9 and number != 0 and abs(number) < 1e-6:
-            return f"{number:.3e}"
-        return plain_number(number, min(decimals, 12))
-
-    # Findings
-
-    def _contaminated(self, root: Root) -> dict[int, Mask]:
-        """Return, by record, the cells that stand below a root error."""
-        graph, masks = self.graph, dict[int, Mask]()
-        start = root.judged.statement.node
-        own = np.zeros(root.judged.statement.value.shape, dtype=bool)
-        for cell in root.cells:
-            own[cell] = True
-        copy = root.judged.copy
-
-        def fetch(source: object) -> Mask | None:
-            if copy is not None and copy.source == source:
-                return own
-            return masks.get(source.index) if isinstance(source, FromRecord) else None
-
-        if copy is None:
-            masks[start] = own
-        for index in range(max(start, -1) + 1, len(graph)):
-            parents = graph.parents[index]
-            is_user = copy is not None and copy.user in (None, index) and copy.source in graph.sources[index].values()
-            if is_user or any(parent in masks for parent in parents if copy is None or parent != start):
-                touched = graph.spread(index, fetch)
-                if is_user and copy is not None:  # only what was worked from the copy stands below it
-                    touched &= self.comparison.followed.get(index, np.zeros(touched.shape, dtype=bool))
-                if touched.any():
-                    masks[index] = touched
-        return masks
-
-    def _findings_at(self) -> dict[tuple[int, int, int], tuple[int, ...]]:
-        found: dict[tuple[int, int, int], list[int]] = {}
-        for number, root in enumerate(self.roots):
-            for row, column in root.cells:
-                found.setdefault((id(root.judged), row, column), []).append(number)
-            for judged in self.comparison.judged:
-                mask = self.below[number].get(judged.statement.node)
-                if mask is None or judged is root.judged or judged.copy is not None:
-                    continue
-                for row, column in np.argwhere(mask & judged.where(Verdict.CARRIED, Verdict.PLAUSIBLE)).tolist():
-                    found.setdefault((id(judged), row, column), []).append(number)
-        return {key: tuple(numbers) for key, numbers in found.items()}
-
-    def _finding(self, number: int, root: Root, places: dict[int, int]) -> Finding:
-        judged, statement = root.judged, root.judged.statement
-        row, column = root.cells[0]
-        step: StepView | None = self.view.steps[statement.node] if statement.node >= 0 else None
-        line = self._line(judged, LineMarks(0, 0, 0, 0))
-        in_sheet = tuple((j, i) if self.graph.is_turned else (i, j) for i, j in root.cells)
-        shown = [f"row {line.row_name(i)}, column {line.column_name(j)}" for i, j in in_sheet]
-        right = self._shown(judged, float(judged.expected[row, column]), row, column)
-        below = [
-            other
-            for other in self.judged
-            if other is not judged
-            and any(number in numbers for key, numbers in self.findings_at.items() if key[0] == id(other))
-        ]
-        num_cells = sum(
-            number in numbers for key, numbers in self.findings_at.items() if key[0] in {id(other) for other in below}
-        )
-        heading = f"the copy of {line.symbol}" if judged.copy is not None else line.heading
-        is_sum = step is not None and judged.copy is None and root.verdict is not Verdict.INVARIANT
-        return Finding(
-            line=places[id(judged)],
-            cells=in_sheet,
-            verdict=root.verdict,
-            name=root.name,
-            what=what_is_wrong(root, heading, shown, statement.texts[row][column], right),
-            follows=what_follows([self._symbol(other) for other in below], num_cells),
-            remedy=remedy(root, f"{line.symbol} = {line.equation}", step.step.sentence if step else ""),
-            right_sum=right_sum(self.comparison, statement.node, row, column, right) if is_sum else "",
-            student_sum=root.student_sum,
-            below=tuple(places[id(other)] for other in below),
-        )
-
-    def _symbol(self, judged: Judged) -> str:
-        return self.graph.records[judged.statement.node].symbol
-
-
-def with_notes(report: Report, notes: Sequence[Note]) -> Report:
-    """Return the report with more notes."""
-    return replace(report, notes=(*report.notes, *notes))

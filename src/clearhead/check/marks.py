@@ -69,13 +69,17 @@ def line_marks(ledger: Ledger, writings: Sequence[Judged], worth: LineScheme) ->
     verdicts = [verdict for row in grid for verdict in row if verdict is not None]
     method = worth.M
     if any(v is Verdict.MISCONCEPTION for v in _charged(grid, repeated)):
-        method, _ = 0.0, reasons.append("the rule is wrong")
+        method = 0.0
+        reasons.append("the rule is wrong")
     elif verdicts and all(v is Verdict.TRUE for v in verdicts):
-        method, _ = 0.0, reasons.append("it does not follow from the line before")
+        method = 0.0
+        reasons.append("it does not follow from the line before")
     elif len(verdicts) > 1 and all(v is Verdict.SLIP for v in verdicts) and not _is_named(ledger, writings):
-        method, _ = 0.0, reasons.append("no number of it follows from the line before")
+        method = 0.0
+        reasons.append("no number of it follows from the line before")
     elif verdicts and all(v is Verdict.UNREADABLE for v in verdicts):
-        method, _ = 0.0, reasons.append("it cannot be read")
+        method = 0.0
+        reasons.append("it cannot be read")
     no_follow = _trivial_above(ledger, judged)
     good, follows = 0, False
     for row in rows:
@@ -157,9 +161,9 @@ def _trivial_above(ledger: Ledger, judged: Judged) -> bool:
         if node in seen:
             continue
         seen.add(node)
-        if comparison.failed[node] is not None:
-            if _is_trivial(comparison.x[node]) and not _is_trivial(comparison.right[node]):
-                return True
+        is_trivial = _is_trivial(comparison.x[node]) and not _is_trivial(comparison.right[node])
+        if comparison.failed[node] is not None and is_trivial:
+            return True
         todo += comparison.graph.parents[node]
     return False
 

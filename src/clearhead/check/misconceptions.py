@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from clearhead.check.graph import Fetch, FromGiven, FromRecord, Graph, Parts, Source
+from clearhead.check.graph import Fetch, FromGiven, FromRecord, Graph, Source
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import NORM_AXES, REFERENCE
 
@@ -315,7 +315,7 @@ def _variance(site: Site) -> Iterator[Variant]:
 def _number(inputs: Mapping[str, Any]) -> int:
     x, over, counted = inputs["x"], inputs["over"], inputs.get("counted")
     rows = x.shape[0] if counted is None or over == "features" else int(np.sum(counted))
-    return {"features": x.shape[1], "tokens": rows, "all": rows * x.shape[1]}[str(over)]
+    return int({"features": x.shape[1], "tokens": rows, "all": rows * x.shape[1]}[str(over)])
 
 
 def _normalise(site: Site) -> Iterator[Variant]:
@@ -498,6 +498,3 @@ def variants(site: Site, shape: tuple[int, ...]) -> Iterator[Variant]:
         for variant in make(site):
             if variant.value.shape == shape and not np.any(np.isnan(variant.value)):
                 yield variant
-
-
-__all__ = ["MISCONCEPTIONS", "Parts", "Site", "Variant", "variants"]

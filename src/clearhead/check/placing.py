@@ -251,11 +251,12 @@ class Placer:
 
     def _wrong_shape(self, number: int, line: Line, node: int, grid: Grid) -> None:
         height, width = self._sheet_value(node).shape
-        size = f"{len(grid)} × {max(len(row) for row in grid)}"
+        size = f"{len(grid)} × {max((len(row) for row in grid), default=0)}"
         if len({len(row) for row in grid}) > 1:
             size += " with rows of different lengths"
         record = self.graph.records[node]
-        turned = " It has the shape of its transpose." if (len(grid[0]), len(grid)) == (height, width) else ""
+        is_turned = bool(grid) and (len(grid[0]), len(grid)) == (height, width)
+        turned = " It has the shape of its transpose." if is_turned else ""
         sentence = (
             f"{line.name} is {size}, but {record.symbol} ({record.step.name}{_in(record.where)}) is {height} × {width}."
             f"{turned} It could not be compared cell by cell; name a row as {line.name}[2] if it is one."

@@ -60,7 +60,7 @@ def _terms(comparison: Comparison, judged: Judged, row: int, column: int) -> lis
     expression = WORKINGS[record.step.name](own, row, column, show)
     if not isinstance(expression, Sum) or expression.left_out or not 2 <= len(expression.terms) <= _MAX_TERMS:
         return None
-    terms = []
+    terms: list[tuple[Expression, float]] = []
     for term in expression.terms:
         number = evaluate(term)
         if number is None or not isinstance(term, Product):

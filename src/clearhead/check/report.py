@@ -80,6 +80,11 @@ class LineMark:
         return [cell for row in self.cells for cell in row if cell is not None]
 
     @property
+    def is_good_copy(self) -> bool:
+        """Whether it only restates another line, and rightly."""
+        return bool(self.copy_of) and all(cell.verdict.is_accepted for cell in self.marked)
+
+    @property
     def heading(self) -> str:
         """`Scores S, in self-attention`: how a sentence names the line."""
         return f"{self.symbol} ({self.section})" if self.section else self.symbol

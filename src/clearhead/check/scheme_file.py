@@ -22,7 +22,8 @@ def load_scheme(path: str | Path) -> Scheme:
         data = dict(read_data(content))
         scheme = Scheme.model_validate(data)
     except ValidationError as wrong:
-        raise ProblemError([_sentence(error["loc"], error["type"], error["msg"], error["input"]) for error in wrong.errors()]).located(str(path)) from None  # fmt: skip
+        mistakes = [_sentence(error["loc"], error["type"], error["msg"], error["input"]) for error in wrong.errors()]
+        raise ProblemError(mistakes).located(str(path)) from None
     except ProblemError as wrong:
         raise wrong.located(str(path)) from None
     beside = path.parent / scheme.problem if isinstance(scheme.problem, str) else None
@@ -36,5 +37,6 @@ def _sentence(location: tuple[int | str, ...], kind: str, message: str, given: o
     if kind == "extra_forbidden":
         keys = list(owner.model_fields)
         near = did_you_mean(str(location[-1]), keys)
-        return f"{shorten(str(location[-1]))} is not a key of a scheme{'’s line' if owner is LineScheme else ''}.{near} Its keys: {', '.join(keys)}."
+        of = "a line of a scheme" if owner is LineScheme else "a scheme"
+        return f"{shorten(str(location[-1]))} is not a key of {of}.{near} Its keys: {', '.join(keys)}."
     return f"{path} = {shorten(given)}: {message[0].lower()}{message[1:]}."

@@ -1,4 +1,4 @@
-"""A line in its place: the cells that were written of one record, how precisely, and how they compare with a reference."""
+"""A line in its place: the cells that were written of one record, how precisely, and how they compare."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -88,9 +88,7 @@ def fit(statement: Statement, reference: Array) -> Fit:
         unit = np.where(is_exact, 0.0, unit)
         gap = np.abs(y - reference)
         size = np.where(np.isfinite(reference), np.abs(reference), 0.0)
-        noise = (
-            SLACK * unit + NOISE * size + np.where(unit == 0.0, EXACT * np.maximum(1.0, np.abs(y)), 0.0)
-        )
+        noise = SLACK * unit + NOISE * size + np.where(unit == 0.0, EXACT * np.maximum(1.0, np.abs(y)), 0.0)
         # -1000 and the like stand for the -∞ of a mask
         same = np.isinf(reference) & ((y == reference) | ((y <= _AS_GOOD_AS_NONE) & (reference < 0)))
         half = ((gap <= unit / 2 + noise) & np.isfinite(gap)) | same

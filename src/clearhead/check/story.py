@@ -83,7 +83,8 @@ def what_is_wrong(root: Root, line: str, places: Sequence[str], written: str, ri
     """Say in one sentence what is wrong and where."""
     where = f"{line}, {places[0]}" if len(places) == 1 else f"{line}, {len(places)} cells from {places[0]} on"
     if root.verdict is Verdict.MISCONCEPTION:
-        return f"{where}: these numbers come from a wrong rule: {root.name}. Your own lines give {right}, you wrote {written}."
+        told = f"Your own lines give {right}, you wrote {written}."
+        return f"{where}: these numbers come from a wrong rule: {root.name}. {told}"
     if root.verdict is Verdict.TRANSCRIPTION:
         how = _TRANSCRIPTIONS.get(root.name, root.name)
         return f"{where}: you wrote {written}, and it should be {right}: {how}."

@@ -41,8 +41,7 @@ class StudentShow:
     def _fetch(self, source: Source) -> Any:
         if isinstance(source, FromRecord):
             value = self._comparison.x[source.index]
-            texts = [each for each in self._comparison.statements.get(source.index, ())]
-            self._texts[id(value)] = texts
+            self._texts[id(value)] = list(self._comparison.statements.get(source.index, ()))
             self._kept.append(value)
             return value
         if isinstance(source, FromGiven):

@@ -210,8 +210,16 @@ def _story(marking: Marking, number: int, finding: Finding) -> Story:
 
 def sections(report: Report) -> Iterator[tuple[str, list[int]]]:
     """Give runs of lines (counted from 0) under one heading."""
-    for heading, run in groupby(range(len(report.lines)), key=lambda index: report.lines[index].section):
+    shown = [index for index, line in enumerate(report.lines) if not line.is_good_copy]
+    for heading, run in groupby(shown, key=lambda index: report.lines[index].section):
         yield heading, list(run)
+
+
+def _good_copies(report: Report) -> str:
+    """Say which factors were restated rightly: they need no more room than that."""
+    copies = [line for line in report.lines if line.is_good_copy]
+    named = dict.fromkeys(f"{line.symbol} ({line.place})" if line.place else line.symbol for line in copies)
+    return f"Restated rightly where they are used: {', '.join(named)}."
 
 
 def notes(report: Report) -> list[tuple[str, list[str]]]:
@@ -219,6 +227,7 @@ def notes(report: Report) -> list[tuple[str, list[str]]]:
     found = []
     for heading, kinds in _NOTE_HEADINGS.items():
         said = [_note(note) for kind in kinds for note in report.notes if note.kind == kind]
+        said += [_good_copies(report)] if "read" in kinds and any(line.is_good_copy for line in report.lines) else []
         if said:
             found.append((heading, said))
     return found

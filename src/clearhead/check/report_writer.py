@@ -1,0 +1,328 @@
+"""From a comparison to a report: lines with their cells and marks, the story of every root error, notes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clearhead.check.compare import Comparison
+from clearhead.check.diagnose import Root, diagnose
+from clearhead.check.graph import FromGiven, FromRecord, Graph
+from clearhead.check.marks import Ledger, LineScheme, Scheme, line_marks
+from clearhead.check.names import find_records, split_pick
+from clearhead.check.number import read_cell
+from clearhead.check.placing import Placing
+from clearhead.check.report import CellMark, Finding, LineMark, LineMarks, Report
+from clearhead.check.statement import Judged
+from clearhead.check.story import remedy, what_follows, what_is_wrong
+from clearhead.check.sums import plain_number, right_sum
+from clearhead.check.verdict import Verdict
+from clearhead.check.working import Working
+from clearhead.errors import ProblemError
+from clearhead.worksheet.arrays import Array, Mask
+from clearhead.worksheet.view import SheetView, StepView
+
+_MAX_FINDINGS = 200  # that are told; a working has far fewer
+
+
+@dataclass(frozen=True, eq=False)
+class Marked:
+    """A working compared under one convention."""
+
+    graph: Graph
+    placing: Placing
+    comparison: Comparison
+
+    @property
+    def num_wrong(self) -> int:
+        """How many cells follow from nothing, lines of a wrong shape counted whole."""
+        slips = sum(int(judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).sum()) for judged in self.comparison.judged)
+        return slips + sum(int(self.graph.records[each.node].value.size) for each in self.placing.misshapen)
+
+    def is_wrong_in(self, line: int) -> bool:
+        """Whether a cell of this line follows from nothing."""
+        return any(
+            judged.statement.line == line and judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).any()
+            for judged in self.comparison.judged
+        )
+
+
+class Writer:
+    """Turns a comparison into a report."""
+
+    def __init__(self, working: Working, marked: Marked, scheme: Scheme) -> None:
+        self.working, self.scheme = working, scheme
+        self.graph, self.placing, self.comparison = marked.graph, marked.placing, marked.comparison
+        self.roots = diagnose(self.comparison)[:_MAX_FINDINGS]
+        self.view = SheetView(self.graph.sheet)
+        self.judged = sorted(self.comparison.judged, key=lambda judged: judged.statement.line)
+        self.groups = _grouped(self.judged)
+        self.below = [self._contaminated(root) for root in self.roots]
+        self.findings_at = self._findings_at()
+
+    def report(self) -> Report:
+        """Write everything down."""
+        ledger = Ledger(self.comparison, self.roots, self.scheme)
+        lines: list[tuple[int, LineMark, list[Judged]]] = [
+            (group[0].statement.line, self._line(group, self._marks(ledger, group)), group) for group in self.groups
+        ]
+        for each in self.placing.misshapen:
+            lines.append((each.line, self._misshapen(each.line, each.node, each.sentence), []))
+        lines.sort(key=lambda entry: entry[0])
+        marked = tuple(line for _, line, _ in lines) + tuple(self._missing())
+        places = {id(judged): place for place, (_, _, group) in enumerate(lines) for judged in group}
+        earned, out_of = sum(line.marks.earned for line in marked), sum(line.marks.out_of for line in marked)
+        if self.scheme.marks is not None and out_of:
+            earned, out_of = earned * self.scheme.marks / out_of, self.scheme.marks
+        sheet = self.graph.sheet
+        return Report(
+            title=self.working.title or sheet.title,
+            kind=sheet.kind,
+            student=self.working.student,
+            layout=sheet.layout,
+            lines=marked,
+            findings=tuple(self._finding(number, root, places) for number, root in enumerate(self.roots)),
+            notes=(*self.working.notes, *self.placing.notes),
+            earned=round(earned, 6),
+            out_of=round(out_of, 6),
+            is_strict=self.scheme.strict_rounding,
+        )
+
+    def _marks(self, ledger: Ledger, group: list[Judged]) -> LineMarks:
+        """Give a record its marks where it is first written, for all of its writings together; a copy has none."""
+        first = group[0]
+        if first.copy is not None:
+            return LineMarks(0.0, 0.0, 0.0, 0.0)
+        same = [each for each in self.judged if each.copy is None and each.statement.node == first.statement.node]
+        if same[0] is not first:
+            return LineMarks(0.0, 0.0, 0.0, 0.0, because="its marks stand where it is first written")
+        return line_marks(ledger, same, self._worth(first))
+
+    def _worth(self, judged: Judged) -> LineScheme:
+        for name, worth in self.scheme.lines.items():
+            if judged.statement.node in self._nodes_named(name)[:1]:
+                return worth
+        return LineScheme(M=0.0, A=0.0) if self.scheme.only_these else self.scheme.default
+
+    def _nodes_named(self, name: str) -> tuple[int, ...]:
+        where, _, symbol = name.rpartition(":")
+        return find_records(self.graph, split_pick(symbol.strip()).name, where.strip()).nodes
+
+    def _missing(self) -> list[LineMark]:
+        """Return the lines that the scheme asks for and nobody wrote; one that later lines imply earns its marks."""
+        missing = []
+        for name, worth in self.scheme.lines.items():
+            nodes = self._nodes_named(name)
+            if not nodes:
+                raise ProblemError(f"the scheme names '{name}', which is not a line of this sheet.")
+            if nodes[0] in self.comparison.statements or any(each.node == nodes[0] for each in self.placing.misshapen):
+                continue
+            is_implied = self._is_implied(nodes[0])
+            why = "not written, but later lines imply it" if is_implied else "not written"
+            marks = LineMarks(worth.M * is_implied, worth.M, worth.A * is_implied, worth.A, False, why)
+            missing.append(self._bare_line(nodes[0], name, "", marks, why))
+        return missing
+
+    def _is_implied(self, node: int) -> bool:
+        below = self.comparison.written_below(node)
+        judged = [j for j in self.comparison.judged if j.statement.node in below and j.copy is None]
+        return bool(judged) and all(
+            verdict is None or verdict.is_accepted for each in judged for row in each.verdicts for verdict in row
+        )
+
+    def _misshapen(self, number: int, node: int, sentence: str) -> LineMark:
+        line = self.working.lines[number]
+        worth = self.scheme.default
+        return self._bare_line(
+            node, line.name, line.place, LineMarks(0.0, worth.M, 0.0, worth.A, False, "wrong shape"), sentence
+        )
+
+    def _bare_line(self, node: int, name: str, place: str, marks: LineMarks, note: str) -> LineMark:
+        step = self.view.steps[node]
+        return LineMark(
+            name, step.record.symbol, step.equation, step.section, step.record.where, step.step.name, place,
+            step.matrix.rows, step.matrix.columns, (), marks, "", note,
+        )  # fmt: skip
+
+    # Cells
+
+    def _line(self, group: list[Judged], marks: LineMarks) -> LineMark:
+        judged = group[0]
+        statement = judged.statement
+        lines = [self.working.lines[each.statement.line] for each in group] if self.working.lines else []
+        step = self.view.steps[statement.node] if statement.node >= 0 else None
+        cells = self._cells(judged)
+        for other in group[1:]:
+            cells = [
+                [mine or more for mine, more in zip(row, added, strict=True)]
+                for row, added in zip(cells, self._cells(other), strict=True)
+            ]
+        if self.graph.is_turned:
+            cells = [list(row) for row in zip(*cells, strict=True)]
+        given = judged.copy.source if judged.copy is not None and isinstance(judged.copy.source, FromGiven) else None
+        symbol = step.record.symbol if step is not None else self.graph.givens[given.name].symbol if given else ""
+        return LineMark(
+            name=", ".join(dict.fromkeys(line.name for line in lines)) or symbol,
+            symbol=symbol,
+            equation=step.equation if step else "given",
+            section=step.section if step else "",
+            where=step.record.where if step else "",
+            step=step.step.name if step else "given",
+            place=", ".join(dict.fromkeys(line.place for line in lines if line.place)),
+            rows=tuple(step.matrix.rows) if step else (),
+            columns=tuple(step.matrix.columns) if step else (),
+            cells=tuple(tuple(row) for row in cells),
+            marks=marks,
+            copy_of=symbol if judged.copy is not None else "",
+            note=self._line_note(judged),
+        )
+
+    def _line_note(self, judged: Judged) -> str:
+        if judged.copy is None:
+            return ""
+        user = judged.copy.user
+        into = f" into {self.graph.records[user].symbol}" if user is not None else ""
+        return f"copied{into}: compared with its own line"
+
+    def _cells(self, judged: Judged) -> list[list[CellMark | None]]:
+        truth = self._truth(judged)
+        grid: list[list[CellMark | None]] = []
+        for row, verdicts in enumerate(judged.verdicts):
+            grid.append([])
+            for column, verdict in enumerate(verdicts):
+                if verdict is None:
+                    grid[-1].append(None)
+                    continue
+                i, j = (column, row) if self.graph.is_turned else (row, column)
+                grid[-1].append(
+                    CellMark(
+                        i, j, judged.statement.texts[row][column], verdict,
+                        right=self._shown(judged, float(judged.expected[row, column]), row, column),
+                        truth=self._shown(judged, float(truth[row, column]), row, column),
+                        findings=self.findings_at.get((id(judged), row, column), ()),
+                        detail=self._detail(judged, row, column, verdict),
+                    )
+                )  # fmt: skip
+        return grid
+
+    def _detail(self, judged: Judged, row: int, column: int, verdict: Verdict) -> str:
+        if verdict is Verdict.UNREADABLE and self.working.lines:
+            comma = self.working.has_decimal_comma
+            return read_cell(judged.statement.texts[row][column], has_decimal_comma=comma).problem
+        return ""
+
+    def _truth(self, judged: Judged) -> Array:
+        if judged.statement.node >= 0:
+            return np.asarray(self.graph.records[judged.statement.node].value)
+        assert judged.copy is not None
+        assert isinstance(judged.copy.source, FromGiven)
+        return np.asarray(self.graph.givens[judged.copy.source.name].value)
+
+    @staticmethod
+    def _shown(judged: Judged, number: float, row: int, column: int) -> str:
+        """Write a number to one digit more than was written."""
+        unit = float(judged.statement.unit[row, column])
+        if not unit or not np.isfinite(unit):
+            return plain_number(number, 6)
+        decimals = max(0, round(-np.log10(unit))) + 1
+        if decimals > 9 and number != 0 and abs(number) < 1e-6:
+            return f"{number:.3e}"
+        return plain_number(number, min(decimals, 12))
+
+    # Findings
+
+    def _contaminated(self, root: Root) -> dict[int, Mask]:
+        """Return, by record, the cells that stand below a root error."""
+        graph, masks = self.graph, dict[int, Mask]()
+        start = root.judged.statement.node
+        own = np.zeros(root.judged.statement.value.shape, dtype=bool)
+        for cell in root.cells:
+            own[cell] = True
+        copy = root.judged.copy
+
+        def fetch(source: object) -> Mask | None:
+            if copy is not None and copy.source == source:
+                return own
+            return masks.get(source.index) if isinstance(source, FromRecord) else None
+
+        if copy is None:
+            masks[start] = own
+        for index in range(max(start, -1) + 1, len(graph)):
+            parents = graph.parents[index]
+            is_user = copy is not None and copy.user in (None, index) and copy.source in graph.sources[index].values()
+            if is_user or any(parent in masks for parent in parents if copy is None or parent != start):
+                touched = graph.spread(index, fetch)
+                if is_user and copy is not None:  # only what was worked from the copy stands below it
+                    touched &= self.comparison.followed.get(index, np.zeros(touched.shape, dtype=bool))
+                if touched.any():
+                    masks[index] = touched
+        return masks
+
+    def _findings_at(self) -> dict[tuple[int, int, int], tuple[int, ...]]:
+        found: dict[tuple[int, int, int], list[int]] = {}
+        for number, root in enumerate(self.roots):
+            for row, column in root.cells:
+                found.setdefault((id(root.judged), row, column), []).append(number)
+            for judged in self.comparison.judged:
+                mask = self.below[number].get(judged.statement.node)
+                if mask is None or judged is root.judged or judged.copy is not None:
+                    continue
+                for row, column in np.argwhere(mask & judged.where(Verdict.CARRIED, Verdict.PLAUSIBLE)).tolist():
+                    found.setdefault((id(judged), row, column), []).append(number)
+        return {key: tuple(numbers) for key, numbers in found.items()}
+
+    def _finding(self, number: int, root: Root, places: dict[int, int]) -> Finding:
+        judged, statement = root.judged, root.judged.statement
+        row, column = root.cells[0]
+        step: StepView | None = self.view.steps[statement.node] if statement.node >= 0 else None
+        line = self._line([judged], LineMarks(0, 0, 0, 0))
+        in_sheet = tuple((j, i) if self.graph.is_turned else (i, j) for i, j in root.cells)
+        shown = [f"row {line.row_name(i)}, column {line.column_name(j)}" for i, j in in_sheet]
+        right = self._shown(judged, float(judged.expected[row, column]), row, column)
+        below = [
+            other
+            for other in self.judged
+            if other is not judged
+            and any(number in numbers for key, numbers in self.findings_at.items() if key[0] == id(other))
+        ]
+        num_cells = sum(
+            number in numbers for key, numbers in self.findings_at.items() if key[0] in {id(other) for other in below}
+        )
+        heading = f"the copy of {line.symbol}" if judged.copy is not None else line.heading
+        is_sum = step is not None and judged.copy is None and root.verdict is not Verdict.INVARIANT
+        return Finding(
+            line=places[id(judged)],
+            cells=in_sheet,
+            verdict=root.verdict,
+            name=root.name,
+            what=what_is_wrong(root, heading, shown, statement.texts[row][column], right),
+            follows=what_follows([self._symbol(other) for other in below], num_cells),
+            remedy=remedy(root, f"{line.symbol} = {line.equation}", step.step.sentence if step else ""),
+            right_sum=right_sum(self.comparison, statement.node, row, column, right) if is_sum else "",
+            student_sum=root.student_sum,
+            below=tuple(places[id(other)] for other in below),
+        )
+
+    def _symbol(self, judged: Judged) -> str:
+        return self.graph.records[judged.statement.node].symbol
+
+
+def _grouped(judged: Sequence[Judged]) -> list[list[Judged]]:
+    """Put together what was written of one record in several goes, a row or a cell at a time."""
+    groups: list[list[Judged]] = []
+    for each in judged:
+        for group in groups:
+            if _is_alike(group[0], each) and not any(
+                (g.statement.is_written & each.statement.is_written).any() for g in group
+            ):
+                group.append(each)
+                break
+        else:
+            groups.append([each])
+    return groups
+
+
+def _is_alike(one: Judged, other: Judged) -> bool:
+    if one.copy is None or other.copy is None:
+        return one.copy is other.copy and one.statement.node == other.statement.node
+    return (one.copy.source, one.copy.user) == (other.copy.source, other.copy.user)
