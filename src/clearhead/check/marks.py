@@ -152,9 +152,9 @@ def _same_slip(root: Root) -> Any:
 
 def _trivial_above(ledger: Ledger, judged: Judged) -> bool:
     """Whether an error above made a line all zero, uniform or the identity where it should not be."""
-    if ledger.scheme.trivial_follow_through:
-        return False
     comparison = ledger.comparison
+    if ledger.scheme.trivial_follow_through or not any(failed is not None for failed in comparison.failed):
+        return False
     todo, seen = [*comparison.graph.parents[judged.statement.node]], set()
     while todo:
         node = todo.pop()

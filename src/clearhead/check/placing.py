@@ -13,7 +13,7 @@ from clearhead.check.graph import FromGiven, FromRecord, Graph
 from clearhead.check.names import Pick, find_records, split_pick, symbol_key
 from clearhead.check.number import Written, is_blank, read_cell
 from clearhead.check.statement import Copy, Statement, make_statement
-from clearhead.check.style import Evidence, evidence, line_style, sheet_style
+from clearhead.check.style import Evidence, Style, evidence, line_style, sheet_style
 from clearhead.check.working import Cells, Line, Note, Working
 from clearhead.errors import did_you_mean
 from clearhead.worksheet.arrays import Array
@@ -70,8 +70,10 @@ class Placer:
         for number, line in enumerate(self.working.lines):
             self._place_line(number, line)
         evidences = [self._evidence(found) for found in self._found]
+        sheet = sheet_style(evidences)
         for found, own in zip(self._found, evidences, strict=True):
-            self._state(found, own, evidences)
+            cells = [cell for row in found.grid for cell in row if cell]
+            self._state(found, own.is_telling, line_style(own, sheet, cells, evidences))
         return self.result
 
     def _evidence(self, found: _Found) -> Evidence:
@@ -88,12 +90,10 @@ class Placer:
         # digits that were only moved were rounded elsewhere
         return replace(found_here, is_telling=found_here.is_telling and not self.graph.is_move[found.node])
 
-    def _state(self, found: _Found, own: Evidence, evidences: Sequence[Evidence]) -> None:
-        cells = [cell for row in found.grid for cell in row if cell]
-        style = line_style(own, sheet_style(evidences), cells, evidences)
+    def _state(self, found: _Found, is_telling: bool, style: Style) -> None:
         node = -1 if found.node is None else found.node
         statement = make_statement(
-            found.line, node, found.grid, style, turned=self.graph.is_turned, is_telling=own.is_telling
+            found.line, node, found.grid, style, turned=self.graph.is_turned, is_telling=is_telling
         )
         if found.is_copy:
             source = FromGiven(found.given) if found.node is None else FromRecord(found.node)

@@ -113,9 +113,11 @@ def make_statement(
             unreadable[row, column] = True
             continue
         value[row, column], unit[row, column], is_whole[row, column] = cell.value, cell.unit, cell.is_whole
-    own = _own_units(value)  # 45 was not rounded to tens
-    inwards = np.where(is_whole, np.minimum(style.unit_inwards(value), own), unit)
-    unit = np.where(is_whole, np.minimum(style.unit(value), own), unit)
+    inwards = unit
+    if is_whole.any():
+        own = _own_units(value)  # 45 was not rounded to tens
+        inwards = np.where(is_whole, np.minimum(style.unit_inwards(value), own), unit)
+        unit = np.where(is_whole, np.minimum(style.unit(value), own), unit)
     texts = tuple(tuple("" if cell is None else cell.text for cell in row) for row in grid)
     return Statement(line, node, value, unit, inwards, is_whole, texts, style, unreadable, is_telling)
 
@@ -124,5 +126,8 @@ def _own_units(value: Array) -> Array:
     """Return the place of the last digit of whole numbers that is not 0: 1 for 45, 100 for 1200."""
     units = np.ones(value.shape)
     for power in range(1, 16):
-        units = np.where((value != 0) & (value % 10.0**power == 0), 10.0**power, units)
+        is_round = (value != 0) & (value % 10.0**power == 0)
+        if not is_round.any():
+            break
+        units = np.where(is_round, 10.0**power, units)
     return units

@@ -7,6 +7,7 @@ half counts as that half; and where a line is worked on from, a number near a ha
 import math
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from functools import cached_property
 from typing import Literal, Self
 
 import numpy as np
@@ -178,14 +179,16 @@ class Digits:
     def __init__(self, values: Array, rounding: Rounding, *, is_given: bool = False) -> None:
         self._values = values
         self._rounding = rounding
-        self._decimals = self._needed_decimals(is_given)
+        self._is_given = is_given
         self._rounded_rows: dict[tuple[int, ...], Array] = {}
         self._hidden: set[tuple[int, ...]] = set()
 
-    def _needed_decimals(self, is_given: bool) -> int | None:
+    @cached_property
+    def _decimals(self) -> int | None:
+        """The decimals of the whole matrix, found when a cell is first shown."""
         finite = self._values[np.isfinite(self._values)]
         most = self._rounding.shown_decimals
-        if is_given:
+        if self._is_given:
             own = _GIVEN_DECIMALS if self._rounding.lines == "exact" else 17  # what is worked with must be seen
             for decimals in range(own + 1):
                 if _is_exact_at(finite, decimals):
@@ -198,7 +201,8 @@ class Digits:
     def of(self, values: Array) -> "Digits":
         """Return the same style for the same numbers in another order."""
         other = Digits.__new__(Digits)
-        other._values, other._rounding, other._decimals = values, self._rounding, self._decimals
+        other._values, other._rounding, other._is_given = values, self._rounding, self._is_given
+        other.__dict__["_decimals"] = self._decimals
         other._rounded_rows, other._hidden = {}, set()
         return other
 
