@@ -120,6 +120,7 @@ _FACTORS: dict[str, tuple[str, str]] = {
     **{"Q": ("X", "W_Q"), "K": ("X", "W_K"), "V": ("X", "W_V")},
     **{"scores": ("Q", "K"), "scaled": ("Q", "K"), "output": ("A", "V")},
 }
+_OF_A_HEAD = ("Q", "K", "V", "scores", "scaled", "weights", "output")
 _PART_OF: dict[str, Part] = {
     **{"X": "X", "Y": "Y", "W_Q": "W_Q", "W_K": "W_K", "W_V": "W_V", "Q": "Q", "K": "K", "V": "V", "A": "weights"},
     **{"s": "s", "h": "h"},
@@ -308,6 +309,11 @@ class _Taking:
         ):
             row = self._row(link)
             name = f"{name}[{row}]"
+        if row and grid.height > 1 and grid.width > 1 and symbol.part in _OF_A_HEAD and not self.context.is_seq2seq:
+            # Q_2 with several rows is no row of Q: it is the Q of head 2.
+            where = self.chain.where or f"head {row}"
+            self.found.append(Entry(name.partition("[")[0], symbol.part, grid, link.line, 0, "", where))
+            return
         if symbol.part in ("scores", "scaled") and any("∞" in cell or "inf" in cell for cell in grid.numbers):
             name = (
                 f"masked {name}"

@@ -166,9 +166,14 @@ class _Attention(_Attempt):
         if is_cross:
             self._put(data, "Y", self.take("Y"))
         self._put(data, "X", self.take("X", into="K" if is_cross else ""))
+        self._put(data, "W_O", self.take("W_O"))
+        heads = sorted(
+            {e.where for e in self.entries if e.part in ("W_Q", "W_K", "W_V") and e.where.startswith("head")}
+        )
+        if len(heads) > 1:
+            return self._with_heads(data, heads)
         for letter in "QKV":
             self._put(data, f"W_{letter}", self.take(f"W_{letter}"))
-        self._put(data, "W_O", self.take("W_O"))
         needed = ["X", *(["Y"] if is_cross else []), "W_Q", "W_K", "W_V"]
         missing = [key for key in needed if key not in data]
         if missing:
@@ -176,6 +181,25 @@ class _Attention(_Attempt):
         missing = [key for key in needed if key not in data and not self._is_made(data, key)]
         if missing:
             self.missing = missing
+            return {}
+        self._options(data)
+        return data
+
+    def _with_heads(self, data: dict[str, Any], heads: Sequence[str]) -> dict[str, Any]:
+        """Give each head its own weights; all of them have to be on the page."""
+        data["heads"] = []
+        for head in sorted(heads, key=lambda where: int(where.split()[1])):
+            own: dict[str, Any] = {}
+            for key in ("W_Q", "W_K", "W_V"):
+                found = [n for n, e in enumerate(self.entries) if e.part == key and e.where == head]
+                if found:
+                    self.used.add(found[0])
+                    own[key] = _plain(self.entries[found[0]].grid)
+                else:
+                    self.missing.append(f"{key} of {head}")
+            data["heads"].append(own)
+        self.missing += [key for key in ("X",) if key not in data]
+        if self.missing:
             return {}
         self._options(data)
         return data

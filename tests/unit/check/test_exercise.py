@@ -448,3 +448,20 @@ $$z_1 = 0.33 v_1 + 0.67 v_2 = 0.33 [1, 3] + 0.67 [2, 2] = [1.67, 2.33]$$
         "A": (("0.33", "0.67"), ("0.67", "0.33")),
         "Z[1]": (("1.67", "2.33"),),
     }, "rows, cells and whole lines"
+
+
+def test_heads_that_are_named_have_their_own_weights():
+    text = "X = [[1, 0], [0, 2]]\n\n"
+    for head, scale in ((1, 1), (2, 3)):
+        text += f"Head {head}\n" + "".join(f"W_{letter} = [[{scale}, 0], [0, 1]]\n" for letter in "QKV")
+        text += f"Q_{head} = [[{scale}, 0], [0, 2]]\n"
+    working = one(text)
+    assert [head["W_K"] for head in working.problem["heads"]] == [[["1", "0"], ["0", "1"]], [["3", "0"], ["0", "1"]]], (
+        "each its own"
+    )
+    assert [(line.name, line.where) for line in working.lines] == [("Q", "head 1"), ("Q", "head 2")], (
+        "Q_2 is no row here"
+    )
+    lost = one(text.replace("W_V = [[3, 0], [0, 1]]\n", ""))
+    assert lost.problem == {}, "half a head is no problem"
+    assert "W_V of head 2 not found" in said(lost, "warning")[0], "and it is said"
