@@ -223,10 +223,19 @@ def _line(desk: Desk, index: int, record: Record, deeds: Deeds, draw: random.Ran
     if not is_skipped and index not in deeds.present and full.shape[0] > 1 and draw.random() < style.skips_rows:
         rows[draw.randrange(full.shape[0])] = False
     line = Written(record, right, full, full.copy(), None, None, None, precision)
-    _write(line, style, rows, draw)
+    _write(line, replace(style, finest=_unwritten_precision(desk, record)), rows, draw)
     if index in deeds.spoilt:
         deeds.spoilt[index](line)
     return line
+
+
+def _unwritten_precision(desk: Desk, record: Record) -> Precision:
+    """Return how a number is rounded that is not written: as the student does, or as finely as the lines above it."""
+    finest, above = desk.style.finest, {id(value) for value in record.inputs.values()}
+    shown = [line.precision.figures for line in desk.lines if id(line.record.value) in above and line.is_written]
+    if finest.figures is None:
+        return finest
+    return replace(finest, figures=max([finest.figures, *(figures for figures in shown if figures)]))
 
 
 def _varied(precision: Precision, draw: random.Random) -> Precision:

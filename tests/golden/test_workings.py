@@ -16,7 +16,7 @@ import yaml
 
 import clearhead.check
 from clearhead.check import check
-from clearhead.check.report import LineMark, Report
+from clearhead.check.report import CellMark, LineMark, Report
 from clearhead.check.verdict import Verdict
 from tests.golden.by_hand import Matrix, softmax, transpose
 
@@ -326,7 +326,7 @@ def agree(name: str, roots: list[str]) -> Report:
     for expected, written in zip(EXPECTED[name], lines_of(name), strict=True):
         line = _find(report, expected, written)
         words = expected.verdicts.split()
-        for cell in line.marked:
+        for cell in _rows(line, expected, written):
             wanted = words[cell.row + 1 - expected.top][cell.column]
             at = f"{expected.symbol} {cell.row + 1} {cell.column + 1}"
             if wanted in ROOTS:
@@ -352,12 +352,18 @@ def _find(report: Report, expected: Expected, written: list[list[str]]) -> LineM
     found = [
         line
         for line in report.lines
-        if line.symbol == expected.symbol and expected.where in line.where and [c.text for c in line.marked] == texts
+        if line.symbol == expected.symbol
+        and expected.where in line.where
+        and [cell.text for cell in _rows(line, expected, written)] == texts
     ]
     assert len(found) == 1, f"{expected} was written once and is in the report {len(found)} times"
-    first = found[0].marked[0]
-    assert first.row + 1 == expected.top, f"{expected} was placed in row {first.row + 1}"
     return found[0]
+
+
+def _rows(line: LineMark, expected: Expected, written: list[list[str]]) -> list[CellMark]:
+    """The marked cells of the rows that were written: rows written one at a time stand together in a report."""
+    rows = range(expected.top - 1, expected.top - 1 + len(written))
+    return [cell for cell in line.marked if cell.row in rows]
 
 
 # The second way: the rules on plain lists. x is a line as written, x̂ what it stands for.

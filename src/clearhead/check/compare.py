@@ -36,6 +36,7 @@ class Comparison:
     x: list[Array] = field(default_factory=list)  # as written
     hat: list[Array] = field(default_factory=list)  # what it stands for
     right: list[Array] = field(default_factory=list)  # as hat, but what a failed cell should have been
+    right_x: list[Array] = field(default_factory=list)  # as x, likewise
     bad: list[Mask | None] = field(default_factory=list)  # failed, or below a failed cell
     failed: list[Mask | None] = field(default_factory=list)
     unknown: list[Mask | None] = field(default_factory=list)
@@ -143,19 +144,22 @@ class Comparison:
         own = self.statements.get(index, ())
         hat = self.graph.work(index, self.fetch(self.hat))
         as_written = self.graph.work(index, self.fetch(self.x))
-        right = self.graph.work(index, self.fetch(self.right)) if self._any_bad_above(index) else hat
+        is_below = self._any_bad_above(index)
+        right = self.graph.work(index, self.fetch(self.right)) if is_below else hat
+        right_x = self.graph.work(index, self.fetch(self.right_x)) if is_below else as_written
         tainted, unknown = self._spread(index, self.bad), self._spread(index, self.unknown)
         if index in self.blind:
             unknown = np.ones(hat.shape, dtype=bool)
         self.x.append(as_written)
         self.hat.append(hat)
         self.right.append(right)
+        self.right_x.append(right_x)
         self.bad.append(tainted)
         self.failed.append(None)
         self.unknown.append(unknown)
         before = np.zeros(hat.shape, dtype=bool)
         for statement in own:
-            self._judge(index, statement, _References(as_written, hat, right), before)
+            self._judge(index, statement, _References(as_written, hat), before)
             before = before | statement.is_written
 
     def _any_bad_above(self, index: int) -> bool:
@@ -163,7 +167,7 @@ class Comparison:
 
     def _judge(self, index: int, statement: Statement, references: "_References", before: Mask) -> None:
         """Judge one writing of a record; `before` are the cells that an earlier writing holds already."""
-        x, hat, right = references.x, references.hat, references.right
+        x, hat = references.x, references.hat
         from_hat, from_x = fit(statement, hat), fit(statement, x)
         either = from_hat | from_x
         written = statement.is_written & ~before
@@ -180,7 +184,7 @@ class Comparison:
         if left.any():
             left = self._plausible(index, judged, left, hat, is_cut=False)
         if left.any() and tainted is not None:
-            left = self._from_right_parents(index, judged, left & tainted, right) | (left & ~tainted)
+            left = self._from_right_parents(index, judged, left & tainted) | (left & ~tainted)
         if left.any() and self.may_cut:
             left = self._plausible(index, judged, left, hat, is_cut=True)
         if left.any() and tainted is not None:
@@ -197,7 +201,7 @@ class Comparison:
         judged.set(statement.unreadable, Verdict.UNREADABLE)
         self.judged.append(judged)
         accepted_value = np.where(from_hat.half | ~from_x.half, hat, x)
-        self._settle(index, statement, written, left, accepted_value)
+        self._settle(index, statement, written, left, _References(x, accepted_value))
 
     def _plausible(self, index: int, judged: Judged, left: Mask, hat: Array, *, is_cut: bool) -> Mask:
         """Rule 5; numbers may also have been cut, which is allowed for only after all else was tried."""
@@ -244,9 +248,9 @@ class Comparison:
         self.bad[index] = hits if old is None else old | hits
         return left & ~hits
 
-    def _from_right_parents(self, index: int, judged: Judged, left: Mask, right: Array) -> Mask:
+    def _from_right_parents(self, index: int, judged: Judged, left: Mask) -> Mask:
         """Rule 6: it follows from what the failed parent should have been, so that one was only miscopied."""
-        for reference, culprits in self._with_right_parents(index, right):
+        for reference, culprits in self._with_right_parents(index):
             fits = fit(judged.statement, reference)
             hits = left & (fits.half | fits.cut)
             if hits.any():
@@ -264,26 +268,31 @@ class Comparison:
         if not failed or not left.any() or not self.is_lenient:
             return left
         values = list(self.x)
-        for node in failed:
-            values[node] = self.right[node]
         reach = Reach(self.graph, self.statements, values, self.rounded, is_cut=self.may_cut)
+        for node in failed:
+            values[node] = self.right_x[node]
+            wrong = self.failed[node]
+            assert wrong is not None
+            reach.correct(node, wrong, values[node])
         meets = left & reach.meets(judged.statement, reach.image(index), self.right[index])
         if meets.any():
             judged.set(meets, Verdict.PLAUSIBLE)
             self.culprits |= set(failed)
         return left & ~meets
 
-    def _with_right_parents(self, index: int, right: Array) -> Iterator[tuple[Array, list[int]]]:
+    def _with_right_parents(self, index: int) -> Iterator[tuple[Array, list[int]]]:
         """Work the record from the right value of every failed parent, then of each alone."""
         failed = [node for node in self.written_above(index) if self.failed[node] is not None]
         if not failed:
             return
-        yield right, failed
+        yield self.right[index], failed
+        yield self.right_x[index], failed
         if 1 < len(failed) <= 4:
             for node in failed:
-                values = list(self.x)
-                values[node] = self.right[node]
-                yield self.reworked(index, values, {node}), [node]
+                for right in (self.right, self.right_x):
+                    values = list(self.x)
+                    values[node] = right[node]
+                    yield self.reworked(index, values, {node}), [node]
 
     def reworked(self, index: int, values: list[Array], changed: set[int]) -> Array:
         """Work a record after other values were put in at `changed`, through the lines that were not written."""
@@ -298,14 +307,18 @@ class Comparison:
             return True
         return False
 
-    def _settle(self, index: int, statement: Statement, written: Mask, failed: Mask, accepted: Array) -> None:
+    def _settle(self, index: int, statement: Statement, written: Mask, failed: Mask, references: "_References") -> None:
         """Keep what the record is to those below it; `written` are the cells that are new."""
+        accepted = references.hat
         self.x[index] = np.where(statement.is_written, statement.value, self.x[index])
         if index in self.miscopied and failed.any():  # the work went on from the right number
-            self.x[index] = np.where(failed, accepted, self.x[index])
+            self.x[index] = np.where(failed, references.x, self.x[index])
+            for reach in self._reaches:
+                reach.correct(index, failed, references.x)
             self.miswritten[index] = failed | self.miswritten.get(index, False)
             failed = np.zeros(failed.shape, dtype=bool)
         self.right[index] = np.where(written, accepted, self.right[index])
+        self.right_x[index] = np.where(failed, references.x, self.x[index])
         self.hat[index] = np.where(failed, statement.value, np.where(written, accepted, self.hat[index]))
         if failed.any():
             old = self.bad[index]
@@ -376,7 +389,6 @@ class Comparison:
 class _References:
     x: Array
     hat: Array
-    right: Array
 
 
 def _blank(written: Mask) -> list[list[Verdict | None]]:

@@ -1,6 +1,7 @@
 """What a record can be, by what stands above it and how precisely that was written: the image of rule 5."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,9 +40,19 @@ class Reach:
     def __init__(
         self, graph: Graph, statements: Statements, x: Sequence[Array], rounded: Mapping[str, Array], *, is_cut: bool
     ) -> None:
-        self.graph, self.statements, self.x = graph, statements, x
+        self.graph, self.statements, self.x = graph, dict(statements), x
         self.rounded, self.is_cut = rounded, is_cut
         self._ranges: dict[int, Range] = {}
+
+    def correct(self, index: int, wrong: Mask, right: Array) -> None:
+        """Take the cells that were only miscopied for the right numbers, as precise as the coarsest of their line."""
+        corrected = []
+        for each in self.statements[index]:
+            unit = np.where(wrong, np.max(each.unit), each.unit)
+            value = np.where(wrong & each.is_written, right, each.value)
+            corrected.append(replace(each, value=value, unit=unit, unit_inwards=unit, is_whole=each.is_whole & ~wrong))
+        self.statements[index] = corrected
+        self.forget(index)
 
     def forget(self, index: int) -> None:
         """A record was written again: what is known of it is found anew."""
