@@ -14,6 +14,10 @@ EVERYTHING = "everything"
 ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     "steps": ({"errors"}, set()),
     "worksheet": ({"steps", "errors"}, {"numpy", "orjson", "pydantic", "pydantic_core", "rich", "yaml"}),
+    "check": (
+        {"worksheet", "steps", "errors"},
+        {"numpy", "openpyxl", "orjson", "pydantic", "rich", "yaml"},
+    ),
     "experiments": ({"worksheet", "steps", "errors"}, {"numpy", "matplotlib"}),
     "cli": (EVERYTHING, {"typer", "rich"}),
     "errors": (set(), set()),
@@ -65,7 +69,9 @@ def test_the_command_line_loads_nothing_heavy_before_its_verb() -> None:
         for node in top_level:
             names = {alias.name for alias in node.names} if isinstance(node, ast.Import) else {node.module or ""}
             assert not {name.partition(".")[0] for name in names} & heavy, path
-            assert not any(name.startswith(("clearhead.worksheet", "clearhead.experiments")) for name in names), path
+            assert not any(
+                name.startswith(("clearhead.worksheet", "clearhead.experiments", "clearhead.check")) for name in names
+            ), path
 
 
 def test_matplotlib_is_imported_only_where_something_is_drawn() -> None:

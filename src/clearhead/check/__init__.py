@@ -19,6 +19,6 @@ def check(
     scheme: Scheme | None = None,
 ) -> list[Report]:
     """Mark what is written in a file (or a shipped working, or plain data): a report for every exercise in it."""
-    from clearhead.check.reading import load_workings
+    from clearhead.check.read.reading import load_workings
 
     return mark_all(load_workings(source, problem), scheme)

@@ -114,7 +114,7 @@ def mark_class(
 
 
 def _mark_file(path: Path, scheme: Scheme, problem: str | Path | None) -> StudentResult:
-    from clearhead.check.reading import load_workings
+    from clearhead.check.read.reading import load_workings
 
     try:
         reports = tuple(mark_all(load_workings(path, problem if problem is not None else scheme.problem), scheme))

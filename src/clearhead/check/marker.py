@@ -37,7 +37,8 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
     if not marked.comparison.judged and not marked.placing.misshapen:
         told = " ".join(note.sentence for note in (*working.notes, *marked.placing.notes)[:3])
         raise ProblemError(f"nothing in this working could be marked. {told}".strip())
-    return Writer(working, marked, scheme or Scheme()).report()
+    with np.errstate(all="ignore"):
+        return Writer(working, marked, scheme or Scheme()).report()
 
 
 def mark_all(found: Sequence[Working | Worksheet], scheme: Scheme | None = None) -> list[Report]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from clearhead.check.graph import FromGiven, FromRecord, Graph
 from clearhead.check.names import Pick, find_records, split_pick, symbol_key
-from clearhead.check.number import Written, is_blank, read_cell
+from clearhead.check.read.number import Written, is_blank, read_cell
 from clearhead.check.statement import Copy, Statement, make_statement
 from clearhead.check.style import Evidence, Style, evidence, line_style, sheet_style
 from clearhead.check.working import Cells, Line, Note, Working

@@ -10,8 +10,8 @@ from clearhead.check.diagnose import Root, diagnose
 from clearhead.check.graph import FromGiven, FromRecord, Graph
 from clearhead.check.marks import Ledger, LineScheme, Scheme, line_marks
 from clearhead.check.names import find_records, split_pick
-from clearhead.check.number import read_cell
 from clearhead.check.placing import Placing
+from clearhead.check.read.number import read_cell
 from clearhead.check.report import CellMark, Finding, LineMark, LineMarks, Report
 from clearhead.check.statement import Judged
 from clearhead.check.story import remedy, what_follows, what_is_wrong
@@ -232,28 +232,31 @@ class Writer:
     # Findings
 
     def _contaminated(self, root: Root) -> dict[int, Mask]:
-        """Return, by record, the cells that stand below a root error."""
+        """Return, by record, the cells that stand below a root error.
+
+        Below a number that was only copied down wrongly stands what was worked from the wrong copy, and no more.
+        """
         graph, masks = self.graph, dict[int, Mask]()
         start = root.judged.statement.node
         own = np.zeros(root.judged.statement.value.shape, dtype=bool)
         for cell in root.cells:
             own[cell] = True
         copy = root.judged.copy
+        source = copy.source if copy is not None else FromRecord(start)
+        is_copied = copy is not None or start in self.comparison.miswritten
+        user = copy.user if copy is not None else None
 
-        def fetch(source: object) -> Mask | None:
-            if copy is not None and copy.source == source:
+        def fetch(wanted: object) -> Mask | None:
+            if wanted == source:
                 return own
-            return masks.get(source.index) if isinstance(source, FromRecord) else None
+            return masks.get(wanted.index) if isinstance(wanted, FromRecord) else None
 
-        if copy is None:
-            masks[start] = own
         for index in range(max(start, -1) + 1, len(graph)):
-            parents = graph.parents[index]
-            is_user = copy is not None and copy.user in (None, index) and copy.source in graph.sources[index].values()
-            if is_user or any(parent in masks for parent in parents if copy is None or parent != start):
+            is_user = user in (None, index) and _reads(graph, index, source)
+            if is_user or any(parent in masks for parent in graph.parents[index]):
                 touched = graph.spread(index, fetch)
-                if is_user and copy is not None:  # only what was worked from the copy stands below it
-                    touched &= self.comparison.followed.get(index, np.zeros(touched.shape, dtype=bool))
+                if is_user and is_copied:
+                    touched = touched & self.comparison.followed.get(index, np.zeros(touched.shape, dtype=bool))
                 if touched.any():
                     masks[index] = touched
         return masks
@@ -326,3 +329,10 @@ def _is_alike(one: Judged, other: Judged) -> bool:
     if one.copy is None or other.copy is None:
         return one.copy is other.copy and one.statement.node == other.statement.node
     return (one.copy.source, one.copy.user) == (other.copy.source, other.copy.user)
+
+
+def _reads(graph: Graph, index: int, source: FromGiven | FromRecord) -> bool:
+    """Whether a record is worked from this very source."""
+    if isinstance(source, FromRecord):
+        return source.index in graph.parents[index]
+    return source in graph.sources[index].values()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clearhead.check.graph import FromGiven, FromRecord
-from clearhead.check.number import Written
+from clearhead.check.read.number import Written
 from clearhead.check.style import Style
 from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Array, Mask

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearhead.check.number import Written
+from clearhead.check.read.number import Written
 from clearhead.worksheet.arrays import Array
 
 _DECISIVE = 2  # numbers: a slip may have changed one of a line, so one alone decides nothing

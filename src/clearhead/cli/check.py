@@ -197,7 +197,7 @@ def _show_class(marked: "ClassReport", to: Path, csv: Path | None) -> None:
 
 
 def _list(as_json: bool) -> None:
-    from clearhead.check.reading import workings
+    from clearhead.check.read.reading import workings
     from clearhead.worksheet.reading import read_data
 
     titles = {name: str(read_data(path.read_bytes()).get("title", "")) for name, path in workings().items()}

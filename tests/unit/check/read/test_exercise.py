@@ -2,7 +2,7 @@
 
 import pytest
 
-from clearhead.check.document import read_document
+from clearhead.check.read.document import read_document
 from clearhead.check.working import Working
 from clearhead.worksheet.reading import parse_problem
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from clearhead.check.chain import Chain, Context, Entry, join_chains, take_apart
-from clearhead.check.inference import Inferred, find_repeats, infer_problem
-from clearhead.check.latex import Grid
-from clearhead.check.mending import (
+from clearhead.check.read.chain import Chain, Context, Entry, join_chains, take_apart
+from clearhead.check.read.inference import Inferred, find_repeats, infer_problem
+from clearhead.check.read.latex import Grid
+from clearhead.check.read.mending import (
     Mended,
     doubtful_cells,
     mend_dots,
@@ -21,8 +21,8 @@ from clearhead.check.mending import (
     same_numbers,
     share_of_same,
 )
-from clearhead.check.page_item import Document, Heading, Prose
-from clearhead.check.token_page import TokenPages, read_token_pages
+from clearhead.check.read.page_item import Document, Heading, Prose
+from clearhead.check.read.token_page import TokenPages, read_token_pages
 from clearhead.check.working import Line, Note, Working
 
 _RESULTS = ("Q", "K", "V", "scores", "scaled", "weights", "output")

@@ -15,8 +15,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from clearhead.check.heading import read_heading
-from clearhead.check.number import read_cell, visible
+from clearhead.check.read.heading import read_heading
+from clearhead.check.read.number import read_cell, visible
 from clearhead.check.working import Line, Note
 from clearhead.errors import ProblemError
 

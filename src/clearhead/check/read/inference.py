@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clearhead.check.chain import Context, Entry
-from clearhead.check.latex import Grid
-from clearhead.check.mending import share_of_same
+from clearhead.check.read.chain import Context, Entry
+from clearhead.check.read.latex import Grid
+from clearhead.check.read.mending import share_of_same
 from clearhead.check.working import Note
 from clearhead.errors import ProblemError
 

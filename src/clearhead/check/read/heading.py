@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from clearhead.check.number import visible
+from clearhead.check.read.number import visible
 from clearhead.check.working import Cells, Line
 
 _INTO = re.compile(r"(.*?\S)(?:_copied_into_|\s+copied\s+into\s+|\s+into\s+)(\S.*)", re.DOTALL).fullmatch

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from clearhead.check.latex import Grid
-from clearhead.check.page_item import Heading, Item, Prose, Statement
+from clearhead.check.read.latex import Grid
+from clearhead.check.read.page_item import Heading, Item, Prose, Statement
 from clearhead.check.working import Line, Note, Working
 from clearhead.errors import ProblemError
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from clearhead.check.document import MAX_CHARACTERS, read_document, scan_document
-from clearhead.check.latex import MAX_DEPTH, is_number, split_numbers
-from clearhead.check.page_item import MAX_ITEMS, Heading, Statement
-from clearhead.check.symbol import plain, read_symbol
+from clearhead.check.read.document import MAX_CHARACTERS, read_document, scan_document
+from clearhead.check.read.latex import MAX_DEPTH, is_number, split_numbers
+from clearhead.check.read.page_item import MAX_ITEMS, Heading, Statement
+from clearhead.check.read.symbol import plain, read_symbol
 from clearhead.errors import ProblemError
 
 SQUARE = (("1", "2"), ("3", "4"))

@@ -8,9 +8,9 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from clearhead.check.reading import load_workings
-from clearhead.check.spreadsheet import read_xlsx, shown
-from clearhead.check.table import MAX_CELLS, read_csv
+from clearhead.check.read.reading import load_workings
+from clearhead.check.read.spreadsheet import read_xlsx, shown
+from clearhead.check.read.table import MAX_CELLS, read_csv
 from clearhead.check.working import Line
 from clearhead.errors import ProblemError
 

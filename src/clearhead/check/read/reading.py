@@ -12,9 +12,9 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from clearhead.check.number import visible
+from clearhead.check.read.number import visible
+from clearhead.check.read.written import WrittenReader
 from clearhead.check.working import Note, Working
-from clearhead.check.written import WrittenReader
 from clearhead.errors import ClearheadError, ProblemError, did_you_mean
 from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.reading import MAX_BYTES, gallery, read_data
@@ -113,7 +113,7 @@ def _read_content(
     elif suffix in (*TABLES, *BOOKS):
         found = [_read_table(content, name, suffix, folder, given)]
     else:
-        from clearhead.check.document import read_document
+        from clearhead.check.read.document import read_document
 
         found = [*read_document(_decoded(content), given, name=visible(name))]
     return [replace(each, notes=(*notes, *each.notes)) if isinstance(each, Working) else each for each in found]
@@ -203,11 +203,11 @@ def _read_working(data: Mapping[str, Any], given: Mapping[str, Any] | None, fold
 
 def _read_table(content: bytes, name: str, suffix: str, folder: Path, given: Mapping[str, Any] | None) -> Working:
     if suffix in BOOKS:
-        from clearhead.check.spreadsheet import read_xlsx
+        from clearhead.check.read.spreadsheet import read_xlsx
 
         table = read_xlsx(content, name)
     else:
-        from clearhead.check.table import read_csv
+        from clearhead.check.read.table import read_csv
 
         table = read_csv(content, name)
     mistakes: list[str] = []

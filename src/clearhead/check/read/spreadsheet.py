@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from clearhead.check.table import MAX_CELLS, Place, Table, read_grid
+from clearhead.check.read.table import MAX_CELLS, Place, Table, read_grid
 from clearhead.check.working import Note
 from clearhead.errors import ProblemError, printable
 

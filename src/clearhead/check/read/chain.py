@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from clearhead.check.latex import Grid, is_plain_number
-from clearhead.check.page_item import Heading, Item, Prose, Side, Statement
-from clearhead.check.symbol import Part, Symbol
+from clearhead.check.read.latex import Grid, is_plain_number
+from clearhead.check.read.page_item import Heading, Item, Prose, Side, Statement
+from clearhead.check.read.symbol import Part, Symbol
 
 _OPEN_PRODUCT = re.compile(r"▢\s*\)?\s*(?:×|X|x|\*|·)\s*$")
 _MAX_SIDES = 400  # of one chain

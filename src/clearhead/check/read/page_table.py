@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from clearhead.check.latex import Grid, as_grid, clean_cell, is_number, split_numbers
-from clearhead.check.symbol import Symbol, read_symbol
+from clearhead.check.read.latex import Grid, as_grid, clean_cell, is_number, split_numbers
+from clearhead.check.read.symbol import Symbol, read_symbol
 from clearhead.check.working import Cells
 
 HEADING = re.compile(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clearhead.check.document import read_document
+from clearhead.check.read.document import read_document
 from clearhead.check.working import Working
 from clearhead.errors import ProblemError
 

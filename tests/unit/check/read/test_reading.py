@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from clearhead import solve
-from clearhead.check import reading
-from clearhead.check.reading import load_workings
+from clearhead.check.read import reading
+from clearhead.check.read.reading import load_workings
 from clearhead.check.working import Line, Working
 from clearhead.errors import ProblemError
 from clearhead.worksheet.reading import read_data

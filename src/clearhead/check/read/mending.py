@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from clearhead.check.latex import Grid, is_plain_number
+from clearhead.check.read.latex import Grid, is_plain_number
 from clearhead.check.working import Cells
 
 _MIDDLE_DOT = re.compile(r"([-−–]?\d{1,30})\s?(?:\\cdot|·|⋅)\s?(\d{1,30})")

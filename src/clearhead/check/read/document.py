@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clearhead.check.latex import (
+from clearhead.check.read.latex import (
     CLOSE_MARK,
     LINE_MARK,
     MARK,
@@ -19,7 +19,7 @@ from clearhead.check.latex import (
     as_grid,
     split_numbers,
 )
-from clearhead.check.page_item import (
+from clearhead.check.read.page_item import (
     DIMENSIONS,
     EQUALS,
     MAX_BLOCK,
@@ -33,8 +33,8 @@ from clearhead.check.page_item import (
     part_inline,
     read_side,
 )
-from clearhead.check.page_table import HEADING, as_table, number_rows, table_cells
-from clearhead.check.symbol import Symbol, plain, read_symbol
+from clearhead.check.read.page_table import HEADING, as_table, number_rows, table_cells
+from clearhead.check.read.symbol import Symbol, plain, read_symbol
 from clearhead.check.working import Working
 from clearhead.errors import ProblemError
 
@@ -60,7 +60,7 @@ _TITLE_WORDS = re.compile(r"(?i)attention|encoder|decoder|seq2seq|transformer|po
 
 def read_document(text: str, problem: Mapping[str, Any] | None = None, *, name: str = "") -> list[Working]:
     """Return a working for each exercise in a document, in order; with `problem`, one working of that problem."""
-    from clearhead.check.exercise import read_exercises
+    from clearhead.check.read.exercise import read_exercises
 
     try:
         return read_exercises(scan_document(text), problem, name)

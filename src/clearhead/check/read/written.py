@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from clearhead.check.heading import Heading, read_heading
-from clearhead.check.number import visible
+from clearhead.check.read.heading import Heading, read_heading
+from clearhead.check.read.number import visible
 from clearhead.check.working import Cells, Line, Note
 from clearhead.errors import ProblemError
 

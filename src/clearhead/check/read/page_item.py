@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from clearhead.check.latex import (
+from clearhead.check.read.latex import (
     CLOSE_MARK,
     MARK,
     NUMBER,
@@ -15,7 +15,7 @@ from clearhead.check.latex import (
     is_number,
     split_numbers,
 )
-from clearhead.check.symbol import Symbol, plain
+from clearhead.check.read.symbol import Symbol, plain
 from clearhead.check.working import Note, NoteKind
 from clearhead.errors import ProblemError
 

@@ -7,7 +7,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from clearhead.check.sum import read_sum
+from clearhead.check.read.sum import read_sum
 from clearhead.errors import printable
 
 MAX_LENGTH = 200  # of a cell, in characters

@@ -1,0 +1,1 @@
+"""Workings in: files, tables, spreadsheets and documents, every cell kept as its raw text."""
