@@ -170,7 +170,7 @@ def test_a_form_tells_everything_in_order(form: str, make: Callable[[], Report])
     expected = [report.title, report.student, words.score(report.earned, report.out_of), words.summary(report)]
     for finding in report.findings:
         expected += [finding.what, finding.follows, finding.remedy, finding.right_sum, finding.student_sum]
-    for each in (line for line in report.lines if not line.is_good_copy):  # those are told in one sentence
+    for each in (one for one in report.lines if not one.is_good_copy):  # those are told in one sentence
         expected += [words.equation_of(each), words.line_score(each.marks), *words.remarks(each)]
         expected += [f"{cell.text} {Marking(report).tail(cell)}" for cell in each.marked]
     expected += [sentence for _, sentences in words.notes(report) for sentence in sentences]
