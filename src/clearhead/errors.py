@@ -1,6 +1,7 @@
 """The exceptions that clearhead raises for people to read.
 
     ClearheadError            anything a user can put right; the command line prints it and exits with 2
+    ├── ConfigError           a setting that is unknown, or does not fit the others
     ├── ProblemError          a problem file or value that cannot be worked
     └── TraceError            a trace that is broken, or cannot be had
 
@@ -31,6 +32,10 @@ class ProblemError(ClearheadError):
     def located(self, place: str) -> "ProblemError":
         """Return the same error with `place: ` before every sentence."""
         return ProblemError([f"{place}: {mistake}" for mistake in self.mistakes])
+
+
+class ConfigError(ClearheadError):
+    """A setting that is unknown, or that does not fit the others."""
 
 
 class TraceError(ClearheadError):

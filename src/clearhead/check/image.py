@@ -268,6 +268,21 @@ def joint_norm(x: Range, axes: tuple[int, ...], counted: Array | None, epsilon: 
     return Range(np.maximum(y - spread, -far), np.minimum(y + spread, far))
 
 
+def rms_normalise(inputs: Inputs) -> Range:
+    """Numerator and root of the mean square by their ends; no number is further than √n from 0."""
+    x: Range = inputs["x"]
+    most = np.maximum(np.abs(x.low), np.abs(x.high)) ** 2
+    least = np.where((x.low <= 0) & (x.high >= 0), 0.0, np.minimum(np.abs(x.low), np.abs(x.high))) ** 2
+    epsilon, number = inputs.get("epsilon") or 0.0, x.low.shape[-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # the number itself is in its own mean: the ends of the others only
+        rest_low, rest_high = least.sum(axis=-1, keepdims=True) - least, most.sum(axis=-1, keepdims=True) - most
+        ends = [
+            end / np.sqrt((end**2 + rest) / number + epsilon) for end in (x.low, x.high) for rest in (rest_low, rest_high)
+        ]
+    return gained(without_nan(_ends(*ends)), inputs)
+
+
 def joint_variance(x: Range, over: str, counted: Array | None) -> Range:
     """Bound a variance whose mean was not written: |dv| ≤ 2/n Σ |x - μ| r + Σ r²/n"""
     mean, shape = REFERENCE["mean"], {"over": over, "counted": counted}
@@ -395,6 +410,7 @@ IMAGES: Mapping[str, Image] = {
     "mean": mean,
     "variance": variance,
     "normalise": normalise,
+    "rms_normalise": rms_normalise,
     "rotate": rotate,
     "convolve": convolve,
     "loss": loss,

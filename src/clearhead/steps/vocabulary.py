@@ -190,6 +190,14 @@ NORMALISE = Step(
     axes="BTD",
     sentence="Take away the mean and divide by the deviation.",
 )
+RMS_NORMALISE = Step(
+    name="rms_normalise",
+    symbol="N",
+    equation="[?{gain} × ?]{x} / √(mean of {x}²[? + {epsilon}?])",
+    inputs=parse_inputs("x:TD epsilon? gain?:D"),
+    axes="BTD",
+    sentence="Divide every token's numbers by the root of their mean square.",
+)
 CONVOLVE = Step(
     name="convolve",
     symbol="Y",
@@ -307,6 +315,7 @@ STEPS: Mapping[str, Step] = {
         MEAN,
         VARIANCE,
         NORMALISE,
+        RMS_NORMALISE,
         CONVOLVE,
         PICK,
         MULTIPLY,
@@ -334,6 +343,7 @@ PLACES: Mapping[str, str] = {
     "encoder": "Encoder block",
     "decoder": "Decoder block",
     "input": "Input",
+    "target": "Input of the decoder",
     "self_attention": "Self-attention",
     "cross_attention": "Cross-attention",
     "add_and_norm": "Residual and norm",

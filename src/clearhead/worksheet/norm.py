@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from clearhead.errors import ProblemError
-from clearhead.steps.vocabulary import ADD, MEAN, NORMALISE, VARIANCE
+from clearhead.steps.vocabulary import ADD, MEAN, NORMALISE, RMS_NORMALISE, VARIANCE
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.cells import Count, Real, Vector
 from clearhead.worksheet.pen import Pen
@@ -19,10 +19,10 @@ _OVER = {"layer": "features", "batch": "tokens", "all": "all"}
 class NormRule(Part):
     """Over which numbers mean and variance are taken, and what is done with them."""
 
-    norm: Literal["layer", "batch", "all", "none"] = Field(
+    norm: Literal["layer", "batch", "all", "rms", "none"] = Field(
         "layer",
         description="layer: over the features of each token; batch: over the tokens of each feature; all: over all of "
-        "them, d × n; none",
+        "them, d × n; rms: divide each token by the root of its mean square; none",
     )
     epsilon: Real = Field(1e-5, ge=0, description="added to the variance, against dividing by 0")
     epsilon_place: Literal["inside", "outside"] = Field("inside", description="inside: √(σ² + ε); outside: √σ² + ε")
@@ -39,6 +39,9 @@ class NormRule(Part):
         for name, vector in (("gain", self.gain), ("shift", self.shift)):
             if vector is not None:
                 shapes.vector(name, vector, width, f"tokens are {width} wide")
+        if self.norm == "rms" and (self.shift is not None or self.epsilon_place == "outside"):
+            idle_name = "shift" if self.shift is not None else "epsilon_place: outside"
+            shapes.mistakes.append(f"norm rms has no {idle_name}. Leave it out, or choose another norm.")
         if self.padding >= count:
             shapes.mistakes.append(
                 f"padding = {self.padding}, but there are {count} tokens, and one at least must be real. "
@@ -49,6 +52,8 @@ class NormRule(Part):
         """Write mean, variance and the normalised numbers."""
         if self.norm == "none":
             return x
+        if self.norm == "rms":
+            return self._work_rms(pen, x, names, sub)
         over = _OVER[self.norm]
         counted = None
         if self.padding and not self.count_padding and over != "features":
@@ -65,10 +70,19 @@ class NormRule(Part):
         inputs = {"x": x, "mean": mean, "variance": variance, "gain": gain, "shift": shift, **epsilon}
         return pen.work(NORMALISE, symbol=f"{NORMALISE.symbol}{sub}", **inputs)
 
+    def _work_rms(self, pen: Pen, x: Array, names: tuple[str, ...], sub: str) -> Array:
+        empty = np.flatnonzero(~np.any(x, axis=1))
+        if self.epsilon == 0.0 and empty.size:
+            raise ProblemError(self._zero_variance(np.any(x, axis=1).astype(np.float64), names))
+        gain = None if self.gain is None else pen.make("γ", self.gain)
+        epsilon: dict[str, Any] = {"epsilon": self.epsilon} if self.epsilon else {}
+        return pen.work(RMS_NORMALISE, symbol=f"{RMS_NORMALISE.symbol}{sub}", x=x, gain=gain, **epsilon)
+
     def _zero_variance(self, variance: Array, names: tuple[str, ...]) -> str:
         index = int(np.flatnonzero(variance == 0.0)[0])
         whose = {
             "layer": f"token {index + 1}" + (f" ('{names[index]}')" if index < len(names) else ""),
+            "rms": f"token {index + 1}" + (f" ('{names[index]}')" if index < len(names) else ""),
             "batch": f"feature {index + 1}",
             "all": "the whole table",
         }[self.norm]

@@ -144,6 +144,11 @@ def normalise(record: Record, row: int, column: int) -> list[Parent]:
     return [*x, *_same(record, row, column, "mean", "variance", "gain", "shift")]
 
 
+def rms_normalise(record: Record, row: int, column: int) -> list[Parent]:
+    """The token's row, and the gain."""
+    return [*_row(record, "x", row), *_same(record, 0, column, "gain")]
+
+
 def convolve(record: Record, row: int, column: int) -> list[Parent]:
     """The neighbours that are there, each with its own column of the filter."""
     x, first = record.inputs["x"], record.inputs["first"]
@@ -212,6 +217,7 @@ PARENTS: Mapping[str, Parents] = {
     "mean": mean,
     "variance": variance,
     "normalise": normalise,
+    "rms_normalise": rms_normalise,
     "convolve": convolve,
     "pick": pick,
     "multiply": same_cell("a", "b"),

@@ -55,7 +55,7 @@ def position(positions: Array, dimensions: Ids, width: int, formula: str, base: 
 def angle(positions: Array, width: int, base: float) -> Array:
     """θ(pos, i) = pos / base^(2i/d), one for each pair of dimensions"""
     pairs = np.arange(width // 2, dtype=np.float64)
-    return np.asarray(positions, dtype=np.float64)[:, None] / base ** (2.0 * pairs / width)[None, :]
+    return np.asarray(positions, dtype=np.float64)[..., None] / base ** (2.0 * pairs / width)
 
 
 def rotary_pairs(width: int, pairing: str) -> tuple[Ids, Ids]:
@@ -196,6 +196,12 @@ def normalise(
     return scaled if shift is None else scaled + shift
 
 
+def rms_normalise(x: Array, epsilon: float = 0.0, gain: Array | None = None) -> Array:
+    """γ x / √(mean of x² + ε), over each token's own numbers"""
+    normal = x / np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + epsilon)
+    return np.asarray(normal if gain is None else gain * normal)
+
+
 def convolve(x: Array, taps: Sequence[Array], first: int, count: int, b: Array | None = None) -> Array:
     """y[t] = Σₖ x[t + first + k] Wₖ + b, zeros beyond the ends"""
     length = x.shape[-2]
@@ -286,6 +292,7 @@ REFERENCE: Mapping[str, Callable[..., Array]] = {
     "mean": mean,
     "variance": variance,
     "normalise": normalise,
+    "rms_normalise": rms_normalise,
     "convolve": convolve,
     "pick": pick,
     "multiply": multiply,

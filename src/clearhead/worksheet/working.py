@@ -208,6 +208,17 @@ def normalise(record: Record, row: int, column: int, show: Show) -> Expression |
     return Sum((result, show.cell(inputs["shift"], column))) if "shift" in inputs else result
 
 
+def rms_normalise(record: Record, row: int, column: int, show: Show) -> Expression:
+    """γ x / √(Σ x² / n + ε)"""
+    inputs, x = record.inputs, record.inputs["x"]
+    squares = long_sum(range(x.shape[1]), lambda d: Power(show.cell(x, row, d), Number("2")), show.max_terms)
+    spread: Expression = Quotient(squares, show.plain(x.shape[1]))
+    if "epsilon" in inputs:
+        spread = Sum((spread, show.plain(inputs["epsilon"])))
+    result: Expression = Quotient(show.cell(x, row, column), Call("√", spread))
+    return Product((show.cell(inputs["gain"], column), result)) if "gain" in inputs else result
+
+
 def convolve(record: Record, row: int, column: int, show: Show) -> Expression:
     """Σₖ Σ x[t + first + k] wₖ + b, only over the tokens that are there"""
     x, taps, first = record.inputs["x"], record.inputs["taps"], record.inputs["first"]
@@ -300,6 +311,7 @@ WORKINGS: Mapping[str, Working] = {
     "mean": mean,
     "variance": variance,
     "normalise": normalise,
+    "rms_normalise": rms_normalise,
     "convolve": convolve,
     "pick": moves,
     "multiply": multiply,

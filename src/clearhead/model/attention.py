@@ -1,0 +1,200 @@
+"""Attention, twice: PyTorch's fused kernel, and the same steps one by one with every number written down.
+
+Z = softmax(Q Kᵀ / √d_k) V for every head, joined and multiplied by W_O. The traced side's output is made from the values
+that it records; a test holds the two sides together.
+"""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clearhead.model.mask import PreparedMask
+from clearhead.model.positions import rotary_angles, rotate, trace_rotation
+from clearhead.steps import NO_TRACE, Trace
+from clearhead.steps.trace import NoTrace
+from clearhead.steps.vocabulary import APPEND, JOIN, MASK, MIX, PROJECT, SCALE, SCORE, SOFTMAX, SPLIT
+
+Tracer = Trace | NoTrace
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+@dataclass
+class KeyValues:
+    """The keys and values of one layer, kept between one-token steps: (B, H, K, E)."""
+
+    k: Tensor
+    v: Tensor
+
+    def reorder(self, index: Tensor) -> "KeyValues":
+        """Return the entries of the batch in another order, as a beam search needs."""
+        return KeyValues(self.k.index_select(0, index), self.v.index_select(0, index))
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The positions of queries and keys, for rotary positions; (B or 1, T)."""
+
+    queries: Tensor
+    keys: Tensor
+
+
+class Attention(nn.Module):
+    """Multi-head attention of a sentence to itself (packed Q, K, V) or to a memory of another width (packed K, V)."""
+
+    def __init__(
+        self, width: int, memory_width: int | None, num_heads: int, *, has_bias: bool = True, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.num_heads, self.d_k, self.dropout = num_heads, width // num_heads, dropout
+        self.is_cross = memory_width is not None
+        if memory_width is None:
+            self.packed = nn.Linear(width, 3 * width, bias=has_bias)
+        else:
+            self.query = nn.Linear(width, width, bias=has_bias)
+            self.packed = nn.Linear(memory_width, 2 * width, bias=has_bias)
+        self.output = nn.Linear(width, width, bias=has_bias)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor | None,
+        mask: PreparedMask,
+        *,
+        cache: KeyValues | None = None,
+        places: Places | None = None,
+        trace: Tracer = NO_TRACE,
+    ) -> Tensor:
+        """Attend from x (B, Q, D) to itself, or to a memory (B, K, D′); `cache` is read, and grows by the new tokens."""
+        if trace.is_on:
+            return attend_traced(self, x, memory, mask, cache=cache, places=places, trace=trace)
+        return attend_fused(self, x, memory, mask, cache=cache, places=places)
+
+    def heads(self, x: Tensor) -> Tensor:
+        """(B, T, D) → (B, H, T, E)"""
+        return x.unflatten(-1, (self.num_heads, self.d_k)).transpose(1, 2)
+
+    def key_values(self, memory: Tensor) -> KeyValues:
+        """Return keys and values of a memory, to be made once and used at every step."""
+        k, v = self.packed(memory).chunk(2, dim=-1)
+        return KeyValues(self.heads(k), self.heads(v))
+
+
+def attend_fused(
+    layer: Attention,
+    x: Tensor,
+    memory: Tensor | None,
+    mask: PreparedMask,
+    *,
+    cache: KeyValues | None = None,
+    places: Places | None = None,
+) -> Tensor:
+    """Attend by PyTorch's fused kernel."""
+    if layer.is_cross:
+        q = layer.heads(layer.query(x))  # (B, H, Q, E)
+        if cache is None:
+            assert memory is not None
+            cache = layer.key_values(memory)
+        k, v = cache.k, cache.v
+    else:
+        # (B, T, 3D) → three of (B, H, T, E)
+        q, k, v = layer.packed(x).unflatten(-1, (3, layer.num_heads, layer.d_k)).permute(2, 0, 3, 1, 4).unbind(0)
+        if places is not None:
+            q = rotate(q, rotary_angles(places.queries, layer.d_k)[:, None])
+            k = rotate(k, rotary_angles(places.keys, layer.d_k)[:, None])
+        if cache is not None:
+            cache.k = k = torch.cat((cache.k, k), dim=2)
+            cache.v = v = torch.cat((cache.v, v), dim=2)
+    fused = mask.fused
+    dropout = layer.dropout if layer.training else 0.0
+    z = F.scaled_dot_product_attention(q, k, v, attn_mask=fused.mask, dropout_p=dropout, is_causal=fused.is_causal)
+    if fused.has_any is not None:
+        z = torch.where(fused.has_any, z, 0.0)
+    return layer.output(z.transpose(1, 2).flatten(-2))  # (B, Q, D)
+
+
+def attend_traced(
+    layer: Attention,
+    x: Tensor,
+    memory: Tensor | None,
+    mask: PreparedMask,
+    *,
+    cache: KeyValues | None = None,
+    places: Places | None = None,
+    trace: Tracer = NO_TRACE,
+) -> Tensor:
+    """Attend step by step and write every step down; the output is made from the recorded values."""
+    width = layer.num_heads * layer.d_k
+    source = x if memory is None else memory
+    if layer.is_cross:
+        weights = {"Q": (layer.query, 0), "K": (layer.packed, 0), "V": (layer.packed, 1)}
+    else:
+        weights = {"Q": (layer.packed, 0), "K": (layer.packed, 1), "V": (layer.packed, 2)}
+    made = {}
+    for letter, place in (("Q", "query"), ("K", "key"), ("V", "value")):
+        linear, share = weights[letter]
+        rows = slice(share * width, (share + 1) * width)
+        bias = None if linear.bias is None else linear.bias[rows]
+        given = x if letter == "Q" else source
+        made[letter] = trace_product(trace.at(place), given, linear.weight[rows], bias, letter)
+    allowed = mask.allowed()
+    trace.give("M", allowed)
+    outputs = []
+    for head in range(layer.num_heads):
+        here, sub = trace.at("head", head), str(head + 1).translate(_SUBSCRIPTS)
+        share = {"head": head + 1, "num_heads": layer.num_heads}
+        q, k, v = (_trace_share(here.at(p), made[m], f"{m}{sub}", share) for m, p in (("Q", "query"), ("K", "key"), ("V", "value")))
+        if places is not None and not layer.is_cross:
+            q = trace_rotation(q, places.queries, f"Q{sub}′", here.at("query"))
+            k = trace_rotation(k, places.keys, f"K{sub}′", here.at("key"))
+        if cache is not None:
+            k, v = (_trace_append(here.at(p), old[:, head], new, f"{m}{sub}") for p, m, old, new in (("key", "K", cache.k, k), ("value", "V", cache.v, v)))
+        outputs.append(_trace_head(here, q, k, v, allowed, sub))
+    joined = torch.cat(outputs, dim=-1)  # (B, Q, D)
+    trace.at("output").record(JOIN, joined, parts=tuple(outputs))
+    return trace_product(trace.at("output"), joined, layer.output.weight, layer.output.bias, "O")
+
+
+def trace_product(trace: Tracer, x: Tensor, weight: Tensor, bias: Tensor | None, letter: str) -> Tensor:
+    """x W + b, W written as (in, out)"""
+    w = weight.T
+    y = x @ w if bias is None else x @ w + bias
+    trace.give(f"W_{letter}", w)
+    if bias is None:
+        trace.record(PROJECT, y, symbol=letter, x=x, w=w)
+    else:
+        trace.give(f"b_{letter}", bias)
+        trace.record(PROJECT, y, symbol=letter, x=x, w=w, b=bias)
+    return y
+
+
+def _trace_share(trace: Tracer, x: Tensor, symbol: str, share: dict[str, int]) -> Tensor:
+    width = x.shape[-1] // share["num_heads"]
+    part = x[..., (share["head"] - 1) * width : share["head"] * width]
+    trace.record(SPLIT, part, symbol=symbol, x=x, **share)
+    return part
+
+
+def _trace_append(trace: Tracer, cached: Tensor, new: Tensor, symbol: str) -> Tensor:
+    whole = torch.cat((cached, new), dim=-2)
+    trace.give("cached", cached)
+    trace.record(APPEND, whole, symbol=symbol, cached=cached, new=new)
+    return whole
+
+
+def _trace_head(trace: Tracer, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, sub: str) -> Tensor:
+    """Write scores, scale, mask, softmax and mix of one head: (B, Q, E)"""
+    scores = q @ k.transpose(-1, -2)  # (B, Q, K)
+    trace.record(SCORE, scores, symbol=f"S{sub}", q=q, k=k)
+    scaled = scores / q.shape[-1] ** 0.5
+    trace.record(SCALE, scaled, symbol=f"S′{sub}", scores=scores, root_of=q.shape[-1])
+    masked = torch.where(allowed, scaled, float("-inf"))
+    trace.record(MASK, masked, symbol=f"S″{sub}", scores=scaled, allowed=allowed, fill=float("-inf"))
+    has_any = allowed.any(dim=-1, keepdim=True)
+    # a row that may see nothing is softmaxed as zeros, and then set to 0: no NaN forward or backward
+    weights = torch.where(has_any, torch.softmax(torch.where(has_any, masked, 0.0), dim=-1), 0.0)
+    trace.record(SOFTMAX, weights, symbol=f"A{sub}", scores=masked)
+    mixed = weights @ v  # (B, Q, E)
+    trace.record(MIX, mixed, symbol=f"Z{sub}", weights=weights, v=v)
+    return mixed

@@ -1,0 +1,140 @@
+"""What a model is made of: shapes, norms, positions, ties. Presets are data: differences from the defaults.
+
+Every default lives on its field; a model with the same config and the same weights is the same model.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from clearhead.errors import ConfigError, did_you_mean
+
+Norm = Literal["layer", "rms", "all"]
+
+
+class ModelConfig(BaseModel):
+    """The architecture of a Transformer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    shape: Literal["encoder-decoder", "encoder", "decoder"] = Field(
+        "encoder-decoder", description="encoder-decoder translates, encoder classifies, decoder goes on with a text"
+    )
+    source_vocabulary: int = Field(ge=1, description="tokens that the encoder can read (a decoder alone: its own)")
+    target_vocabulary: int | None = Field(None, ge=1, description="tokens that the decoder writes (the source's if left out)")
+    num_classes: int | None = Field(None, ge=2, description="shape encoder: how many classes there are")
+    encoder_blocks: int = Field(6, ge=0, le=200, description="blocks of the encoder")
+    decoder_blocks: int = Field(6, ge=0, le=200, description="blocks of the decoder")
+    d_model: int = Field(512, ge=1, le=2**16, description="width of the encoder (and of the decoder, if not said)")
+    d_decoder: int | None = Field(None, ge=1, le=2**16, description="width of the decoder where it differs")
+    num_heads: int = Field(8, ge=1, description="heads of every attention layer")
+    d_ff: int = Field(2048, ge=1, description="width between the two products of a feed-forward network")
+    encoder_norm: Norm = Field("layer", description="layer, rms, or all: over all numbers of a sentence together")
+    decoder_norm: Norm = Field("layer", description="layer or rms")
+    norm_place: Literal["pre", "post"] = Field("pre", description="pre: x + f(norm x), then a last norm; post: norm(x + f(x))")
+    epsilon: float = Field(1e-5, ge=0, description="added to the variance")
+    positions: Literal["sinusoidal", "learned", "rotary", "none"] = Field("sinusoidal", description="how tokens get their place")
+    sinusoids: Literal["pairs", "blocks"] = Field("pairs", description="sine and cosine in turn, or all sines first (MarianMT)")
+    max_length: int = Field(1024, ge=1, le=2**20, description="the longest sentence that has positions")
+    scale_embedding: bool = Field(True, description="multiply embeddings by the root of the width")
+    activation: Literal["relu", "gelu", "silu"] = Field("relu", description="what bends the feed-forward network")
+    is_gated: bool = Field(False, description="f(x W₁) ⊙ (x W₃) instead of f(x W₁)")
+    has_bias: bool = Field(True, description="whether products have a bias")
+    has_output_bias: bool = Field(False, description="whether logits have a bias (MarianMT)")
+    tied: Literal["three", "two", "none"] = Field(
+        "three", description="three: source, target and output share one table; two: target and output; none"
+    )
+    start: Literal["bos", "eos", "pad"] = Field("bos", description="the token that the decoder starts from")
+    pad: int = Field(0, ge=0, description="id of the padding token")
+    bos: int = Field(1, ge=0, description="id of the token before a sentence")
+    eos: int = Field(2, ge=0, description="id of the token after a sentence")
+    dropout: float = Field(0.1, ge=0, lt=1, description="dropped from embeddings and from what every sublayer adds")
+    attention_dropout: float = Field(0.0, ge=0, lt=1, description="dropped from attention weights")
+    activation_dropout: float = Field(0.0, ge=0, lt=1, description="dropped inside the feed-forward network")
+
+    @property
+    def decoder_width(self) -> int:
+        """The width of the decoder."""
+        return self.d_model if self.d_decoder is None else self.d_decoder
+
+    @property
+    def target_size(self) -> int:
+        """How many tokens can be written."""
+        return self.source_vocabulary if self.target_vocabulary is None else self.target_vocabulary
+
+    @property
+    def start_id(self) -> int:
+        """The id that the decoder starts from."""
+        return {"bos": self.bos, "eos": self.eos, "pad": self.pad}[self.start]
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        for name, width in (("d_model", self.d_model), ("d_decoder", self.decoder_width)):
+            if width % self.num_heads:
+                fits = ", ".join(str(n) for n in range(1, min(width, 64) + 1) if width % n == 0)
+                raise ValueError(f"num_heads = {self.num_heads} does not divide {name} = {width}. Use {fits} heads")
+            if self.positions == "rotary" and (width // self.num_heads) % 2:
+                raise ValueError(f"rotary positions turn pairs, but a head is {width // self.num_heads} wide. Make it even")
+        if self.decoder_norm == "all":
+            raise ValueError(
+                "decoder_norm = 'all' would let a token read the future: its norm averages over later tokens. "
+                "Use layer or rms in a decoder"
+            )
+        if self.shape == "encoder" and self.num_classes is None:
+            raise ValueError("shape encoder needs num_classes: how many classes there are")
+        if self.shape != "encoder" and self.num_classes is not None:
+            raise ValueError("num_classes goes with shape encoder. Leave it out")
+        if self.tied == "three" and self.shape == "encoder-decoder":
+            if self.target_size != self.source_vocabulary:
+                raise ValueError(
+                    f"tied = 'three' shares one table, but source_vocabulary = {self.source_vocabulary} and "
+                    f"target_vocabulary = {self.target_size}. Use one vocabulary, or tied: two"
+                )
+            if self.decoder_width != self.d_model:
+                raise ValueError(
+                    f"tied = 'three' shares one table, but d_model = {self.d_model} and d_decoder = {self.decoder_width}. "
+                    "Use one width, or tied: two"
+                )
+        top = {"encoder": self.source_vocabulary, "decoder": self.target_size}.get(
+            self.shape, min(self.source_vocabulary, self.target_size)
+        )
+        for name in ("pad", "bos", "eos"):
+            if getattr(self, name) >= top:
+                raise ValueError(f"{name} = {getattr(self, name)} is not in a vocabulary of {top} tokens")
+        return self
+
+
+# Differences from the defaults of ModelConfig; vocabularies come from the data.
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "tiny": {"encoder_blocks": 4, "decoder_blocks": 4, "d_model": 128, "d_ff": 256, "num_heads": 4},
+    "small": {"d_model": 512, "d_ff": 1024, "num_heads": 4},
+    "base": {"d_model": 512, "d_ff": 2048, "num_heads": 8},
+    "big": {"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3},
+    "deep-shallow": {"encoder_blocks": 12, "decoder_blocks": 1, "d_model": 512, "d_ff": 2048, "num_heads": 8},
+}
+
+
+def preset(name: str, **changes: Any) -> ModelConfig:
+    """Return a preset with changes; vocabularies must be among them."""
+    if name not in PRESETS:
+        raise ConfigError(f"'{name}' is not a preset.{did_you_mean(name, PRESETS)} Presets: {', '.join(PRESETS)}.")
+    return read_config({**PRESETS[name], **changes})
+
+
+def read_config(data: Mapping[str, Any]) -> ModelConfig:
+    """Return the config that the data describes, or raise ConfigError with every mistake in it."""
+    try:
+        return ModelConfig.model_validate(data)
+    except ValidationError as wrong:
+        told = []
+        for error in wrong.errors():
+            path = ".".join(str(part) for part in error["loc"])
+            if error["type"] == "extra_forbidden":
+                near = did_you_mean(path, ModelConfig.model_fields)
+                told.append(f"model.{path} is not a setting.{near}")
+            elif error["type"] == "value_error":
+                told.append(f"model: {error['ctx']['error']}.")
+            else:
+                told.append(f"model.{path} = {error['input']!r}: {error['msg'][0].lower()}{error['msg'][1:]}.")
+        raise ConfigError(" ".join(told)) from None

@@ -1,0 +1,156 @@
+"""Feed-forward networks and blocks: each sublayer with its residual and its norm, before or after."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clearhead.model.attention import Attention, KeyValues, Places, trace_product
+from clearhead.model.config import ModelConfig
+from clearhead.model.mask import PreparedMask
+from clearhead.model.norm import NORMS
+from clearhead.steps import NO_TRACE, Trace
+from clearhead.steps.trace import NoTrace
+from clearhead.steps.vocabulary import ACTIVATE, ADD, MULTIPLY
+
+Tracer = Trace | NoTrace
+_BENDS = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+
+
+class FeedForward(nn.Module):
+    """f(x W₁ + b₁) W₂ + b₂, or with a gate (f(x W₁) ⊙ (x W₃)) W₂."""
+
+    def __init__(self, width: int, config: ModelConfig) -> None:
+        super().__init__()
+        self.activation, self.dropout = config.activation, config.activation_dropout
+        self.first = nn.Linear(width, config.d_ff, bias=config.has_bias)
+        self.gate = nn.Linear(width, config.d_ff, bias=config.has_bias) if config.is_gated else None
+        self.second = nn.Linear(config.d_ff, width, bias=config.has_bias)
+
+    def forward(self, x: Tensor, *, trace: Tracer = NO_TRACE) -> Tensor:
+        """Bend every token by itself."""
+        if trace.is_on:
+            return self._traced(x, trace)
+        hidden = _BENDS[self.activation](self.first(x))
+        if self.gate is not None:
+            hidden = hidden * self.gate(x)
+        return self.second(F.dropout(hidden, self.dropout, self.training))
+
+    def _traced(self, x: Tensor, trace: Tracer) -> Tensor:
+        first = trace_product(trace.at("first"), x, self.first.weight, self.first.bias, "1")
+        hidden = _BENDS[self.activation](first)
+        trace.at("first").record(ACTIVATE, hidden, x=first, function=self.activation)
+        if self.gate is not None:
+            gate = trace_product(trace.at("gate"), x, self.gate.weight, self.gate.bias, "3")
+            gated = hidden * gate
+            trace.at("gate").record(MULTIPLY, gated, a=hidden, b=gate)
+            hidden = gated
+        return trace_product(trace.at("second"), hidden, self.second.weight, self.second.bias, "2")
+
+
+class Residual(nn.Module):
+    """pre: x + f(norm x); post: norm(x + f(x)). Dropout on what the sublayer adds."""
+
+    def __init__(self, width: int, norm: str, config: ModelConfig) -> None:
+        super().__init__()
+        self.is_pre, self.dropout = config.norm_place == "pre", config.dropout
+        self.norm = NORMS[norm](width, config.epsilon)
+
+    def before(self, x: Tensor, keys: Tensor | None, trace: Tracer) -> Tensor:
+        """Return what the sublayer takes."""
+        return self.norm(x, keys, trace=trace.at("norm")) if self.is_pre else x
+
+    def after(self, x: Tensor, y: Tensor, keys: Tensor | None, trace: Tracer) -> Tensor:
+        """Return x with what the sublayer made of it."""
+        total = x + F.dropout(y, self.dropout, self.training)
+        if trace.is_on:
+            trace.record(ADD, total, symbol="R", a=x, b=y)
+        return total if self.is_pre else self.norm(total, keys, trace=trace.at("norm"))
+
+
+class EncoderBlock(nn.Module):
+    """Self-attention, then a feed-forward network."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        width = config.d_model
+        options = {"has_bias": config.has_bias, "dropout": config.attention_dropout}
+        self.self_attention = Attention(width, None, config.num_heads, **options)  # type: ignore[arg-type]
+        self.feed_forward = FeedForward(width, config)
+        self.residuals = nn.ModuleList(Residual(width, config.encoder_norm, config) for _ in range(2))
+
+    def forward(
+        self, x: Tensor, mask: PreparedMask, places: Places | None = None, *, trace: Tracer = NO_TRACE
+    ) -> Tensor:
+        """(B, S, D) → (B, S, D)"""
+        keys = mask.mask.keys
+        for number, place in enumerate(("self_attention", "feed_forward")):
+            residual, here = self.residuals[number], trace.at("add_and_norm", number)
+            taken = residual.before(x, keys, here)
+            if place == "self_attention":
+                made = self.self_attention(taken, None, mask, places=places, trace=trace.at(place))
+            else:
+                made = self.feed_forward(taken, trace=trace.at(place))
+            x = residual.after(x, made, keys, here)
+        return x
+
+
+class DecoderBlock(nn.Module):
+    """Masked self-attention, cross-attention to a memory where there is one, then a feed-forward network."""
+
+    def __init__(self, config: ModelConfig, memory_width: int | None) -> None:
+        super().__init__()
+        width = config.decoder_width
+        options = {"has_bias": config.has_bias, "dropout": config.attention_dropout}
+        self.self_attention = Attention(width, None, config.num_heads, **options)  # type: ignore[arg-type]
+        self.cross_attention: Attention | None = None
+        if memory_width is not None:
+            self.cross_attention = Attention(width, memory_width, config.num_heads, **options)  # type: ignore[arg-type]
+        self.feed_forward = FeedForward(width, config)
+        count = 2 if memory_width is None else 3
+        self.residuals = nn.ModuleList(Residual(width, config.decoder_norm, config) for _ in range(count))
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: PreparedMask,
+        memory: tuple[Tensor, PreparedMask] | None,
+        *,
+        places: Places | None = None,
+        cache: "BlockCache | None" = None,
+        trace: Tracer = NO_TRACE,
+    ) -> Tensor:
+        """(B, T, D) → (B, T, D)"""
+        residual, here = self.residuals[0], trace.at("add_and_norm", 0)
+        own = None if cache is None else cache.own
+        taken = residual.before(x, None, here)
+        made = self.self_attention(taken, None, mask, cache=own, places=places, trace=trace.at("self_attention"))
+        x = residual.after(x, made, None, here)
+        if self.cross_attention is not None:
+            assert memory is not None
+            residual, here = self.residuals[1], trace.at("add_and_norm", 1)
+            taken = residual.before(x, None, here)
+            seen = None if cache is None or trace.is_on else cache.memory
+            made = self.cross_attention(taken, memory[0], memory[1], cache=seen, trace=trace.at("cross_attention"))
+            x = residual.after(x, made, None, here)
+        number = len(self.residuals) - 1
+        residual, here = self.residuals[number], trace.at("add_and_norm", number)
+        made = self.feed_forward(residual.before(x, None, here), trace=trace.at("feed_forward"))
+        return residual.after(x, made, None, here)
+
+
+class BlockCache:
+    """What a decoder block keeps between steps: its own keys and values, and those of the memory."""
+
+    def __init__(self, own: KeyValues, memory: KeyValues | None) -> None:
+        self.own, self.memory = own, memory
+
+    def reorder(self, index: Tensor) -> None:
+        """Put the entries of the batch in another order."""
+        self.own = self.own.reorder(index)
+        self.memory = None if self.memory is None else self.memory.reorder(index)
+
+
+def empty_key_values(layer: Attention, size: int, device: torch.device, dtype: torch.dtype) -> KeyValues:
+    """Return keys and values of no token yet."""
+    nothing = torch.empty(size, layer.num_heads, 0, layer.d_k, device=device, dtype=dtype)
+    return KeyValues(nothing, nothing)

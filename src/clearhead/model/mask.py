@@ -1,0 +1,90 @@
+"""Which keys a query may see: one value, built once, for the fused and for the traced side alike.
+
+Sentences are padded on the right (`lengths`), on the left or anywhere (`keys`). A causal query sees itself and what
+came before it. A query that may see nothing gets weights 0 and output 0.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Mask:
+    """Keys that may be seen: `keys` (B, K) is True for real tokens (None: all are), `is_causal` hides later tokens.
+
+    `first` is the position of the first query among the keys: 0 for a whole sentence, more with a cache.
+    `explicit` (…, Q, K) hides more, True = may attend.
+    """
+
+    keys: Tensor | None = None
+    is_causal: bool = False
+    first: int = 0
+    explicit: Tensor | None = None
+
+    def allowed(self, num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
+        """Return (B or 1, 1, Q, K): True where the query may attend."""
+        device = self.keys.device if self.keys is not None else device
+        seen = torch.ones(1, 1, num_queries, num_keys, dtype=torch.bool, device=device)
+        if self.is_causal:
+            seen = seen.tril(self.first)
+        if self.keys is not None:
+            seen = seen & self.keys[:, None, None, :]  # (B, 1, Q, K)
+        if self.explicit is not None:
+            seen = seen & self.explicit
+        return seen
+
+    def fused(self, num_queries: int, num_keys: int) -> "FusedMask":
+        """Return the compact form for PyTorch's kernel, whose memory is linear in the length wherever it can be."""
+        is_plain_causal = self.is_causal and self.first == 0 and num_queries == num_keys
+        if self.explicit is None and self.keys is None:
+            if not self.is_causal or (num_queries == 1 and self.first == num_keys - 1):
+                return FusedMask(None, False, None)
+            if is_plain_causal:
+                return FusedMask(None, True, None)
+        if self.explicit is None and not self.is_causal:
+            assert self.keys is not None
+            has_any = self.keys.any(dim=1)[:, None, None, None]  # (B, 1, 1, 1)
+            return FusedMask(self.keys[:, None, None, :] | ~has_any, False, has_any)
+        seen = self.allowed(num_queries, num_keys)
+        has_any = seen.any(dim=-1, keepdim=True)
+        return FusedMask(seen | ~has_any, False, has_any)
+
+
+@dataclass(frozen=True, eq=False)
+class FusedMask:
+    """What scaled_dot_product_attention takes; `has_any` is False for queries whose output must be 0."""
+
+    mask: Tensor | None
+    is_causal: bool
+    has_any: Tensor | None
+
+
+EVERYTHING = Mask()
+CAUSAL = Mask(is_causal=True)
+
+
+def padding_mask(ids: Tensor, pad: int, *, is_padded: bool | None = None) -> Mask:
+    """Return the mask of padded ids; `is_padded` False says that nothing is padded, without looking at the device."""
+    return EVERYTHING if is_padded is False else Mask(keys=ids != pad)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedMask:
+    """A mask for so many queries and keys, prepared once for all layers: each side takes its own form of it."""
+
+    mask: Mask
+    num_queries: int
+    num_keys: int
+    fused: FusedMask
+    device: torch.device
+
+    def allowed(self) -> Tensor:
+        """Return the traced side's form, (B or 1, Q, K)."""
+        return self.mask.allowed(self.num_queries, self.num_keys, self.device).squeeze(1)
+
+
+def prepare(mask: Mask, num_queries: int, num_keys: int, device: torch.device) -> PreparedMask:
+    """Prepare a mask for attention between so many queries and keys."""
+    return PreparedMask(mask, num_queries, num_keys, mask.fused(num_queries, num_keys), device)

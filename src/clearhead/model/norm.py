@@ -1,0 +1,78 @@
+"""Norms: layer norm, RMS norm, and the norm over all numbers of a sentence, padding left out."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clearhead.steps import NO_TRACE, Trace
+from clearhead.steps.trace import NoTrace
+from clearhead.steps.vocabulary import MEAN, NORMALISE, RMS_NORMALISE, VARIANCE
+
+Tracer = Trace | NoTrace
+
+
+class LayerNorm(nn.Module):
+    """γ (x - μ) / √(σ² + ε) + β over each token's own numbers; the variance is the biased one."""
+
+    def __init__(self, width: int, epsilon: float) -> None:
+        super().__init__()
+        self.epsilon = epsilon
+        self.gain = nn.Parameter(torch.ones(width))
+        self.shift = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x: Tensor, keys: Tensor | None = None, *, trace: Tracer = NO_TRACE) -> Tensor:
+        """Normalise every token by itself."""
+        y = F.layer_norm(x, self.gain.shape, self.gain, self.shift, self.epsilon)
+        if trace.is_on:
+            trace.give("gain", self.gain, symbol="γ")
+            trace.give("shift", self.shift, symbol="β")
+            trace.record(NORMALISE, y, x=x, epsilon=self.epsilon, gain=self.gain, shift=self.shift)
+        return y
+
+
+class RMSNorm(nn.Module):
+    """γ x / √(mean of x² + ε) over each token's own numbers."""
+
+    def __init__(self, width: int, epsilon: float) -> None:
+        super().__init__()
+        self.epsilon = epsilon
+        self.gain = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Tensor, keys: Tensor | None = None, *, trace: Tracer = NO_TRACE) -> Tensor:
+        """Normalise every token by itself."""
+        y = F.rms_norm(x, self.gain.shape, self.gain, self.epsilon)
+        if trace.is_on:
+            trace.give("gain", self.gain, symbol="γ")
+            trace.record(RMS_NORMALISE, y, x=x, epsilon=self.epsilon, gain=self.gain)
+        return y
+
+
+class SentenceNorm(nn.Module):
+    """γ (x - μ) / √(σ² + ε) + β with one mean and one variance for all unpadded tokens of a sentence (d × n numbers)."""
+
+    def __init__(self, width: int, epsilon: float) -> None:
+        super().__init__()
+        self.epsilon = epsilon
+        self.gain = nn.Parameter(torch.ones(width))
+        self.shift = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x: Tensor, keys: Tensor | None = None, *, trace: Tracer = NO_TRACE) -> Tensor:
+        """Normalise every sentence by itself; `keys` (B, T) is True for the tokens that count."""
+        counted = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device) if keys is None else keys
+        weight = counted[..., None].to(x.dtype)  # (B, T, 1)
+        number = weight.sum(dim=(1, 2), keepdim=True).clamp(min=1.0) * x.shape[-1]
+        mean = (x * weight).sum(dim=(1, 2), keepdim=True) / number  # (B, 1, 1)
+        variance = ((x - mean) ** 2 * weight).sum(dim=(1, 2), keepdim=True) / number
+        y = (x - mean) / torch.sqrt(variance + self.epsilon) * self.gain + self.shift
+        if trace.is_on:
+            trace.give("gain", self.gain, symbol="γ")
+            trace.give("shift", self.shift, symbol="β")
+            trace.give("counted", counted)
+            trace.record(MEAN, mean, x=x, over="all", counted=counted)
+            trace.record(VARIANCE, variance, x=x, mean=mean, over="all", counted=counted)
+            given = {"gain": self.gain, "shift": self.shift, "epsilon": self.epsilon}
+            trace.record(NORMALISE, y, x=x, mean=mean, variance=variance, **given)
+        return y
+
+
+NORMS = {"layer": LayerNorm, "rms": RMSNorm, "all": SentenceNorm}

@@ -1,0 +1,57 @@
+"""Positions: a table to add (sines and cosines, or learned), or angles by which queries and keys are turned."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from clearhead.steps import NO_TRACE, Trace
+from clearhead.steps.trace import NoTrace
+from clearhead.steps.vocabulary import ANGLE, ROTATE
+
+_BASE = 10000.0
+
+
+def sinusoids(length: int, width: int, order: str = "pairs") -> Tensor:
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same
+
+    order 'blocks' puts all sines before all cosines, as MarianMT does. Worked in float64, kept in float32.
+    """
+    place = torch.arange(length, dtype=torch.float64)[:, None]
+    pairs = torch.arange((width + 1) // 2, dtype=torch.float64)
+    angles = place / _BASE ** (2.0 * pairs / width)  # (T, ⌈D/2⌉)
+    table = torch.zeros(length, width, dtype=torch.float64)
+    if order == "pairs":
+        table[:, 0::2] = torch.sin(angles)
+        table[:, 1::2] = torch.cos(angles[:, : width // 2])
+    else:
+        middle = (width + 1) // 2
+        table[:, :middle] = torch.sin(angles)
+        table[:, middle:] = torch.cos(angles[:, : width // 2])
+    return table.to(torch.get_default_dtype())
+
+
+def rotary_angles(places: Tensor, width: int) -> Tensor:
+    """θ(pos, i) = pos / 10000^(2i/d), one angle for each pair of neighbouring dimensions"""
+    rates = torch.exp(torch.arange(0, width, 2, device=places.device) * (-math.log(_BASE) / width))
+    return places[..., None].to(rates.dtype) * rates  # (…, T, E/2)
+
+
+def rotate(x: Tensor, angles: Tensor) -> Tensor:
+    """(a, b) → (a cos θ - b sin θ, a sin θ + b cos θ) for neighbouring dimensions a, b"""
+    cosine, sine = torch.cos(angles).to(x.dtype), torch.sin(angles).to(x.dtype)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack((a * cosine - b * sine, a * sine + b * cosine), dim=-1).flatten(-2)
+
+
+def trace_rotation(
+    x: Tensor, places: Tensor, symbol: str, trace: Trace | NoTrace = NO_TRACE
+) -> Tensor:
+    """Turn x by its positions and write both steps down."""
+    width = x.shape[-1]
+    angles = rotary_angles(places, width)
+    trace.give("positions", places, symbol="pos")
+    trace.record(ANGLE, angles, positions=places, width=width, base=_BASE)
+    turned = rotate(x, angles)
+    trace.record(ROTATE, turned, symbol=symbol, x=x, angles=angles, pairing="neighbours")
+    return turned

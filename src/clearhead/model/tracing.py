@@ -1,0 +1,83 @@
+"""A trace of some parts only, and what a trace would cost before it is made."""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from torch import Tensor
+
+from clearhead.model.config import ModelConfig
+from clearhead.steps import Step, Trace
+
+
+class PartTrace(Trace):
+    """A Trace that keeps the steps at some places only; what they start from becomes given.
+
+    `only` are patterns of places: `decoder.*.cross_attention` keeps that place and everything in it.
+    """
+
+    def __init__(self, only: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.only = tuple(only)
+        self._known: set[int] = set()
+
+    def at(self, *place: str | int) -> "PartTrace":
+        """Return a child that writes into this trace under `place`."""
+        child = PartTrace.__new__(PartTrace)
+        child.layout, child.givens, child.records = self.layout, self.givens, self.records
+        child.only, child._known = self.only, self._known
+        child.where = ".".join(str(part) for part in ([self.where] if self.where else []) + list(place))
+        return child
+
+    def _is_wanted(self) -> bool:
+        return not self.only or any(
+            fnmatchcase(self.where, pattern) or fnmatchcase(self.where, f"{pattern}.*") for pattern in self.only
+        )
+
+    def give(self, name: str, value: Any, **labels: Any) -> None:
+        """Name a value that the working starts from, if its place is kept."""
+        if self._is_wanted():
+            super().give(name, value, **labels)
+            self._known.add(id(value))
+
+    def record(self, step: Step, value: Any, *, symbol: str = "", **inputs: Any) -> None:
+        """Write down one step done here, if its place is kept."""
+        if not self._is_wanted():
+            return
+        for name, given in inputs.items():
+            for part in given if isinstance(given, tuple) else (given,):
+                if isinstance(part, Tensor) and id(part) not in self._known:
+                    super().give(self._free(name), part)
+                    self._known.add(id(part))
+        super().record(step, value, symbol=symbol, **inputs)
+        self._known.add(id(value))
+
+    def _free(self, name: str) -> str:
+        path = f"{self.where}.{name}" if self.where else name
+        number = 2
+        fresh = name
+        while path in self.givens:
+            fresh = f"{name}{number}"
+            path = f"{self.where}.{fresh}" if self.where else fresh
+            number += 1
+        return fresh
+
+
+def traced_bytes(config: ModelConfig, source: Tensor | None, target: Tensor | None, item: int) -> int:
+    """Return about how many bytes the values of a trace take: scores four times over, states a dozen times a block."""
+    sizes = {}
+    for name, ids in (("source", source), ("target", target)):
+        sizes[name] = (0, 0) if ids is None else (ids.shape[0], ids.shape[1])
+    (batch, long), (_, short) = sizes["source"], sizes["target"]
+    batch = max(batch, sizes["target"][0])
+    heads, wide, narrow = config.num_heads, config.d_model, config.decoder_width
+    cells = 0
+    if config.shape != "decoder":
+        cells += config.encoder_blocks * batch * (4 * heads * long * long + long * (14 * wide + 3 * config.d_ff))
+    if config.shape != "encoder":
+        across = long if config.shape == "encoder-decoder" else 0
+        cells += config.decoder_blocks * batch * (
+            4 * heads * short * (short + across) + short * (24 * narrow + 3 * config.d_ff) + across * 2 * narrow
+        )
+        cells += batch * short * config.target_size
+    return cells * item

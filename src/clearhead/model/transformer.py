@@ -1,0 +1,330 @@
+"""The Transformer: encoder-decoder, or either half alone. Ids and masks in, logits out.
+
+One definition serves training, decoding and looking inside: `encode`, `decode` (with a cache for one-token steps), `loss`,
+and `trace`, which does the same pass with every step written down.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clearhead.errors import TraceError
+from clearhead.model.attention import Places, trace_product
+from clearhead.model.config import ModelConfig
+from clearhead.model.layers import BlockCache, DecoderBlock, EncoderBlock, empty_key_values
+from clearhead.model.mask import CAUSAL, EVERYTHING, Mask, PreparedMask, prepare
+from clearhead.model.norm import NORMS
+from clearhead.model.positions import sinusoids
+from clearhead.model.tracing import PartTrace, traced_bytes
+from clearhead.steps import NO_TRACE, Trace
+from clearhead.steps.trace import NoTrace
+from clearhead.steps.vocabulary import ADD, EMBED, MEAN, MULTIPLY
+
+Tracer = Trace | NoTrace
+MAX_TRACE_BYTES = 2 * 2**30
+
+
+class Batch(NamedTuple):
+    """Ids of sentences, padded on the right; a sentence ends with eos. `target` is what the decoder is to write.
+
+    `is_padded` False promises that there is no padding, so that no mask is needed.
+    """
+
+    source: Tensor | None = None  # (B, S)
+    target: Tensor | None = None  # (B, T)
+    labels: Tensor | None = None  # (B,), for a classifier
+    is_padded: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """What the encoder made of a batch of sentences, and which of it are real tokens."""
+
+    states: Tensor  # (B, S, D)
+    mask: Mask
+
+    def reorder(self, index: Tensor) -> "Memory":
+        """Return the entries of the batch in another order."""
+        keys = None if self.mask.keys is None else self.mask.keys.index_select(0, index)
+        return Memory(self.states.index_select(0, index), replace(self.mask, keys=keys))
+
+
+class Loss(NamedTuple):
+    """The summed loss of a batch, and how many tokens (or sentences) it is over."""
+
+    total: Tensor
+    count: Tensor
+
+    @property
+    def mean(self) -> Tensor:
+        """The loss of one token."""
+        return self.total / self.count.clamp(min=1)
+
+
+@dataclass
+class Cache:
+    """The decoder's memory of the tokens so far: one BlockCache a block; `seen` (B, K) is True for real tokens."""
+
+    blocks: list[BlockCache]
+    seen: Tensor
+    lengths: Tensor  # (B,): the position of the next token of each entry
+
+    def reorder(self, index: Tensor) -> None:
+        """Put the entries of the batch in another order, as a beam search needs."""
+        for block in self.blocks:
+            block.reorder(index)
+        self.seen, self.lengths = self.seen.index_select(0, index), self.lengths.index_select(0, index)
+
+
+class Stack(nn.Module):
+    """Embedding, positions and blocks of one side."""
+
+    def __init__(self, config: ModelConfig, width: int, vocabulary: int, norm: str) -> None:
+        super().__init__()
+        self.width, self.dropout = width, config.dropout
+        self.scale = math.sqrt(width) if config.scale_embedding else 1.0
+        self.embedding = nn.Embedding(vocabulary, width)
+        self.position: Tensor | None
+        if config.positions == "learned":
+            self.position = nn.Parameter(torch.empty(config.max_length, width))
+        else:
+            is_sinusoidal = config.positions == "sinusoidal"
+            table = sinusoids(config.max_length, width, config.sinusoids) if is_sinusoidal else None
+            self.register_buffer("position", table, persistent=False)
+        self.last_norm = NORMS[norm](width, config.epsilon) if config.norm_place == "pre" else None
+
+    def embed(self, ids: Tensor, places: Tensor, trace: Tracer) -> Tensor:
+        """Look the tokens up and add their positions: (B, T) → (B, T, D)"""
+        if trace.is_on:
+            return self._embed_traced(ids, places, trace)
+        x = self.embedding(ids) * self.scale
+        if self.position is not None:
+            x = x + F.embedding(places, self.position)
+        return F.dropout(x, self.dropout, self.training)
+
+    def _embed_traced(self, ids: Tensor, places: Tensor, trace: Tracer) -> Tensor:
+        trace.give("tokens", ids)
+        trace.give("E", self.embedding.weight)
+        x = self.embedding(ids)
+        trace.at("embedding").record(EMBED, x, ids=ids, table=self.embedding.weight)
+        if self.scale != 1.0:
+            root = torch.full((1, 1), self.scale, dtype=x.dtype, device=x.device)
+            trace.give("scale", root, symbol="√d")
+            scaled = x * root
+            trace.at("scaled").record(MULTIPLY, scaled, symbol="X̂", a=x, b=root)
+            x = scaled
+        if self.position is None:
+            return x
+        here = trace.at("position")
+        here.give("P", self.position)
+        here.give("positions", places, symbol="pos")
+        position = F.embedding(places, self.position)
+        here.record(EMBED, position, symbol="P", ids=places, table=self.position)
+        total = x + position
+        trace.record(ADD, total, symbol="X′", a=x, b=position)
+        return total
+
+
+class Transformer(nn.Module):
+    """An encoder-decoder, an encoder that classifies, or a decoder that goes on with a text."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder: Stack | None
+        self.decoder: Stack | None
+        self.encoder = self.decoder = None
+        if config.shape != "decoder":
+            self.encoder = Stack(config, config.d_model, config.source_vocabulary, config.encoder_norm)
+            self.encoder_blocks = nn.ModuleList(EncoderBlock(config) for _ in range(config.encoder_blocks))
+        if config.shape != "encoder":
+            memory = config.d_model if config.shape == "encoder-decoder" else None
+            self.decoder = Stack(config, config.decoder_width, config.target_size, config.decoder_norm)
+            self.decoder_blocks = nn.ModuleList(DecoderBlock(config, memory) for _ in range(config.decoder_blocks))
+        width, outputs = config.decoder_width, config.target_size
+        if config.shape == "encoder":
+            assert config.num_classes is not None
+            width, outputs = config.d_model, config.num_classes
+        has_bias = config.has_output_bias or config.shape == "encoder"
+        self.output = nn.Linear(width, outputs, bias=has_bias)
+        self._initialise()
+        self._tie()
+
+    def _initialise(self) -> None:
+        """Glorot-uniform weights, zero biases, embeddings of deviation 1/√d with a zero vector for padding."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+                with torch.no_grad():
+                    module.weight[self.config.pad].zero_()
+            elif isinstance(module, Stack) and isinstance(module.position, nn.Parameter):
+                nn.init.normal_(module.position, std=module.width**-0.5)
+
+    def _tie(self) -> None:
+        if self.decoder is None or self.config.tied == "none":
+            return
+        self.output.weight = self.decoder.embedding.weight
+        if self.config.tied == "three" and self.encoder is not None:
+            self.encoder.embedding.weight = self.decoder.embedding.weight
+
+    # One pass
+
+    def encode(self, source: Tensor, *, is_padded: bool = True, trace: Tracer = NO_TRACE) -> Memory:
+        """Read sentences (B, S); padding is not seen by anyone."""
+        assert self.encoder is not None, "this model has no encoder"
+        mask = Mask(keys=source != self.config.pad) if is_padded else EVERYTHING
+        places = torch.arange(source.shape[1], device=source.device)[None]
+        x = self.encoder.embed(source, places, trace.at("input"))
+        prepared = prepare(mask, source.shape[1], source.shape[1], source.device)
+        turned = Places(places, places) if self.config.positions == "rotary" else None
+        for number, block in enumerate(self.encoder_blocks):
+            x = block(x, prepared, turned, trace=trace.at("encoder", number))
+        if self.encoder.last_norm is not None:
+            x = self.encoder.last_norm(x, mask.keys, trace=trace.at("encoder", "norm"))
+        return Memory(x, mask)
+
+    def decode(
+        self,
+        target: Tensor,
+        memory: Memory | None = None,
+        cache: Cache | None = None,
+        *,
+        mask: Mask = CAUSAL,
+        trace: Tracer = NO_TRACE,
+    ) -> Tensor:
+        """Return logits (B, T, V) for what follows each token of `target`; with a cache, `target` is only what is new."""
+        return self.project(self.decode_states(target, memory, cache, mask=mask, trace=trace), trace=trace)
+
+    def decode_states(
+        self,
+        target: Tensor,
+        memory: Memory | None = None,
+        cache: Cache | None = None,
+        *,
+        mask: Mask = CAUSAL,
+        trace: Tracer = NO_TRACE,
+    ) -> Tensor:
+        """Return the decoder's states (B, T, D), one step before the logits."""
+        assert self.decoder is not None, "this model has no decoder"
+        length = target.shape[1]
+        steps = torch.arange(length, device=target.device)[None]
+        places = steps if cache is None else cache.lengths[:, None] + steps
+        if cache is not None:
+            first = cache.seen.shape[1]
+            cache.seen = torch.cat((cache.seen, target != self.config.pad), dim=1)
+            cache.lengths = cache.lengths + (target != self.config.pad).sum(dim=1)
+            mask = Mask(keys=cache.seen, is_causal=length > 1, first=first)
+        num_keys = length if cache is None else cache.seen.shape[1]
+        own = prepare(mask, length, num_keys, target.device)
+        across = self._memory_mask(memory, length)
+        x = self.decoder.embed(target, places, trace.at("target"))
+        turned = Places(places, places) if self.config.positions == "rotary" else None
+        for number, block in enumerate(self.decoder_blocks):
+            kept = None if cache is None else cache.blocks[number]
+            x = block(x, own, across, places=turned, cache=kept, trace=trace.at("decoder", number))
+        if self.decoder.last_norm is not None:
+            x = self.decoder.last_norm(x, None, trace=trace.at("decoder", "norm"))
+        return x
+
+    def _memory_mask(self, memory: Memory | None, length: int) -> tuple[Tensor, PreparedMask] | None:
+        if memory is None:
+            assert self.config.shape != "encoder-decoder", "the decoder of this model needs a memory"
+            return None
+        return memory.states, prepare(memory.mask, length, memory.states.shape[1], memory.states.device)
+
+    def project(self, states: Tensor, *, trace: Tracer = NO_TRACE) -> Tensor:
+        """Return the logits of states."""
+        if trace.is_on:
+            return trace_product(trace.at("output"), states, self.output.weight, self.output.bias, "out")
+        return self.output(states)
+
+    def classify(self, source: Tensor, *, is_padded: bool = True, trace: Tracer = NO_TRACE) -> Tensor:
+        """Return the logits (B, C) of the mean of a sentence's states."""
+        memory = self.encode(source, is_padded=is_padded, trace=trace)
+        counted = torch.ones_like(source, dtype=torch.bool) if memory.mask.keys is None else memory.mask.keys
+        weight = counted[..., None].to(memory.states.dtype)
+        mean = (memory.states * weight).sum(dim=1, keepdim=True) / weight.sum(dim=1, keepdim=True).clamp(min=1.0)
+        if trace.is_on:
+            trace.at("output").give("counted", counted)
+            trace.at("output").record(MEAN, mean, x=memory.states, over="tokens", counted=counted)
+        return self.project(mean, trace=trace)[:, 0]
+
+    def start_cache(self, memory: Memory | None, size: int, device: torch.device) -> Cache:
+        """Return the empty cache of a batch; keys and values of the memory are made once, here."""
+        dtype = self.output.weight.dtype if memory is None else memory.states.dtype
+        blocks = []
+        for block in self.decoder_blocks:
+            assert isinstance(block, DecoderBlock)
+            seen = None
+            if block.cross_attention is not None:
+                assert memory is not None
+                seen = block.cross_attention.key_values(memory.states)
+            blocks.append(BlockCache(empty_key_values(block.self_attention, size, device, dtype), seen))
+        return Cache(
+            blocks,
+            torch.zeros(size, 0, dtype=torch.bool, device=device),
+            torch.zeros(size, dtype=torch.long, device=device),
+        )
+
+    # A batch
+
+    def shifted(self, target: Tensor) -> Tensor:
+        """Return what the decoder reads while it writes `target`: the start token, then the target but for its last."""
+        start = torch.full_like(target[:, :1], self.config.start_id)
+        return torch.cat((start, target[:, :-1]), dim=1)
+
+    def forward(self, batch: Batch, *, trace: Tracer = NO_TRACE) -> Tensor:
+        """Return logits: (B, T, V), or (B, C) of a classifier."""
+        if self.config.shape == "encoder":
+            assert batch.source is not None
+            return self.classify(batch.source, is_padded=batch.is_padded, trace=trace)
+        assert batch.target is not None
+        memory = None
+        if self.config.shape == "encoder-decoder":
+            assert batch.source is not None
+            memory = self.encode(batch.source, is_padded=batch.is_padded, trace=trace)
+        return self.decode(self.shifted(batch.target), memory, trace=trace)
+
+    def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
+        """Return the summed cross-entropy of a batch, padding left out."""
+        logits = self.forward(batch)
+        if self.config.shape == "encoder":
+            assert batch.labels is not None
+            total = F.cross_entropy(logits.float(), batch.labels, label_smoothing=label_smoothing, reduction="sum")
+            return Loss(total, torch.tensor(len(batch.labels), device=logits.device))
+        assert batch.target is not None
+        total = F.cross_entropy(
+            logits.flatten(0, 1).float(),
+            batch.target.flatten(),
+            ignore_index=self.config.pad,
+            label_smoothing=label_smoothing,
+            reduction="sum",
+        )
+        return Loss(total, (batch.target != self.config.pad).sum())
+
+    def trace(
+        self, batch: Batch, only: Sequence[str] = (), max_bytes: int = MAX_TRACE_BYTES
+    ) -> tuple[Tensor, Trace]:
+        """Return the logits, and every step that made them; `only` keeps places such as `decoder.*.cross_attention`."""
+        if self.training:
+            raise TraceError("the model is in training mode, where dropout changes every number. Call model.eval() first.")
+        need = traced_bytes(self.config, batch.source, batch.target, self.output.weight.element_size())
+        if need > max_bytes:
+            raise TraceError(
+                f"this trace would hold about {need / 2**30:.1f} GiB of numbers, and the limit is "
+                f"{max_bytes / 2**30:.1f} GiB. Trace fewer or shorter sentences, or raise max_bytes."
+            )
+        trace = PartTrace(tuple(only))
+        output = self.forward(batch, trace=trace)
+        if not trace.records:
+            raise TraceError(f"nothing was traced: no place matches {', '.join(only)}. Try encoder.*, decoder.0.cross_attention.")
+        return output, trace
