@@ -24,8 +24,8 @@ HEAD = """\
 Written by `python docs/make_misconceptions.py` from the marker's own code.
 
 A wrong rule is named only where it gives the digits that were written and the right rule does not: every number of a
-row, and at least two wrong cells or a whole row. The line in which it was used may have been left out: a missing √d_k is
-found in the weights where no scaled scores were written.
+row, and at least two wrong cells or a whole row. The line in which it was used may have been left out: a missing √d_k
+is found in the weights where no scaled scores were written.
 
 A misconception costs the method mark and the rows in which it stands. What follows rightly from it earns its marks, and
 the same rule again in a later line is not charged again, unless the [scheme](check.md#marks) says so.
@@ -33,8 +33,8 @@ the same rule again in a later line is not charged again, unless the [scheme](ch
 Where the question leaves the choice open (a problem without `scale`, say), the same numbers may be a
 [convention](check.md#conventions) instead.
 
-A `…` stands for a symbol or a function: *V made with W_K*, *ReLU forgotten*, *tanh instead of relu*. Where the remedy is
-only the rule itself, the report adds the equation of the line.
+A `…` stands for a symbol or a function: *V made with W_K*, *ReLU forgotten*, *tanh instead of relu*. Where the remedy
+is only the rule itself, the report adds the equation of the line.
 """
 
 

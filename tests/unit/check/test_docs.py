@@ -2,18 +2,24 @@
 
 import re
 import runpy
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from clearhead import Worksheet
-from clearhead.check import Scheme, Verdict, misconceptions
+from clearhead.check import Scheme, Verdict, check, misconceptions
+from clearhead.check.classroom import mark_class
 from clearhead.check.graph import Graph, fetch_from
 from clearhead.check.marks import LineScheme
 from clearhead.check.misconceptions import MISCONCEPTIONS, Site, variants
 from clearhead.check.read.reading import BOOKS, DATA, DOCUMENTS, KEYS, TABLES
+from clearhead.check.render.terminal import show
+from clearhead.check.scheme_file import load_scheme
 from clearhead.check.story import REMEDIES
+from clearhead.worksheet.reading import read_data
 
 DOCS = Path(__file__).parents[3] / "docs"
 GUIDE = DOCS / "guide"
@@ -53,9 +59,7 @@ def test_every_plain_name_in_the_source_is_on_the_page() -> None:
 
 
 def test_every_wrong_rule_that_any_shipped_sheet_can_meet_is_on_the_page(all_sheets: dict[str, Worksheet]) -> None:
-    patterns = {
-        step: [re.escape(name).replace("…", ".+") for name in names] for step, names in listed_names().items()
-    }
+    patterns = {step: [re.escape(name).replace("…", ".+") for name in names] for step, names in listed_names().items()}
     assert set(patterns) == set(MISCONCEPTIONS)
     met: set[str] = set()
     for sheet in all_sheets.values():
@@ -96,3 +100,44 @@ def test_the_guide_shows_every_verdict_with_its_symbol(check_page: str) -> None:
 def test_the_guide_names_every_kind_of_file(check_page: str) -> None:
     for suffix in (*DATA, *TABLES, *BOOKS, *DOCUMENTS):
         assert f"`{suffix}`" in check_page, f"{suffix} is not named"
+
+
+def shown_in(page: str, heading: str) -> list[str]:
+    """Return the lines of the first block of output below a heading."""
+    return [line for line in page.partition(heading)[2].split("```\n")[1].splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize(
+    ("page", "heading"), [("README.md", "## A marked working"), ("docs/guide/check.md", "two-slips.yaml`:")]
+)
+def test_the_excerpt_of_a_report_is_what_the_command_prints(page: str, heading: str) -> None:
+    lines = shown_in((DOCS.parent / page).read_text(encoding="utf-8"), heading)
+    text = StringIO()
+    (report,) = check(DOCS.parent / "examples" / "workings" / "two-slips.yaml")
+    show(report, Console(file=text, highlight=False, width=120))
+    assert len(lines) >= 10
+    for line in lines:
+        assert line in text.getvalue(), f"{page} shows what the command does not print: {line}"
+
+
+def test_the_class_in_the_guide_is_what_the_command_finds(check_page: str) -> None:
+    lines = shown_in(check_page.partition("## A class at once")[2], "```\n\n")
+    folder = DOCS.parent / "examples" / "workings"
+    marked = mark_class(folder / "class", load_scheme(folder / "scheme.yaml"))
+    shown = [line.split()[:5] for line in lines[1:6]]
+    found = [
+        [result.student, f"{result.earned:g}", "/", f"{result.out_of:g}", str(result.num_errors)]
+        for result in marked.results
+    ]
+    assert shown == found
+    for slip in marked.slips:
+        assert f"  {len(slip.students)} × {slip.what}" in lines
+
+
+def test_the_working_in_the_guide_can_be_marked(check_page: str) -> None:
+    example = re.search(r"```yaml\n(problem: exam.*?)```", check_page, re.DOTALL)
+    assert example, "the page has lost its working"
+    (report,) = check(read_data(example[1].encode()))
+    assert not report.findings
+    assert sum(report.counts.values()) == 15
+    assert report.student == "Noor"
