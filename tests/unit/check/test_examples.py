@@ -1,6 +1,6 @@
 """Every working in examples/ is marked with exactly the findings that its own first lines announce.
 
-They were derived by hand before the marker was run; the sums are in the comments of the files.
+They were derived by hand; the sums are in the comments of the files.
 """
 
 import re
