@@ -63,6 +63,11 @@ def _in_attention(*names: str) -> Test:
     return lambda record: record.step.name in names and record.symbol not in ("p", "logits")
 
 
+def _made_for(letter: str, part: str) -> Test:
+    """The queries, keys or values themselves, of a layer or of a head."""
+    return lambda record: record.symbol.startswith(letter) and record.where.endswith(part)
+
+
 def _word_lists(groups: Sequence[tuple[str, Sequence[Test]]]) -> dict[str, Sequence[Test]]:
     return {word_key(word): tests for words, tests in groups for word in words.split(", ")}
 
@@ -75,13 +80,17 @@ _RESULT = (_step("mix"),)
 # What words mean, the likeliest record first.
 WORDS: dict[str, Sequence[Test]] = _word_lists(
     [
+        ("queries, query", (_made_for("Q", "query"),)),
+        ("keys, key", (_made_for("K", "key"),)),
+        ("values, value", (_made_for("V", "value"),)),
         ("scores, raw scores, attention scores, E, e, e^t, S, QK^T, QKT, QK, Q K^T, KQ, K^TQ, dot products, "
          "similarity, similarities", _SCORES),
         ("scaled scores, scaled, S', scaled attention scores, scaled_dot_product, QK^T/sqrt(d_k), QK^T/√d_k, "
          "QKT/sqrtdk, frac{QK^T}{sqrt{d_k}}", (_in_attention("scale"),)),
         ("masked scores, masked, masked_e, S'', after masking", (_step("mask"),)),
         ("weights, attention weights, A, alpha, alpha^t, α, α^t, softmax, softmax(E), softmax(S), distribution, "
-         "attention distribution, attention, W, weights rounded, renormalised", _WEIGHTS),
+         "attention distribution, attention, W, weights rounded, renormalised, softmax scores, softmax weights, "
+         "softmax output, attention probabilities, softmax(QK^T), softmax(QK^T/√d_k), softmax(QK^T/sqrt(d_k))", _WEIGHTS),
         ("attention output, context, context vector, Z, a, a^t, AV, A V, attended, Y", _RESULT),
         ("input, inputs, X', embedded, embedding plus position", (_at("add", "input"), _at("embed", "embedding"))),
         ("embedding, embeddings, word vectors, X", (_step("embed"),)),
@@ -164,12 +173,23 @@ def find_records(graph: Graph, name: str, where: str) -> Candidates:
     found = _by_word(graph, here, name)
     if found:
         return Candidates(tuple(found))
+    plainer = _plainer(name)
+    if plainer:
+        return find_records(graph, plainer, where)
     shorter = re.fullmatch(r"(.*?[^\W\d_]|.*[αμσθ])[\s_^{]*(\d+|[^\W\d_]{2,})\}?", name.translate(_SUBSCRIPTS).strip())
     if shorter is not None:
         deeper = find_records(graph, shorter[1].rstrip("_^{ "), where)
         upper = find_records(graph, shorter[1].rstrip("_^{ ").upper(), where) if not deeper.nodes else deeper
         return Candidates(upper.nodes, shorter[2]) if upper.nodes and not upper.row else Candidates(())
     return Candidates(())
+
+
+def _plainer(name: str) -> str:
+    """Return a name without what only explains it: `Q = X W_Q`, `scores (Q Kᵀ)`, `weight matrix`; "" if it is plain."""
+    short = name.partition("=")[0].strip() or name
+    short = re.sub(r"\s+\([^()]*\)$", "", short)
+    short = re.sub(r"(?i)^(?:the|final)\s+|[\s_]+(?:matrix|matrices|vectors?)$", "", short).strip()
+    return short if short and short != name.strip() else ""
 
 
 def _also(graph: Graph, here: list[int], name: str, named: list[int]) -> list[int]:

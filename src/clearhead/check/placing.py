@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from clearhead.check.graph import FromGiven, FromRecord, Graph
-from clearhead.check.names import Pick, find_records, split_pick, symbol_key
+from clearhead.check.names import Candidates, Pick, find_records, split_pick, symbol_key
 from clearhead.check.read.number import Written, is_blank, read_cell
 from clearhead.check.statement import Copy, Statement, make_statement
 from clearhead.check.style import Evidence, Style, evidence, line_style, sheet_style
@@ -113,7 +113,7 @@ class Placer:
         candidates = find_records(self.graph, pick.name, line.where)
         if candidates.row and not pick.row:
             pick = Pick(pick.name, candidates.row, pick.column)
-        if not candidates.nodes:
+        if not candidates.nodes or not self._has_row(candidates):
             self._place_given(number, line, grid, self._pick(line.name))
             return
         shaped = {node: fitted for node in candidates.nodes if (fitted := self._shaped(grid, node, pick)) is not None}
@@ -135,6 +135,12 @@ class Placer:
         """Read `A[2]` as row 2 of A, but `W[h; s]` as itself where the sheet has a line of that name."""
         key = symbol_key(name)
         return Pick(name) if any(symbol_key(r.symbol) == key for r in self.graph.records) else split_pick(name)
+
+    def _has_row(self, candidates: Candidates) -> bool:
+        """Say whether the end of a name is a row at all: `q2` picks one, but `querying` is a word of its own."""
+        row = candidates.row
+        labels = (label for node in candidates.nodes for names in self.labels(node) for label in names)
+        return not row or row.isdecimal() or row.casefold() in {label.strip("<>").casefold() for label in labels}
 
     def _read(self, line: Line) -> Grid:
         comma = self.working.has_decimal_comma

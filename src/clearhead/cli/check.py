@@ -70,10 +70,7 @@ def check(
 
     from clearhead.check import check as mark
 
-    try:
-        found = mark(working, problem if problem is not None else rules.problem, rules)
-    except ProblemError as wrong:
-        raise wrong.located("standard input" if working == "-" else working) from None
+    found = mark(working, problem if problem is not None else rules.problem, rules)
     _deliver(found, form or Format.terminal, output)
     codes = {report.exit_code for report in found}
     raise typer.Exit(1 if 1 in codes else max(codes))

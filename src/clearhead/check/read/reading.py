@@ -37,7 +37,7 @@ def load_workings(source: Source, problem: Source | None = None) -> list[Working
     if isinstance(source, Mapping):
         return [_read_working(source, given, Path())]
     name = str(source)
-    shown = "standard input" if name == "-" else visible(name)
+    shown = shown_name(name)
     try:
         content, folder = _content(name)
         return _read_content(content, name, folder, given)
@@ -45,6 +45,11 @@ def load_workings(source: Source, problem: Source | None = None) -> list[Working
         raise ProblemError(f"{shorten(name)} cannot be read: {wrong.strerror}.") from None
     except ProblemError as wrong:
         raise wrong.located(shown) from None
+
+
+def shown_name(source: str | Path) -> str:
+    """Return how a message names a working."""
+    return "standard input" if str(source) == "-" else visible(str(source))
 
 
 def workings() -> dict[str, Traversable]:
