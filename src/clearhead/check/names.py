@@ -14,8 +14,10 @@ from clearhead.check.graph import Graph
 from clearhead.steps import Record
 
 _PICK = re.compile(r"(.+?)\s*\[\s*([^\[\],]+?)\s*(?:,\s*([^\[\],]+?)\s*)?\]\s*", re.DOTALL)
-_SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _SUPERSCRIPTS = str.maketrans("ᵀᵗ", "Tt")
+_POSITION = re.compile(r"(PE?)\s*\(\s*(?:pos\s*=?\s*)?(\d+)\s*\)").fullmatch  # positions count from 0
+_HEAD = re.compile(r"(?i)(|.*[^a-z])(?:(?:of|in|for)\s+)?head[\s_]*(\d+)(?!\d)(.*)", re.DOTALL).fullmatch
 _DROPPED = re.compile(r"[\s_^{}$\\*()]|\b(?:text|mathrm|mathbf)\b")
 
 
@@ -30,6 +32,9 @@ class Pick:
 
 def split_pick(name: str) -> Pick:
     """Read `A[2, 3]` as cell 2, 3 of A."""
+    at = _POSITION(name.strip())
+    if at is not None:
+        return Pick(at[1], f"pos {at[2]}")
     match = _PICK.fullmatch(name.strip())
     return Pick(name.strip()) if match is None else Pick(match[1].strip(), match[2], match[3] or "")
 
@@ -37,7 +42,7 @@ def split_pick(name: str) -> Pick:
 @lru_cache(maxsize=4096)
 def symbol_key(name: str) -> str:
     """Return a symbol in one spelling: W^Q, W_{Q} and W_Q are the same, S' is S′; letters keep their case."""
-    text = unicodedata.normalize("NFC", name).translate(_SUBSCRIPTS).translate(_SUPERSCRIPTS)
+    text = unicodedata.normalize("NFC", name).translate(SUBSCRIPTS).translate(_SUPERSCRIPTS)
     text = text.replace("'", "′").replace("''", "″").replace("′′", "″").replace("−", "-")
     return _DROPPED.sub("", text)
 
@@ -61,6 +66,11 @@ def _at(step: str, part: str) -> Test:
 def _in_attention(*names: str) -> Test:
     """A step of an attention layer, not of the output layer of a model."""
     return lambda record: record.step.name in names and record.symbol not in ("p", "logits")
+
+
+def _symbol(base: str) -> Test:
+    """A symbol, whatever its subscript."""
+    return lambda record: re.sub(r"[₀-₉]+$", "", record.symbol) == base
 
 
 def _made_for(letter: str, part: str) -> Test:
@@ -90,19 +100,27 @@ WORDS: dict[str, Sequence[Test]] = _word_lists(
         ("masked scores, masked, masked_e, S'', after masking", (_step("mask"),)),
         ("weights, attention weights, A, alpha, alpha^t, α, α^t, softmax, softmax(E), softmax(S), distribution, "
          "attention distribution, attention, W, weights rounded, renormalised, softmax scores, softmax weights, "
-         "softmax output, attention probabilities, softmax(QK^T), softmax(QK^T/√d_k), softmax(QK^T/sqrt(d_k))", _WEIGHTS),
+         "softmax output, attention probabilities, softmax(QK^T), softmax(QK^T/√d_k), "
+         "softmax(QK^T/sqrt(d_k))", _WEIGHTS),
         ("attention output, context, context vector, Z, a, a^t, AV, A V, attended, Y", _RESULT),
         ("input, inputs, X', embedded, embedding plus position", (_at("add", "input"), _at("embed", "embedding"))),
         ("embedding, embeddings, word vectors, X", (_step("embed"),)),
         ("positions, position, PE, P, positional encoding, added, position vectors", (_step("position"),)),
-        ("position added, with positions, X + P", (_at("add", "input"), _step("add"))),
+        ("position added, with positions, X + P, X + PE, X+PE", (_at("add", "input"), _step("add"))),
         ("Wh, W h, W_h h", (_step("transform"),)),
         ("state, new state, s', [a; s], concatenation", (_at("join", "state"),)),
         ("heads, joined, concatenated, concat, Z", (_at("join", "output"),)),
         ("mean, means, μ, mu", (_step("mean"),)),
         ("variance, variances, σ², sigma^2, var", (_step("variance"),)),
         ("norm, normalised, normalized, layer norm, layernorm, N", (_step("normalise"),)),
-        ("residual, R, added residual", (_at("add", "add_and_norm"),)),
+        ("forget gate", (_at("activate", "forget_gate"),)),
+        ("input gate", (_at("activate", "input_gate"),)),
+        ("output gate", (_at("activate", "output_gate"),)),
+        ("candidate, candidate state, c~, C~, c̃, C̃", (_at("activate", "candidate_gate"),)),
+        ("cell state, cell", (_symbol("c"),)),
+        ("hidden state", (_symbol("h"),)),
+        ("add and norm, add & norm", (_at("normalise", "add_and_norm"), _at("add", "add_and_norm"))),
+        ("residual, R, added residual, add, residual connection", (_at("add", "add_and_norm"),)),
         ("relu, activation, hidden, F", (_step("activate"),)),
         ("logits", (_at("project", "output"),)),
         ("probabilities, p, probs", (_at("softmax", "output"),)),
@@ -115,7 +133,22 @@ WORDS: dict[str, Sequence[Test]] = _word_lists(
     ]
 )  # fmt: skip
 
-_LAST = frozenset(word_key(word) for word in ("output", "out", "O", "answer", "result", "Output", "Z", "attention"))
+_LAST = frozenset(
+    word_key(word)
+    for word in (
+        "output",
+        "out",
+        "O",
+        "answer",
+        "result",
+        "Output",
+        "Z",
+        "attention",
+        "multihead",
+        "multihead output",
+        "multihead attention",
+    )
+)
 _PLACE_WORDS = {
     "self": "self_attention",
     "masked": "self_attention",
@@ -162,12 +195,18 @@ class Candidates:
 
 def find_records(graph: Graph, name: str, where: str) -> Candidates:
     """Return the records that a name can mean at a place."""
+    head = _HEAD(name) if name.casefold().count("head") == 1 else None
+    if head is not None and "head" not in where.casefold():  # `Q of head 2`; `head 2` alone is what it puts out
+        plain = (head[1] + head[3]).strip(" _,()") or "Z"
+        return find_records(graph, plain, f"{where}.head {head[2]}".lstrip("."))
     key = symbol_key(name)
     exact = [i for i, r in enumerate(graph.records) if r.where == where and symbol_key(r.symbol) == key]
     if exact and where:
         return Candidates(tuple(exact))
     here = [i for i, r in enumerate(graph.records) if matches_place(where, r.where)]
     named = [i for i in here if symbol_key(graph.records[i].symbol) == key]
+    if not named and re.search(r"\d", where):  # within head 2 its Q₂ is simply Q, at time 2 its h₂ simply h
+        named = [i for i in here if re.sub(r"[₀-₉]+$", "", graph.records[i].symbol) == name.strip()]
     if named:
         return Candidates(tuple(named + _also(graph, here, name, named)))
     found = _by_word(graph, here, name)
@@ -176,7 +215,7 @@ def find_records(graph: Graph, name: str, where: str) -> Candidates:
     plainer = _plainer(name)
     if plainer:
         return find_records(graph, plainer, where)
-    shorter = re.fullmatch(r"(.*?[^\W\d_]|.*[αμσθ])[\s_^{]*(\d+|[^\W\d_]{2,})\}?", name.translate(_SUBSCRIPTS).strip())
+    shorter = re.fullmatch(r"(.*?[^\W\d_]|.*[αμσθ])[\s_^{]*(\d+|[^\W\d_]{2,})\}?", name.translate(SUBSCRIPTS).strip())
     if shorter is not None:
         deeper = find_records(graph, shorter[1].rstrip("_^{ "), where)
         upper = find_records(graph, shorter[1].rstrip("_^{ ").upper(), where) if not deeper.nodes else deeper
@@ -187,7 +226,7 @@ def find_records(graph: Graph, name: str, where: str) -> Candidates:
 def _plainer(name: str) -> str:
     """Return a name without what only explains it: `Q = X W_Q`, `scores (Q Kᵀ)`, `weight matrix`; "" if it is plain."""
     short = name.partition("=")[0].strip() or name
-    short = re.sub(r"\s+\([^()]*\)$", "", short)
+    short = re.sub(r"\s+\([^()]*\)$|(?<=\w\w)\(.*\)$", "", short)  # also Concat(head1, head2)
     short = re.sub(r"(?i)^(?:the|final)\s+|[\s_]+(?:matrix|matrices|vectors?)$", "", short).strip()
     return short if short and short != name.strip() else ""
 
