@@ -159,6 +159,7 @@ _PLACE_WORDS = {
 _COUNTED = {"head": "head", "part": "part", "block": "", "layer": "", "time": "time", "t": "time", "step": "generate"}
 
 
+@lru_cache(maxsize=4096)
 def matches_place(where: str, record_where: str) -> bool:
     """Say whether a record's place is the one meant: its path, an end or a part of it, or words such as `head 2`."""
     if not where or where == record_where:

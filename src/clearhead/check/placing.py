@@ -6,6 +6,7 @@ fits nowhere is reported.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -72,7 +73,14 @@ class Placer:
         self.result = Placing()
         self._found: list[_Found] = []
         self._taken: set[tuple[int, int]] = set()
-        self._labels: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
+    @cached_property
+    def _view(self) -> SheetView:
+        return SheetView(self.graph.sheet)
+
+    @cached_property
+    def _equations(self) -> list[str]:
+        return [step.equation for step in self._view.steps]
 
     def place(self) -> Placing:
         """Place every line."""
@@ -152,8 +160,7 @@ class Placer:
     def _by_equation(self, name: str, where: str) -> Candidates:
         """Take a line that is called by what is worked in it, `X + Y` or `A V`, as the record with that equation."""
         key = word_key(name)
-        steps = SheetView(self.graph.sheet).steps if len(key) > 1 else ()
-        found = [i for i, step in enumerate(steps) if word_key(step.equation) == key]
+        found = [i for i, equation in enumerate(self._equations) if word_key(equation) == key] if len(key) > 1 else []
         return Candidates(tuple(i for i in found if matches_place(where, self.graph.records[i].where)))
 
     def _of_head(self, line: Line, grid: Grid, number: str) -> dict[int, Grid]:
@@ -233,10 +240,8 @@ class Placer:
 
     def labels(self, node: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the names of a record's rows and columns, in the layout of the sheet."""
-        if not self._labels:
-            view = SheetView(self.graph.sheet)
-            self._labels = {i: (step.matrix.rows, step.matrix.columns) for i, step in enumerate(view.steps)}
-        return self._labels[node]
+        matrix = self._view.steps[node].matrix
+        return matrix.rows, matrix.columns
 
     def _given_named(self, name: str, where: str) -> list[str]:
         key = symbol_key(name)

@@ -58,7 +58,7 @@ def check(
     if list_workings:
         _list(as_json)
         return
-    if working is None:
+    if working is None or not working.strip():
         raise ProblemError("check needs a working: a file, a folder, a shipped one ('clearhead check --list'), or -.")
     rules = _scheme(scheme, strict_rounding)
     if working != "-" and Path(working).is_dir():
