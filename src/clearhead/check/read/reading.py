@@ -25,6 +25,9 @@ DATA, TABLES, BOOKS = (".yaml", ".yml", ".json"), (".csv", ".tsv"), (".xlsx", ".
 DOCUMENTS = (".md", ".markdown", ".tex", ".txt", ".html", ".htm")
 _SHEET = re.compile(rb'\s*\{\s*"clearhead"\s*:').match
 _HAS_WRITTEN = re.compile(rb"^[\"']?written[\"']?\s*:", re.MULTILINE).search
+_IS_TABLE = re.compile(
+    rb"(?:\xef\xbb\xbf)?[\s,;]*\"?(?:problem|student|title|decimal|rounded)\"?[ ]*[,;\t]", re.IGNORECASE
+).match
 Source = str | Path | Mapping[str, Any]
 
 
@@ -107,7 +110,13 @@ def _read_content(
         suffix = ".yaml"
     if suffix not in (*DATA, *TABLES, *BOOKS, *DOCUMENTS):
         suffix = _guessed_suffix(content)
-        kind = {".yaml": "a working file", ".xlsx": "a spreadsheet", ".md": "a written-out document"}[suffix]
+        kinds = {
+            ".yaml": "a working file",
+            ".csv": "a table",
+            ".xlsx": "a spreadsheet",
+            ".md": "a written-out document",
+        }
+        kind = kinds[suffix]
         notes = [Note("read", f"Its name does not say what it is; it was read as {kind}.")]
     found: list[Working | Worksheet]
     if suffix in DATA:
@@ -127,6 +136,8 @@ def _read_content(
 def _guessed_suffix(content: bytes) -> str:
     if content[:4] == b"PK\x03\x04":
         return ".xlsx"
+    if _IS_TABLE(content):
+        return ".csv"
     return ".yaml" if content.lstrip()[:1] == b"{" or _HAS_WRITTEN(content) else ".md"
 
 
