@@ -96,7 +96,13 @@ class Writer:
         same = [each for each in self.judged if each.copy is None and each.statement.node == first.statement.node]
         if same[0] is not first:
             return LineMarks(0.0, 0.0, 0.0, 0.0, because="its marks stand where it is first written")
-        return line_marks(ledger, same, self._worth(first.statement.node))
+        node = first.statement.node
+        return line_marks(ledger, same, self._worth(node), asks_all=self._asks_all(node))
+
+    def _asks_all(self, node: int) -> bool:
+        """Whether the scheme names this line, and no row of it; rows that later lines imply need not be written."""
+        names = [name for name in self.scheme.lines if node in self._nodes_named(name)[:1]]
+        return bool(names) and not split_pick(names[0]).row and not self._is_implied(node)
 
     def _worth(self, node: int) -> LineScheme:
         for name, worth in self.scheme.lines.items():

@@ -121,9 +121,9 @@ def _read_content(
     found: list[Working | Worksheet]
     if suffix in DATA:
         if _SHEET(content):
-            return [_sheet(content)]
+            return [_sheet(content, given)]
         data = read_data(content, "written")
-        found = [_sheet(content) if "clearhead" in data else _read_working(data, given, folder)]
+        found = [_sheet(content, given) if "clearhead" in data else _read_working(data, given, folder)]
     elif suffix in (*TABLES, *BOOKS):
         found = [_read_table(content, name, suffix, folder, given)]
     else:
@@ -149,15 +149,35 @@ def _decoded(content: bytes) -> str:
         raise ProblemError(f"line {line} is not UTF-8 text. Save the file as UTF-8.") from None
 
 
-def _sheet(content: bytes) -> Worksheet:
+def _sheet(content: bytes, given: Mapping[str, Any] | None) -> Worksheet:
     try:
-        return Worksheet.from_json(content)
+        sheet = Worksheet.from_json(content)
+        if given is not None:
+            _check_same_problem(sheet, given)
+        return sheet
     except ClearheadError as wrong:
         raise ProblemError(str(wrong)) from None
     except Exception as wrong:  # the file claims to be a worksheet, and is broken in a way of its own
         raise ProblemError(
             f"is not a worksheet that can be read ({type(wrong).__name__}). Write it with 'clearhead solve --json'."
         ) from None
+
+
+def _check_same_problem(sheet: Worksheet, given: Mapping[str, Any]) -> None:
+    """Refuse a worksheet of another problem: it is marked by what it says itself, so it would earn full marks."""
+    import numpy as np
+
+    from clearhead.worksheet.reading import parse_problem
+    from clearhead.worksheet.rounding import Rounding
+    from clearhead.worksheet.solver import solve
+
+    asked = solve(parse_problem(given), Rounding())
+    mine, theirs = asked.trace.givens, sheet.trace.givens
+    other = [name for name in mine if name not in theirs or not np.array_equal(mine[name].value, theirs[name].value)]
+    steps = [[(record.step.name, record.where, record.symbol) for record in each.trace] for each in (asked, sheet)]
+    if other or steps[0] != steps[1]:
+        differs = f"its {', '.join(other[:5])} differ" if other else "its lines are others"
+        raise ProblemError(f"is a worksheet of another problem than the given one: {differs}. Work the given one.")
 
 
 def _load_problem(problem: Any, folder: Path) -> Mapping[str, Any]:
