@@ -132,7 +132,8 @@ WORDS: dict[str, Sequence[Test]] = _word_lists(
         ("cosine, cosines, cos", (_step("cosine"),)),
     ]
 )  # fmt: skip
-
+# Letters that mean another thing than their small ones do: a is an output, s′ a state.
+_CAPITALS: dict[str, Sequence[Test]] = {"A": _WEIGHTS, "S′": (_in_attention("scale"),)}
 _LAST = frozenset(
     word_key(word)
     for word in (
@@ -234,7 +235,7 @@ def _plainer(name: str) -> str:
 
 def _also(graph: Graph, here: list[int], name: str, named: list[int]) -> list[int]:
     """Further readings of a symbol that people use for several lines: E, S and Z name more than one."""
-    if graph.records[named[0]].step.name not in _OPEN:
+    if graph.records[named[0]].step.name not in _OPEN and word_key(name) not in _LAST:
         return []
     return [i for i in _by_word(graph, here, name) if i not in named]
 
@@ -243,7 +244,7 @@ def _by_word(graph: Graph, here: list[int], name: str) -> list[int]:
     key, found = word_key(name), []
     if key in _LAST and here:
         found += _last_lines(graph, here)
-    for test in WORDS.get(key, ()):
+    for test in _CAPITALS.get(symbol_key(name)) or WORDS.get(key, ()):
         fresh = [i for i in here if test(graph.records[i]) and i not in found]
         found += fresh
         if fresh and graph.records[fresh[0]].step.name not in _OPEN:

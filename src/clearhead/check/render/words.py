@@ -114,7 +114,7 @@ def summary(report: Report) -> str:
 def _errors(report: Report) -> str:
     if not report.findings:
         if not report.has_error:
-            return "No error."
+            return "No error." if report.is_fully_read else "No error in what could be marked."
         wrong = sum(number for verdict, number in report.counts.items() if verdict.is_error)
         return f"{_count(wrong, 'cell is', 'cells are')} wrong." if wrong else "No error but in the rounding."
     number = len(report.findings)
