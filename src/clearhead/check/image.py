@@ -393,7 +393,7 @@ def choose(inputs: Inputs) -> Range:
 
 def _after(values: Array) -> Array:
     """Σ of what stands behind each cell of a row"""
-    return np.sum(values, axis=-1, keepdims=True) - np.cumsum(values, axis=-1)
+    return np.asarray(np.sum(values, axis=-1, keepdims=True) - np.cumsum(values, axis=-1))
 
 
 def idf(inputs: Inputs) -> Range:
