@@ -32,7 +32,7 @@ LETTERS = {
 def line(name: str, text: str) -> Line:
     """Return a line of text as a Line; `head 2: Q` says where."""
     where, _, symbol = name.rpartition(": ")
-    cells = tuple(tuple(row.split()) for row in text.split("/"))
+    cells = tuple(tuple(row.split()) for row in text.split(" / "))
     return Line(symbol, cells, where)
 
 
