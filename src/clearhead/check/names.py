@@ -16,6 +16,9 @@ from clearhead.steps import Record
 _PICK = re.compile(r"(.+?)\s*\[\s*([^\[\],]+?)\s*(?:,\s*([^\[\],]+?)\s*)?\]\s*", re.DOTALL)
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _SUPERSCRIPTS = str.maketrans("ᵀᵗ", "Tt")
+# A row by its number, q2 or Q_2, or by its token, q_Vamos: without a mark between them "values" is no row of V.
+_NUMBERED = re.compile(r"(.*?[^\W\d_]|.*[αμσθ])(?:[\s_^{]*(\d+)|[\s_^{]+([^\W\d_]{2,}))\}?")
+_HEAD = re.compile(r"\s*head[\s_]*\{?(\d+)\}?\s*", re.IGNORECASE)  # the paper's name for what a head gives
 _DROPPED = re.compile(r"[\s_^{}$\\*()]|\b(?:text|mathrm|mathbf)\b")
 
 
@@ -43,8 +46,12 @@ def symbol_key(name: str) -> str:
 
 
 def word_key(name: str) -> str:
-    """Return a word in one spelling: Scaled-Scores, scaled_scores and `scaled scores` are the same."""
-    return re.sub(r"[-.:·×/√]", "", symbol_key(name)).casefold()
+    """Return a word in one spelling: Scaled-Scores, scaled_scores and `scaled scores` are the same.
+
+    A letter alone keeps its case: A are the weights and a is what they make, P are positions and p probabilities.
+    """
+    key = re.sub(r"[-.:·×/√]", "", symbol_key(name))
+    return key if len(key.rstrip("′″")) == 1 else key.casefold()
 
 
 Test = Callable[[Record], bool]
@@ -64,7 +71,12 @@ def _in_attention(*names: str) -> Test:
 
 
 def _word_lists(groups: Sequence[tuple[str, Sequence[Test]]]) -> dict[str, Sequence[Test]]:
-    return {word_key(word): tests for words, tests in groups for word in words.split(", ")}
+    """Return what each word can mean; one that stands in several groups can mean all of them."""
+    found: dict[str, Sequence[Test]] = {}
+    for words, tests in groups:
+        for key in dict.fromkeys(word_key(word) for word in words.split(", ")):
+            found[key] = (*found.get(key, ()), *tests)
+    return found
 
 
 _SCORES = (_in_attention("score", "kernel"), _in_attention("scale"), _step("mask"))
@@ -82,7 +94,10 @@ WORDS: dict[str, Sequence[Test]] = _word_lists(
         ("masked scores, masked, masked_e, S'', after masking", (_step("mask"),)),
         ("weights, attention weights, A, alpha, alpha^t, α, α^t, softmax, softmax(E), softmax(S), distribution, "
          "attention distribution, attention, W, weights rounded, renormalised", _WEIGHTS),
-        ("attention output, context, context vector, Z, a, a^t, AV, A V, attended, Y", _RESULT),
+        ("attention output, context, context vector, Z, a, a^t, c, c^t, AV, A V, attended, Y, Attention(Q,K,V)", _RESULT),
+        ("queries, query", (_at("project", "query"),)),
+        ("keys, key", (_at("project", "key"),)),
+        ("values, value", (_at("project", "value"),)),
         ("input, inputs, X', embedded, embedding plus position", (_at("add", "input"), _at("embed", "embedding"))),
         ("embedding, embeddings, word vectors, X", (_step("embed"),)),
         ("positions, position, PE, P, positional encoding, added, position vectors", (_step("position"),)),
@@ -106,7 +121,7 @@ WORDS: dict[str, Sequence[Test]] = _word_lists(
     ]
 )  # fmt: skip
 
-_LAST = frozenset(word_key(word) for word in ("output", "out", "O", "answer", "result", "Output", "Z", "attention"))
+_LAST = frozenset(word_key(word) for word in ("output", "out", "O", "answer", "result", "multihead", "Z", "attention"))
 _PLACE_WORDS = {
     "self": "self_attention",
     "masked": "self_attention",
@@ -159,28 +174,39 @@ def find_records(graph: Graph, name: str, where: str) -> Candidates:
         return Candidates(tuple(exact))
     here = [i for i, r in enumerate(graph.records) if matches_place(where, r.where)]
     named = [i for i in here if symbol_key(graph.records[i].symbol) == key]
+    if not named and where:  # the Q of head 2 is Q₂
+        named = [i for i in here if symbol_key(graph.records[i].symbol).rstrip("0123456789") == key]
     if named:
         return Candidates(tuple(named + _also(graph, here, name, named)))
-    found = _by_word(graph, here, name)
+    found = _by_word(graph, here, word_key(name))
     if found:
         return Candidates(tuple(found))
-    shorter = re.fullmatch(r"(.*?[^\W\d_]|.*[αμσθ])[\s_^{]*(\d+|[^\W\d_]{2,})\}?", name.translate(_SUBSCRIPTS).strip())
-    if shorter is not None:
-        deeper = find_records(graph, shorter[1].rstrip("_^{ "), where)
-        upper = find_records(graph, shorter[1].rstrip("_^{ ").upper(), where) if not deeper.nodes else deeper
-        return Candidates(upper.nodes, shorter[2]) if upper.nodes and not upper.row else Candidates(())
-    return Candidates(())
+    head = _HEAD.fullmatch(name)
+    if head is not None:
+        return find_records(graph, "Z", f"{where}, head {head[1]}" if where else f"head {head[1]}")
+    shorter = _NUMBERED.fullmatch(name.translate(_SUBSCRIPTS).strip())
+    if shorter is None:
+        return Candidates(tuple(_in_capitals(graph, here, key)))
+    deeper = find_records(graph, shorter[1].rstrip("_^{ "), where)
+    return Candidates(deeper.nodes, shorter[2] or shorter[3]) if deeper.nodes and not deeper.row else Candidates(())
+
+
+def _in_capitals(graph: Graph, here: list[int], key: str) -> list[int]:
+    """Return the records that a small letter means where the sheet has the capital, and the question gave no such letter."""
+    if len(key) != 1 or any(symbol_key(given.symbol) == key for given in graph.givens.values()):
+        return []
+    return [i for i in here if symbol_key(graph.records[i].symbol) == key.upper()]
 
 
 def _also(graph: Graph, here: list[int], name: str, named: list[int]) -> list[int]:
     """Further readings of a symbol that people use for several lines: E, S and Z name more than one."""
     if graph.records[named[0]].step.name not in _OPEN:
         return []
-    return [i for i in _by_word(graph, here, name) if i not in named]
+    return [i for i in _by_word(graph, here, word_key(name)) if i not in named]
 
 
-def _by_word(graph: Graph, here: list[int], name: str) -> list[int]:
-    key, found = word_key(name), []
+def _by_word(graph: Graph, here: list[int], key: str) -> list[int]:
+    found: list[int] = []
     if key in _LAST and here:
         found += _last_lines(graph, here)
     for test in WORDS.get(key, ()):

@@ -94,11 +94,11 @@ class Writer:
         same = [each for each in self.judged if each.copy is None and each.statement.node == first.statement.node]
         if same[0] is not first:
             return LineMarks(0.0, 0.0, 0.0, 0.0, because="its marks stand where it is first written")
-        return line_marks(ledger, same, self._worth(first))
+        return line_marks(ledger, same, self._worth(first.statement.node))
 
-    def _worth(self, judged: Judged) -> LineScheme:
+    def _worth(self, node: int) -> LineScheme:
         for name, worth in self.scheme.lines.items():
-            if judged.statement.node in self._nodes_named(name)[:1]:
+            if node in self._nodes_named(name)[:1]:
                 return worth
         return LineScheme(M=0.0, A=0.0) if self.scheme.only_these else self.scheme.default
 
@@ -130,7 +130,7 @@ class Writer:
 
     def _misshapen(self, number: int, node: int, sentence: str) -> LineMark:
         line = self.working.lines[number]
-        worth = self.scheme.default
+        worth = self._worth(node)
         return self._bare_line(
             node, line.name, line.place, LineMarks(0.0, worth.M, 0.0, worth.A, False, "wrong shape"), sentence
         )

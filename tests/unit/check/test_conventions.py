@@ -57,7 +57,7 @@ def test_tokens_as_columns_are_found_where_the_question_is_silent():
     ("fixed", "lines", "name"),
     [
         ({"scale": "sqrt(d_k)"}, UNSCALED, "no scaling"),
-        ({"scale": "none"}, SCALED, "scaled, though the question does not scale"),
+        ({"scale": "none"}, {"A": "0.330 0.670 / 0.804 0.196"}, "scaled, though the question does not scale"),
         ({"scale": "none", "normaliser": "softmax"}, DIVIDED, "no exp (divided by the sum)"),
     ],
 )

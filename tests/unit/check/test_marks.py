@@ -92,18 +92,14 @@ def test_uniform_scores_that_are_right_are_not_trivial():
 def test_the_same_wrong_rule_is_charged_once():
     """Two heads, both unscaled: the second one's slip is the same."""
     heads = {
-        "kind": "multi-head-attention", "X": [[1, 0, 2, 1], [0, 1, 1, 1]], "num_heads": 2,
-        **{name: [[1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 3, 0], [0, 0, 0, 2]] for name in ("W_Q", "W_K", "W_V")},
+        "kind": "multi-head-attention", "X": [[1, 1, 2, 1], [0, 1, 1, 1]], "num_heads": 2,
+        **{name: [[3, 0, 0, 0], [0, 2, 0, 0], [0, 0, 3, 0], [0, 0, 0, 2]] for name in ("W_Q", "W_K", "W_V")},
         "W_O": [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]],
         "scale": "sqrt(d_k)", "mask": "none", "normaliser": "softmax", "layout": "rows",
     }  # fmt: skip
-    # Q = K = [[1, 0 | 6, 2], [0, 2 | 3, 2]]; S₁ = [[1, 0], [0, 4]], S₂ = [[40, 22], [22, 13]]
-    lines = {
-        "head 1: S": "1 0 / 0 4",
-        "head 1: S'": "1 0 / 0 4",
-        "head 2: S": "40 22 / 22 13",
-        "head 2: S'": "40 22 / 22 13",
-    }
+    # Q = K = [[3, 2 | 6, 2], [0, 2 | 3, 2]]; S₁ = [[13, 4], [4, 4]], S₂ = [[40, 22], [22, 13]]
+    first, second = "13 4 / 4 4", "40 22 / 22 13"
+    lines = {"head 1: S": first, "head 1: S'": first, "head 2: S": second, "head 2: S'": second}
     report = marked(heads, lines)
     assert [finding.name for finding in report.findings] == ["no scaling", "no scaling"], verdicts(report)
     assert earned(report) == [(1, 1), (0, 0), (1, 1), (1, 1)]
