@@ -114,7 +114,8 @@ WORDS: dict[str, Sequence[Test]] = _word_lists(
          "attention distribution, attention, W, weights rounded, renormalised, softmax scores, softmax weights, "
          "softmax output, attention probabilities, softmax(QK^T), softmax(QK^T/√d_k), "
          "softmax(QK^T/sqrt(d_k))", _WEIGHTS),
-        ("attention output, context, context vector, Z, a, a^t, c, c^t, AV, A V, attended, Y, Attention(Q,K,V)", _RESULT),
+        ("attention output, context, context vector, Z, a, a^t, c, c^t, AV, A V, attended, Y, "
+         "Attention(Q,K,V)", _RESULT),
         ("queries, query", (_at("project", "query"),)),
         ("keys, key", (_at("project", "key"),)),
         ("values, value", (_at("project", "value"),)),
