@@ -94,7 +94,8 @@ WORDS: dict[str, Sequence[Test]] = _word_lists(
         ("masked scores, masked, masked_e, S'', after masking", (_step("mask"),)),
         ("weights, attention weights, A, alpha, alpha^t, α, α^t, softmax, softmax(E), softmax(S), distribution, "
          "attention distribution, attention, W, weights rounded, renormalised", _WEIGHTS),
-        ("attention output, context, context vector, Z, a, a^t, c, c^t, AV, A V, attended, Y, Attention(Q,K,V)", _RESULT),
+        ("attention output, context, context vector, Z, a, a^t, c, c^t, AV, A V, attended, Y, "
+         "Attention(Q,K,V)", _RESULT),
         ("queries, query", (_at("project", "query"),)),
         ("keys, key", (_at("project", "key"),)),
         ("values, value", (_at("project", "value"),)),
@@ -192,7 +193,7 @@ def find_records(graph: Graph, name: str, where: str) -> Candidates:
 
 
 def _in_capitals(graph: Graph, here: list[int], key: str) -> list[int]:
-    """Return the records that a small letter means where the sheet has the capital, and the question gave no such letter."""
+    """Return what a small letter means where the sheet has the capital, and the question gave no such letter."""
     if len(key) != 1 or any(symbol_key(given.symbol) == key for given in graph.givens.values()):
         return []
     return [i for i in here if symbol_key(graph.records[i].symbol) == key.upper()]
