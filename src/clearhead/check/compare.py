@@ -148,7 +148,7 @@ class Comparison:
         right = self.graph.work(index, self.fetch(self.right)) if is_below else hat
         right_x = self.graph.work(index, self.fetch(self.right_x)) if is_below else as_written
         tainted, unknown = self._spread(index, self.bad), self._spread(index, self.unknown)
-        if index in self.blind:
+        if index in self.blind and not own:
             unknown = np.ones(hat.shape, dtype=bool)
         self.x.append(as_written)
         self.hat.append(hat)

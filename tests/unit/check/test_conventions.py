@@ -115,3 +115,10 @@ def test_one_slip_is_no_convention():
     report = marked(ATTENTION, {**QUERIES, "A": "0.37 0.67 / 0.80 0.20"})
     assert said(report) == ""
     assert len(report.findings) == 1
+
+
+def test_one_number_that_another_convention_explains_is_not_enough_to_change_it():
+    """0.88 is what unscaled scores give for A₂₁; one cell alone decides nothing, so the default stays and it is wrong."""
+    report = marked(ATTENTION, {"S": "1 2 / 3 1", "A[2, 1]": "0.88"})
+    assert said(report) == ""
+    assert report.has_error

@@ -2,6 +2,14 @@
 
 import pytest
 
+from clearhead import solve
+from clearhead.check.compare import Comparison
+from clearhead.check.graph import Graph
+from clearhead.check.invariants import broken_invariants
+from clearhead.check.read.number import read_cell
+from clearhead.check.statement import Judged, make_statement
+from clearhead.check.style import Style
+from clearhead.check.verdict import Verdict
 from tests.unit.check.desk import letters, marked, roots
 
 UNIT = [[1, 0], [0, 1]]
@@ -81,6 +89,19 @@ def test_sine_and_cosine_of_a_pair_are_not_judged_where_their_inputs_are_known()
     )
     assert roots(report)[0].startswith("P 2,2")
     assert report.findings[0].verdict.value != "invariant violated"
+
+
+@pytest.mark.parametrize(("text", "broken"), [("0 1 / 0.84 0.84", 1), ("0 1 / 0.84 0.54", 0), ("0 1 / 0.8 0.5", 0)])
+def test_sine_and_cosine_of_a_pair_would_be_judged_where_they_are_not(text, broken):
+    """0.84² + 0.84² = 1.41; 0.84² + 0.54² = 0.997 and 0.8² + 0.5² = 0.89 (within 0.2) are as they should be."""
+    graph = Graph(solve({"kind": "positions", "d_model": 2, "positions": 2, "formula": "sinusoidal"}))
+    cells = [[read_cell(number) for number in row.split()] for row in text.split(" / ")]
+    statement = make_statement(0, 0, cells, Style(decimals=1), turned=False, is_telling=True)
+    comparison = Comparison(graph, {0: [statement]})
+    judged = Judged(statement, [[Verdict.UNCHECKED] * 2 for _ in range(2)], graph.records[0].value)
+    found = broken_invariants(comparison, judged)
+    assert [cells for _, cells in found] == [((1, 0), (1, 1))] * broken
+    assert int(judged.where(Verdict.INVARIANT).sum()) == 2 * broken
 
 
 def test_a_normalised_row_has_mean_0():

@@ -11,8 +11,19 @@ from clearhead.worksheet.rounding import Rounding
 from tests.conftest import SHIPPED
 from tests.unit.check.desk import line, marked, verdicts
 
-
-WORKED = ("project", "transform", "score", "add", "normalise", "position", "convolve", "mix", "length", "rotate")
+WORKED = (
+    "project",
+    "transform",
+    "score",
+    "add",
+    "normalise",
+    "position",
+    "convolve",
+    "mix",
+    "length",
+    "rotate",
+    "multiply",
+)
 
 
 @pytest.mark.parametrize("name", SHIPPED, ids=[name.rpartition("/")[2] for name in SHIPPED])

@@ -10,8 +10,8 @@ from clearhead.check import misconceptions
 from clearhead.check.graph import Graph, fetch_from
 from clearhead.check.misconceptions import MISCONCEPTIONS, Site, variants
 from clearhead.steps.vocabulary import STEPS
-from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.reading import parse_problem
+from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.solver import solve
 from tests.unit.check.desk import marked, verdicts
 

@@ -259,6 +259,12 @@ def test_a_wrong_shape_stops_only_its_own_branch():
     assert (wrong.marks.earned, wrong.marks.out_of) == (0, 2)
 
 
+def test_a_line_written_once_more_in_the_right_shape_is_marked():
+    lines = {"V": "1 2 3 / 3 4 5", "V ": "1 2 / 3 7", "A": FAULTLESS["A"], "Z": "2.46 5.65 / 1.24 2.60"}
+    report = marked(ATTENTION, lines)
+    assert [letters(line) for line in report.lines] == ["", "cc cS", "cc cc", "cf cf"], "0.27·2 + 0.73·7 = 5.65"
+
+
 def test_below_a_wrong_shape_what_does_not_follow_from_the_truth_is_not_checked():
     """Z as if V were something else: 5.1 … cannot be told from V as it should be, so nobody is accused."""
     report = marked(ATTENTION, with_lines(V="1 2 3 / 3 4 5", Z="2.50 3.46 / 1.24 2.24"))
