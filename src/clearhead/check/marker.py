@@ -105,9 +105,10 @@ def _compare(working: Working) -> Marked:
     with np.errstate(all="ignore"):
         best, decided = _compare_placed(graph, working, {}), dict[int, int]()
         for line, others in list(best.placing.doubtful.items())[:_MAX_DOUBTS]:
-            for node in others[:_MAX_DOUBTS] if best.is_wrong_in(line) else ():
+            for node in others[:_MAX_DOUBTS] if best.num_wrong_in(line) else ():
                 other = _compare_placed(graph, working, {**decided, line: node})
-                if other.num_wrong < best.num_wrong:
+                # a wrong number may fit another record by chance: most of the line has to
+                if best.num_wrong - other.num_wrong > best.num_wrong_in(line) / 2:
                     best, decided = other, {**decided, line: node}
     return best
 

@@ -18,6 +18,9 @@ SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _SUPERSCRIPTS = str.maketrans("ᵀᵗ", "Tt")
 _POSITION = re.compile(r"(PE?)\s*\(\s*(?:pos\s*=?\s*)?(\d+)\s*\)").fullmatch  # positions count from 0
 _HEAD = re.compile(r"(?i)(|.*[^a-z])(?:(?:of|in|for)\s+)?head[\s_]*(\d+)(?!\d)(.*)", re.DOTALL).fullmatch
+# A row by its number, q2 or Q_2, or by its token, q_Vamos: without a mark between them "values" is no row of V.
+_NUMBERED = re.compile(r"(.*?[^\W\d_]|.*[αμσθ])(?:[\s_^{]*(\d+)|[\s_^{]+([^\W\d_]{2,}))\}?")
+_WHOLE_HEAD = re.compile(r"\s*head[\s_]*\{?(\d+)\}?\s*", re.IGNORECASE)  # the paper's name for what a head gives
 _DROPPED = re.compile(r"[\s_^{}$\\*()]|\b(?:text|mathrm|mathbf)\b")
 
 
@@ -48,8 +51,12 @@ def symbol_key(name: str) -> str:
 
 
 def word_key(name: str) -> str:
-    """Return a word in one spelling: Scaled-Scores, scaled_scores and `scaled scores` are the same."""
-    return re.sub(r"[-.:·×/√]", "", symbol_key(name)).casefold()
+    """Return a word in one spelling: Scaled-Scores, scaled_scores and `scaled scores` are the same.
+
+    A letter alone keeps its case: A are the weights and a is what they make, P are positions and p probabilities.
+    """
+    key = re.sub(r"[-.:·×/√]", "", symbol_key(name))
+    return key if len(key.rstrip("′″")) == 1 else key.casefold()
 
 
 Test = Callable[[Record], bool]
@@ -79,7 +86,12 @@ def _made_for(letter: str, part: str) -> Test:
 
 
 def _word_lists(groups: Sequence[tuple[str, Sequence[Test]]]) -> dict[str, Sequence[Test]]:
-    return {word_key(word): tests for words, tests in groups for word in words.split(", ")}
+    """Return what each word can mean; one that stands in several groups can mean all of them."""
+    found: dict[str, Sequence[Test]] = {}
+    for words, tests in groups:
+        for key in dict.fromkeys(word_key(word) for word in words.split(", ")):
+            found[key] = (*found.get(key, ()), *tests)
+    return found
 
 
 _SCORES = (_in_attention("score", "kernel"), _in_attention("scale"), _step("mask"))
@@ -102,7 +114,11 @@ WORDS: dict[str, Sequence[Test]] = _word_lists(
          "attention distribution, attention, W, weights rounded, renormalised, softmax scores, softmax weights, "
          "softmax output, attention probabilities, softmax(QK^T), softmax(QK^T/√d_k), "
          "softmax(QK^T/sqrt(d_k))", _WEIGHTS),
-        ("attention output, context, context vector, Z, a, a^t, AV, A V, attended, Y", _RESULT),
+        ("attention output, context, context vector, Z, a, a^t, c, c^t, AV, A V, attended, Y, "
+         "Attention(Q,K,V)", _RESULT),
+        ("queries, query", (_at("project", "query"),)),
+        ("keys, key", (_at("project", "key"),)),
+        ("values, value", (_at("project", "value"),)),
         ("input, inputs, X', embedded, embedding plus position", (_at("add", "input"), _at("embed", "embedding"))),
         ("embedding, embeddings, word vectors, X", (_step("embed"),)),
         ("positions, position, PE, P, positional encoding, added, position vectors", (_step("position"),)),
@@ -132,8 +148,6 @@ WORDS: dict[str, Sequence[Test]] = _word_lists(
         ("cosine, cosines, cos", (_step("cosine"),)),
     ]
 )  # fmt: skip
-# Letters that mean another thing than their small ones do: a is an output, s′ a state.
-_CAPITALS: dict[str, Sequence[Test]] = {"A": _WEIGHTS, "S′": (_in_attention("scale"),)}
 _LAST = frozenset(
     word_key(word)
     for word in (
@@ -207,22 +221,31 @@ def find_records(graph: Graph, name: str, where: str) -> Candidates:
         return Candidates(tuple(exact))
     here = [i for i, r in enumerate(graph.records) if matches_place(where, r.where)]
     named = [i for i in here if symbol_key(graph.records[i].symbol) == key]
-    if not named and re.search(r"\d", where):  # within head 2 its Q₂ is simply Q, at time 2 its h₂ simply h
-        named = [i for i in here if re.sub(r"[₀-₉]+$", "", graph.records[i].symbol) == name.strip()]
+    if not named and where:  # the Q of head 2 is Q₂
+        named = [i for i in here if symbol_key(graph.records[i].symbol).rstrip("0123456789") == key]
     if named:
         return Candidates(tuple(named + _also(graph, here, name, named)))
-    found = _by_word(graph, here, name)
+    found = _by_word(graph, here, word_key(name))
     if found:
         return Candidates(tuple(found))
     plainer = _plainer(name)
     if plainer:
         return find_records(graph, plainer, where)
-    shorter = re.fullmatch(r"(.*?[^\W\d_]|.*[αμσθ])[\s_^{]*(\d+|[^\W\d_]{2,})\}?", name.translate(SUBSCRIPTS).strip())
-    if shorter is not None:
-        deeper = find_records(graph, shorter[1].rstrip("_^{ "), where)
-        upper = find_records(graph, shorter[1].rstrip("_^{ ").upper(), where) if not deeper.nodes else deeper
-        return Candidates(upper.nodes, shorter[2]) if upper.nodes and not upper.row else Candidates(())
-    return Candidates(())
+    head = _WHOLE_HEAD.fullmatch(name)
+    if head is not None:
+        return find_records(graph, "Z", f"{where}, head {head[1]}" if where else f"head {head[1]}")
+    shorter = _NUMBERED.fullmatch(name.translate(SUBSCRIPTS).strip())
+    if shorter is None:
+        return Candidates(tuple(_in_capitals(graph, here, key)))
+    deeper = find_records(graph, shorter[1].rstrip("_^{ "), where)
+    return Candidates(deeper.nodes, shorter[2] or shorter[3]) if deeper.nodes and not deeper.row else Candidates(())
+
+
+def _in_capitals(graph: Graph, here: list[int], key: str) -> list[int]:
+    """Return the records that a small letter means where the sheet has the capital and the question no such letter."""
+    if len(key) != 1 or any(symbol_key(given.symbol) == key for given in graph.givens.values()):
+        return []
+    return [i for i in here if symbol_key(graph.records[i].symbol) == key.upper()]
 
 
 def _plainer(name: str) -> str:
@@ -237,14 +260,14 @@ def _also(graph: Graph, here: list[int], name: str, named: list[int]) -> list[in
     """Further readings of a symbol that people use for several lines: E, S and Z name more than one."""
     if graph.records[named[0]].step.name not in _OPEN and word_key(name) not in _LAST:
         return []
-    return [i for i in _by_word(graph, here, name) if i not in named]
+    return [i for i in _by_word(graph, here, word_key(name)) if i not in named]
 
 
-def _by_word(graph: Graph, here: list[int], name: str) -> list[int]:
-    key, found = word_key(name), []
+def _by_word(graph: Graph, here: list[int], key: str) -> list[int]:
+    found: list[int] = []
     if key in _LAST and here:
         found += _last_lines(graph, here)
-    for test in _CAPITALS.get(symbol_key(name)) or WORDS.get(key, ()):
+    for test in WORDS.get(key, ()):
         fresh = [i for i in here if test(graph.records[i]) and i not in found]
         found += fresh
         if fresh and graph.records[fresh[0]].step.name not in _OPEN:

@@ -39,12 +39,10 @@ class Marked:
         slips = sum(int(judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).sum()) for judged in self.comparison.judged)
         return slips + sum(int(self.graph.records[each.node].value.size) for each in self.placing.misshapen)
 
-    def is_wrong_in(self, line: int) -> bool:
-        """Whether a cell of this line follows from nothing."""
-        return any(
-            judged.statement.line == line and judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).any()
-            for judged in self.comparison.judged
-        )
+    def num_wrong_in(self, line: int) -> int:
+        """How many cells of this line follow from nothing."""
+        own = [judged for judged in self.comparison.judged if judged.statement.line == line]
+        return sum(int(judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).sum()) for judged in own)
 
 
 class Writer:
