@@ -97,7 +97,8 @@ def test_what_cannot_be_used_is_refused_in_a_sentence_that_names_the_file_once(n
     done = run("check", name, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert sentence in done.stderr
-    assert done.stderr.count(name) == 1 and done.stderr.startswith(f"clearhead: {name}: "), done.stderr
+    assert done.stderr.startswith(f"clearhead: {name}: ")
+    assert done.stderr.count(name) == 1, done.stderr
     assert done.stderr.count("\n") == 1, "one line"
 
 
@@ -297,7 +298,8 @@ def test_a_class_overwrites_nobodys_working_and_writes_nothing_by_half(
 ) -> None:
     before = {each.name: each.read_bytes() for each in school.iterdir()}
     done = run("check", ".", "--scheme", "scheme.yaml", *options, cwd=school)
-    assert done.returncode == 2 and sentence in done.stderr, done.stderr
+    assert done.returncode == 2, done.stderr
+    assert sentence in done.stderr
     assert {each.name: each.read_bytes() for each in school.iterdir()} == before
 
 
