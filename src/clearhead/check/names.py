@@ -249,9 +249,8 @@ def _in_capitals(graph: Graph, here: list[int], key: str) -> list[int]:
 
 
 def _plainer(name: str) -> str:
-    """Return a name without what only explains it: `Q = X W_Q`, `scores (Q Kᵀ)`, `weight matrix`; "" if it is plain."""
-    short = name.partition("=")[0].strip() or name
-    short = re.sub(r"\s+\([^()]*\)$|(?<=\w\w)\(.*\)$", "", short)  # also Concat(head1, head2)
+    """Return a name without what only explains it: `scores (Q Kᵀ)`, `weight matrix`; "" if it is plain."""
+    short = re.sub(r"\s+\([^()]*\)$|(?<=\w\w)\(.*\)$", "", name.strip())  # also Concat(head1, head2)
     short = re.sub(r"(?i)^(?:the|final)\s+|[\s_]+(?:matrix|matrices|vectors?)$", "", short).strip()
     return short if short and short != name.strip() else ""
 

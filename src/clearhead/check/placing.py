@@ -4,6 +4,7 @@ Nothing is guessed silently: where a name fits several records and the numbers d
 fits nowhere is reported.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -30,6 +31,7 @@ from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.view import SheetView
 
 Grid = list[list[Written | None]]
+_DEFINED = re.compile(r"([^()\[\]=]+(?:\[[^\]]*\])?)\s*=").match  # Q = X W_Q is Q, but PE(pos=1) holds no definition
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +156,8 @@ class Placer:
 
     def _pick(self, name: str) -> Pick:
         """Read `A[2]` as row 2 of A, but `W[h; s]` as itself where the sheet has a line of that name."""
+        defined = _DEFINED(name)
+        name = defined[1].strip() if defined else name
         key = symbol_key(name)
         return Pick(name) if any(symbol_key(r.symbol) == key for r in self.graph.records) else split_pick(name)
 
