@@ -11,6 +11,10 @@ demo: $(VENV)/core
 	@mkdir -p build
 	@$(BIN)/clearhead solve lets-go --detail products --format html --output build/lets-go.html
 	@echo; echo "The same sheet as a page, with every product: build/lets-go.html"
+	@echo; echo "And a working of the same notes, marked line by line:"; echo
+	@$(BIN)/clearhead check numerical-self-attention || test $$? -eq 1
+	@$(BIN)/clearhead check numerical-self-attention --format html --output build/marked.html || test $$? -eq 1
+	@echo; echo "The same report as a page: build/marked.html"
 
 test: $(VENV)/dev
 	$(BIN)/python -m pytest

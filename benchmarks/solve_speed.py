@@ -78,6 +78,7 @@ def main() -> None:
     rows = [
         ("--help", f"{CLEARHEAD} --help", f'{python} -c "import typer, rich.table"', 0.5),
         ("small problem", f"{CLEARHEAD} solve lets-go-encoder", f'{python} -c "{libraries}"', 0.5),
+        ("check a working", f"{CLEARHEAD} check exam-self-attention", f'{python} -c "{libraries}"', 0.5),
         ("512 × 64 × 8 heads, shown", f"{CLEARHEAD} solve {large}", f"{python} {plain} {large}", 2.0),
         ("512 × 64 × 8 heads, --json", f"{CLEARHEAD} solve {large} --json", f"{python} {plain} {large} json", 6.0),
     ]
