@@ -187,6 +187,10 @@ class Reach:
         if self.graph.is_move[node]:
             return image
         unit = self._neighbour_unit(node, np.maximum(np.abs(image.low), np.abs(image.high)))
+        # a number that is known and has no more digits than are kept is not changed by rounding: 12 stays 12
+        steps = image.middle / np.where(unit > 0.0, unit, 1.0) / (1.0 if self.is_cut else 2.0)
+        is_short = (image.radius == 0.0) & (np.abs(steps - np.round(steps)) <= 1e-9 * np.maximum(1.0, np.abs(steps)))
+        unit = np.where(is_short, 0.0, unit)
         return Range(
             np.where(np.isfinite(image.low), image.low - unit, image.low),
             np.where(np.isfinite(image.high), image.high + unit, image.high),
