@@ -8,7 +8,7 @@ from clearhead import Worksheet, solve
 from clearhead.worksheet.reading import gallery
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = sorted((ROOT / "examples").iterdir())
+EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_file())
 SHIPPED = [*gallery(), *(str(path) for path in EXAMPLES)]
 
 

@@ -9,6 +9,7 @@ from clearhead.check.marks import Scheme
 from clearhead.check.report import Report
 from clearhead.check.verdict import Verdict
 from clearhead.check.working import Line, Note, Working
+from clearhead.errors import ProblemError
 
 __all__ = ["Line", "Note", "Report", "Scheme", "Verdict", "Working", "check", "mark", "mark_all", "mark_worksheet"]
 
@@ -19,6 +20,10 @@ def check(
     scheme: Scheme | None = None,
 ) -> list[Report]:
     """Mark what is written in a file (or a shipped working, or plain data): a report for every exercise in it."""
-    from clearhead.check.read.reading import load_workings
+    from clearhead.check.read.reading import load_workings, shown_name
 
-    return mark_all(load_workings(source, problem), scheme)
+    found = load_workings(source, problem)
+    try:
+        return mark_all(found, scheme)
+    except ProblemError as wrong:
+        raise wrong if isinstance(source, Mapping) else wrong.located(shown_name(source)) from None

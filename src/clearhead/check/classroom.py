@@ -6,7 +6,7 @@ A file that cannot be used costs nobody else their marks: it is named, with the 
 import csv
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -18,6 +18,7 @@ from clearhead.check.verdict import Verdict
 from clearhead.errors import ClearheadError, ProblemError
 
 SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".tsv", ".xlsx", ".md", ".markdown", ".tex", ".txt")
+GRADES = ("file", "student", "marks", "out of")  # how a table of grades begins
 _ALIKE = 0.9  # the share of wrong numbers that two workings must have in common to be pointed out
 _LEAST_ALIKE = 2  # numbers
 
@@ -51,6 +52,13 @@ class StudentResult:
     def num_errors(self) -> int:
         """How many root errors there are."""
         return sum(len(report.findings) for report in self.reports)
+
+    @property
+    def first_error(self) -> str:
+        """What the first error is or, where there is none, why the first marks were lost."""
+        told = (finding.what for report in self.reports for finding in report.findings)
+        lines = [line for report in self.reports for line in report.lines if line.marks.earned < line.marks.out_of]
+        return next(told, next((f"{line.heading}: {line.marks.because}" for line in lines), ""))
 
 
 @dataclass(frozen=True)
@@ -88,12 +96,9 @@ class ClassReport:
         return 1 if 1 in codes else (2 if 2 in codes or any(result.problem for result in self.results) else 0)
 
 
-def working_files(folder: Path) -> list[Path]:
-    """Return the files of a folder that may be workings, by name."""
-    try:
-        found = sorted(each for each in folder.iterdir() if each.suffix.casefold() in SUFFIXES and each.is_file())
-    except OSError as wrong:
-        raise ProblemError(f"{folder} cannot be read: {wrong.strerror}.") from None
+def working_files(folder: Path, besides: Collection[Path] = ()) -> list[Path]:
+    """Return the files of a folder that may be workings, by name, but for those `besides` (the scheme, the grades)."""
+    found = [each for each in _files(folder, besides) if each.suffix.casefold() in SUFFIXES]
     if not found:
         raise ProblemError(
             f"{folder} holds no workings. Put one file for each student into it ({', '.join(SUFFIXES)})."
@@ -101,12 +106,30 @@ def working_files(folder: Path) -> list[Path]:
     return found
 
 
+def other_files(folder: Path, besides: Collection[Path] = ()) -> list[Path]:
+    """Return the files of a folder that are of no kind that can be read: somebody's working may be among them."""
+    return [each for each in _files(folder, besides) if each.suffix.casefold() not in SUFFIXES]
+
+
+def _files(folder: Path, besides: Collection[Path]) -> list[Path]:
+    left_out = {each.resolve() for each in besides}
+    try:
+        found = sorted(each for each in folder.iterdir() if each.is_file() and each.resolve() not in left_out)
+    except OSError as wrong:
+        raise ProblemError(f"{folder} cannot be read: {wrong.strerror}.") from None
+    return [each for each in found if not each.name.startswith((".", "~$"))]  # what editors leave beside a file
+
+
 def mark_class(
-    folder: str | Path, scheme: Scheme, problem: str | Path | None = None, seen: Callable[[Path], None] | None = None
+    folder: str | Path,
+    scheme: Scheme,
+    problem: str | Path | None = None,
+    seen: Callable[[Path], None] | None = None,
+    besides: Collection[Path] = (),
 ) -> ClassReport:
     """Mark every working in a folder by one scheme; `seen` is told of each file when it is done."""
     results = []
-    for path in working_files(Path(folder)):
+    for path in working_files(Path(folder), besides):
         results.append(_mark_file(path, scheme, problem))
         if seen is not None:
             seen(path)
@@ -114,25 +137,25 @@ def mark_class(
 
 
 def _mark_file(path: Path, scheme: Scheme, problem: str | Path | None) -> StudentResult:
-    from clearhead.check.read.reading import load_workings
+    from clearhead.check.read.reading import load_workings, shown_name
 
     try:
         reports = tuple(mark_all(load_workings(path, problem if problem is not None else scheme.problem), scheme))
     except ClearheadError as wrong:
-        return StudentResult(path, (), str(wrong).split("\n")[0])
+        return StudentResult(path, (), str(wrong).split("\n")[0].removeprefix(f"{shown_name(path)}: "))
     return StudentResult(path, reports)
 
 
 def commonest_slips(results: list[StudentResult]) -> tuple[Slip, ...]:
     """Return the slips that at least two students made, the commonest first."""
-    made: dict[str, dict[str, None]] = {}
+    made: dict[str, dict[Path, str]] = {}  # by file: two students may have the same name
     for result in results:
         for report in result.reports:
             for finding in report.findings:
                 made.setdefault(_kind_of_slip(report, finding.line, finding.verdict, finding.name, finding.cells), {})[
-                    result.student
-                ] = None
-    slips = [Slip(what, tuple(students)) for what, students in made.items() if len(students) > 1]
+                    result.path
+                ] = result.student
+    slips = [Slip(what, tuple(students.values())) for what, students in made.items() if len(students) > 1]
     return tuple(sorted(slips, key=lambda slip: -len(slip.students)))
 
 
@@ -177,16 +200,15 @@ def grades_csv(class_report: ClassReport) -> str:
     for result in class_report.results:
         for label, _, _ in _line_grades(result):
             names[label] = None
-    head = ["file", "student", "marks", "out of", "percent", "errors", "first error", "cannot be used"]
+    head = [*GRADES, "percent", "errors", "first error", "cannot be used"]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*head, *names])
+    writer.writerow([_harmless(cell) for cell in [*head, *names]])
     for result in class_report.results:
         grades = {label: f"{earned:g}/{out_of:g}" for label, earned, out_of in _line_grades(result)}
-        first = next((finding.what for report in result.reports for finding in report.findings), "")
         percent = f"{100 * result.earned / result.out_of:.1f}" if result.out_of else ""
         row = [result.path.name, result.student, f"{result.earned:g}", f"{result.out_of:g}", percent]
-        row += [str(result.num_errors), first, result.problem, *(grades.get(name, "") for name in names)]
+        row += [str(result.num_errors), result.first_error, result.problem, *(grades.get(name, "") for name in names)]
         writer.writerow([_harmless(cell) for cell in row])
     return text.getvalue()
 
@@ -205,4 +227,4 @@ def _line_grades(result: StudentResult) -> Iterator[tuple[str, float, float]]:
 def _harmless(cell: str) -> str:
     """Keep a spreadsheet from taking a student's text for a formula."""
     is_number = cell.replace(".", "", 1).replace("-", "", 1).isdigit()
-    return f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") and not is_number else cell
+    return f"'{cell}" if cell[:1] in tuple("=+-@\t\r＝＋－＠") and not is_number else cell

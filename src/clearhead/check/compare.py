@@ -148,7 +148,7 @@ class Comparison:
         right = self.graph.work(index, self.fetch(self.right)) if is_below else hat
         right_x = self.graph.work(index, self.fetch(self.right_x)) if is_below else as_written
         tainted, unknown = self._spread(index, self.bad), self._spread(index, self.unknown)
-        if index in self.blind:
+        if index in self.blind and not own:
             unknown = np.ones(hat.shape, dtype=bool)
         self.x.append(as_written)
         self.hat.append(hat)
@@ -181,6 +181,10 @@ class Comparison:
         self._num_cut += int((written & ~left & either.cut & ~either.half).sum())
         if left.any() and (self.copies or self.miswritten):
             left = self._from_copies(index, judged, left)
+        unknown = self.unknown[index]
+        unchecked = left & unknown if unknown is not None else np.zeros(left.shape, dtype=bool)
+        judged.set(unchecked, Verdict.UNCHECKED)
+        left = left & ~unchecked
         if left.any():
             left = self._plausible(index, judged, left, hat, is_cut=False)
         if left.any() and tainted is not None:
@@ -192,15 +196,11 @@ class Comparison:
             is_true = left & tainted & fit(statement, self.graph.records[index].value).half
             judged.set(is_true, Verdict.TRUE)
             left = left & ~is_true
-        unknown = self.unknown[index]
-        if unknown is not None:
-            judged.set(left & unknown, Verdict.UNCHECKED)
-            left = left & ~unknown
         is_miscopied = index in self.miscopied
         judged.set(left, Verdict.TRANSCRIPTION if is_miscopied else Verdict.SLIP)
         judged.set(statement.unreadable, Verdict.UNREADABLE)
         self.judged.append(judged)
-        accepted_value = np.where(from_hat.half | ~from_x.half, hat, x)
+        accepted_value = np.where(unchecked, statement.value, np.where(from_hat.half | ~from_x.half, hat, x))
         self._settle(index, statement, written, left, _References(x, accepted_value))
 
     def _plausible(self, index: int, judged: Judged, left: Mask, hat: Array, *, is_cut: bool) -> Mask:

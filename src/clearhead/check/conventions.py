@@ -17,10 +17,15 @@ if TYPE_CHECKING:
 
 Compare = Callable[[Working], "Marked"]
 _MAX_TRIED = 96
+_MATRICES = ("X", "Y", "W_Q", "W_K", "W_V", "W_O")  # what is turned where tokens are columns
 
 # By key of a problem: the other choices, and the words for each.
 CHOICES: Mapping[str, Mapping[str, str]] = {
-    "layout": {"rows": "tokens as rows", "columns": "tokens as columns"},
+    "layout": {
+        "rows": "tokens as rows",
+        "columns": "tokens as columns",
+        "turned": "tokens as columns, every matrix the transpose of the question's",
+    },
     "scale": {
         "none": "no scaling",
         "sqrt(d_k)": "scores divided by √d_k",
@@ -64,6 +69,8 @@ def fitted(working: Working, compare: Compare) -> "Marked":
         return plain
     best, chosen, is_tied = plain, dict[str, str](), False
     for change in _changes(working.problem):
+        if change.get("layout") == "turned" and plain is not None and not plain.placing.misshapen:
+            continue  # square matrices alone are no proof of it: K Qᵀ is the transpose of Q Kᵀ
         try:
             other = compare(replace(working, problem=_changed(working.problem, change)))
         except ProblemError:
@@ -121,9 +128,19 @@ def _changes(problem: Mapping[str, Any]) -> Iterator[dict[str, str]]:
 
 def _changed(problem: Mapping[str, Any], change: Mapping[str, str]) -> dict[str, Any]:
     changed = {**problem, **change}
+    if change.get("layout") == "turned":
+        changed |= {"layout": "columns"} | {key: _turned(problem[key]) for key in _MATRICES if key in problem}
+        if isinstance(problem.get("heads"), list | tuple):
+            changed["heads"] = [{key: _turned(value) for key, value in head.items()} for head in problem["heads"]]
     layers = _IN_LAYER.get(str(problem.get("kind", "")))
     if layers and "scale" in change:
         del changed["scale"]
         for name in layers:
             changed[name] = {**problem[name], "scale": change["scale"]}
     return changed
+
+
+def _turned(matrix: Any) -> Any:
+    """Return the transpose of a matrix; anything else as it is."""
+    is_full = isinstance(matrix, list | tuple) and all(isinstance(row, list | tuple) for row in matrix)
+    return [list(row) for row in zip(*matrix, strict=False)] if is_full else matrix

@@ -5,7 +5,7 @@ right rule does not.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from clearhead.check.compare import Comparison
 from clearhead.check.invariants import broken_invariants
 from clearhead.check.misconceptions import Site, variants
 from clearhead.check.products import failing_product
-from clearhead.check.statement import Judged, fit
+from clearhead.check.statement import EXACT, Judged, Statement, fit
 from clearhead.check.transcription import pen_slip
 from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Array, Mask
@@ -131,7 +131,7 @@ class _Hypothesis:
 
 
 def _claim(judged: Judged, slips: Mask, idea: _Hypothesis) -> _Claim | None:
-    statement, value = judged.statement, idea.value
+    statement, value = _to_the_last_digit(judged), idea.value
     fits = fit(statement, value)
     with np.errstate(invalid="ignore"):
         good = fits.half | fits.cut | fits.near | (np.abs(statement.value - value) <= statement.unit + idea.reach)
@@ -150,6 +150,15 @@ def _claim(judged: Judged, slips: Mask, idea: _Hypothesis) -> _Claim | None:
         return None
     agree = int((good & written).sum())
     return _Claim(idea.name, idea.site, explained, (number, agree, int((fits.half & explained).sum())))
+
+
+def _to_the_last_digit(judged: Judged) -> Statement:
+    """Take whole numbers in the place of whole ones to the unit: 40 for 50 was not rounded to tens."""
+    statement, right = judged.statement, judged.expected
+    with np.errstate(invalid="ignore"):
+        is_exact = statement.is_whole & (np.abs(right - np.round(right)) <= EXACT)
+    unit = np.where(is_exact, np.minimum(statement.unit, 1.0), statement.unit)
+    return replace(statement, unit=unit, unit_inwards=np.minimum(statement.unit_inwards, unit))
 
 
 def _is_telling(judged: Judged, value: Array, explained: Mask) -> bool:

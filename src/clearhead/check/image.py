@@ -16,6 +16,9 @@ from clearhead.worksheet.reference import ACTIVATIONS, REFERENCE, rotary_pairs
 
 CONSTANT = 0.01  # what √d, e or π may be off by, rounded or cut at two decimals
 _EULER = CONSTANT / math.e  # relative to e: what every exponent may be off by, as a share of itself
+_TIE = 1e-12  # of a probability: float64 cannot tell on which side of a draw it lies
+_GELU_DIP = (-0.7517915, -0.1699713)  # where it is least, and a number just below that least value
+_SILU_DIP = (-1.2784645, -0.2784646)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,16 +197,22 @@ def activate(inputs: Inputs) -> Range:
     ends = _ends(bend(x.low), bend(x.high))
     if function in ("tanh", "sigmoid"):
         return _ends(bend(x.low - np.abs(x.low) * _EULER), bend(x.high + np.abs(x.high) * _EULER))
-    if function == "silu":  # x times a sigmoid whose e was shortened: the slope of the sigmoid is at most 1/4
-        size = np.maximum(np.abs(x.low), np.abs(x.high))
-        sigmoid = ACTIVATIONS["sigmoid"](-np.maximum(size, 0.0))
-        slope = np.where(size > 2.0, sigmoid * 1.2, 0.25)
-        ends = ends.widened(size * size * _EULER * slope)
-    dip = {"gelu": (-0.7517915, -0.1699712), "silu": (-1.2784645, -0.2784646)}.get(function)
-    if dip is None:
+    if function == "silu":
+        return _short_silu(x)
+    if function != "gelu":
         return ends
-    at, least = dip
+    at, least = _GELU_DIP
     return Range(np.where((x.low <= at) & (x.high >= at), np.minimum(least, ends.low), ends.low), ends.high)
+
+
+def _short_silu(x: Range) -> Range:
+    """x σ((1 ± δ) x), for an e shortened by a share δ: it grows with δ on both sides of 0, and dips once."""
+    silu = ACTIVATIONS["silu"]
+    less, more = 1.0 - _EULER, 1.0 + _EULER
+    low = np.minimum(silu(x.low * less), silu(x.high * less)) / less
+    high = np.maximum(silu(x.low * more), silu(x.high * more)) / more
+    at, least = (number / less for number in _SILU_DIP)
+    return Range(np.where((x.low <= at) & (x.high >= at), np.minimum(least, low), low), high)
 
 
 def mean(inputs: Inputs) -> Range:
@@ -243,7 +252,8 @@ def normalise(inputs: Inputs) -> Range:
 def joint_norm(x: Range, axes: tuple[int, ...], counted: Array | None, epsilon: float, outside: float) -> Range:
     """Bound a norm whose mean and variance were not written, by the Jacobian of the whole.
 
-    y = (x - μ)/σ has ∂yⱼ/∂xₖ = (δⱼₖ - 1/n - yⱼyₖ/n)/σ; a quadratic term covers what the first order leaves out.
+    y = (x - μ)/σ has ∂yⱼ/∂xₖ = (δⱼₖ - 1/n - s yⱼyₖ/n)/σ, where s = σ/√(v + ε) is 1 unless an ε stands outside the
+    root; a quadratic term covers what the first order leaves out.
     """
     centre, radius = x.middle, x.radius
     is_in = np.ones(centre.shape, dtype=bool) if counted is None else np.broadcast_to(
@@ -251,17 +261,20 @@ def joint_norm(x: Range, axes: tuple[int, ...], counted: Array | None, epsilon: 
     )  # fmt: skip
     number = is_in.sum(axis=axes, keepdims=True)
     mu = np.mean(centre, axis=axes, keepdims=True, where=is_in)
-    sigma = np.sqrt(np.mean((centre - mu) ** 2, axis=axes, keepdims=True, where=is_in) + epsilon) + outside
+    root = np.sqrt(np.mean((centre - mu) ** 2, axis=axes, keepdims=True, where=is_in) + epsilon)
+    sigma = root + outside
     reach = np.max(radius, axis=axes, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        y = (centre - mu) / sigma
-        own = radius * np.abs(1.0 - is_in * (1.0 + y * y) / number)
-        cross = (radius * is_in).sum(axis=axes, keepdims=True) + np.abs(y) * (radius * np.abs(y) * is_in).sum(
+        y, steep = (centre - mu) / sigma, sigma / root
+        square = 1.0 + y * y * steep
+        own = radius * np.abs(1.0 - is_in * square / number)
+        cross = (radius * is_in).sum(axis=axes, keepdims=True) + np.abs(y) * steep * (radius * np.abs(y) * is_in).sum(
             axis=axes, keepdims=True
         )
-        first = (own + np.maximum(cross - radius * is_in * (1.0 + y * y), 0.0) / number) / sigma
-        second = 6.0 * (reach / sigma) ** 2 * (1.0 + np.abs(y))
-        spread = np.where(reach < 0.3 * sigma, first + second, np.inf)
+        first = (own + np.maximum(cross - radius * is_in * square, 0.0) / number) / sigma
+        # half the second derivative, at worst where σ has shrunk to 0.7 of itself: 1/0.7² < 2.05
+        second = 2.05 * (reach / sigma) ** 2 * (2.0 + (np.abs(y) + 0.6) / 0.7 * (1.0 + steep / 2.0))
+        spread = np.where(reach < 0.3 * root, first + second, np.inf)
         spread = np.where(radius.max(axis=axes, keepdims=True) == 0.0, 0.0, spread)
     most = np.sqrt(number.astype(np.float64)) * 1.0000001  # no member is further than √n deviations from its mean
     far = np.where(is_in, most, np.inf)
@@ -361,9 +374,10 @@ def length(inputs: Inputs) -> Range:
 
 
 def cosine(inputs: Inputs) -> Range:
-    """The ends of the quotient."""
+    """The ends of the quotient; no length is negative."""
     dots, lengths = inputs["dots"], inputs["lengths"]
-    low, high = lengths.low * lengths.low.T, lengths.high * lengths.high.T
+    shortest = np.maximum(lengths.low, 0.0)
+    low, high = shortest * shortest.T, lengths.high * lengths.high.T
     with np.errstate(divide="ignore", invalid="ignore"):
         return without_nan(_ends(dots.low / low, dots.low / high, dots.high / low, dots.high / high))
 
@@ -374,6 +388,36 @@ def kernel(inputs: Inputs) -> Range:
     gaps = np.asarray(_low(inputs["key_times"]))[None, :] - np.asarray(_low(inputs["query_times"]))[:, None]
     exponent = gaps**2 / (2.0 * inputs["variance"])
     return around(value, value * (np.expm1(exponent * _EULER) + CONSTANT / math.pi))
+
+
+def choose(inputs: Inputs) -> Range:
+    """The first and the last place that can be chosen."""
+    p, draw = inputs["probabilities"], inputs.get("draw")
+    last = p.low.shape[-1] - 1
+    if draw is None:
+        may_be = p.high >= np.max(p.low, axis=-1, keepdims=True)
+        return Range(
+            np.argmax(may_be, axis=-1)[..., None] + 0.0, last - np.argmax(may_be[..., ::-1], axis=-1)[..., None] + 0.0
+        )
+    # place j is passed if the running sum up to it is at most `draw` of the whole: what comes later counts against it
+    least = (1.0 - draw) * np.cumsum(p.low, axis=-1) - draw * _after(p.high)
+    most = (1.0 - draw) * np.cumsum(p.high, axis=-1) - draw * _after(p.low)
+    fewest, most_passed = (
+        np.minimum(np.sum(gap <= tie, axis=-1), last)[..., None] for gap, tie in ((most, -_TIE), (least, _TIE))
+    )
+    return Range(fewest + 0.0, most_passed + 0.0)
+
+
+def _after(values: Array) -> Array:
+    """Σ of what stands behind each cell of a row"""
+    return np.asarray(np.sum(values, axis=-1, keepdims=True) - np.cumsum(values, axis=-1))
+
+
+def idf(inputs: Inputs) -> Range:
+    """The more documents hold a word, the less it tells: the ends change places."""
+    counts, rule = inputs["counts"], inputs["rule"]
+    with np.errstate(divide="ignore"):
+        return Range(REFERENCE["idf"](counts.high, rule), REFERENCE["idf"](counts.low, rule))
 
 
 def both_ends(step: str) -> Image:
@@ -420,11 +464,13 @@ IMAGES: Mapping[str, Image] = {
     "length": length,
     "cosine": cosine,
     "kernel": kernel,
+    "choose": choose,
+    "idf": idf,
     **{
         step: both_ends(step)
         for step in (
             *("embed", "split", "append", "join", "pick", "total"),
-            *("position", "angle", "choose", "one_hot", "idf"),
+            *("position", "angle", "one_hot"),
         )
     },
 }

@@ -14,42 +14,64 @@ from clearhead.check.report_writer import Marked, Writer
 from clearhead.check.statement import Statement
 from clearhead.check.style import Style
 from clearhead.check.sums import plain_number
-from clearhead.check.working import Note, Working
-from clearhead.errors import ProblemError
+from clearhead.check.working import NOT_MARKED, Note, Working
+from clearhead.errors import ClearheadError, ProblemError
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reading import parse_problem
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.solver import solve
 from clearhead.worksheet.worksheet import Worksheet
 
+_MAX_LINES = 2000
 _MAX_DOUBTS = 4  # lines that can mean several records, and records that one can mean, that are tried
 
 
 def mark(working: Working, scheme: Scheme | None = None) -> Report:
     """Mark a working against its problem."""
     if not working.problem:
-        told = " ".join(note.sentence for note in working.notes[:3])
         raise ProblemError(
-            f"it does not say what problem it works, so nothing can be marked. {told} "
+            f"it does not say what problem it works, so nothing can be marked. {_told(working.notes)}"
             "Name one with --problem FILE or a gallery id."
+        )
+    if len(working.lines) > _MAX_LINES:
+        raise ProblemError(
+            f"holds {len(working.lines):,} lines, and a working may have {_MAX_LINES:,}. Give those of one problem."
         )
     marked = fitted(working, _compare)
     if not marked.comparison.judged and not marked.placing.misshapen:
-        told = " ".join(note.sentence for note in (*working.notes, *marked.placing.notes)[:3])
-        raise ProblemError(f"nothing in this working could be marked. {told}".strip())
+        raise ProblemError(_nothing_marked(working, marked))
     with np.errstate(all="ignore"):
         return Writer(working, marked, scheme or Scheme()).report()
+
+
+def _told(notes: Sequence[Note]) -> str:
+    """Return the first few notes as sentences."""
+    return "".join(f"{note.sentence[:1].upper()}{note.sentence[1:].rstrip('. ')}. " for note in notes[:3])
+
+
+def _nothing_marked(working: Working, marked: Marked) -> str:
+    """Say why nothing could be marked, the names that fit nowhere in one sentence."""
+    lost = [note for note in marked.placing.notes if NOT_MARKED in note.sentence]
+    if not lost or len(lost) < len(marked.placing.notes):
+        return f"nothing in this working could be marked. {_told((*working.notes, *marked.placing.notes))}".strip()
+    names = list(dict.fromkeys(line.name for line in working.lines))
+    symbols = list(dict.fromkeys(record.symbol for record in marked.graph.records))
+    written, known = (", ".join(each[:8]) + (" …" if len(each) > 8 else "") for each in (names, symbols))
+    return (
+        f"nothing in this working could be marked: {written} {'is' if len(names) == 1 else 'are'} not in this problem "
+        f"({marked.graph.sheet.kind}), whose lines are {known}. Is it about another problem? Say so with --problem."
+    )
 
 
 def mark_all(found: Sequence[Working | Worksheet], scheme: Scheme | None = None) -> list[Report]:
     """Mark every exercise of a document; one that cannot be marked is reported, and costs the others nothing."""
     if len(found) == 1:
         only = found[0]
-        return [mark_worksheet(only, scheme) if isinstance(only, Worksheet) else mark(only, scheme)]
+        return [_mark_read(only, scheme) if isinstance(only, Worksheet) else mark(only, scheme)]
     reports, problems = [], []
     for each in found:
         try:
-            reports.append(mark_worksheet(each, scheme) if isinstance(each, Worksheet) else mark(each, scheme))
+            reports.append(_mark_read(each, scheme) if isinstance(each, Worksheet) else mark(each, scheme))
         except ProblemError as wrong:
             problems.append(wrong)
             assert isinstance(each, Working)
@@ -62,15 +84,31 @@ def mark_all(found: Sequence[Working | Worksheet], scheme: Scheme | None = None)
     return reports
 
 
+def _mark_read(sheet: Worksheet, scheme: Scheme | None) -> Report:
+    """Mark a worksheet that was read from a file, where anything may have been changed."""
+    if not sheet.trace:
+        raise ProblemError("holds no lines, so nothing can be marked. Write it anew with 'clearhead solve --json'.")
+    try:
+        return mark_worksheet(sheet, scheme)
+    except ClearheadError:
+        raise
+    except Exception as wrong:  # shapes and inputs that no step takes, in a way of their own
+        raise ProblemError(
+            f"is not a worksheet whose lines fit each other ({type(wrong).__name__}). "
+            "Write it anew with 'clearhead solve --json'."
+        ) from wrong
+
+
 def _compare(working: Working) -> Marked:
     """Compare a working; a line that can mean several records is read as the one that it follows best."""
     graph = Graph(solve(parse_problem(working.problem), Rounding()))
     with np.errstate(all="ignore"):
         best, decided = _compare_placed(graph, working, {}), dict[int, int]()
         for line, others in list(best.placing.doubtful.items())[:_MAX_DOUBTS]:
-            for node in others[:_MAX_DOUBTS] if best.is_wrong_in(line) else ():
+            for node in others[:_MAX_DOUBTS] if best.num_wrong_in(line) else ():
                 other = _compare_placed(graph, working, {**decided, line: node})
-                if other.num_wrong < best.num_wrong:
+                # a wrong number may fit another record by chance: most of the line has to
+                if best.num_wrong - other.num_wrong > best.num_wrong_in(line) / 2:
                     best, decided = other, {**decided, line: node}
     return best
 

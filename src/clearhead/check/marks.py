@@ -59,8 +59,11 @@ class Ledger:
     scheme: Scheme
 
 
-def line_marks(ledger: Ledger, writings: Sequence[Judged], worth: LineScheme) -> LineMarks:
-    """Return the marks of one record, written once or in several goes (a row at a time, or again)."""
+def line_marks(ledger: Ledger, writings: Sequence[Judged], worth: LineScheme, *, asks_all: bool = False) -> LineMarks:
+    """Return the marks of one record, written once or in several goes (a row at a time, or again).
+
+    `asks_all`: a row that was not written earns nothing; otherwise only what was written counts.
+    """
     scheme, reasons = ledger.scheme, []
     grid = _together(writings)
     judged = writings[0]
@@ -87,9 +90,10 @@ def line_marks(ledger: Ledger, writings: Sequence[Judged], worth: LineScheme) ->
         is_good = all(_earns(grid[i][j], scheme, no_follow) or (i, j) in repeated for i, j in cells)
         good += is_good
         follows = follows or (is_good and any(grid[i][j] is Verdict.CARRIED for i, j in cells))
-    accuracy = worth.A * good / len(rows) if rows else 0.0
-    if good < len(rows):
-        reasons.append(f"{good} of {len(rows)} rows" if len(rows) > 1 else "wrong")
+    count = len(grid) if asks_all else len(rows)
+    accuracy = worth.A * good / count if count else 0.0
+    if good < count:
+        reasons.append(f"{good} of {count} rows" if count > 1 else "wrong")
     if repeated:
         reasons.append("the same slip as before is charged once")
     if no_follow and any(v is Verdict.CARRIED for v in verdicts):

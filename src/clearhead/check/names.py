@@ -14,8 +14,13 @@ from clearhead.check.graph import Graph
 from clearhead.steps import Record
 
 _PICK = re.compile(r"(.+?)\s*\[\s*([^\[\],]+?)\s*(?:,\s*([^\[\],]+?)\s*)?\]\s*", re.DOTALL)
-_SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _SUPERSCRIPTS = str.maketrans("ᵀᵗ", "Tt")
+_POSITION = re.compile(r"(PE?)\s*\(\s*(?:pos\s*=?\s*)?(\d+)\s*\)").fullmatch  # positions count from 0
+_HEAD = re.compile(r"(?i)(|.*[^a-z])(?:(?:of|in|for)\s+)?head[\s_]*(\d+)(?!\d)(.*)", re.DOTALL).fullmatch
+# A row by its number, q2 or Q_2, or by its token, q_Vamos: without a mark between them "values" is no row of V.
+_NUMBERED = re.compile(r"(.*?[^\W\d_]|.*[αμσθ])(?:[\s_^{]*(\d+)|[\s_^{]+([^\W\d_]{2,}))\}?")
+_WHOLE_HEAD = re.compile(r"\s*head[\s_]*\{?(\d+)\}?\s*", re.IGNORECASE)  # the paper's name for what a head gives
 _DROPPED = re.compile(r"[\s_^{}$\\*()]|\b(?:text|mathrm|mathbf)\b")
 
 
@@ -30,6 +35,9 @@ class Pick:
 
 def split_pick(name: str) -> Pick:
     """Read `A[2, 3]` as cell 2, 3 of A."""
+    at = _POSITION(name.strip())
+    if at is not None:
+        return Pick(at[1], f"pos {at[2]}")
     match = _PICK.fullmatch(name.strip())
     return Pick(name.strip()) if match is None else Pick(match[1].strip(), match[2], match[3] or "")
 
@@ -37,14 +45,18 @@ def split_pick(name: str) -> Pick:
 @lru_cache(maxsize=4096)
 def symbol_key(name: str) -> str:
     """Return a symbol in one spelling: W^Q, W_{Q} and W_Q are the same, S' is S′; letters keep their case."""
-    text = unicodedata.normalize("NFC", name).translate(_SUBSCRIPTS).translate(_SUPERSCRIPTS)
+    text = unicodedata.normalize("NFC", name).translate(SUBSCRIPTS).translate(_SUPERSCRIPTS)
     text = text.replace("'", "′").replace("''", "″").replace("′′", "″").replace("−", "-")
     return _DROPPED.sub("", text)
 
 
 def word_key(name: str) -> str:
-    """Return a word in one spelling: Scaled-Scores, scaled_scores and `scaled scores` are the same."""
-    return re.sub(r"[-.:·×/√]", "", symbol_key(name)).casefold()
+    """Return a word in one spelling: Scaled-Scores, scaled_scores and `scaled scores` are the same.
+
+    A letter alone keeps its case: A are the weights and a is what they make, P are positions and p probabilities.
+    """
+    key = re.sub(r"[-.:·×/√]", "", symbol_key(name))
+    return key if len(key.rstrip("′″")) == 1 else key.casefold()
 
 
 Test = Callable[[Record], bool]
@@ -63,8 +75,23 @@ def _in_attention(*names: str) -> Test:
     return lambda record: record.step.name in names and record.symbol not in ("p", "logits")
 
 
+def _symbol(base: str) -> Test:
+    """A symbol, whatever its subscript."""
+    return lambda record: re.sub(r"[₀-₉]+$", "", record.symbol) == base
+
+
+def _made_for(letter: str, part: str) -> Test:
+    """The queries, keys or values themselves, of a layer or of a head."""
+    return lambda record: record.symbol.startswith(letter) and record.where.endswith(part)
+
+
 def _word_lists(groups: Sequence[tuple[str, Sequence[Test]]]) -> dict[str, Sequence[Test]]:
-    return {word_key(word): tests for words, tests in groups for word in words.split(", ")}
+    """Return what each word can mean; one that stands in several groups can mean all of them."""
+    found: dict[str, Sequence[Test]] = {}
+    for words, tests in groups:
+        for key in dict.fromkeys(word_key(word) for word in words.split(", ")):
+            found[key] = (*found.get(key, ()), *tests)
+    return found
 
 
 _SCORES = (_in_attention("score", "kernel"), _in_attention("scale"), _step("mask"))
@@ -75,25 +102,41 @@ _RESULT = (_step("mix"),)
 # What words mean, the likeliest record first.
 WORDS: dict[str, Sequence[Test]] = _word_lists(
     [
+        ("queries, query", (_made_for("Q", "query"),)),
+        ("keys, key", (_made_for("K", "key"),)),
+        ("values, value", (_made_for("V", "value"),)),
         ("scores, raw scores, attention scores, E, e, e^t, S, QK^T, QKT, QK, Q K^T, KQ, K^TQ, dot products, "
          "similarity, similarities", _SCORES),
         ("scaled scores, scaled, S', scaled attention scores, scaled_dot_product, QK^T/sqrt(d_k), QK^T/√d_k, "
          "QKT/sqrtdk, frac{QK^T}{sqrt{d_k}}", (_in_attention("scale"),)),
         ("masked scores, masked, masked_e, S'', after masking", (_step("mask"),)),
         ("weights, attention weights, A, alpha, alpha^t, α, α^t, softmax, softmax(E), softmax(S), distribution, "
-         "attention distribution, attention, W, weights rounded, renormalised", _WEIGHTS),
-        ("attention output, context, context vector, Z, a, a^t, AV, A V, attended, Y", _RESULT),
+         "attention distribution, attention, W, weights rounded, renormalised, softmax scores, softmax weights, "
+         "softmax output, attention probabilities, softmax(QK^T), softmax(QK^T/√d_k), "
+         "softmax(QK^T/sqrt(d_k))", _WEIGHTS),
+        ("attention output, context, context vector, Z, a, a^t, c, c^t, AV, A V, attended, Y, "
+         "Attention(Q,K,V)", _RESULT),
+        ("queries, query", (_at("project", "query"),)),
+        ("keys, key", (_at("project", "key"),)),
+        ("values, value", (_at("project", "value"),)),
         ("input, inputs, X', embedded, embedding plus position", (_at("add", "input"), _at("embed", "embedding"))),
         ("embedding, embeddings, word vectors, X", (_step("embed"),)),
         ("positions, position, PE, P, positional encoding, added, position vectors", (_step("position"),)),
-        ("position added, with positions, X + P", (_at("add", "input"), _step("add"))),
+        ("position added, with positions, X + P, X + PE, X+PE", (_at("add", "input"), _step("add"))),
         ("Wh, W h, W_h h", (_step("transform"),)),
         ("state, new state, s', [a; s], concatenation", (_at("join", "state"),)),
         ("heads, joined, concatenated, concat, Z", (_at("join", "output"),)),
         ("mean, means, μ, mu", (_step("mean"),)),
         ("variance, variances, σ², sigma^2, var", (_step("variance"),)),
         ("norm, normalised, normalized, layer norm, layernorm, N", (_step("normalise"),)),
-        ("residual, R, added residual", (_at("add", "add_and_norm"),)),
+        ("forget gate", (_at("activate", "forget_gate"),)),
+        ("input gate", (_at("activate", "input_gate"),)),
+        ("output gate", (_at("activate", "output_gate"),)),
+        ("candidate, candidate state, c~, C~, c̃, C̃", (_at("activate", "candidate_gate"),)),
+        ("cell state, cell", (_symbol("c"),)),
+        ("hidden state", (_symbol("h"),)),
+        ("add and norm, add & norm", (_at("normalise", "add_and_norm"), _at("add", "add_and_norm"))),
+        ("residual, R, added residual, add, residual connection", (_at("add", "add_and_norm"),)),
         ("relu, activation, hidden, F", (_step("activate"),)),
         ("logits", (_at("project", "output"),)),
         ("probabilities, p, probs", (_at("softmax", "output"),)),
@@ -105,8 +148,22 @@ WORDS: dict[str, Sequence[Test]] = _word_lists(
         ("cosine, cosines, cos", (_step("cosine"),)),
     ]
 )  # fmt: skip
-
-_LAST = frozenset(word_key(word) for word in ("output", "out", "O", "answer", "result", "Output", "Z", "attention"))
+_LAST = frozenset(
+    word_key(word)
+    for word in (
+        "output",
+        "out",
+        "O",
+        "answer",
+        "result",
+        "Output",
+        "Z",
+        "attention",
+        "multihead",
+        "multihead output",
+        "multihead attention",
+    )
+)
 _PLACE_WORDS = {
     "self": "self_attention",
     "masked": "self_attention",
@@ -117,6 +174,7 @@ _PLACE_WORDS = {
 _COUNTED = {"head": "head", "part": "part", "block": "", "layer": "", "time": "time", "t": "time", "step": "generate"}
 
 
+@lru_cache(maxsize=4096)
 def matches_place(where: str, record_where: str) -> bool:
     """Say whether a record's place is the one meant: its path, an end or a part of it, or words such as `head 2`."""
     if not where or where == record_where:
@@ -153,34 +211,59 @@ class Candidates:
 
 def find_records(graph: Graph, name: str, where: str) -> Candidates:
     """Return the records that a name can mean at a place."""
+    head = _HEAD(name) if name.casefold().count("head") == 1 else None
+    if head is not None and "head" not in where.casefold():  # `Q of head 2`; `head 2` alone is what it puts out
+        plain = (head[1] + head[3]).strip(" _,()") or "Z"
+        return find_records(graph, plain, f"{where}.head {head[2]}".lstrip("."))
     key = symbol_key(name)
     exact = [i for i, r in enumerate(graph.records) if r.where == where and symbol_key(r.symbol) == key]
     if exact and where:
         return Candidates(tuple(exact))
     here = [i for i, r in enumerate(graph.records) if matches_place(where, r.where)]
     named = [i for i in here if symbol_key(graph.records[i].symbol) == key]
+    if not named and where:  # the Q of head 2 is Q₂
+        named = [i for i in here if symbol_key(graph.records[i].symbol).rstrip("0123456789") == key]
     if named:
         return Candidates(tuple(named + _also(graph, here, name, named)))
-    found = _by_word(graph, here, name)
+    found = _by_word(graph, here, word_key(name))
     if found:
         return Candidates(tuple(found))
-    shorter = re.fullmatch(r"(.*?[^\W\d_]|.*[αμσθ])[\s_^{]*(\d+|[^\W\d_]{2,})\}?", name.translate(_SUBSCRIPTS).strip())
-    if shorter is not None:
-        deeper = find_records(graph, shorter[1].rstrip("_^{ "), where)
-        upper = find_records(graph, shorter[1].rstrip("_^{ ").upper(), where) if not deeper.nodes else deeper
-        return Candidates(upper.nodes, shorter[2]) if upper.nodes and not upper.row else Candidates(())
-    return Candidates(())
+    plainer = _plainer(name)
+    if plainer:
+        return find_records(graph, plainer, where)
+    head = _WHOLE_HEAD.fullmatch(name)
+    if head is not None:
+        return find_records(graph, "Z", f"{where}, head {head[1]}" if where else f"head {head[1]}")
+    shorter = _NUMBERED.fullmatch(name.translate(SUBSCRIPTS).strip())
+    if shorter is None:
+        return Candidates(tuple(_in_capitals(graph, here, key)))
+    deeper = find_records(graph, shorter[1].rstrip("_^{ "), where)
+    return Candidates(deeper.nodes, shorter[2] or shorter[3]) if deeper.nodes and not deeper.row else Candidates(())
+
+
+def _in_capitals(graph: Graph, here: list[int], key: str) -> list[int]:
+    """Return the records that a small letter means where the sheet has the capital and the question no such letter."""
+    if len(key) != 1 or any(symbol_key(given.symbol) == key for given in graph.givens.values()):
+        return []
+    return [i for i in here if symbol_key(graph.records[i].symbol) == key.upper()]
+
+
+def _plainer(name: str) -> str:
+    """Return a name without what only explains it: `scores (Q Kᵀ)`, `weight matrix`; "" if it is plain."""
+    short = re.sub(r"\s+\([^()]*\)$|(?<=\w\w)\(.*\)$", "", name.strip())  # also Concat(head1, head2)
+    short = re.sub(r"(?i)^(?:the|final)\s+|[\s_]+(?:matrix|matrices|vectors?)$", "", short).strip()
+    return short if short and short != name.strip() else ""
 
 
 def _also(graph: Graph, here: list[int], name: str, named: list[int]) -> list[int]:
     """Further readings of a symbol that people use for several lines: E, S and Z name more than one."""
-    if graph.records[named[0]].step.name not in _OPEN:
+    if graph.records[named[0]].step.name not in _OPEN and word_key(name) not in _LAST:
         return []
-    return [i for i in _by_word(graph, here, name) if i not in named]
+    return [i for i in _by_word(graph, here, word_key(name)) if i not in named]
 
 
-def _by_word(graph: Graph, here: list[int], name: str) -> list[int]:
-    key, found = word_key(name), []
+def _by_word(graph: Graph, here: list[int], key: str) -> list[int]:
+    found: list[int] = []
     if key in _LAST and here:
         found += _last_lines(graph, here)
     for test in WORDS.get(key, ()):

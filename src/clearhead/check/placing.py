@@ -4,22 +4,34 @@ Nothing is guessed silently: where a name fits several records and the numbers d
 fits nowhere is reported.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from clearhead.check.graph import FromGiven, FromRecord, Graph
-from clearhead.check.names import Pick, find_records, split_pick, symbol_key
+from clearhead.check.names import (
+    SUBSCRIPTS,
+    Candidates,
+    Pick,
+    find_records,
+    matches_place,
+    split_pick,
+    symbol_key,
+    word_key,
+)
 from clearhead.check.read.number import Written, is_blank, read_cell
 from clearhead.check.statement import Copy, Statement, make_statement
 from clearhead.check.style import Evidence, Style, evidence, line_style, sheet_style
-from clearhead.check.working import Cells, Line, Note, Working
+from clearhead.check.working import NOT_MARKED, Cells, Line, Note, Working
 from clearhead.errors import did_you_mean
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.view import SheetView
 
 Grid = list[list[Written | None]]
+_DEFINED = re.compile(r"([^()\[\]=]+(?:\[[^\]]*\])?)\s*=").match  # Q = X W_Q is Q, but PE(pos=1) holds no definition
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +75,14 @@ class Placer:
         self.result = Placing()
         self._found: list[_Found] = []
         self._taken: set[tuple[int, int]] = set()
-        self._labels: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
+    @cached_property
+    def _view(self) -> SheetView:
+        return SheetView(self.graph.sheet)
+
+    @cached_property
+    def _equations(self) -> list[str]:
+        return [step.equation for step in self._view.steps]
 
     def place(self) -> Placing:
         """Place every line."""
@@ -111,12 +130,16 @@ class Placer:
             self._place_copy(number, line, grid, pick)
             return
         candidates = find_records(self.graph, pick.name, line.where)
+        if not candidates.nodes:
+            candidates = self._by_equation(pick.name, line.where)
         if candidates.row and not pick.row:
             pick = Pick(pick.name, candidates.row, pick.column)
-        if not candidates.nodes:
+        if not candidates.nodes or not self._has_row(candidates):
             self._place_given(number, line, grid, self._pick(line.name))
             return
         shaped = {node: fitted for node in candidates.nodes if (fitted := self._shaped(grid, node, pick)) is not None}
+        if not shaped and candidates.row:
+            shaped = self._of_head(line, grid, candidates.row)
         if not shaped:
             if self._given_named(pick.name, line.where):
                 self._place_given(number, line, grid, pick)
@@ -133,8 +156,29 @@ class Placer:
 
     def _pick(self, name: str) -> Pick:
         """Read `A[2]` as row 2 of A, but `W[h; s]` as itself where the sheet has a line of that name."""
+        defined = _DEFINED(name)
+        name = defined[1].strip() if defined else name
         key = symbol_key(name)
         return Pick(name) if any(symbol_key(r.symbol) == key for r in self.graph.records) else split_pick(name)
+
+    def _by_equation(self, name: str, where: str) -> Candidates:
+        """Take a line that is called by what is worked in it, `X + Y` or `A V`, as the record with that equation."""
+        key = word_key(name)
+        found = [i for i, equation in enumerate(self._equations) if word_key(equation) == key] if len(key) > 1 else []
+        return Candidates(tuple(i for i in found if matches_place(where, self.graph.records[i].where)))
+
+    def _of_head(self, line: Line, grid: Grid, number: str) -> dict[int, Grid]:
+        """Read the number at the end of a name, `scores 2`, as that of a head."""
+        name = line.name.translate(SUBSCRIPTS).strip().removesuffix("}").removesuffix(number).rstrip("_^{ ")
+        heads = find_records(self.graph, name, f"{line.where}.head {number}".lstrip("."))
+        fitted = {node: self._shaped(grid, node, Pick(name)) for node in heads.nodes}
+        return {node: cells for node, cells in fitted.items() if cells is not None}
+
+    def _has_row(self, candidates: Candidates) -> bool:
+        """Say whether the end of a name is a row at all: `q2` picks one, but `querying` is a word of its own."""
+        row = candidates.row
+        labels = (label for node in candidates.nodes for names in self.labels(node) for label in names)
+        return not row or row.isdecimal() or row.casefold() in {label.strip("<>").casefold() for label in labels}
 
     def _read(self, line: Line) -> Grid:
         comma = self.working.has_decimal_comma
@@ -200,10 +244,8 @@ class Placer:
 
     def labels(self, node: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the names of a record's rows and columns, in the layout of the sheet."""
-        if not self._labels:
-            view = SheetView(self.graph.sheet)
-            self._labels = {i: (step.matrix.rows, step.matrix.columns) for i, step in enumerate(view.steps)}
-        return self._labels[node]
+        matrix = self._view.steps[node].matrix
+        return matrix.rows, matrix.columns
 
     def _given_named(self, name: str, where: str) -> list[str]:
         key = symbol_key(name)
@@ -225,7 +267,7 @@ class Placer:
         shown = ", ".join(symbols[:20]) + (" …" if len(symbols) > 20 else "")
         self._note(
             "unplaced",
-            f"{line.name}{_in(line.where)} is not a line of this sheet, so it was not marked.{near} "
+            f"{line.name}{_in(line.where)} is not a line of this sheet, {NOT_MARKED}.{near} "
             f"Its lines: {shown}; also words such as scores, weights, output.",
             line,
         )
@@ -255,7 +297,7 @@ class Placer:
         if len({len(row) for row in grid}) > 1:
             size += " with rows of different lengths"
         record = self.graph.records[node]
-        is_turned = bool(grid) and (len(grid[0]), len(grid)) == (height, width)
+        is_turned = _is_full(grid) and (len(grid[0]), len(grid)) == (height, width) != (width, height)
         turned = " It has the shape of its transpose." if is_turned else ""
         sentence = (
             f"{line.name} is {size}, but {record.symbol} ({record.step.name}{_in(record.where)}) is {height} × {width}."
@@ -327,6 +369,11 @@ def _place_of(wanted: str, names: Sequence[str], count: int) -> int | None:
         near = [i for i, name in enumerate(lowered) if name.strip("<>") == form.casefold()]
         if near:
             return near[0]
+    if f"pos {wanted}" in names:  # PE[2] is position 2, and positions count from 0
+        return list(names).index(f"pos {wanted}")
+    position = wanted.removeprefix("pos ")
+    if position != wanted and position.isdecimal() and int(position) < count:
+        return int(position)
     if wanted.isdecimal() and 1 <= int(wanted) <= count:
         return int(wanted) - 1
     return None

@@ -45,12 +45,16 @@ class Reach:
         self._ranges: dict[int, Range] = {}
 
     def correct(self, index: int, wrong: Mask, right: Array) -> None:
-        """Take the cells that were only miscopied for the right numbers, as precise as the coarsest of their line."""
+        """Take the cells that were only miscopied for the right numbers, as precise as the coarsest of their line.
+
+        A right number that is whole, in a line of whole ones, is exact as they are.
+        """
         corrected = []
         for each in self.statements[index]:
             unit = np.where(wrong, np.max(each.unit), each.unit)
             value = np.where(wrong & each.is_written, right, each.value)
-            corrected.append(replace(each, value=value, unit=unit, unit_inwards=unit, is_whole=each.is_whole & ~wrong))
+            is_whole = each.is_whole & (~wrong | (np.abs(right - np.round(right)) <= EXACT))
+            corrected.append(replace(each, value=value, unit=unit, unit_inwards=unit, is_whole=is_whole))
         self.statements[index] = corrected
         self.forget(index)
 
@@ -159,7 +163,9 @@ class Reach:
             if statement.is_whole.any() or self.graph.is_move[index]:
                 image = self.image(index)
                 is_integer = np.abs(image.middle - np.round(image.middle)) <= EXACT
-                unit = np.where(statement.is_whole & is_integer & (image.radius == 0.0), 0.0, unit)
+                # a weight may come within a hair of 0 without being it, and its logarithm tells the difference
+                is_exact = is_integer & ((image.radius == 0.0) | (image.middle == 0.0) | (np.abs(image.middle) > 0.5))
+                unit = np.where(statement.is_whole & is_exact, 0.0, unit)
             known = self._known(value, unit, np.minimum(unit, statement.unit_inwards))
             if self.graph.is_move[index]:  # digits that were only moved are known as well as where they came from
                 same = (image.low <= statement.value) & (statement.value <= image.high)
@@ -181,6 +187,10 @@ class Reach:
         if self.graph.is_move[node]:
             return image
         unit = self._neighbour_unit(node, np.maximum(np.abs(image.low), np.abs(image.high)))
+        # a number that is known and has no more digits than are kept is not changed by rounding: 12 stays 12
+        steps = image.middle / np.where(unit > 0.0, unit, 1.0) / (1.0 if self.is_cut else 2.0)
+        is_short = (image.radius == 0.0) & (np.abs(steps - np.round(steps)) <= 1e-9 * np.maximum(1.0, np.abs(steps)))
+        unit = np.where(is_short, 0.0, unit)
         return Range(
             np.where(np.isfinite(image.low), image.low - unit, image.low),
             np.where(np.isfinite(image.high), image.high + unit, image.high),

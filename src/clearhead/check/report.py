@@ -9,6 +9,7 @@ import orjson
 from clearhead.check.verdict import ROUNDING_FAULTS, Verdict
 from clearhead.check.working import Note
 
+NOT_WRITTEN = "not written"  # begins the note of a line that the scheme asks for and nobody wrote
 FORMAT = 1  # of the JSON; raised when an old reader would misread a new file
 
 
@@ -144,9 +145,15 @@ class Report:
         return any(v.is_error or (self.is_strict and v in ROUNDING_FAULTS) for v in self.counts)
 
     @property
+    def num_misshapen(self) -> int:
+        """How many written lines have a shape in which they could not be compared."""
+        return sum(not line.cells and not line.note.startswith(NOT_WRITTEN) for line in self.lines)
+
+    @property
     def is_fully_read(self) -> bool:
-        """Whether everything that was written could be read."""
-        return Verdict.UNREADABLE not in self.counts and not any(note.kind == "unreadable" for note in self.notes)
+        """Whether everything that was written could be read and compared."""
+        is_read = Verdict.UNREADABLE not in self.counts and not any(note.kind == "unreadable" for note in self.notes)
+        return is_read and not self.num_misshapen
 
     @property
     def exit_code(self) -> int:

@@ -12,7 +12,7 @@ from clearhead.check.marks import Ledger, LineScheme, Scheme, line_marks
 from clearhead.check.names import find_records, split_pick
 from clearhead.check.placing import Placing
 from clearhead.check.read.number import read_cell
-from clearhead.check.report import CellMark, Finding, LineMark, LineMarks, Report
+from clearhead.check.report import NOT_WRITTEN, CellMark, Finding, LineMark, LineMarks, Report
 from clearhead.check.statement import Judged
 from clearhead.check.story import remedy, what_follows, what_is_wrong
 from clearhead.check.sums import plain_number, right_sum
@@ -39,12 +39,10 @@ class Marked:
         slips = sum(int(judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).sum()) for judged in self.comparison.judged)
         return slips + sum(int(self.graph.records[each.node].value.size) for each in self.placing.misshapen)
 
-    def is_wrong_in(self, line: int) -> bool:
-        """Whether a cell of this line follows from nothing."""
-        return any(
-            judged.statement.line == line and judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).any()
-            for judged in self.comparison.judged
-        )
+    def num_wrong_in(self, line: int) -> int:
+        """How many cells of this line follow from nothing."""
+        own = [judged for judged in self.comparison.judged if judged.statement.line == line]
+        return sum(int(judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).sum()) for judged in own)
 
 
 class Writer:
@@ -96,11 +94,17 @@ class Writer:
         same = [each for each in self.judged if each.copy is None and each.statement.node == first.statement.node]
         if same[0] is not first:
             return LineMarks(0.0, 0.0, 0.0, 0.0, because="its marks stand where it is first written")
-        return line_marks(ledger, same, self._worth(first))
+        node = first.statement.node
+        return line_marks(ledger, same, self._worth(node), asks_all=self._asks_all(node))
 
-    def _worth(self, judged: Judged) -> LineScheme:
+    def _asks_all(self, node: int) -> bool:
+        """Whether the scheme names this line, and no row of it; rows that later lines imply need not be written."""
+        names = [name for name in self.scheme.lines if node in self._nodes_named(name)[:1]]
+        return bool(names) and not split_pick(names[0]).row and not self._is_implied(node)
+
+    def _worth(self, node: int) -> LineScheme:
         for name, worth in self.scheme.lines.items():
-            if judged.statement.node in self._nodes_named(name)[:1]:
+            if node in self._nodes_named(name)[:1]:
                 return worth
         return LineScheme(M=0.0, A=0.0) if self.scheme.only_these else self.scheme.default
 
@@ -118,7 +122,7 @@ class Writer:
             if nodes[0] in self.comparison.statements or any(each.node == nodes[0] for each in self.placing.misshapen):
                 continue
             is_implied = self._is_implied(nodes[0])
-            why = "not written, but later lines imply it" if is_implied else "not written"
+            why = f"{NOT_WRITTEN}, but later lines imply it" if is_implied else NOT_WRITTEN
             marks = LineMarks(worth.M * is_implied, worth.M, worth.A * is_implied, worth.A, False, why)
             missing.append(self._bare_line(nodes[0], name, "", marks, why))
         return missing
@@ -131,11 +135,12 @@ class Writer:
         )
 
     def _misshapen(self, number: int, node: int, sentence: str) -> LineMark:
-        line = self.working.lines[number]
-        worth = self.scheme.default
-        return self._bare_line(
-            node, line.name, line.place, LineMarks(0.0, worth.M, 0.0, worth.A, False, "wrong shape"), sentence
-        )
+        line, worth = self.working.lines[number], self._worth(node)
+        is_first = number == min(each.line for each in self.placing.misshapen if each.node == node)
+        if not is_first or node in self.comparison.statements:  # what it is worth is counted once
+            worth = LineScheme(M=0.0, A=0.0)
+        marks = LineMarks(0.0, worth.M, 0.0, worth.A, False, "wrong shape")
+        return self._bare_line(node, line.name, line.place, marks, sentence)
 
     def _bare_line(self, node: int, name: str, place: str, marks: LineMarks, note: str) -> LineMark:
         step = self.view.steps[node]

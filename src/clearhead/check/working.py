@@ -22,6 +22,7 @@ class Line:
     copied_into: str = ""
 
 
+NOT_MARKED = "so it was not marked"  # ends the note about a line that fits nowhere
 NoteKind = Literal["read", "placed", "unplaced", "unreadable", "convention", "warning"]
 
 

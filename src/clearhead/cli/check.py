@@ -58,22 +58,28 @@ def check(
     if list_workings:
         _list(as_json)
         return
-    if working is None:
+    if working is None or not working.strip():
         raise ProblemError("check needs a working: a file, a folder, a shipped one ('clearhead check --list'), or -.")
     rules = _scheme(scheme, strict_rounding)
     if working != "-" and Path(working).is_dir():
         if output is not None:
             raise ProblemError("a folder gives one report for each student: use --reports FOLDER instead of --output.")
-        raise typer.Exit(_check_class(Path(working), rules, problem, (csv, reports), form or Format.html))
+        to = reports or (csv.parent if csv is not None else Path()) / "reports"
+        besides = [Path(str(each)) for each in (scheme, csv, problem, rules.problem) if isinstance(each, str | Path)]
+        _check_targets(Path(working), csv, to, form or Format.html)
+        marked = _mark_class(Path(working), rules, problem, besides)
+        _deliver_class(marked, csv, to, form or Format.html)
+        _show_class(marked, f"Reports: {to}{f'; grades: {csv}' if csv else ''}", Path(working), besides)
+        raise typer.Exit(marked.exit_code)
     if csv is not None or reports is not None:
         raise ProblemError(f"--csv and --reports are for a folder of workings, and {working} is not a folder.")
 
+    if output is not None and working != "-" and output.resolve() == Path(working).resolve():
+        raise ProblemError(f"{output} is the working itself: the report would take its place. Choose another name.")
+
     from clearhead.check import check as mark
 
-    try:
-        found = mark(working, problem if problem is not None else rules.problem, rules)
-    except ProblemError as wrong:
-        raise wrong.located("standard input" if working == "-" else working) from None
+    found = mark(working, problem if problem is not None else rules.problem, rules)
     _deliver(found, form or Format.terminal, output)
     codes = {report.exit_code for report in found}
     raise typer.Exit(1 if 1 in codes else max(codes))
@@ -136,20 +142,41 @@ def _content(found: "Sequence[Report]", form: Format) -> bytes:
     return text.getvalue().encode()
 
 
-def _check_class(
-    folder: Path, rules: "Scheme", problem: str | None, targets: tuple[Path | None, Path | None], form: Format
-) -> int:
+def _check_targets(folder: Path, csv: Path | None, to: Path, form: Format) -> None:
+    """Refuse, before anything is marked, places that cannot be written to or that hold somebody's working."""
+    from clearhead.check.classroom import GRADES, SUFFIXES
+
+    if csv is not None and (csv.is_dir() or not csv.parent.is_dir()):
+        raise ProblemError(f"--csv {csv} cannot be written: it is a folder, or its folder does not exist.")
+    if csv is not None and csv.is_file() and csv.resolve().parent == folder.resolve():
+        with csv.open("rb") as file:
+            start = file.read(100)
+        if not start.startswith(",".join(GRADES).encode()):
+            raise ProblemError(
+                f"--csv {csv} lies among the workings and holds no grades: choose another name for them."
+            )
+    if to.exists() and not to.is_dir():
+        raise ProblemError(f"--reports {to} is not a folder. Choose another name.")
+    if to.resolve() == folder.resolve() and _SUFFIX[form] in SUFFIXES:
+        raise ProblemError(f"--reports {to} is the folder of the workings, and would mix them with the reports.")
+
+
+def _mark_class(folder: Path, rules: "Scheme", problem: str | None, besides: "Sequence[Path]") -> "ClassReport":
     from rich.console import Console
     from rich.progress import Progress
 
-    from clearhead.check.classroom import grades_csv, mark_class, working_files
+    from clearhead.check.classroom import mark_class, working_files
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("marking", total=len(working_files(folder, besides)))
+        return mark_class(folder, rules, problem, lambda path: bar.advance(task), besides)
+
+
+def _deliver_class(marked: "ClassReport", csv: Path | None, to: Path, form: Format) -> None:
+    from clearhead.check.classroom import grades_csv
     from clearhead.worksheet.writing import write_whole
 
-    csv, reports = targets
-    to = reports or (csv.parent if csv is not None else Path()) / "reports"
-    with Progress(console=Console(stderr=True), transient=True, disable=not Console(stderr=True).is_terminal) as bar:
-        task = bar.add_task("marking", total=len(working_files(folder)))
-        marked = mark_class(folder, rules, problem, lambda path: bar.advance(task))
     try:
         to.mkdir(parents=True, exist_ok=True)
     except OSError as wrong:
@@ -159,15 +186,14 @@ def _check_class(
             write_whole(to / f"{result.path.name}{_SUFFIX[form]}", _content(result.reports, form))
     if csv is not None:
         write_whole(csv, grades_csv(marked).encode())
-    _show_class(marked, to, csv)
-    return marked.exit_code
 
 
-def _show_class(marked: "ClassReport", to: Path, csv: Path | None) -> None:
+def _show_class(marked: "ClassReport", written: str, folder: Path, besides: "Sequence[Path]") -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from clearhead.check.classroom import other_files
     from clearhead.errors import printable
 
     console = Console(highlight=False)
@@ -175,9 +201,8 @@ def _show_class(marked: "ClassReport", to: Path, csv: Path | None) -> None:
     for heading in ("student", "marks", "errors", "first error"):
         table.add_column(heading, justify="right" if heading in ("marks", "errors") else "left")
     for result in marked.results:
-        first = next((finding.what for report in result.reports for finding in report.findings), "")
         marks = f"{result.earned:g} / {result.out_of:g}" if result.reports else "—"
-        told = first if result.reports else f"cannot be used: {result.problem}"
+        told = result.first_error if result.reports else f"cannot be used: {result.problem}"
         table.add_row(Text(printable(result.student)), marks, str(result.num_errors), Text(printable(told)))
     with console.capture() as shown:
         console.print(table)
@@ -187,12 +212,13 @@ def _show_class(marked: "ClassReport", to: Path, csv: Path | None) -> None:
                 "Nearly the same wrong numbers",
                 [f"{a.first} and {a.second}: {a.num_shared} of {a.num_wrong} wrong numbers" for a in marked.alike],
             ),
+            ("Not marked, for they are of no kind that is read", [each.name for each in other_files(folder, besides)]),
         ):
             if lines:
                 console.print(f"\n{heading}")
                 for line in lines:
                     console.print(Text("  " + printable(line)))
-        console.print(Text(f"\nReports: {to}{f'; grades: {csv}' if csv else ''}"))
+        console.print(Text(f"\n{written}"))
     typer.echo(shown.get(), nl=False, color=True)
 
 

@@ -61,7 +61,7 @@ def test_a_line_has_its_method_and_accuracy_marks(marks: LineMarks, text: str) -
 
 SUMMARIES = [
     (by_hand.slipped, "1 error: it starts in S, row 2 (x2), column 3 (x3); 7 later cells follow from it and earn their follow-through marks. 1 number was cut where it should have been rounded; 1 number is off by rounding only; 1 number is plausible, but not proved; 1 cell could not be read."),
-    (by_hand.misconceived, "2 errors: in K, row 2 (cat), column 2; in A, all 9 cells; 3 later cells follow from them and earn their follow-through marks."),
+    (by_hand.misconceived, "2 errors: in K, row 2 (cat), column 2; in A, all 9 cells; 3 later cells follow from them and earn their follow-through marks. 1 line has a wrong shape."),
     (by_hand.faultless, "No error. 3 numbers were cut where they should have been rounded; 1 number is off by rounding only; 3 numbers are plausible, but not proved."),
 ]  # fmt: skip
 

@@ -26,7 +26,7 @@ _SCIENTIFIC = re.compile(
     r"([-+]?)([0-9]*)(?:\.([0-9]*))?\s*(?:[eE]([-+]?[0-9]+)"
     r"|(?:\*|[xX])\s*10\s*\^\s*(?:\{\s*([-+]?[0-9]+)\s*\}|\(\s*([-+]?[0-9]+)\s*\)|([-+]?[0-9]+)))"
 ).fullmatch
-_INFINITE = re.compile(r"([-+]?)\\?(?:∞|inf|infty|infinity)", re.IGNORECASE).fullmatch
+_INFINITE = re.compile(r"([-+]?)[\\.]?(?:∞|inf|infty|infinity)", re.IGNORECASE).fullmatch
 _BLANK = re.compile(rf"(?:\?+|_+|…+|\.{{2,}}|□+|[{_DASHES}]+)?").fullmatch
 _COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])|^([-+]?),(?=[0-9])")
 _THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+").fullmatch

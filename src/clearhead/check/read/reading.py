@@ -25,6 +25,9 @@ DATA, TABLES, BOOKS = (".yaml", ".yml", ".json"), (".csv", ".tsv"), (".xlsx", ".
 DOCUMENTS = (".md", ".markdown", ".tex", ".txt", ".html", ".htm")
 _SHEET = re.compile(rb'\s*\{\s*"clearhead"\s*:').match
 _HAS_WRITTEN = re.compile(rb"^[\"']?written[\"']?\s*:", re.MULTILINE).search
+_IS_TABLE = re.compile(
+    rb"(?:\xef\xbb\xbf)?[\s,;]*\"?(?:problem|student|title|decimal|rounded)\"?[ ]*[,;\t]", re.IGNORECASE
+).match
 Source = str | Path | Mapping[str, Any]
 
 
@@ -37,7 +40,7 @@ def load_workings(source: Source, problem: Source | None = None) -> list[Working
     if isinstance(source, Mapping):
         return [_read_working(source, given, Path())]
     name = str(source)
-    shown = "standard input" if name == "-" else visible(name)
+    shown = shown_name(name)
     try:
         content, folder = _content(name)
         return _read_content(content, name, folder, given)
@@ -45,6 +48,11 @@ def load_workings(source: Source, problem: Source | None = None) -> list[Working
         raise ProblemError(f"{shorten(name)} cannot be read: {wrong.strerror}.") from None
     except ProblemError as wrong:
         raise wrong.located(shown) from None
+
+
+def shown_name(source: str | Path) -> str:
+    """Return how a message names a working."""
+    return "standard input" if str(source) == "-" else visible(str(source))
 
 
 def workings() -> dict[str, Traversable]:
@@ -102,14 +110,20 @@ def _read_content(
         suffix = ".yaml"
     if suffix not in (*DATA, *TABLES, *BOOKS, *DOCUMENTS):
         suffix = _guessed_suffix(content)
-        kind = {".yaml": "a working file", ".xlsx": "a spreadsheet", ".md": "a written-out document"}[suffix]
+        kinds = {
+            ".yaml": "a working file",
+            ".csv": "a table",
+            ".xlsx": "a spreadsheet",
+            ".md": "a written-out document",
+        }
+        kind = kinds[suffix]
         notes = [Note("read", f"Its name does not say what it is; it was read as {kind}.")]
     found: list[Working | Worksheet]
     if suffix in DATA:
         if _SHEET(content):
-            return [_sheet(content)]
+            return [_sheet(content, given)]
         data = read_data(content, "written")
-        found = [_sheet(content) if "clearhead" in data else _read_working(data, given, folder)]
+        found = [_sheet(content, given) if "clearhead" in data else _read_working(data, given, folder)]
     elif suffix in (*TABLES, *BOOKS):
         found = [_read_table(content, name, suffix, folder, given)]
     else:
@@ -122,6 +136,8 @@ def _read_content(
 def _guessed_suffix(content: bytes) -> str:
     if content[:4] == b"PK\x03\x04":
         return ".xlsx"
+    if _IS_TABLE(content):
+        return ".csv"
     return ".yaml" if content.lstrip()[:1] == b"{" or _HAS_WRITTEN(content) else ".md"
 
 
@@ -133,15 +149,35 @@ def _decoded(content: bytes) -> str:
         raise ProblemError(f"line {line} is not UTF-8 text. Save the file as UTF-8.") from None
 
 
-def _sheet(content: bytes) -> Worksheet:
+def _sheet(content: bytes, given: Mapping[str, Any] | None) -> Worksheet:
     try:
-        return Worksheet.from_json(content)
+        sheet = Worksheet.from_json(content)
+        if given is not None:
+            _check_same_problem(sheet, given)
+        return sheet
     except ClearheadError as wrong:
         raise ProblemError(str(wrong)) from None
     except Exception as wrong:  # the file claims to be a worksheet, and is broken in a way of its own
         raise ProblemError(
             f"is not a worksheet that can be read ({type(wrong).__name__}). Write it with 'clearhead solve --json'."
         ) from None
+
+
+def _check_same_problem(sheet: Worksheet, given: Mapping[str, Any]) -> None:
+    """Refuse a worksheet of another problem: it is marked by what it says itself, so it would earn full marks."""
+    import numpy as np
+
+    from clearhead.worksheet.reading import parse_problem
+    from clearhead.worksheet.rounding import Rounding
+    from clearhead.worksheet.solver import solve
+
+    asked = solve(parse_problem(given), Rounding())
+    mine, theirs = asked.trace.givens, sheet.trace.givens
+    other = [name for name in mine if name not in theirs or not np.array_equal(mine[name].value, theirs[name].value)]
+    steps = [[(record.step.name, record.where, record.symbol) for record in each.trace] for each in (asked, sheet)]
+    if other or steps[0] != steps[1]:
+        differs = f"its {', '.join(other[:5])} differ" if other else "its lines are others"
+        raise ProblemError(f"is a worksheet of another problem than the given one: {differs}. Work the given one.")
 
 
 def _load_problem(problem: Any, folder: Path) -> Mapping[str, Any]:

@@ -118,7 +118,7 @@ class _Article:
         if report.student:
             yield f"<p>Student: {escape(report.student)}</p>"
         yield f'<p class="score">Marks: <b>{words.score(report.earned, report.out_of)}</b></p>'
-        kind = "bad" if report.has_error else "good"
+        kind = "good" if report.exit_code == 0 else "bad"  # what could not be marked is not well either
         yield f'<p class="summary {kind}">{escape(words.summary(report))}</p>'
         yield f"{_HELP if self.level == 1 else ''}</header>"
 

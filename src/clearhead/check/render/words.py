@@ -10,7 +10,7 @@ from itertools import groupby
 from clearhead.check.render.cells import Marking, cells_place, listed, verdict_of
 from clearhead.check.report import Finding, LineMark, LineMarks, Report
 from clearhead.check.verdict import Verdict
-from clearhead.check.working import Note, NoteKind
+from clearhead.check.working import NOT_MARKED, Note, NoteKind
 from clearhead.worksheet.render.text import label
 
 BLANK = "__"  # where nothing was written
@@ -114,7 +114,7 @@ def summary(report: Report) -> str:
 def _errors(report: Report) -> str:
     if not report.findings:
         if not report.has_error:
-            return "No error."
+            return "No error." if report.is_fully_read else "No error in what could be marked."
         wrong = sum(number for verdict, number in report.counts.items() if verdict.is_error)
         return f"{_count(wrong, 'cell is', 'cells are')} wrong." if wrong else "No error but in the rounding."
     number = len(report.findings)
@@ -155,6 +155,11 @@ def _noticed(report: Report) -> str:
     parts = [
         _count(counts[verdict], one, many) + rest for verdict, (one, many, rest) in said.items() if counts[verdict]
     ]
+    if report.num_misshapen:
+        parts.append(_count(report.num_misshapen, "line has", "lines have") + " a wrong shape")
+    num_lost = sum(note.kind == "unplaced" and NOT_MARKED in note.sentence for note in report.notes)
+    if num_lost:
+        parts.append(_count(num_lost, "line was", "lines were") + " not marked (see below)")
     return "; ".join(parts) + "." if parts else ""
 
 

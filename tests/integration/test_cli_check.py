@@ -1,0 +1,309 @@
+"""`clearhead check` as a student and as a teacher meet it: real files, real exit codes, one clear sentence."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clearhead.check import check
+from clearhead.check.read.reading import workings
+from clearhead.worksheet.reading import gallery
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+GOOD = {
+    "Q": [["-0.1", "1.3"], ["-0.1", "1.0"], ["1.2", "0.6"]],
+    "K": [["1.1", "1.7"], ["0.3", "0.7"], ["0.5", "1.6"]],
+    "V": [["3", "2"], ["1", "2"], ["2", "1"]],
+    "scores": [["2.10", "0.88", "2.03"], ["1.59", "0.67", "1.55"], ["2.34", "0.78", "1.56"]],
+    "scaled": [["1.48", "0.62", "1.44"], ["1.12", "0.47", "1.10"], ["1.65", "0.55", "1.10"]],
+    "weights": [["0.42", "0.18", "0.40"], ["0.40", "0.21", "0.39"], ["0.52", "0.17", "0.30"]],
+    "output": [["2.24", "1.60"], ["2.19", "1.61"], ["2.33", "1.68"]],
+}  # of examples/self-attention.yaml, every line rounded
+PROBLEM = EXAMPLES / "self-attention.yaml"
+Lines = dict[str, list[list[str]]]
+
+
+def run(*arguments: str, text: bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "clearhead.cli.main", *arguments]
+    done = subprocess.run(command, input=text, capture_output=True, cwd=cwd, timeout=60, check=False)
+    return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def changed(name: str, row: int, column: int, text: str) -> Lines:
+    """Return the good working with one cell changed."""
+    lines = {key: [list(each) for each in value] for key, value in GOOD.items()}
+    lines[name][row][column] = text
+    return lines
+
+
+def write(path: Path, lines: Lines, **more: str) -> Path:
+    path.write_text(json.dumps({"problem": str(PROBLEM), **more, "written": lines}), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "html", "json"])
+def test_every_form_says_the_same_marks_and_exits_alike(form: str) -> None:
+    done = run("check", "numerical-self-attention", "--format", form)
+    assert done.returncode == 1, done.stderr
+    assert ("10.666667" if form == "json" else "10⅔") in done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(gallery()))
+def test_our_own_worksheet_gets_full_marks_and_a_changed_number_none(name: str) -> None:
+    sheet = run("solve", name, "--json").stdout
+    fine = run("check", "-", "--json", text=sheet.encode())
+    marks = json.loads(fine.stdout)["marks"]
+    assert (fine.returncode, marks["earned"]) == (0, marks["out_of"])
+    data = json.loads(sheet)
+    row = data["records"][-1]["value"][0]
+    row[-1] = row[-1] * 1.07 + 0.3
+    wrong = run("check", "-", "--json", text=json.dumps(data).encode())
+    report = json.loads(wrong.stdout)
+    assert wrong.returncode == 1
+    assert [finding["line"] for finding in report["findings"]] == [len(data["records"]) - 1]
+
+
+def test_a_csv_on_standard_input_is_taken_for_a_table() -> None:
+    text = f"problem;{PROBLEM}\nK;1,1;1,7\n;0,3;0,7\n;0,5;1,6\n"
+    done = run("check", "-", "--json", text=text.encode())
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["lines"][0]["symbol"] == "K"
+
+
+REFUSED = {
+    "empty.yaml": (b"", "is empty"),
+    "noise.yaml": (bytes(range(128, 256)), "is not UTF-8"),
+    "noise.xlsx": (bytes(range(256)), "is not an .xlsx file"),
+    "words.txt": (b"nothing here", "no exercise with numbers"),
+    "none.yaml": (b"problem: exam-self-attention\nwritten: {}\n", "holds no lines"),
+    "twice.yaml": (b"problem: exam-self-attention\nwritten: {Q: [[1]], Q: [[2]]}\n", "written twice"),
+    "other.yaml": (b"problem: seq2seq-dot\nwritten: {Q: [[1, 2]], W_K: [[1]]}\n", "Q, W_K are not in this problem"),
+    "nowhere.yaml": (b"problem: nothing-here\nwritten: {Q: [[1]]}\n", "no gallery problem of that name"),
+    "lines.yaml": (
+        b"problem: exam-self-attention\nwritten:\n" + b"".join(b"  Q%d: [1]\n" % i for i in range(2001)),
+        "a working may have 2,000",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_used_is_refused_in_a_sentence_that_names_the_file_once(name: str, tmp_path: Path) -> None:
+    content, sentence = REFUSED[name]
+    (tmp_path / name).write_bytes(content)
+    done = run("check", name, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+    assert done.stderr.startswith(f"clearhead: {name}: ")
+    assert done.stderr.count(name) == 1, done.stderr
+    assert done.stderr.count("\n") == 1, "one line"
+
+
+def test_an_empty_name_is_not_the_folder_that_one_stands_in(tmp_path: Path) -> None:
+    write(tmp_path / "ada.json", GOOD)
+    done = run("check", "", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "check needs a working" in done.stderr
+    assert not (tmp_path / "reports").exists()
+
+
+SHEETS = {
+    "shape": lambda data: data["records"][3].update(value=[[1, 2], [3, 4]]),
+    "inputs": lambda data: data["records"][3].update(inputs={}),
+    "nothing": lambda data: data["records"][0].update(value=None),
+    "given": lambda data: data["given"][0].update(value=[[1]]),
+    "records": lambda data: data.update(records=[]),
+}
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_a_broken_worksheet_is_refused_and_no_fault_of_ours(name: str) -> None:
+    data = json.loads(run("solve", "exam-self-attention", "--json").stdout)
+    SHEETS[name](data)
+    done = run("check", "-", text=json.dumps(data).encode())
+    assert done.returncode == 2, done.stderr
+    assert "standard input: " in done.stderr
+    assert "clearhead solve --json" in done.stderr
+
+
+def test_a_worksheet_of_another_problem_earns_nothing() -> None:
+    sheet = run("solve", "exam-self-attention", "--json").stdout.encode()
+    assert run("check", "-", "--problem", "exam-self-attention", text=sheet).returncode == 0
+    done = run("check", "-", "--problem", str(PROBLEM), text=sheet)
+    assert done.returncode == 2
+    assert "another problem" in done.stderr
+
+
+def test_a_report_never_takes_the_place_of_the_working(tmp_path: Path) -> None:
+    path = write(tmp_path / "ada.json", GOOD)
+    before = path.read_bytes()
+    done = run("check", "ada.json", "-o", "./ada.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "is the working itself" in done.stderr
+    assert path.read_bytes() == before
+
+
+def test_a_wrong_shape_is_told_and_is_not_well(tmp_path: Path) -> None:
+    path = write(tmp_path / "max.json", {**GOOD, "weights": [row[:2] for row in GOOD["weights"]]})
+    done = run("check", str(path))
+    assert done.returncode == 2
+    assert "No error in what could be marked." in done.stdout
+    assert "1 line has a wrong shape" in " ".join(done.stdout.split())
+
+
+NAMES = {
+    "multi-head-attention.yaml": {
+        "Q1": "Q₁", "K (head 1)": "K₁", "V head 1": "V₁", "head 2 Q": "Q₂", "K_head2": "K₂", "head 2: V": "V₂",
+        "scores 1": "S₁", "weights_2": "A₂", "head1": "Z₁", "Concat(head1, head2)": "Z", "MultiHead": "O",
+    },
+    "self-attention.yaml": {
+        "queries": "Q", "Key matrix": "K", "value vectors": "V", "scores (QK^T)": "S", "QK^T / sqrt(d_k)": "S′",
+        "softmax scores": "A", "A V": "Z",
+    },
+    "lstm.yaml": {
+        "t=1: forget gate": "f₁", "t=1: o": "o₁", "t=2: i": "i₂", "t=2: o": "o₂", "t=2: cell state": "c₂",
+        "t=2: hidden state": "h₂", "t=1: candidate": "g₁", "h_1": "h₁",
+    },
+    "add-and-norm.yaml": {"X + Y": "R", "mean": "μ", "var": "σ²", "Add & Norm": "N"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("example", NAMES)
+def test_lines_are_known_by_the_names_that_people_use(example: str) -> None:
+    from clearhead.worksheet.reading import load_problem
+    from clearhead.worksheet.rounding import Rounding
+    from clearhead.worksheet.solver import solve
+
+    sheet = solve(load_problem(EXAMPLES / example), Rounding(lines="rounded", decimals=2))
+    values = {record.symbol: record.value for record in sheet.trace}
+    for name, symbol in NAMES[example].items():
+        written = {name: [[f"{number:.2f}" for number in row] for row in values[symbol]]}
+        (report,) = check({"problem": str(EXAMPLES / example), "written": written})
+        assert [line.symbol for line in report.lines] == [symbol], (name, report.notes)
+        assert report.exit_code == 0, name
+
+
+def test_a_word_that_begins_with_a_symbol_is_not_a_row_of_it() -> None:
+    (report,) = check({"problem": str(PROBLEM), "written": {**GOOD, "querying": [["1", "2"]]}})
+    assert [note.place for note in report.notes if note.kind == "unplaced"] == ["written: querying"]
+    assert report.num_misshapen == 0
+    assert report.earned == report.out_of == 14
+
+
+def test_positions_are_named_as_the_sheet_counts_them() -> None:
+    rows = {"PE(0)": ["0", "1", "0", "1", "0", "1"], "PE[2]": ["0.91", "-0.42", "0.09", "1.00", "0.00", "1.00"]}
+    (report,) = check({"problem": str(EXAMPLES / "positions.yaml"), "written": rows})
+    assert report.exit_code == 0, report.findings
+    assert {cell.row for line in report.lines for cell in line.marked} == {0, 2}
+
+
+@pytest.mark.parametrize("names", [{}, {"scores": "S", "scaled": "S′", "weights": "A", "output": "Z"}])
+def test_a_working_with_tokens_as_columns_is_read_as_the_transpose(names: dict[str, str]) -> None:
+    turned = {names.get(name, name): [list(row) for row in zip(*rows, strict=True)] for name, rows in GOOD.items()}
+    (report,) = check({"problem": str(PROBLEM), "written": turned})
+    assert (report.earned, report.out_of) == (14, 14), report.notes
+    assert any(note.kind == "convention" and "tokens as columns" in note.sentence for note in report.notes)
+
+
+def test_the_infinity_of_yaml_is_read(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(
+        "problem: numerical-masked-self-attention\nwritten:\n  masked scores[1]: [20.06, -.inf, -.inf, -.inf]\n"
+    )
+    (report,) = check(tmp_path / "m.yaml")
+    assert report.exit_code == 0
+    assert report.earned == report.out_of
+
+
+# A class
+
+
+@pytest.fixture
+def school(tmp_path: Path) -> Path:
+    """Make a folder of workings, with the scheme among them."""
+    folder = tmp_path / "class"
+    folder.mkdir()
+    write(folder / "ada.json", GOOD, student="Ada")
+    for name in ("ben", "cy"):  # the same slip, and what follows from it
+        lines = changed("K", 1, 1, "0.9")
+        lines |= {"scores": [["2.10", "1.14", "2.03"], ["1.59", "0.87", "1.55"], ["2.34", "0.90", "1.56"]]}
+        write(folder / f"{name}.json", {key: lines[key] for key in ("Q", "K", "V", "scores")}, student=name)
+    write(folder / "di.json", changed("output", 2, 1, "2.68"), student="=HYPERLINK(1)")
+    write(folder / "ed.json", {"weights": GOOD["weights"][:1]})
+    write(folder / "flo.json", {**GOOD, "weights": [row[:2] for row in GOOD["weights"]]}, student="＝1+1")
+    (folder / "gus.json").write_bytes(b"\xff\xfe\x00")
+    (folder / "han.csv").write_bytes(b"")
+    (folder / "ida.docx").write_bytes(b"a letter")
+    (folder / "~$jo.xlsx").write_bytes(b"left by an editor")
+    scheme = f"problem: {json.dumps(str(PROBLEM))}\nlines:\n  weights: {{M: 2, A: 3}}\n"
+    (folder / "scheme.yaml").write_text(scheme, encoding="utf-8")
+    return folder
+
+
+def grades(folder: Path) -> dict[str, dict[str, str]]:
+    rows = csv.DictReader(io.StringIO((folder / "grades.csv").read_text(encoding="utf-8")))
+    return {row["file"]: row for row in rows}
+
+
+def test_a_class_is_graded_twice_alike_with_scheme_and_grades_among_the_workings(school: Path) -> None:
+    first = run("check", ".", "--scheme", "scheme.yaml", "--csv", "grades.csv", cwd=school)
+    table = grades(school)
+    again = run("check", ".", "--scheme", "scheme.yaml", "--csv", "grades.csv", cwd=school)
+    assert (first.returncode, first.stdout) == (again.returncode, again.stdout) == (1, again.stdout), first.stderr
+    assert grades(school) == table
+    names = ["ada.json", "ben.json", "cy.json", "di.json", "ed.json", "flo.json", "gus.json", "han.csv"]
+    assert list(table) == names, "the scheme, the grades and what an editor left are nobody's working"
+    assert "ida.docx" in first.stdout, "a file that is not read is named"
+    assert sorted(each.name for each in (school / "reports").iterdir()) == [f"{name}.html" for name in names[:6]]
+
+
+def test_the_grades_of_a_class_are_right(school: Path) -> None:
+    done = run("check", ".", "--scheme", "scheme.yaml", "--csv", "grades.csv", cwd=school)
+    table = grades(school)
+    assert (table["ada.json"]["marks"], table["ada.json"]["out of"]) == ("17", "17")
+    assert table["ed.json"]["marks"] == "3", "M 2 and one row of three"
+    assert (table["flo.json"]["marks"], table["flo.json"]["out of"]) == ("12", "17"), "worth what the scheme says"
+    assert "wrong shape" in table["flo.json"]["first error"]
+    assert table["gus.json"]["cannot be used"] == "line 1 is not UTF-8 text. Save the file as UTF-8."
+    assert table["han.csv"]["cannot be used"].startswith("is empty")
+    assert "ben and cy: " in done.stdout
+    assert "2 × arithmetic slip in K" in done.stdout
+
+
+def test_no_cell_of_the_grades_is_a_formula(school: Path) -> None:
+    run("check", ".", "--scheme", "scheme.yaml", "--csv", "grades.csv", cwd=school)
+    table = grades(school)
+    assert table["di.json"]["student"] == "'=HYPERLINK(1)"
+    assert table["flo.json"]["student"] == "'＝1+1"
+    cells = [cell for row in csv.reader(io.StringIO((school / "grades.csv").read_text("utf-8"))) for cell in row]
+    assert len(cells) > 80
+    assert not [cell for cell in cells if cell[:1] in tuple("=+-@＝＋－＠")]
+
+
+TARGETS = [
+    (("--csv", "ada.json"), "lies among the workings"),
+    (("--csv", "nowhere/grades.csv"), "cannot be written"),
+    (("--csv", "."), "cannot be written"),
+    (("--reports", "ada.json"), "is not a folder"),
+    (("--reports", ".", "--format", "markdown"), "is the folder of the workings"),
+    (("--output", "all.html"), "use --reports"),
+]
+
+
+@pytest.mark.parametrize(("options", "sentence"), TARGETS)
+def test_a_class_overwrites_nobodys_working_and_writes_nothing_by_half(
+    options: tuple[str, ...], sentence: str, school: Path
+) -> None:
+    before = {each.name: each.read_bytes() for each in school.iterdir()}
+    done = run("check", ".", "--scheme", "scheme.yaml", *options, cwd=school)
+    assert done.returncode == 2, done.stderr
+    assert sentence in done.stderr
+    assert {each.name: each.read_bytes() for each in school.iterdir()} == before
+
+
+def test_every_shipped_working_has_a_title_in_the_list() -> None:
+    listed = {entry["id"]: entry["title"] for entry in json.loads(run("check", "--list", "--json").stdout)}
+    assert set(listed) == set(workings())
+    assert all(listed.values())

@@ -1,0 +1,155 @@
+"""A class: grades as a table, the commonest slips, look-alikes, files that cannot be used; and the scheme's own file."""
+
+import csv
+import io
+
+import pytest
+import yaml
+
+from clearhead.check.classroom import grades_csv, mark_class, working_files
+from clearhead.check.marks import LineScheme, Scheme
+from clearhead.check.scheme_file import load_scheme
+from clearhead.errors import ProblemError
+
+UNIT = [[1, 0], [0, 1]]
+ATTENTION = {
+    "kind": "self-attention", "X": UNIT, "W_Q": [[1, 2], [3, 1]], "W_K": UNIT, "W_V": [[1, 2], [3, 4]],
+    "scale": "none", "mask": "none", "normaliser": "softmax", "layout": "rows",
+}  # fmt: skip
+GOOD = {"Q": [["1", "2"], ["3", "1"]], "S": [["1", "2"], ["3", "1"]], "A": [["0.27", "0.73"], ["0.88", "0.12"]]}
+SLIP = {**GOOD, "S": [["1", "2"], ["4", "1"]], "A": [["0.27", "0.73"], ["0.95", "0.05"]]}
+DIVIDED = {**GOOD, "A": [["0.33", "0.67"], ["0.75", "0.25"]]}
+
+
+def hand_in(folder, name, lines, student=""):
+    content = {"problem": ATTENTION, "written": lines} | ({"student": student} if student else {})
+    (folder / name).write_text(yaml.safe_dump(content, allow_unicode=True), encoding="utf-8")
+
+
+def grades(folder, scheme=None):
+    return list(csv.DictReader(io.StringIO(grades_csv(mark_class(folder, scheme or Scheme())))))
+
+
+def test_every_student_has_a_row_and_every_line_a_column(tmp_path):
+    hand_in(tmp_path, "a.yaml", GOOD, "Ada")
+    hand_in(tmp_path, "b.yaml", SLIP, "Bo")
+    rows = grades(tmp_path)
+    assert [row["student"] for row in rows] == ["Ada", "Bo"]
+    assert [row["marks"] for row in rows] == ["6", "5.5"]
+    assert [row["percent"] for row in rows] == ["100.0", "91.7"]
+    assert [row["errors"] for row in rows] == ["0", "1"]
+    assert rows[1]["self_attention: S"] == "1.5/2"
+    assert "S" in rows[1]["first error"]
+
+
+def test_a_student_without_a_name_is_the_file(tmp_path):
+    hand_in(tmp_path, "c-17.yaml", GOOD)
+    assert grades(tmp_path)[0]["student"] == "c-17"
+
+
+def test_a_file_that_cannot_be_used_is_named_and_costs_nobody_else_their_marks(tmp_path):
+    hand_in(tmp_path, "a.yaml", GOOD)
+    (tmp_path / "broken.yaml").write_text("[1, 2", encoding="utf-8")
+    report = mark_class(tmp_path, Scheme())
+    rows = {result.path.name: result for result in report.results}
+    assert rows["a.yaml"].earned == 6
+    assert rows["broken.yaml"].problem, "it says why"
+    assert report.exit_code == 2
+    (tmp_path / "a.yaml").unlink()
+    assert mark_class(tmp_path, Scheme()).exit_code == 2, "no file could be used"
+
+
+@pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "+1+2", "-2+3", "@SUM(A1)", "\t=1"])
+def test_a_name_that_a_spreadsheet_would_take_for_a_formula_is_made_harmless(tmp_path, name):
+    hand_in(tmp_path, "a.yaml", GOOD, name)
+    shown = grades(tmp_path)[0]["student"]
+    assert shown[:1] not in ("=", "+", "-", "@", "\t", "\r"), shown
+    assert shown.endswith(name.strip()), "the name itself stays"
+
+
+def test_a_negative_number_is_not_a_formula(tmp_path):
+    hand_in(tmp_path, "a.yaml", GOOD, "-7")
+    assert grades(tmp_path)[0]["student"] == "-7"
+
+
+def test_the_commonest_slips_come_first_and_one_student_alone_is_none(tmp_path):
+    for name in ("a", "b", "c"):
+        hand_in(tmp_path, f"{name}.yaml", DIVIDED)
+    for name in ("d", "e"):
+        hand_in(tmp_path, f"{name}.yaml", SLIP)
+    hand_in(tmp_path, "f.yaml", {**GOOD, "Q": [["7", "2"], ["3", "1"]]})
+    slips = mark_class(tmp_path, Scheme()).slips
+    assert slips[0].what.startswith("no exp (divided by the sum)")
+    assert [len(slip.students) for slip in slips] == [3, 2]
+    assert slips[1].students == ("d", "e")
+
+
+def test_look_alikes_share_their_own_slips_and_not_only_a_wrong_rule(tmp_path):
+    hand_in(tmp_path, "a.yaml", SLIP)
+    hand_in(tmp_path, "b.yaml", SLIP)
+    hand_in(tmp_path, "c.yaml", DIVIDED)
+    hand_in(tmp_path, "d.yaml", DIVIDED)
+    hand_in(tmp_path, "e.yaml", GOOD)
+    alike = mark_class(tmp_path, Scheme()).alike
+    assert [(pair.first, pair.second) for pair in alike] == [("a", "b")]
+    assert (alike[0].num_shared, alike[0].num_wrong) == (3, 3), "4, 0.95 and 0.05"
+
+
+def test_the_files_of_a_folder_are_those_that_may_be_workings(tmp_path):
+    for name in ("b.yaml", "a.TEX", "notes.pdf", ".hidden"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    assert [path.name for path in working_files(tmp_path)] == ["a.TEX", "b.yaml"]
+
+
+def test_an_empty_folder_and_one_that_is_not_there_are_said(tmp_path):
+    with pytest.raises(ProblemError, match="holds no workings"):
+        working_files(tmp_path)
+    with pytest.raises(ProblemError, match="cannot be read"):
+        working_files(tmp_path / "nowhere")
+
+
+# The scheme's file
+
+
+def test_a_scheme_is_read_from_a_file(tmp_path):
+    path = tmp_path / "scheme.yaml"
+    path.write_text("marks: 20\nlines: {Q: {M: 1, A: 2}, weights: {}}\nstrict_rounding: true\n", encoding="utf-8")
+    scheme = load_scheme(path)
+    assert scheme.marks == 20
+    assert scheme.strict_rounding
+    assert scheme.lines == {"Q": LineScheme(M=1, A=2), "weights": LineScheme(M=1, A=1)}
+
+
+def test_a_problem_named_by_a_path_stands_beside_the_scheme(tmp_path):
+    (tmp_path / "exam.yaml").write_text(yaml.safe_dump(ATTENTION), encoding="utf-8")
+    path = tmp_path / "scheme.yaml"
+    path.write_text("problem: exam.yaml\n", encoding="utf-8")
+    assert load_scheme(path).problem == str(tmp_path / "exam.yaml")
+    folder = tmp_path / "class"
+    folder.mkdir()
+    (folder / "a.yaml").write_text(yaml.safe_dump({"written": GOOD}), encoding="utf-8")
+    assert mark_class(folder, load_scheme(path)).results[0].earned == 6
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("mark: 20", "'mark' is not a key of a scheme. Did you mean 'marks'?"),
+        ("lines: {Q: {B: 1}}", "'B' is not a key of a line of a scheme"),
+        ("marks: -1", "marks = -1"),
+        ("lines: {Q: {M: many}}", "M = 'many'"),
+        ("[1, 2]", "scheme.yaml"),
+    ],
+)
+def test_a_mistake_in_a_scheme_is_told_with_its_place(tmp_path, content, told):
+    path = tmp_path / "scheme.yaml"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ProblemError) as wrong:
+        load_scheme(path)
+    assert told in str(wrong.value)
+    assert "scheme.yaml" in str(wrong.value)
+
+
+def test_a_scheme_that_is_not_there_is_said(tmp_path):
+    with pytest.raises(ProblemError, match="cannot be read"):
+        load_scheme(tmp_path / "none.yaml")

@@ -1,0 +1,129 @@
+"""A question that does not say leaves the convention to the student; one that says makes another a misconception."""
+
+import pytest
+
+from tests.unit.check.desk import marked, notes, verdicts
+
+UNIT = [[1, 0], [0, 1]]
+# Q = [[1, 2], [3, 1]], K = [[1, 0], [0, 1]], V = [[1, 2], [3, 4]]; S = Q
+ATTENTION = {"kind": "self-attention", "X": UNIT, "W_Q": [[1, 2], [3, 1]], "W_K": UNIT, "W_V": [[1, 2], [3, 4]]}
+# What is not under test is said, so that fewer conventions have to be tried
+ABOUT_SCALE = {**ATTENTION, "layout": "rows", "mask": "none"}
+ABOUT_NORMALISER = {**ATTENTION, "layout": "rows", "mask": "none"}
+ABOUT_MASK = {**ATTENTION, "layout": "rows", "normaliser": "softmax"}
+ABOUT_LAYOUT = {**ATTENTION, "scale": "sqrt(d_k)", "mask": "none"}
+# by √d_k = √2: 0.7071 1.4142 / 2.1213 0.7071; weights 0.3302 0.6698 / 0.8044 0.1956
+SCALED = {"A": "0.33 0.67 / 0.80 0.20", "Z": "2.34 3.34 / 1.39 2.39"}
+UNSCALED = {"A": "0.27 0.73 / 0.88 0.12", "Z": "2.46 3.46 / 1.24 2.24"}
+DIVIDED = {"A": "0.33 0.67 / 0.75 0.25", "Z": "2.33 3.33 / 1.50 2.50"}  # 1/3 2/3 / 3/4 1/4
+CAUSAL = {"A": "1 0 / 0.80 0.20", "Z": "1 2 / 1.39 2.39"}
+QUERIES = {"Q": "1 2 / 3 1", "K": "1 0 / 0 1", "V": "1 2 / 3 4", "S": "1 2 / 3 1"}
+
+
+def said(report):
+    return " ".join(notes(report, "convention"))
+
+
+def test_the_default_convention_is_taken_without_a_word():
+    report = marked(ATTENTION, {**QUERIES, **SCALED})
+    assert not report.has_error
+    assert said(report) == ""
+
+
+def test_an_unscaled_working_is_marked_as_such_where_the_question_is_silent():
+    report = marked(ABOUT_SCALE, {**QUERIES, **UNSCALED})
+    assert not report.has_error, verdicts(report)
+    assert "no scaling" in said(report)
+
+
+def test_scores_divided_by_their_sum_are_found_where_the_question_is_silent():
+    """Unscaled and scaled scores give the same shares, so either may be said beside it."""
+    report = marked(ABOUT_NORMALISER, {**QUERIES, **DIVIDED})
+    assert not report.has_error, verdicts(report)
+    assert "divided by its row's sum" in said(report)
+
+
+def test_a_causal_mask_is_found_where_the_question_is_silent():
+    report = marked(ABOUT_MASK, {**QUERIES, **CAUSAL})
+    assert not report.has_error, verdicts(report)
+    assert "causal mask" in said(report)
+
+
+def test_tokens_as_columns_are_found_where_the_question_is_silent():
+    """With tokens as columns Q = W_Q X: X = [[1, 1], [0, 1]] gives Q = [[1, 3], [3, 4]], not X W_Q = [[4, 3], [3, 1]]."""
+    problem = {**ABOUT_LAYOUT, "X": [[1, 1], [0, 1]]}
+    report = marked(problem, {"Q": "1 3 / 3 4", "K": "1 1 / 0 1", "V": "1 3 / 3 7"})
+    assert report.layout == "columns", verdicts(report)
+    assert not report.has_error
+    assert "tokens as columns" in said(report)
+
+
+@pytest.mark.parametrize(
+    ("fixed", "lines", "name"),
+    [
+        ({"scale": "sqrt(d_k)"}, UNSCALED, "no scaling"),
+        ({"scale": "none"}, {"A": "0.330 0.670 / 0.804 0.196"}, "scaled, though the question does not scale"),
+        ({"scale": "none", "normaliser": "softmax"}, DIVIDED, "no exp (divided by the sum)"),
+    ],
+)
+def test_where_the_question_says_the_other_convention_is_a_misconception(fixed, lines, name):
+    report = marked(
+        {**ATTENTION, "mask": "none", "normaliser": "softmax", "layout": "rows", **fixed}, {**QUERIES, **lines}
+    )
+    named = [finding.name for finding in report.findings if finding.verdict.value == "misconception"]
+    assert named == [name], verdicts(report)
+    assert said(report) == ""
+
+
+def test_a_mask_that_the_question_asks_for_and_nobody_applied_is_a_misconception():
+    problem = {**ATTENTION, "scale": "none", "mask": "causal", "normaliser": "softmax", "layout": "rows"}
+    report = marked(problem, {**QUERIES, **UNSCALED})
+    named = [finding.name for finding in report.findings]
+    assert "mask forgotten" in named, named
+
+
+NORM = {"kind": "add-and-norm", "X": [[1, 3], [2, 6]], "epsilon": 0.00001}
+# layer: rows ±1; batch: columns (1, 2) and (3, 6): ±1 too, with other signs: [[-1, -1], [1, 1]]
+
+
+def test_batch_norm_is_found_where_the_question_is_silent_and_a_misconception_where_it_is_not():
+    """Layer: each row is −1, 1. Batch: each column is −1, 1, so rows −1, −1 and 1, 1."""
+    batch = {"N": "-1.00 -1.00 / 1.00 1.00"}
+    silent = marked(NORM, batch)
+    assert not silent.has_error, verdicts(silent)
+    assert "batch norm" in said(silent)
+    fixed = marked({**NORM, "norm": "layer"}, batch)
+    assert [finding.name for finding in fixed.findings] == ["normalised over tokens"]
+
+
+POSITIONS = {"kind": "positions", "d_model": 4, "positions": 2}
+
+
+def test_the_odd_exponent_of_the_cosine_is_found_where_the_question_is_silent():
+    """pos 1: sin 1 = 0.8415; cos(1/10000^(1/4)) = cos 0.1 = 0.9950 instead of cos 1 = 0.5403;
+
+    sin(1/100) = 0.0100; cos(1/10000^(3/4)) = cos 0.001 = 1.0000 instead of cos 0.01 = 0.9999(5). From position 2:
+    cos 0.2 = 0.9801 instead of −0.4161.
+    """
+    problem = {**POSITIONS, "positions": 3}
+    odd = {"P": "0 1 0 1 / 0.8415 0.9950 0.0100 1.0000 / 0.9093 0.9801 0.0200 1.0000"}
+    silent = marked(problem, odd)
+    assert not silent.has_error, verdicts(silent)
+    assert "2i+1" in said(silent)
+    fixed = marked({**problem, "formula": "sinusoidal"}, odd)
+    assert fixed.has_error
+    assert said(fixed) == ""
+
+
+def test_one_slip_is_no_convention():
+    """A₁₁ = 0.37 for 0.33: no convention explains one number, and the default stays."""
+    report = marked(ABOUT_SCALE, {**QUERIES, "A": "0.37 0.67 / 0.80 0.20"})
+    assert said(report) == ""
+    assert len(report.findings) == 1
+
+
+def test_one_number_that_another_convention_explains_is_not_enough_to_change_it():
+    """0.88 is what unscaled scores give for A₂₁; one cell alone decides nothing, so the default stays and it is wrong."""
+    report = marked(ABOUT_SCALE, {"S": "1 2 / 3 1", "A[2, 1]": "0.88"})
+    assert said(report) == ""
+    assert report.has_error

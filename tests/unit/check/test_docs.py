@@ -1,0 +1,143 @@
+"""The pages about the marker cannot rot: what is generated is compared, what is listed by hand is complete."""
+
+import re
+import runpy
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from clearhead import Worksheet
+from clearhead.check import Scheme, Verdict, check, misconceptions
+from clearhead.check.classroom import mark_class
+from clearhead.check.graph import Graph, fetch_from
+from clearhead.check.marks import LineScheme
+from clearhead.check.misconceptions import MISCONCEPTIONS, Site, variants
+from clearhead.check.read.reading import BOOKS, DATA, DOCUMENTS, KEYS, TABLES
+from clearhead.check.render.terminal import show
+from clearhead.check.scheme_file import load_scheme
+from clearhead.check.story import REMEDIES
+from clearhead.worksheet.reading import read_data
+
+DOCS = Path(__file__).parents[3] / "docs"
+GUIDE = DOCS / "guide"
+
+
+def script(name: str) -> dict[str, Any]:
+    return runpy.run_path(str(DOCS / name))
+
+
+@pytest.fixture(scope="module")
+def check_page() -> str:
+    return (GUIDE / "check.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["make_misconceptions.py", "make_workings.py"])
+def test_a_generated_page_is_what_its_script_writes(name: str) -> None:
+    made = script(name)
+    assert made["PAGE"].read_text(encoding="utf-8") == made["page"](), f"run: python docs/{name}"
+
+
+def listed_names() -> dict[str, list[str]]:
+    """Return the names on the page by step, with the escapes taken off."""
+    page = (GUIDE / "misconceptions.md").read_text(encoding="utf-8")
+    found: dict[str, list[str]] = {}
+    for section in page.split("\n## ")[1:]:
+        rows = re.findall(r"^\| (.+?) \| ", section, re.MULTILINE)
+        found[section.partition("\n")[0]] = [re.sub(r"\\([_*\[|])", r"\1", row) for row in rows[1:]]
+    return found
+
+
+def test_every_plain_name_in_the_source_is_on_the_page() -> None:
+    source = Path(misconceptions.__file__).read_text(encoding="utf-8")
+    plain = set(re.findall(r'Variant\(\s*"([^"]+)"', source))
+    listed = {name for names in listed_names().values() for name in names}
+    assert len(plain) > 40, "the pattern finds hardly any names"
+    assert plain <= listed, f"not on the page: {plain - listed}"
+
+
+def test_every_wrong_rule_that_any_shipped_sheet_can_meet_is_on_the_page(all_sheets: dict[str, Worksheet]) -> None:
+    patterns = {step: [re.escape(name).replace("…", ".+") for name in names] for step, names in listed_names().items()}
+    assert set(patterns) == set(MISCONCEPTIONS)
+    met: set[str] = set()
+    for sheet in all_sheets.values():
+        graph = Graph(sheet)
+        fetch = fetch_from([record.value for record in graph.records], graph.givens)
+        for index, record in enumerate(graph.records):
+            for variant in variants(Site(graph, index, fetch), record.value.shape):
+                met.add(variant.name)
+                assert any(re.fullmatch(each, variant.name) for each in patterns[record.step.name]), (
+                    f"{variant.name} ({record.step.name}) is not on the page: run python docs/make_misconceptions.py"
+                )
+    assert len(met) > 60, "the shipped sheets meet hardly any wrong rule"
+
+
+def test_every_remedy_belongs_to_a_wrong_rule() -> None:
+    listed = {name for names in listed_names().values() for name in names}
+    assert not [name for name in REMEDIES if not any(each.startswith(name) for each in listed)]
+
+
+def test_the_guide_names_every_key_of_a_working(check_page: str) -> None:
+    for key in KEYS:
+        assert f"| `{key}` |" in check_page, f"the key {key} is not in the table"
+
+
+def test_the_guide_names_every_field_of_a_scheme(check_page: str) -> None:
+    for key, field in {**Scheme.model_fields, **LineScheme.model_fields}.items():
+        assert f"| `{key}` |" in check_page, f"the field {key} is not in the table"
+        assert field.description, f"{key} has no description"
+
+
+def test_the_guide_shows_every_verdict_with_its_symbol(check_page: str) -> None:
+    for verdict in Verdict:
+        kind = "yes" if verdict.is_error else "no"
+        row = rf"^\| {re.escape(verdict.symbol)} \| {re.escape(verdict.value)} \| .+ \| {kind}\b"
+        assert re.search(row, check_page, re.MULTILINE), f"{verdict.value} is not in the table"
+
+
+def test_the_guide_names_every_kind_of_file(check_page: str) -> None:
+    for suffix in (*DATA, *TABLES, *BOOKS, *DOCUMENTS):
+        assert f"`{suffix}`" in check_page, f"{suffix} is not named"
+
+
+def shown_in(page: str, heading: str) -> list[str]:
+    """Return the lines of the first block of output below a heading."""
+    return [line for line in page.partition(heading)[2].split("```\n")[1].splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize(
+    ("page", "heading"), [("README.md", "## A marked working"), ("docs/guide/check.md", "two-slips.yaml`:")]
+)
+def test_the_excerpt_of_a_report_is_what_the_command_prints(page: str, heading: str) -> None:
+    lines = shown_in((DOCS.parent / page).read_text(encoding="utf-8"), heading)
+    text = StringIO()
+    (report,) = check(DOCS.parent / "examples" / "workings" / "two-slips.yaml")
+    show(report, Console(file=text, highlight=False, width=120))
+    assert len(lines) >= 10
+    for line in lines:
+        assert line in text.getvalue(), f"{page} shows what the command does not print: {line}"
+
+
+def test_the_class_in_the_guide_is_what_the_command_finds(check_page: str) -> None:
+    lines = shown_in(check_page.partition("## A class at once")[2], "```\n\n")
+    folder = DOCS.parent / "examples" / "workings"
+    marked = mark_class(folder / "class", load_scheme(folder / "scheme.yaml"))
+    shown = [line.split()[:5] for line in lines[1:6]]
+    found = [
+        [result.student, f"{result.earned:g}", "/", f"{result.out_of:g}", str(result.num_errors)]
+        for result in marked.results
+    ]
+    assert shown == found
+    for slip in marked.slips:
+        assert f"  {len(slip.students)} × {slip.what}" in lines
+
+
+def test_the_working_in_the_guide_can_be_marked(check_page: str) -> None:
+    example = re.search(r"```yaml\n(problem: exam.*?)```", check_page, re.DOTALL)
+    assert example, "the page has lost its working"
+    (report,) = check(read_data(example[1].encode()))
+    assert not report.findings
+    assert sum(report.counts.values()) == 15
+    assert report.student == "Noor"

@@ -1,0 +1,70 @@
+"""Every working in examples/ is marked with exactly the findings that its own first lines announce.
+
+They were derived by hand; the sums are in the comments of the files.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from clearhead.check import Report, Scheme, check
+from clearhead.check.classroom import mark_class
+from clearhead.check.scheme_file import load_scheme
+
+FOLDER = Path(__file__).parents[3] / "examples" / "workings"
+SCHEME = FOLDER / "scheme.yaml"
+ALONE = sorted(path for path in FOLDER.iterdir() if path.is_file() and path != SCHEME)
+CLASS = sorted((FOLDER / "class").iterdir())
+_FINDS = re.compile(r"finds: (?:nothing|([a-z ]+?)(?: \((.+)\))? in (\S+) ((?:r\d+c\d+ ?)+))", re.MULTILINE)
+
+
+def announced(path: Path) -> list[tuple[str, str, str, tuple[tuple[int, int], ...]]]:
+    """Return what the first lines of a file say will be found: verdict, name, symbol and cells."""
+    found = _FINDS.findall(path.read_text(encoding="utf-8"))
+    assert found, f"{path.name} does not say 'finds: …'"
+    cells = [tuple((int(i) - 1, int(j) - 1) for i, j in re.findall(r"r(\d+)c(\d+)", each[3])) for each in found]
+    return [(each[0], each[1], each[2], own) for each, own in zip(found, cells, strict=True) if each[0]]
+
+
+def findings(report: Report) -> list[tuple[str, str, str, tuple[tuple[int, int], ...]]]:
+    """Return what was found, in the same form."""
+    return [
+        (each.verdict.value, each.name, report.lines[each.line].symbol, tuple(sorted(each.cells)))
+        for each in report.findings
+    ]
+
+
+def test_there_is_an_example_of_every_form_and_a_class_of_five() -> None:
+    assert {path.suffix for path in ALONE} == {".yaml", ".md", ".csv"}
+    assert [path.stem for path in CLASS] == ["asha", "ben", "chen", "dora", "emil"]
+
+
+@pytest.mark.parametrize("path", [*ALONE, *CLASS], ids=lambda path: path.name)
+def test_an_example_is_marked_with_what_it_announces(path: Path) -> None:
+    scheme = load_scheme(SCHEME) if path in CLASS else Scheme()
+    (report,) = check(path, scheme.problem, scheme)
+    assert findings(report) == announced(path), f"{path.name} announces other findings"
+    assert report.exit_code == (1 if announced(path) else 0)
+    assert report.is_fully_read, f"something in {path.name} could not be read"
+    assert not any(note.kind == "unplaced" for note in report.notes), f"something in {path.name} was not placed"
+
+
+def test_the_class_earns_what_the_scheme_gives_by_hand() -> None:
+    """Ten marks: Q, K, V one each, S and Z two, A three (M1 A2).
+
+    Ben and Emil lose all of A to the wrong rule, and nothing below it. Chen and Dora lose half of one A mark: one of
+    the two rows of S. Emil's V is not written, but his output needs it.
+    """
+    marked = mark_class(FOLDER / "class", load_scheme(SCHEME))
+    earned = {result.student: (result.earned, result.out_of) for result in marked.results}
+    assert earned == {"Asha": (10, 10), "Ben": (7, 10), "Chen": (9.5, 10), "Dora": (9.5, 10), "emil": (7, 10)}
+    assert [slip.students for slip in marked.slips] == [("Ben", "emil"), ("Chen", "Dora")]
+    assert [(each.first, each.second) for each in marked.alike] == [("Chen", "Dora")]
+    assert marked.exit_code == 1
+
+
+def test_two_slips_cost_a_row_each_and_all_that_follows_is_paid() -> None:
+    """Seven lines of M1 A1: one of three rows of S and one of three rows of Z are lost, 14 - 2/3 = 13 1/3."""
+    (report,) = check(FOLDER / "two-slips.yaml")
+    assert (report.earned, report.out_of) == (pytest.approx(14 - 2 / 3), 14)

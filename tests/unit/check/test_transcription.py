@@ -1,0 +1,93 @@
+"""Slips of the pen and failing products: each kind by hand, and what is none of them."""
+
+import pytest
+
+from clearhead.check.transcription import pen_slip
+from tests.unit.check.desk import marked, roots, verdicts
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "name"),
+    [
+        ("-1.25", 1.25, "sign"),
+        ("1.25", -1.25, "sign"),
+        ("−1.25", 1.2534, "sign"),
+        ("12.5", 1.25, "decimal slip"),
+        ("0.125", 1.25, "decimal slip"),
+        ("0.73", 7.3106, "decimal slip"),
+        ("125", 1.25, "decimal slip"),
+        ("1.52", 1.25, "digit swap"),
+        ("0.37", 0.7311, "digit swap"),
+        ("2.1", 1.2, "digit swap"),  # across the point
+        ("1.85", 1.25, "one digit changed"),
+        ("4.25", 1.25, "one digit changed"),
+        ("1.26", 1.25, ""),  # a unit is rounding, not a digit
+        ("3", 5.0, ""),  # one digit is all of it
+        ("1.97", 1.25, ""),  # two digits, not exchanged
+        ("0.00", 0.0, ""),
+        ("1/3", 0.25, ""),
+        ("1.25", float("inf"), ""),
+    ],
+)
+def test_a_slip_of_the_pen(text, right, name):
+    assert pen_slip(text, right) == name
+
+
+DOT = {"kind": "seq2seq-attention", "score": "dot", "h": [[2, 3, 5], [1, 0, 4]], "s": [7, 11, 13], "layout": "rows"}
+# e₁ = 2·7 + 3·11 + 5·13 = 14 + 33 + 65 = 112; e₂ = 7 + 0 + 52 = 59
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("79", "is left out"),  # 14 + 65
+        ("46", "has the wrong sign"),  # 14 − 33 + 65
+        ("409", "ten times too large"),  # 14 + 330 + 65
+        ("145", "is counted twice"),  # 14 + 33 + 33 + 65
+    ],
+)
+def test_the_failing_product_is_named(written, words):
+    report = marked(DOT, {"e": f"{written} 59"})
+    assert verdicts(report) == ["e Sc"]
+    (finding,) = report.findings
+    assert words in finding.name, finding.name
+    assert "11×3" in finding.name
+    assert finding.right_sum == "7×2 + 11×3 + 13×5 = 112"
+
+
+def test_the_sum_of_the_student_is_shown_beside_the_right_one():
+    (finding,) = marked(DOT, {"e": "79 59"}).findings
+    assert finding.student_sum.endswith("= 79")
+    assert "112" in finding.right_sum
+
+
+def test_a_number_that_no_single_product_explains_is_a_plain_slip():
+    (finding,) = marked(DOT, {"e": "107 59"}).findings
+    assert (finding.verdict.value, finding.name) == ("arithmetic slip", "")
+
+
+CONTEXT = {"kind": "context", "X": [[1, 20], [5, 60]], "weights": [[0.25, 0.75], [0.5, 0.5]], "layout": "rows"}
+# Z = [[4, 50], [3, 40]]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("3 40 / 4 50", "two rows exchanged"),
+        ("4 3 / 50 40", "rows and columns exchanged"),
+        ("4 40 / 3 50", "two numbers exchanged"),
+    ],
+)
+def test_right_numbers_in_the_wrong_place(text, name):
+    report = marked(CONTEXT, {"Z": text})
+    assert [finding.name for finding in report.findings] == [name], roots(report)
+    assert {finding.verdict.value for finding in report.findings} == {"transcription"}
+
+
+def test_many_slips_of_one_line_are_told_together():
+    """Five or more cells that follow from nothing are one finding; four are told one by one."""
+    wide = {"kind": "context", "X": [[1, 2, 4, 8, 16, 32]] * 2, "weights": [[0.5, 0.5]], "layout": "rows"}
+    report = marked(wide, {"Z": "91.7 83.9 77.1 65.3 59.9 47.1"})
+    assert verdicts(report) == ["Z SSSSSS"]
+    assert len(report.findings) == 1
+    assert len(report.findings[0].cells) == 6
