@@ -33,6 +33,9 @@ class ModelConfig(BaseModel):
     encoder_norm: Norm = Field("layer", description="layer, rms, or all: over all numbers of a sentence together")
     decoder_norm: Norm = Field("layer", description="layer or rms")
     norm_place: Literal["pre", "post"] = Field("pre", description="pre: x + f(norm x), then a last norm; post: norm(x + f(x))")
+    has_last_norm: bool | None = Field(
+        None, description="a norm after the last block of a stack; if left out: pre has it, post has not (nn.Transformer has)"
+    )
     epsilon: float = Field(1e-5, ge=0, description="added to the variance")
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = Field("sinusoidal", description="how tokens get their place")
     sinusoids: Literal["pairs", "blocks"] = Field("pairs", description="sine and cosine in turn, or all sines first (MarianMT)")
@@ -62,6 +65,11 @@ class ModelConfig(BaseModel):
     def target_size(self) -> int:
         """How many tokens can be written."""
         return self.source_vocabulary if self.target_vocabulary is None else self.target_vocabulary
+
+    @property
+    def ends_with_norm(self) -> bool:
+        """Whether a stack has a norm after its last block."""
+        return self.norm_place == "pre" if self.has_last_norm is None else self.has_last_norm
 
     @property
     def start_id(self) -> int:
