@@ -14,13 +14,27 @@ from clearhead.errors import CheckpointError
 from clearhead.formats import load_checkpoint, save_checkpoint
 from clearhead.model import Batch, ModelConfig, Transformer
 
-SMALL = {"source_vocabulary": 13, "d_model": 6, "num_heads": 3, "d_ff": 7, "encoder_blocks": 2, "decoder_blocks": 1, "max_length": 11}
+SMALL = {
+    "source_vocabulary": 13,
+    "d_model": 6,
+    "num_heads": 3,
+    "d_ff": 7,
+    "encoder_blocks": 2,
+    "decoder_blocks": 1,
+    "max_length": 11,
+}
 VARIANTS = {
     "pre": {},
     "post": {"norm_place": "post", "tied": "two"},
     "post with last norms": {"norm_place": "post", "has_last_norm": True},
     "two widths": {"d_decoder": 9, "tied": "none", "target_vocabulary": 17},
-    "rotary, gated, rms": {"positions": "rotary", "is_gated": True, "has_bias": False, "encoder_norm": "rms", "decoder_norm": "rms"},
+    "rotary, gated, rms": {
+        "positions": "rotary",
+        "is_gated": True,
+        "has_bias": False,
+        "encoder_norm": "rms",
+        "decoder_norm": "rms",
+    },
     "learned positions": {"positions": "learned", "has_output_bias": True, "activation": "silu"},
     "encoder": {"shape": "encoder", "num_classes": 5, "encoder_norm": "all"},
     "decoder": {"shape": "decoder"},
@@ -95,7 +109,9 @@ def test_loading_leaves_the_random_numbers_alone(saved: Path) -> None:
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-def test_a_save_that_fails_leaves_the_old_checkpoint_and_nothing_else(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_save_that_fails_leaves_the_old_checkpoint_and_nothing_else(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = {path.name: path.read_bytes() for path in saved.iterdir()}
 
     def fill_the_disk(tensors: object, path: Path, metadata: object) -> None:
@@ -147,7 +163,9 @@ def test_another_programs_model_is_not_written_over(tmp_path: Path) -> None:
 def test_a_model_whose_tie_was_cut_is_not_saved(tmp_path: Path) -> None:
     model = model_of()
     model.output.weight = torch.nn.Parameter(model.output.weight.detach().clone())
-    with pytest.raises(CheckpointError, match=r"no longer what its config says: 1 tensor is not of this model \(output.weight\)"):
+    with pytest.raises(
+        CheckpointError, match=r"no longer what its config says: 1 tensor is not of this model \(output.weight\)"
+    ):
         save_checkpoint(model, tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -224,7 +242,9 @@ def test_a_header_as_long_as_a_pickle_mark_is_no_pickle(saved: Path) -> None:
 
 
 def test_a_git_lfs_pointer_is_told(saved: Path) -> None:
-    (saved / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\n", encoding="utf-8")
+    (saved / "model.safetensors").write_text(
+        "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", encoding="utf-8"
+    )
     with pytest.raises(CheckpointError, match="is a Git LFS pointer, not the weights. Run git lfs pull"):
         load_checkpoint(saved)
 
@@ -239,7 +259,9 @@ def test_weights_that_do_not_fit_the_config_are_named_and_counted(saved: Path) -
     assert f"They were written by clearhead 0.0.7; this is {__version__}." in told
     assert "Take both files from one checkpoint" in told
     change_config(saved, encoder_blocks=1, d_ff=7)
-    with pytest.raises(CheckpointError, match=r"12 tensors are not of this model \(encoder_blocks.1.feed_forward.first.bias, "):
+    with pytest.raises(
+        CheckpointError, match=r"12 tensors are not of this model \(encoder_blocks.1.feed_forward.first.bias, "
+    ):
         load_checkpoint(saved)
 
 
@@ -253,7 +275,9 @@ def test_a_tensor_that_is_not_of_real_numbers_is_told(saved: Path) -> None:
 
 def test_a_newer_format_is_told_with_the_version_to_install(saved: Path) -> None:
     change_config(saved, clearhead_model=2, clearhead_version="9.1.0")
-    with pytest.raises(CheckpointError, match=r"is in format 2, written by clearhead 9.1.0.*Install clearhead 9.1.0 or later"):
+    with pytest.raises(
+        CheckpointError, match=r"is in format 2, written by clearhead 9.1.0.*Install clearhead 9.1.0 or later"
+    ):
         load_checkpoint(saved)
 
 
@@ -266,7 +290,9 @@ def test_a_format_that_is_no_number_is_told(saved: Path, number: object) -> None
 
 def test_a_config_that_is_not_ours_is_told(saved: Path) -> None:
     change_config(saved, clearhead_model="GONE", model_type="marian")
-    with pytest.raises(CheckpointError, match="not the config of a clearhead model. Read it with clearhead.formats.from_marian"):
+    with pytest.raises(
+        CheckpointError, match="not the config of a clearhead model. Read it with clearhead.formats.from_marian"
+    ):
         load_checkpoint(saved)
 
 
@@ -276,7 +302,10 @@ def test_a_setting_that_is_wrong_or_unknown_is_told_with_the_file(saved: Path) -
         load_checkpoint(saved)
 
 
-@pytest.mark.parametrize(("text", "told"), [("{", "is not JSON"), ("[1]", "holds list"), ("[" * 100_000, "is not JSON"), ("\xff", "is not JSON")])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("{", "is not JSON"), ("[1]", "holds list"), ("[" * 100_000, "is not JSON"), ("\xff", "is not JSON")],
+)
 def test_a_config_that_is_not_an_object_is_told(saved: Path, text: str, told: str) -> None:
     (saved / "config.json").write_text(text, encoding="utf-8")
     with pytest.raises(CheckpointError, match=told):
