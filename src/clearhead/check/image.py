@@ -278,7 +278,9 @@ def rms_normalise(inputs: Inputs) -> Range:
         # the number itself is in its own mean: the ends of the others only
         rest_low, rest_high = least.sum(axis=-1, keepdims=True) - least, most.sum(axis=-1, keepdims=True) - most
         ends = [
-            end / np.sqrt((end**2 + rest) / number + epsilon) for end in (x.low, x.high) for rest in (rest_low, rest_high)
+            end / np.sqrt((end**2 + rest) / number + epsilon)
+            for end in (x.low, x.high)
+            for rest in (rest_low, rest_high)
         ]
     return gained(without_nan(_ends(*ends)), inputs)
 

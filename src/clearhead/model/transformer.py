@@ -221,7 +221,9 @@ class Transformer(nn.Module):
         if cache is not None:
             first = cache.seen.shape[1]
             # a decoder that starts from pad (MarianMT) reads pad as a token like any other
-            is_real = torch.ones_like(target, dtype=torch.bool) if self.config.start == "pad" else target != self.config.pad
+            is_real = (
+                torch.ones_like(target, dtype=torch.bool) if self.config.start == "pad" else target != self.config.pad
+            )
             cache.seen = torch.cat((cache.seen, is_real), dim=1)
             cache.lengths = cache.lengths + is_real.sum(dim=1)
             mask = Mask(keys=cache.seen, is_causal=length > 1, first=first)
@@ -313,12 +315,12 @@ class Transformer(nn.Module):
         )
         return Loss(total, (batch.target != self.config.pad).sum())
 
-    def trace(
-        self, batch: Batch, only: Sequence[str] = (), max_bytes: int = MAX_TRACE_BYTES
-    ) -> tuple[Tensor, Trace]:
+    def trace(self, batch: Batch, only: Sequence[str] = (), max_bytes: int = MAX_TRACE_BYTES) -> tuple[Tensor, Trace]:
         """Return the logits, and every step that made them; `only` keeps places such as `decoder.*.cross_attention`."""
         if self.training:
-            raise TraceError("the model is in training mode, where dropout changes every number. Call model.eval() first.")
+            raise TraceError(
+                "the model is in training mode, where dropout changes every number. Call model.eval() first."
+            )
         need = traced_bytes(self.config, batch.source, batch.target, self.output.weight.element_size())
         if need > max_bytes:
             raise TraceError(
@@ -328,5 +330,7 @@ class Transformer(nn.Module):
         trace = PartTrace(tuple(only))
         output = self.forward(batch, trace=trace)
         if not trace.records:
-            raise TraceError(f"nothing was traced: no place matches {', '.join(only)}. Try encoder.*, decoder.0.cross_attention.")
+            raise TraceError(
+                f"nothing was traced: no place matches {', '.join(only)}. Try encoder.*, decoder.0.cross_attention."
+            )
         return output, trace
