@@ -1,6 +1,7 @@
 """The exceptions that clearhead raises for people to read.
 
     ClearheadError            anything a user can put right; the command line prints it and exits with 2
+    ├── CheckpointError       a model's files that are missing, damaged, or do not fit together
     ├── ConfigError           a setting that is unknown, or does not fit the others
     ├── ProblemError          a problem file or value that cannot be worked
     └── TraceError            a trace that is broken, or cannot be had
@@ -36,6 +37,10 @@ class ProblemError(ClearheadError):
 
 class ConfigError(ClearheadError):
     """A setting that is unknown, or that does not fit the others."""
+
+
+class CheckpointError(ClearheadError):
+    """A model's files that are missing, damaged or of another kind, or a model that a format cannot hold."""
 
 
 class TraceError(ClearheadError):

@@ -18,6 +18,9 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
         {"worksheet", "steps", "errors"},
         {"numpy", "openpyxl", "orjson", "pydantic", "rich", "yaml"},
     ),
+    "model": ({"steps", "errors"}, {"torch", "pydantic"}),
+    # clearhead itself: the version that is written beside the weights
+    "formats": ({"clearhead", "model", "steps", "errors"}, {"torch", "safetensors", "pydantic"}),
     "experiments": ({"worksheet", "steps", "errors"}, {"numpy", "matplotlib"}),
     "cli": (EVERYTHING, {"typer", "rich"}),
     "errors": (set(), set()),

@@ -37,6 +37,9 @@ class ModelConfig(BaseModel):
     norm_place: Literal["pre", "post"] = Field(
         "pre", description="pre: x + f(norm x), then a last norm; post: norm(x + f(x))"
     )
+    has_last_norm: bool | None = Field(
+        None, description="a norm after a stack's last block; if left out: pre has one, post has none"
+    )
     epsilon: float = Field(1e-5, ge=0, description="added to the variance")
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = Field(
         "sinusoidal", description="how tokens get their place"
@@ -70,6 +73,11 @@ class ModelConfig(BaseModel):
     def target_size(self) -> int:
         """How many tokens can be written."""
         return self.source_vocabulary if self.target_vocabulary is None else self.target_vocabulary
+
+    @property
+    def ends_with_norm(self) -> bool:
+        """Whether a stack has a norm after its last block."""
+        return self.norm_place == "pre" if self.has_last_norm is None else self.has_last_norm
 
     @property
     def start_id(self) -> int:

@@ -96,7 +96,7 @@ class Stack(nn.Module):
             is_sinusoidal = config.positions == "sinusoidal"
             table = sinusoids(config.max_length, width, config.sinusoids) if is_sinusoidal else None
             self.register_buffer("position", table, persistent=False)
-        self.last_norm = NORMS[norm](width, config.epsilon) if config.norm_place == "pre" else None
+        self.last_norm = NORMS[norm](width, config.epsilon) if config.ends_with_norm else None
 
     def embed(self, ids: Tensor, places: Tensor, trace: Tracer) -> Tensor:
         """Look the tokens up and add their positions: (B, T) → (B, T, D)"""
@@ -220,8 +220,12 @@ class Transformer(nn.Module):
         places = steps if cache is None else cache.lengths[:, None] + steps
         if cache is not None:
             first = cache.seen.shape[1]
-            cache.seen = torch.cat((cache.seen, target != self.config.pad), dim=1)
-            cache.lengths = cache.lengths + (target != self.config.pad).sum(dim=1)
+            # a decoder that starts from pad (MarianMT) reads pad as a token like any other
+            is_real = (
+                torch.ones_like(target, dtype=torch.bool) if self.config.start == "pad" else target != self.config.pad
+            )
+            cache.seen = torch.cat((cache.seen, is_real), dim=1)
+            cache.lengths = cache.lengths + is_real.sum(dim=1)
             mask = Mask(keys=cache.seen, is_causal=length > 1, first=first)
         num_keys = length if cache is None else cache.seen.shape[1]
         own = prepare(mask, length, num_keys, target.device)

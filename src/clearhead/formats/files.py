@@ -1,0 +1,151 @@
+"""Files whole or not at all: several are written together, tensors come from safetensors, pickles are refused.
+
+A pickle can run any code when it is opened. Nothing here, or anywhere in clearhead, opens one.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from filecmp import cmp
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from clearhead.errors import CheckpointError, printable
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+_PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
+_PICKLE_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+
+Writer = Callable[[Path], None]
+
+
+def write_together(folder: Path, writers: Mapping[str, Writer]) -> None:
+    """Write files under temporary names, and move them into place when all of them are whole.
+
+    The last one is what makes the others readable: where it changes, it is taken away before they are moved, so that
+    the folder never holds old and new together.
+    """
+    written: dict[str, Path] = {}
+    last = list(writers)[-1]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, write in writers.items():
+            path = written[name] = folder / f".{name}.{token_hex(4)}.part"
+            path.touch(exist_ok=False)
+            rights = path.stat().st_mode
+            write(path)
+            path.chmod(rights)  # safetensors would hide the file from everyone else
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+        if (folder / last).is_file() and not cmp(folder / last, written[last], shallow=False):
+            (folder / last).unlink()
+        for name, path in written.items():
+            path.replace(folder / name)
+    except (OSError, SafetensorError) as wrong:
+        raise CheckpointError(
+            f"{printable(str(folder))} could not be written: {wrong}. Nothing half written is left. "
+            "Choose a folder that can be written, on a disk with room."
+        ) from None
+    finally:
+        for path in written.values():
+            path.unlink(missing_ok=True)
+
+
+def json_writer(data: Mapping[str, Any]) -> Writer:
+    """Return what writes the data as JSON."""
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def write(path: Path) -> None:
+        path.write_text(text, encoding="utf-8")
+
+    return write
+
+
+def tensor_writer(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> Writer:
+    """Return what writes tensors as safetensors."""
+    whole = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    return lambda path: save_file(whole, path, {"format": "pt", **metadata})
+
+
+def copy_writer(source: Path) -> Writer:
+    """Return what writes a copy of a file."""
+
+    def write(path: Path) -> None:
+        path.write_bytes(source.read_bytes())
+
+    return write
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file."""
+    shown = printable(str(path))
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeError) as wrong:
+        raise CheckpointError(f"{shown} cannot be read: {wrong}.") from None
+    except (ValueError, RecursionError) as wrong:
+        raise CheckpointError(f"{shown} is not JSON: {wrong}. Copy it again from where it came.") from None
+    if not isinstance(data, dict):
+        raise CheckpointError(f"{shown} holds {type(data).__name__}, and a model's config is an object, {{…}}.")
+    return data
+
+
+def find_files(folder: Path, advice: str) -> tuple[Path, Path]:
+    """Return the paths of config.json and model.safetensors; `advice` says how to convert a pickle."""
+    shown = printable(str(folder))
+    if folder.is_file():
+        refuse_other_formats(folder, advice)
+        raise CheckpointError(f"{shown} is a file. Give the folder that holds {CONFIG} and {WEIGHTS}.")
+    if not folder.is_dir():
+        raise CheckpointError(f"{shown} does not exist. Give the folder that holds {CONFIG} and {WEIGHTS}.")
+    if not (folder / WEIGHTS).is_file():
+        for path in sorted(folder.iterdir()):
+            if path.suffix in _PICKLES and path.is_file():
+                raise CheckpointError(_refusal(path, advice))
+    for name in (CONFIG, WEIGHTS):
+        if not (folder / name).is_file():
+            held = sorted(printable(path.name) for path in folder.iterdir())
+            there = f"It holds {', '.join(held[:5])}{' …' if len(held) > 5 else ''}." if held else "It is empty."
+            raise CheckpointError(f"{shown} has no {name}. {there} A model is two files: {CONFIG} and {WEIGHTS}.")
+    refuse_other_formats(folder / WEIGHTS, advice)
+    return folder / CONFIG, folder / WEIGHTS
+
+
+def refuse_other_formats(path: Path, advice: str) -> None:
+    """Raise CheckpointError if the first bytes are a pickle's, a zip archive's or a Git LFS pointer's."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except OSError as wrong:
+        raise CheckpointError(f"{printable(str(path))} cannot be read: {wrong}.") from None
+    is_pickle = start.startswith(_PICKLE_STARTS) and not _is_header(start)
+    if is_pickle or path.suffix in _PICKLES:
+        raise CheckpointError(_refusal(path, advice))
+    if start.startswith(b"version https://"):
+        raise CheckpointError(f"{printable(str(path))} is a Git LFS pointer, not the weights. Run git lfs pull there.")
+
+
+def _is_header(start: bytes) -> bool:
+    """Whether the bytes begin a safetensors file: the length of the header (eight bytes), then `{`."""
+    return start[5:8] == b"\0\0\0" and start[8:9] == b"{"
+
+
+def _refusal(path: Path, advice: str) -> str:
+    return f"{printable(str(path))} is a pickle, which can run any code when it is opened, so it is not read. {advice}"
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Return the tensors of a safetensors file, and its notes."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as wrong:
+        raise CheckpointError(
+            f"{printable(str(path))} is damaged ({wrong}); it holds {path.stat().st_size:,} bytes. "
+            "It may have been cut short when it was copied: copy it again, or take an earlier checkpoint."
+        ) from None

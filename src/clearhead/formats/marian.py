@@ -1,0 +1,331 @@
+"""MarianMT models of Hugging Face Transformers (OPUS-MT and others), in and out, with the very same numbers.
+
+What MarianMT has in another layout is turned here: separate Q, K and V, one table under several names, a bias of the
+logits, and a decoder that starts from the padding token.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, ValidationError
+from torch import Tensor
+
+from clearhead.errors import CheckpointError, ConfigError, printable
+from clearhead.formats.checkpoint import load_checkpoint, save_checkpoint
+from clearhead.formats.files import (
+    CONFIG,
+    WEIGHTS,
+    copy_writer,
+    find_files,
+    json_writer,
+    read_json,
+    read_tensors,
+    tensor_writer,
+    write_together,
+)
+from clearhead.formats.marian_names import BIAS, each_once, pairs_of
+from clearhead.formats.weights import build, checked_tensors, misfits, shapes_elsewhere, shapes_of, to_ours, to_theirs
+from clearhead.model import ModelConfig, Transformer
+from clearhead.model.config import read_config
+
+# What the tokenizer of a MarianMT model is made of; these files are only copied.
+TOKENIZER_FILES = (
+    "source.spm",
+    "target.spm",
+    "vocab.json",
+    "target_vocab.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+)
+_ADVICE = (
+    "Convert it once where you trust it: "
+    "python -c \"from transformers import MarianMTModel as M; M.from_pretrained('OLD').save_pretrained('NEW')\""
+)
+_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "swish": "silu"}
+_EPSILON = 1e-5  # of every layer norm of MarianMT; its config has no field for it
+
+
+class MarianSettings(BaseModel):
+    """The fields of MarianMT's config.json that make a difference, with the defaults of Transformers."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    model_type: str = "marian"
+    vocab_size: int = 58101
+    decoder_vocab_size: int | None = None
+    max_position_embeddings: int = 1024
+    encoder_layers: int = 12
+    encoder_ffn_dim: int = 4096
+    encoder_attention_heads: int = 16
+    decoder_layers: int = 12
+    decoder_ffn_dim: int = 4096
+    decoder_attention_heads: int = 16
+    is_encoder_decoder: bool = True
+    activation_function: str = "gelu"
+    d_model: int = 1024
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+    activation_dropout: float = 0.0
+    decoder_start_token_id: int = 58100
+    scale_embedding: bool = False
+    pad_token_id: int = 58100
+    eos_token_id: int | list[int] = 0
+    bos_token_id: int | None = None
+    share_encoder_decoder_embeddings: bool = True
+    tie_word_embeddings: bool = True
+    # Older files have these; Transformers does not read them
+    normalize_before: bool = False
+    normalize_embedding: bool = False
+    add_final_layer_norm: bool = False
+    static_position_embeddings: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Marian:
+    """A model as MarianMT's files have it."""
+
+    config: Mapping[str, Any]
+    generation: Mapping[str, Any]
+    tensors: Mapping[str, Tensor]
+
+
+# Whole folders
+
+
+def import_marian(folder: str | Path, checkpoint: str | Path) -> Transformer:
+    """Make a clearhead checkpoint of a MarianMT folder, with the files of its tokenizer."""
+    model = from_marian(folder)
+    save_checkpoint(model, checkpoint)
+    _copy_tokenizer(Path(folder), Path(checkpoint))
+    return model
+
+
+def export_marian(checkpoint: str | Path, folder: str | Path) -> None:
+    """Make a MarianMT folder of a clearhead checkpoint, with the files of its tokenizer."""
+    to_marian(load_checkpoint(checkpoint), folder)
+    _copy_tokenizer(Path(checkpoint), Path(folder))
+
+
+def _copy_tokenizer(source: Path, target: Path) -> None:
+    found = {name: copy_writer(source / name) for name in TOKENIZER_FILES if (source / name).is_file()}
+    if found:
+        write_together(target, found)
+
+
+# In
+
+
+def from_marian(
+    folder: str | Path, device: str | torch.device = "cpu", dtype: torch.dtype | None = None
+) -> Transformer:
+    """Return the model in a MarianMT folder (config.json and model.safetensors), in eval mode."""
+    config_path, weights_path = find_files(Path(folder), _ADVICE)
+    config = read_json(config_path)
+    tensors, _ = read_tensors(weights_path)
+    try:
+        return from_marian_tensors(config, tensors, device, dtype)
+    except CheckpointError as wrong:
+        raise CheckpointError(f"{printable(str(folder))}: {wrong}") from None
+
+
+def from_marian_tensors(
+    config: Mapping[str, Any],
+    tensors: Mapping[str, Tensor],
+    device: str | torch.device = "cpu",
+    dtype: torch.dtype | None = None,
+) -> Transformer:
+    """Return the model that a MarianMT config and its tensors describe."""
+    settings = read_settings(config)
+    made = config_from_marian(settings)
+    found = each_once(tensors, made)
+    shapes = shapes_of(made)
+    pairs = pairs_of(made)
+    wrong = misfits(found, shapes_elsewhere(pairs, shapes))
+    if wrong:
+        raise CheckpointError(
+            f"the weights do not fit the config of this MarianMT model: {wrong}. Copy both files again."
+        )
+    return build(made, to_ours(found, pairs, shapes), device, dtype)
+
+
+def read_settings(config: Mapping[str, Any]) -> MarianSettings:
+    """Return the settings of a MarianMT config.json."""
+    if config.get("model_type", "marian") != "marian":
+        raise CheckpointError(
+            f"{CONFIG} is of a {config['model_type']!r} model. Only MarianMT ('marian') is read here."
+        )
+    try:
+        return MarianSettings.model_validate(config)
+    except ValidationError as wrong:
+        told = [f"{error['loc'][0]} = {error['input']!r}: {error['msg']}" for error in wrong.errors()]
+        raise CheckpointError(f"{CONFIG} is not MarianMT's: {'; '.join(told)}.") from None
+
+
+def config_from_marian(settings: MarianSettings) -> ModelConfig:
+    """Return the config of the same model here, or raise CheckpointError with everything that it cannot say."""
+    eos = settings.eos_token_id if isinstance(settings.eos_token_id, list) else [settings.eos_token_id]
+    target = settings.vocab_size if settings.share_encoder_decoder_embeddings else settings.decoder_vocab_size
+    # where several are one token, the last of these names it
+    starts: dict[int | None, str] = {settings.bos_token_id: "bos"}
+    starts |= {**dict.fromkeys(eos, "eos"), settings.pad_token_id: "pad"}
+    tied = (
+        "none" if not settings.tie_word_embeddings else "three" if settings.share_encoder_decoder_embeddings else "two"
+    )
+    refusals = {
+        f"decoder_start_token_id = {settings.decoder_start_token_id} is neither pad, eos nor bos": (
+            settings.decoder_start_token_id not in starts
+        ),
+        f"eos_token_id = {settings.eos_token_id}, and a sentence here ends in one way": len(eos) != 1,
+        f"activation_function = {settings.activation_function!r} (known: {', '.join(_ACTIVATIONS)})": (
+            settings.activation_function not in _ACTIVATIONS
+        ),
+        "encoder and decoder have different numbers of heads": (
+            settings.encoder_attention_heads != settings.decoder_attention_heads
+        ),
+        "encoder and decoder have different feed-forward widths": settings.encoder_ffn_dim != settings.decoder_ffn_dim,
+        "it is a decoder alone (is_encoder_decoder is false)": not settings.is_encoder_decoder,
+        "normalize_before is true, and MarianMT is post-norm": settings.normalize_before,
+        "normalize_embedding is true": settings.normalize_embedding,
+        "add_final_layer_norm is true": settings.add_final_layer_norm,
+        "its positions are learned (static_position_embeddings is false)": not settings.static_position_embeddings,
+    }
+    _refuse("this MarianMT model cannot be held here", refusals)
+    try:
+        return read_config(
+            {
+                "source_vocabulary": settings.vocab_size,
+                "target_vocabulary": target or settings.vocab_size,
+                "encoder_blocks": settings.encoder_layers,
+                "decoder_blocks": settings.decoder_layers,
+                "d_model": settings.d_model,
+                "num_heads": settings.encoder_attention_heads,
+                "d_ff": settings.encoder_ffn_dim,
+                "norm_place": "post",
+                "epsilon": _EPSILON,
+                "sinusoids": "blocks",
+                "max_length": settings.max_position_embeddings,
+                "scale_embedding": settings.scale_embedding,
+                "activation": _ACTIVATIONS[settings.activation_function],
+                "has_output_bias": True,
+                "tied": tied,
+                "start": starts[settings.decoder_start_token_id],
+                "pad": settings.pad_token_id,
+                "bos": eos[0] if settings.bos_token_id is None else settings.bos_token_id,
+                "eos": eos[0],
+                "dropout": settings.dropout,
+                "attention_dropout": settings.attention_dropout,
+                "activation_dropout": settings.activation_dropout,
+            }
+        )
+    except ConfigError as wrong:
+        raise CheckpointError(f"{CONFIG} describes no model: {wrong}") from None
+
+
+def _refuse(what: str, reasons: Mapping[str, bool]) -> None:
+    wrong = [reason for reason, is_so in reasons.items() if is_so]
+    if wrong:
+        raise CheckpointError(f"{what}: {'; '.join(wrong)}.")
+
+
+# Out
+
+
+def to_marian(model: Transformer, folder: str | Path) -> None:
+    """Write config.json, generation_config.json and model.safetensors, for MarianMTModel.from_pretrained(folder)."""
+    folder = Path(folder)
+    made = to_marian_tensors(model)
+    old = folder / CONFIG
+    if old.is_file() and read_json(old).get("model_type") != "marian":
+        raise CheckpointError(
+            f"{printable(str(old))} is not MarianMT's, and would be written over. Choose an empty folder."
+        )
+    write_together(
+        folder,
+        {
+            WEIGHTS: tensor_writer(made.tensors, {}),
+            "generation_config.json": json_writer(made.generation),
+            CONFIG: json_writer(made.config),
+        },
+    )
+
+
+def to_marian_tensors(model: Transformer) -> Marian:
+    """Return a model as MarianMT's files have it, or raise CheckpointError with everything that MarianMT has not."""
+    config = model.config
+    _refuse("MarianMT cannot hold this model", _not_in_marian(config))
+    tensors: dict[str, Tensor] = dict(checked_tensors(model))
+    for name, weight in list(tensors.items()):  # a product without a bias is one with a bias of zeros
+        if name.endswith(".weight") and "embedding" not in name:
+            tensors.setdefault(f"{name.removesuffix('.weight')}.bias", weight.new_zeros(len(weight)))
+    tensors.setdefault("output.bias", model.output.weight.new_zeros(config.target_size))
+    found = to_theirs(tensors, pairs_of(config))
+    found[BIAS] = found[BIAS][None]  # (1, V)
+    dtype = str(model.output.weight.dtype).removeprefix("torch.")
+    return Marian(_config_of(config, dtype), _generation_of(config), found)
+
+
+def _not_in_marian(config: ModelConfig) -> dict[str, bool]:
+    return {
+        f"it is a{'n' if config.shape == 'encoder' else ''} {config.shape}, not an encoder-decoder": (
+            config.shape != "encoder-decoder"
+        ),
+        "it is pre-norm (MarianMT is post-norm)": config.norm_place != "post",
+        "it has a norm after its last block": config.norm_place == "post" and config.ends_with_norm,
+        f"its norms are {config.encoder_norm} and {config.decoder_norm} (MarianMT: layer)": (
+            config.encoder_norm != "layer" or config.decoder_norm != "layer"
+        ),
+        f"epsilon = {config.epsilon:g} (MarianMT: {_EPSILON:g})": config.epsilon != _EPSILON,
+        f"its positions are {config.positions} (MarianMT: sinusoidal)": config.positions != "sinusoidal",
+        "its sines and cosines stand in pairs (MarianMT: sinusoids = blocks)": (
+            config.positions == "sinusoidal" and config.sinusoids != "blocks"
+        ),
+        "its feed-forward network is gated": config.is_gated,
+        f"d_decoder = {config.decoder_width} is not d_model = {config.d_model}": config.decoder_width != config.d_model,
+    }
+
+
+def _config_of(config: ModelConfig, dtype: str) -> dict[str, Any]:
+    return {
+        "architectures": ["MarianMTModel"],
+        "model_type": "marian",
+        "is_encoder_decoder": True,
+        "vocab_size": config.source_vocabulary,
+        "decoder_vocab_size": config.target_size,
+        "share_encoder_decoder_embeddings": config.tied == "three",
+        "tie_word_embeddings": config.tied != "none",
+        "d_model": config.d_model,
+        "encoder_layers": config.encoder_blocks,
+        "decoder_layers": config.decoder_blocks,
+        "encoder_attention_heads": config.num_heads,
+        "decoder_attention_heads": config.num_heads,
+        "encoder_ffn_dim": config.d_ff,
+        "decoder_ffn_dim": config.d_ff,
+        "activation_function": "swish" if config.activation == "silu" else config.activation,
+        "max_position_embeddings": config.max_length,
+        "static_position_embeddings": True,
+        "scale_embedding": config.scale_embedding,
+        "dropout": config.dropout,
+        "attention_dropout": config.attention_dropout,
+        "activation_dropout": config.activation_dropout,
+        "pad_token_id": config.pad,
+        "bos_token_id": config.bos,
+        "eos_token_id": config.eos,
+        "decoder_start_token_id": config.start_id,
+        "forced_eos_token_id": config.eos,
+        "dtype": dtype,
+    }
+
+
+def _generation_of(config: ModelConfig) -> dict[str, Any]:
+    return {
+        "pad_token_id": config.pad,
+        "bos_token_id": config.bos,
+        "eos_token_id": config.eos,
+        "decoder_start_token_id": config.start_id,
+        "forced_eos_token_id": config.eos,
+        "bad_words_ids": [[config.pad]],  # padding is never written, even where the decoder starts from it
+        "max_length": min(512, config.max_length),
+    }

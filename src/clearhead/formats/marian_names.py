@@ -1,0 +1,100 @@
+"""Which tensors here are which tensors in MarianMT, and what its files may repeat or leave out."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from clearhead.errors import CheckpointError
+from clearhead.formats.weights import Pair
+from clearhead.model import ModelConfig
+from clearhead.model.positions import sinusoids
+
+SHARED, SOURCE, TARGET = "model.shared.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"
+OUTPUT, BIAS = "lm_head.weight", "final_logits_bias"
+_POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
+_ATTENTION = ("q_proj", "k_proj", "v_proj")
+# The names that one table goes by in files, by how tables are tied; the first is the one that is kept here.
+_NAMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "three": ((SHARED, TARGET, SOURCE, OUTPUT),),
+    "two": ((SOURCE,), (TARGET, OUTPUT)),
+    "none": ((SOURCE, SHARED), (TARGET, SHARED), (OUTPUT,)),
+}
+
+
+def pairs_of(config: ModelConfig) -> list[Pair]:
+    """Return which tensors here are which tensors in MarianMT."""
+    pairs = [*_tables(config), Pair(("output.bias",), (BIAS,))]
+    for side, count in (("encoder", config.encoder_blocks), ("decoder", config.decoder_blocks)):
+        for number in range(count):
+            pairs += _block(f"{side}_blocks.{number}", f"model.{side}.layers.{number}", has_memory=side == "decoder")
+    return pairs
+
+
+def _tables(config: ModelConfig) -> list[Pair]:
+    """Return the embeddings: a tied table is stored under the first of its names here."""
+    source, target, output = "encoder.embedding.weight", "decoder.embedding.weight", "output.weight"
+    return {
+        "three": [Pair((source,), (SHARED,))],
+        "two": [Pair((source,), (SOURCE,)), Pair((target,), (TARGET,))],
+        "none": [Pair((source,), (SOURCE,)), Pair((target,), (TARGET,)), Pair((output,), (OUTPUT,))],
+    }[config.tied]
+
+
+def _block(ours: str, theirs: str, *, has_memory: bool) -> list[Pair]:
+    norms = ["self_attn_layer_norm", *(["encoder_attn_layer_norm"] if has_memory else []), "final_layer_norm"]
+    pairs = []
+    for number, norm in enumerate(norms):
+        pairs.append(Pair((f"{ours}.residuals.{number}.norm.gain",), (f"{theirs}.{norm}.weight",)))
+        pairs.append(Pair((f"{ours}.residuals.{number}.norm.shift",), (f"{theirs}.{norm}.bias",)))
+    products: dict[str, tuple[str, ...]] = {
+        "self_attention.packed": tuple(f"self_attn.{name}" for name in _ATTENTION),
+        "self_attention.output": ("self_attn.out_proj",),
+        "feed_forward.first": ("fc1",),
+        "feed_forward.second": ("fc2",),
+    }
+    if has_memory:
+        products["cross_attention.query"] = ("encoder_attn.q_proj",)
+        products["cross_attention.packed"] = ("encoder_attn.k_proj", "encoder_attn.v_proj")
+        products["cross_attention.output"] = ("encoder_attn.out_proj",)
+    for here, there in products.items():
+        for kind in ("weight", "bias"):
+            pairs.append(Pair((f"{ours}.{here}.{kind}",), tuple(f"{theirs}.{name}.{kind}" for name in there)))
+    return pairs
+
+
+def each_once(tensors: Mapping[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
+    """Return the tensors of a file with every table under one name, a flat bias, and no positions."""
+    _require_sinusoids(tensors, config)
+    found = {name: tensor for name, tensor in tensors.items() if name not in _POSITIONS}
+    for names in _NAMES[config.tied]:
+        held = [name for name in names if name in tensors]
+        for name in names:
+            found.pop(name, None)
+        # a shared table in the file of an untied model is a left-over that nothing reads
+        if config.tied != "none" and any(not _is_same(tensors[name], tensors[held[0]]) for name in held[1:]):
+            raise CheckpointError(f"the config says that {', '.join(held)} are one table, but their numbers differ.")
+        if held:
+            found[names[0]] = tensors[held[0]]
+    bias = found.get(BIAS)  # (1, V)
+    if bias is not None:
+        found[BIAS] = bias.reshape(-1)
+    elif found:
+        found[BIAS] = next(iter(found.values())).new_zeros(config.target_size)
+    return found
+
+
+def _is_same(a: Tensor, b: Tensor) -> bool:
+    return a.shape == b.shape and torch.equal(a, b)
+
+
+def _require_sinusoids(tensors: Mapping[str, Tensor], config: ModelConfig) -> None:
+    """Refuse a table of positions (old files hold one) other than the one that is computed."""
+    for name in _POSITIONS:
+        if name not in tensors:
+            continue
+        table = tensors[name].float()
+        wanted = sinusoids(config.max_length, config.d_model, "blocks").to(table.dtype)
+        # float16 files are as coarse as this
+        if table.shape != wanted.shape or not torch.allclose(table, wanted, atol=2e-3):
+            raise CheckpointError(f"{name} is not the usual table of sines and cosines: these positions were learned.")

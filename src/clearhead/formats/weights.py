@@ -1,0 +1,137 @@
+"""A model's tensors by name: what a config asks for, what a file has instead, and what they are called elsewhere.
+
+Layout differences between clearhead and other programs end here: a table of pairs serves both directions.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import torch
+from torch import Tensor
+
+from clearhead.errors import CheckpointError
+from clearhead.model import ModelConfig, Transformer
+
+Shapes = Mapping[str, Sequence[int]]
+_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+_MAX_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Tensors here and elsewhere whose rows, one below another, are the same; those elsewhere are equal shares."""
+
+    ours: tuple[str, ...]
+    theirs: tuple[str, ...]
+
+
+def own_tensors(model: Transformer) -> dict[str, Tensor]:
+    """Return what makes a model, tied tensors once, under the first of their names."""
+    seen: set[int] = set()
+    own = {}
+    for name, tensor in model.state_dict(keep_vars=True).items():
+        if id(tensor) not in seen:
+            seen.add(id(tensor))
+            own[name] = tensor
+    return own
+
+
+def shapes_of(config: ModelConfig) -> dict[str, torch.Size]:
+    """Return the names and shapes of the tensors of a model, without making it."""
+    with torch.device("meta"):
+        return {name: tensor.shape for name, tensor in own_tensors(Transformer(config)).items()}
+
+
+def build(
+    config: ModelConfig,
+    tensors: Mapping[str, Tensor],
+    device: str | torch.device = "cpu",
+    dtype: torch.dtype | None = None,
+) -> Transformer:
+    """Return the model with these very numbers, in eval mode; their own dtype if none is said."""
+    if dtype is None:
+        dtype = reduce(torch.promote_types, (tensor.dtype for tensor in tensors.values()))
+    with torch.random.fork_rng(devices=[]):  # the random start is overwritten: leave the caller's random numbers alone
+        model = Transformer(config)
+    model = model.to(device=device, dtype=dtype)
+    with torch.no_grad():
+        for name, tensor in own_tensors(model).items():
+            tensor.copy_(tensors[name])
+    return model.eval()
+
+
+def misfits(tensors: Mapping[str, Tensor], wanted: Shapes) -> str:
+    """Return what is missing, left over, or of another shape or kind, as one clause each; nothing if all fits."""
+    missing = [name for name in wanted if name not in tensors]
+    extra = [name for name in tensors if name not in wanted]
+    both = [name for name in wanted if name in tensors]
+    shapes = [
+        f"{name} is {_size(tensors[name].shape)} instead of {_size(wanted[name])}"
+        for name in both
+        if tuple(tensors[name].shape) != tuple(wanted[name])
+    ]
+    kinds = [f"{name} is {str(tensors[name].dtype)[6:]}" for name in both if tensors[name].dtype not in _DTYPES]
+    return "; ".join(
+        clause
+        for clause in (
+            _told(missing, "missing"),
+            _told(extra, "not of this model"),
+            _told(shapes, "of another shape"),
+            _told(kinds, "not float16, bfloat16, float32 or float64"),
+        )
+        if clause
+    )
+
+
+def _told(names: Sequence[str], what: str) -> str:
+    if not names:
+        return ""
+    count = f"{len(names)} tensor{'s are' if len(names) > 1 else ' is'} {what}"
+    return f"{count} ({', '.join(names[:_MAX_NAMED])}{' …' if len(names) > _MAX_NAMED else ''})"
+
+
+def _size(shape: Sequence[int]) -> str:
+    return "×".join(str(side) for side in shape) or "a single number"
+
+
+def shapes_elsewhere(pairs: Iterable[Pair], shapes: Shapes) -> dict[str, tuple[int, ...]]:
+    """Return the names and shapes that another program gives to tensors of these shapes."""
+    found = {}
+    for pair in pairs:
+        rows = sum(shapes[name][0] for name in pair.ours)
+        for name in pair.theirs:
+            found[name] = (rows // len(pair.theirs), *shapes[pair.ours[0]][1:])
+    return found
+
+
+def to_ours(tensors: Mapping[str, Tensor], pairs: Iterable[Pair], shapes: Shapes) -> dict[str, Tensor]:
+    """Return the tensors under our names, in our shares."""
+    found: dict[str, Tensor] = {}
+    for pair in pairs:
+        whole = torch.cat([tensors[name] for name in pair.theirs])
+        parts = torch.split(whole, [shapes[name][0] for name in pair.ours])
+        found.update(zip(pair.ours, parts, strict=True))
+    return found
+
+
+def to_theirs(tensors: Mapping[str, Tensor], pairs: Iterable[Pair]) -> dict[str, Tensor]:
+    """Return the tensors under the other program's names, in its shares."""
+    found: dict[str, Tensor] = {}
+    for pair in pairs:
+        whole = torch.cat([tensors[name].detach() for name in pair.ours])
+        parts = whole.chunk(len(pair.theirs))
+        found.update((name, part.contiguous()) for name, part in zip(pair.theirs, parts, strict=True))
+    return found
+
+
+def checked_tensors(model: Transformer) -> dict[str, Tensor]:
+    """Return a model's tensors, or raise CheckpointError if they are not those of its config."""
+    own = own_tensors(model)
+    wrong = misfits(own, shapes_of(model.config))
+    if wrong:
+        raise CheckpointError(
+            f"the model is no longer what its config says: {wrong}. "
+            "Was a tied table replaced, or a layer changed? Build a Transformer from the config and fill it in place."
+        )
+    return own
