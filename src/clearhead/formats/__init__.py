@@ -1,0 +1,1 @@
+"""Files in and out: traces, checkpoints and the formats of other toolkits."""
