@@ -16,6 +16,7 @@ from clearhead.worksheet.reference import ACTIVATIONS, REFERENCE, rotary_pairs
 
 CONSTANT = 0.01  # what √d, e or π may be off by, rounded or cut at two decimals
 _EULER = CONSTANT / math.e  # relative to e: what every exponent may be off by, as a share of itself
+SHORTENED = frozenset({"scale", "softmax", "activate", "kernel"})  # the steps whose images allow for it
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +279,9 @@ def rms_normalise(inputs: Inputs) -> Range:
         # the number itself is in its own mean: the ends of the others only
         rest_low, rest_high = least.sum(axis=-1, keepdims=True) - least, most.sum(axis=-1, keepdims=True) - most
         ends = [
-            end / np.sqrt((end**2 + rest) / number + epsilon) for end in (x.low, x.high) for rest in (rest_low, rest_high)
+            end / np.sqrt((end**2 + rest) / number + epsilon)
+            for end in (x.low, x.high)
+            for rest in (rest_low, rest_high)
         ]
     return gained(without_nan(_ends(*ends)), inputs)
 

@@ -104,10 +104,8 @@ def _rounded_units(graph: Graph, names: Sequence[str]) -> dict[str, Array]:
 def mark_worksheet(sheet: Worksheet, scheme: Scheme | None = None) -> Report:
     """Mark a worksheet of our own, or the trace of a model: every record is a line, written in full."""
     graph = Graph(sheet)
-    statements = {
-        index: [_full_statement(index, record.value, sheet)] for index, record in enumerate(graph.records)
-    }
-    comparison = Comparison(graph, statements).run()
+    statements = {index: [_full_statement(index, record.value, sheet)] for index, record in enumerate(graph.records)}
+    comparison = Comparison(graph, statements, is_in_full=True).run()
     working = Working({}, (), title=sheet.title)
     return Writer(working, Marked(graph, Placing(statements=statements), comparison), scheme or Scheme()).report()
 
@@ -115,7 +113,11 @@ def mark_worksheet(sheet: Worksheet, scheme: Scheme | None = None) -> Report:
 def _full_statement(index: int, value: Array, sheet: Worksheet) -> Statement:
     value, rounding = np.asarray(value, dtype=np.float64), sheet.rounding
     if rounding.lines == "exact":
-        unit = 2.0 * _TOLERANCES.get(sheet.precision, 1e-9) * np.maximum(1.0, np.abs(np.where(np.isfinite(value), value, 1.0)))
+        unit = (
+            2.0
+            * _TOLERANCES.get(sheet.precision, 1e-9)
+            * np.maximum(1.0, np.abs(np.where(np.isfinite(value), value, 1.0)))
+        )
         style = Style(decimals=12)
     else:
         style = Style(figures=rounding.significant) if rounding.significant else Style(decimals=rounding.shown_decimals)

@@ -78,9 +78,11 @@ class _Sentence:
         self.sides[id(record.value)] = self._worked_sides(record)
 
     def _without_batch(self, value: Tensor, rank: int, place: str) -> AnyArray:
-        """Take this sentence out of the batch; what all sentences share (weights, positions) has no batch, or one of 1."""
+        """Take this sentence out of the batch; what all share (weights, positions) has no batch, or one of 1."""
         if value.ndim not in (rank, rank + 1):
-            raise TraceError(f"{place} has {value.ndim} axes, where {rank} and a batch are known. Trace one layer of it.")
+            raise TraceError(
+                f"{place} has {value.ndim} axes, where {rank} and a batch are known. Trace one layer of it."
+            )
         if value.ndim > rank:
             value = value[self.sentence if len(value) > 1 else 0]
         is_whole = not (value.is_floating_point() or value.dtype == torch.bool)
@@ -124,7 +126,7 @@ class _Sentence:
             return self.sides[id(record.inputs["parts"][0])]
         if step == "append":
             return "", ""
-        rows = next((known[name][0] for name in _KEEPS_ROWS if name in known and known[name][0]), "")
+        rows: Side = next((known[name][0] for name in _KEEPS_ROWS if name in known and known[name][0]), "")
         return rows, known["scores"][1] if step in _KEEPS_COLUMNS else ""
 
     # How long the sentence is
@@ -132,7 +134,12 @@ class _Sentence:
     def _length(self, side: Side) -> int:
         """Return how many tokens of a side are padded to."""
         return max(
-            (self.arrays[key].shape[axis] for key, sides in self.sides.items() for axis in (0, 1) if sides[axis] == side),
+            (
+                self.arrays[key].shape[axis]
+                for key, sides in self.sides.items()
+                for axis in (0, 1)
+                if sides[axis] == side
+            ),
             default=0,
         )
 
@@ -211,7 +218,9 @@ class _Sentence:
         for record in self.trace:
             inputs = {name: self._value(value) for name, value in record.inputs.items()}
             sheet.records.append(Record(record.step, record.where, inputs, self._value(record.value), record.symbol))
-        return Worksheet("trace", title, Rounding(), sheet, precision=self._precision())
+        precision = self._precision()
+        notes = () if precision == "float64" else (f"Worked in {precision}: trace_in_float64 has more digits.",)
+        return Worksheet("trace", title, Rounding(), sheet, notes, precision=precision)
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, tuple | list):
