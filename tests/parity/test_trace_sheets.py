@@ -199,6 +199,12 @@ def test_a_part_that_was_traced_alone_is_the_part_of_the_whole() -> None:
     assert {given.rows for given in other.trace.givens.values() if given.symbol == "M"} == {tuple("vwxyz")}
 
 
+def test_what_a_part_traced_alone_starts_from_has_the_symbol_that_it_had() -> None:
+    model, head = model_of(*PLAIN), "encoder.0.self_attention.head.1"
+    _, alone = trace_in_float64(model, batch(), only=[head])
+    assert [given.symbol for given in sheet_of_trace(alone).trace.givens.values()] == ["Q", "K", "V", "M"]
+
+
 def test_one_head_opens_from_a_trace() -> None:
     _, trace = trace_in_float64(model_of(*PLAIN), batch())
     part = part_of_sheet(sheet_of_trace(trace), "encoder.0.self_attention.head.2")
