@@ -4,13 +4,16 @@ Z = softmax(Q Kᵀ / √d_k) V for every head, joined and multiplied by W_O. The
 that it records; a test holds the two sides together.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.attention.flex_attention import flex_attention
 
-from clearhead.model.mask import PreparedMask
+from clearhead.model.mask import FusedMask, PreparedMask
 from clearhead.model.positions import rotary_angles, rotate, trace_rotation
 from clearhead.steps import NO_TRACE, Trace
 from clearhead.steps.trace import NoTrace
@@ -18,6 +21,14 @@ from clearhead.steps.vocabulary import APPEND, JOIN, MASK, MIX, PROJECT, SCALE, 
 
 Tracer = Trace | NoTrace
 _PRODUCTS = {"1": "F₁", "2": "F₂", "3": "F₃", "out": "logits"}  # as a worksheet calls them; Q, K, V, O are their own
+_SHORT = 64  # tokens
+_TILE = 32
+_SMALL_TILES: Any = {
+    **{f"{side}_{block}": _TILE for side, block in (("fwd", "BLOCK_M"), ("fwd", "BLOCK_N"))},
+    **{f"bwd_{block}": _TILE for block in ("BLOCK_M1", "BLOCK_N1", "BLOCK_M2", "BLOCK_N2")},
+    "fwd_num_warps": 4,
+    "bwd_num_warps": 4,
+}
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -107,12 +118,38 @@ def attend_fused(
         if cache is not None:
             cache.k = k = torch.cat((cache.k, k), dim=2)
             cache.v = v = torch.cat((cache.v, v), dim=2)
-    fused = mask.fused
     dropout = layer.dropout if layer.training else 0.0
-    z = F.scaled_dot_product_attention(q, k, v, attn_mask=fused.mask, dropout_p=dropout, is_causal=fused.is_causal)
-    if fused.has_any is not None:
-        z = torch.where(fused.has_any, z, 0.0)
+    z = fused_heads(q, k, v, mask, dropout)  # (B, H, Q, E)
     return layer.output(z.transpose(1, 2).flatten(-2))  # (B, Q, D)
+
+
+def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: PreparedMask, dropout: float) -> Tensor:
+    """softmax(q kᵀ / √d_k) v in one kernel: PyTorch's own, or for short sentences in compiled code on a GPU a smaller one.
+
+    The library's kernels work in tiles of 64 or 128 tokens, most of which a short sentence leaves empty.
+    """
+    fused = mask.fused
+    if _is_short_on_gpu(q, k, dropout) and fused.is_by_key:
+        z = flex_attention(q, k, v, score_mod=_hide(fused), kernel_options=_SMALL_TILES)
+        assert isinstance(z, Tensor)
+    else:
+        z = F.scaled_dot_product_attention(q, k, v, attn_mask=fused.mask, dropout_p=dropout, is_causal=fused.is_causal)
+    return z if fused.has_any is None else torch.where(fused.has_any, z, 0.0)
+
+
+def _is_short_on_gpu(q: Tensor, k: Tensor, dropout: float) -> bool:
+    is_short = 1 < q.shape[2] <= _SHORT and k.shape[2] <= _SHORT
+    return is_short and dropout == 0.0 and q.is_cuda and torch.compiler.is_compiling()
+
+
+def _hide(fused: FusedMask) -> Callable[..., Tensor] | None:
+    """Return what sets hidden scores to -∞, score by score."""
+    keys = None if fused.mask is None else fused.mask[:, 0, 0]  # (B, K)
+    if keys is not None:
+        return lambda score, b, h, i, j: torch.where(keys[b, j], score, -float("inf"))
+    if fused.is_causal:
+        return lambda score, b, h, i, j: torch.where(i >= j, score, -float("inf"))
+    return None
 
 
 def attend_traced(
@@ -145,12 +182,18 @@ def attend_traced(
     for head in range(layer.num_heads):
         here, sub = trace.at("head", head), str(head + 1).translate(_SUBSCRIPTS)
         share = {"head": head + 1, "num_heads": layer.num_heads}
-        q, k, v = (_trace_share(here.at(p), made[m], f"{m}{sub}", share) for m, p in (("Q", "query"), ("K", "key"), ("V", "value")))
+        q, k, v = (
+            _trace_share(here.at(p), made[m], f"{m}{sub}", share)
+            for m, p in (("Q", "query"), ("K", "key"), ("V", "value"))
+        )
         if places is not None and not layer.is_cross:
             q = trace_rotation(q, places.queries, f"Q{sub}′", here.at("query"))
             k = trace_rotation(k, places.keys, f"K{sub}′", here.at("key"))
         if cache is not None:
-            k, v = (_trace_append(here.at(p), old[:, head], new, f"{m}{sub}") for p, m, old, new in (("key", "K", cache.k, k), ("value", "V", cache.v, v)))
+            k, v = (
+                _trace_append(here.at(p), old[:, head], new, f"{m}{sub}")
+                for p, m, old, new in (("key", "K", cache.k, k), ("value", "V", cache.v, v))
+            )
         outputs.append(_trace_head(here, q, k, v, allowed, sub))
     joined = torch.cat(outputs, dim=-1)  # (B, Q, D)
     trace.at("output").record(JOIN, joined, parts=tuple(outputs))

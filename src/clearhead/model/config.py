@@ -22,7 +22,9 @@ class ModelConfig(BaseModel):
         "encoder-decoder", description="encoder-decoder translates, encoder classifies, decoder goes on with a text"
     )
     source_vocabulary: int = Field(ge=1, description="tokens that the encoder can read (a decoder alone: its own)")
-    target_vocabulary: int | None = Field(None, ge=1, description="tokens that the decoder writes (the source's if left out)")
+    target_vocabulary: int | None = Field(
+        None, ge=1, description="tokens that the decoder writes (the source's if left out)"
+    )
     num_classes: int | None = Field(None, ge=2, description="shape encoder: how many classes there are")
     encoder_blocks: int = Field(6, ge=0, le=200, description="blocks of the encoder")
     decoder_blocks: int = Field(6, ge=0, le=200, description="blocks of the decoder")
@@ -32,10 +34,16 @@ class ModelConfig(BaseModel):
     d_ff: int = Field(2048, ge=1, description="width between the two products of a feed-forward network")
     encoder_norm: Norm = Field("layer", description="layer, rms, or all: over all numbers of a sentence together")
     decoder_norm: Norm = Field("layer", description="layer or rms")
-    norm_place: Literal["pre", "post"] = Field("pre", description="pre: x + f(norm x), then a last norm; post: norm(x + f(x))")
+    norm_place: Literal["pre", "post"] = Field(
+        "pre", description="pre: x + f(norm x), then a last norm; post: norm(x + f(x))"
+    )
     epsilon: float = Field(1e-5, ge=0, description="added to the variance")
-    positions: Literal["sinusoidal", "learned", "rotary", "none"] = Field("sinusoidal", description="how tokens get their place")
-    sinusoids: Literal["pairs", "blocks"] = Field("pairs", description="sine and cosine in turn, or all sines first (MarianMT)")
+    positions: Literal["sinusoidal", "learned", "rotary", "none"] = Field(
+        "sinusoidal", description="how tokens get their place"
+    )
+    sinusoids: Literal["pairs", "blocks"] = Field(
+        "pairs", description="sine and cosine in turn, or all sines first (MarianMT)"
+    )
     max_length: int = Field(1024, ge=1, le=2**20, description="the longest sentence that has positions")
     scale_embedding: bool = Field(True, description="multiply embeddings by the root of the width")
     activation: Literal["relu", "gelu", "silu"] = Field("relu", description="what bends the feed-forward network")
@@ -75,7 +83,9 @@ class ModelConfig(BaseModel):
                 fits = ", ".join(str(n) for n in range(1, min(width, 64) + 1) if width % n == 0)
                 raise ValueError(f"num_heads = {self.num_heads} does not divide {name} = {width}. Use {fits} heads")
             if self.positions == "rotary" and (width // self.num_heads) % 2:
-                raise ValueError(f"rotary positions turn pairs, but a head is {width // self.num_heads} wide. Make it even")
+                raise ValueError(
+                    f"rotary positions turn pairs, but a head is {width // self.num_heads} wide. Make it even"
+                )
         if self.decoder_norm == "all":
             raise ValueError(
                 "decoder_norm = 'all' would let a token read the future: its norm averages over later tokens. "

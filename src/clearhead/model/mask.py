@@ -60,6 +60,11 @@ class FusedMask:
     is_causal: bool
     has_any: Tensor | None
 
+    @property
+    def is_by_key(self) -> bool:
+        """Whether the mask hides the same keys from every query of a sentence, or is plainly causal, or hides nothing."""
+        return self.mask is None or self.mask.shape[-2] == 1
+
 
 EVERYTHING = Mask()
 CAUSAL = Mask(is_causal=True)

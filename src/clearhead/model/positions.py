@@ -48,9 +48,7 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:
     return torch.stack((a * cosine - b * sine, a * sine + b * cosine), dim=-1).flatten(-2)
 
 
-def trace_rotation(
-    x: Tensor, places: Tensor, symbol: str, trace: Trace | NoTrace = NO_TRACE
-) -> Tensor:
+def trace_rotation(x: Tensor, places: Tensor, symbol: str, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
     """Turn x by its positions and write both steps down."""
     width = x.shape[-1]
     angles = rotary_angles(places, width, x.dtype)

@@ -311,12 +311,12 @@ class Transformer(nn.Module):
         )
         return Loss(total, (batch.target != self.config.pad).sum())
 
-    def trace(
-        self, batch: Batch, only: Sequence[str] = (), max_bytes: int = MAX_TRACE_BYTES
-    ) -> tuple[Tensor, Trace]:
+    def trace(self, batch: Batch, only: Sequence[str] = (), max_bytes: int = MAX_TRACE_BYTES) -> tuple[Tensor, Trace]:
         """Return the logits, and every step that made them; `only` keeps places such as `decoder.*.cross_attention`."""
         if self.training:
-            raise TraceError("the model is in training mode, where dropout changes every number. Call model.eval() first.")
+            raise TraceError(
+                "the model is in training mode, where dropout changes every number. Call model.eval() first."
+            )
         need = traced_bytes(self.config, batch.source, batch.target, self.output.weight.element_size())
         if need > max_bytes:
             raise TraceError(
@@ -326,5 +326,7 @@ class Transformer(nn.Module):
         trace = PartTrace(tuple(only))
         output = self.forward(batch, trace=trace)
         if not trace.records:
-            raise TraceError(f"nothing was traced: no place matches {', '.join(only)}. Try encoder.*, decoder.0.cross_attention.")
+            raise TraceError(
+                f"nothing was traced: no place matches {', '.join(only)}. Try encoder.*, decoder.0.cross_attention."
+            )
         return output, trace
