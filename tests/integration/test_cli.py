@@ -114,7 +114,7 @@ def test_the_gallery_is_listed() -> None:
 def test_the_fields_of_a_kind_are_listed() -> None:
     done = run("solve", "--fields", "add-and-norm")
     assert "- `X` (needed): what went into the layer" in done.stdout
-    assert "Choices: layer, batch, all, none." in done.stdout
+    assert "Choices: layer, batch, all, rms, none." in done.stdout
     assert run("solve", "--fields", "nonsense").returncode == 2
 
 

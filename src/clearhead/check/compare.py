@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from clearhead.check.graph import Fetch, FromGiven, FromRecord, Graph, Source, fetch_from
+from clearhead.check.image import SHORTENED
 from clearhead.check.reach import Reach, near
 from clearhead.check.statement import Copy, Fit, Judged, Statement, fit
 from clearhead.check.verdict import Verdict
@@ -32,6 +33,7 @@ class Comparison:
     blind: frozenset[int] = frozenset()  # records whose line had a wrong shape
     miscopied: frozenset[int] = frozenset()  # records with cells that the student did not go on from
     may_cut: bool = False  # whether images allow for numbers that were cut
+    is_in_full: bool = False  # whether a machine wrote it, which shortens no √d, e or π
     is_lenient: bool = True  # whether a number near what the right parents give shows that they were miscopied
     x: list[Array] = field(default_factory=list)  # as written
     hat: list[Array] = field(default_factory=list)  # what it stands for
@@ -70,7 +72,7 @@ class Comparison:
 
     def _again(self, miscopied: frozenset[int], *, may_cut: bool, is_lenient: bool = True) -> "Comparison":
         same = (self.graph, self.statements, self.copies, self.rounded, self.blind)
-        return Comparison(*same, miscopied, may_cut, is_lenient)._run()
+        return Comparison(*same, miscopied, may_cut, self.is_in_full, is_lenient)._run()
 
     @property
     def num_wrong(self) -> int:
@@ -205,6 +207,8 @@ class Comparison:
 
     def _plausible(self, index: int, judged: Judged, left: Mask, hat: Array, *, is_cut: bool) -> Mask:
         """Rule 5; numbers may also have been cut, which is allowed for only after all else was tried."""
+        if self.is_in_full and self.graph.records[index].step.name in SHORTENED:
+            return left
         reach = self._reaches[is_cut]
         meets = left & reach.meets(judged.statement, reach.image(index), hat)
         judged.set(meets, Verdict.PLAUSIBLE)

@@ -19,6 +19,7 @@ _EULER = CONSTANT / math.e  # relative to e: what every exponent may be off by, 
 _TIE = 1e-12  # of a probability: float64 cannot tell on which side of a draw it lies
 _GELU_DIP = (-0.7517915, -0.1699713)  # where it is least, and a number just below that least value
 _SILU_DIP = (-1.2784645, -0.2784646)
+SHORTENED = frozenset({"scale", "softmax", "activate", "kernel"})  # the steps whose images allow for it
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,8 @@ from clearhead.worksheet.solver import solve
 from clearhead.worksheet.worksheet import Worksheet
 
 _MAX_LINES = 2000
+# How far a number worked in full may be off, of itself or of 1: what a step of a model in that precision may lose.
+_TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 5e-3, "bfloat16": 4e-2}
 _MAX_DOUBTS = 4  # lines that can mean several records, and records that one can mean, that are tried
 
 
@@ -140,18 +142,20 @@ def _rounded_units(graph: Graph, names: Sequence[str]) -> dict[str, Array]:
 def mark_worksheet(sheet: Worksheet, scheme: Scheme | None = None) -> Report:
     """Mark a worksheet of our own, or the trace of a model: every record is a line, written in full."""
     graph = Graph(sheet)
-    statements = {
-        index: [_full_statement(index, record.value, sheet.rounding)] for index, record in enumerate(graph.records)
-    }
-    comparison = Comparison(graph, statements).run()
+    statements = {index: [_full_statement(index, record.value, sheet)] for index, record in enumerate(graph.records)}
+    comparison = Comparison(graph, statements, is_in_full=True).run()
     working = Working({}, (), title=sheet.title)
     return Writer(working, Marked(graph, Placing(statements=statements), comparison), scheme or Scheme()).report()
 
 
-def _full_statement(index: int, value: Array, rounding: Rounding) -> Statement:
-    value = np.asarray(value, dtype=np.float64)
+def _full_statement(index: int, value: Array, sheet: Worksheet) -> Statement:
+    value, rounding = np.asarray(value, dtype=np.float64), sheet.rounding
     if rounding.lines == "exact":
-        unit = 2e-9 * np.maximum(1.0, np.abs(np.where(np.isfinite(value), value, 1.0)))
+        unit = (
+            2.0
+            * _TOLERANCES.get(sheet.precision, 1e-9)
+            * np.maximum(1.0, np.abs(np.where(np.isfinite(value), value, 1.0)))
+        )
         style = Style(decimals=12)
     else:
         style = Style(figures=rounding.significant) if rounding.significant else Style(decimals=rounding.shown_decimals)

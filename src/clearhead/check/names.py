@@ -128,7 +128,7 @@ WORDS: dict[str, Sequence[Test]] = _word_lists(
         ("heads, joined, concatenated, concat, Z", (_at("join", "output"),)),
         ("mean, means, μ, mu", (_step("mean"),)),
         ("variance, variances, σ², sigma^2, var", (_step("variance"),)),
-        ("norm, normalised, normalized, layer norm, layernorm, N", (_step("normalise"),)),
+        ("norm, normalised, normalized, layer norm, layernorm, rms norm, rmsnorm, N", (_step("normalise", "rms_normalise"),)),
         ("forget gate", (_at("activate", "forget_gate"),)),
         ("input gate", (_at("activate", "input_gate"),)),
         ("output gate", (_at("activate", "output_gate"),)),
@@ -280,7 +280,8 @@ def _last_lines(graph: Graph, here: list[int]) -> list[int]:
     found = [last]
     step: int | None = last
     while step is not None and len(found) < 4:
-        after = [c for c in graph.children[step] if graph.records[c].step.name in ("add", "mean", "normalise")]
+        norms = ("add", "mean", "normalise", "rms_normalise")
+        after = [c for c in graph.children[step] if graph.records[c].step.name in norms]
         residual = next((c for c in after if graph.records[c].step.name != "mean"), None)
         step = residual if residual not in found else None
         if step is not None and step not in here:

@@ -1,5 +1,6 @@
 """`clearhead solve`: work an exercise and show the working."""
 
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +10,7 @@ import typer
 from clearhead.errors import ProblemError
 
 if TYPE_CHECKING:
-    from clearhead.worksheet import Worksheet
+    from clearhead.worksheet import Rounding, Worksheet
 
 
 class Detail(StrEnum):
@@ -63,6 +64,12 @@ def solve(
         str | None,
         typer.Option(help="Draw one matrix as an SVG instead: A, or 'cross*:A' where several have that symbol."),
     ] = None,
+    from_trace: Annotated[
+        Path | None, typer.Option(help="Show a saved trace of a model instead of a problem: a file of save_trace.")
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(help="With --from-trace: only this place, such as encoder.0.self_attention.head.2.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
     list_gallery: Annotated[bool, typer.Option("--list", help="List the gallery of shipped problems.")] = False,
     fields: Annotated[
@@ -78,22 +85,19 @@ def solve(
 
         typer.echo(describe_kinds(fields), nl=False)
         return
-    if problem is None:
+    if where is not None and from_trace is None:
+        raise ProblemError(f"--where {where} names a place of a trace. Give the trace with --from-trace FILE.")
+    changes = _Changes(decimals, significant, round_lines, ties)
+    if from_trace is not None:
+        if problem is not None:
+            raise ProblemError(f"{problem} is a problem and --from-trace {from_trace} a trace. Choose one of them.")
+        sheet = _open_trace(from_trace, where, changes)
+    elif problem is not None:
+        sheet = _work(problem, changes)
+    else:
         raise ProblemError(
             "solve needs a problem: a file, a gallery id ('clearhead solve --list'), or - for standard input."
         )
-
-    from clearhead.worksheet import load_problem
-    from clearhead.worksheet import solve as work
-    from clearhead.worksheet.rounding import with_changes
-
-    loaded = load_problem(problem)
-    lines = None if round_lines is None else ("rounded" if round_lines else "exact")
-    policy = with_changes(loaded.rounding, lines=lines, decimals=decimals, significant=significant, ties=ties)
-    try:
-        sheet = work(loaded, policy)
-    except ProblemError as wrong:
-        raise wrong.located(problem) from None
     form = Format.json if as_json else form
     blanks = blank or []
     if blanks and form is Format.json:
@@ -115,6 +119,48 @@ def solve(
         typer.echo(shown.get(), nl=False, color=True)
     else:
         _deliver(_content(sheet, form, detail, blanks), None)
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """What the command line changes in the rounding; None leaves it."""
+
+    decimals: int | None
+    significant: int | None
+    round_lines: bool | None
+    ties: Ties | None
+
+    def of(self, policy: "Rounding") -> "Rounding":
+        """Return the policy with the changes."""
+        from clearhead.worksheet.rounding import with_changes
+
+        lines = None if self.round_lines is None else ("rounded" if self.round_lines else "exact")
+        return with_changes(policy, lines=lines, decimals=self.decimals, significant=self.significant, ties=self.ties)
+
+
+def _work(problem: str, changes: _Changes) -> "Worksheet":
+    from clearhead.worksheet import load_problem
+    from clearhead.worksheet import solve as work
+
+    loaded = load_problem(problem)
+    policy = changes.of(loaded.rounding)
+    try:
+        return work(loaded, policy)
+    except ProblemError as wrong:
+        raise wrong.located(problem) from None
+
+
+def _open_trace(path: Path, where: str | None, changes: _Changes) -> "Worksheet":
+    from clearhead.worksheet.part import load_sheet, part_of_sheet
+
+    if changes.round_lines:
+        raise ProblemError("--round-lines works a problem line by line, but a trace is worked already. Leave it out.")
+    sheet = load_sheet(path)
+    sheet = replace(sheet, rounding=changes.of(sheet.rounding))
+    try:
+        return sheet if where is None else part_of_sheet(sheet, where)
+    except ProblemError as wrong:
+        raise wrong.located(str(path)) from None
 
 
 def _picture(sheet: "Worksheet", named: str, blanks: list[str]) -> bytes:

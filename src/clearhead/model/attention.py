@@ -20,6 +20,7 @@ from clearhead.steps.trace import NoTrace
 from clearhead.steps.vocabulary import APPEND, JOIN, MASK, MIX, PROJECT, SCALE, SCORE, SOFTMAX, SPLIT
 
 Tracer = Trace | NoTrace
+_PRODUCTS = {"1": "F₁", "2": "F₂", "3": "F₃", "out": "logits"}  # as a worksheet calls them; Q, K, V, O are their own
 _SHORT = 64  # tokens
 _TILE = 32
 _SMALL_TILES: Any = {
@@ -112,8 +113,8 @@ def attend_fused(
         # (B, T, 3D) → three of (B, H, T, E)
         q, k, v = layer.packed(x).unflatten(-1, (3, layer.num_heads, layer.d_k)).permute(2, 0, 3, 1, 4).unbind(0)
         if places is not None:
-            q = rotate(q, rotary_angles(places.queries, layer.d_k)[:, None])
-            k = rotate(k, rotary_angles(places.keys, layer.d_k)[:, None])
+            q = rotate(q, rotary_angles(places.queries, layer.d_k, q.dtype)[:, None])
+            k = rotate(k, rotary_angles(places.keys, layer.d_k, k.dtype)[:, None])
         if cache is not None:
             cache.k = k = torch.cat((cache.k, k), dim=2)
             cache.v = v = torch.cat((cache.v, v), dim=2)
@@ -201,14 +202,14 @@ def attend_traced(
 
 def trace_product(trace: Tracer, x: Tensor, weight: Tensor, bias: Tensor | None, letter: str) -> Tensor:
     """x W + b, W written as (in, out)"""
-    w = weight.T
+    w, symbol = weight.T, _PRODUCTS.get(letter, letter)
     y = x @ w if bias is None else x @ w + bias
     trace.give(f"W_{letter}", w)
     if bias is None:
-        trace.record(PROJECT, y, symbol=letter, x=x, w=w)
+        trace.record(PROJECT, y, symbol=symbol, x=x, w=w)
     else:
         trace.give(f"b_{letter}", bias)
-        trace.record(PROJECT, y, symbol=letter, x=x, w=w, b=bias)
+        trace.record(PROJECT, y, symbol=symbol, x=x, w=w, b=bias)
     return y
 
 

@@ -38,11 +38,11 @@ class FeedForward(nn.Module):
     def _traced(self, x: Tensor, trace: Tracer) -> Tensor:
         first = trace_product(trace.at("first"), x, self.first.weight, self.first.bias, "1")
         hidden = _BENDS[self.activation](first)
-        trace.at("first").record(ACTIVATE, hidden, x=first, function=self.activation)
+        trace.at("first").record(ACTIVATE, hidden, symbol="F₁′", x=first, function=self.activation)
         if self.gate is not None:
             gate = trace_product(trace.at("gate"), x, self.gate.weight, self.gate.bias, "3")
             gated = hidden * gate
-            trace.at("gate").record(MULTIPLY, gated, a=hidden, b=gate)
+            trace.at("gate").record(MULTIPLY, gated, symbol="F′", a=hidden, b=gate)
             hidden = gated
         return trace_product(trace.at("second"), hidden, self.second.weight, self.second.bias, "2")
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import Any
+from weakref import ReferenceType, ref
 
 from torch import Tensor
 
@@ -20,12 +21,13 @@ class PartTrace(Trace):
         super().__init__()
         self.only = tuple(only)
         self._known: set[int] = set()
+        self._outside: dict[int, tuple[ReferenceType[Any], str]] = {}  # symbols of what is not kept, nor kept alive
 
     def at(self, *place: str | int) -> "PartTrace":
         """Return a child that writes into this trace under `place`."""
         child = PartTrace.__new__(PartTrace)
         child.layout, child.givens, child.records = self.layout, self.givens, self.records
-        child.only, child._known = self.only, self._known
+        child.only, child._known, child._outside = self.only, self._known, self._outside
         child.where = ".".join(str(part) for part in ([self.where] if self.where else []) + list(place))
         return child
 
@@ -39,18 +41,30 @@ class PartTrace(Trace):
         if self._is_wanted():
             super().give(name, value, **labels)
             self._known.add(id(value))
+        else:
+            self._remember(value, labels.get("symbol") or name)
 
     def record(self, step: Step, value: Any, *, symbol: str = "", **inputs: Any) -> None:
         """Write down one step done here, if its place is kept."""
         if not self._is_wanted():
+            self._remember(value, symbol or step.symbol_in(self.layout))
             return
         for name, given in inputs.items():
             for part in given if isinstance(given, tuple) else (given,):
                 if isinstance(part, Tensor) and id(part) not in self._known:
-                    super().give(self._free(name), part)
+                    super().give(self._free(name), part, symbol=self._symbol_of(part))
                     self._known.add(id(part))
         super().record(step, value, symbol=symbol, **inputs)
         self._known.add(id(value))
+
+    def _remember(self, value: Any, symbol: str) -> None:
+        if isinstance(value, Tensor):
+            self._outside[id(value)] = (ref(value), symbol)
+
+    def _symbol_of(self, value: Tensor) -> str:
+        """Return the symbol that a value from outside had there, or nothing; an id may have been used twice."""
+        kept, symbol = self._outside.get(id(value), (None, ""))
+        return symbol if kept is not None and kept() is value else ""
 
     def _free(self, name: str) -> str:
         path = f"{self.where}.{name}" if self.where else name

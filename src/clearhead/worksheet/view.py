@@ -178,7 +178,7 @@ class SheetView:
         self.steps: list[StepView] = []
         for record, original in zip(worked, sheet.trace, strict=True):
             value_id = id(record.value)
-            self._labels[value_id] = _propagate(record, self._labels)
+            self._labels[value_id] = propagate_names(record, self._labels)
             show.digits[value_id] = Digits(record.value, sheet.rounding)
             self.steps.append(
                 StepView(
@@ -275,6 +275,8 @@ class SheetView:
             if word in PLACES:
                 number = words[index + 1] if index + 1 < len(words) and words[index + 1].isdigit() else None
                 name = PLACES[word] if number is None else f"{PLACES[word]} {int(number) + 1}"
+                if word in ("encoder", "decoder") and words[index + 1 :] == ["norm"]:
+                    name = f"{word.capitalize()} · Last norm"
                 if word == "part" and number is not None:
                     name = f"{name}: {self.sheet.titles[int(number)]}"
                 names.append(name)
@@ -288,7 +290,7 @@ class SheetView:
         if isinstance(value, tuple):
             return "; ".join(self._name(record, name, each) for each in value)
         if isinstance(value, np.ndarray):
-            half, home = _half(record.where), _half(self._places.get(id(value), record.where))
+            half, home = half_of(record.where), half_of(self._places.get(id(value), record.where))
             is_other = half and home and half != home
             return f"{self._names[id(value)]} ({home})" if is_other else self._names[id(value)]
         if name == "formula":
@@ -298,7 +300,7 @@ class SheetView:
         return value if isinstance(value, str) else _plain(value)
 
 
-def _propagate(record: Record, labels: Mapping[int, tuple[Labels, Labels]]) -> tuple[Labels, Labels]:
+def propagate_names(record: Record, labels: Mapping[int, tuple[Labels, Labels]]) -> tuple[Labels, Labels]:
     """Name the rows and columns of a value after the inputs that have the same axes."""
     if record.step.name == "append":
         both = labels[id(record.inputs["cached"])][0] + labels[id(record.inputs["new"])][0]
@@ -324,7 +326,7 @@ def _propagate(record: Record, labels: Mapping[int, tuple[Labels, Labels]]) -> t
     return rows if len(rows) == height else (), columns if len(columns) == width else ()
 
 
-def _half(where: str) -> str:
+def half_of(where: str) -> str:
     """Return in which half of a model a place is: encoder, decoder, or neither."""
     return next((half for half in ("encoder", "decoder") if half in where.split(".")), "")
 

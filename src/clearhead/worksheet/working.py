@@ -190,19 +190,25 @@ def normalised_together(record: Record, row: int, column: int) -> list[tuple[int
     return [(i, j) for i in rows for j in columns if is_counted[i]]
 
 
-def normalise(record: Record, row: int, column: int, show: Show) -> Expression | None:
-    """γ (x - μ) / √(σ² + ε) + β"""
+def normalise(record: Record, row: int, column: int, show: Show) -> Expression:
+    """γ (x - μ) / √(σ² + ε) + β; a mean and a variance that no line holds are the token's own, to six figures"""
     inputs = record.inputs
-    if "mean" not in inputs:
-        return None
-    spread: Expression = _spread(inputs["variance"], row, column, show)
+    if "mean" in inputs:
+        average, spread = (_spread(inputs[name], row, column, show) for name in ("mean", "variance"))
+    else:
+        average, spread = (show.plain(float(f"{of(inputs['x'][row]):.6g}")) for of in (np.mean, np.var))
+    return _normalised(inputs, show.cell(inputs["x"], row, column), average, spread, column, show)
+
+
+def _normalised(
+    inputs: Mapping[str, Any], x: Number, average: Number, spread: Expression, column: int, show: Show
+) -> Expression:
     if "epsilon" in inputs:
         spread = Sum((spread, show.plain(inputs["epsilon"])))
     deviation: Expression = Call("√", spread)
     if "epsilon_outside" in inputs:
         deviation = Sum((deviation, show.plain(inputs["epsilon_outside"])))
-    over = Difference(show.cell(inputs["x"], row, column), _spread(inputs["mean"], row, column, show))
-    result: Expression = Quotient(over, deviation)
+    result: Expression = Quotient(Difference(x, average), deviation)
     if "gain" in inputs:
         result = Product((show.cell(inputs["gain"], column), result))
     return Sum((result, show.cell(inputs["shift"], column))) if "shift" in inputs else result

@@ -25,6 +25,7 @@ class Worksheet:
     """Everything that was worked: the records in order, and how they were rounded.
 
     `titles` names the parts of a sheet that has several, by their place in the trace (`part.0`).
+    `precision` is the type of number that it was worked in: float64, or what a traced model computes with.
     """
 
     kind: str
@@ -33,6 +34,7 @@ class Worksheet:
     trace: Trace
     warnings: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
+    precision: str = "float64"
 
     @property
     def layout(self) -> str:
@@ -55,7 +57,7 @@ class Worksheet:
         if not self.titles:
             return (self.answer,)
         by_part = {record.where.split(".")[1]: record.value for record in self.trace}
-        return tuple(np.asarray(by_part[str(number)]) for number in range(len(self.titles)))
+        return tuple(np.asarray(by_part[str(n)]) for n in range(len(self.titles)) if str(n) in by_part)
 
     def value(self, symbol: str, where: str = "*") -> Array:
         """Return the value of the one step or given matrix with this symbol, at the places that match `where`."""
@@ -79,6 +81,7 @@ class Worksheet:
             "rounding": self.rounding.model_dump(exclude_none=True),
             "warnings": self.warnings,
             "titles": self.titles,
+            **({} if self.precision == "float64" else {"precision": self.precision}),
             **trace_to_data(self.trace),
             "answer": {"record": len(self.trace) - 1},
         }
@@ -100,6 +103,7 @@ class Worksheet:
                 trace=trace_from_data(data, _read_array),
                 warnings=tuple(data["warnings"]),
                 titles=tuple(data["titles"]),
+                precision=str(data.get("precision", "float64")),
             )
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as problem:
             raise TraceError(f"this is not a worksheet: {problem}.") from problem

@@ -1,0 +1,266 @@
+"""A traced model as a worksheet: one sentence of the batch, in numpy, ready to be shown, saved and marked.
+
+Padding is left out where the masks prove that nobody saw it, and of a table only the rows that were looked up are kept.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clearhead.errors import TraceError
+from clearhead.steps import Given, Record, Trace
+from clearhead.worksheet.arrays import AnyArray, Ids
+from clearhead.worksheet.rounding import Rounding
+from clearhead.worksheet.worksheet import Worksheet
+from clearhead.worksheet.writing import write_whole
+
+Side = Literal["source", "target", ""]  # whose tokens an axis counts; "" for one that counts no tokens
+Sides = tuple[Side, Side]  # of rows and of columns
+
+_KEEPS_ROWS = ("a", "b", "x", "scores", "weights", "ids", "positions")  # inputs whose tokens are those of the value
+_KEEPS_COLUMNS = ("scale", "mask", "softmax")
+
+
+def save_trace(
+    trace: Trace,
+    path: str | Path,
+    sentence: int = 0,
+    title: str = "",
+    tokens: Sequence[str] = (),
+    target_tokens: Sequence[str] = (),
+) -> None:
+    """Write one sentence of a trace as a worksheet's JSON, all of it or nothing; see `sheet_of_trace`."""
+    write_whole(Path(path), sheet_of_trace(trace, sentence, title, tokens, target_tokens).to_json())
+
+
+def sheet_of_trace(
+    trace: Trace, sentence: int = 0, title: str = "", tokens: Sequence[str] = (), target_tokens: Sequence[str] = ()
+) -> Worksheet:
+    """Return one sentence of a traced batch as a worksheet.
+
+    `tokens` names what the encoder reads (what the decoder reads, if there is no encoder), `target_tokens` what the
+    decoder reads, the start token first. Padding of the source is cut off, as its mask shows it. A decoder has no mask
+    for padding (it stands after all that could see it): it is cut to the names, if they are fewer than the tokens.
+    """
+    return _Sentence(trace, sentence).sheet(title, tokens, target_tokens)
+
+
+class _Sentence:
+    """One sentence of a trace, on its way from tensors with a batch to matrices without."""
+
+    def __init__(self, trace: Trace, sentence: int) -> None:
+        if not trace.records:
+            raise TraceError("this trace holds no steps. Trace a model with output, trace = model.trace(batch).")
+        size = max(len(record.value) for record in trace)
+        if not 0 <= sentence < size:
+            raise TraceError(f"sentence = {sentence}, but the batch has {size}. Give 0 to {size - 1}.")
+        self.trace, self.sentence = trace, sentence
+        self.arrays: dict[int, AnyArray] = {}  # by the id of the tensor, which the trace keeps alive
+        self.sides: dict[int, Sides] = {}
+        for record in trace:
+            self._take(record)
+        self.has_source = any("source" in sides for sides in self.sides.values())
+
+    # From tensors to arrays
+
+    def _take(self, record: Record) -> None:
+        for name, value in record.inputs.items():
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, Tensor) and id(part) not in self.arrays:
+                    rank = len(record.step.input(name).axes)
+                    self.arrays[id(part)] = self._without_batch(part, rank, f"{record.where}: input '{name}'")
+                    self.sides[id(part)] = self._given_sides(record, name)
+        self.arrays[id(record.value)] = self._without_batch(record.value, 2, f"{record.where}: {record.symbol}")
+        self.sides[id(record.value)] = self._worked_sides(record)
+
+    def _without_batch(self, value: Tensor, rank: int, place: str) -> AnyArray:
+        """Take this sentence out of the batch; what all share (weights, positions) has no batch, or one of 1."""
+        if value.ndim not in (rank, rank + 1):
+            raise TraceError(
+                f"{place} has {value.ndim} axes, where {rank} and a batch are known. Trace one layer of it."
+            )
+        if value.ndim > rank:
+            value = value[self.sentence if len(value) > 1 else 0]
+        is_whole = not (value.is_floating_point() or value.dtype == torch.bool)
+        # a bool becomes 0 and 1, as in a worksheet; bfloat16 is unknown to numpy
+        kind = torch.int64 if is_whole else torch.float64
+        return np.array(value.detach().to(device="cpu", dtype=kind).numpy(), order="C")
+
+    # Whose tokens an axis counts
+
+    def _given_sides(self, record: Record, name: str) -> Sides:
+        own = self._side(record)
+        if name == "allowed":
+            return own, self._key_side(record)
+        if name in ("k", "v"):
+            return self._key_side(record), ""
+        if name in ("scores", "weights"):
+            return own, self._key_side(record)
+        counts_tokens = record.step.input(name).axes[:1] in ("T", "Q") or record.step.name == "join"
+        return (own, "") if counts_tokens else ("", "")
+
+    def _side(self, record: Record) -> Side:
+        """Return whose tokens a place works on: keys and values of cross-attention are the source's."""
+        words = record.where.split(".")
+        if "cross_attention" in words and {"key", "value"} & set(words):
+            return "source"
+        if _is_of_encoder(record.where) or record.step.name == "mean":  # a classifier's mean, over its sentence
+            return "source"
+        return "target"
+
+    def _key_side(self, record: Record) -> Side:
+        return "source" if "cross_attention" in record.where.split(".") else self._side(record)
+
+    def _worked_sides(self, record: Record) -> Sides:
+        known = {name: self.sides[id(v)] for name, v in record.inputs.items() if isinstance(v, Tensor)}
+        step = record.step.name
+        if step == "score":
+            return known["q"][0], known["k"][0]
+        if step in ("mean", "variance") and record.inputs["over"] != "features":
+            return "", ""
+        if step == "join":
+            return self.sides[id(record.inputs["parts"][0])]
+        if step == "append":
+            return "", ""
+        rows: Side = next((known[name][0] for name in _KEEPS_ROWS if name in known and known[name][0]), "")
+        return rows, known["scores"][1] if step in _KEEPS_COLUMNS else ""
+
+    # How long the sentence is
+
+    def _length(self, side: Side) -> int:
+        """Return how many tokens of a side are padded to."""
+        return max(
+            (
+                self.arrays[key].shape[axis]
+                for key, sides in self.sides.items()
+                for axis in (0, 1)
+                if sides[axis] == side
+            ),
+            default=0,
+        )
+
+    def _real_length(self, side: Side) -> int:
+        """Return how many tokens are left when those at the end that nobody saw and nothing counted are cut off."""
+        whole = self._length(side)
+        seen = np.zeros(whole, dtype=bool)
+        has_mask = False
+        for key, name in self._uses("allowed", "counted"):
+            array, sides = self.arrays[key], self.sides[key]
+            if name == "allowed" and sides[1] == side:
+                seen, has_mask = seen | array.any(axis=0), True
+            elif name == "counted" and sides[0] == side:
+                seen, has_mask = seen | array.astype(bool), True
+        real = np.flatnonzero(seen)
+        return int(real[-1]) + 1 if has_mask and real.size else whole  # a sentence of nothing but padding stays
+
+    def _may_cut(self, side: Side, length: int) -> bool:
+        """Say whether the first `length` tokens of a side are worked without the others."""
+        for key, name in self._uses("allowed", "counted"):
+            array, sides = self.arrays[key], self.sides[key]
+            if name == "counted" and sides[0] == side and array[length:].any():
+                return False
+            if name == "allowed" and sides[1] == side:
+                askers = slice(length) if sides[0] == side else slice(None)
+                if array[askers, length:].any():
+                    return False
+        return not any(record.step.name == "append" or _counts_all(record) for record in self.trace)
+
+    def _uses(self, *names: str) -> list[tuple[int, str]]:
+        """Return the arrays that records take under these names."""
+        return [(id(record.inputs[name]), name) for record in self.trace for name in names if name in record.inputs]
+
+    def _named(self, side: Side, names: Sequence[str], parameter: str) -> tuple[int, tuple[str, ...]]:
+        """Return how many tokens of a side are kept, and their names."""
+        whole, real = self._length(side), self._real_length(side)
+        if real < whole and not self._may_cut(side, real):
+            real = whole
+        if not names or len(names) == real:
+            return real, tuple(names)
+        if len(names) == whole:
+            return real, tuple(names[:real])
+        if len(names) < real and self._may_cut(side, len(names)):
+            return len(names), tuple(names)
+        raise TraceError(
+            f"{parameter} has {len(names)} names, but sentence {self.sentence} has {real} tokens"
+            + (f" ({whole} with its padding)" if real < whole else "")
+            + f". Give {real} names, or leave {parameter} out."
+        )
+
+    # The worksheet
+
+    def sheet(self, title: str, tokens: Sequence[str], target_tokens: Sequence[str]) -> Worksheet:
+        """Cut, name and write down."""
+        if tokens and target_tokens and not self.has_source:
+            raise TraceError("this trace has a decoder only, so tokens and target_tokens mean the same. Give tokens.")
+        written = target_tokens if self.has_source else tokens or target_tokens
+        kept = {
+            "source": self._named("source", tokens if self.has_source else (), "tokens"),
+            "target": self._named("target", written, "target_tokens" if self.has_source else "tokens"),
+        }
+        for key, sides in self.sides.items():
+            array = self.arrays[key]
+            cut = tuple(slice(kept[side][0] if side else None) for side in sides[: array.ndim])
+            self.arrays[key] = np.ascontiguousarray(array[cut])
+        looked_up = self._cut_tables(kept)
+        sheet = Trace()
+        for name, given in self.trace.givens.items():
+            if id(given.value) in self.arrays:
+                array, sides = self.arrays[id(given.value)], self.sides[id(given.value)]
+                names = [kept[side][1] if side else () for side in sides]
+                names[0] = looked_up.get(id(given.value), names[0])
+                # one row may stand for all tokens, and then has no name
+                rows, columns = (n if array.shape[i : i + 1] == (len(n),) else () for i, n in enumerate(names))
+                sheet.givens[name] = Given(name, given.symbol, array, rows, columns)
+        for record in self.trace:
+            inputs = {name: self._value(value) for name, value in record.inputs.items()}
+            sheet.records.append(Record(record.step, record.where, inputs, self._value(record.value), record.symbol))
+        precision = self._precision()
+        notes = () if precision == "float64" else (f"Worked in {precision}: trace_in_float64 has more digits.",)
+        return Worksheet("trace", title, Rounding(), sheet, notes, precision=precision)
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, tuple | list):
+            return tuple(self._value(each) for each in value)
+        return self.arrays[id(value)] if isinstance(value, Tensor) else value
+
+    def _cut_tables(self, kept: dict[str, tuple[int, tuple[str, ...]]]) -> dict[int, tuple[str, ...]]:
+        """Keep the rows of each table that were looked up, and number the ids anew; return the names of those rows.
+
+        A row is named after its token, or after its number in the whole table.
+        """
+        users: dict[int, list[Record]] = {}
+        for record in self.trace:
+            if record.step.name == "embed":
+                users.setdefault(id(record.inputs["table"]), []).append(record)
+        names = {}
+        for table, records in users.items():
+            keys = list(dict.fromkeys(id(record.inputs["ids"]) for record in records))
+            rows: Ids = np.unique(np.concatenate([self.arrays[key] for key in keys]))
+            words = {int(row): str(row) for row in rows}
+            for key in keys:
+                side = self.sides[key][0]
+                words |= dict(zip(self.arrays[key].tolist(), kept[side][1] if side else (), strict=False))
+                self.arrays[key] = np.searchsorted(rows, self.arrays[key])
+            self.arrays[table] = np.ascontiguousarray(self.arrays[table][rows])
+            is_of_tokens = any(record.where.endswith("embedding") for record in records)
+            names[table] = tuple(words[int(row)] if is_of_tokens else str(row) for row in rows)
+        return names
+
+    def _precision(self) -> str:
+        """Return the coarsest type of number that a step gave."""
+        types = {record.value.dtype for record in self.trace if record.value.is_floating_point()}
+        coarsest = max(types, key=lambda kind: torch.finfo(kind).eps)
+        return str(coarsest).removeprefix("torch.")
+
+
+def _counts_all(record: Record) -> bool:
+    """Say whether a mean is over all tokens, padding too."""
+    return record.inputs.get("over", "features") != "features" and "counted" not in record.inputs
+
+
+def _is_of_encoder(where: str) -> bool:
+    return where.partition(".")[0] in ("input", "encoder")

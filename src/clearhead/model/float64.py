@@ -1,0 +1,23 @@
+"""A trace in float64: for worksheets, whose every digit must be right.
+
+A float32 model is right to about seven digits at each step, and a sum that is shown would often miss its last one.
+"""
+
+from collections.abc import Sequence
+from copy import deepcopy
+
+import torch
+from torch import Tensor
+
+from clearhead.model.transformer import Batch, Transformer
+from clearhead.steps import Trace
+
+
+def trace_in_float64(model: Transformer, batch: Batch, only: Sequence[str] = ()) -> tuple[Tensor, Trace]:
+    """Return logits and trace of a float64 copy of the model, which itself stays as it is; `only` as in `trace`.
+
+    Dropout is off in the copy, whatever mode the model is in.
+    """
+    copy = deepcopy(model).to(torch.float64).eval()
+    with torch.no_grad():
+        return copy.trace(batch, only)

@@ -1,0 +1,142 @@
+"""A part of a worksheet as a worksheet of its own: one head, one block, of a long working such as a model's trace.
+
+What the part is worked from but lies outside it becomes given, under the symbol it had.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clearhead.errors import ClearheadError, ProblemError, did_you_mean
+from clearhead.steps import Given, Record, Trace
+from clearhead.worksheet.pen import in_rows, turn_over
+from clearhead.worksheet.view import Labels, half_of, propagate_names
+from clearhead.worksheet.worksheet import Worksheet
+
+MAX_TRACE_BYTES = 256 * 2**20
+_MAX_NAMED = 12  # places that an error lists
+
+
+def load_sheet(path: str | Path) -> Worksheet:
+    """Return the worksheet, or the saved trace, in a JSON file."""
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        if size > MAX_TRACE_BYTES:
+            raise ProblemError(
+                f"{path} has {size / 2**20:.0f} MiB, and a trace may have {MAX_TRACE_BYTES // 2**20}. "
+                "Save a part of it: model.trace(batch, only=['encoder.0'])."
+            )
+        return Worksheet.from_json(path.read_bytes())
+    except OSError as wrong:
+        raise ProblemError(f"{path} cannot be read: {wrong.strerror}. Give a trace that save_trace wrote.") from None
+    except ProblemError:
+        raise
+    except ClearheadError:
+        raise ProblemError(
+            f"{path} is not a trace file: write one with clearhead.formats.trace_file.save_trace, or a worksheet with "
+            "'clearhead solve --json'."
+        ) from None
+
+
+def part_of_sheet(sheet: Worksheet, where: str) -> Worksheet:
+    """Return what was worked at a place and in everything under it; `where` may be a pattern (`decoder.*.head.0`)."""
+    worked = in_rows(sheet.trace)
+    inside = [record for record in worked if is_under(record.where, where)]
+    if not inside:
+        raise ProblemError(_no_such_place(where, places_of(worked)))
+    part = Trace()
+    part.givens = {given.name: given for given in _givens(worked, inside)}
+    part.records = inside
+    others = {record.where for record in worked} - {record.where for record in inside}
+    return replace(
+        sheet,
+        title=f"{sheet.title}: {where}" if sheet.title else where,
+        trace=part if sheet.layout == "rows" else turn_over(part),
+        warnings=tuple(warning for warning in sheet.warnings if warning.partition(": ")[0] not in others),
+    )
+
+
+def is_under(place: str, where: str) -> bool:
+    """Say whether a place matches `where`, or lies in a place that does."""
+    return fnmatchcase(place, where) or fnmatchcase(place, f"{where}.*")
+
+
+def places_of(trace: Trace) -> list[str]:
+    """Return every place at which something was worked, and the places that those lie in, each once."""
+    found: dict[str, None] = {}
+    for record in trace:
+        words = record.where.split(".")
+        found |= dict.fromkeys(".".join(words[: end + 1]) for end in range(len(words)) if record.where)
+    return list(found)
+
+
+def _givens(worked: Trace, inside: list[Record]) -> Iterator[Given]:
+    """Yield what the part starts from, in the order in which it is used."""
+    given_as = {id(given.value): given for given in worked.givens.values()}
+    made_by = {id(record.value): record for record in worked}
+    names = _names_of_all(worked)
+    done, own = {id(record.value) for record in inside}, {record.symbol for record in inside}
+    paths = set()
+    for record in inside:
+        for value in _arrays(record):
+            if id(value) in done:
+                continue
+            done.add(id(value))
+            if id(value) in given_as:
+                given = given_as[id(value)]
+            else:
+                maker = made_by[id(value)]
+                symbol = _outside_symbol(maker, record, own)
+                given = Given(f"{maker.where}.{maker.symbol}".lstrip("."), symbol, value, *names[id(value)])
+            path, number = given.name, 2
+            while path in paths:
+                path, number = f"{given.name} {number}", number + 1
+            paths.add(path)
+            yield replace(given, name=path)
+
+
+def _outside_symbol(maker: Record, user: Record, own: set[str]) -> str:
+    """Return the symbol of a value from outside: told apart from the part's own lines, and by its half of the model."""
+    half, home = half_of(user.where), half_of(maker.where)
+    if half and home and half != home:
+        return f"{maker.symbol} ({home})"
+    return f"{maker.symbol} (before)" if maker.symbol in own else maker.symbol
+
+
+def _names_of_all(worked: Trace) -> dict[int, tuple[Labels, Labels]]:
+    names = {id(given.value): (given.rows, given.columns) for given in worked.givens.values()}
+    for record in worked:
+        names[id(record.value)] = propagate_names(record, names)
+    return names
+
+
+def _arrays(record: Record) -> Iterator[Any]:
+    for value in record.inputs.values():
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, np.ndarray):
+                yield each
+
+
+def _no_such_place(where: str, places: list[str]) -> str:
+    if not places:
+        return f"'{where}' is no place of this sheet, which has none. Leave it out."
+    # the longest beginning of `where` that is there says what can follow it
+    words, parent = where.split("."), ""
+    while words and not parent:
+        words.pop()
+        parent = next((place for place in places if words and fnmatchcase(place, ".".join(words))), "")
+    depth = len(words) + 1
+    near = [
+        place for place in places if len(place.split(".")) == depth and (not words or is_under(place, ".".join(words)))
+    ]
+    shown = near[:_MAX_NAMED] or places[:_MAX_NAMED]
+    more = "" if len(near) <= _MAX_NAMED else f" and {len(near) - _MAX_NAMED} more"
+    return (
+        f"there is no place '{where}' in this trace.{did_you_mean(where, places)} "
+        f"Places{f' in {parent}' if parent else ''}: {', '.join(shown)}{more}."
+    )

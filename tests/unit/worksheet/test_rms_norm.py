@@ -1,0 +1,70 @@
+"""RMS norm, worked by hand: no mean is taken away, and each token is divided by the root of its mean square."""
+
+import math
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from clearhead import solve
+from clearhead.check import check
+from clearhead.errors import ProblemError
+from clearhead.worksheet.view import SheetView
+from tests.conftest import ROOT
+from tests.tolerances import assert_close
+
+EXAMPLE = str(ROOT / "examples" / "rms-norm.yaml")
+
+
+def test_the_numbers_are_those_worked_by_hand() -> None:
+    # R = [[3, 4], [6, 0]]; mean squares (9 + 16)/2 = 12.5 and (36 + 0)/2 = 18; γ = [1, 2]
+    expected = [[3 / math.sqrt(12.5), 2 * 4 / math.sqrt(12.5)], [6 / math.sqrt(18), 0.0]]
+    assert_close(solve(EXAMPLE).answer, expected)
+    assert [round(cell, 4) for cell in expected[0]] == [0.8485, 2.2627]
+
+
+def test_epsilon_stands_inside_the_root() -> None:
+    sheet = solve({"kind": "add-and-norm", "X": [[1, 7]], "norm": "rms", "epsilon": 11})
+    assert_close(sheet.answer, [[1 / 6, 7 / 6]])  # (1 + 49)/2 + 11 = 36
+
+
+def test_every_form_shows_the_root_of_the_mean_square() -> None:
+    sheet = solve(EXAMPLE)
+    text = StringIO()
+    sheet.show("products", Console(file=text, highlight=False, width=120))
+    assert "N = γ × R / √(mean of R²)" in text.getvalue()
+    assert "2.2627 = 2×(4 / √((3² + 4²) / 2))" in text.getvalue()
+    assert r"2 \cdot \dfrac{4}{\sqrt{\dfrac{3^{2} + 4^{2}}{2}}} = 2.2627" in sheet.to_latex("products")
+    assert "2×(4 / √((3² + 4²) / 2))" in sheet.to_markdown("products")
+    assert "√(mean of R²)" in sheet.to_html("products")
+
+
+def test_a_cell_comes_from_its_whole_row_and_its_gain() -> None:
+    step = SheetView(solve(EXAMPLE)).steps[-1]
+    assert {(cell.matrix.symbol, cell.row, cell.column) for cell in step.parents(0, 1)} == {
+        ("R", 0, 0),
+        ("R", 0, 1),
+        ("γ", 0, 1),
+    }
+
+
+@pytest.mark.parametrize(
+    ("extra", "told"),
+    [
+        ({"shift": [1, 2]}, "norm rms has no shift"),
+        ({"epsilon_place": "outside"}, "norm rms has no epsilon_place: outside"),
+        ({"X": [[0, 0]], "epsilon": 0}, "epsilon is 0, so normalising would divide by zero"),
+    ],
+)
+def test_what_it_does_not_have_is_told(extra: dict[str, object], told: str) -> None:
+    with pytest.raises(ProblemError, match=told):
+        solve({"kind": "add-and-norm", "X": [[1, 2]], "norm": "rms", **extra})
+
+
+@pytest.mark.parametrize(
+    ("name", "second", "is_right"), [("N", "2.26", True), ("rms norm", "2.26", True), ("N", "1.60", False)]
+)
+def test_a_students_rms_norm_is_marked(name: str, second: str, is_right: bool) -> None:
+    problem = {"kind": "add-and-norm", "X": [[3, 4]], "norm": "rms", "epsilon": 0, "gain": [1, 2]}
+    (report,) = check({"problem": problem, "written": {name: [["0.85", second]]}})
+    assert (report.earned == report.out_of) is is_right, report.findings
