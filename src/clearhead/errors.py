@@ -2,6 +2,7 @@
 
     ClearheadError            anything a user can put right; the command line prints it and exits with 2
     ├── ConfigError           a setting that is unknown, or does not fit the others
+    ├── DataError             sentences or ids that a model cannot read
     ├── ProblemError          a problem file or value that cannot be worked
     └── TraceError            a trace that is broken, or cannot be had
 
@@ -36,6 +37,10 @@ class ProblemError(ClearheadError):
 
 class ConfigError(ClearheadError):
     """A setting that is unknown, or that does not fit the others."""
+
+
+class DataError(ClearheadError):
+    """Sentences, ids or labels that do not fit each other or the model."""
 
 
 class TraceError(ClearheadError):

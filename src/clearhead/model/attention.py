@@ -101,8 +101,8 @@ def attend_fused(
         # (B, T, 3D) → three of (B, H, T, E)
         q, k, v = layer.packed(x).unflatten(-1, (3, layer.num_heads, layer.d_k)).permute(2, 0, 3, 1, 4).unbind(0)
         if places is not None:
-            q = rotate(q, rotary_angles(places.queries, layer.d_k)[:, None])
-            k = rotate(k, rotary_angles(places.keys, layer.d_k)[:, None])
+            q = rotate(q, rotary_angles(places.queries, layer.d_k, q.dtype)[:, None])
+            k = rotate(k, rotary_angles(places.keys, layer.d_k, k.dtype)[:, None])
         if cache is not None:
             cache.k = k = torch.cat((cache.k, k), dim=2)
             cache.v = v = torch.cat((cache.v, v), dim=2)
@@ -140,17 +140,27 @@ def attend_traced(
         made[letter] = trace_product(trace.at(place), given, linear.weight[rows], bias, letter)
     allowed = mask.allowed()
     trace.give("M", allowed)
-    outputs = []
+    outputs, kept = [], []
     for head in range(layer.num_heads):
         here, sub = trace.at("head", head), str(head + 1).translate(_SUBSCRIPTS)
         share = {"head": head + 1, "num_heads": layer.num_heads}
-        q, k, v = (_trace_share(here.at(p), made[m], f"{m}{sub}", share) for m, p in (("Q", "query"), ("K", "key"), ("V", "value")))
+        q, k, v = (
+            _trace_share(here.at(p), made[m], f"{m}{sub}", share)
+            for m, p in (("Q", "query"), ("K", "key"), ("V", "value"))
+        )
         if places is not None and not layer.is_cross:
             q = trace_rotation(q, places.queries, f"Q{sub}′", here.at("query"))
             k = trace_rotation(k, places.keys, f"K{sub}′", here.at("key"))
-        if cache is not None:
-            k, v = (_trace_append(here.at(p), old[:, head], new, f"{m}{sub}") for p, m, old, new in (("key", "K", cache.k, k), ("value", "V", cache.v, v)))
+        if cache is not None and not layer.is_cross:
+            k, v = (
+                _trace_append(here.at(p), old[:, head], new, f"{m}{sub}")
+                for p, m, old, new in (("key", "K", cache.k, k), ("value", "V", cache.v, v))
+            )
+        kept.append(KeyValues(k, v))
         outputs.append(_trace_head(here, q, k, v, allowed, sub))
+    if cache is not None and not layer.is_cross:
+        cache.k = torch.stack([each.k for each in kept], dim=1)  # (B, H, K, E)
+        cache.v = torch.stack([each.v for each in kept], dim=1)
     joined = torch.cat(outputs, dim=-1)  # (B, Q, D)
     trace.at("output").record(JOIN, joined, parts=tuple(outputs))
     return trace_product(trace.at("output"), joined, layer.output.weight, layer.output.bias, "O")

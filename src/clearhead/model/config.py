@@ -3,12 +3,13 @@
 Every default lives on its field; a model with the same config and the same weights is the same model.
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal, Self
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
-from clearhead.errors import ConfigError, did_you_mean
+from clearhead.errors import ConfigError, did_you_mean, printable
 
 Norm = Literal["layer", "rms", "all"]
 
@@ -22,7 +23,9 @@ class ModelConfig(BaseModel):
         "encoder-decoder", description="encoder-decoder translates, encoder classifies, decoder goes on with a text"
     )
     source_vocabulary: int = Field(ge=1, description="tokens that the encoder can read (a decoder alone: its own)")
-    target_vocabulary: int | None = Field(None, ge=1, description="tokens that the decoder writes (the source's if left out)")
+    target_vocabulary: int | None = Field(
+        None, ge=1, description="tokens that the decoder writes (the source's if left out)"
+    )
     num_classes: int | None = Field(None, ge=2, description="shape encoder: how many classes there are")
     encoder_blocks: int = Field(6, ge=0, le=200, description="blocks of the encoder")
     decoder_blocks: int = Field(6, ge=0, le=200, description="blocks of the decoder")
@@ -32,10 +35,16 @@ class ModelConfig(BaseModel):
     d_ff: int = Field(2048, ge=1, description="width between the two products of a feed-forward network")
     encoder_norm: Norm = Field("layer", description="layer, rms, or all: over all numbers of a sentence together")
     decoder_norm: Norm = Field("layer", description="layer or rms")
-    norm_place: Literal["pre", "post"] = Field("pre", description="pre: x + f(norm x), then a last norm; post: norm(x + f(x))")
+    norm_place: Literal["pre", "post"] = Field(
+        "pre", description="pre: x + f(norm x), then a last norm; post: norm(x + f(x))"
+    )
     epsilon: float = Field(1e-5, ge=0, description="added to the variance")
-    positions: Literal["sinusoidal", "learned", "rotary", "none"] = Field("sinusoidal", description="how tokens get their place")
-    sinusoids: Literal["pairs", "blocks"] = Field("pairs", description="sine and cosine in turn, or all sines first (MarianMT)")
+    positions: Literal["sinusoidal", "learned", "rotary", "none"] = Field(
+        "sinusoidal", description="how tokens get their place"
+    )
+    sinusoids: Literal["pairs", "blocks"] = Field(
+        "pairs", description="sine and cosine in turn, or all sines first (MarianMT)"
+    )
     max_length: int = Field(1024, ge=1, le=2**20, description="the longest sentence that has positions")
     scale_embedding: bool = Field(True, description="multiply embeddings by the root of the width")
     activation: Literal["relu", "gelu", "silu"] = Field("relu", description="what bends the feed-forward network")
@@ -70,39 +79,59 @@ class ModelConfig(BaseModel):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        for name, width in (("d_model", self.d_model), ("d_decoder", self.decoder_width)):
+        mistakes = [*self._width_mistakes(), *self._shape_mistakes(), *self._table_mistakes(), *self._token_mistakes()]
+        if mistakes:
+            raise ValueError(". ".join(mistakes))
+        return self
+
+    def _width_mistakes(self) -> Iterator[str]:
+        widths = {"d_model": self.d_model, "d_decoder": self.decoder_width}
+        for name, width in widths.items():
+            if name == "d_decoder" and width == self.d_model:
+                continue
             if width % self.num_heads:
                 fits = ", ".join(str(n) for n in range(1, min(width, 64) + 1) if width % n == 0)
-                raise ValueError(f"num_heads = {self.num_heads} does not divide {name} = {width}. Use {fits} heads")
-            if self.positions == "rotary" and (width // self.num_heads) % 2:
-                raise ValueError(f"rotary positions turn pairs, but a head is {width // self.num_heads} wide. Make it even")
+                yield f"num_heads = {self.num_heads} does not divide {name} = {width}. Use {fits} heads"
+            elif self.positions == "rotary" and (width // self.num_heads) % 2:
+                yield (
+                    f"rotary positions turn pairs, but {name} = {width} gives num_heads = {self.num_heads} heads "
+                    f"{width // self.num_heads} wide. Make them even"
+                )
+
+    def _shape_mistakes(self) -> Iterator[str]:
         if self.decoder_norm == "all":
-            raise ValueError(
+            yield (
                 "decoder_norm = 'all' would let a token read the future: its norm averages over later tokens. "
                 "Use layer or rms in a decoder"
             )
         if self.shape == "encoder" and self.num_classes is None:
-            raise ValueError("shape encoder needs num_classes: how many classes there are")
+            yield "shape encoder needs num_classes: how many classes there are"
         if self.shape != "encoder" and self.num_classes is not None:
-            raise ValueError("num_classes goes with shape encoder. Leave it out")
-        if self.tied == "three" and self.shape == "encoder-decoder":
-            if self.target_size != self.source_vocabulary:
-                raise ValueError(
-                    f"tied = 'three' shares one table, but source_vocabulary = {self.source_vocabulary} and "
-                    f"target_vocabulary = {self.target_size}. Use one vocabulary, or tied: two"
-                )
-            if self.decoder_width != self.d_model:
-                raise ValueError(
-                    f"tied = 'three' shares one table, but d_model = {self.d_model} and d_decoder = {self.decoder_width}. "
-                    "Use one width, or tied: two"
-                )
+            yield "num_classes goes with shape encoder. Leave it out"
+
+    def _table_mistakes(self) -> Iterator[str]:
+        if self.tied != "three" or self.shape != "encoder-decoder":
+            return
+        if self.target_size != self.source_vocabulary:
+            yield (
+                f"tied = 'three' shares one table, but source_vocabulary = {self.source_vocabulary} and "
+                f"target_vocabulary = {self.target_size}. Use one vocabulary, or tied: two"
+            )
+        if self.decoder_width != self.d_model:
+            yield (
+                f"tied = 'three' shares one table, but d_model = {self.d_model} and d_decoder = {self.decoder_width}. "
+                "Use one width, or tied: two"
+            )
+
+    def _token_mistakes(self) -> Iterator[str]:
         top = {"encoder": self.source_vocabulary, "decoder": self.target_size}.get(
             self.shape, min(self.source_vocabulary, self.target_size)
         )
         for name in ("pad", "bos", "eos"):
             if getattr(self, name) >= top:
-                raise ValueError(f"{name} = {getattr(self, name)} is not in a vocabulary of {top} tokens")
-        return self
+                yield f"{name} = {getattr(self, name)} is not in a vocabulary of {top} tokens"
+        if self.pad == self.eos and self.shape != "encoder":
+            yield f"pad and eos are both {self.pad}, so that no sentence could be learned to its end. Give each its id"
 
 
 # Differences from the defaults of ModelConfig; vocabularies come from the data.
@@ -127,14 +156,22 @@ def read_config(data: Mapping[str, Any]) -> ModelConfig:
     try:
         return ModelConfig.model_validate(data)
     except ValidationError as wrong:
-        told = []
-        for error in wrong.errors():
-            path = ".".join(str(part) for part in error["loc"])
-            if error["type"] == "extra_forbidden":
-                near = did_you_mean(path, ModelConfig.model_fields)
-                told.append(f"model.{path} is not a setting.{near}")
-            elif error["type"] == "value_error":
-                told.append(f"model: {error['ctx']['error']}.")
-            else:
-                told.append(f"model.{path} = {error['input']!r}: {error['msg'][0].lower()}{error['msg'][1:]}.")
-        raise ConfigError(" ".join(told)) from None
+        raise ConfigError(" ".join(_sentence(error) for error in wrong.errors())) from None
+
+
+def _sentence(error: ErrorDetails) -> str:
+    """Say one mistake as a sentence."""
+    path = ".".join(str(part) for part in error["loc"])
+    given = printable(repr(error["input"]))
+    match error["type"]:
+        case "extra_forbidden":
+            return f"model.{path} is not a setting.{did_you_mean(path, ModelConfig.model_fields)}"
+        case "missing":
+            return f"model.{path} is missing: {ModelConfig.model_fields[path].description}."
+        case "literal_error":
+            choices = get_args(ModelConfig.model_fields[path].annotation)
+            near = did_you_mean(str(error["input"]), choices)
+            return f"model.{path} = {given} is not a choice.{near} Choices: {', '.join(choices)}."
+        case "value_error":
+            return f"model: {error['ctx']['error']}."
+    return f"model.{path} = {given}: {error['msg'][0].lower()}{error['msg'][1:]}."

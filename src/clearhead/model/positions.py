@@ -31,9 +31,13 @@ def sinusoids(length: int, width: int, order: str = "pairs") -> Tensor:
     return table.to(torch.get_default_dtype())
 
 
-def rotary_angles(places: Tensor, width: int) -> Tensor:
-    """θ(pos, i) = pos / 10000^(2i/d), one angle for each pair of neighbouring dimensions"""
-    rates = torch.exp(torch.arange(0, width, 2, device=places.device) * (-math.log(_BASE) / width))
+def rotary_angles(places: Tensor, width: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """θ(pos, i) = pos / 10000^(2i/d), one angle for each pair of neighbouring dimensions
+
+    In float32 at least: a position of bfloat16 is exact up to 256 only.
+    """
+    precise = torch.promote_types(dtype, torch.float32)
+    rates = torch.exp(torch.arange(0, width, 2, device=places.device, dtype=precise) * (-math.log(_BASE) / width))
     return places[..., None].to(rates.dtype) * rates  # (…, T, E/2)
 
 
@@ -44,12 +48,10 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:
     return torch.stack((a * cosine - b * sine, a * sine + b * cosine), dim=-1).flatten(-2)
 
 
-def trace_rotation(
-    x: Tensor, places: Tensor, symbol: str, trace: Trace | NoTrace = NO_TRACE
-) -> Tensor:
+def trace_rotation(x: Tensor, places: Tensor, symbol: str, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
     """Turn x by its positions and write both steps down."""
     width = x.shape[-1]
-    angles = rotary_angles(places, width)
+    angles = rotary_angles(places, width, x.dtype)
     trace.give("positions", places, symbol="pos")
     trace.record(ANGLE, angles, positions=places, width=width, base=_BASE)
     turned = rotate(x, angles)

@@ -76,8 +76,10 @@ def traced_bytes(config: ModelConfig, source: Tensor | None, target: Tensor | No
         cells += config.encoder_blocks * batch * (4 * heads * long * long + long * (14 * wide + 3 * config.d_ff))
     if config.shape != "encoder":
         across = long if config.shape == "encoder-decoder" else 0
-        cells += config.decoder_blocks * batch * (
-            4 * heads * short * (short + across) + short * (24 * narrow + 3 * config.d_ff) + across * 2 * narrow
+        cells += (
+            config.decoder_blocks
+            * batch
+            * (4 * heads * short * (short + across) + short * (24 * narrow + 3 * config.d_ff) + across * 2 * narrow)
         )
         cells += batch * short * config.target_size
     return cells * item
