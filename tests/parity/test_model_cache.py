@@ -146,3 +146,14 @@ def test_one_cache_serves_fused_and_traced_steps_in_turn() -> None:
         looked_at = {"trace": PartTrace()} if i % 2 else {}
         steps.append(model.decode(read[:, i : i + 1], memory, cache, **looked_at))
     assert_close(torch.cat(steps, dim=1)[is_real()].detach(), full[is_real()].detach())
+
+
+def test_under_autocast_the_cache_is_of_the_narrow_dtype() -> None:
+    model = make_model("decoder", 1, torch.float32)
+    read = torch.full((BATCH, TARGET), 3)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        full = model.decode(read)
+        cache = model.start_cache(None, BATCH, read.device)
+        steps = torch.cat([model.decode(read[:, i : i + 1], None, cache) for i in range(TARGET)], dim=1)
+    assert cache.blocks[0].own.k.dtype == torch.bfloat16
+    assert_close(steps.detach().float(), full.detach().float(), "bfloat16")

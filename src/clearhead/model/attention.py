@@ -104,8 +104,9 @@ def attend_fused(
             q = rotate(q, rotary_angles(places.queries, layer.d_k, q.dtype)[:, None])
             k = rotate(k, rotary_angles(places.keys, layer.d_k, k.dtype)[:, None])
         if cache is not None:
-            cache.k = k = torch.cat((cache.k, k), dim=2)
-            cache.v = v = torch.cat((cache.v, v), dim=2)
+            # an empty cache is of the parameters' dtype, which autocast may have left: cat would widen every key to it
+            cache.k = k = torch.cat((cache.k.to(k.dtype), k), dim=2)
+            cache.v = v = torch.cat((cache.v.to(v.dtype), v), dim=2)
     fused = mask.fused
     dropout = layer.dropout if layer.training else 0.0
     z = F.scaled_dot_product_attention(q, k, v, attn_mask=fused.mask, dropout_p=dropout, is_causal=fused.is_causal)

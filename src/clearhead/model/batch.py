@@ -93,8 +93,8 @@ def _padding_mistakes(side: str, ids: Tensor, pad: int, *, is_padded: bool) -> I
     empty = (~real.any(dim=1)).nonzero().flatten().tolist()
     if empty:
         yield (
-            f"{side}[{empty[0]}] is nothing but padding (id {pad}). A sentence ends with eos, so that even an empty one "
-            "has a token: leave the row out."
+            f"{side}[{empty[0]}] is nothing but padding (id {pad}). A sentence ends with eos, so that even an "
+            "empty one has a token: leave the row out."
         )
     gaps = (~real[:, :-1] & real[:, 1:]).any(dim=1).nonzero().flatten().tolist()
     if gaps:
