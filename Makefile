@@ -17,7 +17,7 @@ demo: $(VENV)/core
 	@echo; echo "The same report as a page: build/marked.html"
 
 test: $(VENV)/dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "slow or not slow"
 
 check: $(VENV)/dev
 	$(BIN)/ruff format --check .

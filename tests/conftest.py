@@ -1,6 +1,10 @@
 """What tests share: every worksheet that the project ships, worked once."""
 
+import os
 from pathlib import Path
+
+# Before torch or numpy is loaded: tests run one to a core, and threads of several processes would fight for them.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 

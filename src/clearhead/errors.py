@@ -3,6 +3,7 @@
     ClearheadError            anything a user can put right; the command line prints it and exits with 2
     ├── CheckpointError       a model's files that are missing, damaged, or do not fit together
     ├── ConfigError           a setting that is unknown, or does not fit the others
+    ├── DataError             sentences or ids that a model cannot read
     ├── ProblemError          a problem file or value that cannot be worked
     └── TraceError            a trace that is broken, or cannot be had
 
@@ -41,6 +42,10 @@ class ConfigError(ClearheadError):
 
 class CheckpointError(ClearheadError):
     """A model's files that are missing, damaged or of another kind, or a model that a format cannot hold."""
+
+
+class DataError(ClearheadError):
+    """Sentences, ids or labels that do not fit each other or the model."""
 
 
 class TraceError(ClearheadError):

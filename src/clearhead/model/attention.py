@@ -116,8 +116,9 @@ def attend_fused(
             q = rotate(q, rotary_angles(places.queries, layer.d_k, q.dtype)[:, None])
             k = rotate(k, rotary_angles(places.keys, layer.d_k, k.dtype)[:, None])
         if cache is not None:
-            cache.k = k = torch.cat((cache.k, k), dim=2)
-            cache.v = v = torch.cat((cache.v, v), dim=2)
+            # an empty cache is of the parameters' dtype, which autocast may have left: cat would widen every key to it
+            cache.k = k = torch.cat((cache.k.to(k.dtype), k), dim=2)
+            cache.v = v = torch.cat((cache.v.to(v.dtype), v), dim=2)
     dropout = layer.dropout if layer.training else 0.0
     z = fused_heads(q, k, v, mask, dropout)  # (B, H, Q, E)
     return layer.output(z.transpose(1, 2).flatten(-2))  # (B, Q, D)
@@ -178,7 +179,7 @@ def attend_traced(
         made[letter] = trace_product(trace.at(place), given, linear.weight[rows], bias, letter)
     allowed = mask.allowed()
     trace.give("M", allowed)
-    outputs = []
+    outputs, kept = [], []
     for head in range(layer.num_heads):
         here, sub = trace.at("head", head), str(head + 1).translate(_SUBSCRIPTS)
         share = {"head": head + 1, "num_heads": layer.num_heads}
@@ -189,12 +190,16 @@ def attend_traced(
         if places is not None and not layer.is_cross:
             q = trace_rotation(q, places.queries, f"Q{sub}′", here.at("query"))
             k = trace_rotation(k, places.keys, f"K{sub}′", here.at("key"))
-        if cache is not None:
+        if cache is not None and not layer.is_cross:
             k, v = (
                 _trace_append(here.at(p), old[:, head], new, f"{m}{sub}")
                 for p, m, old, new in (("key", "K", cache.k, k), ("value", "V", cache.v, v))
             )
+        kept.append(KeyValues(k, v))
         outputs.append(_trace_head(here, q, k, v, allowed, sub))
+    if cache is not None and not layer.is_cross:
+        cache.k = torch.stack([each.k for each in kept], dim=1)  # (B, H, K, E)
+        cache.v = torch.stack([each.v for each in kept], dim=1)
     joined = torch.cat(outputs, dim=-1)  # (B, Q, D)
     trace.at("output").record(JOIN, joined, parts=tuple(outputs))
     return trace_product(trace.at("output"), joined, layer.output.weight, layer.output.bias, "O")

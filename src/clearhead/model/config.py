@@ -3,12 +3,13 @@
 Every default lives on its field; a model with the same config and the same weights is the same model.
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal, Self
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
-from clearhead.errors import ConfigError, did_you_mean
+from clearhead.errors import ConfigError, did_you_mean, printable
 
 Norm = Literal["layer", "rms", "all"]
 
@@ -86,41 +87,59 @@ class ModelConfig(BaseModel):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        for name, width in (("d_model", self.d_model), ("d_decoder", self.decoder_width)):
+        mistakes = [*self._width_mistakes(), *self._shape_mistakes(), *self._table_mistakes(), *self._token_mistakes()]
+        if mistakes:
+            raise ValueError(". ".join(mistakes))
+        return self
+
+    def _width_mistakes(self) -> Iterator[str]:
+        widths = {"d_model": self.d_model, "d_decoder": self.decoder_width}
+        for name, width in widths.items():
+            if name == "d_decoder" and width == self.d_model:
+                continue
             if width % self.num_heads:
                 fits = ", ".join(str(n) for n in range(1, min(width, 64) + 1) if width % n == 0)
-                raise ValueError(f"num_heads = {self.num_heads} does not divide {name} = {width}. Use {fits} heads")
-            if self.positions == "rotary" and (width // self.num_heads) % 2:
-                raise ValueError(
-                    f"rotary positions turn pairs, but a head is {width // self.num_heads} wide. Make it even"
+                yield f"num_heads = {self.num_heads} does not divide {name} = {width}. Use {fits} heads"
+            elif self.positions == "rotary" and (width // self.num_heads) % 2:
+                yield (
+                    f"rotary positions turn pairs, but {name} = {width} gives num_heads = {self.num_heads} heads "
+                    f"{width // self.num_heads} wide. Make them even"
                 )
+
+    def _shape_mistakes(self) -> Iterator[str]:
         if self.decoder_norm == "all":
-            raise ValueError(
+            yield (
                 "decoder_norm = 'all' would let a token read the future: its norm averages over later tokens. "
                 "Use layer or rms in a decoder"
             )
         if self.shape == "encoder" and self.num_classes is None:
-            raise ValueError("shape encoder needs num_classes: how many classes there are")
+            yield "shape encoder needs num_classes: how many classes there are"
         if self.shape != "encoder" and self.num_classes is not None:
-            raise ValueError("num_classes goes with shape encoder. Leave it out")
-        if self.tied == "three" and self.shape == "encoder-decoder":
-            if self.target_size != self.source_vocabulary:
-                raise ValueError(
-                    f"tied = 'three' shares one table, but source_vocabulary = {self.source_vocabulary} and "
-                    f"target_vocabulary = {self.target_size}. Use one vocabulary, or tied: two"
-                )
-            if self.decoder_width != self.d_model:
-                raise ValueError(
-                    f"tied = 'three' shares one table, but d_model = {self.d_model} and d_decoder = {self.decoder_width}. "
-                    "Use one width, or tied: two"
-                )
+            yield "num_classes goes with shape encoder. Leave it out"
+
+    def _table_mistakes(self) -> Iterator[str]:
+        if self.tied != "three" or self.shape != "encoder-decoder":
+            return
+        if self.target_size != self.source_vocabulary:
+            yield (
+                f"tied = 'three' shares one table, but source_vocabulary = {self.source_vocabulary} and "
+                f"target_vocabulary = {self.target_size}. Use one vocabulary, or tied: two"
+            )
+        if self.decoder_width != self.d_model:
+            yield (
+                f"tied = 'three' shares one table, but d_model = {self.d_model} and d_decoder = {self.decoder_width}. "
+                "Use one width, or tied: two"
+            )
+
+    def _token_mistakes(self) -> Iterator[str]:
         top = {"encoder": self.source_vocabulary, "decoder": self.target_size}.get(
             self.shape, min(self.source_vocabulary, self.target_size)
         )
         for name in ("pad", "bos", "eos"):
             if getattr(self, name) >= top:
-                raise ValueError(f"{name} = {getattr(self, name)} is not in a vocabulary of {top} tokens")
-        return self
+                yield f"{name} = {getattr(self, name)} is not in a vocabulary of {top} tokens"
+        if self.pad == self.eos and self.shape != "encoder":
+            yield f"pad and eos are both {self.pad}, so that no sentence could be learned to its end. Give each its id"
 
 
 # Differences from the defaults of ModelConfig; vocabularies come from the data.
@@ -145,14 +164,22 @@ def read_config(data: Mapping[str, Any]) -> ModelConfig:
     try:
         return ModelConfig.model_validate(data)
     except ValidationError as wrong:
-        told = []
-        for error in wrong.errors():
-            path = ".".join(str(part) for part in error["loc"])
-            if error["type"] == "extra_forbidden":
-                near = did_you_mean(path, ModelConfig.model_fields)
-                told.append(f"model.{path} is not a setting.{near}")
-            elif error["type"] == "value_error":
-                told.append(f"model: {error['ctx']['error']}.")
-            else:
-                told.append(f"model.{path} = {error['input']!r}: {error['msg'][0].lower()}{error['msg'][1:]}.")
-        raise ConfigError(" ".join(told)) from None
+        raise ConfigError(" ".join(_sentence(error) for error in wrong.errors())) from None
+
+
+def _sentence(error: ErrorDetails) -> str:
+    """Say one mistake as a sentence."""
+    path = ".".join(str(part) for part in error["loc"])
+    given = printable(repr(error["input"]))
+    match error["type"]:
+        case "extra_forbidden":
+            return f"model.{path} is not a setting.{did_you_mean(path, ModelConfig.model_fields)}"
+        case "missing":
+            return f"model.{path} is missing: {ModelConfig.model_fields[path].description}."
+        case "literal_error":
+            choices = get_args(ModelConfig.model_fields[path].annotation)
+            near = did_you_mean(str(error["input"]), choices)
+            return f"model.{path} = {given} is not a choice.{near} Choices: {', '.join(choices)}."
+        case "value_error":
+            return f"model: {error['ctx']['error']}."
+    return f"model.{path} = {given}: {error['msg'][0].lower()}{error['msg'][1:]}."

@@ -15,7 +15,7 @@ class Mask:
     """Keys that may be seen: `keys` (B, K) is True for real tokens (None: all are), `is_causal` hides later tokens.
 
     `first` is the position of the first query among the keys: 0 for a whole sentence, more with a cache.
-    `explicit` (…, Q, K) hides more, True = may attend.
+    `explicit` (Q, K) or (B, Q, K) hides more, True = may attend; it is the same for all heads.
     """
 
     keys: Tensor | None = None
@@ -32,10 +32,11 @@ class Mask:
         if self.keys is not None:
             seen = seen & self.keys[:, None, None, :]  # (B, 1, Q, K)
         if self.explicit is not None:
-            seen = seen & self.explicit
+            # a batch axis stands before the heads' axis, or it would be read as heads
+            seen = seen & (self.explicit if self.explicit.dim() == 2 else self.explicit[:, None])
         return seen
 
-    def fused(self, num_queries: int, num_keys: int) -> "FusedMask":
+    def fused(self, num_queries: int, num_keys: int, device: torch.device | None = None) -> "FusedMask":
         """Return the compact form for PyTorch's kernel, whose memory is linear in the length wherever it can be."""
         is_plain_causal = self.is_causal and self.first == 0 and num_queries == num_keys
         if self.explicit is None and self.keys is None:
@@ -47,7 +48,7 @@ class Mask:
             assert self.keys is not None
             has_any = self.keys.any(dim=1)[:, None, None, None]  # (B, 1, 1, 1)
             return FusedMask(self.keys[:, None, None, :] | ~has_any, False, has_any)
-        seen = self.allowed(num_queries, num_keys)
+        seen = self.allowed(num_queries, num_keys, device)
         has_any = seen.any(dim=-1, keepdim=True)
         return FusedMask(seen | ~has_any, False, has_any)
 
@@ -64,6 +65,14 @@ class FusedMask:
     def is_by_key(self) -> bool:
         """Whether the mask hides the same keys from every query of a sentence, or is plainly causal, or hides nothing."""
         return self.mask is None or self.mask.shape[-2] == 1
+
+
+def counted_tokens(keys: Tensor) -> Tensor:
+    """Return (B, T): True for tokens that an average counts; a row of nothing but padding counts all that it has.
+
+    The mean of nothing would be 0/0, and a variance of 0 would blow padding up in every norm until it overflows.
+    """
+    return keys | ~keys.any(dim=1, keepdim=True)
 
 
 EVERYTHING = Mask()
@@ -92,4 +101,4 @@ class PreparedMask:
 
 def prepare(mask: Mask, num_queries: int, num_keys: int, device: torch.device) -> PreparedMask:
     """Prepare a mask for attention between so many queries and keys."""
-    return PreparedMask(mask, num_queries, num_keys, mask.fused(num_queries, num_keys), device)
+    return PreparedMask(mask, num_queries, num_keys, mask.fused(num_queries, num_keys, device), device)

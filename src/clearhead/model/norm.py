@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from clearhead.model.mask import counted_tokens
 from clearhead.steps import NO_TRACE, Trace
 from clearhead.steps.trace import NoTrace
 from clearhead.steps.vocabulary import MEAN, NORMALISE, RMS_NORMALISE, VARIANCE
@@ -58,7 +59,7 @@ class SentenceNorm(nn.Module):
 
     def forward(self, x: Tensor, keys: Tensor | None = None, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Normalise every sentence by itself; `keys` (B, T) is True for the tokens that count."""
-        counted = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device) if keys is None else keys
+        counted = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device) if keys is None else counted_tokens(keys)
         weight = counted[..., None].to(x.dtype)  # (B, T, 1)
         number = weight.sum(dim=(1, 2), keepdim=True).clamp(min=1.0) * x.shape[-1]
         mean = (x * weight).sum(dim=(1, 2), keepdim=True) / number  # (B, 1, 1)

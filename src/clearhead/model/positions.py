@@ -34,10 +34,10 @@ def sinusoids(length: int, width: int, order: str = "pairs") -> Tensor:
 def rotary_angles(places: Tensor, width: int, dtype: torch.dtype = torch.float32) -> Tensor:
     """θ(pos, i) = pos / 10000^(2i/d), one angle for each pair of neighbouring dimensions
 
-    `dtype` is that of what will be turned: a half of float32 would lose the place of a late token, so never less.
+    In float32 at least: a position of bfloat16 is exact up to 256 only.
     """
-    dtype = torch.promote_types(dtype, torch.float32)
-    rates = torch.exp(torch.arange(0, width, 2, device=places.device, dtype=dtype) * (-math.log(_BASE) / width))
+    precise = torch.promote_types(dtype, torch.float32)
+    rates = torch.exp(torch.arange(0, width, 2, device=places.device, dtype=precise) * (-math.log(_BASE) / width))
     return places[..., None].to(rates.dtype) * rates  # (…, T, E/2)
 
 

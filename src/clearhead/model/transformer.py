@@ -15,9 +15,10 @@ from torch import Tensor, nn
 
 from clearhead.errors import TraceError
 from clearhead.model.attention import Places, trace_product
+from clearhead.model.batch import Batch, check_batch, check_length
 from clearhead.model.config import ModelConfig
 from clearhead.model.layers import BlockCache, DecoderBlock, EncoderBlock, empty_key_values
-from clearhead.model.mask import CAUSAL, EVERYTHING, Mask, PreparedMask, prepare
+from clearhead.model.mask import CAUSAL, EVERYTHING, Mask, PreparedMask, counted_tokens, prepare
 from clearhead.model.norm import NORMS
 from clearhead.model.positions import sinusoids
 from clearhead.model.tracing import PartTrace, traced_bytes
@@ -27,18 +28,6 @@ from clearhead.steps.vocabulary import ADD, EMBED, MEAN, MULTIPLY
 
 Tracer = Trace | NoTrace
 MAX_TRACE_BYTES = 2 * 2**30
-
-
-class Batch(NamedTuple):
-    """Ids of sentences, padded on the right; a sentence ends with eos. `target` is what the decoder is to write.
-
-    `is_padded` False promises that there is no padding, so that no mask is needed.
-    """
-
-    source: Tensor | None = None  # (B, S)
-    target: Tensor | None = None  # (B, T)
-    labels: Tensor | None = None  # (B,), for a classifier
-    is_padded: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +172,7 @@ class Transformer(nn.Module):
         assert self.encoder is not None, "this model has no encoder"
         mask = Mask(keys=source != self.config.pad) if is_padded else EVERYTHING
         places = torch.arange(source.shape[1], device=source.device)[None]
+        self._check_places(places, source.shape[1], "source")
         x = self.encoder.embed(source, places, trace.at("input"))
         prepared = prepare(mask, source.shape[1], source.shape[1], source.device)
         turned = Places(places, places) if self.config.positions == "rotary" else None
@@ -220,14 +210,15 @@ class Transformer(nn.Module):
         places = steps if cache is None else cache.lengths[:, None] + steps
         if cache is not None:
             first = cache.seen.shape[1]
-            # a decoder that starts from pad (MarianMT) reads pad as a token like any other
-            is_real = (
-                torch.ones_like(target, dtype=torch.bool) if self.config.start == "pad" else target != self.config.pad
-            )
-            cache.seen = torch.cat((cache.seen, is_real), dim=1)
-            cache.lengths = cache.lengths + is_real.sum(dim=1)
+            # the token that a sentence starts from is real, and a decoder that starts from pad (MarianMT) reads pad as one
+            real = torch.ones_like(target, dtype=torch.bool) if self.config.start == "pad" else target != self.config.pad
+            if first == 0:
+                real = torch.cat((torch.ones_like(real[:, :1]), real[:, 1:]), dim=1)
+            cache.seen = torch.cat((cache.seen, real), dim=1)
+            cache.lengths = cache.lengths + real.sum(dim=1)
             mask = Mask(keys=cache.seen, is_causal=length > 1, first=first)
         num_keys = length if cache is None else cache.seen.shape[1]
+        self._check_places(places, num_keys, "target")
         own = prepare(mask, length, num_keys, target.device)
         across = self._memory_mask(memory, length)
         x = self.decoder.embed(target, places, trace.at("target"))
@@ -238,6 +229,11 @@ class Transformer(nn.Module):
         if self.decoder.last_norm is not None:
             x = self.decoder.last_norm(x, None, trace=trace.at("decoder", "norm"))
         return x
+
+    def _check_places(self, places: Tensor, length: int, side: str) -> None:
+        """Refuse what has no position, at the cost of a look at a shape; places are looked at only when in doubt."""
+        if length > self.config.max_length and not torch.compiler.is_compiling():
+            check_length(int(places.max()) + 1, self.config, side)
 
     def _memory_mask(self, memory: Memory | None, length: int) -> tuple[Tensor, PreparedMask] | None:
         if memory is None:
@@ -254,9 +250,10 @@ class Transformer(nn.Module):
     def classify(self, source: Tensor, *, is_padded: bool = True, trace: Tracer = NO_TRACE) -> Tensor:
         """Return the logits (B, C) of the mean of a sentence's states."""
         memory = self.encode(source, is_padded=is_padded, trace=trace)
-        counted = torch.ones_like(source, dtype=torch.bool) if memory.mask.keys is None else memory.mask.keys
+        keys = memory.mask.keys
+        counted = torch.ones_like(source, dtype=torch.bool) if keys is None else counted_tokens(keys)
         weight = counted[..., None].to(memory.states.dtype)
-        mean = (memory.states * weight).sum(dim=1, keepdim=True) / weight.sum(dim=1, keepdim=True).clamp(min=1.0)
+        mean = (memory.states * weight).sum(dim=1, keepdim=True) / weight.sum(dim=1, keepdim=True)
         if trace.is_on:
             trace.at("output").give("counted", counted)
             trace.at("output").record(MEAN, mean, x=memory.states, over="tokens", counted=counted)
@@ -301,13 +298,14 @@ class Transformer(nn.Module):
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
         """Return the summed cross-entropy of a batch, padding left out."""
         logits = self.forward(batch)
+        logits = logits.to(torch.promote_types(logits.dtype, torch.float32))  # a sum of many logarithms
         if self.config.shape == "encoder":
             assert batch.labels is not None
-            total = F.cross_entropy(logits.float(), batch.labels, label_smoothing=label_smoothing, reduction="sum")
+            total = F.cross_entropy(logits, batch.labels, label_smoothing=label_smoothing, reduction="sum")
             return Loss(total, torch.tensor(len(batch.labels), device=logits.device))
         assert batch.target is not None
         total = F.cross_entropy(
-            logits.flatten(0, 1).float(),
+            logits.flatten(0, 1),
             batch.target.flatten(),
             ignore_index=self.config.pad,
             label_smoothing=label_smoothing,
@@ -315,22 +313,26 @@ class Transformer(nn.Module):
         )
         return Loss(total, (batch.target != self.config.pad).sum())
 
-    def trace(self, batch: Batch, only: Sequence[str] = (), max_bytes: int = MAX_TRACE_BYTES) -> tuple[Tensor, Trace]:
+    def trace(
+        self, batch: Batch, only: str | Sequence[str] = (), max_bytes: int = MAX_TRACE_BYTES
+    ) -> tuple[Tensor, Trace]:
         """Return the logits, and every step that made them; `only` keeps places such as `decoder.*.cross_attention`."""
         if self.training:
             raise TraceError(
                 "the model is in training mode, where dropout changes every number. Call model.eval() first."
             )
+        check_batch(batch, self.config)
+        wanted = (only,) if isinstance(only, str) else tuple(only)
         need = traced_bytes(self.config, batch.source, batch.target, self.output.weight.element_size())
         if need > max_bytes:
             raise TraceError(
                 f"this trace would hold about {need / 2**30:.1f} GiB of numbers, and the limit is "
                 f"{max_bytes / 2**30:.1f} GiB. Trace fewer or shorter sentences, or raise max_bytes."
             )
-        trace = PartTrace(tuple(only))
+        trace = PartTrace(wanted)
         output = self.forward(batch, trace=trace)
         if not trace.records:
             raise TraceError(
-                f"nothing was traced: no place matches {', '.join(only)}. Try encoder.*, decoder.0.cross_attention."
+                f"nothing was traced: no place matches {', '.join(wanted)}. Try encoder.*, decoder.0.cross_attention."
             )
         return output, trace

@@ -1,0 +1,122 @@
+"""A batch of ids, and whether a model can read it. The check looks at every id, so it is done where data comes in.
+
+`forward` itself looks at nothing but lengths: looking at ids would wait for the device and break compilation.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from clearhead.errors import DataError
+from clearhead.model.config import ModelConfig
+
+
+class Batch(NamedTuple):
+    """Ids of sentences, padded on the right; a sentence ends with eos. `target` is what the decoder is to write.
+
+    `is_padded` False promises that there is no padding, so that no mask is needed.
+    """
+
+    source: Tensor | None = None  # (B, S)
+    target: Tensor | None = None  # (B, T)
+    labels: Tensor | None = None  # (B,), for a classifier
+    is_padded: bool = True
+
+
+def check_batch(batch: Batch, config: ModelConfig) -> None:
+    """Raise DataError with everything for which the model cannot read the batch."""
+    mistakes = [*_side_mistakes("source", batch, config), *_side_mistakes("target", batch, config)]
+    if batch.labels is not None and not mistakes:
+        mistakes += _label_mistakes(batch, config)
+    if (
+        not mistakes
+        and batch.source is not None
+        and batch.target is not None
+        and len(batch.source) != len(batch.target)
+    ):
+        mistakes.append(
+            f"the source holds {_count(len(batch.source), 'sentence')} and the target {len(batch.target)}. "
+            "Sentence i of one belongs to sentence i of the other: give both as many."
+        )
+    if mistakes:
+        raise DataError(" ".join(mistakes))
+
+
+def check_length(length: int, config: ModelConfig, side: str) -> None:
+    """Raise DataError for a sentence that is longer than the model's table of positions."""
+    if config.positions in ("sinusoidal", "learned") and length > config.max_length:
+        raise DataError(
+            f"the {side} is {length} tokens long, and this model has positions for {config.max_length}. "
+            "Shorten or split it, or make a model with a larger max_length."
+        )
+
+
+def _side_mistakes(side: str, batch: Batch, config: ModelConfig) -> Iterator[str]:
+    ids: Tensor | None = getattr(batch, side)
+    is_read = config.shape in ("encoder-decoder", "encoder" if side == "source" else "decoder")
+    if ids is None or not is_read:
+        if is_read:
+            yield f"the batch has no {side}, which a model of shape {config.shape} reads. Give ids as {side}."
+        elif ids is not None:
+            yield f"the batch has a {side}, which a model of shape {config.shape} does not read. Leave it out."
+        return
+    if ids.dtype != torch.int64:
+        yield f"the {side} is of {ids.dtype}, and ids are torch.int64. Use {side}.long()."
+        return
+    if ids.dim() != 2 or 0 in ids.shape:
+        yield f"the {side} has the shape {tuple(ids.shape)}. Give (sentences, tokens), at least one of each."
+        return
+    try:
+        check_length(ids.shape[1], config, side)
+    except DataError as wrong:
+        yield str(wrong)
+    yield from _id_mistakes(side, ids, config.source_vocabulary if side == "source" else config.target_size)
+    yield from _padding_mistakes(side, ids, config.pad, is_padded=batch.is_padded)
+
+
+def _id_mistakes(side: str, ids: Tensor, vocabulary: int) -> Iterator[str]:
+    strange = (ids < 0) | (ids >= vocabulary)
+    if strange.any():
+        row, column = strange.nonzero()[0].tolist()
+        number = int(strange.sum())
+        others = f" (and {_count(number - 1, 'other')})" if number > 1 else ""
+        yield (
+            f"{side}[{row}, {column}] = {int(ids[row, column])}{others} is not in a vocabulary of {vocabulary} tokens, "
+            f"whose ids are 0 to {vocabulary - 1}. Was the text cut up by this model's own tokeniser?"
+        )
+
+
+def _padding_mistakes(side: str, ids: Tensor, pad: int, *, is_padded: bool) -> Iterator[str]:
+    real = ids != pad
+    empty = (~real.any(dim=1)).nonzero().flatten().tolist()
+    if empty:
+        yield (
+            f"{side}[{empty[0]}] is nothing but padding (id {pad}). A sentence ends with eos, so that even an "
+            "empty one has a token: leave the row out."
+        )
+    gaps = (~real[:, :-1] & real[:, 1:]).any(dim=1).nonzero().flatten().tolist()
+    if gaps:
+        yield f"{side}[{gaps[0]}] has padding (id {pad}) before a token. Pad sentences on the right."
+    if not is_padded and not real.all() and not empty:
+        yield f"the batch says is_padded = False, but its {side} holds padding (id {pad}). Leave is_padded out."
+
+
+def _label_mistakes(batch: Batch, config: ModelConfig) -> Iterator[str]:
+    labels, classes = batch.labels, config.num_classes
+    assert labels is not None
+    if classes is None or batch.source is None:
+        yield f"the batch has labels, which a model of shape {config.shape} does not read. Leave them out."
+    elif labels.dtype != torch.int64 or labels.shape != batch.source.shape[:1]:
+        yield (
+            f"the labels are of {labels.dtype} and shape {tuple(labels.shape)}. "
+            f"Give one torch.int64 for each of {_count(len(batch.source), 'sentence')}."
+        )
+    elif ((labels < 0) | (labels >= classes)).any():
+        row = int(((labels < 0) | (labels >= classes)).nonzero()[0])
+        yield f"labels[{row}] = {int(labels[row])} is not one of {classes} classes, which are 0 to {classes - 1}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

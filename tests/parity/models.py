@@ -1,0 +1,232 @@
+"""Models and inputs over which the three tests of the trace run, and the three checks themselves.
+
+Sizes are distinct primes wherever they can be (a width is heads times an even number, for rotary positions): 3 sentences,
+7 and 5 tokens, vocabularies of 11 and 13, 2 heads, widths 12 and 20, 17 between the products, 19 positions.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from clearhead.model import Batch, Mask, ModelConfig, Transformer
+from clearhead.model.tracing import PartTrace
+from clearhead.steps import NO_TRACE, Trace
+from clearhead.steps.trace import NoTrace
+from clearhead.worksheet.reference import REFERENCE
+from tests.tolerances import assert_close
+
+BATCH, SOURCE, TARGET, PAD = 3, 7, 5, 0
+SHAPES = ("encoder-decoder", "encoder", "decoder")
+MASKS = ("none", "right padding", "left padding", "nothing but padding")
+# Norms times positions in full; the other options take turns so that every pair of two options' values occurs (tested).
+VARIANTS: tuple[dict[str, Any], ...] = tuple(
+    {
+        "encoder_norm": norm,
+        "decoder_norm": "rms" if norm == "all" else norm,
+        "positions": positions,
+        "activation": ("relu", "gelu", "silu")[(i + j) % 3],
+        "norm_place": ("pre", "post")[(i + j) % 2],
+        "is_gated": (i + j // 2) % 2 == 1,
+        "d_decoder": (None, 20)[(i // 2 + j) % 2],
+        "has_bias": i != 1,
+        "sinusoids": ("pairs", "blocks")[i % 2],
+        "scale_embedding": (i + j) % 3 != 1,
+        "tied": ("two", "none")[j % 2],
+        "has_output_bias": j % 2 == 1,
+    }
+    for i, norm in enumerate(("layer", "rms", "all"))
+    for j, positions in enumerate(("sinusoidal", "rotary", "learned", "none"))
+)
+OPTIONS = ("encoder_norm", "norm_place", "positions", "activation", "is_gated", "d_decoder")
+CASES = [(shape, mask, variant) for shape, mask, variant in product(SHAPES, MASKS, range(len(VARIANTS)))]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Ids of a batch; `keys` are set where the target is padded on the left and its mask is given by hand."""
+
+    batch: Batch
+    keys: Tensor | None = None
+
+
+def make_model(shape: str, variant: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) -> Transformer:
+    """Return a small model whose parameters are all random: a bias of 0 or a gain of 1 would hide a mistake."""
+    options: dict[str, Any] = {
+        **VARIANTS[variant],
+        "shape": shape,
+        "source_vocabulary": 11,
+        "encoder_blocks": 2,
+        "decoder_blocks": 2,
+        "d_model": 12,
+        "num_heads": 2,
+        "d_ff": 17,
+        "max_length": 19,
+        **({"target_vocabulary": 13} if shape == "encoder-decoder" else {"d_decoder": None}),
+        **({"num_classes": 3} if shape == "encoder" else {}),
+        **changes,
+    }
+    torch.manual_seed(variant)
+    model = Transformer(ModelConfig(**options)).to(torch.float64)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.1 * torch.randn_like(parameter)
+    return model.to(dtype).eval()
+
+
+def make_inputs(config: ModelConfig, mask: str, seed: int = 0) -> Inputs:
+    """Return ids with padding of that kind: sentence 0 is whole, 1 is short, 2 is shorter or nothing but padding."""
+    random = torch.Generator().manual_seed(seed)
+    source = torch.randint(3, config.source_vocabulary, (BATCH, SOURCE), generator=random)
+    target = torch.randint(3, config.target_size, (BATCH, TARGET), generator=random)
+    keys = None
+    if mask != "none":
+        source[1, 4:], source[2, 5:] = PAD, PAD
+        target[1, 3:], target[2, 2:] = PAD, PAD
+    if mask == "nothing but padding":
+        source[2], target[2] = PAD, PAD
+    if mask == "left padding":
+        source, target = source.flip(1), target.flip(1)
+        keys = target != PAD
+    return Inputs(
+        Batch(
+            source if config.shape != "decoder" else None,
+            target if config.shape != "encoder" else None,
+            is_padded=mask != "none",
+        ),
+        keys if config.shape != "encoder" else None,
+    )
+
+
+def run(model: Transformer, inputs: Inputs, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
+    """Return the model's logits, by the fused side, or by the traced side if there is a trace."""
+    batch = inputs.batch
+    if inputs.keys is None:
+        return model(batch, trace=trace)
+    assert batch.target is not None
+    memory = None if batch.source is None else model.encode(batch.source, trace=trace)
+    return model.decode(batch.target, memory, mask=Mask(inputs.keys, is_causal=True), trace=trace)
+
+
+def run_traced(model: Transformer, inputs: Inputs) -> tuple[Tensor, Trace]:
+    """Return logits and trace. `model.trace` does the same, but refuses some of the padding that is tried here."""
+    trace = PartTrace()
+    return run(model, inputs, trace), trace
+
+
+# The three checks
+
+
+def check_parity(model: Transformer, inputs: Inputs, dtype: str = "float64") -> None:
+    """The fused output is the traced output, at padded places too."""
+    fused, (traced, _) = run(model, inputs), run_traced(model, inputs)
+    assert fused.isfinite().all(), "the fused output has a NaN"
+    assert_close(_numpy(fused), _numpy(traced), dtype, "fused and traced")
+
+
+def check_replay(model: Transformer, inputs: Inputs, dtype: str = "float64") -> None:
+    """The oracle recomputes every Record from its own inputs, for every sentence of the batch."""
+    output, trace = run_traced(model, inputs)
+    assert len(trace) > 20
+    replay_all(trace, dtype)
+    assert output.isfinite().all()
+
+
+def replay_all(trace: Trace, dtype: str = "float64") -> None:
+    """Recompute every Record of a trace from its own inputs."""
+    for record in trace:
+        again = REFERENCE[record.step.name](**{name: _plain(value) for name, value in record.inputs.items()})
+        assert_close(_numpy(record.value), again, dtype, f"{record.where} {record.step.name} {record.symbol}")
+
+
+def check_chain(model: Transformer, inputs: Inputs, dtype: str = "float64") -> None:
+    """Every input is, bit for bit, a parameter, a buffer, a model input or an earlier value; the last is the output."""
+    output, trace = run_traced(model, inputs)
+    chain_all(model, trace, expected_givens(model.config, inputs))
+    last = trace[-1].value
+    assert output.data_ptr() == last.data_ptr(), "the output is not the last value"
+    assert torch.equal(output.flatten(), last.flatten())
+
+
+def chain_all(model: Transformer, trace: Trace, expected: Callable[[str], Any]) -> None:
+    """Hold every given of a trace to what it may be, and every input to a given or an earlier value.
+
+    `expected` tells what a given that is no parameter must be: worked out from the ids alone, without the model.
+    """
+    owned = {t.untyped_storage().data_ptr() for t in (*model.parameters(), *model.buffers())}
+    known: set[int] = set()
+    for name, given in trace.givens.items():
+        if given.value.untyped_storage().data_ptr() not in owned:
+            right = expected(name)
+            assert right is not None, f"{name} was given, and is no parameter, no model input and no earlier value"
+            np.testing.assert_array_equal(_numpy(given.value), np.asarray(right), err_msg=name)
+        known.add(id(given.value))
+    for record in trace:
+        for name, value in record.inputs.items():
+            for part in value if isinstance(value, tuple) else (value,):
+                told = f"{record.where} {record.step.name}: {name} comes from nowhere"
+                assert not isinstance(part, Tensor) or id(part) in known, told
+        known.add(id(record.value))
+
+
+def expected_givens(config: ModelConfig, inputs: Inputs) -> Callable[[str], Any]:
+    """Return what a given that is no parameter must be, by its name."""
+    batch, is_left = inputs.batch, inputs.keys is not None
+    source = None if batch.source is None else batch.source.tolist()
+    target = None if batch.target is None else batch.target.tolist()
+    read = target if target is None or is_left else [[config.start_id, *row[:-1]] for row in target]
+
+    def expected(name: str) -> Any:
+        side, last = name.split(".")[0], name.split(".")[-1]
+        ids = source if side in ("input", "encoder", "output") else read
+        assert ids is not None
+        match last:
+            case "tokens":
+                return ids
+            case "positions":
+                return [list(range(len(ids[0])))]
+            case "scale":
+                width = config.d_model if side == "input" else config.decoder_width
+                return [[width**0.5]]
+            case "counted":
+                real = [[token != PAD for token in row] for row in ids]
+                return [row if any(row) else [True] * len(row) for row in real]
+            case "M":
+                is_cross = "cross_attention" in name
+                is_causal = side == "decoder" and not is_cross
+                keys = source if is_cross or side == "encoder" else (read if is_left else None)
+                return _allowed(len(ids[0]), keys, is_causal=is_causal, is_padded=batch.is_padded)
+        return None
+
+    return expected
+
+
+def _allowed(queries: int, keys: list[list[int]] | None, *, is_causal: bool, is_padded: bool) -> list[Any]:
+    if keys is None or not is_padded:
+        length = queries if keys is None else len(keys[0])
+        keys = [[PAD + 1] * length]
+    return [
+        [[token != PAD and (j <= i or not is_causal) for j, token in enumerate(row)] for i in range(queries)]
+        for row in keys
+    ]
+
+
+def _numpy(value: Tensor) -> Any:
+    return value.detach().to(torch.float64 if value.is_floating_point() else value.dtype).numpy()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_plain(part) for part in value)
+    return _numpy(value) if isinstance(value, Tensor) else value
+
+
+def case_name(case: tuple[str, str, int]) -> str:
+    """Return a case in words."""
+    shape, mask, variant = case
+    options = VARIANTS[variant]
+    return f"{shape}, {mask}, {options['encoder_norm']}-{options['norm_place']}, {options['positions']}"

@@ -1,0 +1,159 @@
+"""Decoding token by token with a cache is the full pass: for prefixes, for beams in another order, and traced."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from clearhead.model import Memory, Transformer
+from clearhead.model.tracing import PartTrace
+from tests.parity.models import BATCH, PAD, TARGET, chain_all, make_inputs, make_model, replay_all
+from tests.tolerances import assert_close
+
+VARIANTS = [0, 1, 2, 3, 5, 10]
+LENGTHS = (5, 4, 2)  # of what the decoder reads, the start token among it
+
+
+def make_case(
+    shape: str, variant: int, mask: str = "right padding", **changes: Any
+) -> tuple[Transformer, Tensor, Memory | None]:
+    """Return a model, what its decoder reads (B, T), padded on the right, and the memory."""
+    model = make_model(shape, variant, **changes)
+    batch = make_inputs(model.config, mask).batch
+    assert batch.target is not None
+    read = model.shifted(make_inputs(model.config, "none").batch.target)  # type: ignore[arg-type]
+    real = torch.arange(TARGET)[None] < torch.tensor(LENGTHS)[:, None]
+    memory = None if batch.source is None else model.encode(batch.source)
+    return model, torch.where(real, read, PAD), memory
+
+
+def is_real() -> Tensor:
+    return torch.arange(TARGET)[None] < torch.tensor(LENGTHS)[:, None]
+
+
+@pytest.mark.parametrize("mask", ["none", "right padding", "left padding", "nothing but padding"])
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("shape", ["encoder-decoder", "decoder"])
+def test_token_by_token_is_the_full_pass(shape: str, variant: int, mask: str) -> None:
+    model, read, memory = make_case(shape, variant, mask)
+    full = model.decode(read, memory)
+    cache = model.start_cache(memory, BATCH, read.device)
+    steps = torch.cat([model.decode(read[:, i : i + 1], memory, cache) for i in range(TARGET)], dim=1)
+    assert_close(steps[is_real()].detach(), full[is_real()].detach())
+    assert cache.lengths.tolist() == list(LENGTHS)
+
+
+@pytest.mark.parametrize("start", ["bos", "eos", "pad"])
+def test_whatever_token_a_sentence_starts_from(start: str) -> None:
+    model, read, memory = make_case("encoder-decoder", 0, start=start)
+    full = model.decode(read, memory)
+    cache = model.start_cache(memory, BATCH, read.device)
+    steps = torch.cat([model.decode(read[:, i : i + 1], memory, cache) for i in range(TARGET)], dim=1)
+    assert read[0, 0] == {"bos": 1, "eos": 2, "pad": 0}[start]
+    assert_close(steps[is_real()].detach(), full[is_real()].detach())
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (3, 1, 1), (1, 4), (5,)], ids=str)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_in_pieces_of_any_size_it_is_the_full_pass(variant: int, sizes: tuple[int, ...]) -> None:
+    model, read, memory = make_case("encoder-decoder", variant)
+    full = model.decode(read, memory)
+    cache = model.start_cache(memory, BATCH, read.device)
+    pieces = [model.decode(piece, memory, cache) for piece in read.split(sizes, dim=1)]
+    assert_close(torch.cat(pieces, dim=1)[is_real()].detach(), full[is_real()].detach())
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("order", [(2, 0, 1), (1, 1, 0), (0, 2, 2)], ids=str)
+def test_prefixes_of_different_lengths_go_on_each_at_its_own_place_in_any_order(
+    variant: int, order: tuple[int, ...]
+) -> None:
+    model, read, memory = make_case("encoder-decoder", variant)
+    assert memory is not None
+    full = model.decode(read, memory)
+    taken = torch.tensor([3, 2, 1])
+    prefix = torch.where(torch.arange(3)[None] < taken[:, None], read[:, :3], PAD)
+    cache = model.start_cache(memory, BATCH, read.device)
+    model.decode(prefix, memory, cache)
+    index = torch.tensor(order)
+    cache.reorder(index)
+    following = read[index, taken[index]][:, None]
+    assert (following != PAD).all()
+    got = model.decode(following, memory.reorder(index), cache)[:, 0]
+    assert_close(got.detach(), full[index, taken[index]].detach())
+
+
+def test_a_beam_that_has_ended_takes_padding_and_the_others_go_on() -> None:
+    model, read, memory = make_case("encoder-decoder", 1)
+    full = model.decode(read, memory)
+    cache = model.start_cache(memory, BATCH, read.device)
+    for i in range(TARGET):
+        step = model.decode(read[:, i : i + 1], memory, cache)[:, 0]
+        going = is_real()[:, i]
+        assert step.isfinite().all()
+        assert_close(step[going].detach(), full[going, i].detach())
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("shape", ["encoder-decoder", "decoder"])
+def test_traced_decoding_with_a_cache_is_the_fused_one_and_its_chain_holds(shape: str, variant: int) -> None:
+    model, read, memory = make_case(shape, variant)
+    fused, traced = (model.start_cache(memory, BATCH, read.device) for _ in range(2))
+    for i in range(TARGET):
+        token, place = read[:, i : i + 1], fused.lengths[:, None].clone()
+        before = [(block.own.k, block.own.v) for block in traced.blocks]
+        expected = model.decode(token, memory, fused)
+        trace = PartTrace()
+        got = model.decode(token, memory, traced, trace=trace)
+        assert_close(got.detach(), expected.detach(), told=f"token {i}")
+        for mine, theirs in zip(traced.blocks, fused.blocks, strict=True):
+            assert_close(mine.own.k.detach(), theirs.own.k.detach())
+            assert_close(mine.own.v.detach(), theirs.own.v.detach())
+        replay_all(trace)
+        assert len(trace.find("append")) == 2 * 2 * model.config.num_heads, "keys and values of each head and block"
+
+        def given(name: str, token: Tensor = token, place: Tensor = place, before: Any = before) -> Any:
+            parts = name.split(".")
+            match parts[-1]:
+                case "tokens":
+                    return token
+                case "positions":
+                    return place
+                case "scale":
+                    return [[model.config.decoder_width**0.5]]
+                case "cached":
+                    head = before[int(parts[1])][0 if parts[-2] == "key" else 1][:, int(parts[parts.index("head") + 1])]
+                    return head.detach()
+                case "x" if "cross_attention" in parts:
+                    assert memory is not None
+                    return memory.states.detach()
+                case "M":
+                    own = fused.seen[:, None, :]
+                    return own if memory is None or "self_attention" in parts else memory.mask.keys[:, None, :]  # type: ignore[index]
+            return None
+
+        chain_all(model, trace, given)
+        assert got.data_ptr() == trace[-1].value.data_ptr()
+
+
+def test_one_cache_serves_fused_and_traced_steps_in_turn() -> None:
+    model, read, memory = make_case("encoder-decoder", 1)
+    full = model.decode(read, memory)
+    cache = model.start_cache(memory, BATCH, read.device)
+    steps = []
+    for i in range(TARGET):
+        looked_at = {"trace": PartTrace()} if i % 2 else {}
+        steps.append(model.decode(read[:, i : i + 1], memory, cache, **looked_at))
+    assert_close(torch.cat(steps, dim=1)[is_real()].detach(), full[is_real()].detach())
+
+
+def test_under_autocast_the_cache_is_of_the_narrow_dtype() -> None:
+    model = make_model("decoder", 1, torch.float32)
+    read = torch.full((BATCH, TARGET), 3)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        full = model.decode(read)
+        cache = model.start_cache(None, BATCH, read.device)
+        steps = torch.cat([model.decode(read[:, i : i + 1], None, cache) for i in range(TARGET)], dim=1)
+    assert cache.blocks[0].own.k.dtype == torch.bfloat16
+    assert_close(steps.detach().float(), full.detach().float(), "bfloat16")

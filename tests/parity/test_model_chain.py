@@ -1,0 +1,148 @@
+"""Nothing in a trace comes from nowhere; and each of the three tests catches a fault that the others are blind to."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch.nn.functional as F
+from torch import Tensor
+
+from clearhead.model import Transformer, attention, layers
+from clearhead.model.tracing import PartTrace
+from clearhead.steps import Step
+from clearhead.steps.vocabulary import ADD
+from tests.parity.models import (
+    CASES,
+    Inputs,
+    case_name,
+    check_chain,
+    check_parity,
+    check_replay,
+    make_inputs,
+    make_model,
+    run_traced,
+)
+
+CHECKS: dict[str, Callable[[Transformer, Inputs], None]] = {
+    "parity": check_parity,
+    "replay": check_replay,
+    "chain": check_chain,
+}
+GATED = 5  # the variant with a gate, rotary positions and two widths
+
+
+@pytest.mark.parametrize("case", CASES, ids=case_name)
+def test_every_input_is_a_parameter_a_model_input_or_an_earlier_value(case: tuple[str, str, int]) -> None:
+    shape, mask, variant = case
+    model = make_model(shape, variant)
+    check_chain(model, make_inputs(model.config, mask))
+
+
+@pytest.mark.parametrize("case", CASES[::5], ids=case_name)
+def test_every_recorded_value_is_used_or_is_the_output(case: tuple[str, str, int]) -> None:
+    shape, mask, variant = case
+    model = make_model(shape, variant)
+    _, trace = run_traced(model, make_inputs(model.config, mask))
+    used = {
+        id(part)
+        for record in trace
+        for value in record.inputs.values()
+        for part in (value if isinstance(value, tuple) else (value,))
+    }
+    assert all(id(record.value) in used for record in trace.records[:-1])
+
+
+@pytest.mark.parametrize("case", CASES[::5], ids=case_name)
+def test_no_two_records_share_place_step_and_symbol(case: tuple[str, str, int]) -> None:
+    shape, mask, variant = case
+    model = make_model(shape, variant)
+    _, trace = run_traced(model, make_inputs(model.config, mask))
+    keys = [(record.where, record.step.name, record.symbol) for record in trace]
+    assert len(keys) == len(set(keys))
+
+
+# Deliberate faults: the one test that must see each of them, and only that one
+
+
+def failing() -> set[str]:
+    """Return the checks that fail now."""
+    model = make_model("encoder-decoder", GATED)
+    inputs = make_inputs(model.config, "right padding")
+    found = set()
+    for name, check in CHECKS.items():
+        try:
+            check(model, inputs)
+        except AssertionError:
+            found.add(name)
+    return found
+
+
+def test_without_a_fault_nothing_fails() -> None:
+    assert failing() == set()
+
+
+def test_only_parity_sees_a_fused_side_that_scales_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = F.scaled_dot_product_attention
+
+    def scaled_wrongly(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
+        return real(q, k, v, scale=1 / q.shape[-1], **options)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", scaled_wrongly)
+    assert failing() == {"parity"}
+
+
+def test_only_parity_sees_a_fused_side_that_lost_its_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = F.scaled_dot_product_attention
+
+    def unmasked(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
+        return real(q, k, v, **{**options, "attn_mask": None})
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", unmasked)
+    assert failing() == {"parity"}
+
+
+def test_only_replay_sees_a_step_under_a_wrong_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layers, "MULTIPLY", ADD)
+    assert failing() == {"replay"}
+
+
+def test_only_replay_sees_a_wrong_number_beside_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = PartTrace.record
+
+    def record(self: PartTrace, step: Step, value: Any, *, symbol: str = "", **inputs: Any) -> None:
+        wrong = {"root_of": inputs["root_of"] + 1} if step.name == "scale" else {}
+        real(self, step, value, symbol=symbol, **{**inputs, **wrong})
+
+    monkeypatch.setattr(PartTrace, "record", record)
+    assert failing() == {"replay"}
+
+
+def test_only_chain_sees_a_shadow_shown_instead_of_the_real_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = attention.attend_traced
+
+    def shadow(layer: Any, x: Tensor, memory: Any, mask: Any, *, cache: Any, places: Any, trace: Any) -> Tensor:
+        real(layer, x, memory, mask, cache=cache, places=places, trace=trace)
+        return attention.attend_fused(layer, x, memory, mask, cache=cache, places=places)
+
+    monkeypatch.setattr(attention, "attend_traced", shadow)
+    assert failing() == {"chain"}
+
+
+def test_only_chain_sees_a_copy_of_a_parameter(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = attention.trace_product
+
+    def copied(trace: Any, x: Tensor, weight: Tensor, bias: Any, letter: str) -> Tensor:
+        return real(trace, x, weight.clone(), bias, letter)
+
+    monkeypatch.setattr(attention, "trace_product", copied)
+    assert failing() == {"chain"}
+
+
+def test_only_chain_sees_a_mask_that_the_ids_do_not_give(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = attention._trace_head
+
+    def copied(trace: Any, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, sub: str) -> Tensor:
+        return real(trace, q, k, v, allowed.clone(), sub)
+
+    monkeypatch.setattr(attention, "_trace_head", copied)
+    assert failing() == {"chain"}

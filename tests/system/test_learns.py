@@ -1,0 +1,83 @@
+"""The model learns: to copy, to reverse, to sort, to go on with a language and to classify, to a stated score.
+
+Sentences are of 3 to 10 words out of 17, made afresh for every step; the score is of 512 others, every token right.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+import torch
+
+from tests.system.learning import (
+    FIRST,
+    LONGEST,
+    Recipe,
+    commonest,
+    counting_on,
+    greedy,
+    held_out,
+    rewriting,
+    small_config,
+    train,
+)
+
+RULES: dict[str, Callable[[list[int]], list[int]]] = {
+    "copy": lambda row: row,
+    "reverse": lambda row: row[::-1],
+    "sort": sorted,
+}
+
+
+def exact(task_name: str, longest: int, recipe: Recipe, **changes: object) -> float:
+    """Return the share of held-out sentences that are written without a fault."""
+    task = rewriting(RULES[task_name], longest)
+    model = train(small_config(**changes), task, recipe)
+    batch = held_out(task)
+    assert batch.source is not None
+    assert batch.target is not None
+    return float((greedy(model, batch.source, batch.target.shape[1]) == batch.target).all(dim=1).double().mean())
+
+
+def test_it_learns_to_copy_short_sentences() -> None:
+    score = exact("copy", 5, Recipe(steps=300))
+    assert score >= 0.99, f"{score:.1%} of the sentences are right"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("task_name", RULES)
+def test_it_learns_to_rewrite_sentences(task_name: str) -> None:
+    score = exact(task_name, LONGEST, Recipe(steps=1000))
+    assert score >= 0.99, f"{score:.1%} of the sentences are right"
+
+
+def test_a_decoder_learns_to_go_on_with_a_language() -> None:
+    config = small_config(shape="decoder", decoder_blocks=2)
+    model = train(config, counting_on, Recipe(steps=400))
+    batch = held_out(counting_on)
+    assert batch.target is not None
+    with torch.no_grad():
+        foretold = model(batch).argmax(dim=-1)
+    right = (foretold == batch.target)[:, 2:].double().mean()
+    assert right >= 0.99, f"{right:.1%} of the words are right"
+
+
+def test_an_encoder_learns_to_classify() -> None:
+    config = small_config(shape="encoder", num_classes=3)
+    model = train(config, commonest, Recipe(steps=300))
+    batch = held_out(commonest)
+    with torch.no_grad():
+        right = (model(batch).argmax(dim=-1) == batch.labels).double().mean()
+    assert right >= 0.99, f"{right:.1%} of the sentences are right"
+    assert batch.labels is not None
+    assert batch.labels.bincount().max() < 0.5 * len(batch.labels), "a constant answer would score well"
+
+
+def test_the_tasks_are_what_they_say() -> None:
+    pairs = held_out(rewriting(RULES["reverse"]), 7)
+    for source, target in zip(pairs.source.tolist(), pairs.target.tolist(), strict=True):  # type: ignore[union-attr]
+        words = [token for token in source if token >= FIRST]
+        assert [token for token in target if token >= FIRST] == words[::-1]
+    for row in held_out(counting_on, 7).target.tolist():  # type: ignore[union-attr]
+        steps = {(b - a) % 17 for a, b in pairwise(row)}
+        assert len(steps) == 1

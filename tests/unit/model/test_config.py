@@ -1,0 +1,122 @@
+"""What a model may be made of; every mistake is told, in one go, with what was meant."""
+
+from typing import Any
+
+import pytest
+
+from clearhead.errors import ConfigError
+from clearhead.model import PRESETS, ModelConfig, Transformer, preset
+from clearhead.model.config import read_config
+
+ONE_BLOCK = {"encoder_blocks": 1, "decoder_blocks": 1}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_is_a_model(name: str) -> None:
+    config = preset(name, source_vocabulary=7, **ONE_BLOCK)
+    assert config.d_model == PRESETS[name]["d_model"]
+    assert Transformer(config).config is config
+
+
+def test_a_preset_changes_only_what_it_says() -> None:
+    changed = preset("base", source_vocabulary=7, num_heads=4)
+    assert changed == ModelConfig(source_vocabulary=7, num_heads=4)
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"d_modle": 64}, "model.d_modle is not a setting. Did you mean 'd_model'?"),
+    ({"zzz": 1}, "model.zzz is not a setting."),
+    (
+        {"positions": "rotory"},
+        "model.positions = 'rotory' is not a choice. Did you mean 'rotary'? Choices: sinusoidal, learned, rotary, none.",
+    ),
+    (
+        {"encoder_norm": "lyer"},
+        "model.encoder_norm = 'lyer' is not a choice. Did you mean 'layer'? Choices: layer, rms, all.",
+    ),
+    ({"norm_place": 3}, "model.norm_place = 3 is not a choice. Choices: pre, post."),
+    ({"d_model": 0}, "model.d_model = 0: input should be greater than or equal to 1."),
+    ({"dropout": 1.0}, "model.dropout = 1.0: input should be less than 1."),
+    (
+        {"d_model": "wide"},
+        "model.d_model = 'wide': input should be a valid integer, unable to parse string as an integer.",
+    ),
+    (
+        {"num_heads": 6, "d_model": 64},
+        "model: num_heads = 6 does not divide d_model = 64. Use 1, 2, 4, 8, 16, 32, 64 heads.",
+    ),
+    (
+        {"num_heads": 4, "d_model": 8, "d_decoder": 6, "tied": "two"},
+        "model: num_heads = 4 does not divide d_decoder = 6. Use 1, 2, 3, 6 heads.",
+    ),
+    (
+        {"positions": "rotary", "d_model": 12, "num_heads": 4},
+        "model: rotary positions turn pairs, but d_model = 12 gives num_heads = 4 heads 3 wide. Make them even.",
+    ),
+    (
+        {"decoder_norm": "all"},
+        "model: decoder_norm = 'all' would let a token read the future: its norm averages over later tokens. Use layer or rms in a decoder.",
+    ),
+    ({"shape": "encoder"}, "model: shape encoder needs num_classes: how many classes there are."),
+    ({"num_classes": 3}, "model: num_classes goes with shape encoder. Leave it out."),
+    (
+        {"target_vocabulary": 13},
+        "model: tied = 'three' shares one table, but source_vocabulary = 11 and target_vocabulary = 13. Use one vocabulary, or tied: two.",
+    ),
+    (
+        {"d_decoder": 256},
+        "model: tied = 'three' shares one table, but d_model = 512 and d_decoder = 256. Use one width, or tied: two.",
+    ),
+    ({"bos": 11}, "model: bos = 11 is not in a vocabulary of 11 tokens."),
+    ({"target_vocabulary": 5, "tied": "two", "pad": 7}, "model: pad = 7 is not in a vocabulary of 5 tokens."),
+    ({"pad": 2}, "model: pad and eos are both 2, so that no sentence could be learned to its end. Give each its id."),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), MISTAKES, ids=[str(changes) for changes, _ in MISTAKES])
+def test_a_mistake_is_told_in_one_sentence(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as told:
+        read_config({"source_vocabulary": 11, **changes})
+    assert str(told.value) == message
+
+
+def test_a_missing_vocabulary_is_told_with_what_it_is() -> None:
+    with pytest.raises(ConfigError) as told:
+        read_config({"d_model": 64})
+    assert (
+        str(told.value)
+        == "model.source_vocabulary is missing: tokens that the encoder can read (a decoder alone: its own)."
+    )
+
+
+def test_all_mistakes_in_fields_are_told_together() -> None:
+    with pytest.raises(ConfigError) as told:
+        read_config({"d_modle": 64, "positions": "rotory", "d_ff": 0})
+    for word in ("source_vocabulary is missing", "d_modle", "'rotary'", "d_ff = 0"):
+        assert word in str(told.value)
+
+
+def test_all_mistakes_between_fields_are_told_together() -> None:
+    with pytest.raises(ConfigError) as told:
+        read_config({"source_vocabulary": 2, "num_heads": 7, "decoder_norm": "all", "num_classes": 3})
+    for word in ("num_heads = 7 does not divide", "read the future", "num_classes goes with", "eos = 2 is not in"):
+        assert word in str(told.value)
+
+
+def test_an_unknown_preset_is_told_with_the_nearest() -> None:
+    with pytest.raises(
+        ConfigError,
+        match=r"^'tny' is not a preset. Did you mean 'tiny'\? Presets: tiny, small, base, big, deep-shallow\.$",
+    ):
+        preset("tny", source_vocabulary=7)
+
+
+def test_a_config_cannot_be_changed_behind_a_model() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        preset("tiny", source_vocabulary=7).d_model = 3  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("tied", "tables"), [("three", 1), ("two", 2), ("none", 3)])
+def test_tied_tables_are_one_parameter(tied: str, tables: int) -> None:
+    model = Transformer(preset("tiny", source_vocabulary=7, tied=tied, **ONE_BLOCK))
+    assert sum(parameter.shape == (7, 128) for parameter in model.parameters()) == tables

@@ -1,0 +1,62 @@
+"""Norms against plain arithmetic; the norm of a sentence leaves its padding out."""
+
+import pytest
+import torch
+
+from clearhead.model.norm import NORMS, LayerNorm, RMSNorm, SentenceNorm
+from tests.tolerances import assert_close
+
+
+def filled(norm: torch.nn.Module) -> torch.nn.Module:
+    torch.manual_seed(0)
+    for parameter in norm.parameters():
+        parameter.data = torch.randn_like(parameter.data)
+    return norm.double()
+
+
+def test_layer_norm_of_one_token_by_hand() -> None:
+    # mean of 1, 3, 8 is 4; deviations -3, -1, 4; the biased variance is (9 + 1 + 16) / 3
+    norm = LayerNorm(3, 0.0).double()
+    root = (26 / 3) ** 0.5
+    assert_close(norm(torch.tensor([[[1.0, 3.0, 8.0]]]).double()).detach(), [[[-3 / root, -1 / root, 4 / root]]])
+
+
+def test_rms_norm_of_one_token_by_hand() -> None:
+    # 1, 1 and 4 squared are 1, 1 and 16: their mean is 6
+    norm = RMSNorm(3, 0.0).double()
+    assert_close(norm(torch.tensor([[[1.0, 1.0, 4.0]]]).double()).detach(), [[[1 / 6**0.5, 1 / 6**0.5, 4 / 6**0.5]]])
+
+
+def test_the_norm_of_a_sentence_takes_all_its_numbers_and_no_padding() -> None:
+    torch.manual_seed(1)
+    x = torch.randn(2, 5, 3, dtype=torch.float64)
+    keys = torch.tensor([[True] * 5, [True, True, False, False, False]])
+    norm = filled(SentenceNorm(3, 1e-5))
+    made = norm(x, keys)
+    for row, length in enumerate((5, 2)):
+        real = x[row, :length]
+        mean, variance = real.mean(), real.var(unbiased=False)
+        expected = (real - mean) / (variance + 1e-5).sqrt() * norm.gain + norm.shift
+        assert_close(made[row, :length].detach(), expected.detach())
+    other = x.masked_fill(~keys[..., None], 99.0)
+    assert_close(norm(other, keys)[1, :2].detach(), made[1, :2].detach())
+
+
+@pytest.mark.parametrize("name", NORMS)
+def test_no_norm_blows_up_on_padding_alone_however_often(name: str) -> None:
+    norm = NORMS[name](6, 1e-5)
+    x = (torch.randn(2, 5, 6) * 0.01).requires_grad_()
+    keys = torch.tensor([[True] * 5, [False] * 5])
+    y = x
+    for _ in range(30):
+        y = norm(y, keys)
+    y[0].sum().backward()
+    assert y.abs().max() < 10
+    assert x.grad is not None
+    assert x.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("name", ["layer", "rms"])
+def test_a_token_is_normed_by_itself(name: str) -> None:
+    norm, x = filled(NORMS[name](6, 1e-5)), torch.randn(2, 5, 6, dtype=torch.float64)
+    assert_close(norm(x)[:, 1:2].detach(), norm(x[:, 1:2]).detach())
