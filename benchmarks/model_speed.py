@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -59,7 +60,7 @@ def matrix_rate(device: str) -> float:
 
 
 def flops_per_token(model: Transformer) -> float:
-    """Return what a training step must compute for one target token and one source token: six times the weights used."""
+    """Return what a step must compute for one target and one source token: six times the weights that are used."""
     config = model.config
     embedded = model.decoder.embedding.weight.numel() if model.decoder is not None else 0
     weights = sum(parameter.numel() for parameter in model.parameters()) - embedded
@@ -202,16 +203,17 @@ def main() -> None:
     for count in tokens:
         shape = (count // options.length, options.length)
         source, target = (torch.randint(3, VOCABULARY, shape, device=device) for _ in range(2))
+        sizes = (options.preset, source, target, device)
         makers: dict[str, Callable[[], Callable[[], object]]] = {}
         if "marian" in options.peers.split(","):
-            makers["MarianMT eager"] = lambda: marian(options.preset, source, target, device)
+            makers["MarianMT eager"] = partial(marian, *sizes)
         if "marian-compiled" in options.peers.split(","):
-            makers["MarianMT compiled"] = lambda: marian(options.preset, source, target, device, is_compiled=True)
+            makers["MarianMT compiled"] = partial(marian, *sizes, is_compiled=True)
         if "nn" in options.peers.split(","):
-            makers["nn.Transformer eager"] = lambda: plain(options.preset, source, target, device)
-        makers["clearhead compiled"] = lambda: ours(options.preset, source, target, device, is_graphed=False)
+            makers["nn.Transformer eager"] = partial(plain, *sizes)
+        makers["clearhead compiled"] = partial(ours, *sizes, is_graphed=False)
         if device == "cuda":
-            makers["clearhead graphed"] = lambda: ours(options.preset, source, target, device, is_graphed=True)
+            makers["clearhead graphed"] = partial(ours, *sizes, is_graphed=True)
         least = 0.0
         needed = flops_per_token(Transformer(preset(options.preset, source_vocabulary=VOCABULARY)))
         for name, make in makers.items():

@@ -19,12 +19,12 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
         {"numpy", "openpyxl", "orjson", "pydantic", "rich", "yaml"},
     ),
     "model": ({"steps", "errors"}, {"torch", "pydantic"}),
-    # clearhead itself: the version that is written beside the weights
-    "formats": ({"clearhead", "model", "steps", "errors"}, {"torch", "safetensors", "pydantic"}),
+    # clearhead itself: the version that is written beside the weights; a trace file is a worksheet
+    "formats": (
+        {"clearhead", "model", "worksheet", "steps", "errors"},
+        {"numpy", "torch", "safetensors", "pydantic"},
+    ),
     "experiments": ({"worksheet", "steps", "errors"}, {"numpy", "matplotlib"}),
-    "model": ({"steps", "errors"}, {"pydantic", "torch"}),
-    # a trace file is a worksheet, so formats may make one
-    "formats": ({"model", "worksheet", "steps", "errors"}, {"numpy", "torch"}),
     "cli": (EVERYTHING, {"typer", "rich"}),
     "errors": (set(), set()),
 }

@@ -1,7 +1,7 @@
 """Attention, twice: PyTorch's fused kernel, and the same steps one by one with every number written down.
 
-Z = softmax(Q Kᵀ / √d_k) V for every head, joined and multiplied by W_O. The traced side's output is made from the values
-that it records; a test holds the two sides together.
+Z = softmax(Q Kᵀ / √d_k) V for every head, joined and multiplied by W_O. The traced side's output is made from the
+values that it records; a test holds the two sides together.
 """
 
 from collections.abc import Callable
@@ -78,14 +78,14 @@ class Attention(nn.Module):
         places: Places | None = None,
         trace: Tracer = NO_TRACE,
     ) -> Tensor:
-        """Attend from x (B, Q, D) to itself, or to a memory (B, K, D′); `cache` is read, and grows by the new tokens."""
+        """Attend from x (B, Q, D) to itself, or to a memory (B, K, D′); `cache` grows by the new tokens."""
         if trace.is_on:
             return attend_traced(self, x, memory, mask, cache=cache, places=places, trace=trace)
         return attend_fused(self, x, memory, mask, cache=cache, places=places)
 
     def heads(self, x: Tensor) -> Tensor:
         """(B, T, D) → (B, H, T, E)"""
-        return x.unflatten(-1, (self.num_heads, self.d_k)).transpose(1, 2)
+        return x.view(*x.shape[:-1], self.num_heads, self.d_k).transpose(1, 2)
 
     def key_values(self, memory: Tensor) -> KeyValues:
         """Return keys and values of a memory, to be made once and used at every step."""
@@ -121,11 +121,12 @@ def attend_fused(
             cache.v = v = torch.cat((cache.v.to(v.dtype), v), dim=2)
     dropout = layer.dropout if layer.training else 0.0
     z = fused_heads(q, k, v, mask, dropout)  # (B, H, Q, E)
-    return layer.output(z.transpose(1, 2).flatten(-2))  # (B, Q, D)
+    made: Tensor = layer.output(z.transpose(1, 2).flatten(-2))  # (B, Q, D)
+    return made
 
 
 def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: PreparedMask, dropout: float) -> Tensor:
-    """softmax(q kᵀ / √d_k) v in one kernel: PyTorch's own, or for short sentences in compiled code on a GPU a smaller one.
+    """softmax(q kᵀ / √d_k) v in one kernel: PyTorch's own, or a smaller one for short sentences on a GPU.
 
     The library's kernels work in tiles of 64 or 128 tokens, most of which a short sentence leaves empty.
     """
@@ -182,9 +183,9 @@ def attend_traced(
     outputs, kept = [], []
     for head in range(layer.num_heads):
         here, sub = trace.at("head", head), str(head + 1).translate(_SUBSCRIPTS)
-        share = {"head": head + 1, "num_heads": layer.num_heads}
+        part = {"head": head + 1, "num_heads": layer.num_heads}
         q, k, v = (
-            _trace_share(here.at(p), made[m], f"{m}{sub}", share)
+            _trace_share(here.at(p), made[m], f"{m}{sub}", part)
             for m, p in (("Q", "query"), ("K", "key"), ("V", "value"))
         )
         if places is not None and not layer.is_cross:

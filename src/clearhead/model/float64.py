@@ -9,7 +9,8 @@ from copy import deepcopy
 import torch
 from torch import Tensor
 
-from clearhead.model.transformer import Batch, Transformer
+from clearhead.model.batch import Batch
+from clearhead.model.transformer import Transformer
 from clearhead.steps import Trace
 
 

@@ -1,5 +1,8 @@
 """Feed-forward networks and blocks: each sublayer with its residual and its norm, before or after."""
 
+from collections.abc import Callable, Mapping
+from typing import cast
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -13,7 +16,7 @@ from clearhead.steps.trace import NoTrace
 from clearhead.steps.vocabulary import ACTIVATE, ADD, MULTIPLY
 
 Tracer = Trace | NoTrace
-_BENDS = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+_BENDS: Mapping[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
 
 
 class FeedForward(nn.Module):
@@ -33,7 +36,8 @@ class FeedForward(nn.Module):
         hidden = _BENDS[self.activation](self.first(x))
         if self.gate is not None:
             hidden = hidden * self.gate(x)
-        return self.second(F.dropout(hidden, self.dropout, self.training))
+        made: Tensor = self.second(F.dropout(hidden, self.dropout, self.training))
+        return made
 
     def _traced(self, x: Tensor, trace: Tracer) -> Tensor:
         first = trace_product(trace.at("first"), x, self.first.weight, self.first.bias, "1")
@@ -84,7 +88,7 @@ class EncoderBlock(nn.Module):
         """(B, S, D) → (B, S, D)"""
         keys = mask.mask.keys
         for number, place in enumerate(("self_attention", "feed_forward")):
-            residual, here = self.residuals[number], trace.at("add_and_norm", number)
+            residual, here = cast(Residual, self.residuals[number]), trace.at("add_and_norm", number)
             taken = residual.before(x, keys, here)
             if place == "self_attention":
                 made = self.self_attention(taken, None, mask, places=places, trace=trace.at(place))
@@ -120,20 +124,20 @@ class DecoderBlock(nn.Module):
         trace: Tracer = NO_TRACE,
     ) -> Tensor:
         """(B, T, D) → (B, T, D)"""
-        residual, here = self.residuals[0], trace.at("add_and_norm", 0)
+        residual, here = cast(Residual, self.residuals[0]), trace.at("add_and_norm", 0)
         own = None if cache is None else cache.own
         taken = residual.before(x, None, here)
         made = self.self_attention(taken, None, mask, cache=own, places=places, trace=trace.at("self_attention"))
         x = residual.after(x, made, None, here)
         if self.cross_attention is not None:
             assert memory is not None
-            residual, here = self.residuals[1], trace.at("add_and_norm", 1)
+            residual, here = cast(Residual, self.residuals[1]), trace.at("add_and_norm", 1)
             taken = residual.before(x, None, here)
             seen = None if cache is None or trace.is_on else cache.memory
             made = self.cross_attention(taken, memory[0], memory[1], cache=seen, trace=trace.at("cross_attention"))
             x = residual.after(x, made, None, here)
         number = len(self.residuals) - 1
-        residual, here = self.residuals[number], trace.at("add_and_norm", number)
+        residual, here = cast(Residual, self.residuals[number]), trace.at("add_and_norm", number)
         made = self.feed_forward(residual.before(x, None, here), trace=trace.at("feed_forward"))
         return residual.after(x, made, None, here)
 

@@ -63,7 +63,7 @@ class FusedMask:
 
     @property
     def is_by_key(self) -> bool:
-        """Whether the mask hides the same keys from every query of a sentence, or is plainly causal, or hides nothing."""
+        """Whether it hides the same keys from every query of a sentence, is plainly causal, or hides nothing."""
         return self.mask is None or self.mask.shape[-2] == 1
 
 

@@ -49,7 +49,7 @@ class RMSNorm(nn.Module):
 
 
 class SentenceNorm(nn.Module):
-    """γ (x - μ) / √(σ² + ε) + β with one mean and one variance for all unpadded tokens of a sentence (d × n numbers)."""
+    """γ (x - μ) / √(σ² + ε) + β, one mean and one variance for all d × n numbers of a sentence but its padding."""
 
     def __init__(self, width: int, epsilon: float) -> None:
         super().__init__()
@@ -71,8 +71,9 @@ class SentenceNorm(nn.Module):
             trace.give("counted", counted)
             trace.record(MEAN, mean, x=x, over="all", counted=counted)
             trace.record(VARIANCE, variance, x=x, mean=mean, over="all", counted=counted)
-            given = {"gain": self.gain, "shift": self.shift, "epsilon": self.epsilon}
-            trace.record(NORMALISE, y, x=x, mean=mean, variance=variance, **given)
+            trace.record(
+                NORMALISE, y, x=x, mean=mean, variance=variance, gain=self.gain, shift=self.shift, epsilon=self.epsilon
+            )
         return y
 
 

@@ -1,6 +1,6 @@
 """The Transformer: encoder-decoder, or either half alone. Ids and masks in, logits out.
 
-One definition serves training, decoding and looking inside: `encode`, `decode` (with a cache for one-token steps), `loss`,
+One definition serves training, decoding and looking inside: `encode`, `decode` (with a cache), `loss`,
 and `trace`, which does the same pass with every step written down.
 """
 
@@ -47,12 +47,12 @@ class Loss(NamedTuple):
     """The summed loss of a batch, and how many tokens (or sentences) it is over."""
 
     total: Tensor
-    count: Tensor
+    num_tokens: Tensor
 
     @property
     def mean(self) -> Tensor:
         """The loss of one token."""
-        return self.total / self.count.clamp(min=1)
+        return self.total / self.num_tokens.clamp(min=1)
 
 
 @dataclass
@@ -99,7 +99,7 @@ class Stack(nn.Module):
     def _embed_traced(self, ids: Tensor, places: Tensor, trace: Tracer) -> Tensor:
         trace.give("tokens", ids)
         trace.give("E", self.embedding.weight)
-        x = self.embedding(ids)
+        x: Tensor = self.embedding(ids)
         trace.at("embedding").record(EMBED, x, ids=ids, table=self.embedding.weight)
         if self.scale != 1.0:
             root = torch.full((1, 1), self.scale, dtype=x.dtype, device=x.device)
@@ -191,7 +191,7 @@ class Transformer(nn.Module):
         mask: Mask = CAUSAL,
         trace: Tracer = NO_TRACE,
     ) -> Tensor:
-        """Return logits (B, T, V) for what follows each token of `target`; with a cache, `target` is only what is new."""
+        """Return logits (B, T, V) for what follows each token of `target`; with a cache, only of what is new."""
         return self.project(self.decode_states(target, memory, cache, mask=mask, trace=trace), trace=trace)
 
     def decode_states(
@@ -210,8 +210,10 @@ class Transformer(nn.Module):
         places = steps if cache is None else cache.lengths[:, None] + steps
         if cache is not None:
             first = cache.seen.shape[1]
-            # the token that a sentence starts from is real, and a decoder that starts from pad (MarianMT) reads pad as one
-            real = torch.ones_like(target, dtype=torch.bool) if self.config.start == "pad" else target != self.config.pad
+            # the token that a sentence starts from is real; a decoder that starts from pad (MarianMT) reads pad so
+            real = (
+                torch.ones_like(target, dtype=torch.bool) if self.config.start == "pad" else target != self.config.pad
+            )
             if first == 0:
                 real = torch.cat((torch.ones_like(real[:, :1]), real[:, 1:]), dim=1)
             cache.seen = torch.cat((cache.seen, real), dim=1)
@@ -245,7 +247,8 @@ class Transformer(nn.Module):
         """Return the logits of states."""
         if trace.is_on:
             return trace_product(trace.at("output"), states, self.output.weight, self.output.bias, "out")
-        return self.output(states)
+        logits: Tensor = self.output(states)
+        return logits
 
     def classify(self, source: Tensor, *, is_padded: bool = True, trace: Tracer = NO_TRACE) -> Tensor:
         """Return the logits (B, C) of the mean of a sentence's states."""
