@@ -197,9 +197,8 @@ def main() -> None:
     print(f"{card}; Python {platform.python_version()}, torch {torch.__version__}; commit {commit.strip()}")
     print(f"preset {options.preset}, vocabulary {VOCABULARY:,}, length {options.length}; "
           f"matrix rate {rate / 1e12:.2f} TFLOP/s")  # fmt: skip
-    print(
-        "\n| target tokens | model | 1000 tokens/s | × MarianMT eager | share of the matrix rate |\n|---:|---|---:|---:|---:|"
-    )
+    print("\n| target tokens | model | 1000 tokens/s | × MarianMT eager | share of the matrix rate |")
+    print("|---:|---|---:|---:|---:|")
     for count in tokens:
         shape = (count // options.length, options.length)
         source, target = (torch.randint(3, VOCABULARY, shape, device=device) for _ in range(2))
