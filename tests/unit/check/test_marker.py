@@ -23,6 +23,7 @@ WORKED = (
     "length",
     "rotate",
     "multiply",
+    "divide",
 )
 
 
