@@ -266,9 +266,24 @@ class Comparison:
                 break
         return left
 
+    def _failed_above(self, index: int) -> list[int]:
+        """Return the nearest records above with failed cells, past lines that were not written, or not in full."""
+        found, todo, seen = [], [*self.graph.parents[index]], {index}
+        while todo:
+            node = todo.pop()
+            if node in seen:
+                continue
+            seen.add(node)
+            if self.failed[node] is not None:
+                found.append(node)
+            own = self.statements.get(node, ())
+            if not own or not np.logical_or.reduce([each.is_written for each in own]).all():
+                todo += self.graph.parents[node]
+        return sorted(found)
+
     def _near_right_parents(self, index: int, judged: Judged, left: Mask) -> Mask:
         """Rule 6 where lines in between were not written: it meets the image of the right parents."""
-        failed = [node for node in self.written_above(index) if self.failed[node] is not None]
+        failed = self._failed_above(index)
         if not failed or not left.any() or not self.is_lenient:
             return left
         values = list(self.x)
@@ -286,7 +301,7 @@ class Comparison:
 
     def _with_right_parents(self, index: int) -> Iterator[tuple[Array, list[int]]]:
         """Work the record from the right value of every failed parent, then of each alone."""
-        failed = [node for node in self.written_above(index) if self.failed[node] is not None]
+        failed = self._failed_above(index)
         if not failed:
             return
         yield self.right[index], failed
