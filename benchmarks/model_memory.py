@@ -1,7 +1,7 @@
 """Memory of one forward and backward pass against the length: the fused path must grow linearly.
 
-Run: python benchmarks/model_memory.py [--device cuda]. On the CPU the profiler's allocations are counted, on the GPU the
-allocator's peak. The traced path's need is only foretold, as `Transformer.trace` does before it runs.
+Run: python benchmarks/model_memory.py [--device cuda]. On the CPU the profiler's allocations are counted, on the GPU
+the allocator's peak. The traced path's need is only foretold, as `Transformer.trace` does before it runs.
 """
 
 import argparse
@@ -31,7 +31,8 @@ def peak_bytes(model: Transformer, batch: Batch, device: str) -> int:
     held = most = 0
     for event in profile._memory_profile().timeline if hasattr(profile, "_memory_profile") else ():
         _, action, _, size = event
-        held += size if "CREATE" in str(action) or "PREEXISTING" in str(action) else -size if "DESTROY" in str(action) else 0
+        is_new = any(word in str(action) for word in ("CREATE", "PREEXISTING"))
+        held += size if is_new else -size if "DESTROY" in str(action) else 0
         most = max(most, held)
     return most
 
@@ -47,7 +48,7 @@ def main() -> None:
     model = Transformer(config).to(device).train()
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
     name = torch.cuda.get_device_name() if device == "cuda" else platform.machine()
-    print(f"{name}; torch {torch.__version__}; commit {commit.strip()}; 2+2 blocks, width 128, one padded sentence pair")
+    print(f"{name}; torch {torch.__version__}; commit {commit.strip()}; 2+2 blocks, width 128, two sentence pairs")
     print("\n| tokens | fused (MiB) | × the length before | a trace would need (MiB) |\n|---:|---:|---:|---:|")
     before = 0
     for length in lengths:

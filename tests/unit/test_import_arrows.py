@@ -18,7 +18,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
         {"worksheet", "steps", "errors"},
         {"numpy", "openpyxl", "orjson", "pydantic", "rich", "yaml"},
     ),
-    "model": ({"steps", "errors"}, {"torch", "pydantic"}),
+    "model": ({"steps", "errors"}, {"torch", "pydantic", "pydantic_core"}),
     # clearhead itself: the version that is written beside the weights; a trace file is a worksheet
     "formats": (
         {"clearhead", "model", "worksheet", "steps", "errors"},
