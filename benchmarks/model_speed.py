@@ -157,7 +157,7 @@ class Plain(nn.Module):
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Return the mean loss."""
         mask = nn.Transformer.generate_square_subsequent_mask(target.shape[1], device=target.device)
-        read, written = (self.embedding(ids) + self.position for ids in (source, target))
+        read, written = (self.embedding(ids) + self.position[: ids.shape[1]] for ids in (source, target))
         states = self.stack(read, written, tgt_mask=mask, tgt_is_causal=True)
         logits = F.linear(states, self.embedding.weight)
         return F.cross_entropy(logits.flatten(0, 1).float(), target.flatten())
