@@ -30,7 +30,7 @@ format: $(VENV)/dev
 	$(BIN)/ruff check --fix .
 
 docs: $(VENV)/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(VENV)/core
 	$(BIN)/python benchmarks/solve_speed.py

@@ -20,7 +20,6 @@ _POSITION = re.compile(r"(PE?)\s*\(\s*(?:pos\s*=?\s*)?(\d+)\s*\)").fullmatch  # 
 _HEAD = re.compile(r"(?i)(|.*[^a-z])(?:(?:of|in|for)\s+)?head[\s_]*(\d+)(?!\d)(.*)", re.DOTALL).fullmatch
 # A row by its number, q2 or Q_2, or by its token, q_Vamos: without a mark between them "values" is no row of V.
 _NUMBERED = re.compile(r"(.*?[^\W\d_]|.*[αμσθ])(?:[\s_^{]*(\d+)|[\s_^{]+([^\W\d_]{2,}))\}?")
-_WHOLE_HEAD = re.compile(r"\s*head[\s_]*\{?(\d+)\}?\s*", re.IGNORECASE)  # the paper's name for what a head gives
 _DROPPED = re.compile(r"[\s_^{}$\\*()]|\b(?:text|mathrm|mathbf)\b")
 
 
@@ -232,9 +231,6 @@ def find_records(graph: Graph, name: str, where: str) -> Candidates:
     plainer = _plainer(name)
     if plainer:
         return find_records(graph, plainer, where)
-    head = _WHOLE_HEAD.fullmatch(name)
-    if head is not None:
-        return find_records(graph, "Z", f"{where}, head {head[1]}" if where else f"head {head[1]}")
     shorter = _NUMBERED.fullmatch(name.translate(SUBSCRIPTS).strip())
     if shorter is None:
         return Candidates(tuple(_in_capitals(graph, here, key)))

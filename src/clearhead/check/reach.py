@@ -163,9 +163,7 @@ class Reach:
             if statement.is_whole.any() or self.graph.is_move[index]:
                 image = self.image(index)
                 is_integer = np.abs(image.middle - np.round(image.middle)) <= EXACT
-                # a weight may come within a hair of 0 without being it, and its logarithm tells the difference
-                is_exact = is_integer & ((image.radius == 0.0) | (image.middle == 0.0) | (np.abs(image.middle) > 0.5))
-                unit = np.where(statement.is_whole & is_exact, 0.0, unit)
+                unit = np.where(statement.is_whole & is_integer & (image.radius == 0.0), 0.0, unit)
             known = self._known(value, unit, np.minimum(unit, statement.unit_inwards))
             if self.graph.is_move[index]:  # digits that were only moved are known as well as where they came from
                 same = (image.low <= statement.value) & (statement.value <= image.high)

@@ -32,7 +32,6 @@ values             | V  |
 QK^T               | S  |
 QKᵀ                | S  |
 QKT                | S  |
-E = QK^T           | S  |
 Q K^T              | S  |
 Q·Kᵀ               | S  |
 Q K^{T}            | S  |
