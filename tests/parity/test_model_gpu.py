@@ -1,0 +1,42 @@
+"""The compiled path on a GPU, small tiles included, against the traced one in float64."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from clearhead.model import Batch, ModelConfig, Transformer
+from clearhead.model.tracing import PartTrace
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
+]
+
+
+@pytest.mark.parametrize("is_padded", [False, True])
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
+def test_compiled_loss_and_gradients_are_those_of_the_traced_side(positions: str, is_padded: bool) -> None:
+    torch.manual_seed(0)
+    config = ModelConfig(
+        source_vocabulary=101, encoder_blocks=2, decoder_blocks=2, d_model=128, num_heads=2, d_ff=96,
+        positions=positions, dropout=0.0, max_length=64,
+    )  # fmt: skip
+    model = Transformer(config).cuda().eval()
+    source = torch.randint(3, 101, (5, 29), device="cuda")
+    target = torch.randint(3, 101, (5, 23), device="cuda")
+    if is_padded:
+        source[1, 7:], target[2, 5:], source[3] = 0, 0, 0
+    batch = Batch(source, target, is_padded=is_padded)
+    loss = torch.compile(lambda batch: model.loss(batch).mean, fullgraph=True)(batch)
+    loss.backward()
+    exact = Transformer(config).cuda().double().eval()
+    exact.load_state_dict(model.state_dict())
+    logits = exact(batch, trace=PartTrace())
+    truth = F.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=0)
+    truth.backward()
+    assert abs(loss.item() - truth.item()) < 1e-5
+    right = dict(exact.named_parameters())
+    largest = max(parameter.grad.abs().max() for parameter in right.values())
+    for name, parameter in model.named_parameters():
+        gap = (parameter.grad - right[name].grad).abs().max() / largest
+        assert gap < 1e-5, f"{name}: {gap:.1e} of the largest gradient"
