@@ -92,7 +92,9 @@ class Placer:
         sheet = sheet_style(evidences)
         for found, own in zip(self._found, evidences, strict=True):
             cells = [cell for row in found.grid for cell in row if cell]
-            self._state(found, own.is_telling, line_style(own, sheet, cells, evidences))
+            # whole numbers that are not exact show rounding too, where figures are counted
+            is_rounded = sheet == "figures" and own.whole_figures > 0 and not self._is_moved(found)
+            self._state(found, own.is_telling or is_rounded, line_style(own, sheet, cells, evidences))
         return self.result
 
     def _evidence(self, found: _Found) -> Evidence:
@@ -108,6 +110,9 @@ class Placer:
         found_here = evidence([cell for cell, _ in pairs], [true for _, true in pairs])
         # digits that were only moved were rounded elsewhere
         return replace(found_here, is_telling=found_here.is_telling and not self.graph.is_move[found.node])
+
+    def _is_moved(self, found: _Found) -> bool:
+        return found.node is None or self.graph.is_move[found.node]
 
     def _state(self, found: _Found, is_telling: bool, style: Style) -> None:
         node = -1 if found.node is None else found.node
