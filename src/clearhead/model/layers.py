@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from clearhead.model.attention import Attention, KeyValues, Places, trace_product
 from clearhead.model.config import ModelConfig
+from clearhead.model.dropout import dropout
 from clearhead.model.mask import PreparedMask
 from clearhead.model.norm import NORMS
 from clearhead.steps import NO_TRACE, Trace
@@ -36,7 +37,7 @@ class FeedForward(nn.Module):
         hidden = _BENDS[self.activation](self.first(x))
         if self.gate is not None:
             hidden = hidden * self.gate(x)
-        made: Tensor = self.second(F.dropout(hidden, self.dropout, self.training))
+        made: Tensor = self.second(dropout(hidden, self.dropout, self.training))
         return made
 
     def _traced(self, x: Tensor, trace: Tracer) -> Tensor:
@@ -65,7 +66,7 @@ class Residual(nn.Module):
 
     def after(self, x: Tensor, y: Tensor, keys: Tensor | None, trace: Tracer) -> Tensor:
         """Return x with what the sublayer made of it."""
-        total = x + F.dropout(y, self.dropout, self.training)
+        total = x + dropout(y, self.dropout, self.training)
         if trace.is_on:
             trace.record(ADD, total, symbol="R", a=x, b=y)
         return total if self.is_pre else self.norm(total, keys, trace=trace.at("norm"))

@@ -17,6 +17,7 @@ from clearhead.errors import TraceError
 from clearhead.model.attention import Places, trace_product
 from clearhead.model.batch import Batch, check_batch, check_length
 from clearhead.model.config import ModelConfig
+from clearhead.model.dropout import dropout
 from clearhead.model.layers import BlockCache, DecoderBlock, EncoderBlock, empty_key_values
 from clearhead.model.mask import CAUSAL, EVERYTHING, Mask, PreparedMask, counted_tokens, prepare
 from clearhead.model.norm import NORMS
@@ -94,7 +95,7 @@ class Stack(nn.Module):
         x = self.embedding(ids) * self.scale
         if self.position is not None:
             x = x + F.embedding(places, self.position)
-        return F.dropout(x, self.dropout, self.training)
+        return dropout(x, self.dropout, self.training)
 
     def _embed_traced(self, ids: Tensor, places: Tensor, trace: Tracer) -> Tensor:
         trace.give("tokens", ids)

@@ -1,0 +1,22 @@
+"""Dropout: on a GPU PyTorch's own; on a CPU with one random byte for each number, which is several times quicker there.
+
+The share that is dropped is then a whole number of 256ths (26/256 for 0.1), and what is kept is scaled by just that.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+_BYTES = 256
+
+
+def dropout(x: Tensor, share: float, is_training: bool) -> Tensor:
+    """Set about `share` of the numbers to 0 and scale the others up, in training; else return x."""
+    if not is_training or share == 0.0:
+        return x
+    dropped = round(share * _BYTES)
+    if x.device.type != "cpu" or not 0 < dropped < _BYTES:
+        return F.dropout(x, share, is_training)
+    words = torch.randint(-(2**63), 2**63 - 1, ((x.numel() + 7) // 8,))  # eight random bytes each
+    kept = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped
+    return x * kept * (_BYTES / (_BYTES - dropped))
