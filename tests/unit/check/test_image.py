@@ -150,6 +150,9 @@ MAKERS: Mapping[str, Callable[[Numbers], Inputs]] = {
     "mean": mean_inputs,
     "variance": variance_inputs,
     "normalise": normal_inputs,
+    "rms_normalise": lambda rng: {
+        "x": some(rng, 3, 4), "epsilon": of_choice(rng, None, 0.01), "gain": of_choice(rng, None, some(rng, 4))
+    },
     "convolve": convolve_inputs,
     "pick": lambda rng: {"x": some(rng, 3, 2), "row": 2},
     "multiply": lambda rng: {"a": some(rng, 3, 2), "b": some(rng, *of_choice(rng, (3, 2), (1, 2)))},
