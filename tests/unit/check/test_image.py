@@ -151,7 +151,7 @@ MAKERS: Mapping[str, Callable[[Numbers], Inputs]] = {
     "variance": variance_inputs,
     "normalise": normal_inputs,
     "rms_normalise": lambda rng: {
-        "x": some(rng, 3, 4), "epsilon": of_choice(rng, None, 0.01), "gain": of_choice(rng, None, some(rng, 4))
+        "x": some(rng, 3, 4), "epsilon": of_choice(rng, 0.0, 0.01), "gain": of_choice(rng, None, some(rng, 4))
     },
     "convolve": convolve_inputs,
     "pick": lambda rng: {"x": some(rng, 3, 2), "row": 2},
