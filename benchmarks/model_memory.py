@@ -26,7 +26,9 @@ def peak_bytes(model: Transformer, batch: Batch, device: str) -> int:
         loss.backward()
         return torch.cuda.max_memory_allocated() - before
     activities = [torch.profiler.ProfilerActivity.CPU]
-    with torch.profiler.profile(activities=activities, profile_memory=True) as profile:
+    with torch.profiler.profile(
+        activities=activities, profile_memory=True, record_shapes=True, with_stack=True
+    ) as profile:
         model.loss(batch).mean.backward()
     held = most = 0
     for event in profile._memory_profile().timeline if hasattr(profile, "_memory_profile") else ():
