@@ -15,7 +15,7 @@ from clearhead.check.statement import Statement
 from clearhead.check.style import Style
 from clearhead.check.sums import plain_number
 from clearhead.check.working import NOT_MARKED, Note, Working
-from clearhead.errors import ClearheadError, ProblemError
+from clearhead.errors import ProblemError
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reading import parse_problem
 from clearhead.worksheet.rounding import Rounding
@@ -92,9 +92,7 @@ def _mark_read(sheet: Worksheet, scheme: Scheme | None) -> Report:
         raise ProblemError("holds no lines, so nothing can be marked. Write it anew with 'clearhead solve --json'.")
     try:
         return mark_worksheet(sheet, scheme)
-    except ClearheadError:
-        raise
-    except Exception as wrong:  # shapes and inputs that no step takes, in a way of their own
+    except (ValueError, TypeError, IndexError, KeyError, AttributeError, ArithmeticError) as wrong:
         raise ProblemError(
             f"is not a worksheet whose lines fit each other ({type(wrong).__name__}). "
             "Write it anew with 'clearhead solve --json'."

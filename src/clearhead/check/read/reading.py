@@ -157,7 +157,7 @@ def _sheet(content: bytes, given: Mapping[str, Any] | None) -> Worksheet:
         return sheet
     except ClearheadError as wrong:
         raise ProblemError(str(wrong)) from None
-    except Exception as wrong:  # the file claims to be a worksheet, and is broken in a way of its own
+    except (ValueError, TypeError, IndexError, KeyError, AttributeError, RecursionError) as wrong:
         raise ProblemError(
             f"is not a worksheet that can be read ({type(wrong).__name__}). Write it with 'clearhead solve --json'."
         ) from None
