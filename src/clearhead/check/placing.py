@@ -25,7 +25,7 @@ from clearhead.check.names import (
 from clearhead.check.read.number import Written, is_blank, read_cell
 from clearhead.check.statement import Copy, Statement, make_statement
 from clearhead.check.style import Evidence, Style, evidence, line_style, sheet_style
-from clearhead.check.working import NOT_MARKED, Cells, Line, Note, Working
+from clearhead.check.working import NOT_MARKED, Cells, Line, Note, NoteKind, Working
 from clearhead.errors import did_you_mean
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.view import SheetView
@@ -310,8 +310,8 @@ class Placer:
         )
         self.result.misshapen.append(WrongShape(number, node, sentence))
 
-    def _note(self, kind: str, sentence: str, line: Line) -> None:
-        self.result.notes.append(Note(kind, sentence, line.place))  # type: ignore[arg-type]
+    def _note(self, kind: NoteKind, sentence: str, line: Line) -> None:
+        self.result.notes.append(Note(kind, sentence, line.place))
 
 
 def _in(where: str) -> str:

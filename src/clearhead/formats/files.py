@@ -143,7 +143,8 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Return the tensors of a safetensors file, and its notes."""
     try:
         with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+            names = list(file.keys())  # the file itself cannot be looped over
+            return {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
     except (SafetensorError, OSError, ValueError) as wrong:
         raise CheckpointError(
             f"{printable(str(path))} is damaged ({wrong}); it holds {path.stat().st_size:,} bytes. "

@@ -78,8 +78,8 @@ class EncoderBlock(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         width = config.d_model
-        options = {"has_bias": config.has_bias, "dropout": config.attention_dropout}
-        self.self_attention = Attention(width, None, config.num_heads, **options)  # type: ignore[arg-type]
+        heads, has_bias, dropped = config.num_heads, config.has_bias, config.attention_dropout
+        self.self_attention = Attention(width, None, heads, has_bias=has_bias, dropout=dropped)
         self.feed_forward = FeedForward(width, config)
         self.residuals = nn.ModuleList(Residual(width, config.encoder_norm, config) for _ in range(2))
 
@@ -105,11 +105,11 @@ class DecoderBlock(nn.Module):
     def __init__(self, config: ModelConfig, memory_width: int | None) -> None:
         super().__init__()
         width = config.decoder_width
-        options = {"has_bias": config.has_bias, "dropout": config.attention_dropout}
-        self.self_attention = Attention(width, None, config.num_heads, **options)  # type: ignore[arg-type]
+        heads, has_bias, dropped = config.num_heads, config.has_bias, config.attention_dropout
+        self.self_attention = Attention(width, None, heads, has_bias=has_bias, dropout=dropped)
         self.cross_attention: Attention | None = None
         if memory_width is not None:
-            self.cross_attention = Attention(width, memory_width, config.num_heads, **options)  # type: ignore[arg-type]
+            self.cross_attention = Attention(width, memory_width, heads, has_bias=has_bias, dropout=dropped)
         self.feed_forward = FeedForward(width, config)
         count = 2 if memory_width is None else 3
         self.residuals = nn.ModuleList(Residual(width, config.decoder_norm, config) for _ in range(count))

@@ -5,7 +5,7 @@ What a name stands for (its part) is told from the name alone, so that a formula
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 Part = Literal[
     "X", "Y", "W_Q", "W_K", "W_V", "W_O", "W", "h", "s", "Q", "K", "V", "scores", "scaled", "weights", "output"
@@ -117,7 +117,8 @@ def _known(text: str) -> Symbol | None:
     tight = re.sub(r"\s", "", text)
     weights = re.fullmatch(r"[Ww][_^]?\(?([QqKkVvOo])\)?", tight)
     if weights:
-        return Symbol(f"W_{weights[1].upper()}", f"W_{weights[1].upper()}")  # type: ignore[arg-type]
+        name = f"W_{weights[1].upper()}"
+        return Symbol(name, cast(Part, name))
     if re.fullmatch(r"[Q∅q][×*.·]?[Kk]ᵀ?T?\)?/\(?√\(?[dD]?_?[\w]{1,6}\)?", tight):
         return Symbol("QKᵀ/√d_k", "scaled")
     if re.fullmatch(r"\(?[SE]\)?/\(?√\(?\w{1,6}\)?", tight):
@@ -144,7 +145,7 @@ def _known(text: str) -> Symbol | None:
             tight.lower()
         )
         name = "X" if tight == "x" else tight
-        return Symbol(name, tight if tight in ("X", "Y", "Q", "K", "V") else part)  # type: ignore[arg-type]
+        return Symbol(name, cast(Part | None, tight if tight in ("X", "Y", "Q", "K", "V") else part))
     cell = re.fullmatch(r"([eEsSaAαP])_?\(?(\d{1,3},\d{1,3}|[1-9][1-9])\)?", tight)
     if cell:
         row_number, column = cell[2].split(",") if "," in cell[2] else list(cell[2])
@@ -157,7 +158,7 @@ def _known(text: str) -> Symbol | None:
     word = re.sub(r"\s{0,2}\([A-Za-zα]{1,3}\)$", "", text).strip()
     if word.lower() in _WORDS:
         inside = re.search(r"\(([A-Za-zα])\)$", text)
-        return Symbol(inside[1] if inside else word, _WORDS[word.lower()])  # type: ignore[arg-type]
+        return Symbol(inside[1] if inside else word, cast(Part, _WORDS[word.lower()]))
     if _NOT_NAME.fullmatch(tight):
         return None
     if re.fullmatch(r"[A-Za-zα-ω][\w'ᵀα-ω^]{0,11}(?:\([\w, ]{1,12}\))?", tight) and (len(text.split()) == 1):
