@@ -1,0 +1,1 @@
+"""Corpora in (many formats), batches out."""

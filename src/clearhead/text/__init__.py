@@ -1,0 +1,1 @@
+"""Text in and ids out: normalising, tokenisers, special tokens. Never torch."""

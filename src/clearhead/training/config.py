@@ -1,0 +1,84 @@
+"""What a run is: the settings of a training config, put together from every room's own."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from clearhead.data.config import DataConfig
+from clearhead.settings import Settings
+from clearhead.text.config import TextConfig
+
+Metric = Literal["loss", "bleu", "chrf", "exact", "accuracy"]
+
+
+class TrainingConfig(Settings):
+    """How the weights are learned: the settings of `training:`."""
+
+    seed: int = Field(1, ge=0, lt=2**31, description="where every random number starts")
+    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto takes a GPU if there is one")
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="of matrix products; auto is bfloat16 autocast on a GPU, float32 on a CPU"
+    )
+    is_compiled: bool | None = Field(None, description="torch.compile; if left out: on a GPU only")
+    batching: Literal["auto", "packed", "bucketed"] = Field(
+        "auto", description="packed: several sentences in a row, one shape; bucketed: one sentence a row, up to 8 shapes"
+    )
+    batch_tokens: int = Field(4096, ge=16, description="target tokens in one batch, padding included")
+    accumulate: int = Field(1, ge=1, description="batches whose gradients are added before each update")
+    steps: int | None = Field(None, ge=1, description="updates to make (or say epochs)")
+    epochs: float | None = Field(None, gt=0, description="times to read the data (or say steps)")
+    minutes: float | None = Field(None, gt=0, description="stop after so long, if nothing else has stopped it")
+    optimiser: Literal["adamw", "muon"] = Field(
+        "adamw", description="adamw; or muon for the matrices of the blocks, with adamw for the rest"
+    )
+    rate: float = Field(1e-3, gt=0, description="the highest learning rate")
+    betas: tuple[float, float] = Field((0.9, 0.98), description="AdamW's memories of the gradient and of its square")
+    epsilon: float = Field(1e-9, gt=0, description="added to AdamW's denominator")
+    weight_decay: float = Field(0.01, ge=0, description="pulls matrices towards 0 (never biases, norms, embeddings)")
+    schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
+        "inverse_sqrt", description="how the rate falls after the warm-up"
+    )
+    warm_up: int = Field(400, ge=0, description="updates over which the rate climbs to its highest")
+    final_rate: float = Field(0.0, ge=0, le=1, description="share of the rate that cosine and linear end with")
+    clip: float | None = Field(1.0, gt=0, description="longest gradient; longer ones are shortened")
+    label_smoothing: float = Field(0.1, ge=0, lt=1, description="probability given to all tokens but the right one")
+    r_drop: float = Field(
+        0.0, ge=0, description="R-Drop: weight of the disagreement between two passes with other dropout (twice the work)"
+    )
+    average: Literal["none", "ema", "last"] = Field(
+        "none", description="validate and keep an average of weights: exponential, or of the last checkpoints"
+    )
+    ema_decay: float = Field(0.999, gt=0, lt=1, description="share of the old average that ema keeps at each update")
+    average_last: int = Field(5, ge=2, description="checkpoints that last averages")
+    on_divergence: Literal["stop", "roll_back"] = Field(
+        "stop", description="NaN or an exploding loss: stop, or go back to the last checkpoint with half the rate"
+    )
+    init_from: str | None = Field(None, description="start from the weights of a run folder or an OPUS-MT folder")
+    checkpoint_every: int = Field(500, ge=1, description="updates between two checkpoints")
+    keep_checkpoints: int = Field(2, ge=1, description="how many of the last checkpoints are kept")
+    log_every: int = Field(50, ge=1, description="updates between two lines of metrics")
+
+
+class ValidationConfig(Settings):
+    """When and by what training is judged: the settings of `validation:`."""
+
+    every: int = Field(500, ge=1, description="updates between two validations")
+    metric: Metric | None = Field(
+        None, description="what is compared; if left out: bleu (translate), accuracy (classify), loss (language-model)"
+    )
+    patience: int | None = Field(None, ge=1, description="stop after so many validations without a better one")
+    max_sentences: int | None = Field(None, ge=1, description="validate on the first so many sentences only")
+    max_ratio: float = Field(2.0, gt=0, description="longest translation, in tokens for each token of the source")
+
+
+class RunConfig(Settings):
+    """A whole training config."""
+
+    run: str | None = Field(None, description="folder of the run; if left out: runs/ and the name of the config file")
+    task: Literal["translate", "classify", "language-model"] = Field("translate", description="what is learned")
+    preset: str = Field("tiny", description="size of the model; what model: says comes on top")
+    model: dict[str, Any] = Field(default_factory=dict, description="differences from the preset")
+    data: DataConfig
+    text: TextConfig = TextConfig()
+    training: TrainingConfig = TrainingConfig()
+    validation: ValidationConfig = ValidationConfig()
