@@ -16,13 +16,16 @@ from clearhead.model.config import ModelConfig
 class Batch(NamedTuple):
     """Ids of sentences, padded on the right; a sentence ends with eos. `target` is what the decoder is to write.
 
-    `is_padded` False promises that there is no padding, so that no mask is needed.
+    `is_padded` False promises that there is no padding, so that no mask is needed. Where several sentences share a row,
+    `source_sentences` and `target_sentences` say which sentence of its row a token belongs to: 1, 2, …, and 0 for padding.
     """
 
     source: Tensor | None = None  # (B, S)
     target: Tensor | None = None  # (B, T)
     labels: Tensor | None = None  # (B,), for a classifier
     is_padded: bool = True
+    source_sentences: Tensor | None = None  # (B, S)
+    target_sentences: Tensor | None = None  # (B, T)
 
 
 def check_batch(batch: Batch, config: ModelConfig) -> None:

@@ -21,7 +21,8 @@ class TrainingConfig(Settings):
     )
     is_compiled: bool | None = Field(None, description="torch.compile; if left out: on a GPU only")
     batching: Literal["auto", "packed", "bucketed"] = Field(
-        "auto", description="packed: several sentences in a row, one shape; bucketed: one sentence a row, up to 8 shapes"
+        "auto",
+        description="packed: several sentences in a row, one shape; bucketed: one sentence a row, up to 8 shapes",
     )
     batch_tokens: int = Field(4096, ge=16, description="target tokens in one batch, padding included")
     accumulate: int = Field(1, ge=1, description="batches whose gradients are added before each update")
@@ -43,7 +44,9 @@ class TrainingConfig(Settings):
     clip: float | None = Field(1.0, gt=0, description="longest gradient; longer ones are shortened")
     label_smoothing: float = Field(0.1, ge=0, lt=1, description="probability given to all tokens but the right one")
     r_drop: float = Field(
-        0.0, ge=0, description="R-Drop: weight of the disagreement between two passes with other dropout (twice the work)"
+        0.0,
+        ge=0,
+        description="R-Drop: weight of the disagreement between two passes with other dropout (twice the work)",
     )
     average: Literal["none", "ema", "last"] = Field(
         "none", description="validate and keep an average of weights: exponential, or of the last checkpoints"
