@@ -147,6 +147,8 @@ def _kind(annotation: Any, metadata: Sequence[Any]) -> str:
     types, choices = _plain_types(annotation), choices_in(annotation)
     if choices:
         return f"one of {', '.join(choices)}"
+    if get_origin(annotation) is dict:
+        return "a group of settings"
     if models_in(annotation):
         return "a list of groups of settings" if _is_list(annotation) else "a group of settings"
     if get_origin(annotation) is tuple:

@@ -159,6 +159,10 @@ class RunFolder:
         except (KeyError, TypeError, AttributeError):
             raise RunError(f"{printable(str(self.path / OUTCOME))} does not say how a run ended. Remove it.") from None
 
+    def forget_outcome(self) -> None:
+        """Take away how an earlier process ended: the run goes on."""
+        (self.path / OUTCOME).unlink(missing_ok=True)
+
     def truncate_metrics(self, step: int) -> None:
         """Drop the metrics after a step, which will be made again, and a line that was cut short."""
         if self.metrics.is_file():
