@@ -22,8 +22,10 @@ class CorpusConfig(Settings):
     target_field: str = Field("target", description="the same for the target")
     weight: float = Field(1.0, gt=0, le=1000, description="how often an epoch reads this corpus: 2 is twice, 0.5 half")
     language: str | None = Field(
-        None, pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description="target language of a one-to-many model: tags the source with >>hi<<"
-    )  # fmt: skip
+        None,
+        pattern=r"^[A-Za-z][A-Za-z0-9_-]*$",
+        description="target language of a one-to-many model: tags the source with >>hi<<",
+    )
 
 
 class DataConfig(Settings):

@@ -1,14 +1,23 @@
-"""What a run is: the settings of a training config, put together from every room's own."""
+"""What a run is: the settings of a training config, put together from every room's own.
 
-from typing import Any, Literal
+A config is read from a file and from changes; every mistake in both is told at once, and nothing else is asked.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from clearhead.data.config import DataConfig
-from clearhead.settings import Settings
+from clearhead.errors import ConfigError, printable
+from clearhead.settings import Mistake, Settings, examine
 from clearhead.text.config import TextConfig
+from clearhead.training.config_file import change, read_yaml
 
 Metric = Literal["loss", "bleu", "chrf", "exact", "accuracy"]
+Share = Annotated[float, Field(ge=0, lt=1)]
+_METRICS: Mapping[str, Metric] = {"translate": "bleu", "classify": "accuracy", "language-model": "loss"}
 
 
 class TrainingConfig(Settings):
@@ -33,7 +42,7 @@ class TrainingConfig(Settings):
         "adamw", description="adamw; or muon for the matrices of the blocks, with adamw for the rest"
     )
     rate: float = Field(1e-3, gt=0, description="the highest learning rate")
-    betas: tuple[float, float] = Field((0.9, 0.98), description="AdamW's memories of the gradient and of its square")
+    betas: tuple[Share, Share] = Field((0.9, 0.98), description="AdamW's memories of the gradient and of its square")
     epsilon: float = Field(1e-9, gt=0, description="added to AdamW's denominator")
     weight_decay: float = Field(0.01, ge=0, description="pulls matrices towards 0 (never biases, norms, embeddings)")
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
@@ -77,11 +86,78 @@ class ValidationConfig(Settings):
 class RunConfig(Settings):
     """A whole training config."""
 
-    run: str | None = Field(None, description="folder of the run; if left out: runs/ and the name of the config file")
+    run: str | None = Field(
+        None,
+        description="folder of the run; if left out: runs/ and the name of the config file. "
+        "This and all other paths start from the folder that the command is run in",
+    )
     task: Literal["translate", "classify", "language-model"] = Field("translate", description="what is learned")
     preset: str = Field("tiny", description="size of the model; what model: says comes on top")
     model: dict[str, Any] = Field(default_factory=dict, description="differences from the preset")
-    data: DataConfig
+    data: DataConfig = Field(description="where sentences come from")
     text: TextConfig = TextConfig()
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
+
+    @property
+    def metric(self) -> Metric:
+        """What training is judged by."""
+        return self.validation.metric or _METRICS[self.task]
+
+
+# What a config with no usable corpus is read with, so that its other mistakes are found too.
+_STAND_INS: Mapping[str, Any] = {
+    "data": {"train": [{"built_in": "copy"}]},
+    "data.train": [{"built_in": "copy"}],
+    "data.valid": {"built_in": "copy"},
+}
+
+
+def load_run_config(path: str | Path, changes: Sequence[str] = (), *, check_files: bool = True) -> RunConfig:
+    """Return the config in a YAML file with changes such as `training.rate=3e-4`, or tell every mistake at once.
+
+    `run` is filled in. Files that the config names must exist, unless `check_files` is False.
+    """
+    path = Path(path)
+    data, mistakes = dict(read_yaml(path)), []
+    changed: dict[str, str] = {}
+    for text in changes:
+        try:
+            changed[change(data, text)] = text
+        except ConfigError as wrong:
+            mistakes += [f"--set {printable(text)}: {mistake}" for mistake in wrong.mistakes]
+    config, found = check_run_config(data, check_files=check_files)
+    mistakes += [f"{_origin(mistake, path, changed)}: {mistake.sentence}" for mistake in found]
+    if mistakes or config is None:
+        raise ConfigError(mistakes)
+    return config if config.run else config.model_copy(update={"run": f"runs/{path.stem}"})
+
+
+def check_run_config(
+    data: Mapping[str, Any], *, check_files: bool = True
+) -> tuple[RunConfig | None, tuple[Mistake, ...]]:
+    """Return what can be read of a config, and every mistake in it, between its settings, and in the files it names."""
+    from clearhead.training.config_checks import file_mistakes, model_mistakes, setting_mistakes
+
+    reading = examine(RunConfig, data, stand_ins=_STAND_INS)
+    config, mistakes = reading.value, list(reading.mistakes)
+    if config is not None:
+        more = [*model_mistakes(config), *setting_mistakes(config)]
+        more += file_mistakes(config) if check_files else []
+        # What was wrong has its default now: blame nothing for not fitting that.
+        mistakes += [each for each in more if not any(_speaks_of(each, path) for path in reading.blamed)]
+    return config, tuple(mistakes)
+
+
+def _speaks_of(mistake: Mistake, path: str) -> bool:
+    words = mistake.sentence.replace(",", " ").replace(":", " ").replace("'", " ").split()
+    is_named = any(word.rstrip(".") == path or word.startswith(f"{path}.") for word in words)
+    return is_named or path.startswith(f"{mistake.path}.")
+
+
+def _origin(mistake: Mistake, path: Path, changed: Mapping[str, str]) -> str:
+    """Say where a mistake comes from: the file, or a change on the command line."""
+    for each, text in changed.items():
+        if mistake.path == each or mistake.path.startswith(f"{each}."):
+            return f"--set {printable(text)}"
+    return printable(str(path))
