@@ -24,6 +24,11 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
         {"clearhead", "model", "worksheet", "steps", "errors"},
         {"numpy", "torch", "safetensors", "pydantic"},
     ),
+    "decoding": (
+        {"formats", "model", "text", "steps", "settings", "errors"},
+        {"torch", "numpy", "pydantic"},
+    ),
+    "evaluation": ({"text", "errors"}, {"sacrebleu", "numpy"}),
     "experiments": ({"worksheet", "steps", "errors"}, {"numpy", "matplotlib"}),
     "cli": (EVERYTHING, {"typer", "rich"}),
     "errors": (set(), set()),
