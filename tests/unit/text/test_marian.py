@@ -51,7 +51,9 @@ def test_ids_and_texts_are_those_of_transformers(tmp_path: Path, is_separate: bo
     assert [[*ids, ours.source.eos] for ids in ours.source.encode(texts)] == expected
     targets = theirs(text_target=GERMAN).input_ids
     assert [[*ids, ours.target.eos] for ids in ours.target.encode(GERMAN)] == targets
-    assert ours.target.decode(targets) == theirs.batch_decode(targets, skip_special_tokens=True) == GERMAN
+    assert ours.target.decode(targets) == GERMAN
+    if not is_separate:  # there Transformers leaves out what has the id of the other side's padding
+        assert theirs.batch_decode(targets, skip_special_tokens=True) == GERMAN
     assert (ours.source.pad, ours.source.eos, ours.source.unk) == (theirs.pad_token_id, 0, 1)
     assert ours.source.size == ours.source.pad + 1
 
