@@ -4,6 +4,7 @@ import gzip
 import lzma
 import os
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -45,9 +46,18 @@ def test_lines_are_numbered_right_over_the_edge_of_blocks(tmp_path: Path) -> Non
     assert [pair.line for pair in pairs] == list(range(1, 20_012))
 
 
-@pytest.mark.parametrize(("source", "target", "counts"), [("a\nb\nc\n", "x\ny\n", "3 lines, but {} has 2"), ("a\n", "x\ny\nz", "1 lines, but {} has 3"), ("", "x\n", "0 lines, but {} has 1")])
+@pytest.mark.parametrize(
+    ("source", "target", "counts"),
+    [
+        ("a\nb\nc\n", "x\ny\n", "3 lines, but {} has 2"),
+        ("a\n", "x\ny\nz", "1 lines, but {} has 3"),
+        ("", "x\n", "0 lines, but {} has 1"),
+    ],
+)
 @pytest.mark.parametrize("on_fault", ["refuse", "skip"])
-def test_files_of_different_lengths_are_always_refused(tmp_path: Path, source: str, target: str, counts: str, on_fault: str) -> None:
+def test_files_of_different_lengths_are_always_refused(
+    tmp_path: Path, source: str, target: str, counts: str, on_fault: str
+) -> None:
     corpus = aligned(tmp_path, source, target)
     with pytest.raises(DataError) as caught:
         read(corpus, on_fault=on_fault)
@@ -73,7 +83,9 @@ def test_a_line_that_is_no_text_is_refused_with_its_file_and_number(tmp_path: Pa
 
 
 @pytest.mark.parametrize(("content", "reason"), [(BAD[0][0], "invalid UTF-8"), (BAD[1][0], "NUL byte")])
-def test_a_line_that_is_no_text_is_counted_where_faults_are_skipped(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_a_line_that_is_no_text_is_counted_where_faults_are_skipped(
+    tmp_path: Path, content: bytes, reason: str
+) -> None:
     corpus = aligned(tmp_path, content.replace(b"three", b"three\r"), "1\n2\n3\n")
     pairs, report = read(corpus, on_fault="skip")
     assert [pair.line for pair in pairs] == [1, 3]
@@ -120,7 +132,7 @@ def test_empty_sides_are_left_out_or_refused_as_the_settings_say(tmp_path: Path)
 
 @pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".xz", lzma.compress)])
 def test_a_packed_file_that_is_cut_short_is_always_refused(tmp_path: Path, suffix: str, compress: Any) -> None:
-    whole = compress(os.urandom(3000).hex().encode() + b"\nb\n")
+    whole = compress(Random(7).randbytes(3000).hex().encode() + b"\nb\n")
     path = tmp_path / f"a{suffix}"
     path.write_bytes(whole[: len(whole) // 2])
     target = write(tmp_path / "b", "x\ny\n")
@@ -133,12 +145,14 @@ def test_a_packed_file_that_is_cut_short_is_always_refused(tmp_path: Path, suffi
 def test_a_file_that_is_packed_in_name_only_is_refused(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
     path.write_bytes(b"plain text\n" * 101)
-    with pytest.raises(DataError, match=rf":1: the file cannot be unpacked \(.*\)\. Is it really {suffix}\? Copy it again"):
+    with pytest.raises(
+        DataError, match=rf":1: the file cannot be unpacked \(.*\)\. Is it really {suffix}\? Copy it again"
+    ):
         read(CorpusConfig(source=str(path), target=write(tmp_path / "b", "x\n")))
 
 
 def test_a_packed_file_that_was_changed_inside_is_refused(tmp_path: Path) -> None:
-    whole = bytearray(gzip.compress(os.urandom(5003).hex().encode()))
+    whole = bytearray(gzip.compress(Random(7).randbytes(5003).hex().encode()))
     whole[len(whole) // 2] ^= 0xFF
     path = tmp_path / "a.gz"
     path.write_bytes(whole)
@@ -165,7 +179,9 @@ def test_a_folder_in_the_place_of_a_file_is_told_with_what_it_holds(tmp_path: Pa
 
 def test_a_pipe_is_refused_because_files_are_read_more_than_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DataError, match=r"pipe is not a plain file\. It is read more than once: save it as a file first\.$"):
+    with pytest.raises(
+        DataError, match=r"pipe is not a plain file\. It is read more than once: save it as a file first\.$"
+    ):
         read(CorpusConfig(tsv=str(tmp_path / "pipe")))
 
 
@@ -183,7 +199,9 @@ def test_a_line_without_an_end_is_not_read_into_memory(tmp_path: Path) -> None:
         ({"max_pairs": 1}, "{}: no pair is left. Of 1 read, left out: 1 empty side."),
     ],
 )
-def test_a_corpus_of_which_nothing_is_left_is_refused_with_the_reasons(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+def test_a_corpus_of_which_nothing_is_left_is_refused_with_the_reasons(
+    tmp_path: Path, changes: dict[str, Any], told: str
+) -> None:
     corpus = aligned(tmp_path, "\none two three\n", "x\ny\n")
     with pytest.raises(DataError) as caught:
         read(corpus, **changes)
@@ -245,8 +263,16 @@ def test_objects_are_read_by_their_keys_and_keys_inside_keys(tmp_path: Path) -> 
         ('{"source": null, "target": "b"}', "not text", "'source' is a JSON null, and text is needed."),
         ('["a", "b"]', "not JSON", "a JSON array, and an object {…} is needed."),
         ('{"source": "a\\u0000", "target": "b"}', "NUL byte", "a NUL character in 'source'."),
-        ('{"source": "a", "target": "\\ud83d"}', "invalid UTF-8", "half a surrogate pair in 'target', which is no character."),
-        ('{"source": "a"', "not JSON", "not JSON: Expecting ',' delimiter: line 1 column 15 (char 14). Each line is one object, as in {\"source\": \"…\", \"target\": \"…\"}."),
+        (
+            '{"source": "a", "target": "\\ud83d"}',
+            "invalid UTF-8",
+            "half a surrogate pair in 'target', which is no character.",
+        ),
+        (
+            '{"source": "a"',
+            "not JSON",
+            'not JSON: Expecting \',\' delimiter: line 1 column 15 (char 14). Each line is one object, as in {"source": "…", "target": "…"}.',
+        ),
     ],
 )
 def test_a_faulty_object_is_told_with_its_line(tmp_path: Path, line: str, reason: str, told: str) -> None:
@@ -280,10 +306,26 @@ def test_a_language_model_reads_one_text(tmp_path: Path) -> None:
     ("given", "task", "told"),
     [
         ({}, "translate", "a corpus is given as source and target, or tsv, or jsonl, or built_in; here it is nothing."),
-        ({"tsv": "a", "source": "b"}, "translate", "a corpus is given as source and target, or tsv, or jsonl, or built_in; here it is source and tsv."),
-        ({"source": "a.en"}, "translate", "a corpus of two files needs source and target; target is missing beside a.en."),
-        ({"target": "a.de"}, "classify", "a corpus of two files needs source and target; source is missing beside a.de."),
-        ({"source": "a", "target": "b"}, "language-model", "a language model reads one file: say source, and leave target out."),
+        (
+            {"tsv": "a", "source": "b"},
+            "translate",
+            "a corpus is given as source and target, or tsv, or jsonl, or built_in; here it is source and tsv.",
+        ),
+        (
+            {"source": "a.en"},
+            "translate",
+            "a corpus of two files needs source and target; target is missing beside a.en.",
+        ),
+        (
+            {"target": "a.de"},
+            "classify",
+            "a corpus of two files needs source and target; source is missing beside a.de.",
+        ),
+        (
+            {"source": "a", "target": "b"},
+            "language-model",
+            "a language model reads one file: say source, and leave target out.",
+        ),
     ],
 )
 def test_a_corpus_is_given_in_exactly_one_way(given: dict[str, str], task: Any, told: str) -> None:
