@@ -27,9 +27,13 @@ class Corpus:
         """What became of the pairs that were read so far."""
         return self._tally.report()
 
+    def place(self, pair: Pair) -> str:
+        """Return where a pair came from: file:line."""
+        return self._tally.place(pair.line)
+
     def leave_out(self, pair: Pair, reason: str) -> None:
         """Count a pair that the caller does not keep."""
-        self._tally.leave_out(reason, self._tally.place(pair.line))
+        self._tally.leave_out(reason, self.place(pair))
 
     def __iter__(self) -> Iterator[Pair]:
         """Yield the pairs that are kept; at the end raise DataError if there were faults, or nothing is left."""

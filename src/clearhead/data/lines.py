@@ -8,7 +8,7 @@ import lzma
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 from typing import IO
 
@@ -67,11 +67,12 @@ def check_file(name: str) -> Path:
 
 def hash_file(name: str) -> str:
     """Return the sha256 of a file as it lies on the disk."""
-    digest = sha256()
-    with check_file(name).open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+    path = check_file(name)
+    try:
+        with path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except OSError as wrong:
+        raise DataError(f"{printable(name)} cannot be read: {wrong.strerror}.") from None
 
 
 def _open(path: Path) -> IO[bytes] | gzip.GzipFile | lzma.LZMAFile:

@@ -76,9 +76,15 @@ def build_store(
     keeps = vocabularies.source.config.sampling > 0 if keep_texts is None else keep_texts
     recipe = _Recipe(tuple(corpora), vocabularies, config, task, keeps)
     mark = recipe.fingerprint()
-    old = _read_index(place)
-    if old is not None and old.get("fingerprint") == mark:
-        return open_store(place, f"{place.name}: {old['pairs']:,} pairs, unchanged since they were made.")
+    why = "made"
+    if (old := _read_index(place)) is not None:
+        why = "made again, since the data or the settings changed"
+        if old.get("fingerprint") == mark:
+            try:
+                return open_store(place, f"{place.name}: {old['pairs']:,} pairs, unchanged since they were made.")
+            except DataError:
+                why = "made again, since it was damaged"
+    _refuse_other_things(place)
     part = _new_part(place)
     try:
         index = _write(recipe, mark, part)
@@ -91,7 +97,6 @@ def build_store(
         ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    why = "made again, since the data or the settings changed" if old is not None else "made"
     return open_store(place, f"{place.name}: {index['pairs']:,} pairs, {why}.")
 
 
@@ -198,7 +203,10 @@ def _write_corpus(corpus: Corpus, recipe: _Recipe, writers: dict[str, RaggedWrit
     most = recipe.config.max_tokens
     pairs = iter(corpus)
     while block := list(islice(pairs, _BLOCK)):
-        sources, targets = recipe.rows(block)
+        try:
+            sources, targets = recipe.rows(block)
+        except DataError:
+            raise _located(corpus, recipe, block) from None
         kept = [i for i in range(len(block)) if len(sources[i]) <= most and len(targets[i]) <= most]
         if len(kept) < len(block):
             for i in sorted(set(range(len(block))).difference(kept)):
@@ -213,6 +221,16 @@ def _write_corpus(corpus: Corpus, recipe: _Recipe, writers: dict[str, RaggedWrit
         yield len(kept)
 
 
+def _located(corpus: Corpus, recipe: _Recipe, block: Sequence[Pair]) -> DataError:
+    """Return the error of the first pair in a block that has one, with the pair's place."""
+    for pair in block:
+        try:
+            recipe.rows([pair])
+        except DataError as wrong:
+            return DataError(f"{corpus.place(pair)}: {wrong}")
+    raise AssertionError("a block fails, but none of its pairs")
+
+
 def _read_index(place: Path) -> dict[str, Any] | None:
     try:
         index = json.loads((place / _INDEX).read_bytes())
@@ -224,7 +242,7 @@ def _read_index(place: Path) -> dict[str, Any] | None:
 def _new_part(place: Path) -> Path:
     """Make the folder that a store is built in, and clear away those of builds that were killed."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    for other in place.parent.glob(f".{place.name}.*.part"):
+    for other in [*place.parent.glob(f".{place.name}.*.part"), *place.parent.glob(f".{place.name}.*.old")]:
         newest = max((file.stat().st_mtime for file in other.glob("*")), default=other.stat().st_mtime)
         if time.time() - newest > _FORGOTTEN:
             shutil.rmtree(other, ignore_errors=True)
@@ -233,16 +251,20 @@ def _new_part(place: Path) -> Path:
     return part
 
 
-def _move(part: Path, place: Path) -> None:
-    if place.exists() and not (place.is_dir() and (not any(place.iterdir()) or (place / _INDEX).exists())):
+def _refuse_other_things(place: Path) -> None:
+    is_free = not place.exists() or (place.is_dir() and ((place / _INDEX).exists() or not any(place.iterdir())))
+    if not is_free:
         raise DataError(
             f"{printable(str(place))} is there already and is not a store of pairs. Nothing was changed: "
             "move it away, or choose another folder."
         )
-    if place.exists():
-        old = part.with_suffix(".old")
-        place.rename(old)
+
+
+def _move(part: Path, place: Path) -> None:
+    if not place.exists():
         part.rename(place)
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        part.rename(place)
+        return
+    old = part.with_suffix(".old")
+    place.rename(old)
+    part.rename(place)
+    shutil.rmtree(old, ignore_errors=True)

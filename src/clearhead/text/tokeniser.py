@@ -88,7 +88,7 @@ class Tokeniser:
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return the piece of each id, to show."""
-        named = {self.pad: PIECES[0], self.bos: PIECES[1], self.eos: PIECES[2]}
+        named = {self.bos: PIECES[1], self.pad: PIECES[0], self.eos: PIECES[2]}
         return [named[piece] if piece in named else self._piece(self._checked(piece)) for piece in map(int, ids)]
 
     def normalised(self, sentence: str) -> str:

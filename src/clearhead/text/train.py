@@ -48,6 +48,14 @@ def train_vocabularies(
     return Vocabularies(source, target, names, notes=_notes(config, source, target))
 
 
+def find_labels(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return the labels of pairs of text and label, in order: where a vocabulary is taken from elsewhere."""
+    labels: set[str] = set()
+    for _ in _with_labels(pairs, labels):
+        pass
+    return tuple(sorted(labels))
+
+
 def _with_labels(pairs: Iterable[tuple[str, str]], labels: set[str]) -> Iterator[tuple[str, str]]:
     for pair in pairs:
         labels.add(pair[1])
