@@ -1,7 +1,7 @@
 """`clearhead train`: from a config to a trained model in a run folder."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -42,6 +42,8 @@ def train(
         if help_config:
             _help(as_json)
             return
+        if seeds is not None and config is None:
+            raise ClearheadError("--seeds needs the config, also to go on: clearhead train CONFIG --resume --seeds N.")
         settings = _read(config, run, changes or [], resume)
         folder = Path(settings.run or "")
         if seeds is None:
@@ -86,42 +88,44 @@ def _read(config: Path | None, run: Path | None, changes: list[str], resume: boo
 def _train(settings: "RunConfig", folder: Path, resume: bool, as_json: bool) -> None:
     from clearhead.training.launch import launch
 
+    how = f"--resume --run {printable(str(folder))}"
     try:
         outcome = launch(settings, folder, resume=resume)
-    except KeyboardInterrupt:
-        _say_how_to_go_on(f"--run {printable(str(folder))}")
-    if outcome.stopped == "interrupted":
-        _say_how_to_go_on(f"--run {printable(str(folder))}")
+    except KeyboardInterrupt:  # before the loop could take note of it
+        _stop(how)
     if as_json:
-        import json
-
-        typer.echo(json.dumps({"run": str(folder), **outcome.to_data()}, ensure_ascii=False))
+        _print_json({"run": str(folder), **outcome.to_data()})
     else:
         _show(outcome, folder)
+    if outcome.stopped == "interrupted":
+        _stop(how)
 
 
 def _train_seeds(settings: "RunConfig", folder: Path, seeds: int, resume: bool, as_json: bool) -> None:
     from clearhead.training.seeds import train_seeds
 
-    how = f"--run {printable(str(folder))} --seeds {seeds}"
+    how = f"CONFIG --resume --run {printable(str(folder))} --seeds {seeds}"
     try:
         report = train_seeds(settings, folder, seeds, resume=resume)
     except KeyboardInterrupt:
-        _say_how_to_go_on(how, needs_config=True)
-    if report.is_interrupted:
-        _say_how_to_go_on(how, needs_config=True)
+        _stop(how)
     if as_json:
-        import json
-
-        typer.echo(json.dumps({"run": str(folder), **report.to_data()}, ensure_ascii=False))
+        _print_json({"run": str(folder), **report.to_data()})
     else:
         _show_seeds(report, folder)
+    if report.is_interrupted:
+        _stop(how)
 
 
-def _say_how_to_go_on(how: str, needs_config: bool = False) -> NoReturn:
-    config = "CONFIG " if needs_config else ""
-    typer.echo(f"clearhead: interrupted. To go on: clearhead train {config}--resume {how}", err=True)
+def _stop(how: str) -> NoReturn:
+    typer.echo(f"clearhead: interrupted. To go on: clearhead train {how}", err=True)
     raise typer.Exit(130)
+
+
+def _print_json(data: dict[str, Any]) -> None:
+    import json
+
+    typer.echo(json.dumps(data, ensure_ascii=False))
 
 
 def _show(outcome: "Outcome", folder: Path) -> None:

@@ -3,7 +3,7 @@
 A config is read from a file and from changes; every mistake in both is told at once, and nothing else is asked.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -120,14 +120,17 @@ def load_run_config(path: str | Path, changes: Sequence[str] = (), *, check_file
     """
     path = Path(path)
     data, mistakes = dict(read_yaml(path)), []
-    changed: dict[str, str] = {}
+    in_file, changed = set(data), {}
     for text in changes:
         try:
             changed[change(data, text)] = text
         except ConfigError as wrong:
-            mistakes += [f"--set {printable(text)}: {mistake}" for mistake in wrong.mistakes]
+            mistakes += [f"--set {text}: {mistake}" for mistake in wrong.mistakes]
     config, found = check_run_config(data, check_files=check_files)
-    mistakes += [f"{_origin(mistake, path, changed)}: {mistake.sentence}" for mistake in found]
+    for mistake in found:
+        change_of = [text for each, text in changed.items() if _is_of(mistake, each, in_file)]
+        mistakes.append(f"{f'--set {change_of[0]}' if change_of else path}: {mistake.sentence}")
+    mistakes = [printable(mistake) for mistake in mistakes]
     if mistakes or config is None:
         raise ConfigError(mistakes)
     return config if config.run else config.model_copy(update={"run": f"runs/{path.stem}"})
@@ -155,9 +158,7 @@ def _speaks_of(mistake: Mistake, path: str) -> bool:
     return is_named or path.startswith(f"{mistake.path}.")
 
 
-def _origin(mistake: Mistake, path: Path, changed: Mapping[str, str]) -> str:
-    """Say where a mistake comes from: the file, or a change on the command line."""
-    for each, text in changed.items():
-        if mistake.path == each or mistake.path.startswith(f"{each}."):
-            return f"--set {printable(text)}"
-    return printable(str(path))
+def _is_of(mistake: Mistake, changed: str, in_file: Collection[str]) -> bool:
+    """Whether a mistake comes from the change of a path on the command line, and not from the file."""
+    top = changed.partition(".")[0]
+    return f"{mistake.path}.".startswith(f"{changed}.") or (mistake.path == top and top not in in_file)

@@ -113,8 +113,10 @@ def _text_mistakes(config: RunConfig) -> Iterator[Mistake]:
             f"text.sampling = {text.sampling:g} cuts words in other ways, and text.kind = {text.kind!r} has only one. "
             "Use unigram or bpe, or leave it out.",
         )
+    if config.training.init_from is not None:
+        return  # sizes and ties are those of the weights it starts from
     tied = config.model.get("tied", ModelConfig.model_fields["tied"].default)
-    if config.task == "translate" and not text.is_joint and tied == "three":
+    if config.task == "translate" and text.tokeniser is None and not text.is_joint and tied == "three":
         yield Mistake(
             "model.tied",
             "text.is_joint = false makes two vocabularies, and model.tied = 'three' shares one table. "

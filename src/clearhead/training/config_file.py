@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +136,8 @@ def _not_yaml(problem: yaml.MarkedYAMLError) -> str:
     said = problem.problem or problem.context or ""
     if r"'\t'" in said:
         return f"{place}a tab stands where YAML wants spaces. Indent with spaces."
+    if "another document" in said:
+        return f"{place}a second document begins here. Keep one."
     if isinstance(problem, yaml.constructor.ConstructorError):
         return f"{place}{printable(said)}. Write plain values, without tags."
     return f"{place}this is not YAML: {printable(said)}."
@@ -148,7 +150,7 @@ def _too_deep() -> str:
 def _check_nodes(root: yaml.Node) -> None:
     """Refuse twice-written keys, cycles, deep nesting, and aliases that unfold without end."""
     sizes: dict[int, int] = {}
-    twice: list[str] = []
+    twice: dict[int, str] = {}
 
     def unfolded(node: yaml.Node, depth: int) -> int:
         if depth > _MAX_DEPTH:
@@ -158,7 +160,7 @@ def _check_nodes(root: yaml.Node) -> None:
         if id(node) not in sizes:
             children = node.value
             if isinstance(node, yaml.MappingNode):
-                twice.extend(_repeated(node))
+                twice.update(_repeated(node))
                 children = [child for pair in node.value for child in pair]
             sizes[id(node)] = 1 + sum(unfolded(child, depth + 1) for child in children)
         if sizes[id(node)] > _MAX_NODES:
@@ -167,20 +169,16 @@ def _check_nodes(root: yaml.Node) -> None:
 
     unfolded(root, 0)
     if twice:
-        raise ConfigError(twice)
+        raise ConfigError([twice[line] for line in sorted(twice)])
 
 
-def _repeated(node: yaml.MappingNode) -> list[str]:
-    """Say which keys of a mapping are written twice, and where."""
+def _repeated(node: yaml.MappingNode) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a mapping where a key is written again, and say so."""
     first: dict[str, int] = {}
-    told = []
     for key, _ in node.value:
         if isinstance(key, yaml.ScalarNode):
-            line = key.start_mark.line + 1
-            if key.value in first:
-                name = printable(key.value)
-                told.append(
-                    f"line {line}: '{name}' is written twice (first on line {first[key.value]}). Leave one out."
-                )
-            first.setdefault(key.value, line)
-    return told
+            line, name = key.start_mark.line + 1, key.value
+            if name in first:
+                told = f"'{printable(name)}' is written twice (first on line {first[name]}). Leave one out."
+                yield line, f"line {line}: {told}"
+            first.setdefault(name, line)

@@ -207,10 +207,10 @@ class RunFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock.take()
-        except OSError as wrong:
+        except (OSError, ValueError) as wrong:  # ValueError: a NUL in the name
+            reason = wrong.strerror if isinstance(wrong, OSError) else wrong
             raise RunError(
-                f"{printable(str(self.path))} cannot be used as a run folder: {wrong.strerror}. "
-                "Choose another with --run."
+                f"{printable(str(self.path))} cannot be used as a run folder: {reason}. Choose another with --run."
             ) from None
 
     def _refuse_what_is_there(self) -> None:
