@@ -16,6 +16,7 @@ from clearhead.data.store import PairStore
 from clearhead.text.tokeniser import Tokeniser, Vocabularies
 
 Ids = NDArray[np.int64]
+NO_LABEL = -100  # of a row that holds no sentence; what PyTorch's loss leaves out
 _BLOCK = 65_536  # pairs
 _ORDER, _LAYOUT, _CUTS = range(3)  # what random numbers are for: none may depend on how many another took
 
@@ -88,7 +89,16 @@ class BatchStream:
     def pairs_per_epoch(self) -> int:
         """How many pairs an epoch reads, by the weights of the corpora."""
         counts = np.bincount(self.store.corpus, minlength=len(self._weights))
-        return sum(int(weight) * int(n) + round(weight % 1 * int(n)) for weight, n in zip(self._weights, counts, strict=True))
+        return sum(
+            int(weight) * int(n) + round(weight % 1 * int(n)) for weight, n in zip(self._weights, counts, strict=True)
+        )
+
+    @property
+    def batches_per_epoch(self) -> float:
+        """How many batches the first epoch has; of several blocks, the first speaks for all."""
+        indices = self._order(0)[:_BLOCK]
+        plans, _, _ = self._block(indices, 0, 0)
+        return len(plans) * self.pairs_per_epoch / len(indices)
 
     def batches(self, start: Position = Position()) -> Iterator[TokenBatch]:  # noqa: B008 (it is frozen)
         """Yield batches from a position on, without end."""
@@ -140,7 +150,7 @@ class BatchStream:
         """Cut the texts of a block at random; a pair that grows too long for the rows keeps its own cuts."""
         rows: list[list[NDArray[Any]]] = []
         for side, name in enumerate(("source", "target")):
-            if self.has_labels and name == "target" or not whole[side].lengths.any():
+            if (self.has_labels and name == "target") or not whole[side].lengths.any():
                 rows.append(np.split(whole[side].flat, whole[side].starts[1:]))
                 continue
             tokeniser: Tokeniser = getattr(self.vocabularies, name)
@@ -160,7 +170,8 @@ class BatchStream:
         shape, pads = plan.shape, (self.vocabularies.source.pad, self.vocabularies.target.pad)
         read, read_of = _scatter(plan, source, plan.source_starts, (shape.rows, shape.source), pads[0])
         if self.has_labels:
-            written, written_of = target.flat[target.starts[plan.pairs]].astype(np.int64), None
+            written, written_of = np.full(shape.rows, NO_LABEL, dtype=np.int64), None
+            written[plan.rows] = target.flat[target.starts[plan.pairs]]
         else:
             written, written_of = _scatter(plan, target, plan.target_starts, (shape.rows, shape.target), pads[1])
         is_packed = self.layout.is_packed

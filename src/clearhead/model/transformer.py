@@ -177,7 +177,7 @@ class Transformer(nn.Module):
         sentences: Tensor | None = None,
         trace: Tracer = NO_TRACE,
     ) -> Memory:
-        """Read sentences (B, S); padding is not seen by anyone, and sentences that share a row do not see each other."""
+        """Read sentences (B, S); padding is seen by none, and sentences that share a row do not see each other."""
         assert self.encoder is not None, "this model has no encoder"
         if sentences is not None:
             mask, places = Mask(packed=Packed(sentences, sentences)), packed_places(sentences)
@@ -329,7 +329,7 @@ class Transformer(nn.Module):
         if self.config.shape == "encoder":
             assert batch.labels is not None
             total = F.cross_entropy(logits, batch.labels, label_smoothing=label_smoothing, reduction="sum")
-            return Loss(total, torch.tensor(len(batch.labels), device=logits.device))
+            return Loss(total, (batch.labels >= 0).sum())  # PyTorch leaves out the label -100
         assert batch.target is not None
         total = F.cross_entropy(
             logits.flatten(0, 1),

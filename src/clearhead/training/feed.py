@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from clearhead.data.batches import TokenBatch
+from clearhead.data.batches import Ids, TokenBatch
 from clearhead.model import Batch
 
 _AHEAD = 16  # batches
@@ -81,7 +80,7 @@ def to_batch(made: TokenBatch, device: torch.device, *, has_labels: bool) -> Bat
     return Batch(source, _tensor(made.target, device), None, True, *sentences)
 
 
-def _tensor(numbers: np.ndarray, device: torch.device) -> Tensor:  # type: ignore[type-arg]
+def _tensor(numbers: Ids, device: torch.device) -> Tensor:
     tensor = torch.from_numpy(numbers)
     if device.type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)

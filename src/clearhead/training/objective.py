@@ -2,7 +2,6 @@
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from clearhead.model import Batch, Loss, Transformer
 from clearhead.training.config import TrainingConfig
@@ -20,13 +19,17 @@ def _r_drop(model: Transformer, batch: Batch, config: TrainingConfig) -> Loss:
 
     One pass over the batch twice has other dropout in each half.
     """
-    twice = Batch(*(torch.cat((part, part)) if isinstance(part, Tensor) else part for part in batch))
+    twice = batch.changed(lambda part: torch.cat((part, part)))
     logits = model(twice).float()
     right = twice.labels if model.config.shape == "encoder" else twice.target
     assert right is not None
     pad = -100 if model.config.shape == "encoder" else model.config.pad
     total = F.cross_entropy(
-        logits.flatten(0, -2), right.flatten(), ignore_index=pad, label_smoothing=config.label_smoothing, reduction="sum"
+        logits.flatten(0, -2),
+        right.flatten(),
+        ignore_index=pad,
+        label_smoothing=config.label_smoothing,
+        reduction="sum",
     )
     first, second = logits.flatten(0, -2).log_softmax(dim=-1).chunk(2)
     counted = (right.flatten() != pad).chunk(2)[0]

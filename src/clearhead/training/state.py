@@ -1,7 +1,7 @@
 """Checkpoints that training can go on from: everything that decides the next update, written whole or not at all.
 
-Each is a folder, step-00000500: a model that can be used (model.safetensors, config.json), state.safetensors (optimiser,
-averages, random states) and state.json (where the data stands, what was best so far).
+Each is a folder, step-00000500: a model that can be used (model.safetensors, config.json), state.safetensors
+(optimiser, averages, random states) and state.json (where the data stands, what was best so far).
 """
 
 import os
@@ -28,6 +28,19 @@ _NAME = re.compile(r"step-(\d{8,})")
 
 
 @dataclass(frozen=True)
+class Window:
+    """The sum of losses since the last log."""
+
+    loss: float = 0.0
+    num_tokens: int = 0
+
+    @property
+    def mean(self) -> float:
+        """The loss of one token."""
+        return self.loss / self.num_tokens if self.num_tokens else float("nan")
+
+
+@dataclass(frozen=True)
 class Progress:
     """How far a run is, in plain numbers."""
 
@@ -42,6 +55,7 @@ class Progress:
     rate_factor: float = 1.0  # halved by each roll-back
     lowest_loss: float | None = None
     parts: int = 1
+    window: Window = field(default_factory=Window)
 
 
 def save_state(folder: Path, stepper: Stepper, progress: Progress) -> Path:
@@ -94,7 +108,7 @@ def load_state(place: Path, stepper: Stepper) -> Progress:
         torch.cuda.set_rng_state(found["random.cuda"], stepper.device)
     names = Progress.__dataclass_fields__
     progress = Progress(**{name: value for name, value in index.items() if name in names})
-    return replace(progress, position=Position(**index["position"]))
+    return replace(progress, position=Position(**index["position"]), window=Window(**index["window"]))
 
 
 def checkpoints(folder: Path) -> list[Path]:

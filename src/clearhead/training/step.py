@@ -6,6 +6,7 @@ gradient is not a finite number is remembered there.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -35,7 +36,9 @@ class Totals:
 class Stepper:
     """Makes updates. `parts` > 1 cuts every batch into parts whose gradients are added, to need less memory."""
 
-    def __init__(self, model: Transformer, config: TrainingConfig, *, is_compiled: bool, precision: torch.dtype) -> None:
+    def __init__(
+        self, model: Transformer, config: TrainingConfig, *, is_compiled: bool, precision: torch.dtype
+    ) -> None:
         self.model, self.config, self.parts = model, config, 1
         self.device = model.output.weight.device
         self.optimiser = Optimiser(model, config)
@@ -56,13 +59,33 @@ class Stepper:
         self._step.fill_(number)
         if self.average is not None:
             self.average.set_step(number)
-        parts = [part for batch in batches for part in split(batch, self.parts)]
+        counters = [self._sums, self._window, self._is_finite]
+        kept = [counter.clone() for counter in counters]
+        while True:
+            try:
+                self._step_in_parts([part for batch in batches for part in split(batch, self.parts)])
+                return
+            except torch.OutOfMemoryError:
+                if self.parts >= max(batch.num_rows for batch in batches):
+                    raise
+                torch._foreach_copy_(counters, kept)
+                self._halve()
+
+    def _step_in_parts(self, parts: Sequence[Batch]) -> None:
         if len(parts) == 1:
             self._run("whole", self._whole, parts[0])
             return
         for part in parts:
             self._run("add", self._add, part)
         self._run("update", self._update, None)
+
+    def _halve(self) -> None:
+        """Begin again with parts of half the size; nothing was changed yet but gradients."""
+        self.parts *= 2
+        self._graphs.clear()
+        self.optimiser.zero()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
 
     def read(self) -> Totals:
         """Return the sums since the last call, and begin new ones. Waits for the device."""
@@ -84,7 +107,7 @@ class Stepper:
     def _compiled(self) -> Callable[[Batch], Loss]:
         torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, _MAX_SHAPES)
         # on a CPU the compiler's own random numbers are slower than the library's
-        options = {"fallback_random": True} if self.device.type == "cpu" else None
+        options: Any = {"fallback_random": True} if self.device.type == "cpu" else None
         compiled: Callable[[Batch], Loss] = torch.compile(
             self._objective, fullgraph=True, dynamic=False, options=options
         )
@@ -154,19 +177,20 @@ class Stepper:
             changed += [p.grad for p in self.optimiser.parameters if p.grad is not None]
         kept = [tensor.clone() for tensor in changed]
         random = torch.cuda.get_rng_state(self.device)
-        graph = _Graph(work, batch)
-        with torch.no_grad():
-            torch._foreach_copy_(changed, kept)
-        torch.cuda.set_rng_state(random, self.device)
-        return graph
+        try:
+            return _Graph(work, batch)
+        finally:
+            with torch.no_grad():
+                torch._foreach_copy_(changed, kept)
+            torch.cuda.set_rng_state(random, self.device)
 
 
 class _Graph:
     """Some work on a batch, captured once and replayed with other numbers in the same places."""
 
     def __init__(self, work: Callable[[Any], None], batch: Batch | None) -> None:
-        self._batch = None if batch is None else Batch(*(t.clone() if isinstance(t, Tensor) else t for t in batch))
-        side = torch.cuda.Stream()
+        self._batch = None if batch is None else batch.changed(Tensor.clone)
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(_WARM_UPS):
@@ -187,9 +211,12 @@ class _Graph:
 
 def split(batch: Batch, parts: int) -> list[Batch]:
     """Cut a batch into parts by its rows; fewer if it has not so many."""
-    sides = [part for part in batch if isinstance(part, Tensor)]
-    count = min(parts, len(sides[0]))
+    count = min(parts, batch.num_rows)
     if count == 1:
         return [batch]
-    cut = [part.chunk(count) if isinstance(part, Tensor) else [part] * count for part in batch]
-    return [Batch(*pieces) for pieces in zip(*cut, strict=False)]
+    size = -(-batch.num_rows // count)
+    return [batch.changed(partial(_rows, start=at, size=size)) for at in range(0, batch.num_rows, size)]
+
+
+def _rows(tensor: Tensor, start: int, size: int) -> Tensor:
+    return tensor[start : start + size]

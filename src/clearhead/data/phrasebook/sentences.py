@@ -85,7 +85,9 @@ def question_of_circumstance(draw: Draw) -> Sentence:
     word, palabra = draw.choose((("where", "dónde"), ("when", "cuándo"), ("why", "por qué")))
     drawn = draw_clause(draw, draw.choose(_TENSES if word == "why" else _WHEN), denied=0.0)
     verb = drawn.action.verb
-    if (word == "where" and (drawn.action.has_place or verb.base == "have")) or (word == "when" and drawn.action.has_time):
+    if (word == "where" and (drawn.action.has_place or verb.base == "have")) or (
+        word == "when" and drawn.action.has_time
+    ):
         word, palabra = "why", "por qué"
     if word == "when" and "progressive" not in verb.tenses:
         word, palabra = "why", "por qué"
