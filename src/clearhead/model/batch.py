@@ -35,8 +35,12 @@ class Batch(NamedTuple):
 
     def changed(self, change: Callable[[Tensor], Tensor]) -> "Batch":
         """Return the batch with every tensor changed."""
-        made = {name: change(part) for name, part in self._asdict().items() if isinstance(part, Tensor)}
-        return self._replace(**made)
+
+        def side(tensor: Tensor | None) -> Tensor | None:
+            return None if tensor is None else change(tensor)
+
+        sentences = side(self.source_sentences), side(self.target_sentences)
+        return Batch(side(self.source), side(self.target), side(self.labels), self.is_padded, *sentences)
 
 
 def check_batch(batch: Batch, config: ModelConfig) -> None:
