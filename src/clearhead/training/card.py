@@ -5,7 +5,7 @@ from typing import Any
 
 from clearhead import __version__
 from clearhead.errors import printable
-from clearhead.settings import fields_of
+from clearhead.settings import fields_of, shown
 from clearhead.training.config import RunConfig
 from clearhead.training.outcome import WORDS, Outcome
 from clearhead.training.run import CARD, RunFolder
@@ -101,15 +101,19 @@ def _differences(config: RunConfig) -> Iterator[str]:
 def differences(config: RunConfig) -> Iterator[tuple[str, str, str]]:
     """Yield path, value and default of every setting that is not at its default; those of corpora are left out."""
     for each in fields_of(RunConfig):
-        if each.path.startswith(("data.train", "data.valid", "run")):
+        if each.path in ("run", "data") or each.path.startswith(("data.train", "data.valid")):
             continue
         value: Any = config
         for name in each.path.split("."):
             value = getattr(value, name)
         if each.path == "model":
-            yield from ((f"model.{name}", str(said), "the preset's") for name, said in value.items())
+            yield from ((f"model.{name}", _value(said), "the preset's") for name, said in value.items())
         elif value != each.default:
-            yield each.path, str(value), str(each.default)
+            yield each.path, _value(value), _value(each.default)
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else shown(value)
 
 
 def _training(environment: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:

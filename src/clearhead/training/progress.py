@@ -57,6 +57,7 @@ class Reporter:
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Tell the values of a step, everywhere."""
+        values = {name: float(value) for name, value in values.items()}  # they may come as tensors
         told = "  ".join(f"{_LABELS.get(name, name)} {told_number(value)}" for name, value in values.items())
         if self._progress is not None:
             self._progress.update(self._task, completed=step, values=printable(told))
