@@ -20,7 +20,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     ),
     "settings": ({"errors"}, {"pydantic", "pydantic_core"}),
     "text": ({"settings", "errors"}, {"numpy", "pydantic", "sentencepiece"}),
-    "data": ({"text", "settings", "errors"}, {"numpy", "pydantic", "torch"}),
+    "data": ({"text", "settings", "errors"}, {"numpy", "pydantic"}),
     "model": ({"settings", "steps", "errors"}, {"torch", "pydantic"}),
     # clearhead itself: the version that is written beside the weights; a trace file is a worksheet
     "formats": (
@@ -31,6 +31,11 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
         {"clearhead", "formats", "model", "data", "decoding", "evaluation", "text", "settings", "steps", "errors"},
         {"numpy", "torch", "safetensors", "pydantic", "yaml", "rich"},
     ),
+    "decoding": (
+        {"formats", "model", "text", "steps", "settings", "errors"},
+        {"torch", "numpy", "pydantic"},
+    ),
+    "evaluation": ({"text", "errors"}, {"sacrebleu", "numpy"}),
     "experiments": ({"worksheet", "steps", "errors"}, {"numpy", "matplotlib"}),
     "cli": (EVERYTHING, {"typer", "rich"}),
     "errors": (set(), set()),

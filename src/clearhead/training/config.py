@@ -65,6 +65,9 @@ class TrainingConfig(Settings):
     on_divergence: Literal["stop", "roll_back"] = Field(
         "stop", description="NaN or an exploding loss: stop, or go back to the last checkpoint with half the rate"
     )
+    max_rise: float = Field(
+        3.0, gt=0, description="nats that the mean loss may rise above its lowest before it counts as exploding"
+    )
     init_from: str | None = Field(None, description="start from the weights of a run folder or an OPUS-MT folder")
     checkpoint_every: int = Field(500, ge=1, description="updates between two checkpoints")
     keep_checkpoints: int = Field(2, ge=1, description="how many of the last checkpoints are kept")
