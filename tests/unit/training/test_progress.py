@@ -51,11 +51,14 @@ def test_a_terminal_gets_a_bar_with_values_and_the_time_left() -> None:
         reporter.begin(13, step=2)
         for step in range(3, 8):
             reporter.advance(step)
-        reporter.log(7, {"loss": 0.5, "tokens_per_second": 4321.0})
+        reporter.log(7, {"loss": 0.5, "tokens_per_second": 4321.0, "gradient": 1.25})
+        reporter.log(7, {"valid/bleu": 31.0})
         reporter.message("Validated.")
     shown = text.getvalue()
     assert "7/13" in shown
-    assert "loss 0.5  tokens/s 4,321" in shown
+    assert "loss 0.5  tokens/s 4,321  valid/bleu 31" in shown
+    assert "step 7/13  valid/bleu 31" in shown
+    assert "gradient" not in shown
     assert "Validated." in shown
     assert ":" in shown
 
