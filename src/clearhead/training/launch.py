@@ -69,8 +69,8 @@ def _check_resumed(folder: RunFolder, config: RunConfig) -> None:
     outcome = folder.read_outcome()
     if outcome is not None and outcome.is_finished and not (set(changes) - {"run"}):
         raise RunError(
-            f"{place} is finished: {WORDS[outcome.stopped]} ({outcome.steps:,}). To train it for longer: "
-            f"clearhead train --resume --run {place} --set training.steps={2 * outcome.steps}."
+            f"{place} is finished: {WORDS[outcome.stopped]} (update {outcome.steps:,}). To train it for longer: "
+            f"clearhead train --resume --run {place} --set {outcome.longer}."
         )
 
 

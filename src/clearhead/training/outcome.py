@@ -56,6 +56,13 @@ class Outcome:
         """Whether nothing is left to do, unless the settings change."""
         return self.stopped in FINISHED
 
+    @property
+    def longer(self) -> str:
+        """The change of a setting that would let a finished run go on."""
+        if self.stopped == "steps":
+            return f"training.steps={2 * self.steps}"
+        return "training.epochs=MORE" if self.stopped == "epochs" else "validation.patience=MORE"
+
     def to_data(self) -> dict[str, Any]:
         """Return plain data, for JSON."""
         return {

@@ -250,5 +250,5 @@ def _state(outcome: Outcome | None) -> str:
 def _how_to_go_on(shown: str, outcome: Outcome | None) -> str:
     command = f"clearhead train --resume --run {shown}"
     if outcome is not None and outcome.is_finished:
-        return f"train it for longer: {command} --set training.steps={2 * outcome.steps}."
+        return f"train it for longer: {command} --set {outcome.longer}."
     return f"go on with it: {command}."

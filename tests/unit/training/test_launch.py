@@ -13,7 +13,7 @@ from clearhead.errors import ConfigError, RunError
 from clearhead.training import progress
 from clearhead.training.config import RunConfig
 from clearhead.training.launch import changed_settings, launch
-from clearhead.training.outcome import KeptScore, Outcome
+from clearhead.training.outcome import KeptScore, Outcome, Stopped
 from clearhead.training.run import RunFolder
 from clearhead.training.seeds import summarise, train_seeds
 from tests.unit.training.configs import LEAST, least
@@ -78,7 +78,7 @@ def test_a_finished_run_goes_on_only_for_longer(tmp_path: Path, loop: FakeLoop) 
     with pytest.raises(RunError) as told:
         launch(least(), path, resume=True, console=quiet())
     assert str(told.value) == (
-        f"{path} is finished: all updates were made (7). To train it for longer: "
+        f"{path} is finished: all updates were made (update 7). To train it for longer: "
         f"clearhead train --resume --run {path} --set training.steps=14."
     )
     assert launch(config_with(steps=14), path, resume=True, console=quiet()).steps == 14
@@ -144,3 +144,13 @@ def test_seeds_without_scores_are_still_reported() -> None:
     report = summarise({3: Outcome(7, 1.0, "steps"), 5: Outcome(7, 1.0, "interrupted")}, 2)
     assert report.spreads == ()
     assert report.is_interrupted
+
+
+@pytest.mark.parametrize(
+    ("stopped", "change"),
+    [("steps", "training.steps=14"), ("epochs", "training.epochs=MORE"), ("patience", "validation.patience=MORE")],
+)
+def test_a_finished_run_says_what_would_let_it_go_on(stopped: Stopped, change: str) -> None:
+    assert Outcome(7, 1.0, stopped).is_finished
+    assert Outcome(7, 1.0, stopped).longer == change
+    assert not Outcome(7, 1.0, "minutes").is_finished
