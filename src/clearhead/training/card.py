@@ -15,13 +15,15 @@ _WHAT = {
     "classify": "puts sentences into classes",
     "language-model": "goes on with a text",
 }
-_USE = """```python
-from clearhead.formats import load_checkpoint
+_LOAD = """from clearhead.formats import load_checkpoint
 from clearhead.text.tokeniser import Vocabularies
 
 model = load_checkpoint("{folder}/{which}")
 vocabularies = Vocabularies.load("{folder}")
-```
+"""
+_TRANSLATE = """from clearhead.decoding.translate import translate
+
+print(translate(model, vocabularies, ["…"])[0].text)
 """
 
 
@@ -47,7 +49,7 @@ def model_card(folder: RunFolder, config: RunConfig, outcome: Outcome) -> str:
         "## How it was trained",
         *_training(environment, outcome),
         "## How to use it",
-        _USE.format(folder=folder.path.as_posix(), which=which).strip(),
+        _use(folder.path.as_posix(), which, config),
         "## Limits",
         *_limits(config, data, outcome),
     ]
@@ -126,6 +128,13 @@ def _training(environment: Mapping[str, Any], outcome: Outcome) -> Iterator[str]
             f"Python {environment['python']}, torch {environment['packages']['torch']}, seed {environment['seed']}"
             f"{f', commit {commit}' if commit else ''}. The rest is in `environment.json`."
         )
+
+
+def _use(folder: str, which: str, config: RunConfig) -> str:
+    """Show the lines of Python that put the model to work."""
+    named = printable(folder).replace("\\", "\\\\").replace('"', '\\"')
+    code = _LOAD.format(folder=named, which=which) + (_TRANSLATE if config.task == "translate" else "")
+    return f"```python\n{code}```"
 
 
 def _limits(config: RunConfig, data: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:

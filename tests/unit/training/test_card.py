@@ -77,3 +77,9 @@ def test_a_card_can_be_written_before_the_data_is_read(tmp_path: Path) -> None:
     assert "The data had not been read when this was written." in card
     assert "goes on with a text" in card
     assert "/last" in card
+
+
+def test_only_a_translator_is_shown_translating(tmp_path: Path) -> None:
+    line = 'print(translate(model, vocabularies, ["…"])[0].text)\n```\n'
+    assert line in card_of(tmp_path)
+    assert line not in card_of(tmp_path / "second", task="language-model")
