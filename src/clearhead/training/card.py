@@ -5,7 +5,7 @@ from typing import Any
 
 from clearhead import __version__
 from clearhead.errors import printable
-from clearhead.settings import fields_of
+from clearhead.settings import fields_of, shown
 from clearhead.training.config import RunConfig
 from clearhead.training.outcome import WORDS, Outcome
 from clearhead.training.run import CARD, RunFolder
@@ -15,13 +15,15 @@ _WHAT = {
     "classify": "puts sentences into classes",
     "language-model": "goes on with a text",
 }
-_USE = """```python
-from clearhead.formats import load_checkpoint
+_LOAD = """from clearhead.formats import load_checkpoint
 from clearhead.text.tokeniser import Vocabularies
 
 model = load_checkpoint("{folder}/{which}")
 vocabularies = Vocabularies.load("{folder}")
-```
+"""
+_TRANSLATE = """from clearhead.decoding.translate import translate
+
+print(translate(model, vocabularies, ["…"])[0].text)
 """
 
 
@@ -47,7 +49,7 @@ def model_card(folder: RunFolder, config: RunConfig, outcome: Outcome) -> str:
         "## How it was trained",
         *_training(environment, outcome),
         "## How to use it",
-        _USE.format(folder=folder.path.as_posix(), which=which).strip(),
+        _use(folder.path.as_posix(), which, config),
         "## Limits",
         *_limits(config, data, outcome),
     ]
@@ -101,15 +103,19 @@ def _differences(config: RunConfig) -> Iterator[str]:
 def differences(config: RunConfig) -> Iterator[tuple[str, str, str]]:
     """Yield path, value and default of every setting that is not at its default; those of corpora are left out."""
     for each in fields_of(RunConfig):
-        if each.path.startswith(("data.train", "data.valid", "run")):
+        if each.path in ("run", "data") or each.path.startswith(("data.train", "data.valid")):
             continue
         value: Any = config
         for name in each.path.split("."):
             value = getattr(value, name)
         if each.path == "model":
-            yield from ((f"model.{name}", str(said), "the preset's") for name, said in value.items())
+            yield from ((f"model.{name}", _value(said), "the preset's") for name, said in value.items())
         elif value != each.default:
-            yield each.path, str(value), str(each.default)
+            yield each.path, _value(value), _value(each.default)
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else shown(value)
 
 
 def _training(environment: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
@@ -122,6 +128,13 @@ def _training(environment: Mapping[str, Any], outcome: Outcome) -> Iterator[str]
             f"Python {environment['python']}, torch {environment['packages']['torch']}, seed {environment['seed']}"
             f"{f', commit {commit}' if commit else ''}. The rest is in `environment.json`."
         )
+
+
+def _use(folder: str, which: str, config: RunConfig) -> str:
+    """Show the lines of Python that put the model to work."""
+    named = printable(folder).replace("\\", "\\\\").replace('"', '\\"')
+    code = _LOAD.format(folder=named, which=which) + (_TRANSLATE if config.task == "translate" else "")
+    return f"```python\n{code}```"
 
 
 def _limits(config: RunConfig, data: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:

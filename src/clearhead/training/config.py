@@ -91,8 +91,8 @@ class RunConfig(Settings):
 
     run: str | None = Field(
         None,
-        description="folder of the run; if left out: runs/ and the name of the config file. "
-        "This and all other paths start from the folder that the command is run in",
+        description="folder of the run; if left out: runs/ and the name of the config file "
+        "(paths start from the folder that the command is run in)",
     )
     task: Literal["translate", "classify", "language-model"] = Field("translate", description="what is learned")
     preset: str = Field("tiny", description="size of the model; what model: says comes on top")

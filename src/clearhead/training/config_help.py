@@ -25,7 +25,8 @@ def config_fields() -> Iterator[FieldHelp]:
 
 def help_config() -> str:
     """Return a page of every setting: its path, its default, what it takes and what it is for."""
-    lines = ["Every setting of a training config, with its default. Give only what differs.", ""]
+    lines = ["Every setting of a training config, with its default. Give only what differs."]
+    lines += ["Paths of files start from the folder that the command is run in.", ""]
     group = ""
     for each in config_fields():
         top = each.path.partition(".")[0]

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from clearhead.errors import ConfigError, RunError, printable
+from clearhead.settings import shown
 from clearhead.training.card import write_card
 from clearhead.training.config import RunConfig
 from clearhead.training.outcome import WORDS, Outcome
@@ -15,11 +16,11 @@ from clearhead.training.run import RunFolder
 
 # What may change in the middle of a run. Anything else would make it another run.
 _MAY_CHANGE = (
-    *("run", "validation"),
+    *("run", "validation.every", "validation.patience"),
     *(
         f"training.{name}"
         for name in (
-            *("steps", "epochs", "minutes", "rate", "device", "is_compiled", "on_divergence"),
+            *("steps", "epochs", "minutes", "rate", "device", "precision", "is_compiled", "on_divergence"),
             *("checkpoint_every", "keep_checkpoints", "log_every"),
         )
     ),
@@ -54,13 +55,13 @@ def _open(config: RunConfig, path: str | Path, resume: bool) -> RunFolder:
 
 def _check_resumed(folder: RunFolder, config: RunConfig) -> None:
     """Refuse to go on with a finished run, or with settings of another run."""
-    shown = printable(str(folder.path))
+    place = printable(str(folder.path))
     changes = dict(changed_settings(folder.read_config(), config))
     fixed = [path for path in changes if not path.startswith(_MAY_CHANGE)]
     if fixed:
         raise ConfigError(
             [
-                f"{path} was {changes[path]} when {shown} was begun, and cannot change in the middle of a run. "
+                f"{path} was {changes[path]} when {place} was begun, and cannot change in the middle of a run. "
                 "Begin another with --run."
                 for path in fixed
             ]
@@ -68,8 +69,8 @@ def _check_resumed(folder: RunFolder, config: RunConfig) -> None:
     outcome = folder.read_outcome()
     if outcome is not None and outcome.is_finished and not (set(changes) - {"run"}):
         raise RunError(
-            f"{shown} is finished: {WORDS[outcome.stopped]} ({outcome.steps:,}). To train it for longer: "
-            f"clearhead train --resume --run {shown} --set training.steps={2 * outcome.steps}."
+            f"{place} is finished: {WORDS[outcome.stopped]} (update {outcome.steps:,}). To train it for longer: "
+            f"clearhead train --resume --run {place} --set {outcome.longer}."
         )
 
 
@@ -83,4 +84,4 @@ def _changed(old: Any, new: Any, path: str) -> Iterator[tuple[str, str]]:
         for key in {**old, **new}:
             yield from _changed(old.get(key), new.get(key), f"{path}.{key}" if path else str(key))
     elif old != new:
-        yield path, "null" if old is None else printable(str(old))
+        yield path, shown(old)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite, nan
 from typing import Any, Literal, Protocol
 
 Stopped = Literal["steps", "epochs", "patience", "minutes", "interrupted"]
@@ -55,6 +56,13 @@ class Outcome:
         """Whether nothing is left to do, unless the settings change."""
         return self.stopped in FINISHED
 
+    @property
+    def longer(self) -> str:
+        """The change of a setting that would let a finished run go on."""
+        if self.stopped == "steps":
+            return f"training.steps={2 * self.steps}"
+        return "training.epochs=MORE" if self.stopped == "epochs" else "validation.patience=MORE"
+
     def to_data(self) -> dict[str, Any]:
         """Return plain data, for JSON."""
         return {
@@ -63,7 +71,12 @@ class Outcome:
             "stopped": self.stopped,
             "best_step": self.best_step,
             "scores": {
-                name: {"name": score.name, "value": score.value, "signature": score.signature}
+                # JSON has no NaN
+                name: {
+                    "name": score.name,
+                    "value": score.value if isfinite(score.value) else None,
+                    "signature": score.signature,
+                }
                 for name, score in self.scores.items()
             },
         }
@@ -71,5 +84,8 @@ class Outcome:
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Outcome":
         """Return the outcome that plain data describes."""
-        scores = {name: KeptScore(**score) for name, score in data["scores"].items()}
+        scores = {
+            name: KeptScore(score["name"], nan if score["value"] is None else score["value"], score["signature"])
+            for name, score in data["scores"].items()
+        }
         return cls(data["steps"], data["seconds"], data["stopped"], scores, data["best_step"])

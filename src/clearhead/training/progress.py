@@ -18,7 +18,8 @@ from rich.text import Text
 
 from clearhead.errors import RunError, printable
 
-_LABELS = {"tokens_per_second": "tokens/s", "rate": "rate", "loss": "loss"}
+_LABELS = {"loss": "loss", "tokens_per_second": "tokens/s"}  # what a bar has room for
+_VALID = "valid/"
 
 
 class Reporter:
@@ -30,6 +31,7 @@ class Reporter:
         self._progress: Progress | None = None
         self._task = TaskID(0)
         self._total: int | None = None
+        self._latest: dict[str, float] = {}
         self._writer: Any = None
 
     def begin(self, total: int | None, step: int = 0) -> None:
@@ -57,12 +59,14 @@ class Reporter:
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         """Tell the values of a step, everywhere."""
-        told = "  ".join(f"{_LABELS.get(name, name)} {told_number(value)}" for name, value in values.items())
+        values = {name: float(value) for name, value in values.items()}  # they may come as tensors
+        is_validation = any(name.startswith(_VALID) for name in values)
         if self._progress is not None:
-            self._progress.update(self._task, completed=step, values=printable(told))
-        else:
+            self._latest.update({name: value for name, value in values.items() if is_validation or name in _LABELS})
+            self._progress.update(self._task, completed=step, values=_told(self._latest))
+        if self._progress is None or is_validation:  # a bar forgets, and scores are worth keeping on the screen
             total = f"/{self._total:,}" if self._total else ""
-            self._say(f"step {step:,}{total}  {told}")
+            self._say(f"step {step:,}{total}  {_told(values)}")
         self._write_line(step, values)
         self._write_curves(step, values)
 
@@ -120,6 +124,10 @@ class Reporter:
             self._writer = SummaryWriter(log_dir=str(self._curves), purge_step=step)
         for name, value in values.items():
             self._writer.add_scalar(name, value, step)
+
+
+def _told(values: Mapping[str, float]) -> str:
+    return printable("  ".join(f"{_LABELS.get(name, name)} {told_number(value)}" for name, value in values.items()))
 
 
 def told_number(value: float) -> str:

@@ -54,8 +54,8 @@ class RunFolder:
         folder._take()
         try:
             folder._refuse_what_is_there()  # another process may have been quicker
+            folder.write_config(config)  # first: it is what makes the folder a run
             folder.write_environment(config.training.seed)
-            folder.write_config(config)
         except BaseException:
             folder.close()
             raise
@@ -223,7 +223,8 @@ class RunFolder:
                 f"{shown} holds a run already ({_state(outcome)}), and it is not written over. Choose another folder "
                 f"with --run, or {_how_to_go_on(shown, outcome)}"
             )
-        others = sorted(each.name for each in self.path.iterdir() if each.name != LOCK) if self.path.is_dir() else []
+        others = sorted(each.name for each in self.path.iterdir()) if self.path.is_dir() else []
+        others = [name for name in others if name != LOCK and not (name.startswith(".") and name.endswith(".part"))]
         if others:
             named = ", ".join(printable(name) for name in others[:3]) + (" …" if len(others) > 3 else "")
             raise RunError(f"{shown} holds other files ({named}). Choose an empty or a new folder with --run.")
@@ -249,5 +250,5 @@ def _state(outcome: Outcome | None) -> str:
 def _how_to_go_on(shown: str, outcome: Outcome | None) -> str:
     command = f"clearhead train --resume --run {shown}"
     if outcome is not None and outcome.is_finished:
-        return f"train it for longer: {command} --set training.steps={2 * outcome.steps}."
+        return f"train it for longer: {command} --set {outcome.longer}."
     return f"go on with it: {command}."

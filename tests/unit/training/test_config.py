@@ -227,7 +227,7 @@ def test_the_help_shows_default_choices_and_meaning() -> None:
     assert "\ndata.train (needed)   [a list of groups of settings]\n" in page
     assert "preset = tiny   [one of tiny, small, base, big, deep-shallow]\n" in page
     assert "model.positions = sinusoidal   [one of sinusoidal, learned, rotary, none]\n" in page
-    assert "paths start from" in page
+    assert "Paths of files start from the folder that the command is run in." in page
     assert max(map(len, page.splitlines())) <= 120
 
 
