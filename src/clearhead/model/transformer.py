@@ -19,9 +19,9 @@ from clearhead.model.batch import Batch, check_batch, check_length
 from clearhead.model.config import ModelConfig
 from clearhead.model.dropout import dropout
 from clearhead.model.layers import BlockCache, DecoderBlock, EncoderBlock, empty_key_values
-from clearhead.model.mask import CAUSAL, EVERYTHING, Mask, PreparedMask, counted_tokens, prepare
+from clearhead.model.mask import CAUSAL, EVERYTHING, Mask, Packed, PreparedMask, counted_tokens, prepare
 from clearhead.model.norm import NORMS
-from clearhead.model.positions import sinusoids
+from clearhead.model.positions import is_first, packed_places, sinusoids
 from clearhead.model.tracing import PartTrace, traced_bytes
 from clearhead.steps import NO_TRACE, Trace
 from clearhead.steps.trace import NoTrace
@@ -37,6 +37,7 @@ class Memory:
 
     states: Tensor  # (B, S, D)
     mask: Mask
+    sentences: Tensor | None = None  # (B, S), of packed rows
 
     def reorder(self, index: Tensor) -> "Memory":
         """Return the entries of the batch in another order."""
@@ -168,11 +169,21 @@ class Transformer(nn.Module):
 
     # One pass
 
-    def encode(self, source: Tensor, *, is_padded: bool = True, trace: Tracer = NO_TRACE) -> Memory:
-        """Read sentences (B, S); padding is not seen by anyone."""
+    def encode(
+        self,
+        source: Tensor,
+        *,
+        is_padded: bool = True,
+        sentences: Tensor | None = None,
+        trace: Tracer = NO_TRACE,
+    ) -> Memory:
+        """Read sentences (B, S); padding is seen by none, and sentences that share a row do not see each other."""
         assert self.encoder is not None, "this model has no encoder"
-        mask = Mask(keys=source != self.config.pad) if is_padded else EVERYTHING
-        places = torch.arange(source.shape[1], device=source.device)[None]
+        if sentences is not None:
+            mask, places = Mask(packed=Packed(sentences, sentences)), packed_places(sentences)
+        else:
+            mask = Mask(keys=source != self.config.pad) if is_padded else EVERYTHING
+            places = torch.arange(source.shape[1], device=source.device)[None]
         self._check_places(places, source.shape[1], "source")
         x = self.encoder.embed(source, places, trace.at("input"))
         prepared = prepare(mask, source.shape[1], source.shape[1], source.device)
@@ -181,7 +192,7 @@ class Transformer(nn.Module):
             x = block(x, prepared, turned, trace=trace.at("encoder", number))
         if self.encoder.last_norm is not None:
             x = self.encoder.last_norm(x, mask.keys, trace=trace.at("encoder", "norm"))
-        return Memory(x, mask)
+        return Memory(x, mask, sentences)
 
     def decode(
         self,
@@ -209,6 +220,9 @@ class Transformer(nn.Module):
         length = target.shape[1]
         steps = torch.arange(length, device=target.device)[None]
         places = steps if cache is None else cache.lengths[:, None] + steps
+        if mask.packed is not None:
+            assert cache is None, "sentences that share a row are written all at once"
+            places = packed_places(mask.packed.queries)
         if cache is not None:
             first = cache.seen.shape[1]
             # the token that a sentence starts from is real; a decoder that starts from pad (MarianMT) reads pad so
@@ -223,7 +237,7 @@ class Transformer(nn.Module):
         num_keys = length if cache is None else cache.seen.shape[1]
         self._check_places(places, num_keys, "target")
         own = prepare(mask, length, num_keys, target.device)
-        across = self._memory_mask(memory, length)
+        across = self._memory_mask(memory, length, mask.packed)
         x = self.decoder.embed(target, places, trace.at("target"))
         turned = Places(places, places) if self.config.positions == "rotary" else None
         for number, block in enumerate(self.decoder_blocks):
@@ -238,11 +252,17 @@ class Transformer(nn.Module):
         if length > self.config.max_length and not torch.compiler.is_compiling():
             check_length(int(places.max()) + 1, self.config, side)
 
-    def _memory_mask(self, memory: Memory | None, length: int) -> tuple[Tensor, PreparedMask] | None:
+    def _memory_mask(
+        self, memory: Memory | None, length: int, packed: Packed | None
+    ) -> tuple[Tensor, PreparedMask] | None:
         if memory is None:
             assert self.config.shape != "encoder-decoder", "the decoder of this model needs a memory"
             return None
-        return memory.states, prepare(memory.mask, length, memory.states.shape[1], memory.states.device)
+        mask = memory.mask
+        if packed is not None:
+            assert memory.sentences is not None, "both sides of a batch are packed, or neither is"
+            mask = Mask(packed=Packed(packed.queries, memory.sentences))
+        return memory.states, prepare(mask, length, memory.states.shape[1], memory.states.device)
 
     def project(self, states: Tensor, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Return the logits of states."""
@@ -282,10 +302,11 @@ class Transformer(nn.Module):
 
     # A batch
 
-    def shifted(self, target: Tensor) -> Tensor:
+    def shifted(self, target: Tensor, sentences: Tensor | None = None) -> Tensor:
         """Return what the decoder reads while it writes `target`: the start token, then the target but for its last."""
         start = torch.full_like(target[:, :1], self.config.start_id)
-        return torch.cat((start, target[:, :-1]), dim=1)
+        read = torch.cat((start, target[:, :-1]), dim=1)
+        return read if sentences is None else torch.where(is_first(sentences), self.config.start_id, read)
 
     def forward(self, batch: Batch, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Return logits: (B, T, V), or (B, C) of a classifier."""
@@ -296,8 +317,10 @@ class Transformer(nn.Module):
         memory = None
         if self.config.shape == "encoder-decoder":
             assert batch.source is not None
-            memory = self.encode(batch.source, is_padded=batch.is_padded, trace=trace)
-        return self.decode(self.shifted(batch.target), memory, trace=trace)
+            memory = self.encode(batch.source, is_padded=batch.is_padded, sentences=batch.source_sentences, trace=trace)
+        written = batch.target_sentences
+        mask = CAUSAL if written is None else Mask(is_causal=True, packed=Packed(written, written))
+        return self.decode(self.shifted(batch.target, written), memory, mask=mask, trace=trace)
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
         """Return the summed cross-entropy of a batch, padding left out."""
@@ -306,7 +329,7 @@ class Transformer(nn.Module):
         if self.config.shape == "encoder":
             assert batch.labels is not None
             total = F.cross_entropy(logits, batch.labels, label_smoothing=label_smoothing, reduction="sum")
-            return Loss(total, torch.tensor(len(batch.labels), device=logits.device))
+            return Loss(total, (batch.labels >= 0).sum())  # PyTorch leaves out the label -100
         assert batch.target is not None
         total = F.cross_entropy(
             logits.flatten(0, 1),

@@ -1,0 +1,1 @@
+"""From a model and sentences to translations: greedy search, beam search, sampling, and what they looked at."""

@@ -1,0 +1,30 @@
+"""Greedy search: write the likeliest token, read it, write the next. A cache keeps what was read before.
+
+It is beam search with one beam, without its bookkeeping; a test holds the two to the same tokens.
+"""
+
+import torch
+from torch import Tensor
+
+from clearhead.model import Transformer
+
+
+def greedy(model: Transformer, source: Tensor, max_length: int | Tensor) -> Tensor:
+    """Return ids (B, T) that end with eos, padded on the right; a row that reached its `max_length` has no eos.
+
+    `max_length` counts the end, and may differ from sentence to sentence (B,). Padding is never written.
+    """
+    config = model.config
+    limits = torch.as_tensor(max_length, device=source.device).expand(len(source))
+    memory = model.encode(source)
+    cache = model.start_cache(memory, len(source), source.device)
+    token = torch.full_like(source[:, :1], config.start_id)  # (B, 1)
+    is_going = limits > 0
+    written = []
+    while bool(is_going.any()):
+        logits = model.decode(token, memory, cache)[:, -1]  # (B, V)
+        logits[:, config.pad] = float("-inf")
+        token = torch.where(is_going, logits.argmax(dim=-1), config.pad)[:, None]
+        written.append(token)
+        is_going = is_going & (token[:, 0] != config.eos) & (limits > len(written))
+    return torch.cat(written, dim=1) if written else source.new_empty(len(source), 0)

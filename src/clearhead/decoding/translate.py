@@ -1,0 +1,120 @@
+"""Sentences in, translations out, in the same order: cut into ids, batched by length, searched, and joined again."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from clearhead.decoding.greedy import greedy
+from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.vocabulary import Vocabularies
+from clearhead.errors import ConfigError
+from clearhead.model import ModelConfig, Transformer
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A sentence and what was made of it.
+
+    `is_cut` says that the source was longer than the model can read, and its tail was left out;
+    `has_ended` that the translation came to its end, and was not stopped by the limit of its length.
+    """
+
+    source: str
+    text: str
+    tokens: tuple[int, ...] = ()
+    is_cut: bool = False
+    has_ended: bool = True
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """The ids of a sentence, eos included, and its place among the sentences given."""
+
+    number: int
+    ids: list[int]
+    is_cut: bool = False
+
+
+def translate(
+    model: Transformer,
+    vocabularies: Vocabularies,
+    sentences: Sequence[str],
+    settings: SearchSettings = SearchSettings(),  # noqa: B008 (it is frozen)
+) -> list[Translation]:
+    """Translate sentences; one without a token (an empty line) stays empty."""
+    if model.config.shape != "encoder-decoder":
+        raise ConfigError(
+            f"a model of shape {model.config.shape} cannot translate: it has no "
+            f"{'decoder' if model.config.shape == 'encoder' else 'encoder'}. Use one of shape encoder-decoder."
+        )
+    made = [Translation(sentence, "") for sentence in sentences]
+    with evaluating(model), torch.inference_mode():
+        for batch in batches(read(vocabularies, sentences, model.config), settings.batch_tokens):
+            rows = search(model, batch, settings)
+            texts = vocabularies.target.decode(rows)
+            for sentence, row, text in zip(batch, rows, texts, strict=True):
+                has_ended = bool(row) and row[-1] == model.config.eos
+                made[sentence.number] = Translation(
+                    sentences[sentence.number], text, tuple(row), sentence.is_cut, has_ended
+                )
+    return made
+
+
+@contextmanager
+def evaluating(model: Transformer) -> Iterator[None]:
+    """Put the model into eval mode, and back into the mode that it was in."""
+    was_training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was_training)
+
+
+def read(vocabularies: Vocabularies, sentences: Sequence[str], config: ModelConfig) -> list[Sentence]:
+    """Return the sentences that have a token, each with eos; what is too long for the model is cut."""
+    found = []
+    has_table = config.positions in ("sinusoidal", "learned")
+    for number, ids in enumerate(vocabularies.source.encode(sentences)):
+        is_cut = has_table and len(ids) >= config.max_length
+        if ids and sentences[number].strip():
+            found.append(Sentence(number, [*(ids[: config.max_length - 1] if is_cut else ids), config.eos], is_cut))
+    return found
+
+
+def batches(sentences: Sequence[Sentence], batch_tokens: int) -> Iterator[list[Sentence]]:
+    """Yield batches of about one length, the longest first, so that what runs out of memory does so soon."""
+    batch: list[Sentence] = []
+    for sentence in sorted(sentences, key=lambda each: -len(each.ids)):
+        if batch and len(batch[0].ids) * (len(batch) + 1) > batch_tokens:
+            yield batch
+            batch = []
+        batch.append(sentence)
+    if batch:
+        yield batch
+
+
+def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> Tensor:
+    """Return rows as one tensor (B, S), padded on the right."""
+    longest = max(len(row) for row in rows)
+    return torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows], device=device)
+
+
+def length_limits(batch: Sequence[Sentence], settings: SearchSettings, config: ModelConfig) -> list[int]:
+    """Return how many tokens each translation may have, its end included."""
+    most = settings.max_length
+    if config.positions in ("sinusoidal", "learned"):
+        most = min(most, config.max_length)
+    return [min(most, int(settings.max_ratio * len(each.ids)) + settings.max_extra) for each in batch]
+
+
+def search(model: Transformer, batch: Sequence[Sentence], settings: SearchSettings) -> list[list[int]]:
+    """Return the ids of each translation, eos included where it came to its end."""
+    config, device = model.config, model.output.weight.device
+    source = padded([sentence.ids for sentence in batch], config.pad, device)
+    limits = torch.tensor(length_limits(batch, settings, config), device=device)
+    written = greedy(model, source, limits).tolist()
+    return [[token for token in row if token != config.pad] for row in written]

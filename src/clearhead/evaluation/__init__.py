@@ -1,0 +1,1 @@
+"""Strings in, scores out; no number without the signature that says how it was made."""

@@ -1,0 +1,66 @@
+"""A tokeniser and models so small that a search can be followed by hand or done in full.
+
+Sizes are distinct primes where they can be; parameters are random in float64, so that ties and rounding decide nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from clearhead.model import ModelConfig, Transformer
+
+FIRST = 4  # ids before it are special
+
+
+class Letters:
+    """A tokeniser of letters: a is 4, b is 5 …; whatever is no letter is left out."""
+
+    def encode(self, sentences: Sequence[str]) -> list[list[int]]:
+        return [[ord(letter) - ord("a") + FIRST for letter in each if "a" <= letter <= "z"] for each in sentences]
+
+    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
+        return ["".join(chr(each - FIRST + ord("a")) for each in row if each >= FIRST) for row in ids]
+
+
+@dataclass(frozen=True)
+class Both:
+    """One tokeniser for both languages."""
+
+    source: Letters = field(default_factory=Letters)
+    target: Letters = field(default_factory=Letters)
+
+
+def random_model(seed: int = 36, spread: float = 0.5, **changes: Any) -> Transformer:
+    """Return a random model of 30 tokens in float64; `spread` makes its choices sharp."""
+    torch.manual_seed(seed)
+    options: dict[str, Any] = {
+        "source_vocabulary": 30,
+        "encoder_blocks": 2,
+        "decoder_blocks": 2,
+        "d_model": 12,
+        "num_heads": 2,
+        "d_ff": 17,
+        "max_length": 23,
+        "tied": "none",  # a tied model writes what it has just read, again and again
+        **changes,
+    }
+    model = Transformer(ModelConfig(**options)).to(torch.float64)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += spread * torch.randn_like(parameter)
+    return model.eval()
+
+
+def sources(model: Transformer, lengths: Sequence[int] = (7, 5, 3, 2, 1), seed: int = 5) -> Tensor:
+    """Return random sentences (B, S) of those lengths, eos included, padded on the right."""
+    config = model.config
+    random = torch.Generator().manual_seed(seed)
+    low = max(config.pad, config.bos, config.eos) + 1
+    ids = torch.randint(low, config.source_vocabulary, (len(lengths), max(lengths)), generator=random)
+    places = torch.arange(max(lengths))[None]
+    ends = torch.tensor(lengths)[:, None] - 1
+    ids = torch.where(places == ends, config.eos, ids)
+    return torch.where(places > ends, config.pad, ids)

@@ -1,0 +1,122 @@
+"""Scores are those of sacreBLEU, library and command alike, and each says how it was made."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sacrebleu
+
+from clearhead.errors import ConfigError, DataError
+from clearhead.evaluation.scores import (
+    METRICS,
+    Score,
+    accuracy,
+    bleu,
+    chrf,
+    exact_match,
+    perplexity,
+    score,
+    ter,
+    tokenised_bleu,
+)
+
+OUTPUTS = ["The cat sat on the mat today.", "Let's go!", "A piece of cake, they said.", "नमस्ते दुनिया आज है ।", ""]
+RIGHT = ["The cat sat on a mat today.", "Let's go!", "It was a piece of cake, she said.", "नमस्ते दुनिया कल है ।", "No."]
+OTHER = ["A cat was on the mat today.", "Go!", "A piece of cake, they say.", "दुनिया आज है ।", "It is not."]
+
+
+def by_command(tmp_path: Path, *options: str) -> dict[str, object]:
+    """Return what the `sacrebleu` command itself prints."""
+    for name, lines in (("outputs", OUTPUTS), ("right", RIGHT)):
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    line = [sys.executable, "-m", "sacrebleu", str(tmp_path / "right"), "-i", str(tmp_path / "outputs"), *options]
+    told = subprocess.run([*line, "--width", "10"], capture_output=True, check=True, encoding="utf-8").stdout
+    made: dict[str, object] = json.loads(told)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [
+        (bleu, ("-m", "bleu")),
+        (chrf, ("-m", "chrf")),
+        (ter, ("-m", "ter")),
+        (tokenised_bleu, ("-m", "bleu", "-lc", "-s", "none", "--force")),
+    ],
+)
+def test_a_score_is_that_of_the_command(metric: object, options: tuple[str, ...], tmp_path: Path) -> None:
+    ours = metric(OUTPUTS, RIGHT)  # type: ignore[operator]
+    theirs = by_command(tmp_path, *options)
+    assert round(ours.value, 10) == theirs["score"]
+    assert ours.signature == theirs["signature"]
+    assert 0 < ours.value < 100
+
+
+def test_a_score_is_that_of_the_library_with_several_references() -> None:
+    assert bleu(OUTPUTS, RIGHT, OTHER).value == sacrebleu.corpus_bleu(OUTPUTS, [RIGHT, OTHER]).score
+    assert bleu(OUTPUTS, RIGHT, OTHER).signature.startswith("nrefs:2|")
+    assert chrf(OUTPUTS, RIGHT, OTHER).value == sacrebleu.corpus_chrf(OUTPUTS, [RIGHT, OTHER]).score
+    assert ter(OUTPUTS, RIGHT, OTHER).value == sacrebleu.corpus_ter(OUTPUTS, [RIGHT, OTHER]).score
+    plus = chrf(OUTPUTS, RIGHT, word_order=2)
+    assert (plus.name, plus.value) == ("chrF++", sacrebleu.corpus_chrf(OUTPUTS, [RIGHT], word_order=2).score)
+
+
+def test_the_bleu_of_papers_is_marked_as_such_and_another_number() -> None:
+    made = tokenised_bleu(OUTPUTS, [line.upper() for line in RIGHT])
+    assert made.name == "tokenised lower-cased BLEU"
+    assert made.note == "As papers quote it; not comparable with BLEU"
+    assert "case:lc" in made.signature
+    assert "tok:13a" in made.signature
+    assert made.value > bleu(OUTPUTS, [line.upper() for line in RIGHT]).value
+    assert str(made).endswith("not comparable with BLEU")
+    assert "tok:none" in tokenised_bleu(["a b ."], ["a b ."], tokenisation="none").signature
+
+
+def test_exact_match_counts_whole_sentences_against_any_reference() -> None:
+    assert exact_match(OUTPUTS, RIGHT).value == 20.0
+    assert exact_match([" Let's go! ", "a", "B"], ["Let's go!", "b", "b"]).value == pytest.approx(100 / 3)
+    several = exact_match(["a", "b", "c"], ["a", "x", "y"], ["z", "b", "z"])
+    assert several.value == pytest.approx(200 / 3)
+    assert several.signature == "nrefs:2|case:mixed|space:stripped|unit:sentence"
+
+
+def test_accuracy_counts_labels() -> None:
+    made = accuracy(["yes", "no", "no", "yes", "yes"], ["yes", "yes", "no", "yes", "no"])
+    assert (made.value, made.signature) == (60.0, "unit:label|average:micro")
+
+
+def test_perplexity_is_of_one_token() -> None:
+    made = perplexity(-3 * math.log(7), 3, "0123abcd")
+    assert made.value == pytest.approx(7)
+    assert made.signature == "unit:token|eos:yes|vocabulary:0123abcd"
+    assert not made.is_higher_better
+    assert perplexity(-1e9, 1, "v").value == math.inf
+    with pytest.raises(DataError, match="over at least one token, and 0 were given"):
+        perplexity(0.0, 0, "v")
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_metric_goes_by_its_name_and_has_a_signature(metric: str) -> None:
+    made = score(metric, OUTPUTS, RIGHT)
+    assert isinstance(made, Score)
+    assert made.signature
+    assert made.to_dict()["signature"] == made.signature
+    best = score(metric, RIGHT, RIGHT)
+    assert best.value == pytest.approx(100.0 if best.is_higher_better else 0.0)
+
+
+def test_a_metric_that_is_not_known_is_told_with_its_nearest() -> None:
+    with pytest.raises(
+        ConfigError, match="'blue' is not a metric. Did you mean 'bleu'\\? Metrics: bleu, tokenised-bleu"
+    ):
+        score("blue", OUTPUTS, RIGHT)
+
+
+def test_outputs_and_references_of_different_numbers_are_refused() -> None:
+    with pytest.raises(DataError, match=r"5 outputs and 4 references \(set 2\). Line i of one belongs to line i"):
+        bleu(OUTPUTS, RIGHT, OTHER[:4])
+    with pytest.raises(DataError, match="no output to score"):
+        exact_match([], [])
