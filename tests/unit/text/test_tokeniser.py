@@ -174,6 +174,19 @@ def test_vocabularies_are_the_same_after_saving(tmp_path: Path, is_joint: bool) 
     assert {path.name for path in (tmp_path / "tokeniser").iterdir()} == {*names, "tokeniser.json"}
 
 
+def test_saving_again_replaces_and_a_failure_leaves_nothing_behind(tmp_path: Path, bytewise: Tokeniser) -> None:
+    for size in (61, 53):
+        train_vocabularies(PAIRS, TextConfig(vocabulary=size)).save(tmp_path)
+    assert Vocabularies.load(tmp_path).source.size == 53
+    assert [path.name for path in tmp_path.iterdir()] == ["tokeniser"]
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(
+        CheckpointError, match=r"file/tokeniser could not be written: .*\. Choose a folder that can be written"
+    ):
+        Vocabularies(bytewise, bytewise).save(tmp_path / "file")
+    assert {path.name for path in tmp_path.iterdir()} == {"tokeniser", "file"}
+
+
 def test_another_model_beside_the_settings_is_refused(tmp_path: Path, bytewise: Tokeniser) -> None:
     train_vocabularies(PAIRS, TextConfig(vocabulary=151)).save(tmp_path)
     bytewise.save(tmp_path / "tokeniser" / "joint.spm")
