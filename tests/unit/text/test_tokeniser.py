@@ -5,6 +5,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clearhead.errors import CheckpointError, DataError
 from clearhead.text.config import TextConfig
@@ -46,6 +48,13 @@ def test_any_text_comes_back_where_bytes_are_a_last_resort(kind: str) -> None:
     tokeniser = train_vocabularies(PAIRS, config).source
     texts = [*HARD, *ENGLISH[:7], "  a   b "]
     assert tokeniser.decode(tokeniser.encode(texts)) == [tokeniser.normalised(text) for text in texts]
+
+
+@given(st.lists(st.text(), max_size=5), st.integers(0, 2**64))
+def test_any_text_whatever_comes_back_sampled_or_not(bytewise: Tokeniser, texts: list[str], seed: int) -> None:
+    expected = [bytewise.normalised(text) for text in texts]
+    assert bytewise.decode(bytewise.encode(texts)) == expected
+    assert bytewise.decode(bytewise.sample(texts, seed)) == expected
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
