@@ -37,6 +37,7 @@ def test_tasks_and_parts_have_fingerprints_of_their_own() -> None:
     found = {fingerprint(CorpusConfig(built_in=name, split=split)) for name in ("copy", "sort") for split in ("valid", "test")}  # fmt: skip
     assert len(found) == 4
     assert fingerprint(CorpusConfig(built_in="copy", split="valid")) in found
+    assert fingerprint(CorpusConfig(built_in="copy", split="valid", language="hi")) not in found
 
 
 def test_a_store_is_made_of_a_built_in_corpus_and_used_again(tmp_path: Path) -> None:

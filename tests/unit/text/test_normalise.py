@@ -13,6 +13,8 @@ from clearhead.text.normalise import normalise
     ("text", "form", "expected"),
     [
         ("  two   words\t", "nfc", "two words"),
+        (" two  words ", "nfc", "two words"),
+        ("zwei  Wörter ", "nfc", "zwei Wörter"),
         ("e\u0301te\u0301", "nfc", "été"),
         ("e\u0301te\u0301", "none", "e\u0301te\u0301"),
         ("ﬁve ①", "nfc", "ﬁve ①"),
