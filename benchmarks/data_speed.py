@@ -47,9 +47,9 @@ class Watch:
         self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - begun
 
 
-def learn(corpus: CorpusConfig, config: TextConfig, folder: str) -> None:
+def learn(data: DataConfig, config: TextConfig, folder: str) -> None:
     """Learn the vocabulary and save it; runs in a process of its own, whose memory is given back."""
-    train_vocabularies(read_texts([corpus], DataConfig(train=(corpus,))), config).save(folder)
+    train_vocabularies(read_texts(data.train, data), config).save(folder)
 
 
 def stages(corpus: CorpusConfig, data: DataConfig, vocabularies: Vocabularies, watch: Watch, folder: Path) -> int:
@@ -107,7 +107,7 @@ def main() -> None:
     watch = Watch()
     with tempfile.TemporaryDirectory() as folder:
         with watch.time("learning"):
-            child = get_context("spawn").Process(target=learn, args=(corpus, config, folder))
+            child = get_context("spawn").Process(target=learn, args=(data, config, folder))
             child.start()
             child.join()
         vocabularies = Vocabularies.load(folder)
