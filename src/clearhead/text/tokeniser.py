@@ -27,6 +27,7 @@ from clearhead.text.special import PIECES, language_tag
 FOLDER, SETTINGS = "tokeniser", "tokeniser.json"
 _TAG = re.compile(r">>([A-Za-z][A-Za-z0-9_-]*)<<")
 _PART = 64  # sentences that a thread samples: the same on every machine, so that a seed gives the same cuts everywhere
+_MAX_THREADS = 16  # they are made anew for every batch, so more would cost more than they save
 _SEED_LOCK = threading.Lock()  # SentencePiece has one seed for the whole process
 
 
@@ -61,7 +62,7 @@ class Tokeniser:
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return the ids of each sentence, without the end; a language tag in front is one id."""
         heads, texts = self._heads_and_texts(sentences)
-        num_threads = 1 if len(texts) <= _PART else cpu_count() or 1
+        num_threads = min(_MAX_THREADS, cpu_count() or 1) if len(texts) > _PART else 1
         return _joined(heads, self._cut(texts, num_threads, None) if texts else [])
 
     def sample(self, sentences: Sequence[str], seed: int) -> list[list[int]]:
@@ -74,7 +75,7 @@ class Tokeniser:
             return self.encode(sentences)
         heads, texts = self._heads_and_texts(sentences)
         parts = [texts[start : start + _PART] for start in range(0, len(texts), _PART)]
-        with _SEED_LOCK, ThreadPoolExecutor(min(len(parts), cpu_count() or 1) or 1) as pool:
+        with _SEED_LOCK, ThreadPoolExecutor(min(_MAX_THREADS, cpu_count() or 1)) as pool:
             sentencepiece.set_random_generator_seed(seed % (2**32 - 1))  # the largest number means: no seed
             cut = pool.map(lambda part: self._cut(part, 1, self.config.sampling), parts)
             return _joined(heads, [ids for part in cut for ids in part])

@@ -5,6 +5,8 @@ import threading
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clearhead.errors import CheckpointError, DataError
 from clearhead.text.config import TextConfig
@@ -46,6 +48,13 @@ def test_any_text_comes_back_where_bytes_are_a_last_resort(kind: str) -> None:
     tokeniser = train_vocabularies(PAIRS, config).source
     texts = [*HARD, *ENGLISH[:7], "  a   b "]
     assert tokeniser.decode(tokeniser.encode(texts)) == [tokeniser.normalised(text) for text in texts]
+
+
+@given(st.lists(st.text(), max_size=5), st.integers(0, 2**64))
+def test_any_text_whatever_comes_back_sampled_or_not(bytewise: Tokeniser, texts: list[str], seed: int) -> None:
+    expected = [bytewise.normalised(text) for text in texts]
+    assert bytewise.decode(bytewise.encode(texts)) == expected
+    assert bytewise.decode(bytewise.sample(texts, seed)) == expected
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
@@ -172,6 +181,19 @@ def test_vocabularies_are_the_same_after_saving(tmp_path: Path, is_joint: bool) 
     assert after.target.encode(GERMAN) == before.target.encode(GERMAN)
     names = {"joint.spm"} if is_joint else {"source.spm", "target.spm"}
     assert {path.name for path in (tmp_path / "tokeniser").iterdir()} == {*names, "tokeniser.json"}
+
+
+def test_saving_again_replaces_and_a_failure_leaves_nothing_behind(tmp_path: Path, bytewise: Tokeniser) -> None:
+    for size in (61, 53):
+        train_vocabularies(PAIRS, TextConfig(vocabulary=size)).save(tmp_path)
+    assert Vocabularies.load(tmp_path).source.size == 53
+    assert [path.name for path in tmp_path.iterdir()] == ["tokeniser"]
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(
+        CheckpointError, match=r"file/tokeniser could not be written: .*\. Choose a folder that can be written"
+    ):
+        Vocabularies(bytewise, bytewise).save(tmp_path / "file")
+    assert {path.name for path in tmp_path.iterdir()} == {"tokeniser", "file"}
 
 
 def test_another_model_beside_the_settings_is_refused(tmp_path: Path, bytewise: Tokeniser) -> None:
