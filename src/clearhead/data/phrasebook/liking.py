@@ -3,8 +3,20 @@
 What is liked or hurts is the subject of the Spanish verb, and the verb agrees with it.
 """
 
-from clearhead.data.phrasebook.clauses import Action, draw_action
-from clearhead.data.phrasebook.phrases import Draw, Phrase, article, build, definite, fitting, pair, somebody, to
+from clearhead.data.phrasebook.actions import Action, draw_action, habit
+from clearhead.data.phrasebook.phrases import (
+    POSSESSIVES,
+    Draw,
+    Phrase,
+    article,
+    build,
+    definite,
+    fitting,
+    name,
+    pair,
+    somebody,
+    to,
+)
 from clearhead.data.phrasebook.sentences import Sentence, ask, state
 from clearhead.data.phrasebook.verbs import THIRD
 from clearhead.data.phrasebook.words import nouns
@@ -41,11 +53,10 @@ def like_thing(draw: Draw) -> Sentence:
     if draw.happens(0.5):
         return _liking(draw, subject, definite(draw, noun, 0.4, owners=0.2), ("gusta", "gustan"))
     is_plural = not noun.is_mass
-    bare = (
-        build(noun, "", fitting(draw, noun, 0.35), is_plural)
-        if is_plural
-        else build(noun, "", fitting(draw, noun, 0.3))
-    )
+    adjective = fitting(draw, noun, 0.4)
+    if adjective and adjective.copula == "estar" and not noun.fits("food drink"):
+        adjective = None  # nobody likes dirty museums
+    bare = build(noun, "", adjective, is_plural)
     liked = Phrase(
         bare.english, f"{article(noun, is_plural)} {bare.spanish}", bare.person, bare.gender, bare.noun, bare.pairs
     )
@@ -55,7 +66,7 @@ def like_thing(draw: Draw) -> Sentence:
 def like_to(draw: Draw) -> Sentence:
     """They like to dance. Do you like to read?"""
     subject = somebody(draw)
-    action = draw_action(draw, "progressive")
+    action = habit(draw)
     return _liking(draw, subject, _done(action, subject.person), ("gusta", "gusta"))
 
 
@@ -75,7 +86,7 @@ def would_like(draw: Draw) -> Sentence:
     return state(f"{subject.english} would like {done.english}", whom, pairs)
 
 
-_BODY = {"head": "la cabeza", "hand": "la mano", "leg": "la pierna", "back": "la espalda", "foot": "el pie"}
+_BODY = {"head": "la cabeza", "hand": "la mano", "leg": "la pierna", "foot": "el pie"}
 _BODIES = {"hands": "las manos", "legs": "las piernas", "eyes": "los ojos", "feet": "los pies"}
 _OWN = {"my": "me", "your": "te", "his": "le", "her": "le"}
 
@@ -99,9 +110,7 @@ def hurting(draw: Draw) -> Sentence:
 
 
 def _owner(draw: Draw) -> Phrase:
-    from clearhead.data.phrasebook.phrases import POSSESSIVES, name
-
     if draw.happens(0.4):
         return name(draw)
     noun = draw.choose(nouns("family friend teacher boy girl"))
-    return build(noun, draw.choose(POSSESSIVES) if noun.fits("family") else "the")
+    return build(noun, draw.choose(POSSESSIVES) if noun.fits("family mine") else "the")
