@@ -89,9 +89,8 @@ def doing(draw: Draw, tense: str) -> Action:
     return Action(verb, f" {english}", f" {spanish}", (pair(verb.base, place.english),), has_place=True)
 
 
-_HABITS = tuple(
-    (verb, noun) for verb in TAKING if verb.takes_bare and "order" in verb.tenses for noun in _OBJECTS[verb.base]
-)
+_PLEASANT = ("eat", "drink", "read", "write", "buy", "make", "sing")
+_HABITS = tuple((BY_NAME[verb], noun) for verb in _PLEASANT for noun in _OBJECTS[verb])
 
 
 def habit(draw: Draw) -> Action:

@@ -67,22 +67,24 @@ def anything(draw: Draw, pronouns: float = 0.25) -> tuple[Phrase, Adjective]:
     return subject, draw.choose(SAID[noun.english])
 
 
-_STATES = tuple(adjective for adjective in _OF_PEOPLE if adjective.copula == "estar")
+_STATES = {adjective.english: adjective for adjective in _OF_PEOPLE if adjective.copula == "estar"}
+_NEEDS = {"eat": "hungry", "drink": "thirsty", "sleep": "sleepy", "go to bed": "sleepy"}
+_REASONS = ("cold", "hot", "sleepy", "afraid", "in a hurry", *_STATES)
 
 
 def because(draw: Draw) -> Sentence:
     """She isn't working because she is tired. I don't want bread because I'm not hungry."""
     first = draw_clause(draw, draw.choose(("present", "progressive", "future", "can")), denied=0.8)
     who = again(first.subject)
-    is_denied = first.is_denied and draw.happens(0.4)
+    verb = first.action.verb.base
+    word = _NEEDS[verb] if verb in _NEEDS else draw.choose(_REASONS)
+    is_denied = first.is_denied and verb in _NEEDS
     no = "no " if is_denied else ""
-    if draw.happens(0.6):
-        word = draw.choose(("hungry", "thirsty", "cold", "hot", "sleepy", "afraid", "in a hurry"))
+    if word in _HAVING:
         reason = f"{no}{_TENER[who.person]} {_HAVING[word][0]}"
     else:
-        state_ = draw.choose(_STATES)
-        word = state_.english
-        reason = f"{no}{ESTAR[who.person]} {state_.agree(who.gender, who.is_plural)}"
+        said = _STATES[word].agree(who.gender, who.is_plural)
+        reason = f"{no}{ESTAR[who.person]} {said}"
     english = f"{first.english()} because {be(draw, who, word, is_denied)}"
     return state(english, f"{first.spanish()} porque {reason}", (*first.pairs, pair(first.action.word, word)))
 
@@ -153,7 +155,7 @@ def introduction(draw: Draw) -> Sentence:
 def why_state(draw: Draw) -> Sentence:
     """Why are you sad?"""
     subject = somebody(draw, 0.4)
-    adjective = draw.choose([adjective for adjective in _OF_PEOPLE if adjective.copula == "estar"])
+    adjective = draw.choose(tuple(_STATES.values()))
     said = adjective.agree(subject.gender, subject.is_plural)
     return ask(
         f"why {BE[subject.person]} {subject.english} {adjective.english}",
@@ -195,15 +197,15 @@ def what_a(draw: Draw) -> Sentence:
     )
 
 
-_MORE = {"tall": "taller", "big": "bigger", "small": "smaller", "cheap": "cheaper"}
-_COMPARED = frozenset([*_MORE, *["expensive", "interesting", "famous", "intelligent", "difficult", "kind"]])
+_MORE = {"tall": "taller", "big": "bigger", "small": "smaller", "cheap": "cheaper", "kind": "kinder"}
+_COMPARED = frozenset([*_MORE, *["expensive", "interesting", "famous", "intelligent", "difficult"]])
 _COMPARABLE = tuple(
     (adjective, first, second)
     for adjective in ADJECTIVES
     if adjective.english in _COMPARED
     for first in nouns(adjective.fitting)
     for second in nouns(adjective.fitting)
-    if first.kind == second.kind and first != second and not first.fits("mine")
+    if first.kind == second.kind and first != second and not first.fits("mine city") and second.english != "city"
 )
 
 

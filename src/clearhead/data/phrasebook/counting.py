@@ -98,19 +98,21 @@ def weather(draw: Draw) -> Sentence:
     return state(f"{it_is} {word}{tail}", f"{spanish}{cola}", pairs)
 
 
+_NAMED = nouns("family friend animal teacher neighbour doctor")
+
+
 def called(draw: Draw) -> Sentence:
     """My name is Ana. My brother's name is Luis."""
     person = name(draw)
     is_ = draw.choose(("is", "isn't", "is not"))
     no = "" if is_ == "is" else "no "
     if draw.happens(0.4):
-        owner, clitic = draw.choose(
-            (("my", "me llamo"), ("your", "te llamas"), ("his", "se llama"), ("her", "se llama"))
-        )
+        theirs = "her" if person.gender == "f" else "his"
+        owner, clitic = draw.choose((("my", "me llamo"), ("your", "te llamas"), (theirs, "se llama")))
         return state(
             f"{owner} name {is_} {person.english}", f"{no}{clitic} {person.spanish}", (pair(owner, person.noun),)
         )
-    noun = draw.choose(nouns("family friend dog cat horse teacher neighbour doctor"))
+    noun = draw.choose([noun for noun in _NAMED if noun.fits("animal") or noun.gender == person.gender])
     owner_phrase = build(noun, draw.choose(("my", "your", "his", "her", "our", "their")))
     pairs = (pair(noun.english, person.noun),)
     english = f"{owner_phrase.english}'s name {is_} {person.english}"

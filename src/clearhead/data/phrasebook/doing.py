@@ -160,13 +160,10 @@ def two_clauses(draw: Draw) -> Sentence:
     tense = draw.choose(("present", "past", "progressive"))
     first = draw_clause(draw, tense, denied=0.0)
     verb = first.action.verb
-    second = Clause(
-        again(first.subject),
-        taking(draw, verb, is_denied=True) if verb in TAKING else draw_action(draw, tense, is_denied=True),
-        tense,
-        is_denied=True,
-        is_short=draw.happens(0.5),
-    )
+    other = taking(draw, verb, is_denied=True) if verb in TAKING else draw_action(draw, tense, is_denied=True)
+    if other.noun and other.noun == first.action.noun:
+        return state(first.english(), first.spanish(), first.pairs)  # not "I see Ana, but I don't see Ana"
+    second = Clause(again(first.subject), other, tense, is_denied=True, is_short=draw.happens(0.5))
     return state(
         f"{first.english()}, but {second.english()}",
         f"{first.spanish()}, pero {second.spanish()}",

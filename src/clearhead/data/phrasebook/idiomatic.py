@@ -27,14 +27,14 @@ def idiom_alone(draw: Draw) -> Sentence:
     """It's raining cats and dogs, Luis. Is it true that it's not worth it?"""
     idiom = draw.choose(tuple(CLAUSES))
     expression = CLAUSES[idiom]
-    kind = draw.choose(("called", "true", "yes", "exclaimed", "because"))
+    kind = draw.choose(("called", "true", "sure", "exclaimed", "because"))
     if kind == "called":
         called = name(draw)
         return state(f"{idiom}, {called.english}", f"{expression}, {called.spanish}", (pair(called.noun, idiom),))
     if kind == "true":
         return ask(f"is it true that {idiom}", f"es verdad que {expression}")
-    if kind == "yes":
-        return state(f"yes, {idiom}", f"sí, {expression}")
+    if kind == "sure":
+        return state(f"of course {idiom}", f"por supuesto que {expression}")
     if kind == "exclaimed":
         return exclaim(idiom, expression)
     clause = draw_clause(draw, "present", denied=0.5, pronouns=0.6)

@@ -34,7 +34,7 @@ def _liking(draw: Draw, subject: Phrase, liked: Phrase, verbs: tuple[str, str]) 
         pairs = (*pairs, pair(subject.noun, "like"))
     kind = draw.choose(("asked", "denied", "", ""))
     do = _DO[subject.person]
-    if kind == "asked":
+    if kind == "asked" and subject.english != "I":
         return ask(f"{do} {subject.english} like {liked.english}", f"{whom.format('')} {liked.spanish}", pairs)
     if kind == "denied":
         not_ = draw.choose((f"{do} not", f"{do}n't"))
@@ -44,7 +44,10 @@ def _liking(draw: Draw, subject: Phrase, liked: Phrase, verbs: tuple[str, str]) 
 
 
 def _to_whom(subject: Phrase) -> str:
-    return to(subject.spanish) + " " if subject.noun else ""
+    """Say to whom, with a before each of two: a Ana y a Inés; a mi hermano y a mí."""
+    if not subject.noun:
+        return ""
+    return to(subject.spanish).replace(" e I", " y I").replace(" y yo", " y mí").replace(" y ", " y a ") + " "
 
 
 def like_thing(draw: Draw) -> Sentence:
@@ -81,7 +84,7 @@ def would_like(draw: Draw) -> Sentence:
     done = _done(draw_action(draw, "future"), subject.person)
     pairs = (*subject.pairs, *done.pairs, *([pair(subject.noun, "like")] if subject.noun else []))
     whom = f"{_to_whom(subject)}{_WHOM[subject.person]} gustaría {done.spanish}"
-    if draw.happens(0.3):
+    if subject.english != "I" and draw.happens(0.3):
         return ask(f"would {subject.english} like {done.english}", whom, pairs)
     return state(f"{subject.english} would like {done.english}", whom, pairs)
 
@@ -92,7 +95,7 @@ _OWN = {"my": "me", "your": "te", "his": "le", "her": "le"}
 
 
 def hurting(draw: Draw) -> Sentence:
-    """My head hurts. Do your feet hurt? Ana's back hurts."""
+    """My head hurts. Do your feet hurt? Ana's leg hurts."""
     is_plural = draw.happens(0.5)
     parts = _BODIES if is_plural else _BODY
     part = draw.choose(tuple(parts))
@@ -104,7 +107,7 @@ def hurting(draw: Draw) -> Sentence:
         person = _owner(draw)
         english = f"{person.english}'s {part}"
         spanish, pairs = f"{to(person.spanish)} le {verb} {parts[part]}", (pair(person.noun, part),)
-    if draw.happens(0.3):
+    if not english.startswith("my ") and draw.happens(0.3):
         return ask(f"{'do' if is_plural else 'does'} {english} hurt", spanish, pairs)
     return state(f"{english} {'hurt' if is_plural else 'hurts'}", spanish, pairs)
 

@@ -4,6 +4,7 @@ A noun's tags, and its English name, say what may be done with it and which adje
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 Gender = Literal["m", "f"]
@@ -142,7 +143,12 @@ class Noun:
 
     def fits(self, tags: str) -> bool:
         """Return whether any of the words in `tags` is a tag of this noun, or its English name."""
-        return not self.tags.isdisjoint(tags.split())
+        return not self.tags.isdisjoint(_words(tags))
+
+
+@cache
+def _words(tags: str) -> tuple[str, ...]:
+    return tuple(tags.split())
 
 
 @dataclass(frozen=True)
@@ -227,6 +233,7 @@ SAID: dict[str, tuple[Adjective, ...]] = {
 }
 
 
+@cache
 def nouns(tags: str) -> tuple[Noun, ...]:
     """Return the nouns that have any of the tags, in the order of the table."""
     return tuple(noun for noun in NOUNS if noun.fits(tags))
