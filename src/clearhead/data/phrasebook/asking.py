@@ -2,18 +2,16 @@
 
 from clearhead.data.phrasebook.actions import TENSES, Action, draw_action
 from clearhead.data.phrasebook.clauses import Clause, draw_clause
-from clearhead.data.phrasebook.doing import WHOM
+from clearhead.data.phrasebook.doing import COMMON_TENSES, WHOM
 from clearhead.data.phrasebook.phrases import PRONOUNS, Draw, Phrase, pair, somebody
 from clearhead.data.phrasebook.sentences import Sentence, ask
 from clearhead.data.phrasebook.verbs import GO, TAKING
 from clearhead.data.phrasebook.words import nouns
 
-_TENSES = ("present", "present", *TENSES)
-
 
 def question(draw: Draw) -> Sentence:
     """Do you want the key? Did Ana eat the cake?"""
-    tense = draw.choose(_TENSES)
+    tense = draw.choose(COMMON_TENSES)
     clause = draw_clause(draw, tense, denied=0.0)
     if clause.often[0] or (clause.subject.english == "I" and tense != "can"):
         clause = Clause(PRONOUNS[1], clause.action, clause.tense)  # who asks whether he himself is eating?

@@ -74,7 +74,7 @@ _REASONS = ("cold", "hot", "sleepy", "afraid", "in a hurry", *_STATES)
 
 def because(draw: Draw) -> Sentence:
     """She isn't working because she is tired. I don't want bread because I'm not hungry."""
-    first = draw_clause(draw, draw.choose(("present", "progressive", "future", "can")), denied=0.8)
+    first = draw_clause(draw, draw.choose(("progressive", "future", "can")), denied=0.8)
     who = again(first.subject)
     verb = first.action.verb.base
     word = _NEEDS[verb] if verb in _NEEDS else draw.choose(_REASONS)
@@ -136,7 +136,7 @@ _THIS = {"this": ("este", "esta", "estos", "estas"), "that": ("ese", "esa", "eso
 def introduction(draw: Draw) -> Sentence:
     """This is my brother. Those are Ana's shoes. It's a pretty house."""
     noun = draw.choose(_SHOWN)
-    if not noun.fits("family mine") and draw.happens(0.5):
+    if not noun.fits("family person") and draw.happens(0.5):
         thing = build(noun, "a", fitting(draw, noun, 0.8))
         return state(be(draw, Phrase("it", ""), thing.english), f"es {thing.spanish}", thing.pairs)
     thing = build(noun, draw.choose(POSSESSIVES), None, not noun.fits("single") and draw.happens(0.3))

@@ -132,8 +132,8 @@ def whose(draw: Draw) -> Sentence:
 def sum_of(draw: Draw) -> Sentence:
     """Two plus three is five."""
     words = tuple(NUMBERS)[:11]
-    first = int(draw.choose("0123456789")) % 9
-    second = int(draw.choose("0123456789")) % (9 - first)
+    first = draw.choose(range(9))
+    second = draw.choose(range(9 - first))
     total = first + second + 2
     english = f"{words[first]} plus {words[second]} is {words[total]}"
     spanish = f"{NUMBERS[words[first]]} más {NUMBERS[words[second]]} son {NUMBERS[words[total]]}"
@@ -143,7 +143,7 @@ def sum_of(draw: Draw) -> Sentence:
 def either(draw: Draw) -> Sentence:
     """Do you want seven or eight apples?"""
     words = tuple(NUMBERS)[:9]
-    low = int(draw.choose("0123456789")) % 8
+    low = draw.choose(range(8))
     noun = draw.choose([noun for noun in nouns("food thing chair clothes") if not noun.is_mass])
     verb, verbo = draw.choose((("want", "quieres"), ("need", "necesitas"), ("have", "tienes")))
     many, or_ = NUMBERS[words[low + 1]], "u" if words[low + 1] == "eight" else "o"

@@ -17,12 +17,12 @@ from clearhead.data.phrasebook.sentences import Sentence, ask, exclaim, state
 from clearhead.data.phrasebook.verbs import BY_NAME, GO, KNOW_THAT, ME, SAY, TAKING, THINK, WE, YOU, Verb
 from clearhead.data.phrasebook.words import nouns
 
-_TENSES = ("present", "present", *TENSES)
+COMMON_TENSES = ("present", "past", *TENSES)
 
 
 def statement(draw: Draw) -> Sentence:
     """She buys the red shoes. I don't want any apples."""
-    clause = draw_clause(draw, draw.choose(_TENSES))
+    clause = draw_clause(draw, draw.choose(COMMON_TENSES))
     return state(clause.english(), clause.spanish(), clause.pairs)
 
 
@@ -146,7 +146,7 @@ def draw_teller(draw: Draw) -> tuple[Phrase, Verb]:
 
 def told(draw: Draw) -> Sentence:
     """My mother says that we have to study."""
-    inner = draw_clause(draw, draw.choose(TENSES), pronouns=0.8)
+    inner = draw_clause(draw, draw.choose(COMMON_TENSES), pronouns=0.8)
     teller, verb = draw_teller(draw)
     if teller.person in (ME, WE) and inner.subject.person == ME:
         teller = PRONOUNS[3]

@@ -23,6 +23,18 @@ def idiom_told(draw: Draw) -> Sentence:
     return state(f"{outer.english()} that {idiom}", f"{outer.spanish()} que {CLAUSES[idiom]}", pairs)
 
 
+def saying(draw: Draw) -> Sentence:
+    """As my grandmother says, better late than never."""
+    teller = somebody(draw, 0.0)
+    english = draw.choose(tuple(SAYINGS))
+    says = Clause(teller, Action(SAY), "present")
+    return state(
+        f"as {says.english()}, {english[0].lower()}{english[1:]}",
+        f"{says.spanish_question('como')}, {SAYINGS[english][0].lower()}{SAYINGS[english][1:]}",
+        (*says.pairs, pair(teller.noun, english)),
+    )
+
+
 def idiom_alone(draw: Draw) -> Sentence:
     """It's raining cats and dogs, Luis. Is it true that it's not worth it?"""
     idiom = draw.choose(tuple(CLAUSES))
@@ -44,7 +56,7 @@ def idiom_alone(draw: Draw) -> Sentence:
 def idiom_done(draw: Draw) -> Sentence:
     """My brother sleeps like a log. We eat fish once in a blue moon."""
     subject, is_denied = somebody(draw), draw.happens(0.2)
-    is_asked = not is_denied and draw.happens(0.25)
+    is_asked = not is_denied and subject.english != "I" and draw.happens(0.25)
     if draw.happens(0.3):
         action = draw_action(draw, "progressive")
         clause = Clause(subject, action, "present", time=RARELY)

@@ -25,6 +25,7 @@ PATTERNS: dict[Pattern, int] = {
     doing.two_clauses: 3,
     idiomatic.idiom_told: 2,
     idiomatic.idiom_alone: 2,
+    idiomatic.saying: 1,
     idiomatic.idiom_done: 2,
     idiomatic.vocative: 1,
     being.quality: 10,
