@@ -173,7 +173,7 @@ def giving(draw: Draw, subject: Phrase) -> Action:
         whom = draw.choose(others)
         return Action(GIVE, f" {whom} {gift.english}", f" {gift.spanish}", pairs, clitic=_INDIRECT[whom] + " ")
     receiver = name(draw) if draw.happens(0.4) else definite(draw, draw.choose(_RECEIVERS), 0.0)
-    if receiver.noun == subject.noun:
+    if receiver.noun in subject.noun.split("&"):
         receiver = build(_RECEIVERS[0], "that")
     clitic = "les " if receiver.is_plural else "le "
     english, spanish = f" {gift.english} to {receiver.english}", f" {gift.spanish} {to(receiver.spanish)}"
@@ -186,13 +186,12 @@ def is_same(subject: Phrase, pronoun: str) -> bool:
     return subject.person in persons.get(pronoun, ())
 
 
-def wanting(draw: Draw, action: Action, person: int) -> Action:
+def wanting(draw: Draw, action: Action, subject: Phrase) -> Action:
     """Put an action after another verb: want to, need to, have to."""
     verb, joint = draw.choose(((BY_NAME["want"], ""), (BY_NAME["need"], ""), (HAVE_TO, "que ")))
     english = f" {action.verb.base}{action.english}"
     if verb is not HAVE_TO:
         english = " to" + english
-    spanish = f" {joint}{action.verb.attached(person)}{action.spanish}"
-    return Action(
-        verb, english, spanish, (*action.pairs, pair(verb.base, action.word)), action.has_place, action.has_time
-    )
+    spanish = f" {joint}{action.verb.attached(subject.person)}{action.spanish}"
+    pairs = (*action.pairs, pair(verb.base, action.word), *subject.joined(action.word))
+    return Action(verb, english, spanish, pairs, action.has_place, action.has_time)

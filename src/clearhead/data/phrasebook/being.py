@@ -69,7 +69,7 @@ def anything(draw: Draw, pronouns: float = 0.25) -> tuple[Phrase, Adjective]:
 
 _STATES = {adjective.english: adjective for adjective in _OF_PEOPLE if adjective.copula == "estar"}
 _NEEDS = {"eat": "hungry", "drink": "thirsty", "sleep": "sleepy", "go to bed": "sleepy"}
-_REASONS = ("cold", "hot", "sleepy", "afraid", "in a hurry", *_STATES)
+_REASONS = ("cold", "hot", "sleepy", "afraid", "in a hurry", "tired", "sad", "ill")
 
 
 def because(draw: Draw) -> Sentence:
@@ -91,7 +91,7 @@ def because(draw: Draw) -> Sentence:
 
 def joined(subject: Phrase, word: str) -> tuple[str, ...]:
     """Return the pairs of a subject and what is said of it."""
-    return (*subject.pairs, pair(subject.noun, word)) if subject.noun else subject.pairs
+    return (*subject.pairs, *subject.joined(word))
 
 
 def copula(adjective: Adjective, person: int) -> str:

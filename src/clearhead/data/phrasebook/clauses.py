@@ -6,8 +6,8 @@ English needs do, does and did to deny and to ask; Spanish says no, and drops th
 from dataclasses import dataclass
 
 from clearhead.data.phrasebook.actions import Action, draw_action, is_same
-from clearhead.data.phrasebook.phrases import PRONOUNS, Draw, Phrase, name, pair, somebody
-from clearhead.data.phrasebook.verbs import CAN, ESTAR, GO, THIRD
+from clearhead.data.phrasebook.phrases import PRONOUNS, Draw, Phrase, name, somebody
+from clearhead.data.phrasebook.verbs import CAN, COME, DOING, ESTAR, GO, PLAY, SLEEP, SPEAK, THIRD
 from clearhead.data.phrasebook.words import DAYS
 
 _BE = ("am", "are", "is", "are", "are")
@@ -52,8 +52,7 @@ class Clause:
     @property
     def pairs(self) -> tuple[str, ...]:
         """Every pair of words that the clause joins."""
-        joined = (*self.subject.pairs, *self.action.pairs)
-        return (*joined, pair(self.subject.noun, self.action.word)) if self.subject.noun else joined
+        return (*self.subject.pairs, *self.action.pairs, *self.subject.joined(self.action.word))
 
     def english(self) -> str:
         """Return the clause as a statement."""
@@ -139,11 +138,14 @@ _WITH = {
 }
 
 
+_SOCIABLE = (*(verb for verb in DOING if verb is not SLEEP), GO, COME, PLAY, SPEAK)
+
+
 def company(draw: Draw, subject: Phrase) -> tuple[str, str]:
     """Draw with whom: with Ana, with me."""
     if draw.happens(0.5):
         other = name(draw)
-        if other.noun != subject.noun:
+        if other.noun not in subject.noun.split("&"):
             return f"with {other.english}", f"con {other.spanish}"
     pronoun = draw.choose([pronoun for pronoun in _WITH if not is_same(subject, pronoun)])
     return f"with {pronoun}", _WITH[pronoun]
@@ -154,12 +156,12 @@ def draw_clause(draw: Draw, tense: str, denied: float = 0.25, pronouns: float = 
     subject = somebody(draw, pronouns)
     is_denied = draw.happens(denied)
     action = draw_action(draw, tense, is_denied)
-    if subject.noun and subject.noun == action.noun:
+    if action.noun and action.noun in subject.noun.split("&"):
         subject = PRONOUNS[-1]  # not "Ana is waiting for Ana"
     time = often = ("", "")
     if tense == "present" and "progressive" in action.verb.tenses and not is_denied and draw.happens(0.2):
         often = draw.choose(_OFTEN)
-    elif not action.noun and not action.has_time and not action.verb.is_reflexive and draw.happens(0.25):
+    elif action.verb in _SOCIABLE and not action.noun and draw.happens(0.25):
         time = company(draw, subject)
     elif not action.has_time and (tense != "present" or "progressive" in action.verb.tenses) and draw.happens(0.25):
         time = draw.choose(TIMES[tense])

@@ -8,7 +8,7 @@ from clearhead.data.phrasebook.words import NUMBERS, nouns
 _COUNTS = tuple(NUMBERS)
 
 
-_SOLD = nouns("apple cake cheese wine coffee bread fish book pencil map bag phone clothes vehicle table")
+_SOLD = nouns("apple cake cheese juice coffee bread fish book pencil map bag phone clothes vehicle table")
 
 
 def price(draw: Draw) -> Sentence:

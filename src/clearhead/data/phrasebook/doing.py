@@ -41,7 +41,7 @@ def wish(draw: Draw) -> Sentence:
     subject = somebody_asked(draw) if is_asked else somebody(draw)
     is_denied = not is_asked and draw.happens(0.3)
     inner = draw_action(draw, "future", is_denied)
-    clause = Clause(subject, wanting(draw, inner, subject.person), "present", is_denied, draw.happens(0.5))
+    clause = Clause(subject, wanting(draw, inner, subject), "present", is_denied, draw.happens(0.5))
     if is_asked:
         return ask(clause.english_question(), clause.spanish(), clause.pairs)
     return state(clause.english(), clause.spanish(), clause.pairs)
@@ -123,7 +123,7 @@ def pronoun_of_thing(draw: Draw) -> Sentence:
     clitic = _LO[2 * is_plural + (noun.gender == "f")] + " "
     silent = Phrase("", "", subject.person)
     end = Clause(silent, Action(BY_NAME[second], " them" if is_plural else " it", clitic=clitic), tense)
-    pairs = (*start.pairs, pair(first, noun.english), pair(second, noun.english))
+    pairs = (*start.pairs, pair(first, noun.english), pair(second, noun.english), *subject.joined(second))
     return state(f"{start.english()} and {end.english().strip()}", f"{start.spanish()} y {end.spanish()}", pairs)
 
 

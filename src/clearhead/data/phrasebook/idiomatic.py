@@ -6,7 +6,7 @@ from clearhead.data.phrasebook.doing import draw_teller
 from clearhead.data.phrasebook.idioms import ACTIONS, CLAUSES, LETS_GO, RARELY, SAYINGS, SET_PHRASES
 from clearhead.data.phrasebook.phrases import Draw, name, pair, somebody
 from clearhead.data.phrasebook.sentences import Sentence, ask, exclaim, state
-from clearhead.data.phrasebook.verbs import SAY
+from clearhead.data.phrasebook.verbs import SAY, WE
 
 
 def idiom_told(draw: Draw) -> Sentence:
@@ -19,19 +19,21 @@ def idiom_told(draw: Draw) -> Sentence:
         "present",
         often=draw.choose((("always", "siempre"), ("", ""))) if verb is SAY else ("", ""),
     )
-    pairs = (*outer.pairs, pair(teller.noun, idiom)) if teller.noun else outer.pairs
+    pairs = (*outer.pairs, *teller.joined(idiom))
     return state(f"{outer.english()} that {idiom}", f"{outer.spanish()} que {CLAUSES[idiom]}", pairs)
 
 
 def saying(draw: Draw) -> Sentence:
     """As my grandmother says, better late than never."""
     teller = somebody(draw, 0.0)
+    if teller.person == WE:
+        teller = name(draw)
     english = draw.choose(tuple(SAYINGS))
     says = Clause(teller, Action(SAY), "present")
     return state(
         f"as {says.english()}, {english[0].lower()}{english[1:]}",
         f"{says.spanish_question('como')}, {SAYINGS[english][0].lower()}{SAYINGS[english][1:]}",
-        (*says.pairs, pair(teller.noun, english)),
+        (*says.pairs, *teller.joined(english)),
     )
 
 

@@ -29,9 +29,10 @@ _DO = ("do", "do", "does", "do", "do")
 def _liking(draw: Draw, subject: Phrase, liked: Phrase, verbs: tuple[str, str]) -> Sentence:
     """Say or ask that somebody likes something; `verbs` holds gusta and gustan."""
     whom = f"{_to_whom(subject)}{{}}{_WHOM[subject.person]} {verbs[liked.is_plural]}"
-    pairs = (*subject.pairs, *liked.pairs, pair("like", liked.noun))
-    if subject.noun:
-        pairs = (*pairs, pair(subject.noun, "like"))
+    pairs = (
+        *(*subject.pairs, *liked.pairs, pair("like", liked.noun)),
+        *(*subject.joined("like"), *subject.joined(liked.noun)),
+    )
     kind = draw.choose(("asked", "denied", "", ""))
     do = _DO[subject.person]
     if kind == "asked" and subject.english != "I":
@@ -82,7 +83,7 @@ def would_like(draw: Draw) -> Sentence:
     """I would like to visit the museum."""
     subject = somebody(draw)
     done = _done(draw_action(draw, "future"), subject.person)
-    pairs = (*subject.pairs, *done.pairs, *([pair(subject.noun, "like")] if subject.noun else []))
+    pairs = (*subject.pairs, *done.pairs, *subject.joined("like"), *subject.joined(done.noun))
     whom = f"{_to_whom(subject)}{_WHOM[subject.person]} gustaría {done.spanish}"
     if subject.english != "I" and draw.happens(0.3):
         return ask(f"would {subject.english} like {done.english}", whom, pairs)

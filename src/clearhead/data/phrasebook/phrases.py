@@ -50,7 +50,7 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A noun phrase in both languages; `noun` is empty for a pronoun, and its Spanish too, since it is dropped."""
+    """A noun phrase in both languages; a pronoun has no `noun`, and no Spanish either, since it is dropped."""
 
     english: str
     spanish: str
@@ -64,6 +64,10 @@ class Phrase:
     def is_plural(self) -> bool:
         """Whether adjectives said of it are plural."""
         return self.person >= WE
+
+    def joined(self, word: str) -> tuple[str, ...]:
+        """Return the pairs that it makes with a word: none for a pronoun, two for Ana and Luis."""
+        return tuple(pair(noun, word) for noun in self.noun.split("&")) if self.noun else ()
 
 
 PRONOUNS = (
@@ -208,7 +212,7 @@ def together(draw: Draw) -> Phrase:
         first, second = draw.choose(_TOGETHER)
         spanish = f"{NAMES[first][0]} {and_(NAMES[second][0])}"
         gender: Gender = "f" if NAMES[first][1] == NAMES[second][1] == "f" else "m"
-        return Phrase(f"{first} and {second}", spanish, THEY, gender, first, (pair(first, second),))
+        return Phrase(f"{first} and {second}", spanish, THEY, gender, f"{first}&{second}", (pair(first, second),))
     other = build(draw.choose(nouns("family friend")), "my")
     return Phrase(f"{other.english} and I", f"{other.spanish} y yo", WE, "m", other.noun)
 
@@ -228,8 +232,9 @@ def patient(draw: Draw, noun: Noun, verb: Verb, is_denied: bool) -> Phrase:
             return build(noun, "any", adjective, is_plural=True)
         determiner = draw.choose(("a", "a", "a", "", "", "some", "many", *_COUNTS[:5]))
         return build(noun, determiner, adjective, is_plural=determiner != "a")
-    if verb.base in _SOUGHT and not is_denied and not noun.fits("family") and draw.happens(0.35):
-        # What is looked for need not be anyone, and then takes no a: busco un médico.
+    is_wanted = verb.base != "look for" or not noun.fits("person") or noun.fits("doctor teacher")
+    if verb.base in _SOUGHT and is_wanted and not is_denied and not noun.fits("family") and draw.happens(0.35):
+        # Who is looked for need not be anyone yet, and then takes no a: busco un médico.
         return _with_a(build(noun, "a", adjective), noun.fits("person") and verb.base != "look for")
     adjectives = 0.0 if verb.base in ("open", "close", "wash") else 0.3  # nobody opens an open door
     phrase = _with_a(definite(draw, noun, adjectives, owners=0.15), noun.fits("person family animal"))

@@ -47,15 +47,15 @@ def draw_sentences(split: Split, seed: int) -> Iterator[Sentence]:
     functions = [function for function, weight in PATTERNS.items() for _ in range(weight)]
     while True:
         sentence = draw.choose(functions)(draw)
-        if split_of(sentence) != split or not _is_short(sentence):
+        if split_of(sentence) != split or not _has_good_length(sentence):
             continue
         if sentence.english[-1] == "." and draw.happens(_BARE):
             sentence = Sentence(sentence.english[:-1], sentence.spanish[:-1], sentence.pairs)
         yield sentence
 
 
-def _is_short(sentence: Sentence) -> bool:
-    return max(sentence.english.count(" "), sentence.spanish.count(" ")) < MOST_WORDS
+def _has_good_length(sentence: Sentence) -> bool:
+    return 1 <= sentence.english.count(" ") < MOST_WORDS and sentence.spanish.count(" ") < MOST_WORDS
 
 
 def set_sentences() -> Iterator[Sentence]:

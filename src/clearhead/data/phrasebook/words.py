@@ -43,7 +43,7 @@ water          agua             f  drink mass served
 milk           leche            f  drink mass served
 coffee         café             m  drink mass served
 tea            té               m  drink mass served
-wine           vino             m  drink mass
+juice          zumo             m  drink mass
 book           libro            m  reading thing made
 letter         carta            f  reading
 problem        problema         m  task
@@ -69,7 +69,7 @@ train          tren             m  ride made
 bus            autobús          m  ride made
 house          casa             f  place building coloured in
 school         escuela          f  place building at
-park           parque           m  place in
+park           parque           m  place in opened
 shop           tienda           f  place building opened in
 beach          playa            f  place on
 hospital       hospital         m  place building at
@@ -78,13 +78,13 @@ city           ciudad           f  place in
 museum         museo            m  place building opened in
 garden         jardín           m  place in
 kitchen        cocina           f  place in
-hotel          hotel            m  place building at
+hotel          hotel            m  place building at opened
 """
 
 # english spanish(/feminine/masculine plural/feminine plural) copula, then the tags or nouns that the adjective fits.
 _ADJECTIVES = """
 red          rojo         ser    coloured apple
-white        blanco       ser    coloured animal wine
+white        blanco       ser    coloured animal
 black        negro        ser    coloured animal
 blue         azul         ser    coloured
 green        verde        ser    coloured apple
@@ -94,8 +94,8 @@ long         largo        ser    letter song dress table exam
 tall         alto         ser    man woman boy girl friend teacher doctor family
 new          nuevo        ser    made vehicle building
 old          viejo        ser    made vehicle building animal
-expensive    caro         ser    made vehicle hotel house wine cheese fish
-cheap        barato       ser    made vehicle hotel house wine cheese fish
+expensive    caro         ser    made vehicle hotel house juice cheese fish
+cheap        barato       ser    made vehicle hotel house juice cheese fish
 pretty       bonito       ser    clothes place art bag
 interesting  interesante  ser    reading task art museum city
 easy         fácil        ser    task song
@@ -105,7 +105,7 @@ young        joven/joven/jóvenes/jóvenes  ser  grown
 intelligent  inteligente  ser    person family dog
 kind         amable       ser    person family
 English      inglés/inglesa/ingleses/inglesas  ser  man woman teacher doctor book song car
-Spanish      español/española/españoles/españolas  ser  man woman teacher doctor book song wine cheese
+Spanish      español/española/españoles/españolas  ser  man woman teacher doctor book song cheese
 delicious    delicioso    estar  tasty
 tired        cansado      estar  person family animal
 happy        contento     estar  person family dog
@@ -115,12 +115,12 @@ open         abierto      estar  opened
 closed       cerrado      estar  opened
 clean        limpio       estar  washed place clothes
 dirty        sucio        estar  washed place clothes
-empty        vacío        estar  holder ride hotel museum house
-full         lleno        estar  holder ride hotel museum
+empty        vacío        estar  holder ride hotel museum house beach station shop
+full         lleno        estar  holder ride hotel museum beach station shop
 broken       roto         estar  broken
 cold         frío         estar  served
 hot          caliente     estar  served
-good         buen/buena/buenos/buenas  -  friend teacher doctor book song cake wine coffee hotel
+good         buen/buena/buenos/buenas  -  friend teacher doctor book song cake juice coffee hotel
 """
 
 
