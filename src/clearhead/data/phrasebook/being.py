@@ -79,6 +79,8 @@ def because(draw: Draw) -> Sentence:
     verb = first.action.verb.base
     word = _NEEDS[verb] if verb in _NEEDS else draw.choose(_REASONS)
     is_denied = first.is_denied and verb in _NEEDS
+    if not first.is_denied and verb not in _NEEDS:
+        return state(first.english(), first.spanish(), first.pairs)  # being sad is no reason to buy an apple
     no = "no " if is_denied else ""
     if word in _HAVING:
         reason = f"{no}{_TENER[who.person]} {_HAVING[word][0]}"

@@ -1,4 +1,4 @@
-"""Sentences about what it costs, what the time is, and how the weather is."""
+"""Sentences about prices, hours, weather, names, owners and sums."""
 
 from clearhead.data.phrasebook.being import joined
 from clearhead.data.phrasebook.phrases import Draw, Phrase, build, fitting, name, pair
@@ -6,8 +6,6 @@ from clearhead.data.phrasebook.sentences import Sentence, ask, state
 from clearhead.data.phrasebook.words import NUMBERS, nouns
 
 _COUNTS = tuple(NUMBERS)
-
-
 _SOLD = nouns("apple cake cheese juice coffee bread fish book pencil map bag phone clothes vehicle table")
 
 

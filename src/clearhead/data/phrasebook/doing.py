@@ -12,6 +12,7 @@ from clearhead.data.phrasebook.phrases import (
     fitting,
     pair,
     somebody,
+    to,
 )
 from clearhead.data.phrasebook.sentences import Sentence, ask, exclaim, state
 from clearhead.data.phrasebook.verbs import BY_NAME, GO, KNOW_THAT, ME, SAY, TAKING, THINK, WE, YOU, Verb
@@ -70,7 +71,7 @@ def let_us(draw: Draw) -> Sentence:
         english, spanish = f"let's go{action.english}", f"vamos{action.spanish}"
     else:
         english = f"let's {action.verb.base}{action.english}"
-        spanish = f"vamos a {action.verb.attached(3)}{action.spanish}"
+        spanish = f"vamos a {action.verb.attached(WE)}{action.spanish}"
     if not action.has_time and draw.happens(0.25):
         when, cuando = draw.choose(
             (("now", "ahora"), ("tomorrow", "mañana"), ("today", "hoy"), ("on Sunday", "el domingo"))
@@ -114,11 +115,7 @@ def pronoun_of_thing(draw: Draw) -> Sentence:
     tense = draw.choose(("present", "past"))
     subject = somebody(draw)
     is_animal = noun.fits("animal") and first == "look for"
-    spanish = (
-        ("al " + thing.spanish[3:] if thing.spanish.startswith("el ") else "a " + thing.spanish)
-        if is_animal
-        else thing.spanish
-    )
+    spanish = to(thing.spanish) if is_animal else thing.spanish
     start = Clause(subject, Action(BY_NAME[first], f" {thing.english}", f" {spanish}", thing.pairs), tense)
     clitic = _LO[2 * is_plural + (noun.gender == "f")] + " "
     silent = Phrase("", "", subject.person)

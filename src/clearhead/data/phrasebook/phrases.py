@@ -151,9 +151,8 @@ def fitting(draw: Draw, noun: Noun, chance: float) -> Adjective | None:
 def definite(draw: Draw, noun: Noun, adjectives: float = 0.3, owners: float = 0.0) -> Phrase:
     """Draw the, this, that or a possessive for a noun, or an owner; family always belongs to someone."""
     is_plural = not noun.is_mass and not noun.fits("single") and draw.happens(0.3)
-    adjective = fitting(draw, noun, adjectives)
-    if noun.fits("family"):
-        adjective = None  # "my tall sister" would ask which of them
+    # "my tall sister" would ask which of them
+    adjective = None if noun.fits("family") else fitting(draw, noun, adjectives)
     if noun.fits("family mine"):
         return build(noun, draw.choose(POSSESSIVES), adjective, is_plural)
     if noun.fits("person place ride task") and not noun.fits("own house garden"):

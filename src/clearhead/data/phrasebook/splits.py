@@ -1,10 +1,11 @@
-"""The split: no pair of words that a held-out sentence is kept back for is ever joined in the training part.
+"""The split: what a held-out sentence joins is never joined in training.
 
-A sentence joins words: an adjective and its noun, a verb and its object, a subject and its verb or its adjective, a
-thing and its place, its owner or its price. A hash of the two words alone, whatever the seed, keeps about one pair in
-twenty back for `valid` and as many for `test`. A sentence that joins a pair kept back belongs to that part; one that
-joins pairs of both is left out; all others are for training. So a held-out sentence is made of known words in known
-patterns, and cannot have been learnt by heart.
+A sentence joins words in pairs: an adjective and its noun, a verb and its object, a subject and its verb or what is
+said of it, a thing and its place, owner, price or number. A pronoun counts for nothing. A hash of the two words alone,
+whatever the seed, keeps four pairs of a hundred back for `valid` and as many for `test`. A sentence that joins a pair
+kept back belongs to that part; one that joins pairs of both is left out; all others are for training. So a held-out
+sentence is made of known words in known patterns, and cannot have been learnt by heart. Idioms cannot be put together,
+so they are all in training, alone and inside other sentences.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from clearhead.errors import DataError, did_you_mean, printable
 Split = Literal["train", "valid", "test"]
 SIZES: dict[Split, int] = {"train": 50_000, "valid": 1_000, "test": 1_000}
 MOST_WORDS = 12
-_KEPT_BACK = 4  # of a hundred, for each of valid and test
+_KEPT_BACK = 4  # pairs of a hundred, for each of valid and test
 _BARE = 0.1  # statements without their full stop, in both languages
 
 

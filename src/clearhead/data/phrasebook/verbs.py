@@ -76,7 +76,6 @@ _IRREGULAR = {
     "perder": Irregular("pierdo pierdes pierde perdemos pierden"),
     "querer": Irregular("quiero quieres quiere queremos quieren"),
     "saber": Irregular("sé sabes sabe sabemos saben", forbidden="-"),
-    "salir": Irregular("salgo sales sale salimos salen", imperative="sal"),
     "tener": Irregular("tengo tienes tiene tenemos tienen"),
     "traer": Irregular("traigo traes trae traemos traen", "traje trajiste trajo trajimos trajeron", "trayendo"),
     "venir": Irregular("vengo vienes viene venimos vienen", "vine viniste vino vinimos vinieron", "-", "ven"),
@@ -156,7 +155,6 @@ BY_NAME = {verb.base: verb for verb in TAKING}
 GO = make_verb("go goes went going", "ir")
 COME = make_verb("come comes came coming", "venir")
 ARRIVE = make_verb("arrive arrives arrived arriving", "llegar", EVENT)
-LEAVE = make_verb("leave leaves left leaving", "salir", EVENT)
 LIVE = make_verb("live lives lived living", "vivir", STATE)
 SPEAK = make_verb("speak speaks spoke speaking", "hablar")
 STUDY = make_verb("study studies studied studying", "estudiar")
