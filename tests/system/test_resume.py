@@ -10,18 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
-KILLS = 20
-CONFIG = """
+KILLS, STEPS = 20, 1000
+CONFIG = f"""
 data:
   train:
-    - {built_in: copy, weight: 0.05, language: same}
-    - {built_in: reverse, weight: 0.015, language: back}
-  valid: {built_in: copy, language: same}
-text: {kind: unigram, vocabulary: 64, sampling: 0.3}
-model: {encoder_blocks: 1, decoder_blocks: 1, d_model: 24, d_ff: 40, num_heads: 2}
+    - {{built_in: copy, weight: 0.05, language: same}}
+    - {{built_in: reverse, weight: 0.015, language: back}}
+  valid: {{built_in: copy, language: same}}
+text: {{kind: unigram, vocabulary: 64, sampling: 0.3}}
+model: {{encoder_blocks: 1, decoder_blocks: 1, d_model: 24, d_ff: 40, num_heads: 2}}
 training:
-  steps: 400
+  steps: {STEPS}
   batch_tokens: 192
   accumulate: 2
   average: ema
@@ -29,7 +31,7 @@ training:
   checkpoint_every: 11
   keep_checkpoints: 3
   warm_up: 20
-validation: {every: 50, max_sentences: 13}
+validation: {{every: 50, max_sentences: 13}}
 """
 
 
@@ -49,28 +51,47 @@ def test_a_run_killed_twenty_times_ends_in_the_same_numbers(tmp_path: Path) -> N
     config = tmp_path / "config.yaml"
     config.write_text(CONFIG)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    begun = time.monotonic()
-    subprocess.run(command(config, whole), check=True, capture_output=True)
-    lasted = time.monotonic() - begun
+    prepared = run_to_its_end(config, whole)
     moments = random.Random(7)
-    kills = 0
-    while True:
-        more = ["--resume"] if (killed / "config.yaml").is_file() else []
-        process = subprocess.Popen(command(config, killed, *more), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        try:
-            told, _ = process.communicate(timeout=moments.uniform(0.2, 0.7) * lasted if kills < KILLS else None)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-            kills += 1
-            continue
-        assert process.returncode == 0, told.decode()
-        break
-    print(f"killed {kills} times")
-    assert kills >= 5
-    for name in ("last/model.safetensors", "best/model.safetensors", "tokeniser/joint.spm"):
-        assert (whole / name).read_bytes() == (killed / name).read_bytes(), name
-    last = "checkpoints/step-00000400/state.safetensors"
-    assert (whole / last).read_bytes() == (killed / last).read_bytes()
+    num_kills = 0
+    while num_kills < KILLS and not (killed / "outcome.json").is_file():
+        # in the midst of preparing, or of training, or of writing
+        num_kills += is_killed(config, killed, moments.uniform(0.3, prepared + 2))
+    if not (killed / "outcome.json").is_file():
+        assert not is_killed(config, killed, None)
+    print(f"killed {num_kills} times")
+    assert num_kills >= KILLS // 2
+    assert (whole / "tokeniser/joint.spm").read_bytes() == (killed / "tokeniser/joint.spm").read_bytes()
+    state = f"checkpoints/step-{STEPS:08d}/state.safetensors"
+    for name in ("last/model.safetensors", "best/model.safetensors", state):
+        one, other = load_file(whole / name), load_file(killed / name)
+        assert one.keys() == other.keys()
+        assert all(torch.equal(one[key], other[key]) for key in one), name
     assert metrics(whole) == metrics(killed)
     assert not list(killed.rglob("*.part"))
+
+
+def run_to_its_end(config: Path, folder: Path) -> float:
+    """Train without a stop, and return how many seconds it took until the first metrics."""
+    begun = time.monotonic()
+    process = subprocess.Popen(command(config, folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    while not (folder / "metrics.jsonl").is_file() and process.poll() is None:
+        time.sleep(0.05)
+    prepared = time.monotonic() - begun
+    told, _ = process.communicate()
+    assert process.returncode == 0, told.decode()
+    return prepared
+
+
+def is_killed(config: Path, folder: Path, seconds: float | None) -> bool:
+    """Begin or resume a run, kill it after so many seconds, and return whether that was before its end."""
+    more = ["--resume"] if (folder / "config.yaml").is_file() else []
+    process = subprocess.Popen(command(config, folder, *more), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        told, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        return True
+    assert process.returncode == 0, told.decode()
+    return False
