@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clearhead.data.layout import BucketedLayout, Counts, Layout, PackedLayout, Plan, Shape
+from clearhead.data.layout import BucketedLayout, Counts, Layout, PackedLayout, Plan, Shape, padding_waste
 from clearhead.data.store import PairStore
 from clearhead.text.tokeniser import Tokeniser, Vocabularies
 
@@ -84,14 +84,13 @@ class BatchStream:
         self.seed, self.has_labels = seed, has_labels
         self._weights = list(weights) or [1.0] * (int(store.corpus.max(initial=0)) + 1)
         self._cuts_anew = vocabularies.source.config.sampling > 0 and store.target_texts is not None
+        self._longest = [int(side.lengths.max(initial=0)) for side in (store.source, store.target)]
 
     @property
     def pairs_per_epoch(self) -> int:
         """How many pairs an epoch reads, by the weights of the corpora."""
-        counts = np.bincount(self.store.corpus, minlength=len(self._weights))
-        return sum(
-            int(weight) * int(n) + round(weight % 1 * int(n)) for weight, n in zip(self._weights, counts, strict=True)
-        )
+        counts = np.bincount(self.store.corpus, minlength=len(self._weights)).tolist()
+        return sum(int(weight) * n + _rest(weight, n) for weight, n in zip(self._weights, counts, strict=True))
 
     @property
     def batches_per_epoch(self) -> float:
@@ -99,6 +98,16 @@ class BatchStream:
         indices = self._order(0)[:_BLOCK]
         plans, _, _ = self._block(indices, 0, 0)
         return len(plans) * self.pairs_per_epoch / len(indices)
+
+    @property
+    def padding(self) -> float:
+        """The share of padding in the batches of the first block, with the text as it is cut in the store."""
+        indices = self._order(0)[:_BLOCK]
+        source, target = (
+            side.offsets[indices + 1] - side.offsets[indices] for side in (self.store.source, self.store.target)
+        )
+        target = np.zeros_like(target) if self.has_labels else target
+        return padding_waste(self.layout.plan(source, target, self._random(0, _LAYOUT, 0)), source, target)
 
     def batches(self, start: Position = Position()) -> Iterator[TokenBatch]:  # noqa: B008 (it is frozen)
         """Yield batches from a position on, without end."""
@@ -134,8 +143,7 @@ class BatchStream:
         for corpus, weight in enumerate(self._weights):
             own = np.flatnonzero(self.store.corpus == corpus)
             chosen += [own] * int(weight)
-            rest = round(weight % 1 * len(own))
-            if rest:
+            if rest := _rest(weight, len(own)):
                 chosen.append(random.choice(own, rest, replace=False))
         return random.permutation(np.concatenate(chosen))
 
@@ -147,7 +155,7 @@ class BatchStream:
         return self.layout.plan(source.lengths, width, self._random(epoch, _LAYOUT, number)), source, target
 
     def _cut(self, indices: Counts, whole: tuple[Rows, Rows], place: tuple[int, int]) -> tuple[Rows, Rows]:
-        """Cut the texts of a block at random; a pair that grows too long for the rows keeps its own cuts."""
+        """Cut the texts of a block at random; a pair that grows longer than any in the store keeps its own cuts."""
         rows: list[list[NDArray[Any]]] = []
         for side, name in enumerate(("source", "target")):
             if (self.has_labels and name == "target") or not whole[side].lengths.any():
@@ -157,9 +165,8 @@ class BatchStream:
             seed = int(self._random(place[0], _CUTS, place[1], side).integers(2**31))
             cut = tokeniser.sample(self.store.texts("source" if side == 0 else "target", indices), seed)
             rows.append([np.array([*ids, tokeniser.eos]) for ids in cut])
-        widest = self.layout.shapes[-1]
         for at, (source, target) in enumerate(zip(*rows, strict=True)):
-            if len(source) > widest.source or (len(target) > widest.target and not self.has_labels):
+            if len(source) > self._longest[0] or len(target) > self._longest[1]:
                 for side in range(2):
                     start = whole[side].starts[at]
                     rows[side][at] = whole[side].flat[start : start + whole[side].lengths[at]]
@@ -179,6 +186,11 @@ class BatchStream:
             shape, read, written, read_of if is_packed else None, written_of if is_packed else None, len(plan.pairs),
             int(source.lengths[plan.pairs].sum()), int(target.lengths[plan.pairs].sum()), after,
         )  # fmt: skip
+
+
+def _rest(weight: float, number: int) -> int:
+    """Return how many pairs of a corpus an epoch reads beyond whole times; a small weight leaves one at least."""
+    return max(round(weight % 1 * number), int(weight < 1 and number > 0))
 
 
 def _joined(rows: list[NDArray[Any]]) -> Rows:

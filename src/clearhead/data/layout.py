@@ -84,62 +84,55 @@ class PackedLayout(Layout):
 
 
 class BucketedLayout(Layout):
-    """One sentence a row; pairs of like lengths together."""
+    """One sentence a row; pairs of like lengths together. Each shape holds whatever a narrower one holds."""
 
     is_packed = False
 
     def __init__(self, source: Counts, target: Counts, batch_tokens: int) -> None:
         longest = np.maximum(source, target)
-        self.bounds = best_bounds(longest, MAX_SHAPES)
-        shapes, below = [], 0
-        for bound in self.bounds:
-            is_in = (longest > below) & (longest <= bound)
-            widths = tuple(int(side[is_in].max(initial=0)) for side in (source, target))
-            shapes.append(Shape(max(1, batch_tokens // max(widths[1] or widths[0], 1)), *widths))
-            below = bound
+        shapes = []
+        for bound in best_bounds(longest, MAX_SHAPES):
+            widths = [int(side[longest <= bound].max(initial=0)) for side in (source, target)]
+            shapes.append(Shape(_num_rows(batch_tokens, widths, len(source)), *widths))
         self.shapes = tuple(shapes)
 
     def plan(self, source: Counts, target: Counts, random: np.random.Generator) -> list[Plan]:
         """Cut every bucket into batches; what is left over goes into the next wider bucket."""
-        bucket_of = np.searchsorted(self.bounds, np.maximum(source, target))
+        bucket_of = np.maximum(
+            np.searchsorted([shape.source for shape in self.shapes], source),
+            np.searchsorted([shape.target for shape in self.shapes], target),
+        )
         plans, left = [], np.empty(0, dtype=np.int64)
         for number, shape in enumerate(self.shapes):
-            fits = (source[left] <= shape.source) & (target[left] <= shape.target)
-            here = np.concatenate((np.flatnonzero(bucket_of == number), left[fits]))
-            left = left[~fits]
-            here = random.permutation(here)
-            is_last = number == len(self.shapes) - 1
+            here = random.permutation(np.concatenate((np.flatnonzero(bucket_of == number), left)))
             full = len(here) // shape.rows * shape.rows
             plans += [_one_a_row(shape, here[at : at + shape.rows]) for at in range(0, full, shape.rows)]
-            left = np.concatenate((left, here[full:]))
-            if is_last:
-                plans += self._leftovers(left, source, target)
+            left = here[full:]
+        if len(left):  # too few for one more batch of the widest: in the narrowest shape that holds them
+            shape = self.shapes[int(bucket_of[left].max())]
+            plans += [_one_a_row(shape, left[at : at + shape.rows]) for at in range(0, len(left), shape.rows)]
         return [plans[at] for at in random.permutation(len(plans))]
-
-    def _leftovers(self, left: Counts, source: Counts, target: Counts) -> Iterator[Plan]:
-        """Yield batches that are not full: each in the smallest shape that holds its pairs."""
-        while len(left):
-            for shape in self.shapes:
-                fits = (source[left] <= shape.source) & (target[left] <= shape.target)
-                if fits.sum() >= min(len(left), shape.rows) or shape is self.shapes[-1]:
-                    taken = np.flatnonzero(fits)[: shape.rows]
-                    yield _one_a_row(shape, left[taken])
-                    left = np.delete(left, taken)
-                    break
 
 
 def _packed_shapes(source: Counts, target: Counts, batch_tokens: int) -> Iterator[Shape]:
     """Yield rows of 64, 128, … tokens on the longer side, until every pair fits; the other side by the text's ratio."""
     totals = float(source.sum()), float(target.sum())
-    width, fits = _ROW, np.zeros(len(source), dtype=bool)
-    while True:
+    widest = [_rounded(float(side.max(initial=0))) for side in (source, target)]
+    width, num_fit, num_shapes = _ROW, 0, 0
+    while num_fit < len(source):
         widths = [_rounded(width * total / max(*totals, 1.0)) for total in totals]
-        fits_now = (source <= widths[0]) & (target <= widths[1])
-        if (fits_now & ~fits).any() or fits_now.all():
-            yield Shape(max(1, batch_tokens // (widths[1] or widths[0])), *widths)
-        if fits_now.all():
-            return
-        width, fits = 2 * width, fits_now
+        if num_shapes == MAX_SHAPES - 1:  # a few pairs of quite another ratio than the text's
+            widths = [max(pair) for pair in zip(widths, widest, strict=True)]
+        num_fit_now = int(((source <= widths[0]) & (target <= widths[1])).sum())
+        if num_fit_now > num_fit:
+            yield Shape(_num_rows(batch_tokens, widths, len(source)), *widths)
+            num_shapes += 1
+        width, num_fit = 2 * width, num_fit_now
+
+
+def _num_rows(batch_tokens: int, widths: Sequence[int], num_pairs: int) -> int:
+    """Return how many rows a batch has: by its tokens, which are the target's where there is one; one row a pair do."""
+    return max(1, min(batch_tokens // max(widths[1] or widths[0], 1), num_pairs))
 
 
 def _rounded(width: float) -> int:

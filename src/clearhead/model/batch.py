@@ -11,6 +11,7 @@ from torch import Tensor
 
 from clearhead.errors import DataError
 from clearhead.model.config import ModelConfig
+from clearhead.model.positions import packed_places
 
 
 class Batch(NamedTuple):
@@ -86,8 +87,12 @@ def _side_mistakes(side: str, batch: Batch, config: ModelConfig) -> Iterator[str
     if ids.dim() != 2 or 0 in ids.shape:
         yield f"the {side} has the shape {tuple(ids.shape)}. Give (sentences, tokens), at least one of each."
         return
+    sentences: Tensor | None = getattr(batch, f"{side}_sentences")
+    if sentences is not None and (mistake := _packing_mistake(side, ids, sentences, config)):
+        yield mistake
+        return
     try:
-        check_length(ids.shape[1], config, side)
+        check_length(ids.shape[1] if sentences is None else int(packed_places(sentences).max()) + 1, config, side)
     except DataError as wrong:
         yield str(wrong)
     yield from _id_mistakes(side, ids, config.source_vocabulary if side == "source" else config.target_size)
@@ -104,6 +109,18 @@ def _id_mistakes(side: str, ids: Tensor, vocabulary: int) -> Iterator[str]:
             f"{side}[{row}, {column}] = {int(ids[row, column])}{others} is not in a vocabulary of {vocabulary} tokens, "
             f"whose ids are 0 to {vocabulary - 1}. Was the text cut up by this model's own tokeniser?"
         )
+
+
+def _packing_mistake(side: str, ids: Tensor, sentences: Tensor, config: ModelConfig) -> str | None:
+    """Return what is wrong with the numbers of the sentences that share a row."""
+    if config.shape == "encoder" or config.encoder_norm == "all":
+        why = "a classifier reads" if config.shape == "encoder" else "encoder_norm = 'all' averages over"
+        return f"the {side} has several sentences in a row, and {why} whole rows. Give each a row of its own."
+    if sentences.shape != ids.shape:
+        return f"{side}_sentences has the shape {tuple(sentences.shape)}, and the {side} {tuple(ids.shape)}."
+    if ((sentences == 0) != (ids == config.pad)).any():
+        return f"{side}_sentences is 0 exactly where the {side} is padding (id {config.pad}), and here it is not."
+    return None
 
 
 def _padding_mistakes(side: str, ids: Tensor, pad: int, *, is_padded: bool) -> Iterator[str]:

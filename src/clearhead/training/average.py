@@ -37,13 +37,13 @@ class RunningAverage:
         return dict(zip(self._names, self._average, strict=True))
 
 
-def average_checkpoints(folders: Sequence[Path], into: Transformer) -> None:
-    """Write the mean of the weights of some checkpoints into a model."""
-    tensors = own_tensors(into)
-    sums = {name: torch.zeros_like(tensor, dtype=torch.float64) for name, tensor in tensors.items()}
+def average_in(model: Transformer, folders: Sequence[Path]) -> None:
+    """Turn the weights of a model into the mean of themselves and those of some checkpoints."""
+    tensors = own_tensors(model)
+    sums = {name: tensor.detach().to(torch.float64) for name, tensor in tensors.items()}
     for folder in folders:
         for name, tensor in own_tensors(load_checkpoint(folder, next(iter(tensors.values())).device)).items():
-            sums[name] += tensor.detach().to(torch.float64)
+            sums[name] = sums[name] + tensor.detach().to(torch.float64)
     with torch.no_grad():
         for name, tensor in tensors.items():
-            tensor.copy_(sums[name] / len(folders))
+            tensor.copy_(sums[name] / (1 + len(folders)))

@@ -33,11 +33,13 @@ class TrainingConfig(Settings):
         "auto",
         description="packed: several sentences in a row, one shape; bucketed: one sentence a row, up to 8 shapes",
     )
-    batch_tokens: int = Field(4096, ge=16, description="target tokens in one batch, padding included")
+    batch_tokens: int = Field(4096, ge=16, le=2**24, description="target tokens in one batch, padding included")
     accumulate: int = Field(1, ge=1, description="batches whose gradients are added before each update")
     steps: int | None = Field(None, ge=1, description="updates to make (or say epochs)")
     epochs: float | None = Field(None, gt=0, description="times to read the data (or say steps)")
-    minutes: float | None = Field(None, gt=0, description="stop after so long, if nothing else has stopped it")
+    minutes: float | None = Field(
+        None, gt=0, description="stop after so long, if nothing else has; --resume goes on for as long again"
+    )
     optimiser: Literal["adamw", "muon"] = Field(
         "adamw", description="adamw; or muon for the matrices of the blocks, with adamw for the rest"
     )
@@ -51,7 +53,7 @@ class TrainingConfig(Settings):
     warm_up: int = Field(400, ge=0, description="updates over which the rate climbs to its highest")
     final_rate: float = Field(0.0, ge=0, le=1, description="share of the rate that cosine and linear end with")
     clip: float | None = Field(1.0, gt=0, description="longest gradient; longer ones are shortened")
-    label_smoothing: float = Field(0.1, ge=0, lt=1, description="probability given to all tokens but the right one")
+    label_smoothing: float = Field(0.1, ge=0, lt=1, description="probability spread evenly over all tokens")
     r_drop: float = Field(
         0.0,
         ge=0,

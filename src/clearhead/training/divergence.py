@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from clearhead.data.batches import Ids, TokenBatch
+from clearhead.data.batches import NO_LABEL, Ids, TokenBatch
 from clearhead.errors import printable
 from clearhead.formats.files import json_writer, write_together
 from clearhead.text.tokeniser import Tokeniser, Vocabularies
@@ -41,13 +41,14 @@ def _pairs(batch: TokenBatch, vocabularies: Vocabularies) -> list[dict[str, obje
         for number in range(1, _num_sentences(batch, row) + 1):
             source = _sentence(batch.source[row], batch.source_sentences, row, number) if batch.source.size else []
             if batch.target.ndim == 1:
-                found.append({**_told("source", source, vocabularies.source), "label": int(batch.target[row])})
+                if batch.target[row] != NO_LABEL:
+                    label = vocabularies.labels[int(batch.target[row])]
+                    found.append({**_told("source", source, vocabularies.source), "label": label})
                 continue
             target = _sentence(batch.target[row], batch.target_sentences, row, number)
-            if source or target:
-                found.append(
-                    {**_told("source", source, vocabularies.source), **_told("target", target, vocabularies.target)}
-                )
+            told = {**_told("source", source, vocabularies.source), **_told("target", target, vocabularies.target)}
+            if told["target_ids"]:
+                found.append(told)
     return found
 
 

@@ -57,6 +57,7 @@ class Feed:
             for batch in self._batches:
                 if not self._put(batch):
                     return
+            raise RuntimeError("there is no batch left, and the taker would wait for ever")
         except BaseException as wrong:  # told to the one who takes the next batch
             self._put(wrong)
 

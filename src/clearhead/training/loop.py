@@ -4,26 +4,22 @@ What it does at an update depends on the config, the data and the number of the 
 killed and resumed goes the way of one that was not.
 """
 
-import signal
-import threading
+import math
 import time
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import Literal
 
 import torch
 
 from clearhead.data.batches import BatchStream, TokenBatch, make_layout
-from clearhead.errors import RunError
+from clearhead.errors import CheckpointError, RunError, printable
 from clearhead.evaluation.scores import Score
 from clearhead.formats.checkpoint import save_checkpoint
 from clearhead.formats.weights import own_tensors
 from clearhead.model import Transformer
-from clearhead.training.average import average_checkpoints
+from clearhead.training.average import average_in
 from clearhead.training.config import RunConfig
 from clearhead.training.divergence import DivergenceError, describe_fault, save_fault
 from clearhead.training.feed import Feed, to_batch
@@ -38,11 +34,14 @@ from clearhead.training.state import (
     forget_after,
     forget_old,
     load_state,
+    planned_checkpoints,
     readable_checkpoints,
     remove_parts,
     save_state,
+    step_of,
 )
-from clearhead.training.step import Stepper
+from clearhead.training.step import Stepper, Totals
+from clearhead.training.stopping import Stop, stopping
 from clearhead.training.validate import Validator
 
 _MAX_ROLL_BACKS = 5
@@ -55,7 +54,7 @@ def train(config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool
     run = _Run(config, folder, reporter, prepared)
     if resume:
         run.resume()
-    with _stopping() as stop:
+    with stopping() as stop:
         return run.go(stop)
 
 
@@ -82,8 +81,8 @@ class _Run:
         self.progress = Progress()
         self.recent: deque[tuple[int, list[TokenBatch]]] = deque(maxlen=max(self.training.log_every, 2))
         self.num_roll_backs = 0
-        self._begun = self._logged = time.perf_counter()
-        self._scored_at = -1
+        self._begun = self._logged = self._clock = time.perf_counter()  # of this process, the last log, the last save
+        self._counted = 0  # tokens up to the last log
 
     def _is_mixed(self) -> bool:
         if self.training.precision == "auto":
@@ -93,15 +92,15 @@ class _Run:
     def _stream(self, prepared: Prepared) -> BatchStream:
         batching = self._batching()
         layout = make_layout(prepared.train, self.training.batch_tokens, batching=batching, has_labels=self.has_labels)
+        stream = BatchStream(
+            prepared.train, prepared.vocabularies, layout, weights=[corpus.weight for corpus in self.config.data.train],
+            seed=self.training.seed, has_labels=self.has_labels,
+        )  # fmt: skip
         self.reporter.message(
             f"Batches of {len(layout.shapes)} shape{'s' if len(layout.shapes) > 1 else ''} ({batching}): "
-            + ", ".join(str(shape) for shape in layout.shapes)
+            f"{', '.join(str(shape) for shape in layout.shapes)}; {100 * stream.padding:.1f} % padding."
         )
-        weights = [corpus.weight for corpus in self.config.data.train]
-        return BatchStream(
-            prepared.train, prepared.vocabularies, layout,
-            weights=weights, seed=self.training.seed, has_labels=self.has_labels,
-        )  # fmt: skip
+        return stream
 
     def _batching(self) -> Literal["packed", "bucketed"]:
         """Return how rows are filled; a classifier, and a norm over whole sentences, need a row for each."""
@@ -121,26 +120,36 @@ class _Run:
     def resume(self) -> None:
         """Go on from the last whole checkpoint, or from the beginning if there is none."""
         remove_parts(self.folder.path)
+        passed_over = []
         for place, wrong in readable_checkpoints(self.folder.checkpoints):
-            if wrong:
-                self.reporter.message(f"{place.name} is passed over: {wrong}")
-                continue
-            self._load(place)
-            break
+            if not wrong:
+                self._load(place)
+                break
+            passed_over.append(f"{place.name} is passed over: {wrong}")
+            self.reporter.message(passed_over[-1])
+        else:
+            if passed_over:
+                raise CheckpointError(
+                    f"no checkpoint in {printable(str(self.folder.checkpoints))} can be read. {passed_over[0]} "
+                    "Move them away to begin from the first update."
+                )
         forget_after(self.folder.checkpoints, self.progress.step)
         self.folder.truncate_metrics(self.progress.step)
+        if self.progress.best_step == self.progress.step:
+            save_checkpoint(self._averaged(), self.folder.best)  # the process may have ended before it was written
         self.reporter.message(f"Going on from update {self.progress.step:,}.")
 
     def _load(self, place: Path) -> None:
         self.progress = load_state(place, self.stepper)
         self.stepper.parts = self.progress.parts
+        self._counted = self.progress.num_tokens
 
     # The loop
 
-    def go(self, stop: "_Stop") -> Outcome:
+    def go(self, stop: Stop) -> Outcome:
         """Make updates until something says stop."""
         self.reporter.begin(self.total, self.progress.step)
-        self._begun = self._logged = time.perf_counter()
+        self._begun = self._logged = self._clock = time.perf_counter()
         if self.training.on_divergence == "roll_back" and not checkpoints(self.folder.checkpoints):
             self._save()
         reason: Stopped | None = None
@@ -149,14 +158,22 @@ class _Run:
                 reason = self._go_on(stop)
             except DivergenceError as fault:
                 self._roll_back(fault)
-        return self._end(reason)
+            except torch.OutOfMemoryError:
+                raise RunError(_no_memory(self.progress.step + 1)) from None
+        save_checkpoint(self._averaged(), self.folder.last)
+        scores = {
+            name: Score(kept["name"], kept["value"], kept["signature"])
+            for name, kept in self.progress.best_scores.items()
+        }
+        return Outcome(self.progress.step, self._seconds(), reason, scores, self.progress.best_step)
 
-    def _go_on(self, stop: "_Stop") -> Stopped:
+    def _go_on(self, stop: Stop) -> Stopped:
         """Make updates from where the run stands."""
         with Feed(self.stream.batches(self.progress.position)) as feed:
             while True:
                 reason = self._reason(stop)
                 if reason is not None:
+                    self._stop_here(reason)
                     return reason
                 self._update(feed)
                 step = self.progress.step
@@ -164,27 +181,29 @@ class _Run:
                 is_last = step >= self.total
                 if step % self.training.log_every == 0 or is_last:
                     self._log(feed)
-                if self._is_due(step, self.config.validation.every) or is_last:
-                    self._validate()
-                if self._is_due(step, self.training.checkpoint_every) or is_last:
-                    self._save()
+                is_judged = self.validator is not None and (step % self.config.validation.every == 0 or is_last)
+                if is_judged or step % self.training.checkpoint_every == 0 or is_last:
+                    self._judge_and_save(is_judged)
 
-    def _reason(self, stop: "_Stop") -> Stopped | None:
+    def _reason(self, stop: Stop) -> Stopped | None:
         if self.progress.step >= self.total:
             return "steps" if self.training.steps is not None else "epochs"
         patience = self.config.validation.patience
         if patience is not None and self.progress.num_worse >= patience:
             return "patience"
-        if self.training.minutes is not None and self._seconds() > 60 * self.training.minutes:
+        minutes = self.training.minutes
+        if minutes is not None and time.perf_counter() - self._begun > 60 * minutes:
             return "minutes"
         return "interrupted" if stop.is_asked else None
 
-    @staticmethod
-    def _is_due(step: int, every: int) -> bool:
-        return step % every == 0
-
-    def _seconds(self) -> float:
-        return self.progress.seconds + time.perf_counter() - self._begun
+    def _stop_here(self, reason: Stopped) -> None:
+        """Save what there is, wherever the run was stopped; where time is up, judge it too."""
+        is_judged = (
+            reason == "minutes" and self.validator is not None and self.progress.judged_step != self.progress.step
+        )
+        is_saved = self.progress.step in map(step_of, checkpoints(self.folder.checkpoints))
+        if is_judged or not is_saved:
+            self._judge_and_save(is_judged)
 
     def _update(self, feed: Feed) -> None:
         made = [feed.take() for _ in range(self.training.accumulate)]
@@ -207,68 +226,51 @@ class _Run:
 
     # Looking
 
-    def _look(self) -> None:
-        """Take in what happened since the last look; a number that is not finite is a divergence."""
+    def _look(self) -> Totals:
+        """Return what happened since the last log; a number that is not finite is a divergence."""
         totals = self.stepper.read()
         if totals.first_bad is not None:
             raise DivergenceError(totals.first_bad, None)
-        window = self.progress.window
-        self.progress = replace(
-            self.progress,
-            window=replace(
-                window,
-                loss=window.loss + (totals.loss * totals.num_tokens if totals.num_tokens else 0.0),
-                num_tokens=window.num_tokens + totals.num_tokens,
-            ),
-        )
-        self._gradient = totals.gradient
+        return totals
 
     def _log(self, feed: Feed) -> None:
-        self._look()
-        window, now = self.progress.window, time.perf_counter()
-        loss = window.mean
+        totals, now, step = self._look(), time.perf_counter(), self.progress.step
         lowest = self.progress.lowest_loss
-        if lowest is not None and loss > lowest + self.training.max_rise:
-            raise DivergenceError(self.progress.step, loss - lowest)
+        if lowest is not None and totals.loss > lowest + self.training.max_rise:
+            raise DivergenceError(step, totals.loss - lowest)
         passed = max(now - self._logged, 1e-9)
-        step = self.progress.step
         self.reporter.log(
             step,
             {
-                "loss": loss,
+                "loss": totals.loss,
                 "rate": self.progress.rate_factor * rate_at(step, self.training, self.total),
-                "gradient": self._gradient,
+                "gradient": totals.gradient,
                 "epoch": float(self.progress.position.epoch),
-                "tokens_per_second": window.num_tokens / passed,
+                "tokens_per_second": (self.progress.num_tokens - self._counted) / passed,
                 "waiting": min(1.0, feed.waited / passed),
             },
         )
-        feed.waited = 0.0
-        self._logged = now
-        self.progress = replace(
-            self.progress, window=type(window)(), lowest_loss=loss if lowest is None else min(lowest, loss)
-        )
+        feed.waited, self._logged, self._counted = 0.0, now, self.progress.num_tokens
+        self.stepper.begin_sums()
+        self.progress = replace(self.progress, lowest_loss=totals.loss if lowest is None else min(lowest, totals.loss))
 
-    def _validate(self) -> None:
-        self._look()
-        if self.validator is None or self._scored_at == self.progress.step:
-            return
-        begun = time.perf_counter()
-        model = self._averaged()
+    def _validate(self) -> Transformer | None:
+        """Judge the model as it is; return it if none was better. A validation that was not due wears no patience."""
+        assert self.validator is not None
+        step, model = self.progress.step, self._averaged()
         scores = self.validator.scores(model, self.precision)
-        self._scored_at = self.progress.step
+        self.reporter.log(step, {f"valid/{name}": score.value for name, score in scores.items()})
         chosen = scores[self.config.metric]
         value = chosen.value if chosen.is_higher_better else -chosen.value
-        is_better = self.progress.best is None or value > self.progress.best
-        self.reporter.log(self.progress.step, {f"valid/{name}": score.value for name, score in scores.items()})
-        if is_better:
-            save_checkpoint(model, self.folder.best)
-            kept = {name: score.to_dict() for name, score in scores.items()}
-            step = self.progress.step
-            self.progress = replace(self.progress, best=value, best_step=step, best_scores=kept, num_worse=0)
-        else:
-            self.progress = replace(self.progress, num_worse=self.progress.num_worse + 1)
-        self._logged += time.perf_counter() - begun  # not counted in tokens a second
+        if math.isfinite(value) and (self.progress.best is None or value > self.progress.best):
+            kept = {name: score.to_dict() for name, score in scores.items() if math.isfinite(score.value)}
+            self.progress = replace(
+                self.progress, best=value, best_step=step, best_scores=kept, num_worse=0, judged_step=step
+            )
+            return model
+        num_worse = self.progress.num_worse + (step % self.config.validation.every == 0)
+        self.progress = replace(self.progress, num_worse=num_worse, judged_step=step)
+        return None
 
     def _averaged(self) -> Transformer:
         """Return the model that is judged and kept: the average of weights where one is made."""
@@ -276,72 +278,92 @@ class _Run:
             return self.model
         with torch.random.fork_rng(devices=[]):
             model = Transformer(self.model.config).to(self.device)
-        last = checkpoints(self.folder.checkpoints)[-self.training.average_last :]
-        if self.training.average == "last" and last:
-            average_checkpoints(last, model)
-            return model.eval()
         average = self.stepper.average
         tensors = own_tensors(self.model) if average is None else average.tensors()
         with torch.no_grad():
             for name, tensor in own_tensors(model).items():
                 tensor.copy_(tensors[name])
+        if self.training.average == "last":
+            every, number = self.training.checkpoint_every, self.training.average_last - 1
+            average_in(model, planned_checkpoints(self.folder.checkpoints, every, self.progress.step)[-number:])
         return model.eval()
 
     # Saving
 
-    def _save(self) -> None:
+    def _judge_and_save(self, is_judged: bool) -> None:
+        """Write a checkpoint; if the model is to be judged, the scores are in it, and the best model comes after it.
+
+        Whatever moment the process is killed at, what the checkpoint says of the best model can be made true again.
+        """
         self._look()
         begun = time.perf_counter()
-        progress = replace(self.progress, seconds=self._seconds())
-        save_state(self.folder.checkpoints, self.stepper, progress)
+        best = self._validate() if is_judged else None
+        self._save()
+        if best is not None:
+            save_checkpoint(best, self.folder.best)
+        self._logged += time.perf_counter() - begun  # not counted in tokens a second
+
+    def _save(self) -> None:
+        self.progress = replace(self.progress, seconds=self._seconds())
+        self._clock = time.perf_counter()
+        save_state(self.folder.checkpoints, self.stepper, self.progress)
         keep = self.training.keep_checkpoints
         if self.training.average == "last":
             keep = max(keep, self.training.average_last)
-        forget_old(self.folder.checkpoints, keep)
-        self._logged += time.perf_counter() - begun
+        forget_old(self.folder.checkpoints, keep, self.training.checkpoint_every)
 
-    def _end(self, reason: Stopped) -> Outcome:
-        """Save what there is, and say how it ended."""
-        if not checkpoints(self.folder.checkpoints) or self._saved_step() != self.progress.step:
-            self._save()
-        if reason != "interrupted":
-            self._validate()
-        save_checkpoint(self._averaged(), self.folder.last)
-        scores = {
-            name: Score(kept["name"], kept["value"], kept["signature"])
-            for name, kept in self.progress.best_scores.items()
-        }
-        return Outcome(self.progress.step, self._seconds(), reason, scores, self.progress.best_step)
-
-    def _saved_step(self) -> int:
-        return int(checkpoints(self.folder.checkpoints)[-1].name[5:])
+    def _seconds(self) -> float:
+        """Return how long the run was trained, in all processes together."""
+        return self.progress.seconds + time.perf_counter() - self._clock
 
     # Divergence
 
     def _roll_back(self, fault: DivergenceError) -> None:
-        """Keep the batch that did it; then stop, or go back to the last checkpoint with half the rate."""
-        number = fault.step
-        made = next((batches for step, batches in self.recent if step == number), [])
-        place = save_fault(self.folder.path, number, made, self.vocabularies)
+        """Keep the batch that did it; then stop, or go back to the last good checkpoint with half the rate."""
+        made = next((batches for step, batches in self.recent if step == fault.step), [])
+        place = save_fault(self.folder.path, fault.step, made, self.vocabularies)
         sentence = describe_fault(fault, place)
-        whole = checkpoints(self.folder.checkpoints)
+        good = self._last_good(fault)
         if self.training.on_divergence == "stop":
-            left = f"The last good checkpoint is {whole[-1].name}." if whole else "No checkpoint was written yet."
+            left = "No checkpoint was written yet."
+            if good is not None:
+                left = f"The last good checkpoint is {good.name}: go on from it with --resume --set training.rate=LESS."
             raise RunError(
-                f"{sentence} {left} Lower training.rate or raise training.warm_up and begin again, or say "
+                f"{sentence} {left} Or begin again with a lower training.rate, a longer training.warm_up, or "
                 "training.on_divergence: roll_back."
             )
+        assert good is not None, "a run that may be rolled back has a checkpoint of its start"
         self.num_roll_backs += 1
         if self.num_roll_backs > _MAX_ROLL_BACKS:
             raise RunError(f"{sentence} It was rolled back {_MAX_ROLL_BACKS} times, in vain. Look at that batch.")
-        factor = self.progress.rate_factor / 2
-        self._load(whole[-1])
-        self.progress = replace(self.progress, rate_factor=factor)
+        factor, seconds = self.progress.rate_factor / 2, self._seconds()
+        self._load(good)
+        self.progress = replace(self.progress, rate_factor=factor, seconds=seconds)
+        self._clock = self._logged = time.perf_counter()
         self.stepper.forget_fault()
-        self.stepper.read()
         self.recent.clear()
         self.folder.truncate_metrics(self.progress.step)
-        self.reporter.message(f"{sentence} Going back to {whole[-1].name} with the rate times {factor:g}.")
+        self.reporter.message(f"{sentence} Going back to {good.name} with the rate times {factor:g}.")
+
+    def _last_good(self, fault: DivergenceError) -> Path | None:
+        """Return the last checkpoint from before the fault, and remove later ones.
+
+        A loss that is not a number is seen before anything is saved; one that explodes is seen at the next log only.
+        """
+        whole = [place for place, wrong in readable_checkpoints(self.folder.checkpoints) if not wrong][::-1]
+        if fault.rise is not None:
+            last_log = (fault.step - 1) // self.training.log_every * self.training.log_every
+            whole = [place for place in whole if step_of(place) <= last_log] or whole[:1]
+        if whole:
+            forget_after(self.folder.checkpoints, step_of(whole[-1]))
+        return whole[-1] if whole else None
+
+
+def _no_memory(step: int) -> str:
+    return (
+        f"Update {step:,} needs more memory than there is, even one row at a time. Nothing that was saved is lost. "
+        "Lower data.max_tokens or take a smaller model."
+    )
 
 
 def choose_device(name: str) -> torch.device:
@@ -351,31 +373,3 @@ def choose_device(name: str) -> torch.device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(name)
-
-
-@dataclass
-class _Stop:
-    """Whether someone asked to stop."""
-
-    is_asked: bool = False
-
-
-@contextmanager
-def _stopping() -> Iterator[_Stop]:
-    """Let Ctrl-C (or a termination) finish the update at hand; a second one stops at once."""
-    stop = _Stop()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        if stop.is_asked:
-            raise KeyboardInterrupt
-        stop.is_asked = True
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -20,7 +20,8 @@ def _r_drop(model: Transformer, batch: Batch, config: TrainingConfig) -> Loss:
     One pass over the batch twice has other dropout in each half.
     """
     twice = batch.changed(lambda part: torch.cat((part, part)))
-    logits = model(twice).float()
+    logits = model(twice)
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     right = twice.labels if model.config.shape == "encoder" else twice.target
     assert right is not None
     pad = -100 if model.config.shape == "encoder" else model.config.pad

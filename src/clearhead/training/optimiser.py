@@ -17,8 +17,9 @@ class Optimiser:
 
     def __init__(self, model: Transformer, config: TrainingConfig) -> None:
         named = list(model.named_parameters())
-        embeddings = {id(each.weight) for each in model.modules() if isinstance(each, nn.Embedding)}
-        matrices = [p for _, p in named if p.ndim == 2 and id(p) not in embeddings and p is not model.output.weight]
+        products = {id(each.weight) for each in model.modules() if isinstance(each, nn.Linear)}
+        products -= {id(model.output.weight)}  # it may be the table of the embeddings
+        matrices = [p for _, p in named if id(p) in products]
         is_matrix = {id(p) for p in matrices}
         others = [p for _, p in named if id(p) not in is_matrix]
         self.parameters = [p for _, p in named]

@@ -1,7 +1,7 @@
 """What a run needs before its first update: vocabularies, data on the disk, and the model it starts from."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clearhead.data.config import CorpusConfig, DataConfig
@@ -15,13 +15,15 @@ from clearhead.model import PRESETS, ModelConfig, Transformer
 from clearhead.model.config import read_config
 from clearhead.text.outside import open_vocabularies
 from clearhead.text.tokeniser import FOLDER, Vocabularies
-from clearhead.text.train import train_vocabularies
+from clearhead.text.train import find_labels, train_vocabularies
 from clearhead.training.config import RunConfig
 from clearhead.training.config_checks import SHAPES
 from clearhead.training.progress import Reporter
 from clearhead.training.run import CorpusRecord, RunFolder
+from clearhead.training.state import readable_checkpoints
 
 STORES = "data"  # in the run's folder
+_MAX_LISTED = 10
 
 
 @dataclass(frozen=True)
@@ -40,15 +42,17 @@ def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepare
     stores = folder.path / STORES
     train = build_store(config.data.train, vocabularies, config.data, stores / "train", task=config.task)
     _tell(train, reporter)
+    model = make_model(config, vocabularies, folder)
+    _check_lengths(config, model.config)
     valid = None
     if config.data.valid is not None:
         held_out = CorpusConfig.model_validate({"split": "valid", **config.data.valid.model_dump(exclude_none=True)})
         corpus = held_out if held_out.built_in else config.data.valid
-        kept = _unfiltered(config)
+        kept = _unfiltered(config, model.config)
         valid = build_store([corpus], vocabularies, kept, stores / "valid", task=config.task, keep_texts=True)
         _tell(valid, reporter)
     folder.write_data(_records(config, train, valid), _described(vocabularies))
-    return Prepared(vocabularies, train, valid, make_model(config, vocabularies, folder))
+    return Prepared(vocabularies, train, valid, model)
 
 
 def _vocabularies(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Vocabularies:
@@ -58,6 +62,8 @@ def _vocabularies(config: RunConfig, folder: RunFolder, reporter: Reporter) -> V
     outside = config.text.tokeniser or config.training.init_from
     if outside is not None:
         found = open_vocabularies(run_of(Path(outside)), config.text, languages)
+        if config.task == "classify":
+            found = replace(found, labels=_labels(config))
     else:
         reporter.message(f"Learning the vocabulary ({config.text.kind}) from the training text …")
         texts = read_texts(config.data.train, config.data, config.task)
@@ -68,6 +74,26 @@ def _vocabularies(config: RunConfig, folder: RunFolder, reporter: Reporter) -> V
     return found
 
 
+def _labels(config: RunConfig) -> tuple[str, ...]:
+    """Return the labels of the data; those of the run that it starts from, in their order, if it has them all."""
+    found = find_labels(read_texts(config.data.train, config.data, config.task))
+    if config.training.init_from is None:
+        return found
+    place = run_of(Path(config.training.init_from))
+    known = Vocabularies.load(place).labels if (place / FOLDER).is_dir() else ()
+    new = [label for label in found if label not in known]
+    if known and new:
+        raise ConfigError(
+            f"training.init_from: {printable(str(place))} knows the labels {_listed(known)}, and the data has others: "
+            f"{_listed(new)}. Rename them, or leave init_from out."
+        )
+    return known or found
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(printable(name) for name in names[:_MAX_LISTED]) + (" …" if len(names) > _MAX_LISTED else "")
+
+
 def run_of(place: Path) -> Path:
     """Return the folder that holds the tokeniser: of a run's best, last or other checkpoint, the run."""
     for folder in (place, place.parent, place.parent.parent):
@@ -76,15 +102,23 @@ def run_of(place: Path) -> Path:
     return place
 
 
-def _unfiltered(config: RunConfig) -> DataConfig:
-    """Return the settings of validation data: nothing is left out but what no model can read."""
-    longest = int(config.model.get("max_length", ModelConfig.model_fields["max_length"].default))
+def _check_lengths(config: RunConfig, model: ModelConfig) -> None:
+    """Refuse data that the model has no positions for; only a model from elsewhere can come as a surprise."""
+    if model.positions in ("sinusoidal", "learned") and config.data.max_tokens > model.max_length:
+        raise ConfigError(
+            f"data.max_tokens = {config.data.max_tokens}, but the model has positions for {model.max_length} tokens. "
+            f"Say data.max_tokens: {model.max_length}."
+        )
+
+
+def _unfiltered(config: RunConfig, model: ModelConfig) -> DataConfig:
+    """Return the settings of validation data: nothing is left out but what the model cannot read."""
     return config.data.model_copy(
         update={
             "max_words": None,
             "max_ratio": None,
             "deduplicate": False,
-            "max_tokens": longest,
+            "max_tokens": model.max_length,
             "max_pairs": config.validation.max_sentences,
         }
     )
@@ -122,9 +156,15 @@ def _described(vocabularies: Vocabularies) -> dict[str, str | int]:
 
 
 def make_model(config: RunConfig, vocabularies: Vocabularies, folder: RunFolder) -> Transformer:
-    """Return a new model, or the one that the config starts from, with the config's dropout."""
+    """Return a new model, or the one that the config starts from, with the config's dropout.
+
+    Of a run that has checkpoints only the architecture matters: what it started from may be gone by now.
+    """
     source, target = vocabularies.source, vocabularies.target
     if config.training.init_from is not None:
+        for place, wrong in readable_checkpoints(folder.checkpoints):
+            if not wrong:
+                return load_checkpoint(place)
         return _started(Path(config.training.init_from), config, vocabularies)
     decided: dict[str, object] = {
         "shape": SHAPES[config.task],
@@ -158,8 +198,13 @@ def _started(place: Path, config: RunConfig, vocabularies: Vocabularies) -> Tran
             f"training.init_from: {shown} is of shape {model.config.shape}, and task = {config.task!r} needs "
             f"{SHAPES[config.task]}."
         )
+    num_classes = model.config.num_classes
+    if num_classes is not None and num_classes != max(2, len(vocabularies.labels)):
+        raise ConfigError(
+            f"training.init_from: {shown} has {num_classes} classes, and the data {len(vocabularies.labels)} labels."
+        )
     sizes = (model.config.source_vocabulary, model.config.target_size)
-    if sizes != (vocabularies.source.size, vocabularies.target.size) and config.task == "translate":
+    if sizes != (vocabularies.source.size, vocabularies.target.size):
         raise CheckpointError(
             f"{shown} reads {sizes[0]:,} and writes {sizes[1]:,} tokens, but the vocabularies have "
             f"{vocabularies.source.size:,} and {vocabularies.target.size:,}. Use the tokeniser that it was "

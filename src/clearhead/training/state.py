@@ -28,19 +28,6 @@ _NAME = re.compile(r"step-(\d{8,})")
 
 
 @dataclass(frozen=True)
-class Window:
-    """The sum of losses since the last log."""
-
-    loss: float = 0.0
-    num_tokens: int = 0
-
-    @property
-    def mean(self) -> float:
-        """The loss of one token."""
-        return self.loss / self.num_tokens if self.num_tokens else float("nan")
-
-
-@dataclass(frozen=True)
 class Progress:
     """How far a run is, in plain numbers."""
 
@@ -52,39 +39,49 @@ class Progress:
     best_step: int | None = None
     best_scores: dict[str, dict[str, Any]] = field(default_factory=dict)
     num_worse: int = 0  # validations since the best one
+    judged_step: int | None = None  # of the last validation
     rate_factor: float = 1.0  # halved by each roll-back
     lowest_loss: float | None = None
     parts: int = 1
-    window: Window = field(default_factory=Window)
 
 
 def save_state(folder: Path, stepper: Stepper, progress: Progress) -> Path:
-    """Write a checkpoint under a temporary name and move it into place."""
+    """Write a checkpoint under a temporary name and move it into place.
+
+    If that of this update is there already, its numbers are the same, and only what is said of them is written anew.
+    """
     place = folder / f"step-{progress.step:08d}"
-    part = folder / f".{place.name}.{token_hex(4)}.part"
+    part = _part_of(place)
     own = {name: tensor for name, tensor in stepper.tensors().items() if not name.startswith("weight.")}
     tensors = {**own, "random.cpu": torch.get_rng_state()}
     if stepper.device.type == "cuda":
         tensors["random.cuda"] = torch.cuda.get_rng_state(stepper.device)
     index = {"format": FORMAT, "clearhead_version": __version__, **asdict(progress)}
     try:
+        if place in checkpoints(folder):
+            json_writer(index)(part)
+            part.replace(place / _INDEX)
+            return place
         save_checkpoint(stepper.model, part)
         on_host = {name: tensor.cpu() for name, tensor in tensors.items()}
         write_together(part, {_STATE: tensor_writer(on_host, {}), _INDEX: json_writer(index)})
-        if place.exists():
-            shutil.rmtree(place)
+        _sync(part)
         part.replace(place)
         _sync(folder)
     except (OSError, CheckpointError) as wrong:
         whole = [each.name for each in checkpoints(folder)]
         left = f"The last whole one is {whole[-1]}" if whole else "There is none yet"
         raise CheckpointError(
-            f"the checkpoint {printable(str(place))} could not be written: {wrong} {left}. "
-            "Make room on the disk and go on with --resume."
+            f"the checkpoint {printable(str(place))} could not be written ({wrong.__context__ or wrong}). {left}: "
+            "make room on the disk and go on with --resume."
         ) from None
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        _remove(part)
     return place
+
+
+def _part_of(place: Path) -> Path:
+    return place.with_name(f".{place.name}.{token_hex(4)}.part")
 
 
 def load_state(place: Path, stepper: Stepper) -> Progress:
@@ -108,13 +105,27 @@ def load_state(place: Path, stepper: Stepper) -> Progress:
         torch.cuda.set_rng_state(found["random.cuda"], stepper.device)
     names = Progress.__dataclass_fields__
     progress = Progress(**{name: value for name, value in index.items() if name in names})
-    return replace(progress, position=Position(**index["position"]), window=Window(**index["window"]))
+    return replace(progress, position=Position(**index["position"]))
 
 
 def checkpoints(folder: Path) -> list[Path]:
     """Return the whole checkpoints of a run, the earliest first."""
     found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)] if folder.is_dir() else []
-    return sorted((path for path in found if (path / _INDEX).is_file()), key=lambda path: int(path.name[5:]))
+    return sorted((path for path in found if (path / _INDEX).is_file()), key=step_of)
+
+
+def step_of(place: Path) -> int:
+    """Return the update that a checkpoint is of."""
+    return int(place.name.removeprefix("step-"))
+
+
+def planned_checkpoints(folder: Path, every: int, before: int) -> list[Path]:
+    """Return the checkpoints of every so many updates, the first weights left out, that came before an update.
+
+    Those of an interruption, or of a validation between two, are left out: a resumed run must find the very ones that
+    a run without a stop would find.
+    """
+    return [place for place in checkpoints(folder) if step_of(place) % every == 0 and 0 < step_of(place) < before]
 
 
 def readable_checkpoints(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -130,27 +141,35 @@ def readable_checkpoints(folder: Path) -> Iterator[tuple[Path, str]]:
             yield place, ""
 
 
-def forget_old(folder: Path, keep: int) -> None:
-    """Remove all but the last checkpoints, and what a killed process left half written."""
-    for place in checkpoints(folder)[:-keep]:
-        shutil.rmtree(place, ignore_errors=True)
+def forget_old(folder: Path, keep: int, every: int) -> None:
+    """Remove all but the last one and the last so many of every so many updates; and what was left half written."""
+    found = checkpoints(folder)
+    planned = [place for place in found if step_of(place) % every == 0]
+    for place in sorted(set(found) - {*planned[-keep:], found[-1]} if found else ()):
+        _remove(place)
     remove_parts(folder)
 
 
 def remove_parts(folder: Path) -> None:
     """Remove what a killed process left half written, in a folder and below."""
     for part in sorted(folder.rglob(".*.part")):
-        if part.is_dir():
-            shutil.rmtree(part, ignore_errors=True)
-        else:
-            part.unlink(missing_ok=True)
+        _remove(part)
 
 
 def forget_after(folder: Path, step: int) -> None:
     """Remove the checkpoints after a step, which will be made again."""
     for place in checkpoints(folder):
-        if int(place.name[5:]) > step:
-            shutil.rmtree(place, ignore_errors=True)
+        if step_of(place) > step:
+            _remove(place)
+
+
+def _remove(place: Path) -> None:
+    """Remove a file or a folder; a checkpoint loses its name first, so that half of one is never taken for a whole."""
+    if place.is_dir():
+        part = place if place.suffix == ".part" else place.rename(_part_of(place))
+        shutil.rmtree(part, ignore_errors=True)
+    else:
+        place.unlink(missing_ok=True)
 
 
 def _read_index(place: Path) -> dict[str, Any]:

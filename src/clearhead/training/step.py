@@ -25,7 +25,7 @@ _MAX_SHAPES = 64  # that may be compiled; torch's own limit is 8
 
 @dataclass(frozen=True)
 class Totals:
-    """What happened since the last time it was read."""
+    """What happened since the sums were begun."""
 
     loss: float
     num_tokens: int
@@ -49,30 +49,35 @@ class Stepper:
         self._step = torch.zeros((), dtype=torch.int64, device=self.device)
         self._bad = torch.full((), -1, dtype=torch.int64, device=self.device)
         self._is_finite = torch.ones((), dtype=torch.bool, device=self.device)
+        self._has_changed = False  # whether weights were changed by the update at hand
         self._loss = self._compiled() if is_compiled else self._objective
         self._graphs: dict[Any, _Graph] = {}
         self._is_graphed = is_compiled and self.device.type == "cuda"
 
     def step(self, batches: Sequence[Batch], rate: float, number: int) -> None:
-        """Make update `number` (from 1) with the gradients of some batches added."""
+        """Make update `number` (from 1) with the gradients of some batches added.
+
+        Out of memory, it begins again with smaller parts, for as long as there are rows to part.
+        """
         self.optimiser.set_rate(rate)
         self._step.fill_(number)
         if self.average is not None:
             self.average.set_step(number)
         counters = [self._sums, self._window, self._is_finite]
         kept = [counter.clone() for counter in counters]
+        self._has_changed = False
         while True:
             try:
                 self._step_in_parts([part for batch in batches for part in split(batch, self.parts)])
                 return
             except torch.OutOfMemoryError:
-                if self.parts >= max(batch.num_rows for batch in batches):
+                if self._has_changed or self.parts >= max(batch.num_rows for batch in batches):
                     raise
                 torch._foreach_copy_(counters, kept)
                 self._halve()
 
     def _step_in_parts(self, parts: Sequence[Batch]) -> None:
-        if len(parts) == 1:
+        if len(parts) == 1 and self.parts == 1:
             self._run("whole", self._whole, parts[0])
             return
         for part in parts:
@@ -88,21 +93,24 @@ class Stepper:
             torch.cuda.empty_cache()
 
     def read(self) -> Totals:
-        """Return the sums since the last call, and begin new ones. Waits for the device."""
+        """Return the sums so far. Waits for the device."""
         loss, tokens, gradient = self._sums.tolist()
         bad = int(self._bad)
-        self._sums.zero_()
         return Totals(loss / tokens if tokens else float("nan"), int(tokens), gradient, None if bad < 0 else bad)
+
+    def begin_sums(self) -> None:
+        """Begin new sums."""
+        self._sums.zero_()
 
     def forget_fault(self) -> None:
         """Forget that an update was not finite, after its weights were put back."""
         self._bad.fill_(-1)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return all that decides the next update, by name: the tensors themselves."""
+        """Return all that decides the next update and the next log, by name: the tensors themselves."""
         averages = {} if self.average is None else {f"average.{k}": v for k, v in self.average.tensors().items()}
         weights = {f"weight.{name}": tensor.detach() for name, tensor in own_tensors(self.model).items()}
-        return {**weights, **self.optimiser.tensors(), **averages}
+        return {**weights, **self.optimiser.tensors(), **averages, "sums": self._sums}
 
     def _compiled(self) -> Callable[[Batch], Loss]:
         torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, _MAX_SHAPES)
@@ -154,6 +162,7 @@ class Stepper:
         is_bad = ~(self._is_finite & length.isfinite()) & (self._bad < 0)
         self._bad.copy_(torch.where(is_bad, self._step, self._bad))
         self._is_finite.fill_(True)
+        self._has_changed = True
         self.optimiser.step()
         if self.average is not None:
             self.average.update()
@@ -172,7 +181,7 @@ class Stepper:
         if work == self._add or work == self._update:
             for parameter in self.optimiser.parameters:  # gradients stay in one place from graph to graph
                 parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
-        changed = [*self.tensors().values(), self._sums, self._window, self._step, self._bad, self._is_finite]
+        changed = [*self.tensors().values(), self._window, self._step, self._bad, self._is_finite]
         if work != self._whole:
             changed += [p.grad for p in self.optimiser.parameters if p.grad is not None]
         kept = [tensor.clone() for tensor in changed]
@@ -183,6 +192,7 @@ class Stepper:
             with torch.no_grad():
                 torch._foreach_copy_(changed, kept)
             torch.cuda.set_rng_state(random, self.device)
+            self._has_changed = False
 
 
 class _Graph:
