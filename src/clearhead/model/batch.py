@@ -113,7 +113,7 @@ def _id_mistakes(side: str, ids: Tensor, vocabulary: int) -> Iterator[str]:
 
 def _packing_mistake(side: str, ids: Tensor, sentences: Tensor, config: ModelConfig) -> str | None:
     """Return what is wrong with the numbers of the sentences that share a row."""
-    if config.shape == "encoder" or config.encoder_norm == "all":
+    if config.shape == "encoder" or (config.shape != "decoder" and config.encoder_norm == "all"):
         why = "a classifier reads" if config.shape == "encoder" else "encoder_norm = 'all' averages over"
         return f"the {side} has several sentences in a row, and {why} whole rows. Give each a row of its own."
     if sentences.shape != ids.shape:

@@ -104,7 +104,8 @@ class _Run:
 
     def _batching(self) -> Literal["packed", "bucketed"]:
         """Return how rows are filled; a classifier, and a norm over whole sentences, need a row for each."""
-        if self.has_labels or self.model.config.encoder_norm == "all":
+        has_encoder = self.model.config.shape != "decoder"
+        if self.has_labels or (has_encoder and self.model.config.encoder_norm == "all"):
             return "bucketed"
         return "packed" if self.training.batching == "auto" else self.training.batching
 
