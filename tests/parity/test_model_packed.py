@@ -73,7 +73,9 @@ def gradients(model: Transformer, loss: Tensor) -> dict[str, Tensor]:
 
 @pytest.mark.parametrize(("shape", "variant"), CASES)
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_the_loss_of_packed_rows_is_the_sum_of_their_sentences_losses(shape: str, variant: int, smoothing: float) -> None:
+def test_the_loss_of_packed_rows_is_the_sum_of_their_sentences_losses(
+    shape: str, variant: int, smoothing: float
+) -> None:
     model = make_model(shape, variant)
     rows = sentences_of(model.config)
     together = model.loss(packed(rows), smoothing)

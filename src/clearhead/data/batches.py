@@ -59,12 +59,23 @@ class Rows:
 
 
 def make_layout(
-    store: PairStore, batch_tokens: int, *, batching: Literal["packed", "bucketed"], has_labels: bool = False
+    store: PairStore,
+    batch_tokens: int,
+    *,
+    batching: Literal["packed", "bucketed"],
+    has_labels: bool = False,
+    max_tokens: int | None = None,
 ) -> Layout:
-    """Return the layout that fits the lengths of a store; labels are not laid out beside the source."""
+    """Return the layout that fits the lengths of a store; labels are not laid out beside the source.
+
+    `max_tokens` is how long sampled cuts may make a sentence; if left out, as long as the longest of the store.
+    """
+    source = store.source.lengths
     target = np.zeros(len(store), dtype=np.int64) if has_labels else store.target.lengths
     kind = PackedLayout if batching == "packed" else BucketedLayout
-    return kind(store.source.lengths, target, batch_tokens)
+    layout = kind(source, target, batch_tokens)
+    layout.max_tokens = max_tokens or int(max(source.max(initial=0), target.max(initial=0)))
+    return layout
 
 
 class BatchStream:
@@ -84,7 +95,6 @@ class BatchStream:
         self.seed, self.has_labels = seed, has_labels
         self._weights = list(weights) or [1.0] * (int(store.corpus.max(initial=0)) + 1)
         self._cuts_anew = vocabularies.source.config.sampling > 0 and store.target_texts is not None
-        self._longest = [int(side.lengths.max(initial=0)) for side in (store.source, store.target)]
 
     @property
     def pairs_per_epoch(self) -> int:
@@ -155,7 +165,7 @@ class BatchStream:
         return self.layout.plan(source.lengths, width, self._random(epoch, _LAYOUT, number)), source, target
 
     def _cut(self, indices: Counts, whole: tuple[Rows, Rows], place: tuple[int, int]) -> tuple[Rows, Rows]:
-        """Cut the texts of a block at random; a pair that grows longer than any in the store keeps its own cuts."""
+        """Cut the texts of a block at random; a pair that grows too long for rows or positions keeps its own cuts."""
         rows: list[list[NDArray[Any]]] = []
         for side, name in enumerate(("source", "target")):
             if (self.has_labels and name == "target") or not whole[side].lengths.any():
@@ -165,8 +175,10 @@ class BatchStream:
             seed = int(self._random(place[0], _CUTS, place[1], side).integers(2**31))
             cut = tokeniser.sample(self.store.texts("source" if side == 0 else "target", indices), seed)
             rows.append([np.array([*ids, tokeniser.eos]) for ids in cut])
+        widest = self.layout.shapes[-1]
+        most = [min(self.layout.max_tokens, width) for width in (widest.source, widest.target)]
         for at, (source, target) in enumerate(zip(*rows, strict=True)):
-            if len(source) > self._longest[0] or len(target) > self._longest[1]:
+            if len(source) > most[0] or (len(target) > most[1] and not self.has_labels):
                 for side in range(2):
                     start = whole[side].starts[at]
                     rows[side][at] = whole[side].flat[start : start + whole[side].lengths[at]]

@@ -52,6 +52,7 @@ class Layout(ABC):
 
     shapes: tuple[Shape, ...]
     is_packed: bool
+    max_tokens: int = 2**63 - 1  # of a sentence
 
     @abstractmethod
     def plan(self, source: Counts, target: Counts, random: np.random.Generator) -> list[Plan]:

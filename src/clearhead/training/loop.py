@@ -91,7 +91,10 @@ class _Run:
 
     def _stream(self, prepared: Prepared) -> BatchStream:
         batching = self._batching()
-        layout = make_layout(prepared.train, self.training.batch_tokens, batching=batching, has_labels=self.has_labels)
+        layout = make_layout(
+            prepared.train, self.training.batch_tokens, batching=batching, has_labels=self.has_labels,
+            max_tokens=self.config.data.max_tokens,
+        )  # fmt: skip
         stream = BatchStream(
             prepared.train, prepared.vocabularies, layout, weights=[corpus.weight for corpus in self.config.data.train],
             seed=self.training.seed, has_labels=self.has_labels,

@@ -87,7 +87,9 @@ def test_labels_take_no_room_beside_the_source() -> None:
 @KINDS
 def test_there_are_at_most_eight_shapes_whatever_the_lengths(kind: type[Layout]) -> None:
     long_tail = np.concatenate((np.full(5000, 500), [3, 3]))
-    other = np.concatenate((np.full(5000, 3), [499, 2]))  # one target as long as the sources, which are 150 times longer
+    other = np.concatenate(
+        (np.full(5000, 3), [499, 2])
+    )  # one target as long as the sources, which are 150 times longer
     for source, target in ((long_tail, other), (other, long_tail), realistic(5000, longest=1000), odd(1)):
         layout = kind(source, target, 4096)  # type: ignore[call-arg]
         assert len(layout.shapes) <= MAX_SHAPES
