@@ -19,7 +19,7 @@ from tests.unit.data.files import write
 
 Batching = Literal["packed", "bucketed"]
 LAYOUTS = pytest.mark.parametrize("batching", ["packed", "bucketed"])
-WORDS = "one two three five seven eleven thirteen seventeen nineteen".split()
+WORDS = ["one", "two", "three", "five", "seven", "eleven", "thirteen", "seventeen", "nineteen"]
 
 
 def sentences(number: int, seed: int, most: int = 9) -> list[str]:
@@ -84,7 +84,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[PairStore, Vocabula
 
 @pytest.fixture(scope="module")
 def sampled(tmp_path_factory: pytest.TempPathFactory) -> tuple[PairStore, Vocabularies]:
-    return made(tmp_path_factory.mktemp("sampled"), [211], sampling=0.3)
+    return made(tmp_path_factory.mktemp("sampled"), [211], sampling=0.02)
 
 
 @LAYOUTS
@@ -179,7 +179,7 @@ def test_sampled_cuts_are_other_ones_in_each_epoch_and_spell_the_same(sampled: t
         epochs.append(found)
     assert epochs[0].keys() == epochs[1].keys() == set(store.texts("source", range(len(store))))
     num_other = sum(epochs[0][text] != epochs[1][text] for text in epochs[0])
-    assert num_other > 200
+    assert num_other > 150
     assert any(len(ids) > store.source.lengths.max() for ids in epochs[0].values())
 
 
