@@ -1,0 +1,356 @@
+"""Runs from beginning to end: what is logged, judged, saved, and when it is enough; stopped anywhere, the same again."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from clearhead.errors import CheckpointError, RunError
+from clearhead.evaluation.scores import Score
+from clearhead.formats import load_checkpoint
+from clearhead.formats.weights import own_tensors
+from clearhead.training import loop as loop_module
+from clearhead.training.loop import choose_device
+from clearhead.training.schedule import rate_at
+from clearhead.training.state import checkpoints
+from clearhead.training.validate import Validator
+from tests.tolerances import assert_close
+from tests.unit.training.runs import Result, metrics, same, settings_of, train
+
+FILES = ("last/model.safetensors", "best/model.safetensors", "checkpoints/step-00000012/state.safetensors")
+
+
+class KilledError(BaseException):
+    """Stands for the end of a process."""
+
+
+def assert_same_end(one: Result, folder: Path, files: tuple[str, ...] = FILES) -> None:
+    for name in files:
+        assert same(one.tensors(name), Result(one.outcome, "", folder).tensors(name)), name
+    assert metrics(one.folder) == metrics(folder)
+    assert not list(folder.rglob("*.part"))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    return train(tmp_path_factory.mktemp("whole") / "run")
+
+
+def test_a_run_logs_judges_and_saves_when_it_is_due(whole: Result) -> None:
+    assert whole.outcome.stopped == "steps"
+    assert whole.outcome.steps == 12
+    logged = [line["step"] for line in whole.metrics() if "loss" in line]
+    judged = [line["step"] for line in whole.metrics() if "valid/loss" in line]
+    assert (logged, judged) == ([3, 6, 9, 12], [5, 10, 12])
+    assert [place.name[-2:] for place in checkpoints(whole.folder / "checkpoints")] == ["08", "12"]
+    assert "Batches of 1 shape (packed): 1 × (64 + 64); " in whole.told
+    assert "% padding" in whole.told
+
+
+def test_it_learns_and_the_best_is_kept(whole: Result) -> None:
+    losses = [line["valid/loss"] for line in whole.metrics() if "valid/loss" in line]
+    assert losses[0] > losses[1] > losses[2]
+    assert whole.outcome.best_step == 12
+    assert whole.outcome.scores["loss"].value == losses[-1]
+    assert whole.outcome.scores["loss"].signature.startswith("unit:token|vocabulary:")
+    assert same(whole.tensors("best/model.safetensors"), whole.tensors("last/model.safetensors"))
+
+
+def test_the_rate_follows_the_schedule(whole: Result) -> None:
+    training = settings_of().training
+    rates = [line["rate"] for line in whole.metrics() if "rate" in line]
+    assert rates == pytest.approx([rate_at(step, training, 12) for step in (3, 6, 9, 12)])
+
+
+def test_the_same_config_gives_the_same_numbers_and_another_seed_others(whole: Result, tmp_path: Path) -> None:
+    again = train(tmp_path / "again")
+    assert_same_end(whole, again.folder)
+    other = train(tmp_path / "other", training={"seed": 2})
+    assert not same(whole.tensors(), other.tensors())
+
+
+# Stopped and gone on with
+
+MOMENTS: dict[str, tuple[str, int]] = {
+    "in the midst of an update": ("rate_at", 7),
+    "before a validation": ("Validator.scores", 2),
+    "before the checkpoint of a validation": ("save_state", 2),
+    "before a plain checkpoint": ("save_state", 3),
+    "after the checkpoint of a validation": ("forget_old", 2),
+    "before the best model is written": ("save_checkpoint", 2),
+    "before the last best model is written": ("save_checkpoint", 3),
+    "before the last model is written": ("save_checkpoint", 4),
+}
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, what: str, call: int) -> None:
+    """Let the process end at the so-manyeth call of something."""
+    owner: Any = loop_module
+    for part in what.split(".")[:-1]:
+        owner = getattr(owner, part)
+    name = what.split(".")[-1]
+    real: Callable[..., Any] = getattr(owner, name)
+    calls = []
+
+    def killing(*given: Any) -> Any:
+        calls.append(given)
+        if len(calls) == call:
+            raise KilledError
+        return real(*given)
+
+    monkeypatch.setattr(owner, name, killing)
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_run_that_ends_at_any_moment_goes_on_as_if_nothing_had_been(
+    whole: Result, tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        kill_at(patch, *MOMENTS[moment])
+        with pytest.raises(KilledError):
+            train(tmp_path / "run")
+    gone_on = train(tmp_path / "run", resume=True)
+    assert_same_end(whole, gone_on.folder)
+    assert gone_on.outcome.best_step == whole.outcome.best_step
+    assert {n: s.value for n, s in gone_on.outcome.scores.items()} == {
+        n: s.value for n, s in whole.outcome.scores.items()
+    }
+
+
+def interrupt_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    """Ask the run to stop when it has made so many updates, as Ctrl-C does."""
+    real = loop_module._Run._reason
+
+    def reason(self: Any, stop: Any) -> Any:
+        stop.is_asked = stop.is_asked or self.progress.step == step
+        return real(self, stop)
+
+    monkeypatch.setattr(loop_module._Run, "_reason", reason)
+
+
+@pytest.mark.parametrize("step", [0, 1, 5, 7, 8, 11])
+def test_an_interrupted_run_saves_and_goes_on(
+    whole: Result, tmp_path: Path, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, step)
+        stopped = train(tmp_path / "run")
+    assert (stopped.outcome.stopped, stopped.outcome.steps) == ("interrupted", step)
+    assert [place.name for place in checkpoints(tmp_path / "run/checkpoints")][-1] == f"step-{step:08d}"
+    assert (tmp_path / "run/last/model.safetensors").is_file()
+    gone_on = train(tmp_path / "run", resume=True)
+    assert f"Going on from update {step}." in gone_on.told
+    assert_same_end(whole, gone_on.folder)
+    assert len(checkpoints(gone_on.folder / "checkpoints")) == 2
+
+
+@pytest.mark.parametrize("average", ["ema", "last"])
+def test_averages_are_the_same_after_interruptions(
+    tmp_path: Path, average: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"training": {"average": average, "average_last": 3, "keep_checkpoints": 1}}
+    whole = train(tmp_path / "whole", **options)
+    for number, step in enumerate((3, 7, 11)):
+        with monkeypatch.context() as patch:
+            interrupt_at(patch, step)
+            train(tmp_path / "run", resume=number > 0, **options)
+    gone_on = train(tmp_path / "run", resume=True, **options)
+    assert_same_end(whole, gone_on.folder)
+    plain = train(tmp_path / "plain", training={"keep_checkpoints": 1})
+    state = "checkpoints/step-00000012/model.safetensors"
+    assert same(plain.tensors(state), whole.tensors(state)), "an average must not change how the weights are learned"
+    assert not same(plain.tensors(), whole.tensors())
+
+
+def test_the_last_checkpoints_are_averaged_by_hand(tmp_path: Path) -> None:
+    made = train(tmp_path / "run", training={"average": "last", "average_last": 3})
+    places = [tmp_path / f"run/checkpoints/step-{step:08d}" for step in (4, 8, 12)]
+    models = [own_tensors(load_checkpoint(place)) for place in places]
+    last = made.tensors()
+    for name in last:
+        expected = torch.stack([model[name].detach().double() for model in models]).mean(dim=0)
+        assert_close(last[name], expected, "float32", name)
+
+
+def test_the_first_weights_are_in_no_average(tmp_path: Path) -> None:
+    made = train(
+        tmp_path / "run", training={"average": "last", "average_last": 3, "steps": 3, "on_divergence": "roll_back"}
+    )
+    assert same(made.tensors(), made.tensors("checkpoints/step-00000003/model.safetensors"))
+
+
+def test_a_damaged_checkpoint_is_passed_over_and_said(
+    whole: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 9)
+        train(tmp_path / "run")
+    for name in ("step-00000009/state.safetensors", "step-00000008/model.safetensors"):
+        file = tmp_path / "run/checkpoints" / name
+        file.write_bytes(file.read_bytes()[:100])
+    gone_on = train(tmp_path / "run", resume=True)
+    assert "step-00000009 is passed over: " in gone_on.told
+    assert "step-00000008 is passed over: " in gone_on.told
+    assert "Going on from update 4." in gone_on.told
+    assert_same_end(whole, gone_on.folder)
+
+
+def test_nothing_is_thrown_away_where_no_checkpoint_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 9)
+        train(tmp_path / "run")
+    places = checkpoints(tmp_path / "run/checkpoints")
+    for place in places:
+        (place / "state.json").write_text("{}")
+    with pytest.raises(
+        CheckpointError, match=r"no checkpoint in .*checkpoints can be read. step-00000009 is passed over"
+    ):
+        train(tmp_path / "run", resume=True)
+    assert checkpoints(tmp_path / "run/checkpoints") == places
+
+
+def test_a_finished_run_can_be_made_longer(whole: Result, tmp_path: Path) -> None:
+    train(tmp_path / "run", training={"steps": 8})
+    longer = train(tmp_path / "run", resume=True)
+    assert longer.outcome.steps == 12
+    # The end of the shorter run was logged and judged; apart from that, nothing differs.
+    extra = [line for line in longer.metrics() if line["step"] == 8]
+    assert len(extra) == 2
+    for name in (FILES[0], "checkpoints/step-00000012/model.safetensors"):
+        assert same(whole.tensors(name), longer.tensors(name))
+
+
+def test_a_longer_cosine_falls_by_its_new_end(tmp_path: Path) -> None:
+    cosine = {"schedule": "cosine", "steps": 6}
+    train(tmp_path / "run", training=cosine)
+    longer = train(tmp_path / "run", resume=True, training={**cosine, "steps": 12})
+    config = settings_of(training={**cosine, "steps": 12}).training
+    rates = {line["step"]: line["rate"] for line in longer.metrics() if "rate" in line}
+    assert rates[6] == pytest.approx(0.0, abs=1e-12)
+    assert rates[9] == pytest.approx(rate_at(9, config, 12))
+    assert rates[12] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_fewer_updates_than_were_made_end_it_at_once(tmp_path: Path) -> None:
+    train(tmp_path / "run", training={"steps": 8})
+    shorter = train(tmp_path / "run", resume=True, training={"steps": 6})
+    assert (shorter.outcome.steps, shorter.outcome.stopped) == (8, "steps")
+
+
+def test_minutes_are_of_each_process_and_what_they_leave_is_judged(tmp_path: Path) -> None:
+    options = {"training": {"minutes": 1e-9}, "validation": {"every": 100}}
+    first = train(tmp_path / "run", **options)
+    assert (first.outcome.stopped, first.outcome.steps) == ("minutes", 0)
+    assert first.outcome.best_step == 0
+    again = train(tmp_path / "run", resume=True, **options)
+    assert (again.outcome.stopped, again.outcome.steps) == ("minutes", 0)
+    assert len(again.metrics()) == 1, "it was judged twice"
+    on = train(tmp_path / "run", resume=True, training={"minutes": 10}, validation={"every": 100})
+    assert (on.outcome.stopped, on.outcome.steps, on.outcome.best_step) == ("steps", 12, 12)
+
+
+def test_seconds_are_those_of_all_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 6)
+        first = train(tmp_path / "run")
+    second = train(tmp_path / "run", resume=True)
+    assert second.outcome.seconds > first.outcome.seconds > 0
+    assert second.outcome.seconds < 60
+
+
+def test_epochs_are_turned_into_updates(tmp_path: Path) -> None:
+    made = train(tmp_path / "run", training={"steps": None, "epochs": 2.5})
+    epochs = [line["epoch"] for line in made.metrics() if "epoch" in line]
+    assert made.outcome.stopped == "epochs"
+    assert epochs[-1] == 2.0
+
+
+# Judging
+
+
+def scores_by_hand(monkeypatch: pytest.MonkeyPatch, values: list[float]) -> None:
+    """Let validation find these losses, one after another."""
+    found = iter(values)
+
+    def scores(self: Validator, model: Any, precision: Any) -> dict[str, Score]:
+        return {"loss": Score("loss", next(found), "by hand", is_higher_better=False)}
+
+    monkeypatch.setattr(Validator, "scores", scores)
+
+
+def test_it_stops_when_patience_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores_by_hand(monkeypatch, [3.0, 2.0, 2.5, 1.5, 1.5, 1.6])
+    options = {"training": {"steps": 50}, "validation": {"every": 2, "patience": 2}}
+    made = train(tmp_path / "run", **options)
+    assert (made.outcome.stopped, made.outcome.steps, made.outcome.best_step) == ("patience", 12, 8)
+    assert made.outcome.scores["loss"].value == 1.5
+    scores_by_hand(monkeypatch, [1.4, 1.5, 1.5, 1.5, 1.5])
+    more = {**options, "validation": {"every": 2, "patience": 3}}
+    longer = train(tmp_path / "run", resume=True, **more)
+    assert (longer.outcome.stopped, longer.outcome.steps, longer.outcome.best_step) == ("patience", 20, 14)
+
+
+def test_patience_is_counted_over_interruptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"training": {"steps": 50}, "validation": {"every": 2, "patience": 2}}
+    scores_by_hand(monkeypatch, [1.0, 2.0])
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 5)
+        train(tmp_path / "run", **options)
+    scores_by_hand(monkeypatch, [2.0])
+    assert train(tmp_path / "run", resume=True, **options).outcome.steps == 6
+
+
+def test_a_score_that_is_no_number_is_never_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores_by_hand(monkeypatch, [math.nan, 2.0, math.inf])
+    made = train(tmp_path / "run")
+    assert (made.outcome.best_step, made.outcome.scores["loss"].value) == (10, 2.0)
+
+
+def test_without_sentences_to_judge_by_the_last_model_is_what_there_is(tmp_path: Path) -> None:
+    made = train(tmp_path / "run", data={"valid": None}, validation={"metric": None})
+    assert (made.outcome.best_step, made.outcome.scores) == (None, {})
+    assert (tmp_path / "run/last/model.safetensors").is_file()
+    assert not (tmp_path / "run/best").exists()
+    assert not [line for line in made.metrics() if "valid/loss" in line]
+
+
+# Odd sizes
+
+
+@pytest.mark.parametrize("batching", ["packed", "bucketed"])
+@pytest.mark.parametrize("tokens", [16, 2**24])
+def test_tiny_and_huge_batches_work(tmp_path: Path, batching: str, tokens: int) -> None:
+    made = train(
+        tmp_path / "run", data={"max_pairs": 31, "train": [{"built_in": "copy"}]},
+        training={"batching": batching, "batch_tokens": tokens, "steps": 3},
+    )  # fmt: skip
+    assert made.outcome.steps == 3
+
+
+def test_a_corpus_of_one_pair_is_learned_by_heart(tmp_path: Path) -> None:
+    (tmp_path / "one.tsv").write_text("let's go\tvamos\n")
+    made = train(
+        tmp_path / "run",
+        data={"train": [{"tsv": str(tmp_path / "one.tsv"), "source_field": "1", "target_field": "2"}], "valid": None},
+        text={"kind": "char"}, validation={"metric": None}, model={"dropout": 0.0},
+        training={"steps": 60, "rate": 0.02, "label_smoothing": 0.0, "checkpoint_every": 100, "log_every": 10},
+    )  # fmt: skip
+    losses = [line["loss"] for line in made.metrics()]
+    assert losses[-1] < 0.2 < 1.0 < losses[0]
+
+
+def test_a_model_of_norms_over_whole_sentences_has_a_row_for_each(tmp_path: Path) -> None:
+    made = train(tmp_path / "run", model={"encoder_norm": "all"}, training={"steps": 2})
+    assert "(bucketed)" in made.told
+
+
+def test_a_gpu_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert choose_device("auto").type == "cpu"
+    with pytest.raises(RunError, match="PyTorch sees no GPU here"):
+        choose_device("cuda")

@@ -1,0 +1,183 @@
+"""Checkpoints to go on from: whole or not there, all that decides the next update, and no more of them than asked."""
+
+import errno
+from pathlib import Path
+
+import pytest
+import torch
+
+from clearhead.data.batches import Position
+from clearhead.errors import CheckpointError
+from clearhead.formats import load_checkpoint
+from clearhead.training import state as state_module
+from clearhead.training.state import (
+    Progress,
+    checkpoints,
+    forget_after,
+    forget_old,
+    load_state,
+    planned_checkpoints,
+    readable_checkpoints,
+    remove_parts,
+    save_state,
+    step_of,
+)
+from clearhead.training.step import Stepper
+from tests.unit.training.models import settings, tiny_batch, tiny_model
+
+PROGRESS = Progress(
+    7,
+    Position(1, 2, 3),
+    11.5,
+    1301,
+    0.25,
+    5,
+    {"bleu": {"name": "BLEU", "value": 0.25, "signature": "x"}},
+    2,
+    6,
+    0.5,
+    1.5,
+    4,
+)
+
+
+def make_stepper(seed: int = 0, **changes: object) -> Stepper:
+    config = settings(average="ema", **changes)
+    return Stepper(tiny_model(seed, dropout=0.1), config, is_compiled=False, precision=torch.float32)
+
+
+def trained(seed: int = 0) -> Stepper:
+    stepper = make_stepper(seed)
+    stepper.step([tiny_batch(3)], 0.01, 1)
+    return stepper
+
+
+def names(folder: Path) -> list[str]:
+    return [place.name for place in checkpoints(folder)]
+
+
+def save_steps(folder: Path, *steps: int) -> None:
+    stepper = trained()
+    for step in steps:
+        save_state(folder, stepper, Progress(step))
+
+
+def test_a_checkpoint_brings_everything_back(tmp_path: Path) -> None:
+    stepper = trained()
+    torch.manual_seed(5)
+    place = save_state(tmp_path, stepper, PROGRESS)
+    drawn = torch.rand(3)
+    other = trained(seed=9)
+    torch.manual_seed(6)
+    assert load_state(place, other) == PROGRESS
+    assert torch.equal(torch.rand(3), drawn), "the random state is another"
+    one, two = stepper.tensors(), other.tensors()
+    assert one.keys() == two.keys()
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    assert other.read() == stepper.read()
+
+
+def test_a_checkpoint_is_a_model_to_use(tmp_path: Path) -> None:
+    stepper = trained()
+    place = save_state(tmp_path, stepper, PROGRESS)
+    assert place.name == "step-00000007"
+    assert torch.equal(load_checkpoint(place).output.weight, stepper.model.output.weight)
+
+
+def test_saying_more_of_the_same_update_keeps_its_numbers(tmp_path: Path) -> None:
+    stepper = trained()
+    place = save_state(tmp_path, stepper, Progress(7))
+    before = (place / "state.safetensors").stat()
+    save_state(tmp_path, stepper, PROGRESS)
+    after = (place / "state.safetensors").stat()
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+    assert load_state(place, stepper) == PROGRESS
+    assert [path.name for path in tmp_path.iterdir()] == ["step-00000007"]
+
+
+def test_a_full_disk_leaves_the_last_checkpoint_and_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_steps(tmp_path, 5)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("clearhead.formats.files.save_file", full)
+    with pytest.raises(CheckpointError) as told:
+        save_state(tmp_path, trained(), PROGRESS)
+    assert str(told.value) == (
+        f"the checkpoint {tmp_path}/step-00000007 could not be written ([Errno 28] No space left on device). "
+        "The last whole one is step-00000005: make room on the disk and go on with --resume."
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["step-00000005"]
+    assert [wrong for _, wrong in readable_checkpoints(tmp_path)] == [""]
+
+
+def test_a_full_disk_before_any_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(state_module, "write_together", full)
+    with pytest.raises(CheckpointError, match=r"No space left on device\). There is none yet: make room"):
+        save_state(tmp_path, trained(), PROGRESS)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["state.safetensors", "model.safetensors", "state.json"])
+def test_a_damaged_checkpoint_is_told_of(tmp_path: Path, name: str) -> None:
+    save_steps(tmp_path, 5, 7)
+    file = tmp_path / "step-00000007" / name
+    file.write_bytes(file.read_bytes()[:-9])
+    found = list(readable_checkpoints(tmp_path))
+    assert [place.name for place, _ in found] == ["step-00000007", "step-00000005"]
+    assert name in found[0][1]
+    assert found[1][1] == ""
+
+
+def test_a_checkpoint_that_lacks_a_file_is_told_of(tmp_path: Path) -> None:
+    save_steps(tmp_path, 5)
+    (tmp_path / "step-00000005/state.safetensors").unlink()
+    ((_, wrong),) = readable_checkpoints(tmp_path)
+    assert "state.safetensors" in wrong
+
+
+def test_a_checkpoint_of_another_format_is_told_of(tmp_path: Path) -> None:
+    save_steps(tmp_path, 5)
+    index = tmp_path / "step-00000005/state.json"
+    index.write_text(index.read_text().replace('"format": 1', '"format": 99'))
+    ((_, wrong),) = readable_checkpoints(tmp_path)
+    assert "is in format 99, and this clearhead reads 1" in wrong
+
+
+def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> None:
+    plain = Stepper(tiny_model(), settings(), is_compiled=False, precision=torch.float32)
+    place = save_state(tmp_path, plain, PROGRESS)
+    with pytest.raises(
+        CheckpointError, match=r"lacks \d+ tensors of this run \(average\..*It is of another configuration"
+    ):
+        load_state(place, make_stepper())
+
+
+def test_what_is_not_a_whole_checkpoint_is_not_taken_for_one(tmp_path: Path) -> None:
+    save_steps(tmp_path, 5)
+    (tmp_path / "step-00000009").mkdir()
+    (tmp_path / "notes").mkdir()
+    (tmp_path / ".step-00000011.ab12.part").mkdir()
+    assert names(tmp_path) == ["step-00000005"]
+    assert checkpoints(tmp_path / "nowhere") == []
+    remove_parts(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "step-00000005", "step-00000009"]
+
+
+def test_the_last_planned_ones_and_the_very_last_are_kept(tmp_path: Path) -> None:
+    save_steps(tmp_path, 0, 10, 13, 20, 30, 37)
+    assert [step_of(each) for each in planned_checkpoints(tmp_path, 10, 30)] == [10, 20]
+    forget_old(tmp_path, 2, 10)
+    assert names(tmp_path) == ["step-00000020", "step-00000030", "step-00000037"]
+    save_steps(tmp_path, 40)
+    forget_old(tmp_path, 2, 10)
+    assert names(tmp_path) == ["step-00000030", "step-00000040"]
+    forget_after(tmp_path, 30)
+    assert names(tmp_path) == ["step-00000030"]
+    assert len(list(tmp_path.iterdir())) == 1
