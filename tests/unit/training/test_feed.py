@@ -47,9 +47,10 @@ def test_a_thread_that_dies_is_told_of_where_its_batch_is_taken() -> None:
         yield numbered(0)
         raise DataError("the file is gone")
 
-    with pytest.raises(DataError, match="the file is gone"), Feed(failing()) as feed:
+    with Feed(failing()) as feed:
         assert feed.take().after.batch == 0
-        feed.take()
+        with pytest.raises(DataError, match="the file is gone"):
+            feed.take()
     assert not is_working()
 
 
@@ -65,9 +66,10 @@ def test_it_ends_while_a_dead_thread_waits_to_be_heard() -> None:
 
 
 def test_an_end_of_the_batches_is_an_error_not_a_hang() -> None:
-    with pytest.raises(RuntimeError, match="there is no batch left"), Feed(iter([numbered(0)])) as feed:
+    with Feed(iter([numbered(0)])) as feed:
         feed.take()
-        feed.take()
+        with pytest.raises(RuntimeError, match="there is no batch left"):
+            feed.take()
 
 
 def test_the_wait_is_measured() -> None:

@@ -1,0 +1,227 @@
+"""What a run starts from: its data, its vocabularies, a new model or one from elsewhere, and what does not fit."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from clearhead.errors import CheckpointError, ConfigError, DataError
+from clearhead.formats import from_marian
+from tests.unit.training.runs import Result, same, train
+from tests.unit.training.test_loop import interrupt_at
+
+NO_VALID: dict[str, Any] = {"valid": None}
+LABELLED = [("a b", "low"), ("a c", "low"), ("x y", "high"), ("y z", "high"), ("b b", "low"), ("z z x", "high")]
+
+
+def tsv(path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    path.write_text("".join(f"{a}\t{b}\n" for a, b in pairs))
+    return {"tsv": str(path), "source_field": "1", "target_field": "2"}
+
+
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    return train(tmp_path_factory.mktemp("earlier") / "run")
+
+
+def start(model: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return changes that leave the sizes to what is started from."""
+    sizes = dict.fromkeys(("encoder_blocks", "decoder_blocks", "d_model", "d_ff", "num_heads"))
+    return {"model": {**sizes, **(model or {})}}
+
+
+def only_started(folder: Path, place: str | Path, **changes: Any) -> Result:
+    """Return a run of one update of no size, so that its weights are those that it started from."""
+    training = {"init_from": str(place), "steps": 1, "rate": 1e-30, **changes.pop("training", {})}
+    return train(folder, training=training, **{**start(), **changes})
+
+
+@pytest.mark.parametrize("part", ["", "best", "last", "checkpoints/step-00000012"])
+def test_a_run_starts_from_the_weights_of_another(earlier: Result, tmp_path: Path, part: str) -> None:
+    made = only_started(tmp_path / "run", earlier.folder / part)
+    assert same(made.tensors(), earlier.tensors("best/model.safetensors"))
+    spelled = "tokeniser/joint.spm"
+    assert (made.folder / spelled).read_bytes() == (earlier.folder / spelled).read_bytes()
+
+
+def test_dropout_may_differ_and_nothing_else(earlier: Result, tmp_path: Path) -> None:
+    made = only_started(tmp_path / "run", earlier.folder, **start({"dropout": 0.35}))
+    assert json.loads((made.folder / "last/config.json").read_text())["dropout"] == 0.35
+    assert same(made.tensors(), earlier.tensors("best/model.safetensors"))
+    with pytest.raises(ConfigError, match=r"model\.d_model = 64, but .* has 12\. Leave it out\."):
+        only_started(tmp_path / "other", earlier.folder, **start({"d_model": 64}))
+
+
+def test_a_run_goes_on_when_what_it_started_from_is_gone(
+    earlier: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(earlier.folder, tmp_path / "copy", ignore=shutil.ignore_patterns(".lock"))
+    options = {**start(), "training": {"init_from": str(tmp_path / "copy")}}
+    whole = train(tmp_path / "whole", **options)
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 6)
+        train(tmp_path / "run", **options)
+    config_of = (tmp_path / "copy/config.yaml").read_bytes()
+    shutil.rmtree(tmp_path / "copy")
+    (tmp_path / "copy").mkdir()
+    assert config_of
+    gone_on = train(tmp_path / "run", resume=True, **options)
+    assert same(whole.tensors(), gone_on.tensors())
+
+
+def test_a_task_of_another_shape_is_refused(earlier: Result, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is of shape encoder-decoder, and task = 'language-model' needs decoder"):
+        only_started(tmp_path / "run", earlier.folder, task="language-model", validation={"metric": None})
+
+
+def test_a_folder_without_a_model_is_refused(earlier: Result, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(
+        CheckpointError, match="holds no model. Give a run folder, one of its checkpoints, or an OPUS-MT"
+    ):
+        only_started(
+            tmp_path / "run",
+            tmp_path / "empty",
+            text={"tokeniser": str(earlier.folder), "vocabulary": None, "kind": None},
+        )
+
+
+def test_a_vocabulary_of_another_size_is_refused(earlier: Result, tmp_path: Path) -> None:
+    other = train(
+        tmp_path / "other", training={"steps": 1}, text={"kind": "char"}, data=NO_VALID, validation={"metric": None}
+    )
+    with pytest.raises(
+        CheckpointError, match=r"reads \d+ and writes \d+ tokens, but the vocabularies have .*leave text.tokeniser out"
+    ):
+        only_started(tmp_path / "run", earlier.folder, text={"tokeniser": str(other.folder)})
+
+
+def test_data_longer_than_the_positions_of_the_model_is_refused(tmp_path: Path) -> None:
+    short = train(tmp_path / "short", model={"max_length": 32}, data={"max_tokens": 32}, training={"steps": 1})
+    with pytest.raises(
+        ConfigError,
+        match=r"data\.max_tokens = 64, but the model has positions for 32 tokens\. Say data\.max_tokens: 32\.",
+    ):
+        only_started(tmp_path / "run", short.folder, data={"max_tokens": 64})
+
+
+def test_validation_leaves_out_what_the_model_has_no_positions_for_and_says_so(tmp_path: Path) -> None:
+    pairs = [("a b c", "c b a"), ("b c", "c b"), ("a " * 40, "b"), ("c", "a " * 40)]
+    valid = tsv(tmp_path / "valid.tsv", pairs)
+    made = train(
+        tmp_path / "run",
+        model={"max_length": 32},
+        data={"max_tokens": 32, "valid": {**valid, "built_in": None}},
+        training={"steps": 2},
+    )
+    assert "valid: 2 pairs" in made.told
+    assert "valid.tsv: of 4 pairs left out: 2 too many tokens." in made.told
+    assert made.outcome.best_step == 2
+
+
+def test_a_validation_set_that_no_model_could_read_is_refused(tmp_path: Path) -> None:
+    valid = tsv(tmp_path / "valid.tsv", [("a " * 40, "b")])
+    with pytest.raises(DataError, match=r"no pair is left"):
+        train(tmp_path / "run", model={"max_length": 32}, data={"max_tokens": 32, "valid": {**valid, "built_in": None}})
+
+
+def test_unchanged_data_is_not_read_again(earlier: Result, tmp_path: Path) -> None:
+    first = train(tmp_path / "run", training={"steps": 2})
+    assert "train: 997 pairs, made." in first.told
+    again = train(tmp_path / "run", resume=True, training={"steps": 3})
+    assert "train: 997 pairs, unchanged since they were made." in again.told
+    told = json.loads((tmp_path / "run/data.json").read_text())
+    assert [corpus["path"] for corpus in told["corpora"]] == ["data.train.0", "data.valid"]
+    assert told["corpora"][0]["kept"] == 997
+
+
+# Labels
+
+
+def classified(folder: Path, pairs: list[tuple[str, str]], **changes: Any) -> Result:
+    data = {"train": [tsv(folder.with_suffix(".tsv"), pairs)], "valid": None}
+    model = {"decoder_blocks": None}
+    return train(
+        folder, **{"task": "classify", "data": data, "model": model, "validation": {"metric": None}, **changes}
+    )
+
+
+def labels_of(made: Result) -> list[str]:
+    found: list[str] = json.loads((made.folder / "tokeniser/tokeniser.json").read_text())["labels"]
+    return found
+
+
+def test_a_tokeniser_from_elsewhere_brings_no_labels_and_the_data_does(earlier: Result, tmp_path: Path) -> None:
+    made = classified(tmp_path / "run", LABELLED, text={"tokeniser": str(earlier.folder)}, training={"steps": 2})
+    assert labels_of(made) == ["high", "low"]
+    assert json.loads((made.folder / "last/config.json").read_text())["num_classes"] == 2
+
+
+def test_a_classifier_started_from_another_keeps_its_labels_in_their_order(tmp_path: Path) -> None:
+    first = classified(tmp_path / "first", [*LABELLED, ("q", "middle")], training={"steps": 2})
+    assert labels_of(first) == ["high", "low", "middle"]
+    options = {**start({"decoder_blocks": None}), "training": {"steps": 1, "init_from": str(first.folder)}}
+    few = [pair for pair in [*LABELLED, ("b", "middle")] if pair[1] != "high"]
+    assert labels_of(classified(tmp_path / "second", few, **options)) == ["high", "low", "middle"]
+    with pytest.raises(
+        ConfigError, match="knows the labels high, low, middle, and the data has others: lowest. Rename them"
+    ):
+        classified(tmp_path / "third", [*few, ("c", "lowest")], **options)
+
+
+# OPUS-MT
+
+
+@pytest.fixture(scope="module")
+def opus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A MarianMT folder as transformers writes it, with the tokeniser of OPUS-MT beside it."""
+    from transformers import MarianConfig, MarianMTModel
+
+    from clearhead.text.config import TextConfig
+    from clearhead.text.train import train_vocabularies
+    from tests.unit.text.sentences import PAIRS
+
+    folder = tmp_path_factory.mktemp("opus")
+    vocabularies = train_vocabularies(PAIRS, TextConfig(vocabulary=59, is_joint=False, normalisation="none"))
+    pieces: dict[str, int] = {"</s>": 0, "<unk>": 1}
+    for side in (vocabularies.source, vocabularies.target):
+        side.save(folder / f"{'source' if side is vocabularies.source else 'target'}.spm")
+        for piece in side.pieces(range(4, side.size)):
+            pieces.setdefault(piece, len(pieces))
+    pieces["<pad>"] = len(pieces)
+    (folder / "vocab.json").write_text(json.dumps(pieces))
+    config = MarianConfig(
+        vocab_size=len(pieces), d_model=12, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2,
+        decoder_attention_heads=3, encoder_ffn_dim=17, decoder_ffn_dim=17, max_position_embeddings=37,
+        pad_token_id=len(pieces) - 1, eos_token_id=0, decoder_start_token_id=len(pieces) - 1, bos_token_id=0,
+        forced_eos_token_id=0, activation_function="swish", scale_embedding=True, share_encoder_decoder_embeddings=True,
+    )  # fmt: skip
+    config.decoder_attention_heads = 2
+    torch.manual_seed(3)
+    MarianMTModel(config).save_pretrained(folder)
+    return folder
+
+
+def test_a_run_starts_from_an_opus_mt_folder_and_learns(opus: Path, tmp_path: Path) -> None:
+    from tests.unit.text.sentences import PAIRS
+
+    pairs = tsv(tmp_path / "train.tsv", list(PAIRS))
+    options: dict[str, Any] = {
+        **start({"dropout": 0.0}), "data": {"train": [pairs], "valid": None, "max_tokens": 37},
+        "text": {"kind": None, "vocabulary": None}, "validation": {"metric": None},
+    }  # fmt: skip
+    started = train(tmp_path / "started", **options, training={"init_from": str(opus), "steps": 1, "rate": 1e-30})
+    theirs = dict(from_marian(opus).float().named_parameters())
+    found = started.tensors()
+    assert found.keys() <= theirs.keys()
+    assert all(torch.allclose(tensor, theirs[name], rtol=0, atol=1e-20) for name, tensor in found.items())
+    tuned = train(
+        tmp_path / "tuned", **options,
+        training={"init_from": str(opus), "steps": 60, "rate": 0.01, "label_smoothing": 0.0, "log_every": 10},
+    )  # fmt: skip
+    losses = [line["loss"] for line in tuned.metrics()]
+    assert losses[-1] < losses[0] / 2, losses
+    assert (tuned.folder / "tokeniser/tokeniser.json").is_file()

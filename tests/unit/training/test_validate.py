@@ -1,0 +1,100 @@
+"""Scores on held-out sentences: by hand, the same every time, and without a trace left on the model."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from clearhead.data.config import CorpusConfig, DataConfig
+from clearhead.data.store import PairStore, build_store
+from clearhead.model import Batch, ModelConfig, Transformer
+from clearhead.text.config import Task, TextConfig
+from clearhead.text.tokeniser import Vocabularies
+from clearhead.text.train import train_vocabularies
+from clearhead.training.config import ValidationConfig
+from clearhead.training.validate import Validator
+from tests.unit.text.sentences import PAIRS
+
+LABELS = ["good", "bad", "so-so"]
+SHAPES = {"translate": "encoder-decoder", "classify": "encoder", "language-model": "decoder"}
+
+
+def made(folder: Path, task: Task) -> tuple[PairStore, Vocabularies, Transformer]:
+    pairs = [(a, LABELS[len(b) % 3] if task == "classify" else b) for a, b in PAIRS]
+    (folder / "valid.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in pairs))
+    fields = {"source_field": "2"} if task == "language-model" else {"source_field": "1", "target_field": "2"}
+    corpus = CorpusConfig(tsv=str(folder / "valid.tsv"), **fields)  # type: ignore[arg-type]
+    vocabularies = train_vocabularies(pairs, TextConfig(vocabulary=70), task=task)
+    store = build_store(
+        [corpus], vocabularies, DataConfig(train=(corpus,)), folder / "store", task=task, keep_texts=True
+    )
+    torch.manual_seed(0)
+    sizes = {"encoder_blocks": 1, "decoder_blocks": 1, "d_model": 12, "num_heads": 2, "d_ff": 17, "dropout": 0.3}
+    if task == "classify":
+        sizes["num_classes"] = len(vocabularies.labels)
+    model = Transformer(ModelConfig(shape=SHAPES[task], source_vocabulary=vocabularies.source.size, **sizes))  # type: ignore[arg-type]
+    return store, vocabularies, model.train()
+
+
+@pytest.mark.parametrize("task", ["translate", "classify", "language-model"])
+def test_the_loss_is_that_of_the_sentences_one_by_one(tmp_path: Path, task: Task) -> None:
+    store, vocabularies, model = made(tmp_path, task)
+    found = Validator(store, vocabularies, task, ValidationConfig()).scores(model, torch.float32)
+    assert model.training, "the model is left in another mode than it was"
+    model.eval()
+    total, count, hits = 0.0, 0, 0
+    with torch.no_grad():
+        for i in range(len(store)):
+            source, target = (
+                torch.from_numpy(side.row(i).astype("int64"))[None] for side in (store.source, store.target)
+            )
+            match task:
+                case "classify":
+                    batch = Batch(source, labels=target[0])
+                    hits += int(model(batch).argmax()) == int(target)
+                case "language-model":
+                    batch = Batch(target=target)
+                case _:
+                    batch = Batch(source, target)
+            loss = model.loss(batch)
+            total += float(loss.total)
+            count += int(loss.num_tokens)
+    assert found["loss"].value == pytest.approx(total / count, rel=1e-5)
+    assert not found["loss"].is_higher_better
+    if task == "classify":
+        assert found["accuracy"].value == pytest.approx(100 * hits / len(store))
+    assert (
+        set(found)
+        == {
+            "translate": {"loss", "bleu", "chrf", "exact"},
+            "classify": {"loss", "accuracy"},
+            "language-model": {"loss"},
+        }[task]
+    )
+
+
+def test_what_it_writes_is_compared_with_the_references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, vocabularies, model = made(tmp_path, "translate")
+    validator = Validator(store, vocabularies, "translate", ValidationConfig())
+    assert validator.references == [b for _, b in PAIRS]
+    assert validator.sources == [a for a, _ in PAIRS]
+
+    class Said:
+        def __init__(self, text: str) -> None:
+            self.text = text
+
+    right = [b for _, b in PAIRS]
+    said = [Said(text) for text in [*right[:-1], "nothing of the kind"]]
+    monkeypatch.setattr("clearhead.training.validate.translate", lambda *given: said)
+    found = validator.scores(model, torch.float32)
+    assert found["exact"].value == pytest.approx(100 * (len(PAIRS) - 1) / len(PAIRS))
+    assert 50 < found["bleu"].value < 100
+
+
+def test_scores_are_the_same_every_time_and_draw_no_random_numbers(tmp_path: Path) -> None:
+    store, vocabularies, model = made(tmp_path, "translate")
+    validator = Validator(store, vocabularies, "translate", ValidationConfig())
+    before = torch.get_rng_state()
+    first = validator.scores(model, torch.float32)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert first == validator.scores(model, torch.float32)
