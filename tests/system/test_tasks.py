@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 import yaml
 
 TRAINING = {"device": "cpu", "batch_tokens": 512, "warm_up": 20, "rate": 0.004, "label_smoothing": 0.0, "log_every": 20}
@@ -29,7 +28,6 @@ def write(path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
     return {"tsv": str(path), "source_field": "1", "target_field": "2"}
 
 
-@pytest.mark.slow
 def test_translate_into_two_languages_by_their_tags(tmp_path: Path) -> None:
     """Numbers into Spanish or German, the same sources: only the tag says which."""
     words = {"one": ("uno", "eins"), "two": ("dos", "zwei"), "three": ("tres", "drei"), "five": ("cinco", "fünf")}
@@ -50,7 +48,6 @@ def test_translate_into_two_languages_by_their_tags(tmp_path: Path) -> None:
     assert told["scores"]["exact"]["value"] >= 90, told
 
 
-@pytest.mark.slow
 def test_classify_by_the_commonest_word(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     pairs = []
@@ -69,7 +66,6 @@ def test_classify_by_the_commonest_word(tmp_path: Path) -> None:
     assert told["scores"]["accuracy"]["value"] >= 90, told
 
 
-@pytest.mark.slow
 def test_a_language_model_learns_what_follows(tmp_path: Path) -> None:
     """Counting round a ring: after the first word, every word is settled."""
     ring = ["one", "two", "three", "five", "seven", "eleven", "thirteen"]

@@ -110,11 +110,12 @@ def test_data_longer_than_the_positions_of_the_model_is_refused(tmp_path: Path) 
 
 def test_validation_leaves_out_what_the_model_has_no_positions_for_and_says_so(tmp_path: Path) -> None:
     pairs = [("a b c", "c b a"), ("b c", "c b"), ("a " * 40, "b"), ("c", "a " * 40)]
+    known = tsv(tmp_path / "train.tsv", [("a b c", "c b a"), ("c a", "b")])
     valid = tsv(tmp_path / "valid.tsv", pairs)
     made = train(
         tmp_path / "run",
         model={"max_length": 32},
-        data={"max_tokens": 32, "valid": {**valid, "built_in": None}},
+        data={"max_tokens": 32, "train": [known], "valid": {**valid, "built_in": None}},
         training={"steps": 2},
     )
     assert "valid: 2 pairs" in made.told
@@ -123,9 +124,14 @@ def test_validation_leaves_out_what_the_model_has_no_positions_for_and_says_so(t
 
 
 def test_a_validation_set_that_no_model_could_read_is_refused(tmp_path: Path) -> None:
+    known = tsv(tmp_path / "train.tsv", [("a b c", "c b a"), ("c a", "b")])
     valid = tsv(tmp_path / "valid.tsv", [("a " * 40, "b")])
     with pytest.raises(DataError, match=r"no pair is left"):
-        train(tmp_path / "run", model={"max_length": 32}, data={"max_tokens": 32, "valid": {**valid, "built_in": None}})
+        train(
+            tmp_path / "run",
+            model={"max_length": 32},
+            data={"max_tokens": 32, "train": [known], "valid": {**valid, "built_in": None}},
+        )
 
 
 def test_unchanged_data_is_not_read_again(earlier: Result, tmp_path: Path) -> None:
@@ -223,5 +229,5 @@ def test_a_run_starts_from_an_opus_mt_folder_and_learns(opus: Path, tmp_path: Pa
         training={"init_from": str(opus), "steps": 60, "rate": 0.01, "label_smoothing": 0.0, "log_every": 10},
     )  # fmt: skip
     losses = [line["loss"] for line in tuned.metrics()]
-    assert losses[-1] < losses[0] / 2, losses
+    assert losses[-1] < losses[0] - 1, losses
     assert (tuned.folder / "tokeniser/tokeniser.json").is_file()
