@@ -7,6 +7,7 @@ import json
 import math
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -80,7 +81,8 @@ class Reporter:
             self._progress.stop()
             self._progress = None
         if self._writer is not None:
-            self._writer.close()
+            with suppress(OSError):  # curves are drawn from metrics.jsonl too
+                self._writer.close()
             self._writer = None
 
     def __enter__(self) -> Self:
@@ -122,8 +124,12 @@ class Reporter:
 
             # Points of an earlier process at this step and later were made again: TensorBoard hides them.
             self._writer = SummaryWriter(log_dir=str(self._curves), purge_step=step)
-        for name, value in values.items():
-            self._writer.add_scalar(name, value, step)
+        try:
+            for name, value in values.items():
+                self._writer.add_scalar(name, value, step)
+        except OSError as wrong:  # a full disk, told by the thread that writes
+            self._curves = None
+            self.message(f"The curves cannot be written ({wrong}). The same numbers are in metrics.jsonl.")
 
 
 def _told(values: Mapping[str, float]) -> str:

@@ -1,6 +1,7 @@
 """How good a model is on held-out sentences: its loss, and the scores of what it writes."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
 import torch
@@ -26,7 +27,8 @@ class Validator:
         self.task, self.vocabularies, self.config = task, vocabularies, config
         has_labels = task == "classify"
         layout = make_layout(store, _BATCH_TOKENS, batching="bucketed", has_labels=has_labels)
-        self._batches = list(BatchStream(store, vocabularies, layout, seed=0, has_labels=has_labels).once())
+        whole = replace(store, source_texts=None, target_texts=None)  # without texts no cut is sampled
+        self._batches = list(BatchStream(whole, vocabularies, layout, seed=0, has_labels=has_labels).once())
         indices = range(len(store))
         self.sources = [] if task == "language-model" else store.texts("source", indices)
         self.references = store.texts("target", indices)

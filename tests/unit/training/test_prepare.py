@@ -119,7 +119,7 @@ def test_validation_leaves_out_what_the_model_has_no_positions_for_and_says_so(t
         training={"steps": 2},
     )
     assert "valid: 2 pairs" in made.told
-    assert "valid.tsv: of 4 pairs left out: 2 too many tokens." in made.told
+    assert "valid.tsv: of 4 pairs left out: 2 over max_tokens." in made.told
     assert made.outcome.best_step == 2
 
 

@@ -118,6 +118,24 @@ def test_without_tensorboard_one_message_says_so(tmp_path: Path, monkeypatch: py
     assert not (tmp_path / "curves").exists()
 
 
+def test_curves_on_a_full_disk_are_given_up_with_a_sentence(tmp_path: Path) -> None:
+    console, text = plain()
+
+    class Full:
+        def add_scalar(self, *_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        def close(self) -> None:
+            raise OSError(28, "No space left on device")
+
+    with Reporter(tmp_path / "metrics.jsonl", tmp_path / "curves", console) as reporter:
+        reporter._writer = Full()
+        reporter.log(1, {"loss": 0.5})
+        reporter.log(2, {"loss": 0.25})
+    assert text.getvalue().count("The curves cannot be written ([Errno 28] No space left on device).") == 1
+    assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 2
+
+
 def test_tensorboard_is_not_loaded_unless_curves_are_asked_for() -> None:
     assert importlib.util.find_spec("clearhead.training.progress") is not None
     code = (

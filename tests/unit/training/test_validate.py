@@ -19,12 +19,12 @@ LABELS = ["good", "bad", "so-so"]
 SHAPES = {"translate": "encoder-decoder", "classify": "encoder", "language-model": "decoder"}
 
 
-def made(folder: Path, task: Task) -> tuple[PairStore, Vocabularies, Transformer]:
+def made(folder: Path, task: Task, sampling: float = 0.0) -> tuple[PairStore, Vocabularies, Transformer]:
     pairs = [(a, LABELS[len(b) % 3] if task == "classify" else b) for a, b in PAIRS]
     (folder / "valid.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in pairs))
     fields = {"source_field": "2"} if task == "language-model" else {"source_field": "1", "target_field": "2"}
     corpus = CorpusConfig(tsv=str(folder / "valid.tsv"), **fields)  # type: ignore[arg-type]
-    vocabularies = train_vocabularies(pairs, TextConfig(vocabulary=70), task=task)
+    vocabularies = train_vocabularies(pairs, TextConfig(vocabulary=70, sampling=sampling), task=task)
     store = build_store(
         [corpus], vocabularies, DataConfig(train=(corpus,)), folder / "store", task=task, keep_texts=True
     )
@@ -36,9 +36,10 @@ def made(folder: Path, task: Task) -> tuple[PairStore, Vocabularies, Transformer
     return store, vocabularies, model.train()
 
 
+@pytest.mark.parametrize("sampling", [0.0, 0.1])  # held-out sentences are never cut at random
 @pytest.mark.parametrize("task", ["translate", "classify", "language-model"])
-def test_the_loss_is_that_of_the_sentences_one_by_one(tmp_path: Path, task: Task) -> None:
-    store, vocabularies, model = made(tmp_path, task)
+def test_the_loss_is_that_of_the_sentences_one_by_one(tmp_path: Path, task: Task, sampling: float) -> None:
+    store, vocabularies, model = made(tmp_path, task, sampling)
     found = Validator(store, vocabularies, task, ValidationConfig()).scores(model, torch.float32)
     assert model.training, "the model is left in another mode than it was"
     model.eval()
