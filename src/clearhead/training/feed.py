@@ -13,13 +13,11 @@ from torch import Tensor
 from clearhead.data.batches import Ids, TokenBatch
 from clearhead.model import Batch
 
-_AHEAD = 16  # batches
-
 
 class Feed:
     """Takes batches from an iterator in a thread of its own."""
 
-    def __init__(self, batches: Iterator[TokenBatch], ahead: int = _AHEAD) -> None:
+    def __init__(self, batches: Iterator[TokenBatch], ahead: int) -> None:
         self.waited = 0.0  # seconds that the taker stood still
         self._batches, self._is_over = batches, threading.Event()
         self._ready: queue.Queue[TokenBatch | BaseException] = queue.Queue(ahead)

@@ -4,6 +4,7 @@ What it does at an update depends on the config, the data and the number of the 
 killed and resumed goes the way of one that was not.
 """
 
+import os
 import signal
 import threading
 import time
@@ -46,6 +47,7 @@ from clearhead.training.step import Stepper
 from clearhead.training.validate import Validator
 
 _MAX_ROLL_BACKS = 5
+_LEAST_AHEAD, _TOKENS_AHEAD = 16, 1_000_000  # batches that wait: enough for the time in which a block is laid out
 
 
 def train(config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool) -> Outcome:
@@ -71,6 +73,7 @@ class _Run:
         is_compiled = self.device.type == "cuda" if self.training.is_compiled is None else self.training.is_compiled
         if self.device.type == "cuda":
             torch.set_float32_matmul_precision("high")
+            _choose_kernels(self.training.is_deterministic)
         self.model = prepared.model.to(self.device).train()
         self.stepper = Stepper(self.model, self.training, is_compiled=is_compiled, precision=self.precision)
         self.stream = self._stream(prepared)
@@ -153,7 +156,8 @@ class _Run:
 
     def _go_on(self, stop: "_Stop") -> Stopped:
         """Make updates from where the run stands."""
-        with Feed(self.stream.batches(self.progress.position)) as feed:
+        ahead = max(_LEAST_AHEAD, _TOKENS_AHEAD // self.training.batch_tokens)
+        with Feed(self.stream.batches(self.progress.position), ahead) as feed:
             while True:
                 reason = self._reason(stop)
                 if reason is not None:
@@ -351,6 +355,14 @@ def choose_device(name: str) -> torch.device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(name)
+
+
+def _choose_kernels(is_deterministic: bool) -> None:
+    """Have the library use kernels whose sums come in one order, or any."""
+    if is_deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what the library asks for; read at its first use
+    torch.use_deterministic_algorithms(is_deterministic)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # a help to find faults, at a cost
 
 
 @dataclass
