@@ -65,9 +65,19 @@ class Cache:
     lengths: Tensor  # (B,): the position of the next token of each entry
 
     def reorder(self, index: Tensor) -> None:
-        """Put the entries of the batch in another order, as a beam search needs."""
+        """Put the entries of the batch in another order, and their memories with them."""
+        self._reorder(index, index)
+
+    def reorder_beams(self, index: Tensor, sentences: Tensor | None = None) -> None:
+        """Put entries that share memories in another order; `sentences` says which memories stay, if not all do.
+
+        The beams of a sentence lie side by side, as many for each sentence: (B · beam) entries of B memories.
+        """
+        self._reorder(index, sentences)
+
+    def _reorder(self, index: Tensor, memories: Tensor | None) -> None:
         for block in self.blocks:
-            block.reorder(index)
+            block.reorder(index, memories)
         self.seen, self.lengths = self.seen.index_select(0, index), self.lengths.index_select(0, index)
 
 
@@ -206,6 +216,8 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """Return the decoder's states (B, T, D), one step before the logits."""
         assert self.decoder is not None, "this model has no decoder"
+        if trace.is_on and memory is not None:
+            assert len(memory.states) == len(target), "a trace shows every entry with a memory of its own"
         length = target.shape[1]
         steps = torch.arange(length, device=target.device)[None]
         places = steps if cache is None else cache.lengths[:, None] + steps
