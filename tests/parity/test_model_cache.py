@@ -84,6 +84,30 @@ def test_prefixes_of_different_lengths_go_on_each_at_its_own_place_in_any_order(
     assert_close(got.detach(), full[index, taken[index]].detach())
 
 
+@pytest.mark.parametrize("has_gradients", [True, False])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_beams_that_share_a_memory_are_entries_with_a_memory_each(variant: int, has_gradients: bool) -> None:
+    """Two beams of each of three sentences; the sentences then leave the batch one after the other."""
+    model, read, memory = make_case("encoder-decoder", variant, "right padding")
+    assert memory is not None
+    each = torch.arange(BATCH).repeat_interleave(2)
+    token = read[each, 1][:, None]
+    with torch.set_grad_enabled(has_gradients):
+        shared, own = (model.start_cache(memory, BATCH, read.device) for _ in range(2))
+        model.decode(read[:, :1], memory, shared)
+        model.decode(read[:, :1], memory, own)
+        shared.reorder_beams(each)
+        own.reorder(each)
+        wide = memory.reorder(each)
+        for beams, sentences in (([1, 0, 3, 3, 4, 5], [0, 1, 2]), ([0, 1, 5, 4], [0, 2]), ([3, 2], [1])):
+            assert_close(model.decode(token, memory, shared).detach(), model.decode(token, wide, own).detach())
+            left, rows = torch.tensor(sentences), torch.tensor(beams)
+            shared.reorder_beams(rows, None if len(left) == len(memory.states) else left)
+            own.reorder(rows)
+            memory, wide, token = memory.reorder(left), wide.reorder(rows), 3 + token[rows] % 7
+        assert_close(model.decode(token, memory, shared).detach(), model.decode(token, wide, own).detach())
+
+
 def test_a_beam_that_has_ended_takes_padding_and_the_others_go_on() -> None:
     model, read, memory = make_case("encoder-decoder", 1)
     full = model.decode(read, memory)

@@ -101,18 +101,22 @@ class BeamSearch:
             pool = self.pools[beams.numbers[row]]
             if pool.would_take(score):
                 made = beams.hypothesis(row, parent, score).followed_by(token, log_prob, token == self.eos)
-                # cut at its limit without a phrase that it must hold, it counts only where there is no other
-                if made.has_ended or not pool.kept or holds_all(made.tokens, self.rules.wishes[beams.numbers[row]]):
-                    pool.add(made)
+                self._add(beams.numbers[row], made)
         for row in (~candidates.totals[:, 0].isfinite()).nonzero().flatten().tolist():
             self._give_up(beams, row)
+
+    def _add(self, number: int, made: Hypothesis) -> None:
+        pool = self.pools[number]
+        # cut at its limit without a phrase that it must hold, it counts only where there is no other
+        if made.has_ended or not pool.kept or holds_all(made.tokens, self.rules.wishes[number]):
+            self.watcher.ended(number, made, pool.add(made))
 
     def _give_up(self, beams: Beams, row: int) -> None:
         """Take the hypotheses of a sentence as they are, for the rules leave nothing to go on with."""
         for beam, total in enumerate(beams.totals[row].tolist()):
             if total > -math.inf:
                 score = normalised(total, max(beams.length, 1), self.settings.length_penalty)
-                self.pools[beams.numbers[row]].add(beams.hypothesis(row, beam, score))
+                self._add(beams.numbers[row], beams.hypothesis(row, beam, score))
 
     def survivors(self, beams: Beams, candidates: Candidates) -> tuple[Tensor, Beams]:
         """Return the first `beam` candidates that go on, and in which rows (B, K) their parents were."""
@@ -128,8 +132,13 @@ class BeamSearch:
 
     def still_going(self, beams: Beams) -> list[int]:
         """Return the rows of sentences that need a further step; what goes on is `beams`, after this step."""
-        best = beams.totals[:, 0].tolist()
-        return [row for row, number in enumerate(beams.numbers) if not self._is_done(number, best[row], beams.length)]
+        going = []
+        for row, (number, best) in enumerate(zip(beams.numbers, beams.totals[:, 0].tolist(), strict=True)):
+            if self._is_done(number, best, beams.length):
+                self.watcher.stopped(number, beams.length, best)
+            else:
+                going.append(row)
+        return going
 
     def _is_done(self, number: int, best: float, length: int) -> bool:
         pool, alpha = self.pools[number], self.settings.length_penalty

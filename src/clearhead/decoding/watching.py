@@ -4,6 +4,7 @@ from typing import Protocol
 
 from torch import Tensor
 
+from clearhead.decoding.hypothesis import Hypothesis
 from clearhead.decoding.rules import Rules
 from clearhead.decoding.state import Beams, Candidates
 
@@ -19,6 +20,12 @@ class Watcher(Protocol):
     def chose(self, beams: Beams, candidates: Candidates, choice: Tensor) -> None:
         """See which candidates go on: `choice` (B, K)."""
 
+    def ended(self, number: int, hypothesis: Hypothesis, pushed_out: Hypothesis | None) -> None:
+        """See a hypothesis of a sentence that has ended, and the one that had to make room for it."""
+
+    def stopped(self, number: int, length: int, best: float) -> None:
+        """See a sentence done after so many tokens, and the log P of the best that was still going on."""
+
 
 class Nobody:
     """Looks at nothing."""
@@ -29,6 +36,12 @@ class Nobody:
         """Look away."""
 
     def chose(self, beams: Beams, candidates: Candidates, choice: Tensor) -> None:
+        """Look away."""
+
+    def ended(self, number: int, hypothesis: Hypothesis, pushed_out: Hypothesis | None) -> None:
+        """Look away."""
+
+    def stopped(self, number: int, length: int, best: float) -> None:
         """Look away."""
 
 

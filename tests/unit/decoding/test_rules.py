@@ -118,7 +118,7 @@ def test_required_phrases_are_there_and_cost_less_in_a_wider_beam(beam: int) -> 
     assert made[4].tokens == found(model, source, [Wishes()] * 5, beam=beam)[4].tokens
     if beam == 5:
         narrow = found(model, source, [Wishes(required=phrases)] * 5, beam=1)
-        assert sum(each.log_prob for each in made[:4]) > sum(each.log_prob for each in narrow[:4])
+        assert sum(each.score for each in made[:4]) > sum(each.score for each in narrow[:4])
 
 
 def test_required_tokens_are_counted_whole_and_begun() -> None:
