@@ -5,6 +5,7 @@
     ├── ConfigError           a setting that is unknown, or does not fit the others
     ├── DataError             sentences or ids that a model cannot read
     ├── ProblemError          a problem file or value that cannot be worked
+    ├── RunError              a run folder that is taken, in use, or not what was asked for
     └── TraceError            a trace that is broken, or cannot be had
 
 An inner function states the fact; the public edge adds the file or the field it came from.
@@ -13,6 +14,7 @@ An inner function states the fact; the public edge adds the file or the field it
 import unicodedata
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import Self
 
 _MAX_TOLD = 20  # more mistakes than this are counted, not listed
 _JOINERS = "\u200c\u200d"  # they shape Indic scripts and emoji, and are harmless
@@ -22,8 +24,8 @@ class ClearheadError(Exception):
     """Say what is wrong, where, what was given, what is allowed and what to do."""
 
 
-class ProblemError(ClearheadError):
-    """A problem that cannot be worked; `mistakes` holds one sentence for each thing wrong with it."""
+class _MistakesError(ClearheadError):
+    """An error that tells everything wrong at once; `mistakes` holds one sentence for each."""
 
     def __init__(self, mistakes: str | Sequence[str]) -> None:
         self.mistakes: tuple[str, ...] = (mistakes,) if isinstance(mistakes, str) else tuple(mistakes)
@@ -31,13 +33,17 @@ class ProblemError(ClearheadError):
         tail = [f"… and {more} more mistakes."] if more > 0 else []
         super().__init__("\n".join([*self.mistakes[:_MAX_TOLD], *tail]))
 
-    def located(self, place: str) -> "ProblemError":
+    def located(self, place: str) -> Self:
         """Return the same error with `place: ` before every sentence."""
-        return ProblemError([f"{place}: {mistake}" for mistake in self.mistakes])
+        return type(self)([f"{place}: {mistake}" for mistake in self.mistakes])
 
 
-class ConfigError(ClearheadError):
-    """A setting that is unknown, or that does not fit the others."""
+class ProblemError(_MistakesError):
+    """A problem that cannot be worked."""
+
+
+class ConfigError(_MistakesError):
+    """Settings that are unknown, or that do not fit each other."""
 
 
 class CheckpointError(ClearheadError):
@@ -46,6 +52,10 @@ class CheckpointError(ClearheadError):
 
 class DataError(ClearheadError):
     """Sentences, ids or labels that do not fit each other or the model."""
+
+
+class RunError(ClearheadError):
+    """A run folder that is taken, in use by another process, or not what was asked for."""
 
 
 class TraceError(ClearheadError):

@@ -3,13 +3,350 @@
 A default lives on its field and nowhere else; the field's description feeds the help, the reference and the error.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from clearhead.errors import ConfigError, did_you_mean, printable
+
+_MAX_SHOWN = 60  # characters of a value in a sentence
+_MAX_NAMES = 12  # of a group of settings, listed where no name is near
 
 
 class Settings(BaseModel):
     """The base of every config: unknown names are mistakes, and nothing changes after it is read."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, coerce_numbers_to_str=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _as_written(cls, value: Any, info: ValidationInfo) -> Any:
+        """Take a group whose lines are all commented out as empty, and never true for the number 1."""
+        annotation = cls.model_fields[info.field_name or ""].annotation
+        if value is None and (models_in(annotation) or get_origin(annotation) is dict) and not _allows_none(annotation):
+            return {}
+        is_number = bool({int, float} & set(_plain_types(annotation)))
+        if isinstance(value, bool) and is_number and bool not in _plain_types(annotation):
+            raise PydanticCustomError("truth_for_number", "a number is needed")
+        return value
+
+
+class MisfitError(ValueError):
+    """What a validator raises when several settings do not fit each other: one fact for each, without a full stop."""
+
+    def __init__(self, facts: Sequence[str]) -> None:
+        self.facts = tuple(facts)
+        super().__init__(". ".join(facts))
+
+
+S = TypeVar("S", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One thing wrong: the dotted path of the setting, and a sentence about it."""
+
+    path: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Reading(Generic[S]):
+    """What could be read (wrong settings at their defaults), every mistake, and the paths that were wrong."""
+
+    value: S | None
+    mistakes: tuple[Mistake, ...]
+    blamed: frozenset[str]
+
+
+@dataclass(frozen=True)
+class FieldHelp:
+    """What is known of one setting."""
+
+    path: str
+    kind: str
+    choices: tuple[str, ...]
+    default: Any
+    is_needed: bool
+    description: str
+
+
+def read_settings(cls: type[S], data: Mapping[str, Any], place: str = "") -> S:
+    """Return the settings that the data describes, or raise ConfigError with every mistake. `place` begins paths."""
+    reading = examine(cls, data, place)
+    if reading.mistakes or reading.value is None:
+        raise ConfigError([mistake.sentence for mistake in reading.mistakes])
+    return reading.value
+
+
+def examine(
+    cls: type[S], data: Mapping[str, Any], place: str = "", stand_ins: Mapping[str, Any] | None = None
+) -> Reading[S]:
+    """Return what can be read of the data, with every mistake in it.
+
+    `stand_ins` holds, by path, what takes the place of a needed setting that is wrong, so that the rest can be read.
+    """
+    try:
+        return Reading(cls.model_validate(data), (), frozenset())
+    except ValidationError as wrong:
+        # A list whose entries are all wrong is also called too short: the entries are told already.
+        errors = [error for error in wrong.errors() if error["type"] != "too_short" or not error["input"]]
+    reader = _Reader(cls, data, place)
+    mistakes = [mistake for error in errors for mistake in reader.mistakes(error)]
+    rest = _without(data, errors, reader, stand_ins or {})
+    value: S | None = None
+    try:
+        value = cls.model_validate(rest)
+    except ValidationError as wrong:
+        # Settings that are right by themselves may still not fit each other. Blame no wrong one a second time.
+        again = [error for error in wrong.errors() if error["type"] == "value_error"]
+        mistakes += [mistake for error in again for mistake in reader.mistakes(error)]
+    unique = {mistake.sentence: mistake for mistake in mistakes}
+    return Reading(value, tuple(unique.values()), frozenset(reader.blamed))
+
+
+def fields_of(cls: type[BaseModel], place: str = "") -> Iterator[FieldHelp]:
+    """Yield every setting of a model and of the models in it, depth first; an entry of a list has the number 0."""
+    for name, field in cls.model_fields.items():
+        path = _joined(place, name)
+        models = models_in(field.annotation)
+        if models:
+            is_list = _is_list(field.annotation)
+            if is_list or field.is_required() or _allows_none(field.annotation):
+                yield _help(path, field)
+            yield from fields_of(models[0], f"{path}.0" if is_list else path)
+        else:
+            yield _help(path, field)
+
+
+def _help(path: str, field: FieldInfo) -> FieldHelp:
+    default = None if field.is_required() else field.get_default(call_default_factory=True)
+    return FieldHelp(
+        path=path,
+        kind=kind_of(field),
+        choices=tuple(choices_in(field.annotation)),
+        default=default,
+        is_needed=field.is_required(),
+        description=field.description or "",
+    )
+
+
+def kind_of(field: FieldInfo) -> str:
+    """Say what a field takes: `a whole number of at least 1`, `true or false`, `text or null`."""
+    said = _kind(field.annotation, field.metadata)
+    return f"{said}, or null" if _allows_none(field.annotation) else said
+
+
+def _kind(annotation: Any, metadata: Sequence[Any]) -> str:
+    types, choices = _plain_types(annotation), choices_in(annotation)
+    if choices:
+        return f"one of {', '.join(choices)}"
+    if get_origin(annotation) is dict:
+        return "a group of settings"
+    if models_in(annotation):
+        return "a list of groups of settings" if _is_list(annotation) else "a group of settings"
+    if get_origin(annotation) is tuple:
+        inner = get_args(annotation)[0]
+        return f"a list of {len(get_args(annotation))} numbers{_bounds(getattr(inner, '__metadata__', ()))}"
+    if bool in types:
+        return "true or false"
+    if int in types or float in types:
+        return f"{'a number' if float in types else 'a whole number'}{_bounds(metadata)}"
+    if str in types:
+        patterns = [each.pattern for each in metadata if getattr(each, "pattern", None)]
+        return f"text that matches {patterns[0]}" if patterns else "text"
+    return "a group of settings"
+
+
+def _bounds(metadata: Sequence[Any]) -> str:
+    """Say the bounds of a number: ` from 0 to 1`, ` above 0`, ` of at least 0 and below 1`."""
+    found: dict[str, Any] = {}
+    for each in _flat(metadata):
+        for word in ("gt", "ge", "lt", "le"):
+            if getattr(each, word, None) is not None:
+                found[word] = getattr(each, word)
+    if set(found) == {"ge", "le"}:
+        return f" from {found['ge']} to {found['le']}"
+    words = {"gt": "above", "ge": "of at least", "lt": "below", "le": "of at most"}
+    told = [f"{phrase} {found[word]}" for word, phrase in words.items() if word in found]
+    return f" {' and '.join(told)}" if told else ""
+
+
+def _flat(metadata: Sequence[Any]) -> Iterator[Any]:
+    for each in metadata:
+        yield from each.metadata if isinstance(each, FieldInfo) else (each,)
+
+
+def choices_in(annotation: Any) -> list[str]:
+    """Return the words that an annotation such as `Literal["a", "b"] | None` allows."""
+    if get_origin(annotation) is Literal:
+        return [str(word) for word in get_args(annotation)]
+    return [word for part in get_args(annotation) for word in choices_in(part)]
+
+
+def models_in(annotation: Any) -> list[type[BaseModel]]:
+    """Return the models that an annotation such as `tuple[CorpusConfig, ...] | None` speaks of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in models_in(part)]
+
+
+def shown(value: object) -> str:
+    """Write a value as YAML would, on one short line, with control characters made visible."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = printable(repr(value))
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"
+
+
+def _plain_types(annotation: Any) -> list[Any]:
+    parts = get_args(annotation)
+    return [each for part in parts for each in _plain_types(part)] if parts else [annotation]
+
+
+def _allows_none(annotation: Any) -> bool:
+    return NoneType in get_args(annotation)
+
+
+def _is_list(annotation: Any) -> bool:
+    return get_origin(annotation) is tuple
+
+
+def _joined(*parts: object) -> str:
+    return ".".join(str(part) for part in parts if str(part))
+
+
+@dataclass(frozen=True)
+class _Spot:
+    """Where an error is: the model, the field in it (None if there is no such field) and the path down to it."""
+
+    owner: type[BaseModel]
+    field: FieldInfo | None
+    parts: tuple[int | str, ...]
+    is_inside: bool  # the error lies in a part of the field's value, such as the second of two numbers
+
+
+class _Reader:
+    """Turns what pydantic says into sentences, and remembers which paths are blamed."""
+
+    def __init__(self, cls: type[BaseModel], data: Mapping[str, Any], place: str) -> None:
+        self._cls, self._data, self._place = cls, data, place
+        self.blamed: set[str] = set()
+
+    def mistakes(self, error: ErrorDetails) -> Iterator[Mistake]:
+        """Yield what is wrong, each as a sentence of its own."""
+        spot = self.spot(error["loc"])
+        path = self._path(spot.parts)
+        if error["type"] == "value_error":
+            wrong = error.get("ctx", {}).get("error")
+            facts = wrong.facts if isinstance(wrong, MisfitError) else (str(wrong),)
+            for fact in facts:
+                if not any(_mentions(fact, blamed.rpartition(".")[2]) for blamed in self.blamed):
+                    yield Mistake(path, f"{path}: {fact}." if path else f"{fact}.")
+            return
+        self.blamed.add(path)
+        yield Mistake(path, self._sentence(error, spot, path))
+
+    def spot(self, location: Iterable[int | str]) -> _Spot:
+        """Find the field that a location of pydantic's lies in."""
+        owner, field, parts = self._cls, None, []
+        places = tuple(location)
+        for index, part in enumerate(places):
+            parts.append(part)
+            if isinstance(part, int) and field is not None and models_in(field.annotation):
+                owner = models_in(field.annotation)[0]
+                continue
+            if field is not None and models_in(field.annotation):
+                owner = models_in(field.annotation)[0]
+            field = owner.model_fields.get(str(part))
+            if field is None or not models_in(field.annotation):
+                return _Spot(owner, field, tuple(parts), is_inside=index + 1 < len(places))
+        return _Spot(owner, field, tuple(parts), is_inside=False)
+
+    def _path(self, parts: Iterable[int | str]) -> str:
+        return _joined(self._place, *(printable(str(part)) for part in parts))
+
+    def _sentence(self, error: ErrorDetails, spot: _Spot, path: str) -> str:
+        field = spot.field
+        if field is None:
+            return self._unknown(spot, path)
+        if error["type"] == "missing" and not spot.is_inside:
+            return f"{path} is missing: {field.description or kind_of(field)}."
+        given = _found(self._data, spot.parts)
+        if models_in(field.annotation):
+            return _wrong_group(path, given, field, is_entry=isinstance(spot.parts[-1], int))
+        choices = choices_in(field.annotation)
+        if choices:
+            near = did_you_mean(str(given), choices)
+            return f"{path} = {shown(given)} is not a choice.{near} Choices: {', '.join(choices)}."
+        meaning = f" Meaning: {field.description}." if field.description else ""
+        return f"{path} = {shown(given)} is not {kind_of(field)}.{meaning}"
+
+    def _unknown(self, spot: _Spot, path: str) -> str:
+        name, names = str(spot.parts[-1]), list(spot.owner.model_fields)
+        near = did_you_mean(name, names)
+        if near:
+            meant = (*spot.parts[:-1], near.split("'")[1])
+            if _found(self._data, meant) is None:  # what is said under a wrong name is not missing
+                self.blamed.add(self._path(meant))
+            return f"{path} is not a setting.{near}"
+        elsewhere = [each.path for each in fields_of(self._cls, self._place) if each.path.endswith(f".{name}")]
+        if elsewhere:
+            self.blamed.add(elsewhere[0])
+            return f"{path} is not a setting. Did you mean '{elsewhere[0]}'?"
+        group = self._path(spot.parts[:-1])
+        some = f" {f'Settings of {group}' if group else 'Settings'}: {', '.join(names)}."
+        return f"{path} is not a setting.{some if len(names) <= _MAX_NAMES else ''}"
+
+
+def _wrong_group(path: str, given: Any, field: FieldInfo, is_entry: bool) -> str:
+    names = ", ".join(models_in(field.annotation)[0].model_fields)
+    if not _is_list(field.annotation) or is_entry:
+        return f"{path} = {shown(given)} is not a group of settings. Its settings: {names}."
+    if not given:
+        return f"{path} is empty: {field.description}."
+    return f"{path} = {shown(given)} is not a list. Write '- ' before each entry, whose settings are {names}."
+
+
+def _mentions(sentence: str, name: str) -> bool:
+    return name in sentence.replace("'", " ").replace(",", " ").split()
+
+
+def _found(data: Any, parts: Iterable[int | str]) -> Any:
+    """Return what the data holds at a place, or None."""
+    for part in parts:
+        if isinstance(data, Mapping):
+            data = data.get(part)
+        elif isinstance(data, Sequence) and not isinstance(data, str) and isinstance(part, int) and part < len(data):
+            data = data[part]
+        else:
+            return None
+    return data
+
+
+def _without(
+    data: Mapping[str, Any], errors: Sequence[ErrorDetails], reader: _Reader, stand_ins: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the data without what is wrong; a needed setting that is wrong gets its stand-in."""
+    rest = deepcopy(dict(data))
+    for error in errors:
+        parts = reader.spot(error["loc"]).parts
+        if error["type"] == "value_error" or not parts:
+            continue
+        is_entry = isinstance(parts[-1], int)
+        parts = parts[:-1] if is_entry else parts  # a list with a wrong entry goes as a whole
+        parent = _found(rest, parts[:-1])
+        if isinstance(parent, dict):
+            parent.pop(parts[-1], None)
+            path = _joined(*parts)
+            if path in stand_ins:
+                parent[parts[-1]] = deepcopy(stand_ins[path])
+    return rest

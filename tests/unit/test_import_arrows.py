@@ -18,11 +18,18 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
         {"worksheet", "steps", "errors"},
         {"numpy", "openpyxl", "orjson", "pydantic", "rich", "yaml"},
     ),
-    "model": ({"steps", "errors"}, {"torch", "pydantic", "pydantic_core"}),
+    "settings": ({"errors"}, {"pydantic", "pydantic_core"}),
+    "text": ({"settings", "errors"}, {"numpy", "pydantic", "sentencepiece"}),
+    "data": ({"text", "settings", "errors"}, {"numpy", "pydantic"}),
+    "model": ({"settings", "steps", "errors"}, {"torch", "pydantic"}),
     # clearhead itself: the version that is written beside the weights; a trace file is a worksheet
     "formats": (
         {"clearhead", "model", "worksheet", "steps", "errors"},
         {"numpy", "torch", "safetensors", "pydantic"},
+    ),
+    "training": (
+        {"clearhead", "formats", "model", "data", "decoding", "evaluation", "text", "settings", "steps", "errors"},
+        {"numpy", "torch", "safetensors", "pydantic", "yaml", "rich"},
     ),
     "decoding": (
         {"formats", "model", "text", "steps", "settings", "errors"},
@@ -84,7 +91,8 @@ def test_the_command_line_loads_nothing_heavy_before_its_verb() -> None:
                 name.startswith(
                     (
                         *("clearhead.worksheet", "clearhead.experiments", "clearhead.check"),
-                        *("clearhead.model", "clearhead.formats"),
+                        *("clearhead.model", "clearhead.formats", "clearhead.training", "clearhead.settings"),
+                        *("clearhead.text", "clearhead.data", "clearhead.decoding", "clearhead.evaluation"),
                     )
                 )
                 for name in names

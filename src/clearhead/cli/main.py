@@ -14,6 +14,7 @@ from clearhead import __version__
 from clearhead.cli.check import check
 from clearhead.cli.experiment import experiment
 from clearhead.cli.solve import solve
+from clearhead.cli.train import train
 from clearhead.errors import ClearheadError, printable
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.command("solve")(solve)
 app.command("check")(check)
 app.command("experiment")(experiment)
+app.command("train")(train)
 
 
 def _version(is_asked: bool) -> None:

@@ -22,8 +22,10 @@ class CorpusConfig(Settings):
     target_field: str = Field("target", description="the same for the target")
     weight: float = Field(1.0, gt=0, le=1000, description="how often an epoch reads this corpus: 2 is twice, 0.5 half")
     language: str | None = Field(
-        None, pattern=r"^[A-Za-z][A-Za-z0-9_-]*$", description="target language of a one-to-many model: tags the source with >>hi<<"
-    )  # fmt: skip
+        None,
+        pattern=r"^[A-Za-z][A-Za-z0-9_-]*$",
+        description="target language of a one-to-many model: tags the source with >>hi<<",
+    )
 
 
 class DataConfig(Settings):
@@ -37,6 +39,8 @@ class DataConfig(Settings):
     on_empty: Literal["refuse", "skip"] = Field("skip", description="a pair with an empty side")
     max_words: int | None = Field(None, ge=1, description="leave out pairs with a longer side (words between spaces)")
     max_tokens: int = Field(128, ge=2, description="leave out pairs with a longer side (tokens, the end included)")
-    max_ratio: float | None = Field(None, gt=1, description="leave out pairs where one side has so many times the words")
+    max_ratio: float | None = Field(
+        None, gt=1, description="leave out pairs where one side has so many times the words"
+    )
     deduplicate: bool = Field(False, description="leave out pairs that were seen before")
     max_pairs: int | None = Field(None, ge=1, description="read only the first so many pairs of each corpus")

@@ -43,14 +43,13 @@ def beam_search(
         log_probs = stepper.step(beams.written)  # (B, K, V)
         candidates = search.candidates(beams, log_probs)
         search.set_aside(beams, candidates, stepper.penalties())
-        rows, beams = search.survivors(beams, candidates)
+        parents, beams = search.survivors(beams, candidates)
+        stepper.follow(parents)
         going = search.still_going(beams)
         if len(going) < len(beams.numbers):
-            stay = torch.tensor(going, device=source.device, dtype=torch.long)
-            beams = beams.only(stay)
-            stepper.follow(rows[stay], stay)
-        elif settings.beam > 1:
-            stepper.follow(rows, None)
+            rows = torch.tensor(going, device=source.device, dtype=torch.long)
+            beams = beams.only(rows)
+            stepper.keep(rows)
     return [pool.kept[: settings.n_best] for pool in search.pools]
 
 
@@ -119,16 +118,14 @@ class BeamSearch:
                 self._add(beams.numbers[row], beams.hypothesis(row, beam, score))
 
     def survivors(self, beams: Beams, candidates: Candidates) -> tuple[Tensor, Beams]:
-        """Return the first `beam` candidates that go on, and in which rows (B, K) their parents were."""
+        """Return the first `beam` candidates that go on, and which hypotheses their parents were: (B, K)."""
         choice = candidates.is_ended.int().argsort(dim=1, stable=True)[:, : self.settings.beam]  # (B, K)
         made = candidates.chosen(beams, choice)
         has_ended = candidates.is_ended.gather(1, choice)
         made.totals[has_ended] = -math.inf
-        num_beams = beams.written.shape[1]
-        first = torch.arange(len(beams.numbers), device=choice.device)[:, None] * num_beams
         if self.watcher.is_on:
             self.watcher.chose(beams, candidates, choice)
-        return first + candidates.parents.gather(1, choice), made
+        return candidates.parents.gather(1, choice), made
 
     def still_going(self, beams: Beams) -> list[int]:
         """Return the rows of sentences that need a further step; what goes on is `beams`, after this step."""

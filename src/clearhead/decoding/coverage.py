@@ -10,6 +10,8 @@ from torch import Tensor
 from clearhead.decoding.stepper import Stepper
 from clearhead.model import Transformer
 from clearhead.model.tracing import PartTrace
+from clearhead.steps import NO_TRACE, Trace
+from clearhead.steps.trace import NoTrace
 
 _LEAST = 1e-9  # attention that no step gave has a logarithm too
 
@@ -23,24 +25,23 @@ class CoverageStepper(Stepper):
         self.is_real = source != model.config.pad  # (B, S)
         self.given = torch.zeros(len(source), 1, source.shape[1], device=source.device)  # (B, K, S)
 
-    def step(self, written: Tensor) -> Tensor:
-        """Do a traced step; a trace shows every hypothesis with a memory of its own."""
-        sentences, beam, _ = written.shape
-        each = torch.arange(sentences, device=written.device).repeat_interleave(beam)
-        place = f"decoder.{self.model.config.decoder_blocks - 1}.cross_attention"
-        trace = PartTrace((place,))
-        logits = self.model.decode(self.last(written), self.memory.reorder(each), self.cache, trace=trace)[:, -1]
-        heads = [record.value[:, -1] for record in trace.find("softmax")]
-        self.given = self.given + torch.stack(heads).mean(dim=0).view(sentences, beam, -1)
-        wide = torch.promote_types(logits.dtype, torch.float32)
-        return torch.log_softmax(logits, dim=-1, dtype=wide).view(sentences, beam, -1)
+    def step(self, written: Tensor, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
+        """Do a traced step, and add its attention up."""
+        last_block = PartTrace((f"decoder.{self.model.config.decoder_blocks - 1}.cross_attention",))
+        log_probs = super().step(written, last_block)
+        heads = [record.value for record in last_block.find("softmax")]  # (B, K, S) each
+        self.given = self.given + torch.stack(heads).mean(dim=0)
+        return log_probs
 
-    def follow(self, rows: Tensor, sentences: Tensor | None) -> None:
+    def follow(self, parents: Tensor) -> None:
         """Keep the attention of the hypotheses that go on."""
-        super().follow(rows, sentences)
-        self.given = self.given.flatten(0, 1)[rows]
-        if sentences is not None:
-            self.is_real = self.is_real[sentences]
+        super().follow(parents)
+        self.given = self.given.gather(1, parents[..., None].expand(-1, -1, self.given.shape[-1]))
+
+    def keep(self, rows: Tensor) -> None:
+        """Keep the attention of the sentences that go on."""
+        super().keep(rows)
+        self.given, self.is_real = self.given[rows], self.is_real[rows]
 
     def penalties(self) -> Tensor:
         """β Σᵢ log min(Σⱼ aⱼᵢ, 1), over the real tokens of the source: (B, K)"""

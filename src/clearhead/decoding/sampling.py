@@ -30,7 +30,6 @@ def sample(
     rules = rules_of(settings, wishes, config)
     draws = uniform_draws(settings, rows if numbers is None else numbers, max(limits)).to(source.device)  # (B, N, L)
     stepper = Stepper(model, source)
-    each = torch.arange(len(source), device=source.device)[:, None].expand(-1, settings.n_best)
     written = source.new_empty(len(source), 1, 0)
     kept = []
     is_going = torch.ones(len(source), settings.n_best, dtype=torch.bool, device=source.device)
@@ -38,7 +37,7 @@ def sample(
     while bool(is_going.any()):
         log_probs = stepper.step(written)  # (B, N, V)
         if written.shape[1] == 1 < settings.n_best:  # all translations of a sentence begin alike
-            stepper.follow(each, None)
+            stepper.follow(source.new_zeros(len(source), settings.n_best))
             log_probs = log_probs.expand(-1, settings.n_best, -1).clone()
             written = written.expand(-1, settings.n_best, -1)
         own = log_probs.clone()

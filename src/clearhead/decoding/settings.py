@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from clearhead.settings import Settings
+from clearhead.settings import MisfitError, Settings
 
 
 class SearchSettings(Settings):
@@ -53,5 +53,5 @@ class SearchSettings(Settings):
         if self.min_length >= self.max_length:
             mistakes.append(f"min_length = {self.min_length} leaves no room below max_length = {self.max_length}")
         if mistakes:
-            raise ValueError(". ".join(mistakes))
+            raise MisfitError(mistakes)
         return self

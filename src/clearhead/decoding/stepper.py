@@ -1,12 +1,14 @@
 """One step of a model for many hypotheses of many sentences: what each has written in, log-probabilities out.
 
-The hypotheses of a sentence lie side by side and share what the encoder made of it; each has a cache of its own.
+The hypotheses of a sentence lie side by side in one row, and share what the encoder made of it.
 """
 
 import torch
 from torch import Tensor
 
 from clearhead.model import Transformer
+from clearhead.steps import NO_TRACE, Trace
+from clearhead.steps.trace import NoTrace
 
 
 class Stepper:
@@ -15,26 +17,23 @@ class Stepper:
     def __init__(self, model: Transformer, source: Tensor) -> None:
         self.model = model
         self.memory = model.encode(source)
-        self.cache = model.start_cache(self.memory, len(source), source.device)
+        self.cache = model.start_beams(self.memory, len(source), source.device)
 
-    def step(self, written: Tensor) -> Tensor:
+    def step(self, written: Tensor, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
         """Read the last token of every hypothesis (B, K, T), and return the log P of each next one: (B, K, V)."""
-        sentences, beam, _ = written.shape
-        logits = self.model.decode(self.last(written), self.memory, self.cache)[:, -1]  # (B·K, V)
-        wide = torch.promote_types(logits.dtype, torch.float32)
-        return torch.log_softmax(logits, dim=-1, dtype=wide).view(sentences, beam, -1)
+        start = written.new_full(written.shape[:2], self.model.config.start_id)
+        last = written[..., -1] if written.shape[-1] else start
+        logits = self.model.decode(last, self.memory, self.cache, trace=trace)  # (B, K, V)
+        return torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
 
-    def last(self, written: Tensor) -> Tensor:
-        """Return the last token of every hypothesis, or the start: (B·K, 1)"""
-        if written.shape[-1] == 0:
-            return written.new_full((written.shape[0] * written.shape[1], 1), self.model.config.start_id)
-        return written[..., -1].reshape(-1, 1)
+    def follow(self, parents: Tensor) -> None:
+        """Go on with hypotheses (B, K′) that continue those at `parents`."""
+        self.cache.follow(parents)
 
-    def follow(self, rows: Tensor, sentences: Tensor | None) -> None:
-        """Go on with the hypotheses at `rows` (B′, K′) of the B · K there were, in these sentences (None: all)."""
-        self.cache.reorder_beams(rows.flatten(), sentences)
-        if sentences is not None:
-            self.memory = self.memory.reorder(sentences)
+    def keep(self, rows: Tensor) -> None:
+        """Go on with the sentences at `rows` only."""
+        self.cache.reorder(rows)
+        self.memory = self.memory.reorder(rows)
 
     def penalties(self) -> Tensor | None:
         """Return what each hypothesis loses for what it has not covered (B, K), or None."""

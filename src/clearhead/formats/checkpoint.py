@@ -86,5 +86,6 @@ def _read(path: Path, data: dict[str, Any], writer: str) -> ModelConfig:
         return read_config({name: value for name, value in data.items() if name not in (_MARK, _VERSION)})
     except ConfigError as wrong:
         raise CheckpointError(
-            f"{shown}: {wrong} It was written by clearhead {printable(writer)}; this is {__version__}."
+            f"{shown}: {' '.join(wrong.mistakes)} "
+            f"It was written by clearhead {printable(writer)}; this is {__version__}."
         ) from None

@@ -221,7 +221,7 @@ def config_from_marian(settings: MarianSettings) -> ModelConfig:
             }
         )
     except ConfigError as wrong:
-        raise CheckpointError(f"{CONFIG} describes no model: {wrong}") from None
+        raise CheckpointError(f"{CONFIG} describes no model: {' '.join(wrong.mistakes)}") from None
 
 
 def _refuse(what: str, reasons: Mapping[str, bool]) -> None:

@@ -82,7 +82,7 @@ def _config_from(module: nn.Transformer, config: ModelConfig) -> ModelConfig:
     try:
         return read_config({**config.model_dump(), **changes})
     except ConfigError as wrong:
-        raise CheckpointError(f"the config does not go with this nn.Transformer: {wrong}") from None
+        raise CheckpointError(f"the config does not go with this nn.Transformer: {' '.join(wrong.mistakes)}") from None
 
 
 def _side_settings(layer: nn.Module) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.attention.flex_attention import flex_attention
 
 from clearhead.model.key_values import KeyValues
-from clearhead.model.mask import FusedMask, PreparedMask
+from clearhead.model.mask import PreparedMask
 from clearhead.model.positions import rotary_angles, rotate, trace_rotation
 from clearhead.steps import NO_TRACE, Trace
 from clearhead.steps.trace import NoTrace
@@ -23,12 +23,14 @@ from clearhead.steps.vocabulary import APPEND, JOIN, MASK, MIX, PROJECT, SCALE, 
 Tracer = Trace | NoTrace
 _PRODUCTS = {"1": "F₁", "2": "F₂", "3": "F₃", "out": "logits"}  # as a worksheet calls them; Q, K, V, O are their own
 _SHORT = 64  # tokens
-_TILE = 32
-_SMALL_TILES: Any = {
-    **{f"{side}_{block}": _TILE for side, block in (("fwd", "BLOCK_M"), ("fwd", "BLOCK_N"))},
-    **{f"bwd_{block}": _TILE for block in ("BLOCK_M1", "BLOCK_N1", "BLOCK_M2", "BLOCK_N2")},
-    "fwd_num_warps": 4,
-    "bwd_num_warps": 4,
+_TILES: dict[int, Any] = {
+    tile: {
+        **{f"fwd_{block}": tile for block in ("BLOCK_M", "BLOCK_N")},
+        **{f"bwd_{block}": tile for block in ("BLOCK_M1", "BLOCK_N1", "BLOCK_M2", "BLOCK_N2")},
+        "fwd_num_warps": 4,
+        "bwd_num_warps": 4,
+    }
+    for tile in (32, 64)
 }
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
@@ -93,12 +95,11 @@ def attend_fused(
 ) -> Tensor:
     """Attend by PyTorch's fused kernel."""
     if layer.is_cross:
+        q = layer.heads(layer.query(x))  # (B, H, Q, E)
         if cache is None:
             assert memory is not None
             cache = layer.key_values(memory)
         k, v = cache.k, cache.v
-        # entries that share a memory, as the beams of a sentence do, are its queries side by side
-        q = layer.heads(layer.query(x).reshape(k.shape[0], -1, x.shape[-1]))  # (B, H, Q, E)
     else:
         # (B, T, 3D) → three of (B, H, T, E)
         q, k, v = layer.packed(x).unflatten(-1, (3, layer.num_heads, layer.d_k)).permute(2, 0, 3, 1, 4).unbind(0)
@@ -111,7 +112,7 @@ def attend_fused(
     dropout = layer.dropout if layer.training else 0.0
     z = fused_heads(q, k, v, mask, dropout)  # (B, H, Q, E)
     made: Tensor = layer.output(z.transpose(1, 2).flatten(-2))  # (B, Q, D)
-    return made.view(x.shape)
+    return made
 
 
 def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: PreparedMask, dropout: float) -> Tensor:
@@ -120,8 +121,10 @@ def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: PreparedMask, dropout: fl
     The library's kernels work in tiles of 64 or 128 tokens, most of which a short sentence leaves empty.
     """
     fused = mask.fused
-    if _is_short_on_gpu(q, k, dropout) and fused.is_by_key:
-        z = flex_attention(q, k, v, score_mod=_hide(fused), kernel_options=_SMALL_TILES)
+    hidden = _hide(mask)
+    if _is_short_on_gpu(q, k, dropout) and (hidden is not None or fused.mask is None):
+        tile = 32 if mask.mask.packed is None else 64  # measured
+        z = flex_attention(q, k, v, score_mod=hidden, kernel_options=_TILES[tile])
         assert isinstance(z, Tensor)
     else:
         z = F.scaled_dot_product_attention(q, k, v, attn_mask=fused.mask, dropout_p=dropout, is_causal=fused.is_causal)
@@ -133,11 +136,21 @@ def _is_short_on_gpu(q: Tensor, k: Tensor, dropout: float) -> bool:
     return is_short and dropout == 0.0 and q.is_cuda and torch.compiler.is_compiling()
 
 
-def _hide(fused: FusedMask) -> Callable[..., Tensor] | None:
-    """Return what sets hidden scores to -∞, score by score."""
-    keys = None if fused.mask is None else fused.mask[:, 0, 0]  # (B, K)
-    if keys is not None:
-        return lambda score, b, h, i, j: torch.where(keys[b, j], score, -float("inf"))
+def _hide(prepared: PreparedMask) -> Callable[..., Tensor] | None:
+    """Return what sets hidden scores to -∞, score by score; None if nothing is hidden, or not in so simple a way."""
+    mask, fused, packed = prepared.mask, prepared.fused, prepared.mask.packed
+    if packed is not None and mask.keys is None and mask.explicit is None and mask.first == 0:
+        queries, keys = packed.queries.int(), packed.keys.int()
+        if mask.is_causal:
+            return lambda score, b, h, i, j: torch.where(
+                (queries[b, i] == keys[b, j]) & (keys[b, j] != 0) & (i >= j), score, -float("inf")
+            )
+        return lambda score, b, h, i, j: torch.where(
+            (queries[b, i] == keys[b, j]) & (keys[b, j] != 0), score, -float("inf")
+        )
+    if fused.mask is not None and fused.is_by_key:
+        seen = fused.mask[:, 0, 0]  # (B, K)
+        return lambda score, b, h, i, j: torch.where(seen[b, j], score, -float("inf"))
     if fused.is_causal:
         return lambda score, b, h, i, j: torch.where(i >= j, score, -float("inf"))
     return None

@@ -3,7 +3,7 @@
 `forward` itself looks at nothing but lengths: looking at ids would wait for the device and break compilation.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
@@ -16,13 +16,31 @@ from clearhead.model.config import ModelConfig
 class Batch(NamedTuple):
     """Ids of sentences, padded on the right; a sentence ends with eos. `target` is what the decoder is to write.
 
-    `is_padded` False promises that there is no padding, so that no mask is needed.
+    `is_padded` False promises that there is no padding, so that no mask is needed. Where several sentences share a row,
+    `source_sentences` and `target_sentences` say which of them a token belongs to: 1, 2, …, and 0 for padding.
     """
 
     source: Tensor | None = None  # (B, S)
     target: Tensor | None = None  # (B, T)
     labels: Tensor | None = None  # (B,), for a classifier
     is_padded: bool = True
+    source_sentences: Tensor | None = None  # (B, S)
+    target_sentences: Tensor | None = None  # (B, T)
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows it has."""
+        sides = (self.source, self.target)
+        return next(len(side) for side in sides if side is not None)
+
+    def changed(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        """Return the batch with every tensor changed."""
+
+        def side(tensor: Tensor | None) -> Tensor | None:
+            return None if tensor is None else change(tensor)
+
+        sentences = side(self.source_sentences), side(self.target_sentences)
+        return Batch(side(self.source), side(self.target), side(self.labels), self.is_padded, *sentences)
 
 
 def check_batch(batch: Batch, config: ModelConfig) -> None:

@@ -4,20 +4,18 @@ Every default lives on its field; a model with the same config and the same weig
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
+from pydantic import Field, model_validator
 
-from clearhead.errors import ConfigError, did_you_mean, printable
+from clearhead.errors import ConfigError, did_you_mean
+from clearhead.settings import MisfitError, Settings, read_settings
 
 Norm = Literal["layer", "rms", "all"]
 
 
-class ModelConfig(BaseModel):
+class ModelConfig(Settings):
     """The architecture of a Transformer."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     shape: Literal["encoder-decoder", "encoder", "decoder"] = Field(
         "encoder-decoder", description="encoder-decoder translates, encoder classifies, decoder goes on with a text"
@@ -89,7 +87,7 @@ class ModelConfig(BaseModel):
     def _fits(self) -> Self:
         mistakes = [*self._width_mistakes(), *self._shape_mistakes(), *self._table_mistakes(), *self._token_mistakes()]
         if mistakes:
-            raise ValueError(". ".join(mistakes))
+            raise MisfitError(mistakes)
         return self
 
     def _width_mistakes(self) -> Iterator[str]:
@@ -161,25 +159,4 @@ def preset(name: str, **changes: Any) -> ModelConfig:
 
 def read_config(data: Mapping[str, Any]) -> ModelConfig:
     """Return the config that the data describes, or raise ConfigError with every mistake in it."""
-    try:
-        return ModelConfig.model_validate(data)
-    except ValidationError as wrong:
-        raise ConfigError(" ".join(_sentence(error) for error in wrong.errors())) from None
-
-
-def _sentence(error: ErrorDetails) -> str:
-    """Say one mistake as a sentence."""
-    path = ".".join(str(part) for part in error["loc"])
-    given = printable(repr(error["input"]))
-    match error["type"]:
-        case "extra_forbidden":
-            return f"model.{path} is not a setting.{did_you_mean(path, ModelConfig.model_fields)}"
-        case "missing":
-            return f"model.{path} is missing: {ModelConfig.model_fields[path].description}."
-        case "literal_error":
-            choices = get_args(ModelConfig.model_fields[path].annotation)
-            near = did_you_mean(str(error["input"]), choices)
-            return f"model.{path} = {given} is not a choice.{near} Choices: {', '.join(choices)}."
-        case "value_error":
-            return f"model: {error['ctx']['error']}."
-    return f"model.{path} = {given}: {error['msg'][0].lower()}{error['msg'][1:]}."
+    return read_settings(ModelConfig, data, "model")

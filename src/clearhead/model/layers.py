@@ -150,11 +150,11 @@ class BlockCache:
     def __init__(self, own: KeyValues, memory: KeyValues | None) -> None:
         self.own, self.memory = own, memory
 
-    def reorder(self, index: Tensor, memories: Tensor | None) -> None:
-        """Put the entries of the batch in another order, and the memories too, unless they stay."""
+    def reorder(self, index: Tensor) -> None:
+        """Put the entries of the batch in another order."""
         self.own.reorder(index)
-        if self.memory is not None and memories is not None:
-            self.memory.reorder(memories)
+        if self.memory is not None:
+            self.memory.reorder(index)
 
 
 def empty_key_values(layer: Attention, size: int, device: torch.device, dtype: torch.dtype) -> KeyValues:

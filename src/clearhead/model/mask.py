@@ -1,7 +1,7 @@
 """Which keys a query may see: one value, built once, for the fused and for the traced side alike.
 
-Sentences are padded on the right (`lengths`), on the left or anywhere (`keys`). A causal query sees itself and what
-came before it. A query that may see nothing gets weights 0 and output 0.
+Sentences are padded on the right, on the left or anywhere (`keys`), or several share a row (`packed`). A causal query
+sees itself and what came before it. A query that may see nothing gets weights 0 and output 0.
 """
 
 from dataclasses import dataclass
@@ -11,17 +11,32 @@ from torch import Tensor
 
 
 @dataclass(frozen=True, eq=False)
+class Packed:
+    """Which sentence of its row each token belongs to, counted from 1 (0: padding). A query sees its own sentence."""
+
+    queries: Tensor  # (B, Q)
+    keys: Tensor  # (B, K)
+
+    def allowed(self) -> Tensor:
+        """Return (B, 1, Q, K): True where query and key are of one sentence."""
+        is_same = self.queries[:, None, :, None] == self.keys[:, None, None, :]
+        return is_same & (self.keys != 0)[:, None, None, :]
+
+
+@dataclass(frozen=True, eq=False)
 class Mask:
     """Keys that may be seen: `keys` (B, K) is True for real tokens (None: all are), `is_causal` hides later tokens.
 
     `first` is the position of the first query among the keys: 0 for a whole sentence, more with a cache.
     `explicit` (Q, K) or (B, Q, K) hides more, True = may attend; it is the same for all heads.
+    `packed` hides the other sentences of a row.
     """
 
     keys: Tensor | None = None
     is_causal: bool = False
     first: int = 0
     explicit: Tensor | None = None
+    packed: Packed | None = None
 
     def allowed(self, num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
         """Return (B or 1, 1, Q, K): True where the query may attend."""
@@ -34,17 +49,19 @@ class Mask:
         if self.explicit is not None:
             # a batch axis stands before the heads' axis, or it would be read as heads
             seen = seen & (self.explicit if self.explicit.dim() == 2 else self.explicit[:, None])
+        if self.packed is not None:
+            seen = seen & self.packed.allowed()
         return seen
 
     def fused(self, num_queries: int, num_keys: int, device: torch.device | None = None) -> "FusedMask":
         """Return the compact form for PyTorch's kernel, whose memory is linear in the length wherever it can be."""
         is_plain_causal = self.is_causal and self.first == 0 and num_queries == num_keys
-        if self.explicit is None and self.keys is None:
+        if self.explicit is None and self.keys is None and self.packed is None:
             if not self.is_causal or (num_queries == 1 and self.first == num_keys - 1):
                 return FusedMask(None, False, None)
             if is_plain_causal:
                 return FusedMask(None, True, None)
-        if self.explicit is None and not self.is_causal:
+        if self.explicit is None and self.packed is None and not self.is_causal:
             assert self.keys is not None
             has_any = self.keys.any(dim=1)[:, None, None, None]  # (B, 1, 1, 1)
             return FusedMask(self.keys[:, None, None, :] | ~has_any, False, has_any)

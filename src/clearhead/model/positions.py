@@ -57,3 +57,17 @@ def trace_rotation(x: Tensor, places: Tensor, symbol: str, trace: Trace | NoTrac
     turned = rotate(x, angles)
     trace.record(ROTATE, turned, symbol=symbol, x=x, angles=angles, pairing="neighbours")
     return turned
+
+
+def is_first(sentences: Tensor) -> Tensor:
+    """Return (B, T): True for the first token of each sentence of a row, by the numbers of its tokens' sentences."""
+    return torch.cat(
+        (torch.ones_like(sentences[:, :1], dtype=torch.bool), sentences[:, 1:] != sentences[:, :-1]), dim=1
+    )
+
+
+def packed_places(sentences: Tensor) -> Tensor:
+    """Return (B, T): the position of each token in its own sentence."""
+    steps = torch.arange(sentences.shape[1], device=sentences.device)[None]
+    begun = torch.where(is_first(sentences), steps, 0).cummax(dim=1).values
+    return steps - begun

@@ -16,12 +16,13 @@ from torch import Tensor, nn
 from clearhead.errors import TraceError
 from clearhead.model.attention import Places, trace_product
 from clearhead.model.batch import Batch, check_batch, check_length
+from clearhead.model.cache import BeamCache, Cache
 from clearhead.model.config import ModelConfig
 from clearhead.model.dropout import dropout
 from clearhead.model.layers import BlockCache, DecoderBlock, EncoderBlock, empty_key_values
-from clearhead.model.mask import CAUSAL, EVERYTHING, Mask, PreparedMask, counted_tokens, prepare
+from clearhead.model.mask import CAUSAL, EVERYTHING, Mask, Packed, PreparedMask, counted_tokens, prepare
 from clearhead.model.norm import NORMS
-from clearhead.model.positions import sinusoids
+from clearhead.model.positions import is_first, packed_places, sinusoids
 from clearhead.model.tracing import PartTrace, traced_bytes
 from clearhead.steps import NO_TRACE, Trace
 from clearhead.steps.trace import NoTrace
@@ -37,6 +38,7 @@ class Memory:
 
     states: Tensor  # (B, S, D)
     mask: Mask
+    sentences: Tensor | None = None  # (B, S), of packed rows
 
     def reorder(self, index: Tensor) -> "Memory":
         """Return the entries of the batch in another order."""
@@ -54,31 +56,6 @@ class Loss(NamedTuple):
     def mean(self) -> Tensor:
         """The loss of one token."""
         return self.total / self.num_tokens.clamp(min=1)
-
-
-@dataclass
-class Cache:
-    """The decoder's memory of the tokens so far: one BlockCache a block; `seen` (B, K) is True for real tokens."""
-
-    blocks: list[BlockCache]
-    seen: Tensor
-    lengths: Tensor  # (B,): the position of the next token of each entry
-
-    def reorder(self, index: Tensor) -> None:
-        """Put the entries of the batch in another order, and their memories with them."""
-        self._reorder(index, index)
-
-    def reorder_beams(self, index: Tensor, sentences: Tensor | None = None) -> None:
-        """Put entries that share memories in another order; `sentences` says which memories stay, if not all do.
-
-        The beams of a sentence lie side by side, as many for each sentence: (B · beam) entries of B memories.
-        """
-        self._reorder(index, sentences)
-
-    def _reorder(self, index: Tensor, memories: Tensor | None) -> None:
-        for block in self.blocks:
-            block.reorder(index, memories)
-        self.seen, self.lengths = self.seen.index_select(0, index), self.lengths.index_select(0, index)
 
 
 class Stack(nn.Module):
@@ -178,11 +155,21 @@ class Transformer(nn.Module):
 
     # One pass
 
-    def encode(self, source: Tensor, *, is_padded: bool = True, trace: Tracer = NO_TRACE) -> Memory:
-        """Read sentences (B, S); padding is not seen by anyone."""
+    def encode(
+        self,
+        source: Tensor,
+        *,
+        is_padded: bool = True,
+        sentences: Tensor | None = None,
+        trace: Tracer = NO_TRACE,
+    ) -> Memory:
+        """Read sentences (B, S); padding is seen by none, and sentences that share a row do not see each other."""
         assert self.encoder is not None, "this model has no encoder"
-        mask = Mask(keys=source != self.config.pad) if is_padded else EVERYTHING
-        places = torch.arange(source.shape[1], device=source.device)[None]
+        if sentences is not None:
+            mask, places = Mask(packed=Packed(sentences, sentences)), packed_places(sentences)
+        else:
+            mask = Mask(keys=source != self.config.pad) if is_padded else EVERYTHING
+            places = torch.arange(source.shape[1], device=source.device)[None]
         self._check_places(places, source.shape[1], "source")
         x = self.encoder.embed(source, places, trace.at("input"))
         prepared = prepare(mask, source.shape[1], source.shape[1], source.device)
@@ -191,13 +178,13 @@ class Transformer(nn.Module):
             x = block(x, prepared, turned, trace=trace.at("encoder", number))
         if self.encoder.last_norm is not None:
             x = self.encoder.last_norm(x, mask.keys, trace=trace.at("encoder", "norm"))
-        return Memory(x, mask)
+        return Memory(x, mask, sentences)
 
     def decode(
         self,
         target: Tensor,
         memory: Memory | None = None,
-        cache: Cache | None = None,
+        cache: Cache | BeamCache | None = None,
         *,
         mask: Mask = CAUSAL,
         trace: Tracer = NO_TRACE,
@@ -209,33 +196,24 @@ class Transformer(nn.Module):
         self,
         target: Tensor,
         memory: Memory | None = None,
-        cache: Cache | None = None,
+        cache: Cache | BeamCache | None = None,
         *,
         mask: Mask = CAUSAL,
         trace: Tracer = NO_TRACE,
     ) -> Tensor:
         """Return the decoder's states (B, T, D), one step before the logits."""
         assert self.decoder is not None, "this model has no decoder"
-        if trace.is_on and memory is not None:
-            assert len(memory.states) == len(target), "a trace shows every entry with a memory of its own"
         length = target.shape[1]
-        steps = torch.arange(length, device=target.device)[None]
-        places = steps if cache is None else cache.lengths[:, None] + steps
+        places, num_keys = torch.arange(length, device=target.device)[None], length
+        if mask.packed is not None:
+            assert cache is None, "sentences that share a row are written all at once"
+            places = packed_places(mask.packed.queries)
         if cache is not None:
-            first = cache.seen.shape[1]
-            # the token that a sentence starts from is real; a decoder that starts from pad (MarianMT) reads pad so
-            real = (
-                torch.ones_like(target, dtype=torch.bool) if self.config.start == "pad" else target != self.config.pad
-            )
-            if first == 0:
-                real = torch.cat((torch.ones_like(real[:, :1]), real[:, 1:]), dim=1)
-            cache.seen = torch.cat((cache.seen, real), dim=1)
-            cache.lengths = cache.lengths + real.sum(dim=1)
-            mask = Mask(keys=cache.seen, is_causal=length > 1, first=first)
-        num_keys = length if cache is None else cache.seen.shape[1]
+            places, mask = cache.advance(target, self.config)
+            num_keys = cache.num_keys
         self._check_places(places, num_keys, "target")
         own = prepare(mask, length, num_keys, target.device)
-        across = self._memory_mask(memory, length)
+        across = self._memory_mask(memory, length, mask.packed)
         x = self.decoder.embed(target, places, trace.at("target"))
         turned = Places(places, places) if self.config.positions == "rotary" else None
         for number, block in enumerate(self.decoder_blocks):
@@ -250,11 +228,17 @@ class Transformer(nn.Module):
         if length > self.config.max_length and not torch.compiler.is_compiling():
             check_length(int(places.max()) + 1, self.config, side)
 
-    def _memory_mask(self, memory: Memory | None, length: int) -> tuple[Tensor, PreparedMask] | None:
+    def _memory_mask(
+        self, memory: Memory | None, length: int, packed: Packed | None
+    ) -> tuple[Tensor, PreparedMask] | None:
         if memory is None:
             assert self.config.shape != "encoder-decoder", "the decoder of this model needs a memory"
             return None
-        return memory.states, prepare(memory.mask, length, memory.states.shape[1], memory.states.device)
+        mask = memory.mask
+        if packed is not None:
+            assert memory.sentences is not None, "both sides of a batch are packed, or neither is"
+            mask = Mask(packed=Packed(packed.queries, memory.sentences))
+        return memory.states, prepare(mask, length, memory.states.shape[1], memory.states.device)
 
     def project(self, states: Tensor, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Return the logits of states."""
@@ -277,6 +261,18 @@ class Transformer(nn.Module):
 
     def start_cache(self, memory: Memory | None, size: int, device: torch.device) -> Cache:
         """Return the empty cache of a batch; keys and values of the memory are made once, here."""
+        return Cache(
+            self._block_caches(memory, size, device),
+            torch.zeros(size, 0, dtype=torch.bool, device=device),
+            torch.zeros(size, dtype=torch.long, device=device),
+        )
+
+    def start_beams(self, memory: Memory | None, size: int, device: torch.device) -> BeamCache:
+        """Return the empty cache of a batch of which several continuations are written side by side."""
+        nothing = torch.zeros(size, 1, 0, dtype=torch.bool, device=device)
+        return BeamCache(self._block_caches(memory, size, device), nothing)
+
+    def _block_caches(self, memory: Memory | None, size: int, device: torch.device) -> list[BlockCache]:
         dtype = self.output.weight.dtype if memory is None else memory.states.dtype
         blocks = []
         for block in self.decoder_blocks:
@@ -286,18 +282,15 @@ class Transformer(nn.Module):
                 assert memory is not None
                 seen = block.cross_attention.key_values(memory.states)
             blocks.append(BlockCache(empty_key_values(block.self_attention, size, device, dtype), seen))
-        return Cache(
-            blocks,
-            torch.zeros(size, 0, dtype=torch.bool, device=device),
-            torch.zeros(size, dtype=torch.long, device=device),
-        )
+        return blocks
 
     # A batch
 
-    def shifted(self, target: Tensor) -> Tensor:
+    def shifted(self, target: Tensor, sentences: Tensor | None = None) -> Tensor:
         """Return what the decoder reads while it writes `target`: the start token, then the target but for its last."""
         start = torch.full_like(target[:, :1], self.config.start_id)
-        return torch.cat((start, target[:, :-1]), dim=1)
+        read = torch.cat((start, target[:, :-1]), dim=1)
+        return read if sentences is None else torch.where(is_first(sentences), self.config.start_id, read)
 
     def forward(self, batch: Batch, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Return logits: (B, T, V), or (B, C) of a classifier."""
@@ -308,8 +301,10 @@ class Transformer(nn.Module):
         memory = None
         if self.config.shape == "encoder-decoder":
             assert batch.source is not None
-            memory = self.encode(batch.source, is_padded=batch.is_padded, trace=trace)
-        return self.decode(self.shifted(batch.target), memory, trace=trace)
+            memory = self.encode(batch.source, is_padded=batch.is_padded, sentences=batch.source_sentences, trace=trace)
+        written = batch.target_sentences
+        mask = CAUSAL if written is None else Mask(is_causal=True, packed=Packed(written, written))
+        return self.decode(self.shifted(batch.target, written), memory, mask=mask, trace=trace)
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
         """Return the summed cross-entropy of a batch, padding left out."""
@@ -318,7 +313,7 @@ class Transformer(nn.Module):
         if self.config.shape == "encoder":
             assert batch.labels is not None
             total = F.cross_entropy(logits, batch.labels, label_smoothing=label_smoothing, reduction="sum")
-            return Loss(total, torch.tensor(len(batch.labels), device=logits.device))
+            return Loss(total, (batch.labels >= 0).sum())  # PyTorch leaves out the label -100
         assert batch.target is not None
         total = F.cross_entropy(
             logits.flatten(0, 1),

@@ -6,6 +6,8 @@ from pydantic import Field
 
 from clearhead.settings import Settings
 
+Task = Literal["translate", "classify", "language-model"]
+
 
 class TextConfig(Settings):
     """The tokeniser, trained inside `train` or taken from elsewhere."""

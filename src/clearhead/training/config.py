@@ -1,14 +1,23 @@
-"""What a run is: the settings of a training config, put together from every room's own."""
+"""What a run is: the settings of a training config, put together from every room's own.
 
-from typing import Any, Literal
+A config is read from a file and from changes; every mistake in both is told at once, and nothing else is asked.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from clearhead.data.config import DataConfig
-from clearhead.settings import Settings
+from clearhead.errors import ConfigError, printable
+from clearhead.settings import Mistake, Settings, examine
 from clearhead.text.config import TextConfig
+from clearhead.training.config_file import change, read_yaml
 
 Metric = Literal["loss", "bleu", "chrf", "exact", "accuracy"]
+Share = Annotated[float, Field(ge=0, lt=1)]
+_METRICS: Mapping[str, Metric] = {"translate": "bleu", "classify": "accuracy", "language-model": "loss"}
 
 
 class TrainingConfig(Settings):
@@ -21,7 +30,8 @@ class TrainingConfig(Settings):
     )
     is_compiled: bool | None = Field(None, description="torch.compile; if left out: on a GPU only")
     batching: Literal["auto", "packed", "bucketed"] = Field(
-        "auto", description="packed: several sentences in a row, one shape; bucketed: one sentence a row, up to 8 shapes"
+        "auto",
+        description="packed: several sentences in a row, one shape; bucketed: one sentence a row, up to 8 shapes",
     )
     batch_tokens: int = Field(4096, ge=16, description="target tokens in one batch, padding included")
     accumulate: int = Field(1, ge=1, description="batches whose gradients are added before each update")
@@ -32,7 +42,7 @@ class TrainingConfig(Settings):
         "adamw", description="adamw; or muon for the matrices of the blocks, with adamw for the rest"
     )
     rate: float = Field(1e-3, gt=0, description="the highest learning rate")
-    betas: tuple[float, float] = Field((0.9, 0.98), description="AdamW's memories of the gradient and of its square")
+    betas: tuple[Share, Share] = Field((0.9, 0.98), description="AdamW's memories of the gradient and of its square")
     epsilon: float = Field(1e-9, gt=0, description="added to AdamW's denominator")
     weight_decay: float = Field(0.01, ge=0, description="pulls matrices towards 0 (never biases, norms, embeddings)")
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
@@ -43,7 +53,9 @@ class TrainingConfig(Settings):
     clip: float | None = Field(1.0, gt=0, description="longest gradient; longer ones are shortened")
     label_smoothing: float = Field(0.1, ge=0, lt=1, description="probability given to all tokens but the right one")
     r_drop: float = Field(
-        0.0, ge=0, description="R-Drop: weight of the disagreement between two passes with other dropout (twice the work)"
+        0.0,
+        ge=0,
+        description="R-Drop: weight of the disagreement between two passes with other dropout (twice the work)",
     )
     average: Literal["none", "ema", "last"] = Field(
         "none", description="validate and keep an average of weights: exponential, or of the last checkpoints"
@@ -52,6 +64,9 @@ class TrainingConfig(Settings):
     average_last: int = Field(5, ge=2, description="checkpoints that last averages")
     on_divergence: Literal["stop", "roll_back"] = Field(
         "stop", description="NaN or an exploding loss: stop, or go back to the last checkpoint with half the rate"
+    )
+    max_rise: float = Field(
+        3.0, gt=0, description="nats that the mean loss may rise above its lowest before it counts as exploding"
     )
     init_from: str | None = Field(None, description="start from the weights of a run folder or an OPUS-MT folder")
     checkpoint_every: int = Field(500, ge=1, description="updates between two checkpoints")
@@ -74,11 +89,79 @@ class ValidationConfig(Settings):
 class RunConfig(Settings):
     """A whole training config."""
 
-    run: str | None = Field(None, description="folder of the run; if left out: runs/ and the name of the config file")
+    run: str | None = Field(
+        None,
+        description="folder of the run; if left out: runs/ and the name of the config file "
+        "(paths start from the folder that the command is run in)",
+    )
     task: Literal["translate", "classify", "language-model"] = Field("translate", description="what is learned")
     preset: str = Field("tiny", description="size of the model; what model: says comes on top")
     model: dict[str, Any] = Field(default_factory=dict, description="differences from the preset")
-    data: DataConfig
+    data: DataConfig = Field(description="where sentences come from")
     text: TextConfig = TextConfig()
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
+
+    @property
+    def metric(self) -> Metric:
+        """What training is judged by."""
+        return self.validation.metric or _METRICS[self.task]
+
+
+# What a config with no usable corpus is read with, so that its other mistakes are found too.
+_STAND_INS: Mapping[str, Any] = {
+    "data": {"train": [{"built_in": "copy"}]},
+    "data.train": [{"built_in": "copy"}],
+    "data.valid": {"built_in": "copy"},
+}
+
+
+def load_run_config(path: str | Path, changes: Sequence[str] = (), *, check_files: bool = True) -> RunConfig:
+    """Return the config in a YAML file with changes such as `training.rate=3e-4`, or tell every mistake at once.
+
+    `run` is filled in. Files that the config names must exist, unless `check_files` is False.
+    """
+    path = Path(path)
+    data, mistakes = dict(read_yaml(path)), []
+    in_file, changed = set(data), {}
+    for text in changes:
+        try:
+            changed[change(data, text)] = text
+        except ConfigError as wrong:
+            mistakes += [f"--set {text}: {mistake}" for mistake in wrong.mistakes]
+    config, found = check_run_config(data, check_files=check_files)
+    for mistake in found:
+        change_of = [text for each, text in changed.items() if _is_of(mistake, each, in_file)]
+        mistakes.append(f"{f'--set {change_of[0]}' if change_of else path}: {mistake.sentence}")
+    mistakes = [printable(mistake) for mistake in mistakes]
+    if mistakes or config is None:
+        raise ConfigError(mistakes)
+    return config if config.run else config.model_copy(update={"run": f"runs/{path.stem}"})
+
+
+def check_run_config(
+    data: Mapping[str, Any], *, check_files: bool = True
+) -> tuple[RunConfig | None, tuple[Mistake, ...]]:
+    """Return what can be read of a config, and every mistake in it, between its settings, and in the files it names."""
+    from clearhead.training.config_checks import file_mistakes, model_mistakes, setting_mistakes
+
+    reading = examine(RunConfig, data, stand_ins=_STAND_INS)
+    config, mistakes = reading.value, list(reading.mistakes)
+    if config is not None:
+        more = [*model_mistakes(config), *setting_mistakes(config)]
+        more += file_mistakes(config) if check_files else []
+        # What was wrong has its default now: blame nothing for not fitting that.
+        mistakes += [each for each in more if not any(_speaks_of(each, path) for path in reading.blamed)]
+    return config, tuple(mistakes)
+
+
+def _speaks_of(mistake: Mistake, path: str) -> bool:
+    words = mistake.sentence.replace(",", " ").replace(":", " ").replace("'", " ").split()
+    is_named = any(word.rstrip(".") == path or word.startswith(f"{path}.") for word in words)
+    return is_named or path.startswith(f"{mistake.path}.")
+
+
+def _is_of(mistake: Mistake, changed: str, in_file: Collection[str]) -> bool:
+    """Whether a mistake comes from the change of a path on the command line, and not from the file."""
+    top = changed.partition(".")[0]
+    return f"{mistake.path}.".startswith(f"{changed}.") or (mistake.path == top and top not in in_file)

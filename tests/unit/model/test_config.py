@@ -35,11 +35,17 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         "model.encoder_norm = 'lyer' is not a choice. Did you mean 'layer'? Choices: layer, rms, all.",
     ),
     ({"norm_place": 3}, "model.norm_place = 3 is not a choice. Choices: pre, post."),
-    ({"d_model": 0}, "model.d_model = 0: input should be greater than or equal to 1."),
-    ({"dropout": 1.0}, "model.dropout = 1.0: input should be less than 1."),
+    (
+        {"d_model": 0},
+        "model.d_model = 0 is not a whole number from 1 to 65536. Meaning: width of the encoder (and of the decoder, if not said).",
+    ),
+    (
+        {"dropout": 1.0},
+        "model.dropout = 1.0 is not a number of at least 0 and below 1. Meaning: dropped from embeddings and from what every sublayer adds.",
+    ),
     (
         {"d_model": "wide"},
-        "model.d_model = 'wide': input should be a valid integer, unable to parse string as an integer.",
+        "model.d_model = 'wide' is not a whole number from 1 to 65536. Meaning: width of the encoder (and of the decoder, if not said).",
     ),
     (
         {"num_heads": 6, "d_model": 64},

@@ -42,7 +42,6 @@ def test_what_was_replaced_is_not_written_over() -> None:
     with torch.no_grad():
         kept = KeyValues(some(0, 0), some(0, 0))
         kept.append(some(3, 1), some(3, 2))
-        kept.reorder(torch.tensor([4, 3, 2, 1, 0]))
         shown, copy = kept.k, kept.k.clone()
         kept.replace(torch.cat((shown, some(1, 3)), dim=2), some(4, 4))
         for _ in range(3):

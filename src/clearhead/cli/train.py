@@ -1,0 +1,146 @@
+"""`clearhead train`: from a config to a trained model in a run folder."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from clearhead.errors import ClearheadError, RunError, printable
+
+if TYPE_CHECKING:
+    from clearhead.training.config import RunConfig
+    from clearhead.training.outcome import Outcome
+    from clearhead.training.seeds import SeedsReport
+
+_EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
+
+
+def train(
+    config: Annotated[
+        Path | None, typer.Argument(help="A config (YAML): a short list of differences from the defaults.")
+    ] = None,
+    run: Annotated[
+        Path | None, typer.Option(help="Folder of the run. \\[default: run: of the config, else runs/ and its name]")
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE", help="Change a setting: training.rate=3e-4. May be repeated."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in the folder; without a config, as it was begun.")
+    ] = False,
+    seeds: Annotated[
+        int | None, typer.Option(min=2, help="Train with so many seeds, and report the mean and the spread.")
+    ] = None,
+    help_config: Annotated[
+        bool, typer.Option("--help-config", help="Say every setting that a config may hold, and stop.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="How it ended, as JSON.")] = False,
+) -> None:
+    """Train a model: translate, classify or go on with a text."""
+    try:
+        if help_config:
+            _help(as_json)
+            return
+        if seeds is not None and config is None:
+            raise ClearheadError("--seeds needs the config, also to go on: clearhead train CONFIG --resume --seeds N.")
+        settings = _read(config, run, changes or [], resume)
+        folder = Path(settings.run or "")
+        if seeds is None:
+            _train(settings, folder, resume, as_json)
+        else:
+            _train_seeds(settings, folder, seeds, resume, as_json)
+    except ModuleNotFoundError as missing:
+        if missing.name in _EXTRA:
+            raise ClearheadError(
+                f"train needs {missing.name}, which is not installed: pip install 'clearhead[train]'."
+            ) from None
+        raise
+
+
+def _help(as_json: bool) -> None:
+    from clearhead.training.config_help import config_help_data, help_config
+
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(config_help_data(), ensure_ascii=False))
+    else:
+        typer.echo(help_config(), nl=False)
+
+
+def _read(config: Path | None, run: Path | None, changes: list[str], resume: bool) -> "RunConfig":
+    from clearhead.training.config import load_run_config
+    from clearhead.training.run import RunFolder
+
+    if config is not None:
+        settings = load_run_config(config, changes, check_files=not resume)
+    elif not resume:
+        raise ClearheadError("train needs a config, such as configs/phrasebook.yaml. All settings: --help-config.")
+    elif run is None:
+        raise RunError("--resume needs to know which run: give its folder with --run, or the config it came from.")
+    else:
+        with RunFolder.reopen(run) as folder:
+            settings = folder.read_config(changes)
+    return settings if run is None else settings.model_copy(update={"run": str(run)})
+
+
+def _train(settings: "RunConfig", folder: Path, resume: bool, as_json: bool) -> None:
+    from clearhead.training.launch import launch
+
+    how = f"--resume --run {printable(str(folder))}"
+    try:
+        outcome = launch(settings, folder, resume=resume)
+    except KeyboardInterrupt:  # before the loop could take note of it
+        _stop(how)
+    if as_json:
+        _print_json({"run": str(folder), **outcome.to_data()})
+    else:
+        _show(outcome, folder)
+    if outcome.stopped == "interrupted":
+        _stop(how)
+
+
+def _train_seeds(settings: "RunConfig", folder: Path, seeds: int, resume: bool, as_json: bool) -> None:
+    from clearhead.training.seeds import train_seeds
+
+    how = f"CONFIG --resume --run {printable(str(folder))} --seeds {seeds}"
+    try:
+        report = train_seeds(settings, folder, seeds, resume=resume)
+    except KeyboardInterrupt:
+        _stop(how)
+    if as_json:
+        _print_json({"run": str(folder), **report.to_data()})
+    else:
+        _show_seeds(report, folder)
+    if report.is_interrupted:
+        _stop(how)
+
+
+def _stop(how: str) -> NoReturn:
+    typer.echo(f"clearhead: interrupted. To go on: clearhead train {how}", err=True)
+    raise typer.Exit(130)
+
+
+def _print_json(data: dict[str, Any]) -> None:
+    import json
+
+    typer.echo(json.dumps(data, ensure_ascii=False))
+
+
+def _show(outcome: "Outcome", folder: Path) -> None:
+    from clearhead.training.outcome import WORDS
+
+    typer.echo(f"{outcome.steps:,} updates in {outcome.seconds:,.1f} s: {WORDS[outcome.stopped]}.")
+    for score in outcome.scores.values():
+        typer.echo(f"{score.name} {score.value:.4g}  {score.signature}")
+    typer.echo(f"The model, its card and its metrics are in {printable(str(folder))}.")
+
+
+def _show_seeds(report: "SeedsReport", folder: Path) -> None:
+    for seed, outcome in report.outcomes.items():
+        told = ", ".join(f"{score.name} {score.value:.4g}" for score in outcome.scores.values()) or "no scores"
+        typer.echo(f"seed {seed}: {outcome.steps:,} updates, {told}")
+    for spread in report.spreads:
+        typer.echo(str(spread))
+    typer.echo(f"The runs are in {printable(str(folder))}, and all numbers in seeds.json there.")

@@ -1,0 +1,197 @@
+"""Batches out of a store, in an order that a seed settles: any batch can be made again, so that a run can be resumed.
+
+An epoch is a random order of all pairs, cut into blocks; a block is laid out as batches in random order. Only the block
+at hand is held in memory.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearhead.data.layout import BucketedLayout, Counts, Layout, PackedLayout, Plan, Shape
+from clearhead.data.store import PairStore
+from clearhead.text.tokeniser import Tokeniser, Vocabularies
+
+Ids = NDArray[np.int64]
+NO_LABEL = -100  # of a row that holds no sentence; what PyTorch's loss leaves out
+_BLOCK = 65_536  # pairs
+_ORDER, _LAYOUT, _CUTS = range(3)  # what random numbers are for: none may depend on how many another took
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where the next batch stands: in which epoch, block and place."""
+
+    epoch: int = 0
+    block: int = 0
+    batch: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class TokenBatch:
+    """Ids of a batch, padded; packed rows say which sentence a token is of. `after` is where the next batch stands."""
+
+    shape: Shape
+    source: Ids
+    target: Ids
+    source_sentences: Ids | None
+    target_sentences: Ids | None
+    num_pairs: int
+    num_source: int  # tokens, padding left out
+    num_target: int
+    after: Position = Position()
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The ids of some sentences, one after another."""
+
+    flat: NDArray[Any]
+    lengths: Counts
+
+    @property
+    def starts(self) -> Counts:
+        """Where each sentence begins."""
+        return np.cumsum(self.lengths) - self.lengths
+
+
+def make_layout(
+    store: PairStore, batch_tokens: int, *, batching: Literal["packed", "bucketed"], has_labels: bool = False
+) -> Layout:
+    """Return the layout that fits the lengths of a store; labels are not laid out beside the source."""
+    target = np.zeros(len(store), dtype=np.int64) if has_labels else store.target.lengths
+    kind = PackedLayout if batching == "packed" else BucketedLayout
+    return kind(store.source.lengths, target, batch_tokens)
+
+
+class BatchStream:
+    """The batches of a store, epoch after epoch."""
+
+    def __init__(
+        self,
+        store: PairStore,
+        vocabularies: Vocabularies,
+        layout: Layout,
+        *,
+        weights: Sequence[float] = (),
+        seed: int = 1,
+        has_labels: bool = False,
+    ) -> None:
+        self.store, self.vocabularies, self.layout = store, vocabularies, layout
+        self.seed, self.has_labels = seed, has_labels
+        self._weights = list(weights) or [1.0] * (int(store.corpus.max(initial=0)) + 1)
+        self._cuts_anew = vocabularies.source.config.sampling > 0 and store.target_texts is not None
+
+    @property
+    def pairs_per_epoch(self) -> int:
+        """How many pairs an epoch reads, by the weights of the corpora."""
+        counts = np.bincount(self.store.corpus, minlength=len(self._weights))
+        return sum(
+            int(weight) * int(n) + round(weight % 1 * int(n)) for weight, n in zip(self._weights, counts, strict=True)
+        )
+
+    @property
+    def batches_per_epoch(self) -> float:
+        """How many batches the first epoch has; of several blocks, the first speaks for all."""
+        indices = self._order(0)[:_BLOCK]
+        plans, _, _ = self._block(indices, 0, 0)
+        return len(plans) * self.pairs_per_epoch / len(indices)
+
+    def batches(self, start: Position = Position()) -> Iterator[TokenBatch]:  # noqa: B008 (it is frozen)
+        """Yield batches from a position on, without end."""
+        epoch, block, batch = start.epoch, start.block, start.batch
+        while True:
+            order = self._order(epoch)
+            for number in range(block, -(-len(order) // _BLOCK)):
+                indices = order[number * _BLOCK : (number + 1) * _BLOCK]
+                is_last = (number + 1) * _BLOCK >= len(order)
+                plans, source, target = self._block(indices, epoch, number)
+                for at in range(batch, len(plans)):
+                    after = Position(epoch, number, at + 1)
+                    if at + 1 == len(plans):
+                        after = Position(epoch + 1) if is_last else Position(epoch, number + 1)
+                    yield self._fill(plans[at], source, target, after)
+                batch = 0
+            epoch, block = epoch + 1, 0
+
+    def once(self) -> Iterator[TokenBatch]:
+        """Yield the batches of one epoch."""
+        for batch in self.batches():
+            yield batch
+            if batch.after.epoch:
+                return
+
+    def _random(self, *key: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, *key])
+
+    def _order(self, epoch: int) -> Counts:
+        """Return the pairs of an epoch: each corpus as often as its weight says, shuffled together."""
+        random = self._random(epoch, _ORDER)
+        chosen = []
+        for corpus, weight in enumerate(self._weights):
+            own = np.flatnonzero(self.store.corpus == corpus)
+            chosen += [own] * int(weight)
+            rest = round(weight % 1 * len(own))
+            if rest:
+                chosen.append(random.choice(own, rest, replace=False))
+        return random.permutation(np.concatenate(chosen))
+
+    def _block(self, indices: Counts, epoch: int, number: int) -> tuple[list[Plan], Rows, Rows]:
+        source, target = Rows(*self.store.source.gather(indices)), Rows(*self.store.target.gather(indices))
+        if self._cuts_anew:
+            source, target = self._cut(indices, (source, target), (epoch, number))
+        width = np.zeros_like(target.lengths) if self.has_labels else target.lengths
+        return self.layout.plan(source.lengths, width, self._random(epoch, _LAYOUT, number)), source, target
+
+    def _cut(self, indices: Counts, whole: tuple[Rows, Rows], place: tuple[int, int]) -> tuple[Rows, Rows]:
+        """Cut the texts of a block at random; a pair that grows too long for the rows keeps its own cuts."""
+        rows: list[list[NDArray[Any]]] = []
+        for side, name in enumerate(("source", "target")):
+            if (self.has_labels and name == "target") or not whole[side].lengths.any():
+                rows.append(np.split(whole[side].flat, whole[side].starts[1:]))
+                continue
+            tokeniser: Tokeniser = getattr(self.vocabularies, name)
+            seed = int(self._random(place[0], _CUTS, place[1], side).integers(2**31))
+            cut = tokeniser.sample(self.store.texts("source" if side == 0 else "target", indices), seed)
+            rows.append([np.array([*ids, tokeniser.eos]) for ids in cut])
+        widest = self.layout.shapes[-1]
+        for at, (source, target) in enumerate(zip(*rows, strict=True)):
+            if len(source) > widest.source or (len(target) > widest.target and not self.has_labels):
+                for side in range(2):
+                    start = whole[side].starts[at]
+                    rows[side][at] = whole[side].flat[start : start + whole[side].lengths[at]]
+        return _joined(rows[0]), _joined(rows[1])
+
+    def _fill(self, plan: Plan, source: Rows, target: Rows, after: Position) -> TokenBatch:
+        """Write the ids of a batch into their places."""
+        shape, pads = plan.shape, (self.vocabularies.source.pad, self.vocabularies.target.pad)
+        read, read_of = _scatter(plan, source, plan.source_starts, (shape.rows, shape.source), pads[0])
+        if self.has_labels:
+            written, written_of = np.full(shape.rows, NO_LABEL, dtype=np.int64), None
+            written[plan.rows] = target.flat[target.starts[plan.pairs]]
+        else:
+            written, written_of = _scatter(plan, target, plan.target_starts, (shape.rows, shape.target), pads[1])
+        is_packed = self.layout.is_packed
+        return TokenBatch(
+            shape, read, written, read_of if is_packed else None, written_of if is_packed else None, len(plan.pairs),
+            int(source.lengths[plan.pairs].sum()), int(target.lengths[plan.pairs].sum()), after,
+        )  # fmt: skip
+
+
+def _joined(rows: list[NDArray[Any]]) -> Rows:
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    return Rows(np.concatenate(rows) if rows else np.empty(0, np.int64), lengths)
+
+
+def _scatter(plan: Plan, rows: Rows, starts: Counts, size: tuple[int, int], pad: int) -> tuple[Ids, Ids]:
+    """Return the ids of a side in their places, and the number of the sentence at each place."""
+    ids, sentences = np.full(size, pad, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    lengths = rows.lengths[plan.pairs]
+    steps = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    places = np.repeat(plan.rows * size[1] + starts, lengths) + steps
+    ids.reshape(-1)[places] = rows.flat[np.repeat(rows.starts[plan.pairs], lengths) + steps]
+    sentences.reshape(-1)[places] = np.repeat(plan.sentences, lengths)
+    return ids, sentences

@@ -1,0 +1,136 @@
+"""Which pairs are kept, and the report of what was left out and why, each reason with its first example."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+from clearhead.data.config import DataConfig
+from clearhead.data.lines import Notes
+from clearhead.data.reader import Pair
+from clearhead.errors import printable
+from clearhead.text.config import Task
+
+EMPTY, TOO_MANY_WORDS, UNEVEN, DUPLICATE, TOO_MANY_TOKENS = (
+    "empty side",
+    "over max_words",
+    "over max_ratio",
+    "seen before",
+    "over max_tokens",
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of the lines of one corpus."""
+
+    corpus: str
+    num_read: int
+    num_kept: int
+    left_out: Mapping[str, int]  # reason -> pairs
+    examples: Mapping[str, str]  # reason -> file:line of the first one
+    num_byte_order_marks: int = 0
+    num_carriage_returns: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as plain data."""
+        return {
+            "corpus": self.corpus,
+            "read": self.num_read,
+            "kept": self.num_kept,
+            "left_out": dict(self.left_out),
+            "first": dict(self.examples),
+            "byte_order_marks": self.num_byte_order_marks,
+            "carriage_returns": self.num_carriage_returns,
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> "Report":
+        """Return the report that to_json made."""
+        return Report(
+            data["corpus"], data["read"], data["kept"], data["left_out"], data["first"],
+            data["byte_order_marks"], data["carriage_returns"],
+        )  # fmt: skip
+
+
+def report_table(reports: Sequence[Report]) -> str:
+    """Return the reports as lines for people to read."""
+    lines = []
+    for report in reports:
+        lines.append(f"{printable(report.corpus)}: {report.num_read:,} pairs read, {report.num_kept:,} kept")
+        width = max((len(f"{number:,}") for number in report.left_out.values()), default=0)
+        for reason, number in report.left_out.items():
+            lines.append(f"  {number:>{width},} left out: {reason} (first: {report.examples[reason]})")
+        if report.num_byte_order_marks:
+            lines.append("  a byte order mark at the start was taken off")
+        if report.num_carriage_returns:
+            lines.append(f"  {report.num_carriage_returns:,} lines ended in a carriage return, which was taken off")
+    return "\n".join(lines)
+
+
+@dataclass
+class Tally:
+    """Counts what becomes of the lines of a corpus while they are read."""
+
+    corpus: str
+    file: str
+    notes: Notes = field(default_factory=Notes)
+    num_read: int = 0
+    num_left_out: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, str] = field(default_factory=dict)
+
+    def leave_out(self, reason: str, place: str) -> None:
+        """Count a pair that is not kept."""
+        self.num_left_out[reason] = self.num_left_out.get(reason, 0) + 1
+        self.examples.setdefault(reason, place)
+
+    def place(self, line: int) -> str:
+        """Return where a line stands."""
+        return printable(f"{self.file}:{line}")
+
+    def report(self) -> Report:
+        """Return the counts as they are now."""
+        kept = self.num_read - sum(self.num_left_out.values())
+        notes = self.notes
+        return Report(
+            self.corpus, self.num_read, kept, dict(self.num_left_out), dict(self.examples),
+            notes.num_byte_order_marks, notes.num_carriage_returns,
+        )  # fmt: skip
+
+
+class Filter:
+    """The filters of `data:`; pairs that were seen are remembered by a hash of 16 bytes, across corpora."""
+
+    def __init__(self, config: DataConfig, task: Task = "translate") -> None:
+        self._config = config
+        self._needs_source = task != "language-model"
+        self._has_two_texts = task == "translate"
+        self._seen: set[bytes] = set()
+        self._counts_words = config.max_words is not None or config.max_ratio is not None
+
+    def reason_against(self, pair: Pair, tag: str = "") -> str | None:
+        """Return why the pair is left out, or None if it is kept; `tag` is the language it is translated into."""
+        source, target, _ = pair
+        if not target or target.isspace() or (self._needs_source and (not source or source.isspace())):
+            return EMPTY
+        if self._counts_words:
+            reason = self._too_long(source, target)
+            if reason:
+                return reason
+        if self._config.deduplicate:
+            mark = blake2b(f"{tag}{source}\0{target}".encode(), digest_size=16).digest()
+            if mark in self._seen:
+                return DUPLICATE
+            self._seen.add(mark)
+        return None
+
+    def _too_long(self, source: str, target: str) -> str | None:
+        config = self._config
+        longer, shorter = len(source.split()), len(target.split())
+        if longer < shorter:
+            longer, shorter = shorter, longer
+        if config.max_words is not None and longer > config.max_words:
+            return TOO_MANY_WORDS
+        if config.max_ratio is not None and self._has_two_texts and longer > config.max_ratio * shorter:
+            return UNEVEN
+        return None

@@ -1,0 +1,166 @@
+"""Corpora opened by their config: files or built-in ones, faults refused or counted, pairs filtered, sources tagged."""
+
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+
+from clearhead.data.clean import EMPTY, Filter, Report, Tally
+from clearhead.data.config import CorpusConfig, DataConfig
+from clearhead.data.lines import Fault, Notes, hash_file
+from clearhead.data.reader import Pair, read_aligned, read_jsonl, read_text, read_tsv
+from clearhead.errors import ConfigError, DataError, printable
+from clearhead.text.config import Task
+from clearhead.text.special import language_tag
+
+_MAX_TOLD = 20  # more faults than this are counted, not listed
+
+
+class Corpus:
+    """The pairs of one corpus; loop over it once, and its report is whole at the end."""
+
+    def __init__(self, config: CorpusConfig, data: DataConfig, task: Task, keep: Filter) -> None:
+        files = file_names(config, task)
+        self._config, self._data, self._task, self._keep = config, data, task, keep
+        self._tally = Tally(" + ".join(files) or str(config.built_in), (files or [str(config.built_in)])[0])
+
+    @property
+    def report(self) -> Report:
+        """What became of the pairs that were read so far."""
+        return self._tally.report()
+
+    def place(self, pair: Pair) -> str:
+        """Return where a pair came from: file:line."""
+        return self._tally.place(pair.line)
+
+    def leave_out(self, pair: Pair, reason: str) -> None:
+        """Count a pair that the caller does not keep."""
+        self._tally.leave_out(reason, self.place(pair))
+
+    def __iter__(self) -> Iterator[Pair]:
+        """Yield the pairs that are kept; at the end raise DataError if there were faults, or nothing is left."""
+        tally, reason_against = self._tally, self._keep.reason_against
+        tag = f"{language_tag(self._config.language)} " if self._config.language is not None else ""
+        limit = self._data.max_pairs
+        refused = _Refused()
+        for item in _read(self._config, self._task, tally.notes):
+            if not (isinstance(item, Fault) and item.is_fatal):
+                if tally.num_read == limit:
+                    break
+                tally.num_read += 1
+            if isinstance(item, Fault):
+                if item.is_fatal or self._data.on_fault == "refuse":
+                    refused.add(item)
+                tally.leave_out(item.reason, item.place)
+                continue
+            reason = reason_against(item, tag)
+            if reason is None:
+                yield Pair(tag + item.source, item.target, item.line) if tag and item.source else item
+                continue
+            if reason == EMPTY and self._data.on_empty == "refuse":
+                told = "an empty side. Put it right, or say data.on_empty: skip."
+                refused.add(Fault(tally.file, item.line, EMPTY, told))
+            tally.leave_out(reason, tally.place(item.line))
+        refused.raise_if_any()
+        if not self.report.num_kept:
+            raise DataError(f"{printable(tally.corpus)}: no pair is left. {_why_none(self.report)}")
+
+
+class _Refused:
+    """The faults that stop a run: the first ones to be told, the others counted."""
+
+    def __init__(self) -> None:
+        self._told: list[Fault] = []
+        self._number = 0
+
+    def add(self, fault: Fault) -> None:
+        self._number += 1
+        if fault.is_fatal:  # what matters most comes first
+            self._told.insert(0, fault)
+        elif len(self._told) < _MAX_TOLD:
+            self._told.append(fault)
+
+    def raise_if_any(self) -> None:
+        if not self._told:
+            return
+        lines = [str(fault) for fault in self._told]
+        if self._number > len(lines):
+            lines.append(f"… and {self._number - len(lines):,} more faults.")
+        if any(fault.reason != EMPTY and not fault.is_fatal for fault in self._told):
+            lines.append("Put them right, or say data.on_fault: skip to leave such lines out.")
+        raise DataError("\n".join(lines))
+
+
+def _why_none(report: Report) -> str:
+    if not report.num_read:
+        return "The file is empty."
+    reasons = ", ".join(f"{number:,} {reason}" for reason, number in report.left_out.items())
+    return f"Of {report.num_read:,} read, left out: {reasons}."
+
+
+def open_corpus(config: CorpusConfig, data: DataConfig, task: Task = "translate", keep: Filter | None = None) -> Corpus:
+    """Open a corpus; give several the same filter, and a pair that was in one is seen before in the next."""
+    return Corpus(config, data, task, keep or Filter(data, task))
+
+
+def read_texts(
+    configs: Iterable[CorpusConfig], data: DataConfig, task: Task = "translate"
+) -> Iterator[tuple[str, str]]:
+    """Yield source and target of every pair of several corpora, for a tokeniser to learn from."""
+    keep = Filter(data, task)
+    for config in configs:
+        for pair in open_corpus(config, data, task, keep):
+            yield pair.source, pair.target
+
+
+def file_names(config: CorpusConfig, task: Task) -> list[str]:
+    """Return the files of a corpus, or raise ConfigError if it is not said in exactly one way."""
+    is_text = task == "language-model"
+    pair = [name for name in (config.source, config.target) if name is not None]
+    forms = [bool(pair), config.tsv is not None, config.jsonl is not None, config.built_in is not None]
+    allowed = f"{'source' if is_text else 'source and target'}, or tsv, or jsonl, or built_in"
+    if sum(forms) != 1:
+        given = [name for name in ("source", "target", "tsv", "jsonl", "built_in") if getattr(config, name) is not None]
+        raise ConfigError(f"a corpus is given as {allowed}; here it is {' and '.join(given) or 'nothing'}.")
+    if pair and is_text and (config.source is None or config.target is not None):
+        raise ConfigError("a language model reads one file: say source, and leave target out.")
+    if pair and not is_text and len(pair) == 1:
+        missing = "target" if config.target is None else "source"
+        raise ConfigError(f"a corpus of two files needs source and target; {missing} is missing beside {pair[0]}.")
+    return [*pair, *(name for name in (config.tsv, config.jsonl) if name is not None)]
+
+
+def fingerprint(config: CorpusConfig, task: Task = "translate") -> str:
+    """Return a hash of all that decides the pairs of a corpus: what its files hold, wherever they lie."""
+    told = [config.source_field, config.target_field, config.language or "", config.built_in or "", config.split or ""]
+    names = file_names(config, task)
+    told += [hash_file(name) for name in names] + [form for form in ("tsv", "jsonl") if getattr(config, form)]
+    digest = sha256("\0".join(told).encode())
+    if config.built_in is not None:  # another version may make other pairs
+        for source, target in _built_in(config):
+            digest.update(f"{source}\0{target}\n".encode())
+    return digest.hexdigest()
+
+
+def _read(config: CorpusConfig, task: Task, notes: Notes) -> Iterator[Pair | Fault]:
+    is_text = task == "language-model"
+    fields = (None, config.source_field) if is_text else (config.source_field, config.target_field)
+    if config.tsv is not None:
+        return read_tsv(config.tsv, fields, notes)
+    if config.jsonl is not None:
+        return read_jsonl(config.jsonl, fields, notes, has_labels=task == "classify")
+    if config.source is not None and config.target is not None:
+        return read_aligned(config.source, config.target, notes)
+    if config.source is not None:
+        return read_text(config.source, notes)
+    pairs = enumerate(_built_in(config), 1)
+    return (Pair("" if is_text else source, target, number) for number, (source, target) in pairs)
+
+
+def _built_in(config: CorpusConfig) -> Iterator[tuple[str, str]]:
+    split = config.split or "train"
+    if config.built_in == "phrasebook":
+        from clearhead.data import phrasebook
+
+        return phrasebook.pairs(split)
+    from clearhead.data import sequences
+
+    return sequences.pairs(str(config.built_in), split)

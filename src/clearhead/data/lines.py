@@ -1,0 +1,168 @@
+"""Lines of text files, plain or packed (.gz, .xz), read a block at a time: no file is ever whole in memory.
+
+A line ends at \\n or \\r\\n and nowhere else. What is wrong with a line is a Fault with its file and number.
+"""
+
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import file_digest
+from pathlib import Path
+from typing import IO
+
+from clearhead.errors import DataError, did_you_mean, printable
+
+_BLOCK = 2**20  # bytes read at once
+_MAX_LINE = 2**24  # bytes; a longer line is no sentence
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with one line, or with the whole file where `line` is None."""
+
+    file: str
+    line: int | None
+    reason: str  # a kind of fault, the same for every line that has it
+    detail: str = ""
+    is_fatal: bool = False  # nothing after it can be trusted
+
+    @property
+    def place(self) -> str:
+        """Where it is: file:line."""
+        return printable(self.file if self.line is None else f"{self.file}:{self.line}")
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.detail or self.reason}"
+
+
+@dataclass
+class Notes:
+    """What was put right while reading, for the report."""
+
+    num_byte_order_marks: int = 0
+    num_carriage_returns: int = 0
+
+
+def check_file(name: str) -> Path:
+    """Return the path of a file that exists, or say what is there instead."""
+    path = Path(name)
+    shown = printable(name)
+    if path.is_dir():
+        held = sorted(printable(child.name) for child in path.iterdir())
+        raise DataError(
+            f"{shown} is a folder, and a file is needed. It holds {', '.join(held[:5]) or 'nothing'}"
+            f"{' …' if len(held) > 5 else ''}."
+        )
+    if not path.exists():
+        there = [child.name for child in path.parent.iterdir()] if path.parent.is_dir() else []
+        folder = "" if path.parent.is_dir() else f" Nor does its folder, {printable(str(path.parent))}."
+        raise DataError(f"{shown} does not exist.{folder}{did_you_mean(path.name, there)}")
+    if not path.is_file():
+        raise DataError(f"{shown} is not a plain file. It is read more than once: save it as a file first.")
+    return path
+
+
+def hash_file(name: str) -> str:
+    """Return the sha256 of a file as it lies on the disk."""
+    path = check_file(name)
+    try:
+        with path.open("rb") as file:
+            return file_digest(file, "sha256").hexdigest()
+    except OSError as wrong:
+        raise DataError(f"{printable(name)} cannot be read: {wrong.strerror}.") from None
+
+
+def _open(path: Path) -> IO[bytes] | gzip.GzipFile | lzma.LZMAFile:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")
+    if path.suffix == ".xz":
+        return lzma.open(path, "rb")
+    return path.open("rb")
+
+
+def read_lines(name: str, notes: Notes) -> Iterator[str | Fault]:
+    """Yield each line of a file without its end, or the fault that it has instead."""
+    path = check_file(name)
+    number = 0
+    for raw in _blocks(path):
+        if isinstance(raw, str):
+            yield Fault(name, number + 1, "damaged file", raw, is_fatal=True)
+            return
+        if number == 0 and raw.startswith(_BOM):
+            raw = raw[len(_BOM) :]
+            notes.num_byte_order_marks += 1
+        lines = _decoded(raw, notes)
+        if lines is not None:
+            yield from lines
+            number += len(lines)
+            continue
+        for line in raw.split(b"\n"):
+            number += 1
+            yield _one_line(line, name, number, notes)
+
+
+def _blocks(path: Path) -> Iterator[bytes | str]:
+    """Yield whole lines, about a megabyte at once, without the last line's end; or a sentence why it cannot go on."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        with _open(path) as file:
+            while block := file.read(_BLOCK):
+                head, found, tail = block.rpartition(b"\n")
+                if found:
+                    yield b"".join([*parts, head])
+                    parts, size = [], 0
+                parts.append(tail)
+                size += len(tail)
+                if size > _MAX_LINE:
+                    yield f"the line is longer than {_MAX_LINE // 2**20} MB. Is this a file of sentences?"
+                    return
+    except EOFError:
+        yield "the packed file is cut short. Copy it again from where it came."
+        return
+    except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as wrong:
+        yield f"the file cannot be unpacked ({wrong}). Is it really {path.suffix}? Copy it again from where it came."
+        return
+    except OSError as wrong:
+        yield f"the file cannot be read: {wrong.strerror}."
+        return
+    if size:
+        yield b"".join(parts)
+
+
+def _decoded(raw: bytes, notes: Notes) -> list[str] | None:
+    """Return the lines of a block that has no fault in it, or None: then each line is looked at by itself."""
+    if b"\0" in raw:
+        return None
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        return None
+    if "\r" not in text:
+        return text.split("\n")
+    lines = []
+    for line in text.split("\n"):
+        if line.endswith("\r"):
+            notes.num_carriage_returns += 1
+            line = line[:-1]
+        lines.append(line)
+    return lines
+
+
+def _one_line(raw: bytes, name: str, number: int, notes: Notes) -> str | Fault:
+    if b"\0" in raw:
+        column = raw.index(b"\0") + 1
+        told = f"a NUL byte at byte {column}. Is this a text file, in UTF-8 and not UTF-16?"
+        return Fault(name, number, "NUL byte", told)
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as wrong:
+        told = f"not UTF-8: byte {raw[wrong.start]:#04x} at byte {wrong.start + 1}. Convert the file to UTF-8."
+        return Fault(name, number, "invalid UTF-8", told)
+    if text.endswith("\r"):
+        notes.num_carriage_returns += 1
+        return text[:-1]
+    return text

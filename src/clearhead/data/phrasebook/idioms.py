@@ -1,0 +1,96 @@
+"""What cannot be put together word for word: idioms, sayings and set phrases.
+
+They all stand in the training part; clauses and set verbs are also heard inside other sentences.
+"""
+
+from clearhead.data.phrasebook.clauses import Action
+from clearhead.data.phrasebook.verbs import ACTION, SLEEP, make_verb
+
+LETS_GO = (("Let's go", "Vamos"), ("Let's go.", "Vamos."), ("Let's go!", "¡Vamos!"))
+
+# Clauses without capital and stop, as they stand after "she says that".
+CLAUSES: dict[str, str] = {
+    "it's a piece of cake": "es pan comido",
+    "it's raining cats and dogs": "está lloviendo a cántaros",
+    "it costs an arm and a leg": "cuesta un ojo de la cara",
+    "you're pulling my leg": "me estás tomando el pelo",
+    "I'm pulling your leg": "te estoy tomando el pelo",
+    "it's all Greek to me": "me suena a chino",
+    "it's not my cup of tea": "no es lo mío",
+    "it's the last straw": "es la gota que colma el vaso",
+    "it's not worth it": "no vale la pena",
+    "it's on the tip of my tongue": "lo tengo en la punta de la lengua",
+    "they are like two peas in a pod": "son como dos gotas de agua",
+    "the ball is in your court": "la pelota está en tu tejado",
+    "she has her head in the clouds": "está en las nubes",
+    "he has his head in the clouds": "está en las nubes",
+    "he kicked the bucket": "estiró la pata",
+    "he's as fit as a fiddle": "está más sano que una manzana",
+    "she's as fit as a fiddle": "está más sana que una manzana",
+    "I'm all ears": "soy todo oídos",
+    "I don't have a clue": "no tengo ni idea",
+    "time flies": "el tiempo vuela",
+}
+
+# Sayings stand alone.
+SAYINGS: dict[str, str] = {
+    "Better late than never": "Más vale tarde que nunca",
+    "Speak of the devil": "Hablando del rey de Roma",
+    "The early bird catches the worm": "A quien madruga, Dios le ayuda",
+    "Out of sight, out of mind": "Ojos que no ven, corazón que no siente",
+    "Every cloud has a silver lining": "No hay mal que por bien no venga",
+    "Like father, like son": "De tal palo, tal astilla",
+    "When pigs fly": "Cuando las ranas críen pelo",
+}
+
+_HIT = make_verb("hit hits hit hitting", "dar", "past")
+_KILL = make_verb("kill kills killed killing", "matar", ACTION)
+_TALK = make_verb("talk talks talked talking", "hablar", ACTION)
+_LET = make_verb("let lets let letting", "irse", "past")
+
+# Verbs that mean something else with these words, conjugated like any other.
+ACTIONS: tuple[Action, ...] = (
+    Action(SLEEP, " like a log", " como un tronco", idiom="sleep like a log"),
+    Action(_HIT, " the nail on the head", " en el clavo", idiom="hit the nail"),
+    Action(_KILL, " two birds with one stone", " dos pájaros de un tiro", idiom="two birds"),
+    Action(_TALK, " nineteen to the dozen", " por los codos", idiom="nineteen to the dozen"),
+    Action(_LET, " the cat out of the bag", " de la lengua", idiom="cat out of the bag"),
+)
+# How often something happens, said after an action.
+RARELY = ("once in a blue moon", "de Pascuas a Ramos")
+
+SET_PHRASES: dict[str, str] = {
+    "Good morning!": "¡Buenos días!",
+    "Good afternoon!": "¡Buenas tardes!",
+    "Good night!": "¡Buenas noches!",
+    "How are you?": "¿Cómo estás?",
+    "What's your name?": "¿Cómo te llamas?",
+    "What is your name?": "¿Cómo te llamas?",
+    "What time is it?": "¿Qué hora es?",
+    "Where are you from?": "¿De dónde eres?",
+    "How old are you?": "¿Cuántos años tienes?",
+    "Thank you very much.": "Muchas gracias.",
+    "You're welcome.": "De nada.",
+    "I'm sorry.": "Lo siento.",
+    "I am sorry.": "Lo siento.",
+    "See you tomorrow!": "¡Hasta mañana!",
+    "See you later!": "¡Hasta luego!",
+    "Have a good trip!": "¡Buen viaje!",
+    "Break a leg!": "¡Mucha suerte!",
+    "Good luck!": "¡Mucha suerte!",
+    "Happy birthday!": "¡Feliz cumpleaños!",
+    "Of course!": "¡Por supuesto!",
+    "Be careful!": "¡Ten cuidado!",
+    "Hurry up!": "¡Date prisa!",
+    "Come here!": "¡Ven aquí!",
+    "What a pity!": "¡Qué lástima!",
+    "Me too.": "Yo también.",
+    "Nice to meet you.": "Mucho gusto.",
+    "Never mind.": "No importa.",
+    "It doesn't matter.": "No importa.",
+    "I don't know.": "No lo sé.",
+    "Can you help me?": "¿Puedes ayudarme?",
+    "What's the matter?": "¿Qué pasa?",
+    "Let's go home.": "Vamos a casa.",
+    "Let's go home!": "¡Vamos a casa!",
+}

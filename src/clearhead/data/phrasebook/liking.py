@@ -1,0 +1,107 @@
+"""Sentences in which Spanish turns the subject into an object: me gusta, me duele, me gustaría.
+
+What is liked or hurts is the subject of the Spanish verb, and the verb agrees with it.
+"""
+
+from clearhead.data.phrasebook.clauses import Action, draw_action
+from clearhead.data.phrasebook.phrases import Draw, Phrase, article, build, definite, fitting, pair, somebody, to
+from clearhead.data.phrasebook.sentences import Sentence, ask, state
+from clearhead.data.phrasebook.verbs import THIRD
+from clearhead.data.phrasebook.words import nouns
+
+_WHOM = ("me", "te", "le", "nos", "les")
+_LIKED = nouns("food drink clothes vehicle house park beach city museum garden reading art animal")
+_DO = ("do", "do", "does", "do", "do")
+
+
+def _liking(draw: Draw, subject: Phrase, liked: Phrase, verbs: tuple[str, str]) -> Sentence:
+    """Say or ask that somebody likes something; `verbs` holds gusta and gustan."""
+    whom = f"{_to_whom(subject)}{{}}{_WHOM[subject.person]} {verbs[liked.is_plural]}"
+    pairs = (*subject.pairs, *liked.pairs, pair("like", liked.noun))
+    if subject.noun:
+        pairs = (*pairs, pair(subject.noun, "like"))
+    kind = draw.choose(("asked", "denied", "", ""))
+    do = _DO[subject.person]
+    if kind == "asked":
+        return ask(f"{do} {subject.english} like {liked.english}", f"{whom.format('')} {liked.spanish}", pairs)
+    if kind == "denied":
+        not_ = draw.choose((f"{do} not", f"{do}n't"))
+        return state(f"{subject.english} {not_} like {liked.english}", f"{whom.format('no ')} {liked.spanish}", pairs)
+    english = f"{subject.english} {'likes' if subject.person == THIRD else 'like'} {liked.english}"
+    return state(english, f"{whom.format('')} {liked.spanish}", pairs)
+
+
+def _to_whom(subject: Phrase) -> str:
+    return to(subject.spanish) + " " if subject.noun else ""
+
+
+def like_thing(draw: Draw) -> Sentence:
+    """I like the red houses. My mother doesn't like coffee."""
+    subject, noun = somebody(draw), draw.choose(_LIKED)
+    if draw.happens(0.5):
+        return _liking(draw, subject, definite(draw, noun, 0.4, owners=0.2), ("gusta", "gustan"))
+    is_plural = not noun.is_mass
+    bare = (
+        build(noun, "", fitting(draw, noun, 0.35), is_plural)
+        if is_plural
+        else build(noun, "", fitting(draw, noun, 0.3))
+    )
+    liked = Phrase(
+        bare.english, f"{article(noun, is_plural)} {bare.spanish}", bare.person, bare.gender, bare.noun, bare.pairs
+    )
+    return _liking(draw, subject, liked, ("gusta", "gustan"))
+
+
+def like_to(draw: Draw) -> Sentence:
+    """They like to dance. Do you like to read?"""
+    subject = somebody(draw)
+    action = draw_action(draw, "progressive")
+    return _liking(draw, subject, _done(action, subject.person), ("gusta", "gusta"))
+
+
+def _done(action: Action, person: int) -> Phrase:
+    english = f"to {action.verb.base}{action.english}"
+    return Phrase(english, f"{action.verb.attached(person)}{action.spanish}", noun=action.word, pairs=action.pairs)
+
+
+def would_like(draw: Draw) -> Sentence:
+    """I would like to visit the museum."""
+    subject = somebody(draw)
+    done = _done(draw_action(draw, "future"), subject.person)
+    pairs = (*subject.pairs, *done.pairs, *([pair(subject.noun, "like")] if subject.noun else []))
+    whom = f"{_to_whom(subject)}{_WHOM[subject.person]} gustaría {done.spanish}"
+    if draw.happens(0.3):
+        return ask(f"would {subject.english} like {done.english}", whom, pairs)
+    return state(f"{subject.english} would like {done.english}", whom, pairs)
+
+
+_BODY = {"head": "la cabeza", "hand": "la mano", "leg": "la pierna", "back": "la espalda", "foot": "el pie"}
+_BODIES = {"hands": "las manos", "legs": "las piernas", "eyes": "los ojos", "feet": "los pies"}
+_OWN = {"my": "me", "your": "te", "his": "le", "her": "le"}
+
+
+def hurting(draw: Draw) -> Sentence:
+    """My head hurts. Do your feet hurt? Ana's back hurts."""
+    is_plural = draw.happens(0.5)
+    parts = _BODIES if is_plural else _BODY
+    part = draw.choose(tuple(parts))
+    verb = "duelen" if is_plural else "duele"
+    if draw.happens(0.5):
+        owner = draw.choose(tuple(_OWN))
+        english, spanish, pairs = f"{owner} {part}", f"{_OWN[owner]} {verb} {parts[part]}", (pair(owner, part),)
+    else:
+        person = _owner(draw)
+        english = f"{person.english}'s {part}"
+        spanish, pairs = f"{to(person.spanish)} le {verb} {parts[part]}", (pair(person.noun, part),)
+    if draw.happens(0.3):
+        return ask(f"{'do' if is_plural else 'does'} {english} hurt", spanish, pairs)
+    return state(f"{english} {'hurt' if is_plural else 'hurts'}", spanish, pairs)
+
+
+def _owner(draw: Draw) -> Phrase:
+    from clearhead.data.phrasebook.phrases import POSSESSIVES, name
+
+    if draw.happens(0.4):
+        return name(draw)
+    noun = draw.choose(nouns("family friend teacher boy girl"))
+    return build(noun, draw.choose(POSSESSIVES) if noun.fits("family") else "the")

@@ -1,0 +1,89 @@
+"""The split: no pair of words that a held-out sentence is kept back for is ever joined in the training part.
+
+A sentence joins words: an adjective and its noun, a verb and its object, a subject and its verb or its adjective, a
+thing and its place, its owner or its price. A hash of the two words alone, whatever the seed, keeps about one pair in
+twenty back for `valid` and as many for `test`. A sentence that joins a pair kept back belongs to that part; one that
+joins pairs of both is left out; all others are for training. So a held-out sentence is made of known words in known
+patterns, and cannot have been learnt by heart.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+from typing import Literal, get_args
+
+from clearhead.data.phrasebook.idioms import CLAUSES, LETS_GO, SAYINGS, SET_PHRASES
+from clearhead.data.phrasebook.patterns import PATTERNS
+from clearhead.data.phrasebook.phrases import Draw
+from clearhead.data.phrasebook.sentences import Sentence, capital
+from clearhead.errors import DataError, did_you_mean, printable
+
+Split = Literal["train", "valid", "test"]
+SIZES: dict[str, int] = {"train": 50_000, "valid": 1_000, "test": 1_000}
+MOST_WORDS = 12
+_KEPT_BACK = 4  # of a hundred, for each of valid and test
+_BARE = 0.1  # statements without their full stop, in both languages
+
+
+@cache
+def split_of_pair(pair: str) -> Split:
+    """Return the part that two joined words are kept for."""
+    number = int.from_bytes(sha256(pair.encode()).digest()[:4], "big") % 100
+    return "valid" if number < _KEPT_BACK else "test" if number < 2 * _KEPT_BACK else "train"
+
+
+def split_of(sentence: Sentence) -> Split | None:
+    """Return the part that a sentence belongs to, or None where its pairs are kept for both."""
+    parts = {split_of_pair(pair) for pair in sentence.pairs} - {"train"}
+    if len(parts) > 1:
+        return None
+    return parts.pop() if parts else "train"
+
+
+def draw_sentences(split: str, seed: int) -> Iterator[Sentence]:
+    """Draw sentences of one part without end; some come more than once."""
+    draw = Draw(f"clearhead phrasebook {split} {seed}")
+    functions = [function for function, weight in PATTERNS.items() for _ in range(weight)]
+    while True:
+        sentence = draw.choose(functions)(draw)
+        if split_of(sentence) != split or not _is_short(sentence):
+            continue
+        if sentence.english[-1] == "." and draw.happens(_BARE):
+            sentence = Sentence(sentence.english[:-1], sentence.spanish[:-1], sentence.pairs)
+        yield sentence
+
+
+def _is_short(sentence: Sentence) -> bool:
+    return max(sentence.english.count(" "), sentence.spanish.count(" ")) < MOST_WORDS
+
+
+def set_pairs() -> Iterator[tuple[str, str]]:
+    """Go through what must be learnt by heart, with and without a full stop."""
+    yield from LETS_GO
+    yield from SET_PHRASES.items()
+    for idiom, expression in (*CLAUSES.items(), *SAYINGS.items()):
+        for stop in (".", ""):
+            yield capital(idiom) + stop, capital(expression) + stop
+
+
+def pairs(split: Split, seed: int = 1) -> Iterator[tuple[str, str]]:
+    """Go through one part of the phrasebook: English, Spanish; no English sentence comes twice.
+
+    The same on every platform. Another seed draws other sentences, but what is kept back stays kept back.
+    """
+    if split not in SIZES:
+        raise DataError(
+            f"The phrasebook has no part '{printable(str(split))}'.{did_you_mean(str(split), SIZES)} "
+            f"Choices: {', '.join(get_args(Split))}."
+        )
+    seen: set[str] = set()
+    if split == "train":
+        for english, spanish in set_pairs():
+            seen.add(english)
+            yield english, spanish
+    for sentence in draw_sentences(split, seed):
+        if len(seen) == SIZES[split]:
+            return
+        if sentence.english not in seen:
+            seen.add(sentence.english)
+            yield sentence.english, sentence.spanish

@@ -1,0 +1,102 @@
+"""Rows of different lengths in two flat files, mapped into memory: the numbers, and where each row begins.
+
+Only what is read is loaded, so a corpus may be larger than memory.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearhead.errors import DataError, printable
+
+Numbers = NDArray[Any]
+
+
+class Ragged:
+    """Rows of numbers; `row` and `rows` are views of the file, not copies."""
+
+    def __init__(self, values: Numbers, offsets: NDArray[np.int64]) -> None:
+        self.values, self.offsets = values, offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The length of every row."""
+        return np.diff(self.offsets)
+
+    def row(self, index: int) -> Numbers:
+        """Return one row."""
+        return self.values[self.offsets[index] : self.offsets[index + 1]]
+
+    def rows(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> list[Numbers]:
+        """Return some rows, in the order of the indices."""
+        wanted = np.asarray(indices, dtype=np.int64)
+        begins, ends = self.offsets[wanted].tolist(), self.offsets[wanted + 1].tolist()
+        values = self.values
+        return [values[begin:end] for begin, end in zip(begins, ends, strict=True)]
+
+    def gather(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> tuple[Numbers, NDArray[np.int64]]:
+        """Return the numbers of some rows one after another in a new array, and the rows' lengths."""
+        wanted = np.asarray(indices, dtype=np.int64)
+        begins = self.offsets[wanted]
+        lengths = self.offsets[wanted + 1] - begins
+        ends = np.cumsum(lengths)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begins - (ends - lengths), lengths)
+        return self.values[places], lengths
+
+
+class RaggedWriter:
+    """Writes rows as they come; nothing but one block is held in memory."""
+
+    def __init__(self, folder: Path, name: str, dtype: str) -> None:
+        self._dtype = np.dtype(dtype)
+        self._values = (folder / f"{name}.values").open("wb")
+        self._offsets = (folder / f"{name}.offsets").open("wb")
+        self._end = 0
+        np.zeros(1, np.int64).tofile(self._offsets)
+
+    def append(self, rows: Sequence[Sequence[int]]) -> None:
+        """Write rows of numbers."""
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+        values = np.fromiter(chain.from_iterable(rows), self._dtype, int(lengths.sum()))
+        self._write(values.tobytes(), lengths)
+
+    def append_texts(self, texts: Iterable[str]) -> None:
+        """Write texts as UTF-8."""
+        encoded = [text.encode() for text in texts]
+        self._write(b"".join(encoded), np.fromiter(map(len, encoded), np.int64, len(encoded)))
+
+    def _write(self, values: bytes, lengths: NDArray[np.int64]) -> None:
+        self._values.write(values)
+        ends = np.cumsum(lengths) + self._end
+        ends.tofile(self._offsets)
+        self._end = int(ends[-1]) if len(ends) else self._end
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._values.close()
+        self._offsets.close()
+
+
+def open_ragged(folder: Path, name: str, dtype: str) -> Ragged:
+    """Map the two files of a RaggedWriter into memory."""
+    offsets = map_numbers(folder / f"{name}.offsets", "int64")
+    values = map_numbers(folder / f"{name}.values", dtype)
+    if not len(offsets) or offsets[-1] != len(values):
+        raise DataError(f"{printable(str(folder))}: {name} is cut short. Delete the folder: it is made again.")
+    return Ragged(values, offsets)
+
+
+def map_numbers(path: Path, dtype: str) -> Numbers:
+    """Map a file of plain numbers into memory."""
+    kind = np.dtype(dtype)
+    if not path.stat().st_size:
+        return np.empty(0, kind)  # an empty file cannot be mapped
+    # a plain array on top of the map: slicing the map itself costs ten times as much
+    return np.asarray(np.memmap(path, kind, mode="r")).view(np.ndarray)

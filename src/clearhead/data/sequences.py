@@ -1,0 +1,55 @@
+"""Three tasks that a model must learn by rule: copy a sentence, reverse it, sort its words.
+
+The words are made up, so that nothing can be guessed from their meaning.
+"""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from random import Random
+from typing import Literal, get_args
+
+from clearhead.errors import DataError, did_you_mean, printable
+
+Task = Literal["copy", "reverse", "sort"]
+Split = Literal["train", "valid", "test"]
+
+WORDS = tuple(first + vowel for first in "bdfklmnprst" for vowel in "aio")  # ba, bi, bo, da ... to: 33 words
+SHORTEST, LONGEST = 3, 10
+SIZES: dict[Split, int] = {"train": 20_000, "valid": 500, "test": 500}
+
+
+def pairs(name: Task, split: Split, seed: int = 1) -> Iterator[tuple[str, str]]:
+    """Go through one part of a task: sentence, answer; no sentence comes twice, or in two parts of any seed.
+
+    A hash of the sentence alone says to which part it belongs. Sorting is by alphabet, and keeps repeated words.
+    """
+    for kind, given, choices in (("task", name, get_args(Task)), ("part", split, get_args(Split))):
+        if given not in choices:
+            raise DataError(
+                f"There is no {kind} '{printable(str(given))}'.{did_you_mean(str(given), choices)} "
+                f"Choices: {', '.join(choices)}."
+            )
+    draw = Random(f"clearhead sequences {split} {seed}").random  # the only method that is the same in every Python
+    seen: set[str] = set()
+    while len(seen) < SIZES[split]:
+        length = SHORTEST + int(draw() * (LONGEST - SHORTEST + 1))
+        words = [WORDS[int(draw() * len(WORDS))] for _ in range(length)]
+        sentence = " ".join(words)
+        if sentence not in seen and _split_of(sentence) == split:
+            seen.add(sentence)
+            yield sentence, " ".join(_answer(name, words))
+
+
+def _split_of(sentence: str) -> Split:
+    number = sha256(sentence.encode()).digest()[0]
+    return "valid" if number < 16 else "test" if number < 32 else "train"
+
+
+def _answer(name: Task, words: list[str]) -> list[str]:
+    match name:
+        case "copy":
+            return words
+        case "reverse":
+            return words[::-1]
+        case "sort":
+            return sorted(words)

@@ -1,0 +1,270 @@
+"""Pairs as ids on the disk, made once from corpora and vocabularies, and used again as long as none of them changes.
+
+A store is built under a temporary name and moved into place whole: a build that was stopped leaves none.
+"""
+
+import json
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearhead.data.clean import TOO_MANY_TOKENS, Filter, Report, report_table
+from clearhead.data.config import CorpusConfig, DataConfig
+from clearhead.data.corpora import Corpus, fingerprint, open_corpus
+from clearhead.data.ragged import Ragged, RaggedWriter, map_numbers, open_ragged
+from clearhead.data.reader import Pair
+from clearhead.errors import DataError, printable
+from clearhead.text.config import Task
+from clearhead.text.tokeniser import Vocabularies
+
+_FORMAT = 1
+_INDEX = "store.json"  # the last file to be written: a folder without it is no store
+_BLOCK = 4096  # pairs tokenised at once
+_FORGOTTEN = 3600.0  # seconds after which a part that nobody writes to is a dead build's
+
+Side = Literal["source", "target"]
+
+
+@dataclass(frozen=True)
+class PairStore:
+    """Pairs of ids, each side ending with its end token; `corpus` says which corpus a pair came from."""
+
+    folder: Path
+    source: Ragged
+    target: Ragged
+    corpus: NDArray[np.uint16]
+    reports: tuple[Report, ...]
+    fingerprint: str
+    source_texts: Ragged | None = None
+    target_texts: Ragged | None = None
+    message: str = ""  # what was done to have it: made, made again, or found as it was
+
+    def __len__(self) -> int:
+        return len(self.corpus)
+
+    def texts(self, side: Side, indices: Sequence[int] | NDArray[np.integer[Any]]) -> list[str]:
+        """Return the texts of some pairs as they were read, language tags included."""
+        texts = self.source_texts if side == "source" else self.target_texts
+        if texts is None:
+            raise DataError(f"{printable(str(self.folder))} keeps no texts. Build it with keep_texts=True.")
+        return [row.tobytes().decode() for row in texts.rows(indices)]
+
+
+def build_store(
+    corpora: Sequence[CorpusConfig],
+    vocabularies: Vocabularies,
+    config: DataConfig,
+    folder: str | Path,
+    *,
+    task: Task = "translate",
+    keep_texts: bool | None = None,
+) -> PairStore:
+    """Return the store of some corpora: the one in the folder if nothing changed, or else a new one.
+
+    Texts are kept beside the ids where cuts are sampled anew in each epoch (text.sampling), or where asked for.
+    """
+    place = Path(folder)
+    keeps = vocabularies.source.config.sampling > 0 if keep_texts is None else keep_texts
+    recipe = _Recipe(tuple(corpora), vocabularies, config, task, keeps)
+    mark = recipe.fingerprint()
+    why = "made"
+    if (old := _read_index(place)) is not None:
+        why = "made again, since the data or the settings changed"
+        if old.get("fingerprint") == mark:
+            try:
+                return open_store(place, f"{place.name}: {old['pairs']:,} pairs, unchanged since they were made.")
+            except DataError:
+                why = "made again, since it was damaged"
+    _refuse_other_things(place)
+    part = _new_part(place)
+    try:
+        index = _write(recipe, mark, part)
+        (part / _INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+        _move(part, place)
+    except OSError as wrong:
+        raise DataError(
+            f"{printable(str(place))} could not be written: {wrong}. "
+            "Choose a folder that can be written, on a disk with room."
+        ) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return open_store(place, f"{place.name}: {index['pairs']:,} pairs, {why}.")
+
+
+def open_store(folder: str | Path, message: str = "") -> PairStore:
+    """Open a store that build_store made."""
+    place = Path(folder)
+    index = _read_index(place)
+    if index is None:
+        raise DataError(f"{printable(str(place))} is not a store of pairs, or not a whole one. Build it again.")
+    try:
+        opened = {name: open_ragged(place, name, dtype) for name, dtype in index["arrays"].items()}
+        corpus = map_numbers(place / "corpus.values", "uint16")
+    except (OSError, ValueError) as wrong:
+        raise DataError(f"{printable(str(place))} is damaged ({wrong}). Delete it: it is made again.") from None
+    if {len(array) for array in opened.values()} != {len(corpus)}:
+        raise DataError(f"{printable(str(place))} is damaged: its sides differ in length. Delete it: it is made again.")
+    return PairStore(
+        place, opened["source"], opened["target"], corpus,
+        tuple(map(Report.from_json, index["reports"])), index["fingerprint"],
+        opened.get("source_texts"), opened.get("target_texts"), message,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """All that decides what a store holds."""
+
+    corpora: tuple[CorpusConfig, ...]
+    vocabularies: Vocabularies
+    config: DataConfig
+    task: Task
+    keeps_texts: bool
+
+    def fingerprint(self) -> str:
+        filters = self.config.model_dump(exclude={"train", "valid"})
+        told = {
+            "format": _FORMAT,
+            "corpora": [fingerprint(corpus, self.task) for corpus in self.corpora],
+            "vocabularies": self.vocabularies.digest,
+            "filters": filters,
+            "task": self.task,
+            "keeps_texts": self.keeps_texts,
+        }
+        return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+    def dtypes(self) -> dict[str, str]:
+        sizes = {"source": self.vocabularies.source.size, "target": self.vocabularies.target.size}
+        arrays = {side: "uint16" if size <= 2**16 else "uint32" for side, size in sizes.items()}
+        return {**arrays, "source_texts": "uint8", "target_texts": "uint8"} if self.keeps_texts else arrays
+
+    def rows(self, pairs: Sequence[Pair]) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the ids of both sides, each with its end; a label is one number, and a text alone has no source."""
+        sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        own, other = self.vocabularies.source, self.vocabularies.target
+        if self.task == "classify":
+            return _ended(own.encode(sources), own.eos), [[self.vocabularies.label(label)] for label in targets]
+        written = _ended(other.encode(targets), other.eos)
+        if self.task == "language-model":
+            return [[] for _ in pairs], written
+        return _ended(own.encode(sources), own.eos), written
+
+
+def _ended(rows: list[list[int]], eos: int) -> list[list[int]]:
+    for row in rows:
+        row.append(eos)
+    return rows
+
+
+def _write(recipe: _Recipe, mark: str, part: Path) -> dict[str, Any]:
+    dtypes = recipe.dtypes()
+    writers = {name: RaggedWriter(part, name, dtype) for name, dtype in dtypes.items()}
+    keep = Filter(recipe.config, recipe.task)
+    reports = []
+    try:
+        with (part / "corpus.values").open("wb") as numbers:
+            for number, config in enumerate(recipe.corpora):
+                corpus = open_corpus(config, recipe.config, recipe.task, keep)
+                for count in _write_corpus(corpus, recipe, writers):
+                    np.full(count, number, np.uint16).tofile(numbers)
+                if not corpus.report.num_kept:
+                    raise DataError(_too_long(corpus.report, recipe.config))
+                reports.append(corpus.report)
+    finally:
+        for writer in writers.values():
+            writer.close()
+    return {
+        "format": _FORMAT,
+        "fingerprint": mark,
+        "pairs": sum(report.num_kept for report in reports),
+        "arrays": dtypes,
+        "reports": [report.to_json() for report in reports],
+    }
+
+
+def _too_long(report: Report, config: DataConfig) -> str:
+    return (
+        f"{printable(report.corpus)}: no pair is left. Every one that was not left out before has a side of more than "
+        f"data.max_tokens = {config.max_tokens} tokens. Raise it.\n{report_table([report])}"
+    )
+
+
+def _write_corpus(corpus: Corpus, recipe: _Recipe, writers: dict[str, RaggedWriter]) -> Iterator[int]:
+    """Write a corpus block by block, and yield how many pairs each block kept."""
+    most = recipe.config.max_tokens
+    pairs = iter(corpus)
+    while block := list(islice(pairs, _BLOCK)):
+        try:
+            sources, targets = recipe.rows(block)
+        except DataError:
+            raise _located(corpus, recipe, block) from None
+        kept = [i for i in range(len(block)) if len(sources[i]) <= most and len(targets[i]) <= most]
+        if len(kept) < len(block):
+            for i in sorted(set(range(len(block))).difference(kept)):
+                corpus.leave_out(block[i], TOO_MANY_TOKENS)
+            sources, targets = [sources[i] for i in kept], [targets[i] for i in kept]
+            block = [block[i] for i in kept]
+        writers["source"].append(sources)
+        writers["target"].append(targets)
+        if recipe.keeps_texts:
+            writers["source_texts"].append_texts(pair.source for pair in block)
+            writers["target_texts"].append_texts(pair.target for pair in block)
+        yield len(kept)
+
+
+def _located(corpus: Corpus, recipe: _Recipe, block: Sequence[Pair]) -> DataError:
+    """Return the error of the first pair in a block that has one, with the pair's place."""
+    for pair in block:
+        try:
+            recipe.rows([pair])
+        except DataError as wrong:
+            return DataError(f"{corpus.place(pair)}: {wrong}")
+    raise AssertionError("a block fails, but none of its pairs")
+
+
+def _read_index(place: Path) -> dict[str, Any] | None:
+    try:
+        index = json.loads((place / _INDEX).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return index if isinstance(index, dict) and index.get("format") == _FORMAT else None
+
+
+def _new_part(place: Path) -> Path:
+    """Make the folder that a store is built in, and clear away those of builds that were killed."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    for other in [*place.parent.glob(f".{place.name}.*.part"), *place.parent.glob(f".{place.name}.*.old")]:
+        newest = max((file.stat().st_mtime for file in other.glob("*")), default=other.stat().st_mtime)
+        if time.time() - newest > _FORGOTTEN:
+            shutil.rmtree(other, ignore_errors=True)
+    part = place.parent / f".{place.name}.{token_hex(4)}.part"
+    part.mkdir()
+    return part
+
+
+def _refuse_other_things(place: Path) -> None:
+    is_free = not place.exists() or (place.is_dir() and ((place / _INDEX).exists() or not any(place.iterdir())))
+    if not is_free:
+        raise DataError(
+            f"{printable(str(place))} is there already and is not a store of pairs. Nothing was changed: "
+            "move it away, or choose another folder."
+        )
+
+
+def _move(part: Path, place: Path) -> None:
+    if not place.exists():
+        part.rename(place)
+        return
+    old = part.with_suffix(".old")
+    place.rename(old)
+    part.rename(place)
+    shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,115 @@
+"""The tokeniser of an OPUS-MT folder: two SentencePiece models cut, and vocab.json says which id a piece has.
+
+A language tag of vocab.json (`>>fra<<`) is taken off the front of a source sentence before it is cut.
+"""
+
+import json
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from clearhead.errors import CheckpointError, printable
+from clearhead.text.config import TextConfig
+from clearhead.text.files import read_whole
+from clearhead.text.tokeniser import Tokeniser, Vocabularies, split_tag
+
+MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
+_TARGET_VOCABULARY, _SETTINGS = "target_vocab.json", "tokenizer_config.json"
+_NAMES = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+
+
+class MarianTokeniser(Tokeniser):
+    """One side of a MarianMT model; a decoder of MarianMT starts from the padding token, so that is `bos`."""
+
+    def __init__(self, model: bytes, ids: Mapping[str, int], config: TextConfig) -> None:
+        super().__init__(model, config)
+        self.ids = dict(ids)
+        self._piece_of = {number: piece for piece, number in self.ids.items()}
+        self.size = max(self._piece_of, default=-1) + 1
+        self.pad, self.eos, self.unk = (self._required(name) for name in _NAMES.values())
+        self.bos = self.pad
+        split = ((split_tag(piece), number) for piece, number in self.ids.items())
+        self.tags = {language: number for (language, rest), number in split if language and not rest}
+
+    @property
+    def ids_digest(self) -> str:
+        """Return the fingerprint of what each id stands for."""
+        return sha256(json.dumps(self.ids, sort_keys=True).encode()).hexdigest()
+
+    def _required(self, name: str) -> int:
+        assert self.ids is not None
+        if name not in self.ids:
+            raise CheckpointError(f"the vocabulary has no {name}, which MarianMT needs.")
+        return self.ids[name]
+
+    def _cut(self, texts: list[str], num_threads: int, sharpness: float | None) -> list[list[int]]:
+        """Cut into pieces, not numbers: a piece that this model cannot name may still be in vocab.json."""
+        pieces: list[list[str]] = self._processor.encode(
+            texts,
+            out_type=str,
+            num_threads=num_threads,
+            enable_sampling=sharpness is not None,
+            nbest_size=-1,
+            alpha=0.0 if sharpness is None else sharpness,
+        )
+        assert self.ids is not None
+        number_of, unknown = self.ids.get, self.unk
+        return [[number_of(piece, unknown) for piece in row] for row in pieces]
+
+    def _spell(self, rows: list[list[int]]) -> list[str]:
+        return [self._processor.decode_pieces([self._piece(number) for number in row]) for row in rows]
+
+    def _piece(self, number: int) -> str:
+        return self._piece_of.get(number, "<unk>")
+
+
+def load_marian_vocabularies(folder: str | Path) -> Vocabularies:
+    """Read the tokeniser of an OPUS-MT folder."""
+    place = Path(folder)
+    for name in MARIAN_FILES:
+        if not (place / name).is_file():
+            raise CheckpointError(
+                f"{printable(str(place))} has no {name}. "
+                f"The tokeniser of an OPUS-MT folder is {', '.join(MARIAN_FILES)}."
+            )
+    settings = _read_object(place / _SETTINGS) if (place / _SETTINGS).is_file() else {}
+    for name, expected in _NAMES.items():
+        given = settings.get(name, expected)
+        given = given.get("content") if isinstance(given, dict) else given
+        if given != expected:
+            raise CheckpointError(
+                f"{printable(str(place / _SETTINGS))}: {name} is '{printable(str(given))}'. "
+                f"Only '{expected}' can be read."
+            )
+    ids = _read_ids(place / "vocab.json")
+    is_separate = bool(settings.get("separate_vocabs", False))
+    target_ids = _read_ids(place / _TARGET_VOCABULARY) if is_separate else ids
+    config = TextConfig(normalisation="none", vocabulary=max(5, len(ids)), is_joint=not is_separate)
+    try:
+        source = MarianTokeniser(read_whole(place / "source.spm"), ids, config)
+        target = MarianTokeniser(read_whole(place / "target.spm"), target_ids, config)
+    except CheckpointError as wrong:
+        raise CheckpointError(f"{printable(str(place))}: {wrong}") from None
+    return Vocabularies(source, target, tuple(source.tags))
+
+
+def _read_ids(path: Path) -> dict[str, int]:
+    ids = _read_object(path)
+    wrong = next((piece for piece, number in ids.items() if type(number) is not int or number < 0), None)
+    if wrong is not None or not ids:
+        told = f"'{printable(wrong)}' has {ids[wrong]!r}" if wrong is not None else "it is empty"
+        raise CheckpointError(f"{printable(str(path))} gives each piece its id, a whole number: {told}.")
+    if len(set(ids.values())) != len(ids):
+        raise CheckpointError(f"{printable(str(path))} gives two pieces the same id. Copy it again from where it came.")
+    return ids
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(read_whole(path))
+    except (ValueError, RecursionError) as wrong:
+        raise CheckpointError(f"{printable(str(path))} is not JSON: {wrong}.") from None
+    if not isinstance(data, dict):
+        raise CheckpointError(f"{printable(str(path))} holds {type(data).__name__}, and an object {{…}} is needed.")
+    return data

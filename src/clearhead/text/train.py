@@ -1,0 +1,132 @@
+"""Vocabularies learned from the training text, by SentencePiece, the same every time for the same text and seed.
+
+The text may be longer than memory: a sample of it is kept, and SentencePiece reads that.
+"""
+
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from random import Random
+
+import sentencepiece
+
+from clearhead.errors import ConfigError, DataError, printable
+from clearhead.text.config import Task, TextConfig
+from clearhead.text.normalise import normalise
+from clearhead.text.special import BOS, EOS, PAD, PIECES, UNK, language_tag
+from clearhead.text.tokeniser import Tokeniser, Vocabularies, split_tag
+
+_MAX_LABELS = 10_000
+_NUM_THREADS = 8  # sums of several threads differ in the last digit with their number: it is fixed on every machine
+_MAX_BYTES = 2**16  # of a sentence; SentencePiece leaves longer ones out
+_BYTES = 256
+
+
+def train_vocabularies(
+    pairs: Iterable[tuple[str, str]],
+    config: TextConfig,
+    languages: Sequence[str] = (),
+    seed: int = 1,
+    task: Task = "translate",
+) -> Vocabularies:
+    """Learn the vocabularies of a task from its pairs of texts; what had to be changed is told in their notes."""
+    labels: set[str] = set()
+    kept = _sample(_with_labels(pairs, labels) if task == "classify" else pairs, config, Random(seed))
+    if not kept:
+        raise DataError("There is no text to learn a vocabulary from: not one pair is left.")
+    sources = [split_tag(source)[1] if languages else source for source, _ in kept]
+    targets = [target for _, target in kept]
+    names = tuple(dict.fromkeys(languages))
+    if task != "translate":
+        one = _train(sources if task == "classify" else targets, config, names)
+        return Vocabularies(one, one, names, tuple(sorted(labels)), _notes(config, one))
+    if config.is_joint:
+        one = _train([*sources, *targets], config, names)
+        return Vocabularies(one, one, names, notes=_notes(config, one))
+    source, target = _train(sources, config, names, "source"), _train(targets, config, (), "target")
+    return Vocabularies(source, target, names, notes=_notes(config, source, target))
+
+
+def find_labels(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return the labels of pairs of text and label, in order: where a vocabulary is taken from elsewhere."""
+    labels: set[str] = set()
+    for _ in _with_labels(pairs, labels):
+        pass
+    return tuple(sorted(labels))
+
+
+def _with_labels(pairs: Iterable[tuple[str, str]], labels: set[str]) -> Iterator[tuple[str, str]]:
+    for pair in pairs:
+        labels.add(pair[1])
+        if len(labels) > _MAX_LABELS:
+            raise DataError(
+                f"There are more than {_MAX_LABELS:,} different labels, the last '{printable(pair[1][:40])}'. "
+                "Is the target a label? For sentences say task: translate."
+            )
+        yield pair
+
+
+def _sample(pairs: Iterable[tuple[str, str]], config: TextConfig, random: Random) -> list[tuple[str, str]]:
+    """Return all pairs, or as many as are allowed, each with the same chance."""
+    room = max(1, config.max_sentences // 2) if config.is_joint else config.max_sentences
+    kept: list[tuple[str, str]] = []
+    for number, pair in enumerate(pairs):
+        if number < room:
+            kept.append(pair)
+        elif (place := random.randrange(number + 1)) < room:
+            kept[place] = pair
+    return kept
+
+
+def _train(sentences: list[str], config: TextConfig, languages: Sequence[str], side: str = "") -> Tokeniser:
+    texts = (normalise(sentence, config.normalisation, config.lower_case) for sentence in sentences)
+    told = filter(None, texts)
+    first = next(told, None)
+    if first is None:
+        raise DataError("There is no text to learn a vocabulary from: every sentence is empty.")
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=chain([first], told),
+            model_writer=model,
+            model_type=config.kind,
+            vocab_size=config.vocabulary,
+            character_coverage=config.coverage,
+            byte_fallback=config.byte_fallback,
+            control_symbols=[language_tag(language) for language in languages],
+            hard_vocab_limit=False,
+            normalization_rule_name="identity",
+            remove_extra_whitespaces=False,
+            max_sentence_length=_MAX_BYTES,
+            num_threads=_NUM_THREADS,
+            minloglevel=2,
+            pad_id=PAD, bos_id=BOS, eos_id=EOS, unk_id=UNK,
+            pad_piece=PIECES[PAD], bos_piece=PIECES[BOS], eos_piece=PIECES[EOS], unk_piece=PIECES[UNK],
+        )  # fmt: skip
+    except (RuntimeError, OSError) as wrong:
+        raise _refusal(str(wrong), config, len(languages), side) from None
+    return Tokeniser(model.getvalue(), config, languages)
+
+
+def _refusal(wrong: str, config: TextConfig, num_languages: int, side: str) -> ConfigError | DataError:
+    of_side = f" of the {side}" if side else ""
+    found = re.search(r"required_chars\. \d+ vs (\d+)", wrong)
+    least = int(found[1]) if found else len(PIECES) + num_languages + _BYTES * config.byte_fallback + 1
+    if config.vocabulary < least:
+        return ConfigError(
+            f"text.vocabulary = {config.vocabulary} is too small: the characters{of_side} alone need {least}. "
+            f"Say text.vocabulary: {least} or more, or leave rare characters out with a lower text.coverage."
+        )
+    fact = wrong.rpartition("]")[2].strip() or wrong
+    return DataError(f"SentencePiece could not learn a vocabulary{of_side}: {printable(fact)} Is there enough text?")
+
+
+def _notes(config: TextConfig, *tokenisers: Tokeniser) -> tuple[str, ...]:
+    sides = ("",) if len(tokenisers) == 1 else (" of the source", " of the target")
+    return tuple(
+        f"text.vocabulary = {config.vocabulary}, but the text{side} gives no more than {tokeniser.size} pieces, "
+        f"so the vocabulary has {tokeniser.size}."
+        for side, tokeniser in zip(sides, tokenisers, strict=True)
+        if tokeniser.size < config.vocabulary
+    )

@@ -1,0 +1,49 @@
+"""Averages of weights: a running one, or that of several checkpoints. Either is often better than the last weights."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from clearhead.formats.checkpoint import load_checkpoint
+from clearhead.formats.weights import own_tensors
+from clearhead.model import Transformer
+
+
+class RunningAverage:
+    """a ← d a + (1 - d) w at every update, with d = min(decay, (1 + n) / (10 + n)), so that the start is forgotten."""
+
+    def __init__(self, model: Transformer, decay: float) -> None:
+        self.decay = decay
+        self._weights = [tensor.detach() for tensor in own_tensors(model).values()]
+        self._names = list(own_tensors(model))
+        self._average = [tensor.clone() for tensor in self._weights]
+        self._share = torch.zeros((), device=self._weights[0].device)
+
+    def set_step(self, step: int) -> None:
+        """Set the share of the new weights for an update, counted from 1."""
+        self._share.fill_(1 - min(self.decay, (1 + step) / (10 + step)))
+
+    @torch.no_grad()
+    def update(self) -> None:
+        """Take the weights in."""
+        apart = torch._foreach_sub(self._weights, self._average)
+        torch._foreach_mul_(apart, self._share)
+        torch._foreach_add_(self._average, apart)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the average, by name; the tensors themselves."""
+        return dict(zip(self._names, self._average, strict=True))
+
+
+def average_checkpoints(folders: Sequence[Path], into: Transformer) -> None:
+    """Write the mean of the weights of some checkpoints into a model."""
+    tensors = own_tensors(into)
+    sums = {name: torch.zeros_like(tensor, dtype=torch.float64) for name, tensor in tensors.items()}
+    for folder in folders:
+        for name, tensor in own_tensors(load_checkpoint(folder, next(iter(tensors.values())).device)).items():
+            sums[name] += tensor.detach().to(torch.float64)
+    with torch.no_grad():
+        for name, tensor in tensors.items():
+            tensor.copy_(sums[name] / len(folders))

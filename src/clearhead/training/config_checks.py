@@ -1,0 +1,233 @@
+"""What must hold between the settings of a run, and of the files they name: each mistake a sentence with its path."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from clearhead.data.config import CorpusConfig
+from clearhead.errors import did_you_mean, printable
+from clearhead.model.config import PRESETS, ModelConfig
+from clearhead.settings import Mistake, examine, shown
+from clearhead.training.config import RunConfig
+
+SHAPES: Mapping[str, str] = {"translate": "encoder-decoder", "classify": "encoder", "language-model": "decoder"}
+_METRICS: Mapping[str, tuple[str, ...]] = {
+    "translate": ("loss", "bleu", "chrf", "exact"),
+    "classify": ("loss", "accuracy"),
+    "language-model": ("loss",),
+}
+# What the data and the task decide.
+DECIDED: Mapping[str, str] = {
+    "shape": "follows from the task",
+    "source_vocabulary": "comes from the tokeniser (text.vocabulary)",
+    "target_vocabulary": "comes from the tokeniser (text.vocabulary)",
+    "num_classes": "comes from the labels in the data",
+    "pad": "comes from the tokeniser",
+    "bos": "comes from the tokeniser",
+    "eos": "comes from the tokeniser",
+}
+_ROOMY = 2**20  # a vocabulary that every token is in, until the true one is known
+
+
+def model_mistakes(config: RunConfig) -> Iterator[Mistake]:
+    """Yield what is wrong with preset and model, whose vocabularies are not known yet."""
+    if config.preset not in PRESETS:
+        near = did_you_mean(config.preset, PRESETS)
+        yield Mistake(
+            "preset", f"preset = {shown(config.preset)} is not a preset.{near} Presets: {', '.join(PRESETS)}."
+        )
+    for name in config.model:
+        if name in DECIDED:
+            yield Mistake(f"model.{name}", f"model.{name} {DECIDED[name]}. Leave it out.")
+    for mistake in examine(ModelConfig, model_settings(config), "model").mistakes:
+        if mistake.path != "model" or config.preset in PRESETS:  # an unknown preset has no sizes to fit
+            yield mistake
+    other = {"classify": "decoder", "language-model": "encoder"}.get(config.task)
+    for name in config.model:
+        if other and isinstance(name, str) and (name.startswith(f"{other}_") or name == f"d_{other}"):
+            yield Mistake(
+                f"model.{name}", f"model.{name} is of the {other}, and task = {config.task!r} has none. Leave it out."
+            )
+
+
+def model_settings(config: RunConfig) -> dict[str, Any]:
+    """Return the settings of the model, with vocabularies and classes that stand in for the true ones."""
+    said = {name: value for name, value in config.model.items() if name not in DECIDED}
+    decided = {"shape": SHAPES[config.task], "source_vocabulary": _ROOMY}
+    if config.task == "classify":
+        decided["num_classes"] = 2
+    return {**PRESETS.get(config.preset, {}), **said, **decided}
+
+
+def setting_mistakes(config: RunConfig) -> Iterator[Mistake]:
+    """Yield what does not fit together."""
+    yield from _end_mistakes(config)
+    yield from _judging_mistakes(config)
+    yield from _text_mistakes(config)
+    for path, corpus in _corpora(config):
+        yield from _corpus_mistakes(config, path, corpus)
+    yield from _language_mistakes(config)
+    yield from _leak_mistakes(config)
+
+
+def _end_mistakes(config: RunConfig) -> Iterator[Mistake]:
+    training = config.training
+    if training.steps is None and training.epochs is None:
+        yield Mistake("training.steps", "training.steps or training.epochs is missing: say how long to train.")
+    if training.steps is not None and training.epochs is not None:
+        yield Mistake(
+            "training.epochs",
+            f"training.steps = {training.steps} and training.epochs = {training.epochs:g} both say how long to train. "
+            "Leave one out.",
+        )
+    if training.final_rate and training.schedule not in ("cosine", "linear"):
+        yield Mistake(
+            "training.final_rate",
+            f"training.final_rate = {training.final_rate:g} goes with the schedules cosine and linear, and "
+            f"training.schedule = {training.schedule!r} has no end. Leave it out.",
+        )
+
+
+def _judging_mistakes(config: RunConfig) -> Iterator[Mistake]:
+    validation = config.validation
+    if config.data.valid is None:
+        for name, value in (("patience", validation.patience), ("metric", validation.metric)):
+            if value is not None:
+                yield Mistake(
+                    f"validation.{name}",
+                    f"validation.{name} = {shown(value)} needs sentences to judge by. Give data.valid.",
+                )
+    if config.metric not in _METRICS[config.task]:
+        allowed = ", ".join(_METRICS[config.task])
+        yield Mistake(
+            "validation.metric",
+            f"validation.metric = {config.metric!r} does not judge task = {config.task!r}. Choices: {allowed}.",
+        )
+
+
+def _text_mistakes(config: RunConfig) -> Iterator[Mistake]:
+    text = config.text
+    if text.sampling and text.kind in ("word", "char"):
+        yield Mistake(
+            "text.sampling",
+            f"text.sampling = {text.sampling:g} cuts words in other ways, and text.kind = {text.kind!r} has only one. "
+            "Use unigram or bpe, or leave it out.",
+        )
+    if config.training.init_from is not None:
+        return  # sizes and ties are those of the weights it starts from
+    tied = config.model.get("tied", ModelConfig.model_fields["tied"].default)
+    if config.task == "translate" and text.tokeniser is None and not text.is_joint and tied == "three":
+        yield Mistake(
+            "model.tied",
+            "text.is_joint = false makes two vocabularies, and model.tied = 'three' shares one table. "
+            "Set model.tied: two, or leave text.is_joint out.",
+        )
+    longest = config.model.get("max_length", ModelConfig.model_fields["max_length"].default)
+    if isinstance(longest, int) and config.data.max_tokens > longest:
+        yield Mistake(
+            "data.max_tokens",
+            f"data.max_tokens = {config.data.max_tokens} is longer than model.max_length = {longest}, the last "
+            "position that the model has. Lower one or raise the other.",
+        )
+
+
+def _corpora(config: RunConfig) -> Iterator[tuple[str, CorpusConfig]]:
+    for index, corpus in enumerate(config.data.train):
+        yield f"data.train.{index}", corpus
+    if config.data.valid is not None:
+        yield "data.valid", config.data.valid
+
+
+def _corpus_mistakes(config: RunConfig, path: str, corpus: CorpusConfig) -> Iterator[Mistake]:
+    forms = [name for name in ("source", "tsv", "jsonl", "built_in") if getattr(corpus, name) is not None]
+    if not forms:
+        yield Mistake(path, f"{path} names no text. Give source and target, or tsv, or jsonl, or built_in.")
+    if len(forms) > 1:
+        yield Mistake(path, f"{path} has {' and '.join(forms)}, which are different corpora. Make each an entry.")
+    if corpus.source is not None and corpus.target is None and config.task != "language-model":
+        what = "labels" if config.task == "classify" else "translations"
+        yield Mistake(f"{path}.target", f"{path}.target is missing: the file of {what}, line by line.")
+    if corpus.target is not None and config.task == "language-model":
+        yield Mistake(f"{path}.target", f"{path}.target: task = 'language-model' reads one text. Leave it out.")
+    elif corpus.target is not None and corpus.source is None:
+        yield Mistake(f"{path}.target", f"{path}.target goes with {path}.source. Give both files.")
+    if corpus.split is not None and corpus.built_in is None:
+        yield Mistake(f"{path}.split", f"{path}.split goes with {path}.built_in. Leave it out.")
+    if corpus.built_in is not None and config.task == "classify":
+        yield Mistake(
+            f"{path}.built_in",
+            f"{path}.built_in = {corpus.built_in!r} has no labels for task = 'classify'. Give files.",
+        )
+
+
+def _language_mistakes(config: RunConfig) -> Iterator[Mistake]:
+    known = {corpus.language for corpus in config.data.train} - {None}
+    for path, corpus in _corpora(config):
+        if corpus.language is not None and config.task != "translate":
+            yield Mistake(
+                f"{path}.language",
+                f"{path}.language = {shown(corpus.language)} says into which language to translate, and "
+                f"task = {config.task!r} does not. Leave it out.",
+            )
+        elif known and corpus.language is None:
+            yield Mistake(
+                f"{path}.language",
+                f"{path}.language is missing: other corpora have one ({', '.join(sorted(map(str, known)))}).",
+            )
+        elif corpus.language is not None and corpus.language not in known:
+            near = did_you_mean(corpus.language, map(str, known))
+            told = f"Languages: {', '.join(sorted(map(str, known)))}." if known else "No corpus of data.train has one."
+            yield Mistake(
+                f"{path}.language", f"{path}.language = {shown(corpus.language)} is not trained on.{near} {told}"
+            )
+
+
+def _leak_mistakes(config: RunConfig) -> Iterator[Mistake]:
+    valid = config.data.valid
+    for index, corpus in enumerate(config.data.train):
+        if valid is not None and _texts(corpus, "train") == _texts(valid, "valid") != (None,) * 5:
+            yield Mistake(
+                "data.valid",
+                f"data.valid is the same text as data.train.{index}, so that its scores would say nothing. "
+                "Hold some sentences back.",
+            )
+
+
+def _texts(corpus: CorpusConfig, split: str) -> tuple[str | None, ...]:
+    part = (corpus.split or split) if corpus.built_in else None
+    return (corpus.source, corpus.tsv, corpus.jsonl, corpus.built_in, part)
+
+
+def file_mistakes(config: RunConfig) -> Iterator[Mistake]:
+    """Yield the files and folders that are named and not there, with the nearest name in their folder."""
+    for path, corpus in _corpora(config):
+        for name in ("source", "target", "tsv", "jsonl"):
+            if getattr(corpus, name) is not None:
+                yield from _missing(f"{path}.{name}", getattr(corpus, name), may_be_folder=False)
+    if config.text.tokeniser is not None:
+        yield from _missing("text.tokeniser", config.text.tokeniser, may_be_folder=True)
+    if config.training.init_from is not None:
+        yield from _missing("training.init_from", config.training.init_from, may_be_folder=True)
+
+
+def _missing(path: str, name: str, may_be_folder: bool) -> Iterator[Mistake]:
+    file = Path(name)
+    try:
+        if file.is_dir():
+            if not may_be_folder:
+                yield Mistake(path, f"{path} = {shown(name)} is a folder. Name a file in it.")
+        elif not file.exists():
+            yield Mistake(path, f"{path} = {shown(name)} does not exist.{_nearest(file)}")
+    except (OSError, ValueError) as wrong:  # a name that is too long, or holds a NUL
+        yield Mistake(path, f"{path} = {shown(name)} cannot be the name of a file: {printable(str(wrong))}.")
+
+
+def _nearest(file: Path) -> str:
+    """Say which name in the folder was meant, or which folder is not there."""
+    folder = file.parent
+    if not folder.is_dir():
+        while not folder.parent.is_dir():
+            folder = folder.parent
+        names = {str(folder.parent / each.name) for each in folder.parent.iterdir() if each.is_dir()}
+        return f" There is no folder {shown(str(folder))}.{did_you_mean(str(folder), names)}"
+    return did_you_mean(str(file), [str(folder / each.name) for each in folder.iterdir()])

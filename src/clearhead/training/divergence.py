@@ -1,0 +1,66 @@
+"""A loss that is no longer a number, or that explodes: what is told of it, and the batch that is kept to look at."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from clearhead.data.batches import Ids, TokenBatch
+from clearhead.errors import printable
+from clearhead.formats.files import json_writer, write_together
+from clearhead.text.tokeniser import Tokeniser, Vocabularies
+
+FOLDER = "diverged"
+
+
+class DivergenceError(Exception):
+    """Update `step` was not finite (`rise` None), or the mean loss rose by `rise` nats above its lowest."""
+
+    def __init__(self, step: int, rise: float | None) -> None:
+        super().__init__(step, rise)
+        self.step, self.rise = step, rise
+
+
+def describe_fault(fault: DivergenceError, place: Path) -> str:
+    """Return what happened, as a sentence."""
+    kept = f"Its batch is in {printable(str(place))}."
+    if fault.rise is None:
+        return f"The loss or its gradient was not a finite number at update {fault.step:,}. {kept}"
+    return f"The loss exploded: at update {fault.step:,} it was {fault.rise:.2f} nats above its lowest. {kept}"
+
+
+def save_fault(folder: Path, step: int, batches: Sequence[TokenBatch], vocabularies: Vocabularies) -> Path:
+    """Write the sentences of the offending update as JSON, ids and pieces, and return where."""
+    name = f"step-{step:08d}.json"
+    pairs = [pair for batch in batches for pair in _pairs(batch, vocabularies)]
+    write_together(folder / FOLDER, {name: json_writer({"step": step, "pairs": pairs})})
+    return folder / FOLDER / name
+
+
+def _pairs(batch: TokenBatch, vocabularies: Vocabularies) -> list[dict[str, object]]:
+    found = []
+    for row in range(batch.shape.rows):
+        for number in range(1, _num_sentences(batch, row) + 1):
+            source = _sentence(batch.source[row], batch.source_sentences, row, number) if batch.source.size else []
+            if batch.target.ndim == 1:
+                found.append({**_told("source", source, vocabularies.source), "label": int(batch.target[row])})
+                continue
+            target = _sentence(batch.target[row], batch.target_sentences, row, number)
+            if source or target:
+                found.append(
+                    {**_told("source", source, vocabularies.source), **_told("target", target, vocabularies.target)}
+                )
+    return found
+
+
+def _num_sentences(batch: TokenBatch, row: int) -> int:
+    sides = [side for side in (batch.source_sentences, batch.target_sentences) if side is not None and side.size]
+    return max((int(side[row].max()) for side in sides), default=1)
+
+
+def _sentence(ids: Ids, sentences: Ids | None, row: int, number: int) -> list[int]:
+    kept: list[int] = (ids if sentences is None else ids[sentences[row] == number]).tolist()
+    return kept
+
+
+def _told(side: str, ids: list[int], tokeniser: Tokeniser) -> dict[str, object]:
+    real = [each for each in ids if each != tokeniser.pad]
+    return {side: " ".join(tokeniser.pieces(real)), f"{side}_ids": real}

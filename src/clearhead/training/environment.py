@@ -1,0 +1,81 @@
+"""Where a run was made: versions, commit, hardware. Nothing of it decides anything; it lets a run be made again."""
+
+import os
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from clearhead import __version__
+
+_PACKAGES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pydantic", "PyYAML")
+
+
+def describe_environment(seed: int) -> dict[str, Any]:
+    """Return the versions, the commit and the hardware of this process, as plain data."""
+    return {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "clearhead": __version__,
+        "commit": _commit(Path(__file__).parent),
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "memory_gib": _memory(),
+        "gpus": [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())],
+        "cuda": torch.version.cuda,
+        "seed": seed,
+        "command": sys.argv[1:],
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _commit(folder: Path) -> str | None:
+    """Return the commit of the checkout that clearhead runs from, with a + if files were changed; None if installed."""
+    ask = ["git", "-C", str(folder)]
+    try:
+        # An installed package may lie inside someone else's checkout: the file itself must be tracked.
+        subprocess.run(
+            [*ask, "ls-files", "--error-unmatch", "environment.py"], check=True, capture_output=True, timeout=9
+        )
+        commit = subprocess.run([*ask, "rev-parse", "HEAD"], check=True, capture_output=True, text=True, timeout=9)
+        changed = subprocess.run(
+            [*ask, "status", "--porcelain", "--untracked-files=no"],
+            capture_output=True,
+            text=True,
+            timeout=9,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"
+
+
+def _memory() -> float | None:
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+    except (AttributeError, ValueError, OSError):
+        return None

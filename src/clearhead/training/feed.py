@@ -1,0 +1,87 @@
+"""Batches made ready in the background, so that the device does not wait for them; the wait is measured."""
+
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from clearhead.data.batches import Ids, TokenBatch
+from clearhead.model import Batch
+
+_AHEAD = 16  # batches
+
+
+class Feed:
+    """Takes batches from an iterator in a thread of its own."""
+
+    def __init__(self, batches: Iterator[TokenBatch], ahead: int = _AHEAD) -> None:
+        self.waited = 0.0  # seconds that the taker stood still
+        self._batches, self._is_over = batches, threading.Event()
+        self._ready: queue.Queue[TokenBatch | BaseException] = queue.Queue(ahead)
+        self._thread = threading.Thread(target=self._work, name="batches", daemon=True)
+        self._thread.start()
+
+    def take(self) -> TokenBatch:
+        """Return the next batch."""
+        begun = time.perf_counter()
+        made = self._ready.get()
+        self.waited += time.perf_counter() - begun
+        if isinstance(made, BaseException):
+            raise made
+        return made
+
+    def close(self) -> None:
+        """Stop the thread."""
+        self._is_over.set()
+        while self._thread.is_alive():
+            try:
+                self._ready.get_nowait()
+            except queue.Empty:
+                time.sleep(0.001)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _work(self) -> None:
+        try:
+            for batch in self._batches:
+                if not self._put(batch):
+                    return
+        except BaseException as wrong:  # told to the one who takes the next batch
+            self._put(wrong)
+
+    def _put(self, made: TokenBatch | BaseException) -> bool:
+        while not self._is_over.is_set():
+            try:
+                self._ready.put(made, timeout=0.1)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+
+def to_batch(made: TokenBatch, device: torch.device, *, has_labels: bool) -> Batch:
+    """Return a batch as the model takes it, on its device."""
+    source = _tensor(made.source, device) if made.source.size else None
+    if has_labels:
+        return Batch(source, labels=_tensor(made.target, device))
+    sides = (made.source_sentences if made.source.size else None, made.target_sentences)
+    sentences = [None if side is None else _tensor(side, device) for side in sides]
+    return Batch(source, _tensor(made.target, device), None, True, *sentences)
+
+
+def _tensor(numbers: Ids, device: torch.device) -> Tensor:
+    tensor = torch.from_numpy(numbers)
+    if device.type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)

@@ -1,0 +1,87 @@
+"""Begin a run or go on with one: its folder, its reporter, the loop, and what is left for people to read."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from clearhead.errors import ConfigError, RunError, printable
+from clearhead.settings import shown
+from clearhead.training.card import write_card
+from clearhead.training.config import RunConfig
+from clearhead.training.outcome import WORDS, Outcome
+from clearhead.training.progress import Reporter
+from clearhead.training.run import RunFolder
+
+# What may change in the middle of a run. Anything else would make it another run.
+_MAY_CHANGE = (
+    *("run", "validation.every", "validation.patience"),
+    *(
+        f"training.{name}"
+        for name in (
+            *("steps", "epochs", "minutes", "rate", "device", "precision", "is_compiled", "on_divergence"),
+            *("checkpoint_every", "keep_checkpoints", "log_every"),
+        )
+    ),
+)
+
+
+def launch(config: RunConfig, path: str | Path, *, resume: bool = False, console: Console | None = None) -> Outcome:
+    """Train in a new folder, or go on in the folder of an earlier run, and write the outcome and the model card."""
+    from clearhead.training.loop import train
+
+    with _open(config, path, resume) as folder, Reporter(folder.metrics, folder.curves, console) as reporter:
+        outcome = train(config, folder, reporter, resume)
+        folder.write_outcome(outcome)
+        write_card(folder, config, outcome)
+    return outcome
+
+
+def _open(config: RunConfig, path: str | Path, resume: bool) -> RunFolder:
+    if not resume:
+        return RunFolder.create(path, config)
+    folder = RunFolder.reopen(path)
+    try:
+        _check_resumed(folder, config)
+        folder.write_environment(config.training.seed)
+        folder.write_config(config)
+        folder.forget_outcome()
+    except BaseException:
+        folder.close()
+        raise
+    return folder
+
+
+def _check_resumed(folder: RunFolder, config: RunConfig) -> None:
+    """Refuse to go on with a finished run, or with settings of another run."""
+    place = printable(str(folder.path))
+    changes = dict(changed_settings(folder.read_config(), config))
+    fixed = [path for path in changes if not path.startswith(_MAY_CHANGE)]
+    if fixed:
+        raise ConfigError(
+            [
+                f"{path} was {changes[path]} when {place} was begun, and cannot change in the middle of a run. "
+                "Begin another with --run."
+                for path in fixed
+            ]
+        )
+    outcome = folder.read_outcome()
+    if outcome is not None and outcome.is_finished and not (set(changes) - {"run"}):
+        raise RunError(
+            f"{place} is finished: {WORDS[outcome.stopped]} (update {outcome.steps:,}). To train it for longer: "
+            f"clearhead train --resume --run {place} --set {outcome.longer}."
+        )
+
+
+def changed_settings(old: RunConfig, new: RunConfig) -> Iterator[tuple[str, str]]:
+    """Yield the path and the old value of every setting that differs."""
+    yield from _changed(old.model_dump(mode="json"), new.model_dump(mode="json"), "")
+
+
+def _changed(old: Any, new: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in {**old, **new}:
+            yield from _changed(old.get(key), new.get(key), f"{path}.{key}" if path else str(key))
+    elif old != new:
+        yield path, shown(old)

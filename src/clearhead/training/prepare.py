@@ -1,0 +1,190 @@
+"""What a run needs before its first update: vocabularies, data on the disk, and the model it starts from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from clearhead.data.config import CorpusConfig, DataConfig
+from clearhead.data.corpora import file_names, read_texts
+from clearhead.data.lines import hash_file
+from clearhead.data.store import PairStore, build_store
+from clearhead.errors import CheckpointError, ConfigError, printable
+from clearhead.formats import from_marian, load_checkpoint
+from clearhead.formats.files import CONFIG, read_json
+from clearhead.model import PRESETS, ModelConfig, Transformer
+from clearhead.model.config import read_config
+from clearhead.text.outside import open_vocabularies
+from clearhead.text.tokeniser import FOLDER, Vocabularies
+from clearhead.text.train import train_vocabularies
+from clearhead.training.config import RunConfig
+from clearhead.training.config_checks import SHAPES
+from clearhead.training.progress import Reporter
+from clearhead.training.run import CorpusRecord, RunFolder
+
+STORES = "data"  # in the run's folder
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything that a run reads."""
+
+    vocabularies: Vocabularies
+    train: PairStore
+    valid: PairStore | None
+    model: Transformer
+
+
+def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepared:
+    """Read the data, learn or open the vocabularies, and make the model; what exists in the folder is used again."""
+    vocabularies = _vocabularies(config, folder, reporter)
+    stores = folder.path / STORES
+    train = build_store(config.data.train, vocabularies, config.data, stores / "train", task=config.task)
+    _tell(train, reporter)
+    valid = None
+    if config.data.valid is not None:
+        held_out = CorpusConfig.model_validate({"split": "valid", **config.data.valid.model_dump(exclude_none=True)})
+        corpus = held_out if held_out.built_in else config.data.valid
+        kept = _unfiltered(config)
+        valid = build_store([corpus], vocabularies, kept, stores / "valid", task=config.task, keep_texts=True)
+        _tell(valid, reporter)
+    folder.write_data(_records(config, train, valid), _described(vocabularies))
+    return Prepared(vocabularies, train, valid, make_model(config, vocabularies, folder))
+
+
+def _vocabularies(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Vocabularies:
+    if (folder.path / FOLDER).is_dir():
+        return Vocabularies.load(folder.path)
+    languages = list(dict.fromkeys(each.language for each in config.data.train if each.language is not None))
+    outside = config.text.tokeniser or config.training.init_from
+    if outside is not None:
+        found = open_vocabularies(run_of(Path(outside)), config.text, languages)
+    else:
+        reporter.message(f"Learning the vocabulary ({config.text.kind}) from the training text …")
+        texts = read_texts(config.data.train, config.data, config.task)
+        found = train_vocabularies(texts, config.text, languages, config.training.seed, config.task)
+        for note in found.notes:
+            reporter.message(note)
+    found.save(folder.path)
+    return found
+
+
+def run_of(place: Path) -> Path:
+    """Return the folder that holds the tokeniser: of a run's best, last or other checkpoint, the run."""
+    for folder in (place, place.parent, place.parent.parent):
+        if (folder / FOLDER).is_dir():
+            return folder
+    return place
+
+
+def _unfiltered(config: RunConfig) -> DataConfig:
+    """Return the settings of validation data: nothing is left out but what no model can read."""
+    longest = int(config.model.get("max_length", ModelConfig.model_fields["max_length"].default))
+    return config.data.model_copy(
+        update={
+            "max_words": None,
+            "max_ratio": None,
+            "deduplicate": False,
+            "max_tokens": longest,
+            "max_pairs": config.validation.max_sentences,
+        }
+    )
+
+
+def _tell(store: PairStore, reporter: Reporter) -> None:
+    reporter.message(store.message)
+    for report in store.reports:
+        left_out = ", ".join(f"{count:,} {reason}" for reason, count in report.left_out.items() if count)
+        if left_out:
+            reporter.message(f"{report.corpus}: of {report.num_read:,} pairs left out: {left_out}.")
+
+
+def _records(config: RunConfig, train: PairStore, valid: PairStore | None) -> list[CorpusRecord]:
+    named = [(f"data.train.{i}", each) for i, each in enumerate(config.data.train)]
+    reports = list(train.reports)
+    if valid is not None and config.data.valid is not None:
+        named.append(("data.valid", config.data.valid))
+        reports += valid.reports
+    records = []
+    for (path, corpus), report in zip(named, reports, strict=True):
+        files = {name: hash_file(name) for name in file_names(corpus, config.task)}
+        counts = {reason: count for reason, count in report.left_out.items() if count}
+        records.append(CorpusRecord(path, files, report.num_read, report.num_kept, counts))
+    return records
+
+
+def _described(vocabularies: Vocabularies) -> dict[str, str | int]:
+    return {
+        "kind": vocabularies.source.config.kind,
+        "source": vocabularies.source.size,
+        "target": vocabularies.target.size,
+        "digest": vocabularies.digest,
+    }
+
+
+def make_model(config: RunConfig, vocabularies: Vocabularies, folder: RunFolder) -> Transformer:
+    """Return a new model, or the one that the config starts from, with the config's dropout."""
+    source, target = vocabularies.source, vocabularies.target
+    if config.training.init_from is not None:
+        return _started(Path(config.training.init_from), config, vocabularies)
+    decided: dict[str, object] = {
+        "shape": SHAPES[config.task],
+        "source_vocabulary": source.size,
+        "pad": target.pad,
+        "bos": target.bos,
+        "eos": target.eos,
+    }
+    if config.task == "classify":
+        decided["num_classes"] = max(2, len(vocabularies.labels))
+    if config.task == "translate" and not vocabularies.is_joint:
+        decided |= {"target_vocabulary": target.size, "tied": config.model.get("tied", "two")}
+    return Transformer(read_config({**PRESETS[config.preset], **config.model, **decided}))
+
+
+_MAY_DIFFER = ("dropout", "attention_dropout", "activation_dropout")
+
+
+def _started(place: Path, config: RunConfig, vocabularies: Vocabularies) -> Transformer:
+    """Return the model to go on from; what the config says of it must be so, but for dropout."""
+    shown, model = printable(str(place)), open_model(place)
+    wrong = [
+        f"model.{name} = {value!r}, but {shown} has {getattr(model.config, name)!r}. Leave it out."
+        for name, value in config.model.items()
+        if name not in _MAY_DIFFER and getattr(model.config, name) != value
+    ]
+    if wrong:
+        raise ConfigError(wrong)
+    if model.config.shape != SHAPES[config.task]:
+        raise ConfigError(
+            f"training.init_from: {shown} is of shape {model.config.shape}, and task = {config.task!r} needs "
+            f"{SHAPES[config.task]}."
+        )
+    sizes = (model.config.source_vocabulary, model.config.target_size)
+    if sizes != (vocabularies.source.size, vocabularies.target.size) and config.task == "translate":
+        raise CheckpointError(
+            f"{shown} reads {sizes[0]:,} and writes {sizes[1]:,} tokens, but the vocabularies have "
+            f"{vocabularies.source.size:,} and {vocabularies.target.size:,}. Use the tokeniser that it was "
+            "trained with: leave text.tokeniser out."
+        )
+    changes = {name: config.model[name] for name in _MAY_DIFFER if name in config.model}
+    if not changes:
+        return model
+    changed = Transformer(read_config({**model.config.model_dump(), **changes}))
+    changed.load_state_dict(model.state_dict())
+    return changed
+
+
+def open_model(place: Path) -> Transformer:
+    """Return the model of a run folder (its best), a checkpoint, or an OPUS-MT folder, in float32."""
+    for folder in candidates(place):
+        if (folder / CONFIG).is_file():
+            if read_json(folder / CONFIG).get("model_type") == "marian":
+                return from_marian(folder).float()
+            return load_checkpoint(folder).float()
+    raise CheckpointError(
+        f"{printable(str(place))} holds no model. Give a run folder, one of its checkpoints, or an OPUS-MT folder."
+    )
+
+
+def candidates(place: Path) -> Sequence[Path]:
+    """Return where the model of a run may lie, the likeliest first."""
+    return (place, place / "best", place / "last")

@@ -1,0 +1,254 @@
+"""The folder of a run: what went in (config, environment, data), what came out, and a lock while it is trained.
+
+config.yaml        every setting, as it was read     metrics.jsonl   a line for each log
+environment.json   versions, commit, hardware        curves/         the same for TensorBoard
+data.json          hashes and counts of the data     checkpoints/    to go on from
+tokeniser/         the vocabularies                  best/, last/    models to use
+outcome.json       how it ended                      README.md       the model card
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from secrets import token_hex
+from types import TracebackType
+from typing import Any, Self
+
+import yaml
+
+from clearhead.errors import RunError, printable
+from clearhead.training.config import RunConfig, load_run_config
+from clearhead.training.environment import describe_environment
+from clearhead.training.lock import LOCK, FolderLock
+from clearhead.training.outcome import WORDS, Outcome
+
+CONFIG, ENVIRONMENT, DATA, METRICS = "config.yaml", "environment.json", "data.json", "metrics.jsonl"
+OUTCOME, CARD = "outcome.json", "README.md"
+
+
+@dataclass(frozen=True)
+class CorpusRecord:
+    """What was read of one corpus: where it stands in the config, its files with their SHA-256, and counts."""
+
+    path: str
+    files: Mapping[str, str]
+    read: int
+    kept: int
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+class RunFolder:
+    """A run on disk. Make one with `create` or `reopen`, use it in a `with` statement, and the lock is let go."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser()
+        self._lock = FolderLock(self.path)
+
+    @classmethod
+    def create(cls, path: str | Path, config: RunConfig) -> Self:
+        """Make a folder for a new run and lock it; one that holds anything is refused, never written over."""
+        folder = cls(path)
+        folder._refuse_what_is_there()  # before a lock is left in a folder that is not ours
+        folder._take()
+        try:
+            folder._refuse_what_is_there()  # another process may have been quicker
+            folder.write_config(config)  # first: it is what makes the folder a run
+            folder.write_environment(config.training.seed)
+        except BaseException:
+            folder.close()
+            raise
+        return folder
+
+    @classmethod
+    def reopen(cls, path: str | Path) -> Self:
+        """Lock the folder of an earlier run, to go on with it."""
+        folder = cls(path)
+        shown = printable(str(folder.path))
+        if not folder.holds_a_run:
+            there = "holds no run" if folder.path.is_dir() else "does not exist"
+            raise RunError(f"{shown} {there}, so that there is nothing to go on with. Leave --resume out to begin one.")
+        folder._take()
+        return folder
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the lock go."""
+        self._lock.release()
+
+    @property
+    def holds_a_run(self) -> bool:
+        """Whether a run was begun here."""
+        return (self.path / CONFIG).is_file()
+
+    @property
+    def tokeniser(self) -> Path:
+        """The folder of the vocabularies."""
+        return self.path / "tokeniser"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of the states to go on from."""
+        return self.path / "checkpoints"
+
+    @property
+    def best(self) -> Path:
+        """The model that validation liked most."""
+        return self.path / "best"
+
+    @property
+    def last(self) -> Path:
+        """The model as it was at the end."""
+        return self.path / "last"
+
+    @property
+    def metrics(self) -> Path:
+        """The file of metrics, one JSON object a line."""
+        return self.path / METRICS
+
+    @property
+    def curves(self) -> Path:
+        """The folder that TensorBoard reads."""
+        return self.path / "curves"
+
+    def read_config(self, changes: Sequence[str] = ()) -> RunConfig:
+        """Return the config that the run was begun with, with changes; its data may be gone by now."""
+        return load_run_config(self.path / CONFIG, changes, check_files=False)
+
+    def write_config(self, config: RunConfig) -> None:
+        """Write every setting."""
+        text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=120)
+        self.write(CONFIG, f"# Every setting of this run, as it was read.\n{text}".encode())
+
+    def write_environment(self, seed: int) -> None:
+        """Add this process to those that worked on the run."""
+        sessions = self._read_json(ENVIRONMENT).get("sessions", []) if (self.path / ENVIRONMENT).is_file() else []
+        self.write_json(ENVIRONMENT, {"sessions": [*sessions, describe_environment(seed)]})
+
+    def read_environment(self) -> dict[str, Any]:
+        """Return what the last process that worked on the run said of itself."""
+        sessions = self._read_json(ENVIRONMENT).get("sessions", []) if (self.path / ENVIRONMENT).is_file() else []
+        return dict(sessions[-1]) if sessions else {}
+
+    def write_data(self, corpora: Sequence[CorpusRecord], tokeniser: Mapping[str, str | int]) -> None:
+        """Write the hashes and counts of the data, and what is known of the tokeniser."""
+        self.write_json(DATA, {"corpora": [asdict(corpus) for corpus in corpora], "tokeniser": dict(tokeniser)})
+
+    def read_data(self) -> dict[str, Any]:
+        """Return what `write_data` wrote; empty if the data was not read yet."""
+        return self._read_json(DATA) if (self.path / DATA).is_file() else {}
+
+    def write_outcome(self, outcome: Outcome) -> None:
+        """Write how the run ended."""
+        self.write_json(OUTCOME, outcome.to_data())
+
+    def read_outcome(self) -> Outcome | None:
+        """Return how the run ended, or None if it never did."""
+        if not (self.path / OUTCOME).is_file():
+            return None
+        try:
+            return Outcome.from_data(self._read_json(OUTCOME))
+        except (KeyError, TypeError, AttributeError):
+            raise RunError(f"{printable(str(self.path / OUTCOME))} does not say how a run ended. Remove it.") from None
+
+    def forget_outcome(self) -> None:
+        """Take away how an earlier process ended: the run goes on."""
+        (self.path / OUTCOME).unlink(missing_ok=True)
+
+    def truncate_metrics(self, step: int) -> None:
+        """Drop the metrics after a step, which will be made again, and a line that was cut short."""
+        if self.metrics.is_file():
+            kept = [line for line in self.read_metrics() if line["step"] <= step]
+            self.write(METRICS, "".join(json.dumps(line) + "\n" for line in kept).encode())
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        """Return the whole lines of metrics.jsonl."""
+        lines = []
+        text = self.metrics.read_text(encoding="utf-8", errors="replace") if self.metrics.is_file() else ""
+        for line in text.split("\n"):
+            try:
+                data = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(data, dict) and isinstance(data.get("step"), int):
+                lines.append(data)
+        return lines
+
+    def write_json(self, name: str, data: Mapping[str, Any]) -> None:
+        """Write a JSON file, whole or not at all."""
+        self.write(name, (json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file under a temporary name and move it into place."""
+        temporary = self.path / f".{name}.{token_hex(4)}.part"
+        try:
+            with temporary.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self.path / name)
+        except OSError as wrong:
+            raise RunError(
+                f"{printable(str(self.path / name))} cannot be written: {wrong.strerror}. "
+                "Choose a folder that can be written, on a disk with room."
+            ) from None
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def _take(self) -> None:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock.take()
+        except (OSError, ValueError) as wrong:  # ValueError: a NUL in the name
+            reason = wrong.strerror if isinstance(wrong, OSError) else wrong
+            raise RunError(
+                f"{printable(str(self.path))} cannot be used as a run folder: {reason}. Choose another with --run."
+            ) from None
+
+    def _refuse_what_is_there(self) -> None:
+        shown = printable(str(self.path))
+        if self.path.exists() and not self.path.is_dir():
+            raise RunError(f"{shown} is a file. Choose another folder for the run with --run.")
+        if self.holds_a_run:
+            outcome = self.read_outcome()
+            raise RunError(
+                f"{shown} holds a run already ({_state(outcome)}), and it is not written over. Choose another folder "
+                f"with --run, or {_how_to_go_on(shown, outcome)}"
+            )
+        others = sorted(each.name for each in self.path.iterdir()) if self.path.is_dir() else []
+        others = [name for name in others if name != LOCK and not (name.startswith(".") and name.endswith(".part"))]
+        if others:
+            named = ", ".join(printable(name) for name in others[:3]) + (" …" if len(others) > 3 else "")
+            raise RunError(f"{shown} holds other files ({named}). Choose an empty or a new folder with --run.")
+
+    def _read_json(self, name: str) -> dict[str, Any]:
+        shown = printable(str(self.path / name))
+        try:
+            data = json.loads((self.path / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as wrong:
+            raise RunError(f"{shown} cannot be read: {wrong}. Remove it, or take it from a copy of the run.") from None
+        if not isinstance(data, dict):
+            raise RunError(f"{shown} does not hold an object, {{…}}. Remove it, or take it from a copy of the run.")
+        return data
+
+
+def _state(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return "it was not ended"
+    word = "finished" if outcome.is_finished else "not finished"
+    return f"{word} after {outcome.steps:,} updates: {WORDS[outcome.stopped]}"
+
+
+def _how_to_go_on(shown: str, outcome: Outcome | None) -> str:
+    command = f"clearhead train --resume --run {shown}"
+    if outcome is not None and outcome.is_finished:
+        return f"train it for longer: {command} --set {outcome.longer}."
+    return f"go on with it: {command}."

@@ -1,0 +1,110 @@
+"""The same run with several seeds: what a score is on average, and how far luck alone moves it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from rich.console import Console
+
+from clearhead.errors import RunError, printable
+from clearhead.training.config import RunConfig
+from clearhead.training.launch import launch
+from clearhead.training.outcome import Outcome
+from clearhead.training.run import RunFolder
+
+
+@dataclass(frozen=True)
+class Spread:
+    """One score over several seeds; `deviation` is the standard deviation of a sample (None of a single run)."""
+
+    name: str
+    values: Mapping[int, float]
+    mean: float
+    deviation: float | None
+    signature: str
+
+    def __str__(self) -> str:
+        """Write mean and spread with the number of runs and the signature."""
+        around = "" if self.deviation is None else f" ± {self.deviation:.2g}"
+        return f"{self.name} {self.mean:.4g}{around} ({len(self.values)} seeds; {self.signature})"
+
+
+@dataclass(frozen=True)
+class SeedsReport:
+    """How several runs ended, by seed, and every score over those that did not stop early."""
+
+    outcomes: Mapping[int, Outcome]
+    spreads: tuple[Spread, ...]
+    num_asked: int
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether someone stopped it before the last seed was done."""
+        return any(outcome.stopped == "interrupted" for outcome in self.outcomes.values())
+
+    def to_data(self) -> dict[str, Any]:
+        """Return plain data, for JSON."""
+        return {
+            "seeds": {str(seed): outcome.to_data() for seed, outcome in self.outcomes.items()},
+            "scores": {
+                spread.name: {
+                    "mean": spread.mean,
+                    "deviation": spread.deviation,
+                    "values": {str(seed): value for seed, value in spread.values.items()},
+                    "signature": spread.signature,
+                }
+                for spread in self.spreads
+            },
+        }
+
+
+def train_seeds(
+    config: RunConfig, path: str | Path, count: int, *, resume: bool = False, console: Console | None = None
+) -> SeedsReport:
+    """Train once for each of `count` seeds, from the config's upwards, in folders below `path`, and report on them.
+
+    Resumed, finished seeds are left as they are, a begun one goes on, and the rest are begun.
+    """
+    parent = Path(path).expanduser()
+    if not resume and parent.is_dir() and any(parent.iterdir()):
+        raise RunError(
+            f"{printable(str(parent))} is not empty, and nothing is written over. Choose another folder with --run, "
+            "or go on with the seeds in it with --resume."
+        )
+    outcomes: dict[int, Outcome] = {}
+    for seed in range(config.training.seed, config.training.seed + count):
+        outcomes[seed] = _train_one(config, parent / f"seed-{seed}", seed, resume, console)
+        report = summarise(outcomes, count)
+        text = json.dumps(report.to_data(), indent=2, ensure_ascii=False) + "\n"
+        RunFolder(parent).write("seeds.json", text.encode())
+        if report.is_interrupted:
+            break
+    return report
+
+
+def _train_one(config: RunConfig, path: Path, seed: int, resume: bool, console: Console | None) -> Outcome:
+    training = config.training.model_copy(update={"seed": seed})
+    config = config.model_copy(update={"training": training, "run": str(path)})
+    folder = RunFolder(path)
+    goes_on = resume and folder.holds_a_run
+    kept = folder.read_outcome() if goes_on else None
+    return kept if kept is not None and kept.is_finished else launch(config, path, resume=goes_on, console=console)
+
+
+def summarise(outcomes: Mapping[int, Outcome], num_asked: int) -> SeedsReport:
+    """Return the mean and the spread of every score that all whole runs have."""
+    whole = {seed: outcome for seed, outcome in outcomes.items() if outcome.stopped != "interrupted"}
+    first = next(iter(whole.values()), None)
+    spreads = []
+    for name in first.scores if first else ():
+        scores = {seed: outcome.scores[name] for seed, outcome in whole.items() if name in outcome.scores}
+        signatures = {score.signature for score in scores.values()}
+        if len(signatures) > 1:
+            raise RunError(f"{name} was measured in different ways ({'; '.join(sorted(signatures))}): no mean of it.")
+        values = {seed: score.value for seed, score in scores.items()}
+        deviation = stdev(values.values()) if len(values) > 1 else None
+        spreads.append(Spread(name, values, fmean(values.values()), deviation, signatures.pop()))
+    return SeedsReport(dict(outcomes), tuple(spreads), num_asked)

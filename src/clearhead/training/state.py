@@ -1,0 +1,169 @@
+"""Checkpoints that training can go on from: everything that decides the next update, written whole or not at all.
+
+Each is a folder, step-00000500: a model that can be used (model.safetensors, config.json), state.safetensors
+(optimiser, averages, random states) and state.json (where the data stands, what was best so far).
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+import torch
+
+from clearhead import __version__
+from clearhead.data.batches import Position
+from clearhead.errors import CheckpointError, printable
+from clearhead.formats.checkpoint import save_checkpoint
+from clearhead.formats.files import WEIGHTS, json_writer, read_json, read_tensors, tensor_writer, write_together
+from clearhead.training.step import Stepper
+
+FORMAT = 1
+_STATE, _INDEX = "state.safetensors", "state.json"
+_NAME = re.compile(r"step-(\d{8,})")
+
+
+@dataclass(frozen=True)
+class Window:
+    """The sum of losses since the last log."""
+
+    loss: float = 0.0
+    num_tokens: int = 0
+
+    @property
+    def mean(self) -> float:
+        """The loss of one token."""
+        return self.loss / self.num_tokens if self.num_tokens else float("nan")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is, in plain numbers."""
+
+    step: int = 0
+    position: Position = field(default_factory=Position)
+    seconds: float = 0.0
+    num_tokens: int = 0
+    best: float | None = None  # score of the best validation
+    best_step: int | None = None
+    best_scores: dict[str, dict[str, Any]] = field(default_factory=dict)
+    num_worse: int = 0  # validations since the best one
+    rate_factor: float = 1.0  # halved by each roll-back
+    lowest_loss: float | None = None
+    parts: int = 1
+    window: Window = field(default_factory=Window)
+
+
+def save_state(folder: Path, stepper: Stepper, progress: Progress) -> Path:
+    """Write a checkpoint under a temporary name and move it into place."""
+    place = folder / f"step-{progress.step:08d}"
+    part = folder / f".{place.name}.{token_hex(4)}.part"
+    own = {name: tensor for name, tensor in stepper.tensors().items() if not name.startswith("weight.")}
+    tensors = {**own, "random.cpu": torch.get_rng_state()}
+    if stepper.device.type == "cuda":
+        tensors["random.cuda"] = torch.cuda.get_rng_state(stepper.device)
+    index = {"format": FORMAT, "clearhead_version": __version__, **asdict(progress)}
+    try:
+        save_checkpoint(stepper.model, part)
+        on_host = {name: tensor.cpu() for name, tensor in tensors.items()}
+        write_together(part, {_STATE: tensor_writer(on_host, {}), _INDEX: json_writer(index)})
+        if place.exists():
+            shutil.rmtree(place)
+        part.replace(place)
+        _sync(folder)
+    except (OSError, CheckpointError) as wrong:
+        whole = [each.name for each in checkpoints(folder)]
+        left = f"The last whole one is {whole[-1]}" if whole else "There is none yet"
+        raise CheckpointError(
+            f"the checkpoint {printable(str(place))} could not be written: {wrong} {left}. "
+            "Make room on the disk and go on with --resume."
+        ) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return place
+
+
+def load_state(place: Path, stepper: Stepper) -> Progress:
+    """Put a checkpoint's numbers back where they were, and return how far it was."""
+    index = _read_index(place)
+    found, _ = read_tensors(place / _STATE)
+    weights, _ = read_tensors(place / WEIGHTS)
+    found.update({f"weight.{name}": tensor for name, tensor in weights.items()})
+    wanted = stepper.tensors()
+    missing = sorted(set(wanted) - set(found))
+    if missing:
+        raise CheckpointError(
+            f"{printable(str(place))} lacks {len(missing)} tensors of this run ({missing[0]} …). "
+            "It is of another configuration: go on with the config of the run's own folder."
+        )
+    with torch.no_grad():
+        for name, tensor in wanted.items():
+            tensor.copy_(found[name])
+    torch.set_rng_state(found["random.cpu"])
+    if stepper.device.type == "cuda" and "random.cuda" in found:
+        torch.cuda.set_rng_state(found["random.cuda"], stepper.device)
+    names = Progress.__dataclass_fields__
+    progress = Progress(**{name: value for name, value in index.items() if name in names})
+    return replace(progress, position=Position(**index["position"]), window=Window(**index["window"]))
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """Return the whole checkpoints of a run, the earliest first."""
+    found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)] if folder.is_dir() else []
+    return sorted((path for path in found if (path / _INDEX).is_file()), key=lambda path: int(path.name[5:]))
+
+
+def readable_checkpoints(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield checkpoints from the latest to the earliest, each with what is wrong with it, or nothing."""
+    for place in reversed(checkpoints(folder)):
+        try:
+            _read_index(place)
+            for name in (_STATE, WEIGHTS):
+                read_tensors(place / name)
+        except (CheckpointError, OSError) as wrong:
+            yield place, str(wrong)
+        else:
+            yield place, ""
+
+
+def forget_old(folder: Path, keep: int) -> None:
+    """Remove all but the last checkpoints, and what a killed process left half written."""
+    for place in checkpoints(folder)[:-keep]:
+        shutil.rmtree(place, ignore_errors=True)
+    remove_parts(folder)
+
+
+def remove_parts(folder: Path) -> None:
+    """Remove what a killed process left half written."""
+    if folder.is_dir():
+        for part in folder.glob(".*.part"):
+            shutil.rmtree(part, ignore_errors=True)
+
+
+def forget_after(folder: Path, step: int) -> None:
+    """Remove the checkpoints after a step, which will be made again."""
+    for place in checkpoints(folder):
+        if int(place.name[5:]) > step:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _read_index(place: Path) -> dict[str, Any]:
+    index = read_json(place / _INDEX)
+    if index.get("format") != FORMAT:
+        raise CheckpointError(
+            f"{printable(str(place / _INDEX))} is in format {index.get('format')!r}, and this clearhead reads {FORMAT}."
+        )
+    return index
+
+
+def _sync(folder: Path) -> None:
+    """Have the folder's names on the disk, not only in memory."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,222 @@
+"""One update: forward, backward, clipping, optimiser, average; on a GPU captured as one CUDA graph for each shape.
+
+Nothing is read back from the device until `read` asks: losses are summed there, and the first update whose loss or
+gradient is not a finite number is remembered there.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from clearhead.formats.weights import own_tensors
+from clearhead.model import Batch, Loss, Transformer
+from clearhead.training.average import RunningAverage
+from clearhead.training.config import TrainingConfig
+from clearhead.training.objective import objective
+from clearhead.training.optimiser import Optimiser
+
+_WARM_UPS = 3  # runs before a capture: libraries choose their kernels in them
+_MAX_SHAPES = 64  # that may be compiled; torch's own limit is 8
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What happened since the last time it was read."""
+
+    loss: float
+    num_tokens: int
+    gradient: float  # length of the last gradient, before clipping
+    first_bad: int | None  # number of the first update that was not finite
+
+
+class Stepper:
+    """Makes updates. `parts` > 1 cuts every batch into parts whose gradients are added, to need less memory."""
+
+    def __init__(
+        self, model: Transformer, config: TrainingConfig, *, is_compiled: bool, precision: torch.dtype
+    ) -> None:
+        self.model, self.config, self.parts = model, config, 1
+        self.device = model.output.weight.device
+        self.optimiser = Optimiser(model, config)
+        self.average = RunningAverage(model, config.ema_decay) if config.average == "ema" else None
+        self._precision = precision
+        self._sums = torch.zeros(3, dtype=torch.float64, device=self.device)  # loss, tokens, length of the gradient
+        self._window = torch.zeros((), dtype=torch.float64, device=self.device)  # tokens of the update at hand
+        self._step = torch.zeros((), dtype=torch.int64, device=self.device)
+        self._bad = torch.full((), -1, dtype=torch.int64, device=self.device)
+        self._is_finite = torch.ones((), dtype=torch.bool, device=self.device)
+        self._loss = self._compiled() if is_compiled else self._objective
+        self._graphs: dict[Any, _Graph] = {}
+        self._is_graphed = is_compiled and self.device.type == "cuda"
+
+    def step(self, batches: Sequence[Batch], rate: float, number: int) -> None:
+        """Make update `number` (from 1) with the gradients of some batches added."""
+        self.optimiser.set_rate(rate)
+        self._step.fill_(number)
+        if self.average is not None:
+            self.average.set_step(number)
+        counters = [self._sums, self._window, self._is_finite]
+        kept = [counter.clone() for counter in counters]
+        while True:
+            try:
+                self._step_in_parts([part for batch in batches for part in split(batch, self.parts)])
+                return
+            except torch.OutOfMemoryError:
+                if self.parts >= max(batch.num_rows for batch in batches):
+                    raise
+                torch._foreach_copy_(counters, kept)
+                self._halve()
+
+    def _step_in_parts(self, parts: Sequence[Batch]) -> None:
+        if len(parts) == 1:
+            self._run("whole", self._whole, parts[0])
+            return
+        for part in parts:
+            self._run("add", self._add, part)
+        self._run("update", self._update, None)
+
+    def _halve(self) -> None:
+        """Begin again with parts of half the size; nothing was changed yet but gradients."""
+        self.parts *= 2
+        self._graphs.clear()
+        self.optimiser.zero()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def read(self) -> Totals:
+        """Return the sums since the last call, and begin new ones. Waits for the device."""
+        loss, tokens, gradient = self._sums.tolist()
+        bad = int(self._bad)
+        self._sums.zero_()
+        return Totals(loss / tokens if tokens else float("nan"), int(tokens), gradient, None if bad < 0 else bad)
+
+    def forget_fault(self) -> None:
+        """Forget that an update was not finite, after its weights were put back."""
+        self._bad.fill_(-1)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return all that decides the next update, by name: the tensors themselves."""
+        averages = {} if self.average is None else {f"average.{k}": v for k, v in self.average.tensors().items()}
+        weights = {f"weight.{name}": tensor.detach() for name, tensor in own_tensors(self.model).items()}
+        return {**weights, **self.optimiser.tensors(), **averages}
+
+    def _compiled(self) -> Callable[[Batch], Loss]:
+        torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, _MAX_SHAPES)
+        # on a CPU the compiler's own random numbers are slower than the library's
+        options: Any = {"fallback_random": True} if self.device.type == "cpu" else None
+        compiled: Callable[[Batch], Loss] = torch.compile(
+            self._objective, fullgraph=True, dynamic=False, options=options
+        )
+        return compiled
+
+    def _objective(self, batch: Batch) -> Loss:
+        is_mixed = self._precision != torch.float32
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=is_mixed):
+            return objective(self.model, batch, self.config)
+
+    def _whole(self, batch: Batch) -> None:
+        self.optimiser.zero()
+        loss = self._loss(batch)
+        loss.mean.backward()  # type: ignore[no-untyped-call]
+        self._count(loss)
+        self._finish()
+
+    def _add(self, batch: Batch) -> None:
+        loss = self._loss(batch)
+        loss.total.backward()  # type: ignore[no-untyped-call]
+        self._window += loss.num_tokens
+        self._count(loss)
+
+    def _update(self, _: None) -> None:
+        gradients = [p.grad for p in self.optimiser.parameters if p.grad is not None]
+        torch._foreach_mul_(gradients, (1.0 / self._window.clamp(min=1)).float())
+        self._finish()
+        torch._foreach_zero_(gradients)
+        self._window.zero_()
+
+    def _count(self, loss: Loss) -> None:
+        total = loss.total.detach()
+        self._sums[0] += total
+        self._sums[1] += loss.num_tokens
+        self._is_finite &= total.isfinite()
+
+    def _finish(self) -> None:
+        """Clip, change the weights, and look whether all numbers are finite."""
+        gradients = [p.grad for p in self.optimiser.parameters if p.grad is not None]
+        length = torch.nn.utils.get_total_norm(gradients, foreach=True)
+        if self.config.clip is not None:
+            torch.nn.utils.clip_grads_with_norm_(self.optimiser.parameters, self.config.clip, length, foreach=True)
+        self._sums[2] = length
+        is_bad = ~(self._is_finite & length.isfinite()) & (self._bad < 0)
+        self._bad.copy_(torch.where(is_bad, self._step, self._bad))
+        self._is_finite.fill_(True)
+        self.optimiser.step()
+        if self.average is not None:
+            self.average.update()
+
+    def _run(self, kind: str, work: Callable[[Any], None], batch: Batch | None) -> None:
+        if not self._is_graphed:
+            work(batch)
+            return
+        key = (kind, None if batch is None else tuple(t.shape for t in batch if isinstance(t, Tensor)))
+        if key not in self._graphs:
+            self._graphs[key] = self._capture(work, batch)
+        self._graphs[key].run(batch)
+
+    def _capture(self, work: Callable[[Any], None], batch: Batch | None) -> "_Graph":
+        """Capture some work as a graph. Capturing runs it, so that all it changes is put back afterwards."""
+        if work == self._add or work == self._update:
+            for parameter in self.optimiser.parameters:  # gradients stay in one place from graph to graph
+                parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+        changed = [*self.tensors().values(), self._sums, self._window, self._step, self._bad, self._is_finite]
+        if work != self._whole:
+            changed += [p.grad for p in self.optimiser.parameters if p.grad is not None]
+        kept = [tensor.clone() for tensor in changed]
+        random = torch.cuda.get_rng_state(self.device)
+        try:
+            return _Graph(work, batch)
+        finally:
+            with torch.no_grad():
+                torch._foreach_copy_(changed, kept)
+            torch.cuda.set_rng_state(random, self.device)
+
+
+class _Graph:
+    """Some work on a batch, captured once and replayed with other numbers in the same places."""
+
+    def __init__(self, work: Callable[[Any], None], batch: Batch | None) -> None:
+        self._batch = None if batch is None else batch.changed(Tensor.clone)
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(_WARM_UPS):
+                work(self._batch)
+        torch.cuda.current_stream().wait_stream(side)
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):
+            work(self._batch)
+
+    def run(self, batch: Batch | None) -> None:
+        """Replay it."""
+        if batch is not None and self._batch is not None:
+            for place, new in zip(self._batch, batch, strict=True):
+                if isinstance(place, Tensor) and isinstance(new, Tensor):
+                    place.copy_(new, non_blocking=True)
+        self._graph.replay()
+
+
+def split(batch: Batch, parts: int) -> list[Batch]:
+    """Cut a batch into parts by its rows; fewer if it has not so many."""
+    count = min(parts, batch.num_rows)
+    if count == 1:
+        return [batch]
+    size = -(-batch.num_rows // count)
+    return [batch.changed(partial(_rows, start=at, size=size)) for at in range(0, batch.num_rows, size)]
+
+
+def _rows(tensor: Tensor, start: int, size: int) -> Tensor:
+    return tensor[start : start + size]

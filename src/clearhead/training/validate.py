@@ -1,0 +1,71 @@
+"""How good a model is on held-out sentences: its loss, and the scores of what it writes."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import torch
+
+from clearhead.data.batches import NO_LABEL, BatchStream, make_layout
+from clearhead.data.store import PairStore
+from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.translate import evaluating, translate
+from clearhead.evaluation.scores import Score, accuracy, bleu, chrf, exact_match
+from clearhead.model import Transformer
+from clearhead.text.tokeniser import Vocabularies
+from clearhead.training.config import ValidationConfig
+from clearhead.training.feed import to_batch
+
+Task = Literal["translate", "classify", "language-model"]
+_BATCH_TOKENS = 4096
+
+
+class Validator:
+    """Scores a model on one set of sentences, the same way every time."""
+
+    def __init__(self, store: PairStore, vocabularies: Vocabularies, task: Task, config: ValidationConfig) -> None:
+        self.task, self.vocabularies, self.config = task, vocabularies, config
+        has_labels = task == "classify"
+        layout = make_layout(store, _BATCH_TOKENS, batching="bucketed", has_labels=has_labels)
+        self._batches = list(BatchStream(store, vocabularies, layout, seed=0, has_labels=has_labels).once())
+        indices = range(len(store))
+        self.sources = [] if task == "language-model" else store.texts("source", indices)
+        self.references = store.texts("target", indices)
+
+    def scores(self, model: Transformer, precision: torch.dtype) -> Mapping[str, Score]:
+        """Return the loss and every score that the task has, by the names that a config uses."""
+        device = model.output.weight.device
+        is_mixed = precision != torch.float32
+        with evaluating(model), torch.inference_mode(), torch.autocast(device.type, precision, enabled=is_mixed):
+            found = {"loss": self._loss(model)}
+            if self.task == "translate":
+                settings = SearchSettings(max_ratio=self.config.max_ratio)
+                outputs = [each.text for each in translate(model, self.vocabularies, self.sources, settings)]
+                found |= {
+                    "bleu": bleu(outputs, self.references),
+                    "chrf": chrf(outputs, self.references),
+                    "exact": exact_match(outputs, self.references),
+                }
+            elif self.task == "classify":
+                found["accuracy"] = self._accuracy(model)
+        return found
+
+    def _loss(self, model: Transformer) -> Score:
+        """Return the cross-entropy of a token (or label) in nats, without label smoothing."""
+        device, total, count = model.output.weight.device, 0.0, 0
+        for made in self._batches:
+            loss = model.loss(to_batch(made, device, has_labels=self.task == "classify"))
+            total += float(loss.total)
+            count += int(loss.num_tokens)
+        unit = "label" if self.task == "classify" else f"token|vocabulary:{self.vocabularies.digest[:12]}"
+        return Score("loss", total / max(count, 1), f"unit:{unit}|smoothing:none|base:e", is_higher_better=False)
+
+    def _accuracy(self, model: Transformer) -> Score:
+        device = model.output.weight.device
+        said, right = [], []
+        for made in self._batches:
+            batch = to_batch(made, device, has_labels=True)
+            assert batch.labels is not None
+            is_real = batch.labels != NO_LABEL
+            said += [str(each) for each in model(batch).argmax(dim=-1)[is_real].tolist()]
+            right += [str(each) for each in batch.labels[is_real].tolist()]
+        return accuracy(said, right)

@@ -1,0 +1,199 @@
+"""`clearhead train` as a user meets it: configs with mistakes, folders that are taken, Ctrl-C, and its help."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.integration.test_cli import run
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+ROOT = Path(__file__).parents[2]
+CONFIG = "data:\n  train:\n    - built_in: copy\ntraining: {steps: 7}\n"
+# The verb around a loop that learns nothing: how it ends, and what it says, are the verb's own.
+AROUND = """
+import sys, time
+sys.path.insert(0, {root!r})
+from types import ModuleType
+from tests.unit.training.fake_loop import FakeLoop
+import clearhead.training.progress as progress
+progress.find_spec = lambda name: None
+loop = ModuleType("clearhead.training.loop")
+fake = FakeLoop(stops={stops!r})
+def slow(*arguments):
+    print("begun", file=sys.stderr, flush=True)
+    time.sleep(60)
+loop.train = slow if {is_slow!r} else fake.train
+sys.modules["clearhead.training.loop"] = loop
+import clearhead.cli.main as m
+sys.argv = ["clearhead", "train", *{arguments!r}]
+m.main()
+"""
+
+
+def command(*arguments: str, stops: tuple[str, ...] = ("steps",), is_slow: bool = False) -> list[str]:
+    code = AROUND.format(root=str(ROOT), stops=list(stops), is_slow=is_slow, arguments=list(arguments))
+    return [sys.executable, "-c", code]
+
+
+def train(folder: Path, *arguments: str, stops: tuple[str, ...] = ("steps",)) -> subprocess.CompletedProcess[str]:
+    (folder / "my.yaml").write_text(CONFIG)
+    return subprocess.run(
+        command(*arguments, stops=stops), capture_output=True, text=True, timeout=60, check=False, cwd=folder
+    )
+
+
+def test_ten_mistakes_are_ten_sentences_at_once_and_nothing_is_written(tmp_path: Path) -> None:
+    (tmp_path / "ten_mistakes.yaml").write_bytes((GOLDEN / "ten_mistakes.yaml").read_bytes())
+    for name in ("train.en", "train.de"):
+        (tmp_path / name).write_text("x\n")
+    done = run("train", "ten_mistakes.yaml", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (GOLDEN / "ten_mistakes.txt").read_text(encoding="utf-8")
+    assert done.stderr.count("\n") == 10
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["ten_mistakes.yaml", "train.de", "train.en"]
+
+
+def test_mistakes_in_changes_are_told_with_those_in_the_file(tmp_path: Path) -> None:
+    (tmp_path / "my.yaml").write_text(CONFIG + "prest: tiny\n")
+    done = run("train", "my.yaml", "--set", "training.rte=3e-4", "--set", "model.d_modle=3", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "clearhead: --set training.rte=3e-4: training.rte is not a setting. Did you mean 'rate'?",
+        "my.yaml: prest is not a setting. Did you mean 'preset'?",
+        "--set model.d_modle=3: model.d_modle is not a setting. Did you mean 'd_model'?",
+    ]
+
+
+def test_the_help_of_the_config_is_printed() -> None:
+    done = run("train", "--help-config")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\ntraining.rate = 0.001   [a number above 0]\n" in done.stdout
+    assert "\nmodel.d_model = 512   [a whole number from 1 to 65536]\n" in done.stdout
+    fields = json.loads(run("train", "--help-config", "--json").stdout)
+    assert {each["path"] for each in fields} >= {"training.rate", "model.d_model", "data.train.0.source", "text.kind"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "clearhead: train needs a config, such as configs/phrasebook.yaml. All settings: --help-config.\n"),
+        (
+            ("--resume",),
+            "clearhead: --resume needs to know which run: give its folder with --run, or the config it came from.\n",
+        ),
+        (
+            ("--resume", "--run", "nothing"),
+            "clearhead: nothing does not exist, so that there is nothing to go on with. Leave --resume out to begin one.\n",
+        ),
+        (
+            ("--resume", "--run", "nothing", "--seeds", "3"),
+            "clearhead: --seeds needs the config, also to go on: clearhead train CONFIG --resume --seeds N.\n",
+        ),
+        (("no\x1bsuch.yaml",), "clearhead: no\\x1bsuch.yaml: there is no such file.\n"),
+    ],
+)
+def test_what_cannot_be_trained_is_told_in_a_sentence(
+    tmp_path: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    done = run("train", *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", sentence)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_ends_with_its_scores_and_their_signatures(tmp_path: Path) -> None:
+    done = train(tmp_path, "my.yaml", "--set", "training.steps=11")
+    assert done.returncode == 0
+    assert done.stdout == (
+        "11 updates in 3,725.0 s: all updates were made.\n"
+        "bleu 31  nrefs:1|case:mixed|version:2\n"
+        "The model, its card and its metrics are in runs/my.\n"
+    )
+    assert "step 5/11  loss 0.5\n" in done.stderr
+    assert (tmp_path / "runs" / "my" / "README.md").is_file()
+
+
+def test_the_end_of_a_run_comes_as_json(tmp_path: Path) -> None:
+    done = train(tmp_path, "my.yaml", "--run", "here", "--json")
+    assert json.loads(done.stdout) == {
+        **{"run": "here", "steps": 7, "seconds": 3725.0, "stopped": "steps", "best_step": 5},
+        "scores": {"bleu": {"name": "bleu", "value": 31.0, "signature": "nrefs:1|case:mixed|version:2"}},
+    }
+
+
+def test_a_run_is_not_written_over_by_accident(tmp_path: Path) -> None:
+    assert train(tmp_path, "my.yaml").returncode == 0
+    again = train(tmp_path, "my.yaml")
+    assert (again.returncode, again.stdout) == (2, "")
+    assert again.stderr.startswith("clearhead: runs/my holds a run already (finished after 7 updates")
+    assert again.stderr.endswith("clearhead train --resume --run runs/my --set training.steps=14.\n")
+
+
+def test_an_interrupted_run_says_how_to_go_on_and_does(tmp_path: Path) -> None:
+    first = train(tmp_path, "my.yaml", stops=("interrupted",))
+    assert first.returncode == 130
+    assert first.stderr.endswith("clearhead: interrupted. To go on: clearhead train --resume --run runs/my\n")
+    second = train(tmp_path, "--resume", "--run", "runs/my")
+    assert second.returncode == 0
+    with_config = train(tmp_path, "my.yaml", "--resume", "--set", "training.steps=13")
+    assert "13 updates" in with_config.stdout
+
+
+def test_control_c_before_the_first_update_says_how_to_go_on(tmp_path: Path) -> None:
+    (tmp_path / "my.yaml").write_text(CONFIG)
+    process = subprocess.Popen(
+        command("my.yaml", is_slow=True), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "begun\n"
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=20)
+    assert (process.returncode, output) == (130, "")
+    assert errors == "clearhead: interrupted. To go on: clearhead train --resume --run runs/my\n"
+
+
+def test_two_processes_cannot_train_in_one_folder(tmp_path: Path) -> None:
+    (tmp_path / "my.yaml").write_text(CONFIG)
+    process = subprocess.Popen(command("my.yaml", is_slow=True), stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "begun\n"
+    other = train(tmp_path, "--resume", "--run", "runs/my")
+    process.kill()
+    process.communicate(timeout=20)
+    assert other.returncode == 2
+    assert other.stderr.startswith(f"clearhead: runs/my is in use: process {process.pid} (since ")
+    assert train(tmp_path, "--resume", "--run", "runs/my").returncode == 0
+
+
+def test_seeds_end_with_a_mean_and_a_spread(tmp_path: Path) -> None:
+    done = train(tmp_path, "my.yaml", "--seeds", "3")
+    assert done.returncode == 0
+    assert done.stdout == (
+        "seed 1: 7 updates, bleu 31\nseed 2: 7 updates, bleu 32\nseed 3: 7 updates, bleu 33\n"
+        "bleu 32 ± 1 (3 seeds; nrefs:1|case:mixed|version:2)\n"
+        "The runs are in runs/my, and all numbers in seeds.json there.\n"
+    )
+    stopped = train(tmp_path, "my.yaml", "--seeds", "3", "--run", "b", "--json", stops=("steps", "interrupted"))
+    assert stopped.returncode == 130
+    assert list(json.loads(stopped.stdout)["seeds"]) == ["1", "2"]
+    assert stopped.stderr.endswith("To go on: clearhead train CONFIG --resume --run b --seeds 3\n")
+    assert run("train", "my.yaml", "--seeds", "1", cwd=tmp_path).returncode == 2
+
+
+def test_without_torch_the_way_to_get_it_is_told(tmp_path: Path) -> None:
+    (tmp_path / "my.yaml").write_text(CONFIG)
+    code = (
+        "import sys\nsys.modules['torch'] = None\nimport clearhead.cli.main as m\n"
+        "sys.argv = ['clearhead', 'train', 'my.yaml']\nm.main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, env=os.environ, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == "clearhead: train needs torch, which is not installed: pip install 'clearhead[train]'.\n"

@@ -1,0 +1,84 @@
+"""Filters leave out what they say they leave out, and every pair is accounted for."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clearhead.data.clean import Filter, Report, report_table
+from clearhead.data.config import CorpusConfig, DataConfig
+from clearhead.data.corpora import open_corpus, read_texts
+from tests.unit.data.files import aligned, read, write
+
+SOURCE = "one\none two three\none two three four five\none\n\none two\n"
+TARGET = "eins\neins zwei drei\nfünf\neins\nleer\neins zwei\n"
+
+
+@pytest.mark.parametrize(
+    ("changes", "lines", "left_out"),
+    [
+        ({}, [1, 2, 3, 4, 6], {"empty side": 1}),
+        ({"max_words": 3}, [1, 2, 4, 6], {"over max_words": 1, "empty side": 1}),
+        ({"max_ratio": 4.9}, [1, 2, 4, 6], {"over max_ratio": 1, "empty side": 1}),
+        ({"max_ratio": 5}, [1, 2, 3, 4, 6], {"empty side": 1}),
+        ({"deduplicate": True}, [1, 2, 3, 6], {"seen before": 1, "empty side": 1}),
+        ({"max_pairs": 3}, [1, 2, 3], {}),
+        (
+            {"max_pairs": 5, "max_words": 1, "deduplicate": True},
+            [1],
+            {"over max_words": 2, "seen before": 1, "empty side": 1},
+        ),
+    ],
+)
+def test_each_filter_leaves_out_its_pairs_and_counts_them(
+    tmp_path: Path, changes: dict[str, Any], lines: list[int], left_out: dict[str, int]
+) -> None:
+    pairs, report = read(aligned(tmp_path, SOURCE, TARGET), **changes)
+    assert [pair.line for pair in pairs] == lines
+    assert report.left_out == left_out
+    assert report.num_read == report.num_kept + sum(left_out.values())
+    assert report.num_kept == len(lines)
+
+
+def test_the_longer_side_decides_whichever_it_is(tmp_path: Path) -> None:
+    _, report = read(aligned(tmp_path, "a\na\n", "b\nb b b\n"), max_words=2)
+    assert report.examples == {"over max_words": f"{tmp_path}/train.en:2"}
+    _, report = read(aligned(tmp_path, "a\na\n", "b\nb b b\n"), max_ratio=2)
+    assert report.left_out == {"over max_ratio": 1}
+
+
+def test_a_label_is_not_measured_against_its_text(tmp_path: Path) -> None:
+    pairs, _ = read(aligned(tmp_path, "one two three four five\n", "good\n"), "classify", max_ratio=2)
+    assert len(pairs) == 1
+
+
+def test_a_language_tag_stands_before_the_source_and_counts_for_nothing(tmp_path: Path) -> None:
+    corpus = aligned(tmp_path, "one two\n", "eins zwei\n", language="de")
+    assert read(corpus, max_words=2)[0] == [(">>de<< one two", "eins zwei", 1)]
+
+
+def test_a_pair_is_seen_before_across_corpora_but_not_across_languages(tmp_path: Path) -> None:
+    corpus = aligned(tmp_path, "OK\nyes\n", "OK\nja\n", language="de")
+    other = corpus.model_copy(update={"language": "nl"})
+    data = DataConfig(train=(corpus, other), deduplicate=True)
+    keep = Filter(data)
+    assert len(list(open_corpus(corpus, data, keep=keep))) == 2
+    assert len(list(open_corpus(other, data, keep=keep))) == 2
+    texts = list(read_texts([corpus, other], data))
+    assert texts == [(">>de<< OK", "OK"), (">>de<< yes", "ja"), (">>nl<< OK", "OK"), (">>nl<< yes", "ja")]
+    plain = corpus.model_copy(update={"language": None})
+    more = CorpusConfig(tsv=write(tmp_path / "a.tsv", "OK\tOK\nno\tnein\n"))
+    assert list(read_texts([plain, more], data)) == [("OK", "OK"), ("yes", "ja"), ("no", "nein")]
+
+
+def test_the_report_reads_as_a_table_and_comes_back_from_plain_data(tmp_path: Path) -> None:
+    _, report = read(aligned(tmp_path, "\ufeffone\r\n" + "\n" * 1003, "eins\n" + "leer\n" * 1003))
+    name = f"{tmp_path}/train.en"
+    assert report_table([report]) == (
+        f"{name} + {tmp_path}/train.de: 1,004 pairs read, 1 kept\n"
+        f"  1,003 left out: empty side (first: {name}:2)\n"
+        "  a byte order mark at the start was taken off\n"
+        "  1 lines ended in a carriage return, which was taken off"
+    )
+    assert report.to_json()["left_out"] == {"empty side": 1003}
+    assert Report.from_json(report.to_json()) == report

@@ -1,0 +1,314 @@
+"""Stores of pairs: the ids of the tokeniser, whole or not there at all, made again only when something changed."""
+
+import json
+import os
+import time
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clearhead.data import lines as lines_module
+from clearhead.data import store as store_module
+from clearhead.data.config import CorpusConfig, DataConfig
+from clearhead.data.ragged import Ragged, RaggedWriter, open_ragged
+from clearhead.data.store import PairStore, build_store, open_store
+from clearhead.errors import DataError
+from clearhead.text.config import TextConfig
+from clearhead.text.tokeniser import Vocabularies
+from clearhead.text.train import train_vocabularies
+from tests.unit.data.files import aligned, write
+from tests.unit.text.sentences import ENGLISH, GERMAN, PAIRS
+
+
+@pytest.fixture(scope="module")
+def vocabularies() -> Vocabularies:
+    return train_vocabularies(PAIRS, TextConfig(vocabulary=61, is_joint=False), ("de",))
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> CorpusConfig:
+    return aligned(tmp_path, "\n".join(ENGLISH), "\n".join(GERMAN), language="de")
+
+
+def build(corpus: CorpusConfig, vocabularies: Vocabularies, folder: Path, **changes: Any) -> PairStore:
+    return build_store([corpus], vocabularies, DataConfig(train=(corpus,), **changes), folder / "store")
+
+
+def test_rows_come_back_in_any_order(tmp_path: Path) -> None:
+    rows = [[7, 11], [], [65535], [1, 2, 3, 5]]
+    writer = RaggedWriter(tmp_path, "x", "uint16")
+    writer.append(rows[:1])
+    writer.append([])
+    writer.append(rows[1:])
+    writer.close()
+    found = open_ragged(tmp_path, "x", "uint16")
+    assert len(found) == 4
+    assert found.lengths.tolist() == [2, 0, 1, 4]
+    assert found.offsets.dtype == np.int64
+    assert found.row(3).tolist() == [1, 2, 3, 5]
+    assert [row.tolist() for row in found.rows(np.array([3, 0, 1, 3]))] == [rows[3], rows[0], [], rows[3]]
+    values, lengths = found.gather([3, 1, 0])
+    assert (values.tolist(), lengths.tolist()) == ([1, 2, 3, 5, 7, 11], [4, 0, 2])
+    assert found.gather([])[0].tolist() == []
+    assert values.dtype == np.uint16
+
+
+def test_rows_are_views_that_cannot_be_written(tmp_path: Path) -> None:
+    writer = RaggedWriter(tmp_path, "x", "uint8")
+    writer.append_texts(["añb", ""])
+    writer.close()
+    found = open_ragged(tmp_path, "x", "uint8")
+    assert found.row(0).tobytes().decode() == "añb"
+    with pytest.raises(ValueError, match="read-only"):
+        found.row(0)[0] = 1
+
+
+def test_a_store_without_rows_can_be_opened(tmp_path: Path) -> None:
+    RaggedWriter(tmp_path, "x", "uint32").close()
+    found = open_ragged(tmp_path, "x", "uint32")
+    assert (len(found), found.rows([])) == (0, [])
+
+
+def test_both_sides_are_the_ids_of_the_tokenisers_with_their_end(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
+) -> None:
+    store = build(corpus, vocabularies, tmp_path)
+    sources = vocabularies.source.encode([f">>de<< {text}" for text in ENGLISH])
+    targets = vocabularies.target.encode(GERMAN)
+    assert [row.tolist() for row in store.source.rows(range(len(store)))] == [[*ids, 2] for ids in sources]
+    assert [row.tolist() for row in store.target.rows(range(len(store)))] == [[*ids, 2] for ids in targets]
+    assert store.source.values.dtype == np.uint16
+    assert store.message == "store: 48 pairs, made."
+    assert store.reports[0].num_kept == 48
+
+
+def test_pairs_with_too_many_tokens_are_left_out_and_counted(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
+) -> None:
+    whole = build(corpus, vocabularies, tmp_path)
+    fits = (whole.source.lengths <= 11) & (whole.target.lengths <= 11)
+    assert 0 < fits.sum() < 48
+    store = build(corpus, vocabularies, tmp_path, max_tokens=11)
+    assert len(store) == fits.sum() == store.reports[0].num_kept
+    assert store.reports[0].left_out == {"over max_tokens": 48 - fits.sum()}
+    assert store.reports[0].examples == {"over max_tokens": f"{corpus.source}:{int(np.argmin(fits)) + 1}"}
+    assert store.source.lengths.tolist() == whole.source.lengths[fits].tolist()
+    assert store.message.endswith("made again, since the data or the settings changed.")
+    with pytest.raises(
+        DataError,
+        match=r"no pair is left\. Every one that was not left out before has a side of more than data\.max_tokens = 2 tokens\. Raise it\.",
+    ):
+        build(corpus, vocabularies, tmp_path, max_tokens=2)
+
+
+def test_each_pair_knows_its_corpus(corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path) -> None:
+    other = CorpusConfig(tsv=write(tmp_path / "a.tsv", "the cat\tdie Katze\nthe dog\tder Hund\n"))
+    data = DataConfig(train=(corpus, other))
+    store = build_store(data.train, vocabularies, data, tmp_path / "store")
+    assert store.corpus.tolist() == [0] * 48 + [1] * 2
+    assert [report.num_kept for report in store.reports] == [48, 2]
+
+
+def test_texts_are_kept_where_cuts_are_sampled_or_where_asked_for(corpus: CorpusConfig, tmp_path: Path) -> None:
+    sampled = train_vocabularies(PAIRS, TextConfig(vocabulary=61, sampling=0.1), ("de",))
+    store = build(corpus, sampled, tmp_path)
+    assert store.texts("source", [5, 2]) == [f">>de<< {ENGLISH[5]}", f">>de<< {ENGLISH[2]}"]
+    assert store.texts("target", np.array([47])) == [GERMAN[47]]
+    plain = train_vocabularies(PAIRS, TextConfig(vocabulary=61), ("de",))
+    store = build(corpus, plain, tmp_path)
+    with pytest.raises(DataError, match=r"store keeps no texts\. Build it with keep_texts=True\.$"):
+        store.texts("source", [0])
+    data = DataConfig(train=(corpus,))
+    assert build_store([corpus], plain, data, tmp_path / "store", keep_texts=True).texts("target", [0]) == GERMAN[:1]
+
+
+def test_an_unchanged_store_is_used_again_and_a_changed_one_made_again(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
+) -> None:
+    build(corpus, vocabularies, tmp_path)
+    before = (tmp_path / "store" / "source.values").stat().st_ino
+    heavier = corpus.model_copy(update={"weight": 3.0})  # how often it is read is not what it holds
+    assert build(heavier, vocabularies, tmp_path).message == "store: 48 pairs, unchanged since they were made."
+    moved = Path(str(corpus.source)).rename(tmp_path / "moved.en")
+    same = corpus.model_copy(update={"source": str(moved)})
+    assert build(same, vocabularies, tmp_path).message.endswith("unchanged since they were made.")
+    assert (tmp_path / "store" / "source.values").stat().st_ino == before
+    moved.write_text("\n".join(["the cat", *ENGLISH[1:]]))
+    changed = build(same, vocabularies, tmp_path)
+    assert changed.message.endswith("made again, since the data or the settings changed.")
+    assert changed.source.row(0).tolist() == [*vocabularies.source.encode([">>de<< the cat"])[0], 2]
+    assert build(same, vocabularies, tmp_path, deduplicate=True).message.endswith("settings changed.")
+    other = train_vocabularies(PAIRS, TextConfig(kind="char", is_joint=False), ("de",))
+    assert build(same, other, tmp_path, deduplicate=True).message.endswith("settings changed.")
+
+
+def test_an_open_store_can_be_read_while_it_is_made_again(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
+) -> None:
+    old = build(corpus, vocabularies, tmp_path)
+    expected = [row.tolist() for row in old.source.rows(range(48))]
+    build(corpus, vocabularies, tmp_path, max_pairs=3)
+    assert [row.tolist() for row in old.source.rows(range(48))] == expected
+
+
+@pytest.mark.parametrize("wrong", [KeyboardInterrupt, OSError(28, "No space left on device")])
+def test_a_build_that_is_stopped_leaves_nothing_or_the_old_store(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: Any
+) -> None:
+    def stop(*_: object) -> None:
+        raise wrong
+
+    files = set(tmp_path.iterdir())
+    expected = DataError if isinstance(wrong, OSError) else KeyboardInterrupt
+    with monkeypatch.context() as patched:
+        patched.setattr(RaggedWriter, "append", stop)
+        with pytest.raises(expected):
+            build(corpus, vocabularies, tmp_path)
+    assert set(tmp_path.iterdir()) == files
+    build(corpus, vocabularies, tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(RaggedWriter, "append", stop)
+        with pytest.raises(expected):
+            build(corpus, vocabularies, tmp_path, max_pairs=5)
+    assert len(open_store(tmp_path / "store")) == 48
+    assert set(tmp_path.iterdir()) == {*files, tmp_path / "store"}
+
+
+def test_parts_of_killed_builds_are_cleared_away_once_they_are_old(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
+) -> None:
+    dead, alive = tmp_path / ".store.dead.part", tmp_path / ".store.alive.part"
+    for part in (dead, alive):
+        part.mkdir()
+        (part / "source.values").write_bytes(b"x")
+    os.utime(dead / "source.values", (time.time() - 7200,) * 2)
+    build(corpus, vocabularies, tmp_path)
+    assert not dead.exists()
+    assert alive.exists()
+
+
+@pytest.mark.parametrize("name", ["store.json", "source.values", "target.offsets", "corpus.values"])
+def test_a_store_that_lost_a_part_is_no_store(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path, name: str
+) -> None:
+    build(corpus, vocabularies, tmp_path)
+    (tmp_path / "store" / name).unlink()
+    with pytest.raises(DataError, match=r"store is (not a store of pairs|damaged)"):
+        open_store(tmp_path / "store")
+
+
+@pytest.mark.parametrize("name", ["source.values", "target.offsets", "corpus.values"])
+def test_a_store_that_is_cut_short_is_refused_and_made_again(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path, name: str
+) -> None:
+    whole = build(corpus, vocabularies, tmp_path)
+    path = tmp_path / "store" / name
+    os.truncate(path, path.stat().st_size - 8)
+    with pytest.raises(
+        DataError,
+        match=r"(is cut short\. Delete the folder|its sides differ in length\. Delete it): it is made again\.$",
+    ):
+        open_store(tmp_path / "store")
+    again = build(corpus, vocabularies, tmp_path)
+    assert again.message == "store: 48 pairs, made again, since it was damaged."
+    assert again.fingerprint == whole.fingerprint
+
+
+def test_a_folder_with_other_things_in_it_is_not_written_over(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
+) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "thesis.tex").write_text("years of work")
+    with pytest.raises(
+        DataError, match=r"store is there already and is not a store of pairs\. Nothing was changed: move it away"
+    ):
+        build(corpus, vocabularies, tmp_path)
+    assert (tmp_path / "store" / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_fault_in_the_corpus_leaves_no_store(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
+) -> None:
+    with Path(str(corpus.target)).open("ab") as file:
+        file.write(b"\nmore")
+    with pytest.raises(DataError, match="48 lines, but"):
+        build(corpus, vocabularies, tmp_path)
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_large_vocabulary_gets_larger_numbers(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vocabularies.target, "size", 2**16 + 1)
+    store = build(corpus, vocabularies, tmp_path)
+    assert (store.source.values.dtype, store.target.values.dtype) == (np.uint16, np.uint32)
+
+
+def test_labels_are_numbers_and_an_unknown_one_is_told(tmp_path: Path) -> None:
+    pairs = [(text, "cat" if "cat" in text else "other") for text in ENGLISH]
+    learned = train_vocabularies(pairs, TextConfig(vocabulary=61), task="classify")
+    corpus = aligned(tmp_path, "\n".join(ENGLISH), "\n".join(label for _, label in pairs))
+    data = DataConfig(train=(corpus,))
+    store = build_store([corpus], learned, data, tmp_path / "store", task="classify")
+    assert [learned.labels[row[0]] for row in store.target.rows(range(48))] == [label for _, label in pairs]
+    assert set(store.target.lengths) == {1}
+    wrong = CorpusConfig(tsv=write(tmp_path / "a.tsv", "the cat\tcat\nthe dog\tothr\n"))
+    with pytest.raises(DataError) as caught:
+        build_store([wrong], learned, data, tmp_path / "valid", task="classify")
+    assert str(caught.value) == (
+        f"{tmp_path}/a.tsv:2: 'othr' is not a label that was learned. Did you mean 'other'? Labels: cat, other."
+    )
+
+
+def test_an_unknown_tag_in_the_text_is_told_with_its_line(vocabularies: Vocabularies, tmp_path: Path) -> None:
+    corpus = CorpusConfig(tsv=write(tmp_path / "a.tsv", "the cat\tdie Katze\n>>dr<< the dog\tder Hund\n"))
+    with pytest.raises(DataError) as caught:
+        build(corpus, vocabularies, tmp_path)
+    assert str(caught.value) == f"{tmp_path}/a.tsv:2: >>dr<< is not a language of this vocabulary. It has >>de<<."
+
+
+def test_a_language_model_has_no_source(tmp_path: Path) -> None:
+    learned = train_vocabularies([("", text) for text in GERMAN], TextConfig(vocabulary=61), task="language-model")
+    corpus = CorpusConfig(source=write(tmp_path / "a.txt", "\n".join(GERMAN)))
+    store = build_store([corpus], learned, DataConfig(train=(corpus,)), tmp_path / "store", task="language-model")
+    assert set(store.source.lengths) == {0}
+    assert learned.target.decode(store.target.rows(range(48))) == GERMAN
+
+
+def test_the_index_holds_the_report_as_plain_json(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
+) -> None:
+    store = build(corpus, vocabularies, tmp_path)
+    index = json.loads((tmp_path / "store" / "store.json").read_text())
+    assert index["pairs"] == 48
+    assert index["reports"] == [store.reports[0].to_json()]
+
+
+def test_memory_does_not_grow_with_the_corpus(
+    vocabularies: Vocabularies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_BLOCK", 256)  # pairs
+    monkeypatch.setattr(lines_module, "_BLOCK", 2**14)  # bytes
+    peaks = []
+    for times in (50, 500):
+        folder = tmp_path / str(times)
+        folder.mkdir()
+        corpus = aligned(folder, "\n".join(ENGLISH * times), "\n".join(GERMAN * times))
+        tracemalloc.start()
+        assert len(build(corpus, vocabularies, folder)) == 48 * times
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0], peaks
+
+
+def test_gathering_is_the_same_as_taking_row_by_row() -> None:
+    random = np.random.default_rng(7)
+    lengths = random.integers(0, 13, 101)
+    ragged = Ragged(random.integers(0, 1000, lengths.sum()), np.concatenate([[0], np.cumsum(lengths)]))
+    wanted = random.integers(0, 101, 211)
+    values, found = ragged.gather(wanted)
+    assert np.array_equal(values, np.concatenate([ragged.row(i) for i in wanted]))
+    assert np.array_equal(found, lengths[wanted])

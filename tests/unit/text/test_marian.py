@@ -1,0 +1,116 @@
+"""The tokeniser of an OPUS-MT folder gives the ids and texts that Transformers' MarianTokenizer gives."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+
+from clearhead.errors import CheckpointError, DataError
+from clearhead.text.config import TextConfig
+from clearhead.text.marian import load_marian_vocabularies
+from clearhead.text.outside import open_vocabularies
+from clearhead.text.tokeniser import Vocabularies
+from tests.unit.text.sentences import ENGLISH, GERMAN
+
+TEXTS = [*ENGLISH[:5], ">>deu<< the cat sees a book.", "  Die   Katze ", "ﬁve ①", "a Ü ß unknown 😀", ""]
+
+
+def make_folder(folder: Path, is_separate: bool = False) -> Path:
+    """Write a small OPUS-MT folder: models of SentencePiece's own defaults, one numbering for both or one each."""
+    pieces: dict[str, list[str]] = {}
+    for side, texts in (("source", ENGLISH), ("target", GERMAN)):
+        model = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(texts), model_writer=model, vocab_size=53, hard_vocab_limit=False, minloglevel=2
+        )
+        (folder / f"{side}.spm").write_bytes(model.getvalue())
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+        pieces[side] = [processor.id_to_piece(number) for number in range(3, processor.get_piece_size())]
+    sides = [pieces["source"], pieces["target"]] if is_separate else [[*pieces["source"], *pieces["target"]]]
+    for name, held in zip(("vocab.json", "target_vocab.json"), sides, strict=False):
+        order = dict.fromkeys(["</s>", "<unk>", *held, ">>deu<<", ">>nld<<", "<pad>"])
+        (folder / name).write_text(json.dumps({piece: number for number, piece in enumerate(order)}))
+    settings: dict[str, Any] = {"source_lang": "en", "target_lang": "de", "separate_vocabs": is_separate}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return folder
+
+
+@pytest.mark.parametrize("is_separate", [False, True])
+@pytest.mark.filterwarnings("ignore:Recommended")  # sacremoses, which only changes punctuation
+def test_ids_and_texts_are_those_of_transformers(tmp_path: Path, is_separate: bool) -> None:
+    transformers = pytest.importorskip("transformers")
+    folder = make_folder(tmp_path, is_separate)
+    theirs = transformers.MarianTokenizer.from_pretrained(str(folder))
+    ours = load_marian_vocabularies(folder)
+    assert ours.is_joint is not is_separate
+    texts = [text for text in TEXTS if not (is_separate and text.startswith(">>"))]
+    expected = theirs(texts).input_ids
+    assert [[*ids, ours.source.eos] for ids in ours.source.encode(texts)] == expected
+    targets = theirs(text_target=GERMAN).input_ids
+    assert [[*ids, ours.target.eos] for ids in ours.target.encode(GERMAN)] == targets
+    assert ours.target.decode(targets) == GERMAN
+    if not is_separate:  # there Transformers leaves out what has the id of the other side's padding
+        assert theirs.batch_decode(targets, skip_special_tokens=True) == GERMAN
+    assert (ours.source.pad, ours.source.eos, ours.source.unk) == (theirs.pad_token_id, 0, 1)
+    assert ours.source.size == ours.source.pad + 1
+
+
+def test_a_decoder_starts_from_the_padding(tmp_path: Path) -> None:
+    found = load_marian_vocabularies(make_folder(tmp_path))
+    assert found.target.bos == found.target.pad == found.target.size - 1
+    assert found.source.pieces([0, 1, found.source.pad]) == ["</s>", "<unk>", "<pad>"]
+
+
+def test_text_that_spells_a_special_token_is_only_text_unlike_in_transformers(tmp_path: Path) -> None:
+    found = load_marian_vocabularies(make_folder(tmp_path)).source
+    assert not {found.eos, found.pad} & set(found.encode(["the </s> <pad> cat"])[0])
+
+
+def test_its_languages_are_the_tags_of_its_vocabulary(tmp_path: Path) -> None:
+    found = load_marian_vocabularies(make_folder(tmp_path))
+    assert found.languages == ("deu", "nld")
+    with pytest.raises(DataError, match=r"^>>dew<< is not a language of this vocabulary\. Did you mean 'deu'\?"):
+        found.source.encode([">>dew<< the cat"])
+
+
+def test_it_is_the_same_in_a_run_folder(tmp_path: Path) -> None:
+    before = load_marian_vocabularies(make_folder(tmp_path))
+    before.save(tmp_path / "run")
+    after = Vocabularies.load(tmp_path / "run")
+    assert after.digest == before.digest
+    assert after.is_joint
+    assert after.source.encode(TEXTS) == before.source.encode(TEXTS)
+    assert (after.languages, after.target.bos) == (before.languages, before.target.bos)
+
+
+def test_it_can_be_sampled_when_a_run_says_so(tmp_path: Path) -> None:
+    found = open_vocabularies(make_folder(tmp_path), TextConfig(sampling=0.1), ("nld",)).source
+    assert found.sample(ENGLISH, 3) == found.sample(ENGLISH, 3) != found.sample(ENGLISH, 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        (
+            "vocab.json",
+            None,
+            r"has no vocab\.json\. The tokeniser of an OPUS-MT folder is source\.spm, target\.spm, vocab\.json\.$",
+        ),
+        ("vocab.json", "{", r"vocab\.json is not JSON: "),
+        ("vocab.json", "[]", r"vocab\.json holds list, and an object \{…\} is needed\.$"),
+        ("vocab.json", "{}", r"vocab\.json gives each piece its id, a whole number: it is empty\.$"),
+        ("vocab.json", '{"</s>": "0"}', r"a whole number: '</s>' has '0'\.$"),
+        ("vocab.json", '{"</s>": 0, "a": 0}', r"vocab\.json gives two pieces the same id\."),
+        ("vocab.json", '{"</s>": 0, "<unk>": 1}', r": the vocabulary has no <pad>, which MarianMT needs\.$"),
+        ("source.spm", "text", r": this is not a SentencePiece model, or it is cut short\."),
+        ("tokenizer_config.json", '{"eos_token": "<end>"}', r"eos_token is '<end>'\. Only '</s>' can be read\.$"),
+    ],
+)
+def test_a_damaged_folder_is_told_with_its_file(tmp_path: Path, name: str, content: str | None, told: str) -> None:
+    path = make_folder(tmp_path) / name
+    path.unlink() if content is None else path.write_text(content)
+    with pytest.raises(CheckpointError, match=told):
+        load_marian_vocabularies(tmp_path)

@@ -1,0 +1,221 @@
+"""Tokenisers: ids that come back as the same text, special tokens that no text can spell, cuts that a seed decides."""
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from clearhead.errors import CheckpointError, DataError
+from clearhead.text.config import TextConfig
+from clearhead.text.special import BOS, EOS, PAD, UNK
+from clearhead.text.tokeniser import Tokeniser, Vocabularies, split_tag
+from clearhead.text.train import train_vocabularies
+from tests.unit.text.sentences import ENGLISH, GERMAN, PAIRS
+
+HARD = [
+    "smile 😀 and 👩\u200d🔬",
+    "नमस्ते दुनिया, क्\u200dष",
+    "আমি বাংলায় গান গাই",
+    "שלום עולם, \u200fمرحبا بالعالم",
+    "中文 and 日本語",
+    "</s> <pad> <s> <unk> <0x41>",
+    "",
+]
+
+
+@pytest.fixture(scope="module")
+def bytewise() -> Tokeniser:
+    return train_vocabularies(PAIRS, TextConfig(vocabulary=313, byte_fallback=True, sampling=0.1)).source
+
+
+@pytest.fixture(scope="module")
+def tagged() -> Vocabularies:
+    return train_vocabularies(PAIRS, TextConfig(vocabulary=151), ("hi", "ben_Beng"))
+
+
+def test_the_first_four_ids_are_the_special_tokens(bytewise: Tokeniser) -> None:
+    assert bytewise.size == 313
+    assert (bytewise.pad, bytewise.bos, bytewise.eos, bytewise.unk) == (PAD, BOS, EOS, UNK) == (0, 1, 2, 3)
+    assert bytewise.pieces(range(4)) == ["<pad>", "<s>", "</s>", "<unk>"]
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
+def test_any_text_comes_back_where_bytes_are_a_last_resort(kind: str) -> None:
+    config = TextConfig.model_validate({"kind": kind, "vocabulary": 397, "byte_fallback": True})
+    tokeniser = train_vocabularies(PAIRS, config).source
+    texts = [*HARD, *ENGLISH[:7], "  a   b "]
+    assert tokeniser.decode(tokeniser.encode(texts)) == [tokeniser.normalised(text) for text in texts]
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
+def test_unseen_characters_are_unknown_where_they_are_not(kind: str) -> None:
+    config = TextConfig.model_validate({"kind": kind, "vocabulary": 151})
+    tokeniser = train_vocabularies(PAIRS, config).source
+    ids = tokeniser.encode(HARD)
+    assert tokeniser.unk in ids[0]
+    assert "⁇" in tokeniser.decode(ids)[0]
+    assert ids[-1] == []
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
+def test_text_that_spells_a_special_token_is_only_text(kind: str) -> None:
+    markup = [(f"{one}</s>{one} <s><pad>", f"<pad>{two} <s> </s>") for one, two in PAIRS]
+    config = TextConfig.model_validate({"kind": kind, "vocabulary": 173})
+    tokeniser = train_vocabularies(markup, config).source
+    for row in tokeniser.encode([side for pair in markup for side in pair]):
+        assert not {tokeniser.pad, tokeniser.bos, tokeniser.eos} & set(row)
+
+
+def test_special_tokens_are_left_out_of_the_text_but_shown_as_pieces(bytewise: Tokeniser) -> None:
+    ids = bytewise.encode(["the cat"])[0]
+    framed = [bytewise.bos, *ids, bytewise.eos, bytewise.pad, bytewise.pad]
+    assert bytewise.decode([framed, []]) == ["the cat", ""]
+    assert bytewise.pieces(framed)[0] == "<s>"
+    assert bytewise.pieces(framed)[-3:] == ["</s>", "<pad>", "<pad>"]
+
+
+@pytest.mark.parametrize("wrong", [-1, 313])
+def test_an_id_outside_the_vocabulary_is_named(bytewise: Tokeniser, wrong: int) -> None:
+    message = rf"^id {wrong} is not in the vocabulary\. Ids go from 0 to 312\.$"
+    with pytest.raises(DataError, match=message):
+        bytewise.decode([[5, wrong]])
+    with pytest.raises(DataError, match=message):
+        bytewise.pieces([wrong])
+
+
+def test_one_text_instead_of_a_list_is_refused(bytewise: Tokeniser) -> None:
+    with pytest.raises(DataError, match=r"^a list of sentences is needed, not one text: 'the cat'\.$"):
+        bytewise.encode("the cat")
+
+
+def test_the_same_seed_gives_the_same_cuts_whatever_was_sampled_before(bytewise: Tokeniser) -> None:
+    texts = ENGLISH * 7  # several parts
+    first = bytewise.sample(texts, seed=3)
+    for seed in (4, 3, 2**31 - 1, 2**40):
+        bytewise.sample(texts[: 11 + seed % 5], seed)
+    assert bytewise.sample(texts, seed=3) == first
+    assert bytewise.sample(texts, seed=4) != first
+    assert bytewise.decode(first) == texts
+
+
+def test_the_same_seed_gives_the_same_cuts_in_other_threads_at_the_same_time(bytewise: Tokeniser) -> None:
+    expected = {seed: bytewise.sample(ENGLISH, seed) for seed in range(5)}
+    found: dict[int, list[list[int]]] = {}
+    threads = [
+        threading.Thread(target=lambda seed=seed: found.update({seed: bytewise.sample(ENGLISH, seed)}))
+        for seed in expected
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == expected
+
+
+def test_bpe_drops_merges_at_random_and_words_are_never_sampled() -> None:
+    bpe = train_vocabularies(PAIRS, TextConfig(kind="bpe", vocabulary=151, sampling=0.3)).source
+    assert bpe.sample(ENGLISH, 1) == bpe.sample(ENGLISH, 1) != bpe.encode(ENGLISH)
+    words = train_vocabularies(PAIRS, TextConfig(kind="word", sampling=0.3)).source
+    assert words.sample(ENGLISH, 1) == words.encode(ENGLISH)
+    assert bpe.sample([], 1) == []
+
+
+def test_without_sampling_a_sample_is_the_best_cut(tagged: Vocabularies) -> None:
+    assert tagged.source.sample(ENGLISH, 5) == tagged.source.encode(ENGLISH)
+
+
+def test_a_language_tag_is_one_id_in_front_of_the_same_ids(tagged: Vocabularies) -> None:
+    plain, with_tag = tagged.source.encode(["the cat", ">>ben_Beng<< the cat"])
+    assert with_tag == [tagged.source.tags["ben_Beng"], *plain]
+    assert tagged.source.pieces(with_tag)[0] == ">>ben_Beng<<"
+    assert tagged.source.decode([with_tag]) == ["the cat"]
+    assert tagged.languages == ("hi", "ben_Beng")
+
+
+def test_a_tag_that_is_not_in_front_is_only_text(tagged: Vocabularies) -> None:
+    assert not set(tagged.source.tags.values()) & set(tagged.source.encode(["see >>hi<< there"])[0])
+
+
+def test_a_tag_in_front_is_only_text_where_there_are_no_languages(bytewise: Tokeniser) -> None:
+    assert bytewise.decode(bytewise.encode([">>hi<< the cat"])) == [">>hi<< the cat"]
+
+
+def test_an_unknown_language_gets_a_close_match(tagged: Vocabularies) -> None:
+    told = (
+        r"^>>ben_Bing<< is not a language of this vocabulary\. Did you mean 'ben_Beng'\? It has >>hi<<, >>ben_Beng<<\.$"
+    )
+    with pytest.raises(DataError, match=told):
+        tagged.source.encode([">>ben_Bing<< the cat"])
+
+
+def test_a_tag_is_split_from_its_sentence() -> None:
+    assert split_tag(">>hi<< the cat") == ("hi", " the cat")
+    assert split_tag(">> not a tag <<") == (None, ">> not a tag <<")
+    assert split_tag("a >>hi<<") == (None, "a >>hi<<")
+
+
+def test_lower_case_leaves_tags_as_they_are() -> None:
+    found = train_vocabularies(PAIRS, TextConfig(vocabulary=151, lower_case=True), ("zh_Hant",)).source
+    assert found.encode([">>zh_Hant<< THE CAT"]) == found.encode([">>zh_Hant<<the cat"])
+
+
+@pytest.mark.parametrize("is_joint", [True, False])
+def test_vocabularies_are_the_same_after_saving(tmp_path: Path, is_joint: bool) -> None:
+    config = TextConfig(vocabulary=151, is_joint=is_joint, normalisation="nfkc", lower_case=True)
+    before = train_vocabularies(PAIRS, config, ("hi",))
+    before.save(tmp_path)
+    after = Vocabularies.load(tmp_path)
+    assert (after.digest, after.is_joint, after.languages) == (before.digest, is_joint, ("hi",))
+    assert after.source.config == config
+    assert after.source.encode([">>hi<< ﬁve CATS"]) == before.source.encode([">>hi<< ﬁve CATS"])
+    assert after.target.encode(GERMAN) == before.target.encode(GERMAN)
+    names = {"joint.spm"} if is_joint else {"source.spm", "target.spm"}
+    assert {path.name for path in (tmp_path / "tokeniser").iterdir()} == {*names, "tokeniser.json"}
+
+
+def test_another_model_beside_the_settings_is_refused(tmp_path: Path, bytewise: Tokeniser) -> None:
+    train_vocabularies(PAIRS, TextConfig(vocabulary=151)).save(tmp_path)
+    bytewise.save(tmp_path / "tokeniser" / "joint.spm")
+    with pytest.raises(CheckpointError, match=r"joint\.spm is not the file that tokeniser\.json was written with"):
+        Vocabularies.load(tmp_path)
+
+
+def test_damaged_settings_are_told_with_their_file(tmp_path: Path) -> None:
+    train_vocabularies(PAIRS, TextConfig(vocabulary=151)).save(tmp_path)
+    path = tmp_path / "tokeniser" / "tokeniser.json"
+    whole = json.loads(path.read_text())
+    path.write_text(json.dumps({**whole, "format": 7}))
+    with pytest.raises(
+        CheckpointError, match=r"tokeniser\.json is damaged, or of another version of clearhead: format: "
+    ):
+        Vocabularies.load(tmp_path)
+    path.write_text("{")
+    with pytest.raises(CheckpointError, match=r"tokeniser\.json is damaged"):
+        Vocabularies.load(tmp_path)
+    path.unlink()
+    with pytest.raises(CheckpointError, match=r"tokeniser\.json cannot be read: No such file or directory\.$"):
+        Vocabularies.load(tmp_path)
+
+
+def test_a_file_that_is_no_model_is_told_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "other.spm").write_bytes(b"not a model")
+    with pytest.raises(CheckpointError, match=r"other\.spm: this is not a SentencePiece model, or it is cut short"):
+        Tokeniser.load(tmp_path / "other.spm")
+
+
+def test_the_digest_is_that_of_the_models_bytes(bytewise: Tokeniser, tmp_path: Path) -> None:
+    bytewise.save(tmp_path / "one.spm")
+    assert Tokeniser.load(tmp_path / "one.spm").digest == bytewise.digest
+    assert len(bytewise.digest) == 64
+
+
+def test_an_unknown_label_gets_a_close_match() -> None:
+    found = train_vocabularies([("good", "positive"), ("bad", "negative")], TextConfig(kind="char"), task="classify")
+    assert found.labels == ("negative", "positive")
+    assert found.label("positive") == 1
+    with pytest.raises(
+        DataError,
+        match=r"^'positiv' is not a label that was learned\. Did you mean 'positive'\? Labels: negative, positive\.$",
+    ):
+        found.label("positiv")

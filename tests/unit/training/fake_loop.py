@@ -1,0 +1,40 @@
+"""A loop that learns nothing and ends as it is told, for tests of what stands around a loop."""
+
+import sys
+from dataclasses import dataclass, field
+from types import ModuleType
+
+import pytest
+
+from clearhead.training.config import RunConfig
+from clearhead.training.outcome import KeptScore, Outcome, Stopped
+from clearhead.training.progress import Reporter
+from clearhead.training.run import CorpusRecord, RunFolder
+
+SIGNATURE = "nrefs:1|case:mixed|version:2"
+
+
+@dataclass
+class FakeLoop:
+    """Stands in for `train`; `stops` says how each call ends (the last one again and again)."""
+
+    stops: list[Stopped] = field(default_factory=lambda: ["steps"])
+    calls: list[tuple[int, bool, str]] = field(default_factory=list)
+
+    def train(self, config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool) -> Outcome:
+        """Write what a loop would write."""
+        stopped = self.stops.pop(0) if len(self.stops) > 1 else self.stops[0]
+        self.calls.append((config.training.seed, resume, folder.path.name))
+        folder.write_data([CorpusRecord("data.train.0", {"a|b.en": "ab12"}, 1013, 997, {"empty": 16})], {"pieces": 89})
+        reporter.begin(config.training.steps)
+        reporter.log(5, {"loss": 0.5})
+        score = KeptScore("bleu", 30.0 + config.training.seed, SIGNATURE)
+        return Outcome(config.training.steps or 7, 3725.0, stopped, {"bleu": score}, 5)
+
+
+def put_in_place(monkeypatch: pytest.MonkeyPatch, loop: FakeLoop) -> FakeLoop:
+    """Let `launch` find the fake one."""
+    module = ModuleType("clearhead.training.loop")
+    module.train = loop.train  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "clearhead.training.loop", module)
+    return loop

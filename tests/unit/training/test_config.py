@@ -1,0 +1,243 @@
+"""A run's settings together: what does not fit, which files are not there, and the configs that are shipped."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clearhead.model.config import ModelConfig
+from clearhead.training.config import RunConfig, load_run_config
+from clearhead.training.config_checks import DECIDED, model_settings
+from clearhead.training.config_help import config_fields, config_help_data, help_config
+from tests.unit.training.configs import LEAST, mistakes_of, written
+
+ROOT = Path(__file__).parents[3]
+CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
+COPY = {"built_in": "copy"}
+
+
+def config_of(**groups: Any) -> dict[str, Any]:
+    return {**LEAST, **groups}
+
+
+MISFITS: list[tuple[dict[str, Any], list[str]]] = [
+    (config_of(training={}), ["training.steps or training.epochs is missing: say how long to train."]),
+    (
+        config_of(training={"steps": 7, "epochs": 3}),
+        ["training.steps = 7 and training.epochs = 3 both say how long to train. Leave one out."],
+    ),
+    (
+        config_of(training={"steps": 7, "final_rate": 0.1}),
+        [
+            "training.final_rate = 0.1 goes with the schedules cosine and linear, and training.schedule = 'inverse_sqrt' has no end. Leave it out."
+        ],
+    ),
+    (
+        config_of(validation={"patience": 3, "metric": "bleu"}),
+        [
+            "validation.patience = 3 needs sentences to judge by. Give data.valid.",
+            "validation.metric = 'bleu' needs sentences to judge by. Give data.valid.",
+        ],
+    ),
+    (
+        config_of(data={"train": [COPY], "valid": COPY}, validation={"metric": "accuracy"}),
+        ["validation.metric = 'accuracy' does not judge task = 'translate'. Choices: loss, bleu, chrf, exact."],
+    ),
+    (
+        config_of(text={"kind": "word", "sampling": 0.1}),
+        [
+            "text.sampling = 0.1 cuts words in other ways, and text.kind = 'word' has only one. Use unigram or bpe, or leave it out."
+        ],
+    ),
+    (
+        config_of(text={"is_joint": False}),
+        [
+            "text.is_joint = false makes two vocabularies, and model.tied = 'three' shares one table. Set model.tied: two, or leave text.is_joint out."
+        ],
+    ),
+    (
+        config_of(model={"max_length": 101}),
+        [
+            "data.max_tokens = 128 is longer than model.max_length = 101, the last position that the model has. Lower one or raise the other."
+        ],
+    ),
+    (
+        config_of(preset="bse"),
+        ["preset = 'bse' is not a preset. Did you mean 'base'? Presets: tiny, small, base, big, deep-shallow."],
+    ),
+    (
+        config_of(model={"num_heads": 3, "source_vocabulary": 7}),
+        [
+            "model.source_vocabulary comes from the tokeniser (text.vocabulary). Leave it out.",
+            "model: num_heads = 3 does not divide d_model = 128. Use 1, 2, 4, 8, 16, 32, 64 heads.",
+        ],
+    ),
+    (config_of(model={"shape": "encoder"}), ["model.shape follows from the task. Leave it out."]),
+    (
+        config_of(task="language-model", model={"encoder_blocks": 3}),
+        ["model.encoder_blocks is of the encoder, and task = 'language-model' has none. Leave it out."],
+    ),
+    (
+        config_of(task="classify", model={"d_decoder": 64, "decoder_norm": "rms"}),
+        [
+            "model.d_decoder is of the decoder, and task = 'classify' has none. Leave it out.",
+            "model.decoder_norm is of the decoder, and task = 'classify' has none. Leave it out.",
+            "data.train.0.built_in = 'copy' has no labels for task = 'classify'. Give files.",
+        ],
+    ),
+    (
+        config_of(data={"train": [{}, {"split": "test"}]}),
+        [
+            "data.train.0 names no text. Give source and target, or tsv, or jsonl, or built_in.",
+            "data.train.1 names no text. Give source and target, or tsv, or jsonl, or built_in.",
+            "data.train.1.split goes with data.train.1.built_in. Leave it out.",
+        ],
+    ),
+    (
+        config_of(data={"train": [COPY], "valid": COPY | {"split": "train"}}),
+        [
+            "data.valid is the same text as data.train.0, so that its scores would say nothing. Hold some sentences back."
+        ],
+    ),
+    (
+        config_of(data={"train": [COPY | {"language": "hi"}, COPY], "valid": COPY | {"language": "hu"}}),
+        [
+            "data.train.1.language is missing: other corpora have one (hi).",
+            "data.valid.language = 'hu' is not trained on. Languages: hi.",
+        ],
+    ),
+    (
+        config_of(task="language-model", data={"train": [COPY | {"language": "hi"}]}),
+        [
+            "data.train.0.language = 'hi' says into which language to translate, and task = 'language-model' does not. Leave it out."
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("data", "told"), MISFITS, ids=[told[0][:40] for _, told in MISFITS])
+def test_settings_that_do_not_fit_are_told(tmp_path: Path, data: dict[str, Any], told: list[str]) -> None:
+    assert mistakes_of(written(tmp_path, data)) == [f"my.yaml: {sentence}" for sentence in told]
+
+
+def test_forms_of_a_corpus_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b", "c"):
+        written(tmp_path, "x\n", name)
+    corpora = [{"source": "a", "tsv": "b"}, {"source": "a"}, {"target": "b", "jsonl": "c"}]
+    told = mistakes_of(written(tmp_path, config_of(data={"train": corpora})))
+    assert told == [
+        "my.yaml: data.train.0 has source and tsv, which are different corpora. Make each an entry.",
+        "my.yaml: data.train.0.target is missing: the file of translations, line by line.",
+        "my.yaml: data.train.1.target is missing: the file of translations, line by line.",
+        "my.yaml: data.train.2.target goes with data.train.2.source. Give both files.",
+    ]
+
+
+def test_files_that_do_not_exist_are_told_with_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    written(tmp_path / "data", "x\n", "train.en")
+    corpus = {"source": "data/trian.en", "target": "data"}
+    data = config_of(
+        data={"train": [corpus], "valid": {"tsv": "dat/valid.tsv"}},
+        training={"steps": 7, "init_from": "runs/a"},
+        text={"tokeniser": "nothing\0"},
+    )
+    assert mistakes_of(written(tmp_path, data)) == [
+        "my.yaml: data.train.0.source = 'data/trian.en' does not exist. Did you mean 'data/train.en'?",
+        "my.yaml: data.train.0.target = 'data' is a folder. Name a file in it.",
+        "my.yaml: data.valid.tsv = 'dat/valid.tsv' does not exist. There is no folder 'dat'. Did you mean 'data'?",
+        "my.yaml: text.tokeniser = 'nothing\\x00' does not exist.",
+        "my.yaml: training.init_from = 'runs/a' does not exist. There is no folder 'runs'.",
+    ]
+    assert load_run_config(tmp_path / "my.yaml", check_files=False).data.train[0].source == "data/trian.en"
+
+
+def test_the_rest_is_checked_when_the_data_is_missing(tmp_path: Path) -> None:
+    told = mistakes_of(written(tmp_path, {"preset": "tny", "model": {"d_ff": 0}, "text": {"sampling": 2}}))
+    assert [sentence.split()[1] for sentence in told] == [
+        *("data", "text.sampling", "preset", "model.d_ff", "training.steps"),
+    ]
+
+
+def test_what_is_said_under_a_wrong_name_is_not_missing_as_well(tmp_path: Path) -> None:
+    told = mistakes_of(written(tmp_path, {"data": {"train": [{"buit_in": "copy"}]}, "training": {"stesp": 7}}))
+    assert told == [
+        "my.yaml: data.train.0.buit_in is not a setting. Did you mean 'built_in'?",
+        "my.yaml: training.stesp is not a setting. Did you mean 'steps'?",
+    ]
+
+
+def test_an_unknown_preset_has_no_sizes_to_fit(tmp_path: Path) -> None:
+    told = mistakes_of(written(tmp_path, config_of(preset="tny", model={"num_heads": 3})))
+    assert len(told) == 1
+
+
+def test_the_run_folder_is_named_after_the_file(tmp_path: Path) -> None:
+    assert load_run_config(written(tmp_path, LEAST, "copy.yaml")).run == "runs/copy"
+    assert load_run_config(written(tmp_path, LEAST | {"run": 2024})).run == "2024"
+
+
+@pytest.mark.parametrize(
+    ("task", "metric"), [("translate", "bleu"), ("classify", "accuracy"), ("language-model", "loss")]
+)
+def test_every_task_has_a_metric_of_its_own(task: str, metric: str) -> None:
+    assert RunConfig.model_validate(LEAST | {"task": task}).metric == metric
+    assert RunConfig.model_validate(LEAST | {"task": task, "validation": {"metric": "chrf"}}).metric == "chrf"
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_a_shipped_config_is_right(path: Path) -> None:
+    config = load_run_config(path, check_files=False)
+    assert ModelConfig.model_validate(model_settings(config))
+    assert config.data.valid is not None
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_line_of_a_shipped_config_has_its_reason(path: Path) -> None:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        is_name = line.endswith(":") or re.search(r"(source|target|tsv|jsonl): \S+$", line)
+        assert is_name or " # " in line or line.startswith("# "), line
+
+
+def test_there_is_a_config_for_every_task() -> None:
+    assert {load_run_config(path, check_files=False).task for path in CONFIGS} == {
+        *("translate", "classify", "language-model")
+    }
+    assert len(CONFIGS) >= 6
+
+
+def test_the_help_says_every_setting() -> None:
+    page = help_config()
+    paths = [each.path for each in config_fields()]
+    assert len(paths) == len(set(paths)) > 90
+    for each in config_fields():
+        assert each.description, each.path
+        assert f"\n{each.path} (needed)" in page or f"\n{each.path} = " in page
+    model = {path.removeprefix("model.") for path in paths if path.startswith("model.")}
+    assert model | set(DECIDED) == set(ModelConfig.model_fields)
+
+
+def test_the_help_shows_default_choices_and_meaning() -> None:
+    page = help_config()
+    assert "training.rate = 0.001   [a number above 0]\n    the highest learning rate\n" in page
+    assert "training.schedule = inverse_sqrt   [one of inverse_sqrt, cosine, linear, constant]\n" in page
+    assert "\ndata.train (needed)   [a list of groups of settings]\n" in page
+    assert "preset = tiny   [one of tiny, small, base, big, deep-shallow]\n" in page
+    assert "model.positions = sinusoidal   [one of sinusoidal, learned, rotary, none]\n" in page
+    assert "Paths of files start from the folder that the command is run in." in page
+    assert max(map(len, page.splitlines())) <= 120
+
+
+def test_the_help_is_also_plain_data() -> None:
+    told = {each["path"]: each for each in config_help_data()}
+    assert told["training.average"] == {
+        "path": "training.average",
+        "type": "one of none, ema, last",
+        "choices": ["none", "ema", "last"],
+        "default": "none",
+        "is_needed": False,
+        "description": "validate and keep an average of weights: exponential, or of the last checkpoints",
+    }

@@ -1,0 +1,135 @@
+"""What a run says while it works, on a terminal and in files."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from clearhead.errors import RunError
+from clearhead.training import progress
+from clearhead.training.progress import Reporter, told_number
+
+
+def plain() -> tuple[Console, StringIO]:
+    text = StringIO()
+    return Console(file=text, highlight=False), text
+
+
+def test_without_a_terminal_every_log_is_one_plain_line() -> None:
+    console, text = plain()
+    with Reporter(console=console) as reporter:
+        reporter.begin(1300)
+        reporter.advance(3)
+        reporter.log(700, {"loss": 4.5678912, "rate": 0.00012, "tokens_per_second": 12345.6})
+        reporter.message("The data is [bold]ready[/bold]\x1b[2J.")
+    assert text.getvalue() == (
+        "step 700/1,300  loss 4.568  rate 0.00012  tokens/s 12,346\nThe data is [bold]ready[/bold]\\x1b[2J.\n"
+    )
+
+
+def test_a_long_line_is_not_broken_in_a_log() -> None:
+    console, text = plain()
+    Reporter(console=console).message("word " * 100)
+    assert text.getvalue().count("\n") == 1
+
+
+def test_progress_goes_to_standard_error() -> None:
+    code = "from clearhead.training.progress import Reporter\nReporter().log(3, {'loss': 0.5})\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == ("", "step 3  loss 0.5\n")
+
+
+def test_a_terminal_gets_a_bar_with_values_and_the_time_left() -> None:
+    text = StringIO()
+    console = Console(file=text, force_terminal=True, width=150, highlight=False)
+    with Reporter(console=console) as reporter:
+        reporter.begin(13, step=2)
+        for step in range(3, 8):
+            reporter.advance(step)
+        reporter.log(7, {"loss": 0.5, "tokens_per_second": 4321.0, "gradient": 1.25})
+        reporter.log(7, {"valid/bleu": 31.0})
+        reporter.message("Validated.")
+    shown = text.getvalue()
+    assert "7/13" in shown
+    assert "loss 0.5  tokens/s 4,321  valid/bleu 31" in shown
+    assert "step 7/13  valid/bleu 31" in shown
+    assert "gradient" not in shown
+    assert "Validated." in shown
+    assert ":" in shown
+
+
+def test_a_bar_without_an_end_only_counts() -> None:
+    text = StringIO()
+    with Reporter(console=Console(file=text, force_terminal=True, width=150)) as reporter:
+        reporter.begin(None)
+        reporter.advance(5)
+        reporter.begin(11, step=7)
+    assert "7/11" in text.getvalue()
+
+
+def test_metrics_are_json_lines_without_nan(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    console, _ = plain()
+    with Reporter(path, console=console) as reporter:
+        reporter.log(3, {"loss": 0.5})
+        path.write_text("")  # a resumed run drops what it will make again
+        reporter.log(5, {"loss": float("nan"), "rate": float("inf"), "bleu": 31.7})
+    line = json.loads(path.read_text())
+    assert {name: line[name] for name in ("step", "loss", "rate", "bleu")} == {
+        **{"step": 5, "loss": None, "rate": None, "bleu": 31.7}
+    }
+    assert line["time"] > 1.7e9
+
+
+def test_metrics_that_cannot_be_written_are_told(tmp_path: Path) -> None:
+    console, _ = plain()
+    with pytest.raises(RunError, match=r"m.jsonl cannot be written: No such file or directory\."):
+        Reporter(tmp_path / "nowhere" / "m.jsonl", console=console).log(3, {"loss": 0.5})
+
+
+def test_curves_are_written_for_tensorboard(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="TensorBoard is optional")
+    # In a process of its own: TensorBoard imports what warns.
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom clearhead.training.progress import Reporter\n"
+        "with Reporter(curves=Path(sys.argv[1])) as reporter:\n"
+        "    reporter.log(3, {'loss': 0.5})\n    reporter.log(5, {'loss': 0.25})\n"
+        "from tensorboard.backend.event_processing.event_accumulator import EventAccumulator\n"
+        "events = EventAccumulator(sys.argv[1]).Reload()\n"
+        "print([(event.step, event.value) for event in events.Scalars('loss')])\n"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "curves")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[(3, 0.5), (5, 0.25)]\n"
+
+
+def test_without_tensorboard_one_message_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "find_spec", lambda name: None)
+    console, text = plain()
+    with Reporter(curves=tmp_path / "curves", console=console) as reporter:
+        reporter.log(3, {"loss": 0.5})
+        reporter.log(5, {"loss": 0.5})
+    assert text.getvalue().count("TensorBoard is not installed") == 1
+    assert not (tmp_path / "curves").exists()
+
+
+def test_tensorboard_is_not_loaded_unless_curves_are_asked_for() -> None:
+    assert importlib.util.find_spec("clearhead.training.progress") is not None
+    code = (
+        "import sys\nfrom clearhead.training.progress import Reporter\nReporter().log(3, {'loss': 0.5})\n"
+        "sys.exit('torch' in sys.modules or 'tensorboard' in sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(12345.6, "12,346"), (3.14159, "3.142"), (0.00012, "0.00012"), (float("nan"), "nan"), (-2000.0, "-2,000")],
+)
+def test_numbers_are_told_in_few_letters(value: float, told: str) -> None:
+    assert told_number(value) == told

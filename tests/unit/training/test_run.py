@@ -1,0 +1,236 @@
+"""The folder of a run: nothing is written over, two processes never share it, and it says how it came about."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clearhead import __version__
+from clearhead.errors import RunError
+from clearhead.training.outcome import KeptScore, Outcome
+from clearhead.training.run import CorpusRecord, RunFolder
+from tests.unit.training.configs import least
+
+BLEU = KeptScore("bleu", 31.7, "nrefs:1|case:mixed")
+HOLD = (
+    "import sys, time\n"
+    "from clearhead.training.run import RunFolder\n"
+    "from tests.unit.training.configs import least\n"
+    "folder = RunFolder.reopen(sys.argv[1]) if '--resume' in sys.argv else RunFolder.create(sys.argv[1], least())\n"
+    "print('held', flush=True)\n"
+    "time.sleep(60)\n"
+)
+ROOT = Path(__file__).parents[3]
+
+
+def holder(folder: Path, *options: str) -> subprocess.Popen[str]:
+    """Start a process that has the folder's lock."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(folder), *options], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def end(process: subprocess.Popen[str], how: signal.Signals) -> None:
+    process.send_signal(how)
+    process.wait(timeout=20)
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+def test_a_new_run_says_what_it_is_made_from(tmp_path: Path) -> None:
+    config = least()
+    with RunFolder.create(tmp_path / "deep" / "run", config) as folder:
+        names = sorted(each.name for each in folder.path.iterdir())
+        assert names == [".lock", "config.yaml", "environment.json"]
+        assert folder.read_config() == config.model_copy(update={"run": "runs/config"})
+        environment = folder.read_environment()
+    assert environment["clearhead"] == __version__
+    assert environment["seed"] == config.training.seed
+    assert environment["packages"]["torch"]
+    assert environment["cores"] == os.cpu_count()
+    assert set(environment) >= {"commit", "python", "gpus", "processor", "memory_gib", "system", "time"}
+
+
+def test_every_setting_is_written_out(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", least()) as folder:
+        text = (folder.path / "config.yaml").read_text(encoding="utf-8")
+    assert text.startswith("# Every setting of this run, as it was read.\n")
+    for line in ("  rate: 0.001\n", "  schedule: inverse_sqrt\n", "  epsilon: 1.0e-09\n", "    built_in: copy\n"):
+        assert line.strip() in text
+
+
+def test_a_run_is_never_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    with RunFolder.create(path, least()) as folder:
+        folder.write_outcome(Outcome(7, 1.5, "interrupted"))
+    before = {each.name: each.read_bytes() for each in path.iterdir()}
+    with pytest.raises(RunError) as told:
+        RunFolder.create(path, least())
+    assert str(told.value) == (
+        f"{path} holds a run already (not finished after 7 updates: it was interrupted), and it is not written over. "
+        f"Choose another folder with --run, or go on with it: clearhead train --resume --run {path}."
+    )
+    assert {each.name: each.read_bytes() for each in path.iterdir()} == before
+
+
+def test_a_finished_run_says_so(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", least()) as folder:
+        folder.write_outcome(Outcome(1700, 1.5, "steps", {"bleu": BLEU}, 1300))
+    with pytest.raises(RunError, match=r"\(finished after 1,700 updates: all updates were made\)") as told:
+        RunFolder.create(tmp_path / "run", least())
+    assert str(told.value).endswith(
+        f"train it for longer: clearhead train --resume --run {tmp_path}/run --set training.steps=3400."
+    )
+
+
+def test_a_run_that_was_cut_down_says_so(tmp_path: Path) -> None:
+    RunFolder.create(tmp_path / "run", least()).close()
+    with pytest.raises(RunError, match=r"holds a run already \(it was not ended\)"):
+        RunFolder.create(tmp_path / "run", least())
+
+
+def test_a_folder_with_other_files_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    for name in ("thesis.tex", "b", "c", "d"):
+        (tmp_path / name).write_text("mine")
+    with pytest.raises(RunError) as told:
+        RunFolder.create(tmp_path, least())
+    assert str(told.value) == f"{tmp_path} holds other files (b, c, d …). Choose an empty or a new folder with --run."
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["b", "c", "d", "thesis.tex"]
+
+
+def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path, least()) as folder:
+        assert folder.holds_a_run
+
+
+def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("mine")
+    with pytest.raises(RunError, match=r"run is a file\. Choose another folder for the run with --run\."):
+        RunFolder.create(tmp_path / "run", least())
+    with pytest.raises(RunError, match=r"cannot be used as a run folder: Not a directory\. Choose another"):
+        RunFolder.create(tmp_path / "run" / "below", least())
+    with pytest.raises(RunError, match=r"cannot be used as a run folder: embedded null byte\. Choose another"):
+        RunFolder.create(tmp_path / "a\0b", least())
+
+
+def test_only_a_run_can_be_gone_on_with(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"nothing does not exist, so that there is nothing to go on with\."):
+        RunFolder.reopen(tmp_path / "nothing")
+    with pytest.raises(RunError, match=r"holds no run, so that there is nothing to go on with\. Leave --resume out"):
+        RunFolder.reopen(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_in_use_is_refused_with_the_process_that_has_it(tmp_path: Path) -> None:
+    process = holder(tmp_path / "run")
+    try:
+        with pytest.raises(RunError, match=rf"run is in use: process {process.pid} \(since 20\d\d-.*\) trains there\."):
+            RunFolder.reopen(tmp_path / "run")
+    finally:
+        end(process, signal.SIGTERM)
+
+
+def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
+    end(holder(tmp_path / "run"), signal.SIGKILL)
+    assert (tmp_path / "run" / ".lock").read_text()
+    with RunFolder.reopen(tmp_path / "run") as folder, pytest.raises(RunError, match=f"process {os.getpid()}"):
+        RunFolder.reopen(folder.path)
+    RunFolder.reopen(tmp_path / "run").close()
+
+
+def test_a_lock_that_says_nothing_is_still_a_lock(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", least()) as folder:
+        (folder.path / ".lock").write_text("gibberish")
+        with pytest.raises(RunError, match="is in use: another process trains there"):
+            RunFolder.reopen(folder.path)
+
+
+def test_every_process_that_worked_on_a_run_is_noted(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", least()) as folder:
+        folder.write_environment(11)
+        sessions = json.loads((folder.path / "environment.json").read_text())["sessions"]
+    assert [session["seed"] for session in sessions] == [1, 11]
+    assert folder.read_environment()["seed"] == 11
+
+
+def test_metrics_after_a_step_are_dropped_with_a_line_cut_short(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", least()) as folder:
+        folder.truncate_metrics(3)
+        assert not folder.metrics.exists()
+        lines = [json.dumps({"step": step, "loss": step / 7}) for step in (1, 3, 5)]
+        folder.metrics.write_text("\n".join(lines) + '\n[3]\nnull\n{"step": 7, "lo')
+        folder.truncate_metrics(3)
+        assert folder.metrics.read_text() == "\n".join(lines[:2]) + "\n"
+        assert [line["step"] for line in folder.read_metrics()] == [1, 3]
+
+
+def test_data_and_outcome_are_read_back(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", least()) as folder:
+        assert (folder.read_data(), folder.read_outcome()) == ({}, None)
+        folder.write_data([CorpusRecord("data.train.0", {"a.en": "ab12"}, 13, 11, {"empty": 2})], {"pieces": 97})
+        assert folder.read_data() == {
+            "corpora": [
+                {
+                    **{"path": "data.train.0", "files": {"a.en": "ab12"}, "read": 13, "kept": 11},
+                    "left_out": {"empty": 2},
+                }
+            ],
+            "tokeniser": {"pieces": 97},
+        }
+        outcome = Outcome(7, 1.5, "patience", {"bleu": BLEU}, 5)
+        folder.write_outcome(outcome)
+        assert folder.read_outcome() == outcome
+        folder.forget_outcome()
+        assert folder.read_outcome() is None
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("{", "outcome.json cannot be read: "),
+        ("[]", r"outcome.json does not hold an object, {…}\. Remove it"),
+        ("{}", r"outcome.json does not say how a run ended\. Remove it\."),
+    ],
+)
+def test_a_damaged_outcome_is_told(tmp_path: Path, content: str, told: str) -> None:
+    (tmp_path / "outcome.json").write_text(content)
+    with pytest.raises(RunError, match=told):
+        RunFolder(tmp_path).read_outcome()
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", least()) as folder:
+        (folder.path / "data.json").mkdir()
+        before = sorted(folder.path.iterdir())
+        with pytest.raises(RunError, match=r"data.json cannot be written: Is a directory\. Choose a folder that can"):
+            folder.write_data([], {})
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            folder.write_json("x.json", {"loss": float("nan")})
+        assert sorted(folder.path.iterdir()) == before
+
+
+def test_a_run_folder_below_home_may_be_written_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert RunFolder("~/runs/a").path == tmp_path / "runs" / "a"
+
+
+def test_what_a_killed_process_left_half_written_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / ".config.yaml.ab12cd34.part").write_text("half")
+    with RunFolder.create(tmp_path, least()) as folder:
+        assert folder.holds_a_run
+
+
+def test_a_score_that_is_no_number_is_kept_as_such(tmp_path: Path) -> None:
+    outcome = Outcome(7, 1.5, "steps", {"loss": KeptScore("loss", float("nan"), "tokens")})
+    with RunFolder.create(tmp_path / "run", least()) as folder:
+        folder.write_outcome(outcome)
+        kept = folder.read_outcome()
+    assert kept is not None
+    assert kept.scores["loss"].value != kept.scores["loss"].value
