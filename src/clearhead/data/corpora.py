@@ -157,10 +157,11 @@ def _read(config: CorpusConfig, task: Task, notes: Notes) -> Iterator[Pair | Fau
 
 def _built_in(config: CorpusConfig) -> Iterator[tuple[str, str]]:
     split = config.split or "train"
+    assert config.built_in is not None
     if config.built_in == "phrasebook":
         from clearhead.data import phrasebook
 
         return phrasebook.pairs(split)
     from clearhead.data import sequences
 
-    return sequences.pairs(str(config.built_in), split)
+    return sequences.pairs(config.built_in, split)

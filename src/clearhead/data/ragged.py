@@ -3,6 +3,7 @@
 Only what is read is loaded, so a corpus may be larger than memory.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -79,9 +80,11 @@ class RaggedWriter:
         self._end = int(ends[-1]) if len(ends) else self._end
 
     def close(self) -> None:
-        """Write what is left."""
-        self._values.close()
-        self._offsets.close()
+        """Write what is left, down to the disk."""
+        for file in (self._values, self._offsets):
+            with file:
+                file.flush()
+                os.fsync(file.fileno())
 
 
 def open_ragged(folder: Path, name: str, dtype: str) -> Ragged:

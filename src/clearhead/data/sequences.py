@@ -29,6 +29,10 @@ def pairs(name: Task, split: Split, seed: int = 1) -> Iterator[tuple[str, str]]:
                 f"There is no {kind} '{printable(str(given))}'.{did_you_mean(str(given), choices)} "
                 f"Choices: {', '.join(choices)}."
             )
+    return _draw(name, split, seed)
+
+
+def _draw(name: Task, split: Split, seed: int) -> Iterator[tuple[str, str]]:
     draw = Random(f"clearhead sequences {split} {seed}").random  # the only method that is the same in every Python
     seen: set[str] = set()
     while len(seen) < SIZES[split]:

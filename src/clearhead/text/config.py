@@ -30,7 +30,7 @@ class TextConfig(Settings):
         "or the share of merges that bpe drops; 0 is off",
     )  # fmt: skip
     max_sentences: int = Field(
-        1_000_000, ge=1, description="sentences that the tokeniser is trained on; drawn at random when there are more"
+        200_000, ge=1, description="sentences that the tokeniser is trained on; drawn at random when there are more"
     )
     tokeniser: str | None = Field(
         None, description="a run folder, an OPUS-MT folder or a SentencePiece model to use instead of training one"

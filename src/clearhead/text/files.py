@@ -1,6 +1,7 @@
 """Small files whole or not at all: written under a temporary name, and moved into place when they are complete."""
 
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from secrets import token_hex
@@ -9,27 +10,31 @@ from clearhead.errors import CheckpointError, printable
 
 
 def write_whole(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files into a folder; the last one is what makes the others readable, so it comes last."""
-    written: dict[str, Path] = {}
+    """Write files into a folder, all of them or none; a folder that is new appears with all of its files.
+
+    The last one is what makes the others readable: in a folder that was there before, it is taken away first.
+    """
+    part = folder.parent / f".{folder.name}.{token_hex(4)}.part"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        part.mkdir(parents=True)
         for name, content in contents.items():
-            path = written[name] = folder / f".{name}.{token_hex(4)}.part"
-            with path.open("xb") as file:
+            with (part / name).open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
+        if not folder.exists():
+            part.rename(folder)
+            return
         (folder / list(contents)[-1]).unlink(missing_ok=True)
-        for name, path in written.items():
-            path.replace(folder / name)
+        for name in contents:
+            (part / name).replace(folder / name)
     except OSError as wrong:
         raise CheckpointError(
             f"{printable(str(folder))} could not be written: {wrong}. Choose a folder that can be written, "
             "on a disk with room."
         ) from None
     finally:
-        for path in written.values():
-            path.unlink(missing_ok=True)
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def read_whole(path: Path) -> bytes:

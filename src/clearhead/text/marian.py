@@ -43,19 +43,14 @@ class MarianTokeniser(Tokeniser):
             raise CheckpointError(f"the vocabulary has no {name}, which MarianMT needs.")
         return self.ids[name]
 
-    def _cut(self, texts: list[str], num_threads: int, sharpness: float | None) -> list[list[int]]:
+    def _cut(self, texts: list[str], num_threads: int) -> list[list[int]]:
         """Cut into pieces, not numbers: a piece that this model cannot name may still be in vocab.json."""
-        pieces: list[list[str]] = self._processor.encode(
-            texts,
-            out_type=str,
-            num_threads=num_threads,
-            enable_sampling=sharpness is not None,
-            nbest_size=-1,
-            alpha=0.0 if sharpness is None else sharpness,
-        )
+        pieces: list[list[str]] = self._processor.encode(texts, out_type=str, num_threads=num_threads)
+        return [[self._number(piece) for piece in row] for row in pieces]
+
+    def _number(self, piece: str) -> int:
         assert self.ids is not None
-        number_of, unknown = self.ids.get, self.unk
-        return [[number_of(piece, unknown) for piece in row] for row in pieces]
+        return self.ids.get(piece, self.unk)
 
     def _spell(self, rows: list[list[int]]) -> list[str]:
         return [self._processor.decode_pieces([self._piece(number) for number in row]) for row in rows]

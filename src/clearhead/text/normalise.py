@@ -18,16 +18,17 @@ def normalise(text: str, form: str = "nfc", is_lower: bool = False) -> str:
 
     Every run of white space becomes one space, at the ends none. Joiners stay: Hindi, Bengali and emoji need them.
     """
+    is_clean = text.isprintable()  # then a space is its only white space, and nothing in it is stray
+    if not is_clean:
+        text = _STRAY.sub("", text)
     if not text.isascii():
         text = text.replace(SPACE_MARK, " ")
-        text = _STRAY.sub("", text)
         if form != "none":
             text = unicodedata.normalize(_FORMS[form], text)
-    elif not text.isprintable():
-        text = _STRAY.sub("", text)
     if is_lower:
         text = _lower(text, form)
-    return " ".join(text.split())
+    # most text has single spaces already, and is not taken apart
+    return text.strip(" ") if is_clean and "  " not in text else " ".join(text.split())
 
 
 def _lower(text: str, form: str) -> str:

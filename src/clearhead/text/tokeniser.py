@@ -5,13 +5,12 @@ Where SentencePiece cuts is the only thing it decides; spelling is settled befor
 
 import json
 import re
-import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from hashlib import sha256
 from os import cpu_count
 from pathlib import Path
+from random import Random
 from typing import Literal
 
 import sentencepiece
@@ -22,12 +21,13 @@ from clearhead.settings import Settings
 from clearhead.text.config import TextConfig
 from clearhead.text.files import read_whole, write_whole
 from clearhead.text.normalise import SPACE_MARK, normalise
+from clearhead.text.sampling import MergeSampler, UnigramSampler
 from clearhead.text.special import PIECES, language_tag
 
 FOLDER, SETTINGS = "tokeniser", "tokeniser.json"
 _TAG = re.compile(r">>([A-Za-z][A-Za-z0-9_-]*)<<")
-_PART = 64  # sentences that a thread samples: the same on every machine, so that a seed gives the same cuts everywhere
-_SEED_LOCK = threading.Lock()  # SentencePiece has one seed for the whole process
+_MAX_THREADS = 16
+_PART = 64  # sentences: fewer are cut sooner by one thread than by several
 
 
 class Tokeniser:
@@ -46,6 +46,7 @@ class Tokeniser:
         self.bos: int = self._special(self._processor.bos_id())
         self.eos: int = self._special(self._processor.eos_id())
         self.unk: int = self._processor.unk_id()
+        self._sampler: UnigramSampler | MergeSampler | None = None
         self.tags: dict[str, int] = {language: self._tag_id(language) for language in languages}
 
     @property
@@ -61,23 +62,36 @@ class Tokeniser:
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return the ids of each sentence, without the end; a language tag in front is one id."""
         heads, texts = self._heads_and_texts(sentences)
-        num_threads = 1 if len(texts) <= _PART else cpu_count() or 1
-        return _joined(heads, self._cut(texts, num_threads, None) if texts else [])
+        num_threads = min(_MAX_THREADS, cpu_count() or 1) if len(texts) > _PART else 1
+        return _joined(heads, self._cut(texts, num_threads) if texts else [])
 
     def sample(self, sentences: Sequence[str], seed: int) -> list[list[int]]:
-        """Cut each sentence at random: the same seed gives the same cuts, whatever was sampled before.
-
-        Each part is cut in a new thread, whose generator starts from the seed. Several threads inside one batch of
-        SentencePiece would take sentences in no certain order.
-        """
+        """Cut each sentence at random: a seed gives the same cuts in any process, whatever was cut before."""
         if not self.config.sampling or self.config.kind in ("word", "char"):
             return self.encode(sentences)
         heads, texts = self._heads_and_texts(sentences)
-        parts = [texts[start : start + _PART] for start in range(0, len(texts), _PART)]
-        with _SEED_LOCK, ThreadPoolExecutor(min(len(parts), cpu_count() or 1) or 1) as pool:
-            sentencepiece.set_random_generator_seed(seed % (2**32 - 1))  # the largest number means: no seed
-            cut = pool.map(lambda part: self._cut(part, 1, self.config.sampling), parts)
-            return _joined(heads, [ids for part in cut for ids in part])
+        if self._sampler is None:
+            self._sampler = self._make_sampler()
+        random = Random(seed)
+        return _joined(heads, [self._sampler.cut(text, random) if text else [] for text in texts])
+
+    def _make_sampler(self) -> UnigramSampler | MergeSampler:
+        if self.config.kind == "bpe":
+            return MergeSampler(self._processor, self._spelled, self.config.sampling)
+        return UnigramSampler(self._processor, self._number, self.config.sampling)
+
+    def _number(self, piece: str) -> int:
+        """Return the id of a piece, or of the unknown one."""
+        found: int = self._processor.piece_to_id(piece)
+        return found
+
+    def _spelled(self, piece: str) -> list[int]:
+        """Return the id of a piece; of a letter that has none, the ids of its bytes, where bytes have any."""
+        number = self._number(piece)
+        if number != self.unk:
+            return [number]
+        spelled = [self._number(f"<0x{byte:02X}>") for byte in piece.encode()]
+        return spelled if self.unk not in spelled else [self.unk]
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         """Return the sentences that the ids spell: special tokens are left out, an unknown piece is shown as ⁇."""
@@ -133,14 +147,8 @@ class Tokeniser:
             )
         return found
 
-    def _cut(self, texts: list[str], num_threads: int, sharpness: float | None) -> list[list[int]]:
-        ids: list[list[int]] = self._processor.encode(
-            texts,
-            num_threads=num_threads,
-            enable_sampling=sharpness is not None,
-            nbest_size=-1,
-            alpha=0.0 if sharpness is None else sharpness,
-        )
+    def _cut(self, texts: list[str], num_threads: int) -> list[list[int]]:
+        ids: list[list[int]] = self._processor.encode(texts, num_threads=num_threads)
         return ids
 
     def _spell(self, rows: list[list[int]]) -> list[str]:

@@ -6,7 +6,6 @@ The text may be longer than memory: a sample of it is kept, and SentencePiece re
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from random import Random
 
 import sentencepiece
@@ -81,14 +80,16 @@ def _sample(pairs: Iterable[tuple[str, str]], config: TextConfig, random: Random
 
 def _train(sentences: list[str], config: TextConfig, languages: Sequence[str], side: str = "") -> Tokeniser:
     texts = (normalise(sentence, config.normalisation, config.lower_case) for sentence in sentences)
-    told = filter(None, texts)
-    first = next(told, None)
-    if first is None:
+    told = list(dict.fromkeys(filter(None, texts)))
+    if not told:
         raise DataError("There is no text to learn a vocabulary from: every sentence is empty.")
+    # SentencePiece looks for what is repeated, in a time that grows with the square of the longest repeated passage:
+    # a text that comes twice, line by line, would take it hours
+    Random(len(told)).shuffle(told)
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=chain([first], told),
+            sentence_iterator=iter(told),
             model_writer=model,
             model_type=config.kind,
             vocab_size=config.vocabulary,

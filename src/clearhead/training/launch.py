@@ -33,8 +33,8 @@ def launch(config: RunConfig, path: str | Path, *, resume: bool = False, console
 
     with _open(config, path, resume) as folder, Reporter(folder.metrics, folder.curves, console) as reporter:
         outcome = train(config, folder, reporter, resume)
-        folder.write_outcome(outcome)
         write_card(folder, config, outcome)
+        folder.write_outcome(outcome)  # last: a run with an outcome is done
     return outcome
 
 

@@ -120,7 +120,7 @@ class _Run:
 
     def resume(self) -> None:
         """Go on from the last whole checkpoint, or from the beginning if there is none."""
-        remove_parts(self.folder.checkpoints)
+        remove_parts(self.folder.path)
         for place, wrong in readable_checkpoints(self.folder.checkpoints):
             if wrong:
                 self.reporter.message(f"{place.name} is passed over: {wrong}")

@@ -138,10 +138,12 @@ def forget_old(folder: Path, keep: int) -> None:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove what a killed process left half written."""
-    if folder.is_dir():
-        for part in folder.glob(".*.part"):
+    """Remove what a killed process left half written, in a folder and below."""
+    for part in sorted(folder.rglob(".*.part")):
+        if part.is_dir():
             shutil.rmtree(part, ignore_errors=True)
+        else:
+            part.unlink(missing_ok=True)
 
 
 def forget_after(folder: Path, step: int) -> None:

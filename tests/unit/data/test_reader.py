@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from clearhead.data import lines as lines_module
 from clearhead.data.config import CorpusConfig
 from clearhead.errors import ConfigError, DataError
 from tests.unit.data.files import aligned, read, write
@@ -35,6 +36,13 @@ def test_carriage_returns_and_a_byte_order_mark_are_taken_off_and_counted(tmp_pa
     pairs, report = read(aligned(tmp_path, b"\xef\xbb\xbfone\r\ntwo\r\n", "eins\nzwei\r\n"))
     assert pairs == [("one", "eins", 1), ("two", "zwei", 2)]
     assert (report.num_byte_order_marks, report.num_carriage_returns) == (1, 3)
+
+
+def test_a_byte_order_mark_further_on_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines_module, "_BLOCK", 4)  # so that the mark stands at the start of a block
+    pairs, report = read(aligned(tmp_path, "abc\n\ufeffd\n", "x\ny\n"))
+    assert [pair.source for pair in pairs] == ["abc", "\ufeffd"]
+    assert report.num_byte_order_marks == 0
 
 
 def test_lines_are_numbered_right_over_the_edge_of_blocks(tmp_path: Path) -> None:

@@ -72,6 +72,9 @@ def test_text_that_spells_a_special_token_is_only_text_unlike_in_transformers(tm
 def test_its_languages_are_the_tags_of_its_vocabulary(tmp_path: Path) -> None:
     found = load_marian_vocabularies(make_folder(tmp_path))
     assert found.languages == ("deu", "nld")
+    ids = found.source.encode([">>nld<< the cat"])
+    assert ids[0][0] == found.source.tag("nld")
+    assert found.source.decode(ids) == ["the cat"]
     with pytest.raises(DataError, match=r"^>>dew<< is not a language of this vocabulary\. Did you mean 'deu'\?"):
         found.source.encode([">>dew<< the cat"])
 

@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clearhead.text.normalise import normalise
@@ -13,6 +13,8 @@ from clearhead.text.normalise import normalise
     ("text", "form", "expected"),
     [
         ("  two   words\t", "nfc", "two words"),
+        (" two  words ", "nfc", "two words"),
+        ("zwei  Wörter ", "nfc", "zwei Wörter"),
         ("e\u0301te\u0301", "nfc", "été"),
         ("e\u0301te\u0301", "none", "e\u0301te\u0301"),
         ("ﬁve ①", "nfc", "ﬁve ①"),
@@ -35,6 +37,7 @@ def test_capitals_become_small_letters_only_when_asked() -> None:
     assert normalise("Große ÉTÉ", is_lower=True) == "große été"
 
 
+@settings(max_examples=300)
 @given(st.text(), st.sampled_from(["nfc", "nfkc", "none"]), st.booleans())
 def test_doing_it_twice_changes_nothing_more(text: str, form: str, is_lower: bool) -> None:
     once = normalise(text, form, is_lower)

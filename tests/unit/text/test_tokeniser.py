@@ -1,10 +1,17 @@
 """Tokenisers: ids that come back as the same text, special tokens that no text can spell, cuts that a seed decides."""
 
 import json
+import subprocess
+import sys
 import threading
+from collections import Counter
+from math import exp
 from pathlib import Path
 
 import pytest
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clearhead.errors import CheckpointError, DataError
 from clearhead.text.config import TextConfig
@@ -46,6 +53,13 @@ def test_any_text_comes_back_where_bytes_are_a_last_resort(kind: str) -> None:
     tokeniser = train_vocabularies(PAIRS, config).source
     texts = [*HARD, *ENGLISH[:7], "  a   b "]
     assert tokeniser.decode(tokeniser.encode(texts)) == [tokeniser.normalised(text) for text in texts]
+
+
+@given(st.lists(st.text(), max_size=5), st.integers(0, 2**64))
+def test_any_text_whatever_comes_back_sampled_or_not(bytewise: Tokeniser, texts: list[str], seed: int) -> None:
+    expected = [bytewise.normalised(text) for text in texts]
+    assert bytewise.decode(bytewise.encode(texts)) == expected
+    assert bytewise.decode(bytewise.sample(texts, seed)) == expected
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
@@ -174,6 +188,19 @@ def test_vocabularies_are_the_same_after_saving(tmp_path: Path, is_joint: bool) 
     assert {path.name for path in (tmp_path / "tokeniser").iterdir()} == {*names, "tokeniser.json"}
 
 
+def test_saving_again_replaces_and_a_failure_leaves_nothing_behind(tmp_path: Path, bytewise: Tokeniser) -> None:
+    for size in (61, 53):
+        train_vocabularies(PAIRS, TextConfig(vocabulary=size)).save(tmp_path)
+    assert Vocabularies.load(tmp_path).source.size == 53
+    assert [path.name for path in tmp_path.iterdir()] == ["tokeniser"]
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(
+        CheckpointError, match=r"file/tokeniser could not be written: .*\. Choose a folder that can be written"
+    ):
+        Vocabularies(bytewise, bytewise).save(tmp_path / "file")
+    assert {path.name for path in tmp_path.iterdir()} == {"tokeniser", "file"}
+
+
 def test_another_model_beside_the_settings_is_refused(tmp_path: Path, bytewise: Tokeniser) -> None:
     train_vocabularies(PAIRS, TextConfig(vocabulary=151)).save(tmp_path)
     bytewise.save(tmp_path / "tokeniser" / "joint.spm")
@@ -219,3 +246,37 @@ def test_an_unknown_label_gets_a_close_match() -> None:
         match=r"^'positiv' is not a label that was learned\. Did you mean 'positive'\? Labels: negative, positive\.$",
     ):
         found.label("positiv")
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_a_seed_gives_the_same_cuts_in_another_process(kind: str, tmp_path: Path) -> None:
+    own = train_vocabularies(
+        PAIRS, TextConfig.model_validate({"kind": kind, "vocabulary": 151, "sampling": 0.3})
+    ).source
+    own.save(tmp_path / "own.spm")
+    code = (
+        "from clearhead.text.config import TextConfig; from clearhead.text.tokeniser import Tokeniser; import sys;"
+        f"own = Tokeniser.load(sys.argv[1], TextConfig(kind='{kind}', sampling=0.3));"
+        "print(own.sample(sys.argv[2:], 7))"
+    )
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path / "own.spm"), *ENGLISH], capture_output=True, check=True
+        )
+        for _ in range(2)
+    ]
+    assert told[0].stdout == told[1].stdout
+    assert told[0].stdout.decode().strip() == str(own.sample(ENGLISH, 7))
+
+
+def test_unigram_draws_cuts_by_their_probability() -> None:
+    """P(cut)^α, summed by hand over every cut of a word that has few."""
+    own = train_vocabularies(PAIRS, TextConfig(vocabulary=151, sampling=0.5)).source
+    word = "the"
+    processor = sentencepiece.SentencePieceProcessor(model_proto=own.model)
+    cuts = processor.nbest_encode(word, nbest_size=32, out_type=int)
+    weights = [exp(0.5 * sum(processor.get_score(piece) for piece in cut)) for cut in cuts]
+    drawn = Counter(map(tuple, own.sample([word] * 4000, 3)))
+    assert len(cuts) > 1
+    for cut, weight in zip(cuts, weights, strict=True):
+        assert drawn[tuple(cut)] / 4000 == pytest.approx(weight / sum(weights), abs=0.03)

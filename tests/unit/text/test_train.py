@@ -28,6 +28,13 @@ def test_a_sample_is_drawn_by_the_seed_from_all_of_the_text() -> None:
     assert False in has_last
 
 
+def test_each_sentence_has_a_chance_to_be_drawn_the_first_and_the_last() -> None:
+    config = TextConfig(kind="word", max_sentences=1)
+    seen = [train_vocabularies([("a", "a"), ("b", "b")], config, seed=seed).source for seed in range(20)]
+    assert {tokeniser.pieces([4])[0] for tokeniser in seen} == {"▁a", "▁b"}
+    assert {tokeniser.size for tokeniser in seen} == {5}
+
+
 def test_a_vocabulary_larger_than_the_text_is_reduced_and_that_is_said() -> None:
     found = train_vocabularies(PAIRS, TextConfig(kind="word", vocabulary=5000))
     words = {word for text in [*ENGLISH, *GERMAN] for word in text.split()}

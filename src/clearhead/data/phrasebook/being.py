@@ -1,18 +1,21 @@
-"""Sentences that say how, what, where and how old someone or something is, and what there is.
+"""Sentences that say how, what and how old someone or something is, and who is from where.
 
-One English verb, to be, is ser, estar, tener, haber or hacer in Spanish.
+One English verb, to be, is ser, estar or tener in Spanish.
 """
 
-from clearhead.data.phrasebook.clauses import SHORT_BE, SHORT_NOT, there
+from clearhead.data.phrasebook.clauses import SHORT_BE, SHORT_NOT, draw_clause
 from clearhead.data.phrasebook.phrases import (
+    POSSESSIVES,
     PRONOUNS,
     Draw,
     Phrase,
+    again,
     build,
     definite,
-    from_,
+    fitting,
     indefinite,
     name,
+    owned,
     pair,
     somebody,
 )
@@ -21,30 +24,28 @@ from clearhead.data.phrasebook.verbs import BY_NAME, ESTAR, SER
 from clearhead.data.phrasebook.words import (
     ADJECTIVES,
     COUNTRIES,
-    FITTING,
     NOUNS,
     NUMBERS,
     PROFESSIONS,
+    SAID,
     Adjective,
+    Noun,
     nouns,
 )
 
-_BE = ("am", "are", "is", "are", "are")
-_OF_PEOPLE = tuple(
-    adjective for adjective in ADJECTIVES if set(["person", "family", "mother"]) & set(adjective.fitting.split())
-)
+BE = ("am", "are", "is", "are", "are")
+_OF_PEOPLE = SAID["brother"]  # what can be said of anyone
 _HAVING = {  # I am hungry: tengo hambre; very hungry: mucha hambre
     "hungry": ("hambre", "mucha"), "thirsty": ("sed", "mucha"), "cold": ("frío", "mucho"), "hot": ("calor", "mucho"),
     "sleepy": ("sueño", "mucho"), "afraid": ("miedo", "mucho"), "in a hurry": ("prisa", "mucha"),
     "lucky": ("suerte", "mucha"), "right": ("razón", ""),
 }  # fmt: skip
 _TENER = BY_NAME["have"].present
-_COUNTABLE = tuple(noun for noun in NOUNS if not noun.is_mass)
 
 
 def be(draw: Draw, subject: Phrase, rest: str, is_denied: bool = False) -> str:
     """Say in English what the subject is or is not, contracted half the time."""
-    helper, is_short = _BE[subject.person], draw.happens(0.5)
+    helper, is_short = BE[subject.person], draw.happens(0.5)
     if is_denied:
         denied = f"{helper} not"
         if helper == "am" and is_short:
@@ -54,18 +55,45 @@ def be(draw: Draw, subject: Phrase, rest: str, is_denied: bool = False) -> str:
     return f"{SHORT_BE.get(begin, begin) if is_short else begin} {rest}"
 
 
+_DESCRIBED = tuple(noun for noun in NOUNS if SAID[noun.english])
+
+
 def anything(draw: Draw, pronouns: float = 0.25) -> tuple[Phrase, Adjective]:
     """Draw a subject, and an adjective that can be said of it."""
     if draw.happens(pronouns):
         return draw.choose(PRONOUNS), draw.choose(_OF_PEOPLE)
-    noun = draw.choose([noun for noun in NOUNS if FITTING[noun.english]])
+    noun = draw.choose(_DESCRIBED)
     subject = definite(draw, noun, adjectives=0.0, owners=0.2)
-    return subject, draw.choose(FITTING[noun.english])
+    return subject, draw.choose(SAID[noun.english])
+
+
+_STATES = {adjective.english: adjective for adjective in _OF_PEOPLE if adjective.copula == "estar"}
+_NEEDS = {"eat": "hungry", "drink": "thirsty", "sleep": "sleepy", "go to bed": "sleepy"}
+_REASONS = ("cold", "hot", "sleepy", "afraid", "in a hurry", "tired", "sad", "ill")
+
+
+def because(draw: Draw) -> Sentence:
+    """She isn't working because she is tired. I don't want bread because I'm not hungry."""
+    first = draw_clause(draw, draw.choose(("progressive", "future", "can")), denied=0.8)
+    who = again(first.subject)
+    verb = first.action.verb.base
+    word = _NEEDS[verb] if verb in _NEEDS else draw.choose(_REASONS)
+    is_denied = first.is_denied and verb in _NEEDS
+    if not first.is_denied and verb not in _NEEDS:
+        return state(first.english(), first.spanish(), first.pairs)  # being sad is no reason to buy an apple
+    no = "no " if is_denied else ""
+    if word in _HAVING:
+        reason = f"{no}{_TENER[who.person]} {_HAVING[word][0]}"
+    else:
+        said = _STATES[word].agree(who.gender, who.is_plural)
+        reason = f"{no}{ESTAR[who.person]} {said}"
+    english = f"{first.english()} because {be(draw, who, word, is_denied)}"
+    return state(english, f"{first.spanish()} porque {reason}", (*first.pairs, pair(first.action.word, word)))
 
 
 def joined(subject: Phrase, word: str) -> tuple[str, ...]:
     """Return the pairs of a subject and what is said of it."""
-    return (*subject.pairs, pair(subject.noun, word)) if subject.noun else subject.pairs
+    return (*subject.pairs, *subject.joined(word))
 
 
 def copula(adjective: Adjective, person: int) -> str:
@@ -74,18 +102,25 @@ def copula(adjective: Adjective, person: int) -> str:
 
 
 _DEGREES = (("", ""), ("", ""), ("very ", "muy "), ("too ", "demasiado "))
+_ABSOLUTE = frozenset(
+    [
+        *("open", "closed", "broken", "empty", "English", "Spanish", "delicious", "ill"),
+        *("red", "white", "black", "blue", "green"),
+    ]
+)  # nothing is very broken
+_NEVER_TOO = frozenset(["tall", "new", "pretty", "interesting", "famous", "intelligent", "kind", "happy", "clean"])
 
 
 def quality(draw: Draw) -> Sentence:
     """The houses are very old. Is the door open?"""
     subject, adjective = anything(draw)
     said = adjective.agree(subject.gender, subject.is_plural)
-    is_absolute = adjective.english in ("open", "closed", "broken", "English", "Spanish", "delicious")
-    much, mucho = ("", "") if is_absolute else draw.choose(_DEGREES)
+    degrees = _DEGREES[:3] if adjective.english in _NEVER_TOO else _DEGREES
+    much, mucho = ("", "") if adjective.english in _ABSOLUTE else draw.choose(degrees)
     is_verb = copula(adjective, subject.person)
     pairs = joined(subject, adjective.english)
     if draw.happens(0.25):
-        english = f"{_BE[subject.person]} {subject.english} {much}{adjective.english}"
+        english = f"{BE[subject.person]} {subject.english} {much}{adjective.english}"
         return ask(english, f"{is_verb} {mucho}{said} {subject.spanish}".strip(), pairs)
     is_denied = draw.happens(0.25)
     no = "no " if is_denied else ""
@@ -96,13 +131,36 @@ def quality(draw: Draw) -> Sentence:
     )
 
 
+_SHOWN = nouns("family friend thing clothes vehicle house animal art teacher doctor")
+_THIS = {"this": ("este", "esta", "estos", "estas"), "that": ("ese", "esa", "esos", "esas")}
+
+
+def introduction(draw: Draw) -> Sentence:
+    """This is my brother. Those are Ana's shoes. It's a pretty house."""
+    noun = draw.choose(_SHOWN)
+    if not noun.fits("family person") and draw.happens(0.5):
+        thing = build(noun, "a", fitting(draw, noun, 0.8))
+        return state(be(draw, Phrase("it", ""), thing.english), f"es {thing.spanish}", thing.pairs)
+    thing = build(noun, draw.choose(POSSESSIVES), None, not noun.fits("single") and draw.happens(0.3))
+    if not noun.fits("family person animal") and draw.happens(0.4):
+        thing = owned(draw, build(noun, "the", None, thing.is_plural))
+    word = draw.choose(tuple(_THIS))
+    shown = {"this": "these", "that": "those"}[word] if thing.is_plural else word
+    pointing = _THIS[word][2 * thing.is_plural + (thing.gender == "f")]
+    verb, pairs = SER[thing.person], joined(thing, word)
+    if draw.happens(0.25):
+        return ask(f"{BE[thing.person]} {shown} {thing.english}", f"{verb} {pointing} {thing.spanish}", pairs)
+    no, not_ = ("no ", " not") if draw.happens(0.2) else ("", "")
+    return state(f"{shown} {BE[thing.person]}{not_} {thing.english}", f"{pointing} {no}{verb} {thing.spanish}", pairs)
+
+
 def why_state(draw: Draw) -> Sentence:
     """Why are you sad?"""
     subject = somebody(draw, 0.4)
-    adjective = draw.choose([adjective for adjective in _OF_PEOPLE if adjective.copula == "estar"])
+    adjective = draw.choose(tuple(_STATES.values()))
     said = adjective.agree(subject.gender, subject.is_plural)
     return ask(
-        f"why {_BE[subject.person]} {subject.english} {adjective.english}",
+        f"why {BE[subject.person]} {subject.english} {adjective.english}",
         f"por qué {copula(adjective, subject.person)} {said} {subject.spanish}".strip(),
         joined(subject, adjective.english),
     )
@@ -111,21 +169,27 @@ def why_state(draw: Draw) -> Sentence:
 def how_quality(draw: Draw) -> Sentence:
     """How pretty the garden is!"""
     subject, adjective = anything(draw, pronouns=0.0)
+    if adjective.english in _ABSOLUTE:
+        return quality(draw)
     said = adjective.agree(subject.gender, subject.is_plural)
     return exclaim(
-        f"how {adjective.english} {subject.english} {_BE[subject.person]}",
+        f"how {adjective.english} {subject.english} {BE[subject.person]}",
         f"qué {said} {copula(adjective, subject.person)} {subject.spanish}",
         joined(subject, adjective.english),
     )
 
 
+def _admirable(noun: Noun) -> list[Adjective]:
+    return [word for word in SAID[noun.english] if word.copula == "ser" and word.english not in _ABSOLUTE]
+
+
+_ADMIRED = tuple(noun for noun in NOUNS if _admirable(noun) and not noun.is_mass and not noun.fits("family"))
+
+
 def what_a(draw: Draw) -> Sentence:
     """What a pretty house!"""
-    noun = draw.choose(_COUNTABLE)
-    adjectives = [adjective for adjective in FITTING[noun.english] if adjective.copula == "ser"]
-    if not adjectives:
-        noun, adjectives = nouns("house")[0], list(FITTING["house"][:8])
-    adjective, is_plural = draw.choose(adjectives), draw.happens(0.3)
+    noun = draw.choose(_ADMIRED)
+    adjective, is_plural = draw.choose(_admirable(noun)), draw.happens(0.3)
     form = noun.english_plural if is_plural else noun.english
     a = "" if is_plural else indefinite(adjective.english) + " "
     spanish = noun.spanish_plural if is_plural else noun.spanish
@@ -135,15 +199,22 @@ def what_a(draw: Draw) -> Sentence:
     )
 
 
-_MORE = {"tall": "taller", "big": "bigger", "small": "smaller", "cheap": "cheaper", "old": "older", "long": "longer"}
+_MORE = {"tall": "taller", "big": "bigger", "small": "smaller", "cheap": "cheaper", "kind": "kinder"}
+_COMPARED = frozenset([*_MORE, *["expensive", "interesting", "famous", "intelligent", "difficult"]])
+_COMPARABLE = tuple(
+    (adjective, first, second)
+    for adjective in ADJECTIVES
+    if adjective.english in _COMPARED
+    for first in nouns(adjective.fitting)
+    for second in nouns(adjective.fitting)
+    if first.kind == second.kind and first != second and not first.fits("mine city") and second.english != "city"
+)
 
 
 def comparison(draw: Draw) -> Sentence:
     """My brother is taller than Ana. The book is as interesting as the letter."""
-    adjective = draw.choose([adjective for adjective in ADJECTIVES if adjective.english in (*_MORE, *_COMPARED)])
-    choices = nouns(adjective.fitting)
-    first = definite(draw, draw.choose(choices), 0.0)
-    second = definite(draw, draw.choose(choices), 0.0)
+    adjective, one, other = draw.choose(_COMPARABLE)
+    first, second = definite(draw, one, 0.0), definite(draw, other, 0.0)
     if adjective.english in ("tall", "intelligent", "kind") and draw.happens(0.4):
         second = name(draw)
     said = adjective.agree(first.gender, first.is_plural)
@@ -153,14 +224,9 @@ def comparison(draw: Draw) -> Sentence:
         english, spanish = f"{_MORE.get(adjective.english, 'more ' + adjective.english)} than", f"más {said} que"
     verb = SER[first.person]
     pairs = (*joined(first, adjective.english), *joined(second, adjective.english))
-    if first.english == second.english:
-        second = Phrase("that", "eso")
     return state(
         be(draw, first, f"{english} {second.english}"), f"{first.spanish} {verb} {spanish} {second.spanish}", pairs
     )
-
-
-_COMPARED = ("expensive", "interesting", "famous", "intelligent", "difficult", "kind")
 
 
 def having(draw: Draw) -> Sentence:
@@ -173,22 +239,26 @@ def having(draw: Draw) -> Sentence:
     spanish = f"{_TENER[subject.person]} {much + ' ' if is_very else ''}{noun}"
     pairs = joined(subject, word)
     if draw.happens(0.25):
-        return ask(f"{_BE[subject.person]} {subject.english} {english}", f"{subject.spanish} {spanish}".strip(), pairs)
+        return ask(f"{BE[subject.person]} {subject.english} {english}", f"{subject.spanish} {spanish}".strip(), pairs)
     is_denied = not is_very and draw.happens(0.3)
     no = "no " if is_denied else ""
     return state(be(draw, subject, english, is_denied), f"{subject.spanish} {no}{spanish}".strip(), pairs)
 
 
+_AGED = nouns("brother sister daughter friend boy girl")
+_AGES = tuple(NUMBERS)[3:]  # five to twenty
+
+
 def age(draw: Draw) -> Sentence:
     """I am ten years old. How old is your sister?"""
-    subject = somebody(draw)
+    subject = draw.choose((*PRONOUNS, name(draw), name(draw), *(definite(draw, noun, 0.0) for noun in _AGED)))
     if subject.noun and draw.happens(0.3):
         return ask(
-            f"how old {_BE[subject.person]} {subject.english}",
+            f"how old {BE[subject.person]} {subject.english}",
             f"cuántos años {_TENER[subject.person]} {subject.spanish}",
             joined(subject, "old"),
         )
-    number = draw.choose(tuple(NUMBERS))
+    number = draw.choose(_AGES)
     spanish = f"{subject.spanish} {_TENER[subject.person]} {NUMBERS[number]} años"
     return state(be(draw, subject, f"{number} years old"), spanish.strip(), joined(subject, number))
 
@@ -213,7 +283,7 @@ def profession(draw: Draw) -> Sentence:
     english = f"{word}s" if is_plural else f"{indefinite(word)} {word}"
     if draw.happens(0.25):
         spanish = f"{verb} {form} {subject.spanish}"
-        return ask(f"{_BE[subject.person]} {subject.english} {english}", spanish.strip(), pairs)
+        return ask(f"{BE[subject.person]} {subject.english} {english}", spanish.strip(), pairs)
     return state(be(draw, subject, english, is_denied), f"{subject.spanish} {no}{verb} {form}".strip(), pairs)
 
 
@@ -230,53 +300,9 @@ def origin(draw: Draw) -> Sentence:
     verb = SER[subject.person]
     if subject.noun and draw.happens(0.3):
         return ask(
-            f"where {_BE[subject.person]} {subject.english} from", f"de dónde {verb} {subject.spanish}", subject.pairs
+            f"where {BE[subject.person]} {subject.english} from", f"de dónde {verb} {subject.spanish}", subject.pairs
         )
     country = draw.choose(tuple(COUNTRIES))
     is_denied = draw.happens(0.25)
     spanish = f"{subject.spanish} {'no ' if is_denied else ''}{verb} de {COUNTRIES[country]}"
     return state(be(draw, subject, f"from {country}", is_denied), spanish.strip(), joined(subject, country))
-
-
-_WHERE = (
-    ("near", "cerca"), ("behind", "detrás"), ("next to", "al lado"), ("in front of", "delante"), ("under", "debajo"),
-)  # fmt: skip
-_MOVABLE = nouns("thing clothes animal reading food")
-_BUILDINGS = nouns("building park garden")
-
-
-def location(draw: Draw) -> Sentence:
-    """The keys are on the table. Where is the station? The museum is near the park."""
-    is_building = draw.happens(0.4)
-    noun = draw.choose(_BUILDINGS if is_building else _MOVABLE)
-    subject = definite(draw, noun, 0.2, owners=0.2)
-    verb = ESTAR[subject.person]
-    if draw.happens(0.25):
-        return ask(f"where {_BE[subject.person]} {subject.english}", f"dónde {verb} {subject.spanish}", subject.pairs)
-    where = _somewhere(draw, is_building)
-    english, spanish = where.english, where.spanish
-    if where.noun == noun.english:
-        return ask(f"where {_BE[subject.person]} {subject.english}", f"dónde {verb} {subject.spanish}", subject.pairs)
-    pairs = joined(subject, where.noun)
-    if draw.happens(0.2):
-        return ask(f"{_BE[subject.person]} {subject.english} {english}", f"{verb} {subject.spanish} {spanish}", pairs)
-    is_denied = draw.happens(0.2)
-    return state(
-        be(draw, subject, english, is_denied), f"{subject.spanish} {'no ' if is_denied else ''}{verb} {spanish}", pairs
-    )
-
-
-def _somewhere(draw: Draw, is_building: bool) -> Phrase:
-    if is_building:
-        place = build(draw.choose(_BUILDINGS), "the")
-        english, spanish = draw.choose(_WHERE[:4])
-        return Phrase(f"{english} {place.english}", f"{spanish} {from_(place.spanish)}", noun=place.noun)
-    if draw.happens(0.4):
-        noun = draw.choose(nouns("house school garden kitchen park hotel shop"))
-        return Phrase(*there(noun), noun=noun.english)
-    place = build(draw.choose(nouns("table chair box bag")), "the")
-    if place.noun in ("box", "bag"):
-        return Phrase(f"in {place.english}", f"en {place.spanish}", noun=place.noun)
-    english, spanish = draw.choose((("on", "en"), ("under", "debajo"), ("next to", "al lado"), ("behind", "detrás")))
-    behind = place.spanish if english == "on" else from_(place.spanish)
-    return Phrase(f"{english} {place.english}", f"{spanish} {behind}", noun=place.noun)

@@ -1,33 +1,15 @@
-"""Who does what: actions, and the clauses that a subject, an action and a tense make in both languages.
+"""Who does what: the clauses that a subject, an action and a tense make in both languages.
 
 English needs do, does and did to deny and to ask; Spanish says no, and drops the pronoun.
 """
 
 from dataclasses import dataclass
 
-from clearhead.data.phrasebook.phrases import Draw, Phrase, build, definite, fitting, name, pair, patient, somebody, to
-from clearhead.data.phrasebook.verbs import (
-    ARRIVE,
-    BY_NAME,
-    CAN,
-    COME,
-    DOING,
-    ESTAR,
-    GIVE,
-    GO,
-    HAVE_TO,
-    LIVE,
-    PLAY,
-    REFLEXIVE,
-    SPEAK,
-    STUDY,
-    TAKING,
-    THIRD,
-    Verb,
-)
-from clearhead.data.phrasebook.words import DAYS, LANGUAGES, NUMBERS, Noun, nouns
+from clearhead.data.phrasebook.actions import Action, draw_action, is_same
+from clearhead.data.phrasebook.phrases import PRONOUNS, Draw, Phrase, name, somebody
+from clearhead.data.phrasebook.verbs import CAN, COME, DOING, ESTAR, GO, PLAY, SLEEP, SPEAK, THIRD
+from clearhead.data.phrasebook.words import DAYS
 
-TENSES = ("present", "past", "progressive", "future", "can")
 _BE = ("am", "are", "is", "are", "are")
 SHORT_NOT = {
     "do not": "don't", "does not": "doesn't", "did not": "didn't", "is not": "isn't", "are not": "aren't",
@@ -36,13 +18,6 @@ SHORT_NOT = {
 SHORT_BE = {"I am": "I'm", "you are": "you're", "he is": "he's", "she is": "she's", "we are": "we're",
             "they are": "they're", "it is": "it's"}  # fmt: skip
 
-_OBJECTS: dict[str, tuple[Noun, ...]] = {verb.base: nouns(verb.objects) for verb in TAKING}
-_TAKING = {tense: tuple(verb for verb in TAKING if tense in verb.tenses) for tense in (*TENSES, "order")}
-_REFLEXIVE = {tense: tuple(verb for verb in REFLEXIVE if tense in verb.tenses) for tense in (*TENSES, "order")}
-_DOING = {tense: tuple(verb for verb in DOING if tense in verb.tenses) for tense in (*TENSES, "order")}
-_NOT_PERSONAL = frozenset({"buy", "sell", "want", "have"})
-_PLACES = nouns("place")
-_HOURS = tuple(NUMBERS)[4:11]  # six to twelve
 TIMES: dict[str, tuple[tuple[str, str], ...]] = {
     "present": (
         ("every day", "todos los días"), ("in the morning", "por la mañana"), ("in the afternoon", "por la tarde"),
@@ -63,153 +38,6 @@ TIMES: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
-    """A verb with what follows it; the tails begin with a space or are empty."""
-
-    verb: Verb
-    english: str = ""
-    spanish: str = ""
-    pairs: tuple[str, ...] = ()
-    has_place: bool = False
-    has_time: bool = False
-    clitic: str = ""  # an object pronoun before the Spanish verb
-    idiom: str = ""
-
-    @property
-    def word(self) -> str:
-        """The action's name in pairs."""
-        return self.idiom or self.verb.base
-
-
-def draw_action(draw: Draw, tense: str, is_denied: bool = False) -> Action:
-    """Draw an action that this tense suits."""
-    if draw.happens(0.68):
-        return taking(draw, draw.choose(_TAKING[tense]), is_denied)
-    if tense == "present" and draw.happens(0.15):
-        return living(draw)
-    if tense in ("present", "past", "future", "can") and draw.happens(0.25):
-        return reflexive(draw, draw.choose(_REFLEXIVE[tense]))
-    if draw.happens(0.35):
-        return moving(draw, tense)
-    if draw.happens(0.2):
-        return draw.choose(_GAMES)
-    if draw.happens(0.25):
-        return speaking(draw)
-    return doing(draw, tense)
-
-
-def taking(draw: Draw, verb: Verb, is_denied: bool = False) -> Action:
-    """Draw what is eaten, bought or seen."""
-    noun = draw.choose(_OBJECTS[verb.base])
-    if noun.fits("person family") and draw.happens(0.25):
-        thing = name(draw)
-    else:
-        thing = patient(draw, noun, verb.takes_bare, is_denied)
-    spanish = to(thing.spanish) if thing.is_personal and verb.base not in _NOT_PERSONAL else thing.spanish
-    return Action(verb, f" {thing.english}", f" {spanish}", (*thing.pairs, pair(verb.base, thing.noun)))
-
-
-def doing(draw: Draw, tense: str) -> Action:
-    """Draw an action without an object: she works, he sleeps in the garden."""
-    verb = draw.choose(_DOING[tense])
-    if draw.happens(0.3):
-        return Action(verb)
-    place = draw.choose(_PLACES)
-    english, spanish = there(place)
-    return Action(verb, f" {english}", f" {spanish}", (pair(verb.base, place.english),), has_place=True)
-
-
-def there(place: Noun) -> tuple[str, str]:
-    """Say where: in the park, at the station, on the beach."""
-    preposition = next(word for word in ("in", "at", "on") if word in place.tags)
-    phrase = build(place, "the")
-    return f"{preposition} {phrase.english}", f"en {phrase.spanish}"
-
-
-def moving(draw: Draw, tense: str) -> Action:
-    """Draw going, coming or arriving somewhere."""
-    place = draw.choose(_PLACES)
-    phrase = build(place, "the") if draw.happens(0.8) or place.fits("garden kitchen") else definite(draw, place, 0.0)
-    verb, preposition = draw.choose(((GO, "to"), (GO, "to"), (COME, "to"), (ARRIVE, "at")))
-    if tense not in verb.tenses:
-        verb, preposition = GO, "to"
-    english, spanish = f" {preposition} {phrase.english}", f" {to(phrase.spanish)}"
-    return Action(verb, english, spanish, (*phrase.pairs, pair(verb.base, place.english)), has_place=True)
-
-
-def living(draw: Draw) -> Action:
-    """Draw where someone lives."""
-    place = draw.choose(nouns("house city hotel"))
-    phrase = build(place, draw.choose(("a", "this", "that")), fitting(draw, place, 0.8))
-    spanish = f" en {phrase.spanish}"
-    return Action(LIVE, f" in {phrase.english}", spanish, (*phrase.pairs, pair("live", place.english)), has_place=True)
-
-
-_GAMES = (
-    Action(PLAY, " football", " al fútbol"),
-    Action(PLAY, " tennis", " al tenis"),
-    Action(PLAY, " in the park", " en el parque", has_place=True),
-    Action(PLAY, " in the garden", " en el jardín", has_place=True),
-)
-
-
-def speaking(draw: Draw) -> Action:
-    """Draw a language that is spoken or studied."""
-    language = draw.choose(tuple(LANGUAGES))
-    verb = draw.choose((SPEAK, STUDY))
-    return Action(verb, f" {language}", f" {LANGUAGES[language]}", (pair(verb.base, language),))
-
-
-def reflexive(draw: Draw, verb: Verb) -> Action:
-    """Draw what one does to oneself, often with the hour."""
-    if draw.happens(0.4):
-        return Action(verb)
-    hour = draw.choose(_HOURS)
-    english, spanish = f" at {hour} o'clock", f" a las {NUMBERS[hour]}"
-    return Action(verb, english, spanish, (pair(verb.base, hour),), has_time=True)
-
-
-_GIFTS = nouns("reading thing apple cake coffee water chair hat")
-_INDIRECT = {"me": "me", "you": "te", "him": "le", "her": "le", "us": "nos", "them": "les"}
-
-
-def giving(draw: Draw, subject: Phrase) -> Action:
-    """Draw what is given to whom: I give him the key, le doy la llave."""
-    noun = draw.choose(_GIFTS)
-    gift = build(noun, "the" if noun.is_mass else draw.choose(("the", "a", "this", "my")), None)
-    pairs = (*gift.pairs, pair("give", noun.english))
-    if draw.happens(0.6):
-        others = [word for word in _INDIRECT if not is_same(subject, word)]
-        whom = draw.choose(others)
-        return Action(GIVE, f" {whom} {gift.english}", f" {gift.spanish}", pairs, clitic=_INDIRECT[whom] + " ")
-    receiver = name(draw) if draw.happens(0.4) else definite(draw, draw.choose(nouns("person family")), 0.0)
-    clitic = "les " if receiver.is_plural else "le "
-    english, spanish = f" {gift.english} to {receiver.english}", f" {gift.spanish} {to(receiver.spanish)}"
-    return Action(GIVE, english, spanish, (*pairs, pair("give", receiver.noun)), clitic=clitic)
-
-
-def is_same(subject: Phrase, pronoun: str) -> bool:
-    """Return whether an object pronoun would mean the subject itself, or be half of it: I ... us."""
-    persons = {"me": (0, 3), "us": (0, 3), "you": (1,)}
-    return subject.person in persons.get(pronoun, ())
-
-
-def wanting(draw: Draw, action: Action, person: int) -> Action:
-    """Put an action after another verb: want to, need to, have to."""
-    verb, joint = draw.choose(((BY_NAME["want"], ""), (BY_NAME["need"], ""), (HAVE_TO, "que ")))
-    english = f" {action.verb.base}{action.english}"
-    if verb is not HAVE_TO:
-        english = " to" + english
-    spanish = f" {joint}{action.verb.attached(person)}{action.spanish}"
-    return Action(
-        verb, english, spanish, (*action.pairs, pair(verb.base, action.word)), action.has_place, action.has_time
-    )
-
-
-# Clauses
-
-
-@dataclass(frozen=True, slots=True)
 class Clause:
     """A subject, an action and a tense, not yet a sentence; `time` holds when in both languages, or nothing."""
 
@@ -224,8 +52,7 @@ class Clause:
     @property
     def pairs(self) -> tuple[str, ...]:
         """Every pair of words that the clause joins."""
-        joined = (*self.subject.pairs, *self.action.pairs)
-        return (*joined, pair(self.subject.noun, self.action.word)) if self.subject.noun else joined
+        return (*self.subject.pairs, *self.action.pairs, *self.subject.joined(self.action.word))
 
     def english(self) -> str:
         """Return the clause as a statement."""
@@ -301,14 +128,41 @@ def spaced(*parts: str) -> str:
 _OFTEN = (("always", "siempre"), ("never", "nunca"), ("sometimes", "a veces"))
 
 
+_WITH = {
+    "me": "conmigo",
+    "you": "contigo",
+    "him": "con él",
+    "her": "con ella",
+    "us": "con nosotros",
+    "them": "con ellos",
+}
+
+
+_SOCIABLE = (*(verb for verb in DOING if verb is not SLEEP), GO, COME, PLAY, SPEAK)
+
+
+def company(draw: Draw, subject: Phrase) -> tuple[str, str]:
+    """Draw with whom: with Ana, with me."""
+    if draw.happens(0.5):
+        other = name(draw)
+        if other.noun not in subject.noun.split("&"):
+            return f"with {other.english}", f"con {other.spanish}"
+    pronoun = draw.choose([pronoun for pronoun in _WITH if not is_same(subject, pronoun)])
+    return f"with {pronoun}", _WITH[pronoun]
+
+
 def draw_clause(draw: Draw, tense: str, denied: float = 0.25, pronouns: float = 0.5) -> Clause:
     """Draw somebody who does something."""
     subject = somebody(draw, pronouns)
     is_denied = draw.happens(denied)
     action = draw_action(draw, tense, is_denied)
+    if action.noun and action.noun in subject.noun.split("&"):
+        subject = PRONOUNS[-1]  # not "Ana is waiting for Ana"
     time = often = ("", "")
     if tense == "present" and "progressive" in action.verb.tenses and not is_denied and draw.happens(0.2):
         often = draw.choose(_OFTEN)
+    elif action.verb in _SOCIABLE and not action.noun and draw.happens(0.25):
+        time = company(draw, subject)
     elif not action.has_time and (tense != "present" or "progressive" in action.verb.tenses) and draw.happens(0.25):
         time = draw.choose(TIMES[tense])
     return Clause(subject, action, tense, is_denied, draw.happens(0.5), time, often)

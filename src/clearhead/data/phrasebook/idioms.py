@@ -3,8 +3,8 @@
 They all stand in the training part; clauses and set verbs are also heard inside other sentences.
 """
 
-from clearhead.data.phrasebook.clauses import Action
-from clearhead.data.phrasebook.verbs import ACTION, SLEEP, make_verb
+from clearhead.data.phrasebook.actions import Action
+from clearhead.data.phrasebook.verbs import SLEEP, make_verb
 
 LETS_GO = (("Let's go", "Vamos"), ("Let's go.", "Vamos."), ("Let's go!", "¡Vamos!"))
 
@@ -35,17 +35,14 @@ CLAUSES: dict[str, str] = {
 # Sayings stand alone.
 SAYINGS: dict[str, str] = {
     "Better late than never": "Más vale tarde que nunca",
-    "Speak of the devil": "Hablando del rey de Roma",
     "The early bird catches the worm": "A quien madruga, Dios le ayuda",
     "Out of sight, out of mind": "Ojos que no ven, corazón que no siente",
-    "Every cloud has a silver lining": "No hay mal que por bien no venga",
     "Like father, like son": "De tal palo, tal astilla",
     "When pigs fly": "Cuando las ranas críen pelo",
 }
 
 _HIT = make_verb("hit hits hit hitting", "dar", "past")
-_KILL = make_verb("kill kills killed killing", "matar", ACTION)
-_TALK = make_verb("talk talks talked talking", "hablar", ACTION)
+_KILL = make_verb("kill kills killed killing", "matar", "future can")
 _LET = make_verb("let lets let letting", "irse", "past")
 
 # Verbs that mean something else with these words, conjugated like any other.
@@ -53,7 +50,6 @@ ACTIONS: tuple[Action, ...] = (
     Action(SLEEP, " like a log", " como un tronco", idiom="sleep like a log"),
     Action(_HIT, " the nail on the head", " en el clavo", idiom="hit the nail"),
     Action(_KILL, " two birds with one stone", " dos pájaros de un tiro", idiom="two birds"),
-    Action(_TALK, " nineteen to the dozen", " por los codos", idiom="nineteen to the dozen"),
     Action(_LET, " the cat out of the bag", " de la lengua", idiom="cat out of the bag"),
 )
 # How often something happens, said after an action.
@@ -75,22 +71,18 @@ SET_PHRASES: dict[str, str] = {
     "I am sorry.": "Lo siento.",
     "See you tomorrow!": "¡Hasta mañana!",
     "See you later!": "¡Hasta luego!",
-    "Have a good trip!": "¡Buen viaje!",
     "Break a leg!": "¡Mucha suerte!",
-    "Good luck!": "¡Mucha suerte!",
     "Happy birthday!": "¡Feliz cumpleaños!",
     "Of course!": "¡Por supuesto!",
     "Be careful!": "¡Ten cuidado!",
     "Hurry up!": "¡Date prisa!",
     "Come here!": "¡Ven aquí!",
-    "What a pity!": "¡Qué lástima!",
     "Me too.": "Yo también.",
     "Nice to meet you.": "Mucho gusto.",
     "Never mind.": "No importa.",
     "It doesn't matter.": "No importa.",
     "I don't know.": "No lo sé.",
     "Can you help me?": "¿Puedes ayudarme?",
-    "What's the matter?": "¿Qué pasa?",
     "Let's go home.": "Vamos a casa.",
     "Let's go home!": "¡Vamos a casa!",
 }

@@ -3,8 +3,20 @@
 What is liked or hurts is the subject of the Spanish verb, and the verb agrees with it.
 """
 
-from clearhead.data.phrasebook.clauses import Action, draw_action
-from clearhead.data.phrasebook.phrases import Draw, Phrase, article, build, definite, fitting, pair, somebody, to
+from clearhead.data.phrasebook.actions import Action, draw_action, habit
+from clearhead.data.phrasebook.phrases import (
+    POSSESSIVES,
+    Draw,
+    Phrase,
+    article,
+    build,
+    definite,
+    fitting,
+    name,
+    pair,
+    somebody,
+    to,
+)
 from clearhead.data.phrasebook.sentences import Sentence, ask, state
 from clearhead.data.phrasebook.verbs import THIRD
 from clearhead.data.phrasebook.words import nouns
@@ -17,12 +29,13 @@ _DO = ("do", "do", "does", "do", "do")
 def _liking(draw: Draw, subject: Phrase, liked: Phrase, verbs: tuple[str, str]) -> Sentence:
     """Say or ask that somebody likes something; `verbs` holds gusta and gustan."""
     whom = f"{_to_whom(subject)}{{}}{_WHOM[subject.person]} {verbs[liked.is_plural]}"
-    pairs = (*subject.pairs, *liked.pairs, pair("like", liked.noun))
-    if subject.noun:
-        pairs = (*pairs, pair(subject.noun, "like"))
+    pairs = (
+        *(*subject.pairs, *liked.pairs, pair("like", liked.noun)),
+        *(*subject.joined("like"), *subject.joined(liked.noun)),
+    )
     kind = draw.choose(("asked", "denied", "", ""))
     do = _DO[subject.person]
-    if kind == "asked":
+    if kind == "asked" and subject.english != "I":
         return ask(f"{do} {subject.english} like {liked.english}", f"{whom.format('')} {liked.spanish}", pairs)
     if kind == "denied":
         not_ = draw.choose((f"{do} not", f"{do}n't"))
@@ -32,7 +45,10 @@ def _liking(draw: Draw, subject: Phrase, liked: Phrase, verbs: tuple[str, str]) 
 
 
 def _to_whom(subject: Phrase) -> str:
-    return to(subject.spanish) + " " if subject.noun else ""
+    """Say to whom, with a before each of two: a Ana y a Inés; a mi hermano y a mí."""
+    if not subject.noun:
+        return ""
+    return to(subject.spanish).replace(" e I", " y I").replace(" y yo", " y mí").replace(" y ", " y a ") + " "
 
 
 def like_thing(draw: Draw) -> Sentence:
@@ -41,11 +57,10 @@ def like_thing(draw: Draw) -> Sentence:
     if draw.happens(0.5):
         return _liking(draw, subject, definite(draw, noun, 0.4, owners=0.2), ("gusta", "gustan"))
     is_plural = not noun.is_mass
-    bare = (
-        build(noun, "", fitting(draw, noun, 0.35), is_plural)
-        if is_plural
-        else build(noun, "", fitting(draw, noun, 0.3))
-    )
+    adjective = fitting(draw, noun, 0.4)
+    if adjective and adjective.copula == "estar" and not noun.fits("food drink"):
+        adjective = None  # nobody likes dirty museums
+    bare = build(noun, "", adjective, is_plural)
     liked = Phrase(
         bare.english, f"{article(noun, is_plural)} {bare.spanish}", bare.person, bare.gender, bare.noun, bare.pairs
     )
@@ -55,7 +70,7 @@ def like_thing(draw: Draw) -> Sentence:
 def like_to(draw: Draw) -> Sentence:
     """They like to dance. Do you like to read?"""
     subject = somebody(draw)
-    action = draw_action(draw, "progressive")
+    action = habit(draw)
     return _liking(draw, subject, _done(action, subject.person), ("gusta", "gusta"))
 
 
@@ -68,20 +83,20 @@ def would_like(draw: Draw) -> Sentence:
     """I would like to visit the museum."""
     subject = somebody(draw)
     done = _done(draw_action(draw, "future"), subject.person)
-    pairs = (*subject.pairs, *done.pairs, *([pair(subject.noun, "like")] if subject.noun else []))
+    pairs = (*subject.pairs, *done.pairs, *subject.joined("like"), *subject.joined(done.noun))
     whom = f"{_to_whom(subject)}{_WHOM[subject.person]} gustaría {done.spanish}"
-    if draw.happens(0.3):
+    if subject.english != "I" and draw.happens(0.3):
         return ask(f"would {subject.english} like {done.english}", whom, pairs)
     return state(f"{subject.english} would like {done.english}", whom, pairs)
 
 
-_BODY = {"head": "la cabeza", "hand": "la mano", "leg": "la pierna", "back": "la espalda", "foot": "el pie"}
+_BODY = {"head": "la cabeza", "hand": "la mano", "leg": "la pierna", "foot": "el pie"}
 _BODIES = {"hands": "las manos", "legs": "las piernas", "eyes": "los ojos", "feet": "los pies"}
 _OWN = {"my": "me", "your": "te", "his": "le", "her": "le"}
 
 
 def hurting(draw: Draw) -> Sentence:
-    """My head hurts. Do your feet hurt? Ana's back hurts."""
+    """My head hurts. Do your feet hurt? Ana's leg hurts."""
     is_plural = draw.happens(0.5)
     parts = _BODIES if is_plural else _BODY
     part = draw.choose(tuple(parts))
@@ -93,15 +108,13 @@ def hurting(draw: Draw) -> Sentence:
         person = _owner(draw)
         english = f"{person.english}'s {part}"
         spanish, pairs = f"{to(person.spanish)} le {verb} {parts[part]}", (pair(person.noun, part),)
-    if draw.happens(0.3):
+    if not english.startswith("my ") and draw.happens(0.3):
         return ask(f"{'do' if is_plural else 'does'} {english} hurt", spanish, pairs)
     return state(f"{english} {'hurt' if is_plural else 'hurts'}", spanish, pairs)
 
 
 def _owner(draw: Draw) -> Phrase:
-    from clearhead.data.phrasebook.phrases import POSSESSIVES, name
-
     if draw.happens(0.4):
         return name(draw)
     noun = draw.choose(nouns("family friend teacher boy girl"))
-    return build(noun, draw.choose(POSSESSIVES) if noun.fits("family") else "the")
+    return build(noun, draw.choose(POSSESSIVES) if noun.fits("family mine") else "the")

@@ -2,33 +2,36 @@
 
 from collections.abc import Callable
 
-from clearhead.data.phrasebook import being, counting, liking, sentences
+from clearhead.data.phrasebook import asking, being, counting, doing, idiomatic, liking, places
 from clearhead.data.phrasebook.phrases import Draw
 from clearhead.data.phrasebook.sentences import Sentence
 
 Pattern = Callable[[Draw], Sentence]
 
 PATTERNS: dict[Pattern, int] = {
-    sentences.statement: 26,
-    sentences.question: 9,
-    sentences.question_of_circumstance: 5,
-    sentences.question_of_object: 4,
-    sentences.question_of_subject: 3,
-    sentences.where_to: 1,
-    sentences.wish: 6,
-    sentences.order: 4,
-    sentences.let_us: 3,
-    sentences.object_pronoun: 4,
-    sentences.pronoun_of_thing: 3,
-    sentences.gift: 4,
-    sentences.told: 5,
-    sentences.two_clauses: 3,
-    sentences.idiom_told: 2,
-    sentences.idiom_alone: 2,
-    sentences.idiom_done: 2,
-    sentences.vocative: 1,
+    doing.statement: 26,
+    asking.question: 9,
+    asking.question_of_circumstance: 5,
+    asking.question_of_object: 4,
+    asking.question_of_subject: 3,
+    asking.where_to: 1,
+    doing.wish: 6,
+    doing.order: 4,
+    doing.let_us: 3,
+    doing.object_pronoun: 4,
+    doing.pronoun_of_thing: 3,
+    doing.gift: 4,
+    doing.told: 5,
+    doing.two_clauses: 3,
+    idiomatic.idiom_told: 2,
+    idiomatic.idiom_alone: 2,
+    idiomatic.saying: 1,
+    idiomatic.idiom_done: 2,
+    idiomatic.vocative: 1,
     being.quality: 10,
+    being.introduction: 4,
     being.why_state: 1,
+    being.because: 3,
     being.how_quality: 2,
     being.what_a: 2,
     being.comparison: 3,
@@ -36,8 +39,8 @@ PATTERNS: dict[Pattern, int] = {
     being.age: 2,
     being.profession: 3,
     being.origin: 2,
-    being.location: 5,
-    counting.there_is: 5,
+    places.location: 5,
+    places.there_is: 5,
     counting.price: 3,
     counting.clock: 3,
     counting.weather: 1,

@@ -4,11 +4,11 @@ Every phrase carries the pairs of words that it joins, by which the corpus is sp
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import TypeVar
 
-from clearhead.data.phrasebook.verbs import ME, THEY, THIRD, WE, YOU
+from clearhead.data.phrasebook.verbs import ME, THEY, THIRD, WE, YOU, Verb
 from clearhead.data.phrasebook.words import FITTING, NAMES, NUMBERS, Adjective, Gender, Noun, nouns
 
 Option = TypeVar("Option")
@@ -17,12 +17,14 @@ ARTICLE = ("el", "la", "los", "las")
 # english -> Spanish with el, la, los, las words; one English form in the singular, another in the plural
 _SINGULAR = {
     "the": ARTICLE, "a": ("un", "una"), "this": ("este", "esta"), "that": ("ese", "esa"), "my": ("mi", "mi"),
-    "your": ("tu", "tu"), "his": ("su", "su"), "her": ("su", "su"), "our": ("nuestro", "nuestra"), "their": ("su", "su"),
+    "your": ("tu", "tu"), "his": ("su", "su"), "her": ("su", "su"), "our": ("nuestro", "nuestra"),
+    "their": ("su", "su"),
 }  # fmt: skip
 _PLURAL = {
     "the": ("los", "las"), "some": ("unos", "unas"), "these": ("estos", "estas"), "those": ("esos", "esas"),
     "my": ("mis", "mis"), "your": ("tus", "tus"), "his": ("sus", "sus"), "her": ("sus", "sus"),
-    "our": ("nuestros", "nuestras"), "their": ("sus", "sus"), "many": ("muchos", "muchas"), "any": ("", ""), "": ("", ""),
+    "our": ("nuestros", "nuestras"), "their": ("sus", "sus"), "many": ("muchos", "muchas"),
+    "any": ("", ""), "": ("", ""),
     **{english: (spanish, spanish) for english, spanish in NUMBERS.items()},
 }  # fmt: skip
 POSSESSIVES = ("my", "your", "his", "her", "our", "their")
@@ -48,7 +50,7 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A noun phrase in both languages; `noun` is empty for a pronoun, and its Spanish too, since it is dropped."""
+    """A noun phrase in both languages; a pronoun has no `noun`, and no Spanish either, since it is dropped."""
 
     english: str
     spanish: str
@@ -63,12 +65,24 @@ class Phrase:
         """Whether adjectives said of it are plural."""
         return self.person >= WE
 
+    def joined(self, word: str) -> tuple[str, ...]:
+        """Return the pairs that it makes with a word: none for a pronoun, two for Ana and Luis."""
+        return tuple(pair(noun, word) for noun in self.noun.split("&")) if self.noun else ()
+
 
 PRONOUNS = (
     Phrase("I", "", ME), Phrase("you", "", YOU), Phrase("he", "", THIRD), Phrase("she", "", THIRD, "f"),
     Phrase("we", "", WE), Phrase("they", "", THEY),
 )  # fmt: skip
 OBJECT_PRONOUNS = {"me": "me", "you": "te", "him": "lo", "her": "la", "us": "nos", "them": "los"}
+
+
+_AGAIN = (PRONOUNS[0], PRONOUNS[1], PRONOUNS[2], PRONOUNS[4], PRONOUNS[5])
+
+
+def again(subject: Phrase) -> Phrase:
+    """Return the pronoun that stands for a subject when it is spoken of a second time."""
+    return PRONOUNS[3] if subject.person == THIRD and subject.gender == "f" else _AGAIN[subject.person]
 
 
 def pair(first: str, second: str) -> str:
@@ -116,7 +130,8 @@ def build(noun: Noun, determiner: str, adjective: Adjective | None = None, is_pl
         shown = indefinite(described) if determiner == "a" else determiner
     spanish = noun.spanish_plural if is_plural else noun.spanish
     if adjective:
-        spanish = f"{spanish} {adjective.agree(noun.gender, is_plural)}"
+        said = adjective.agree(noun.gender, is_plural)
+        spanish = f"{said} {spanish}" if adjective.copula == "-" else f"{spanish} {said}"
     return Phrase(
         f"{shown} {described}" if shown else described,
         f"{before} {spanish}" if before else spanish,
@@ -136,9 +151,9 @@ def fitting(draw: Draw, noun: Noun, chance: float) -> Adjective | None:
 def definite(draw: Draw, noun: Noun, adjectives: float = 0.3, owners: float = 0.0) -> Phrase:
     """Draw the, this, that or a possessive for a noun, or an owner; family always belongs to someone."""
     is_plural = not noun.is_mass and not noun.fits("single") and draw.happens(0.3)
-    adjective = fitting(draw, noun, adjectives)
-    if noun.fits("family"):
-        adjective = None  # "my tall sister" would ask which of them
+    # "my tall sister" would ask which of them
+    adjective = None if noun.fits("family") else fitting(draw, noun, adjectives)
+    if noun.fits("family mine"):
         return build(noun, draw.choose(POSSESSIVES), adjective, is_plural)
     if noun.fits("person place ride task") and not noun.fits("own house garden"):
         determiners = ("the", "the", "these" if is_plural else "this", "those" if is_plural else "that")
@@ -157,7 +172,7 @@ def owned(draw: Draw, thing: Phrase) -> Phrase:
         owner = name(draw)
     else:
         noun = draw.choose(_OWNERS)
-        owner = build(noun, draw.choose(POSSESSIVES) if noun.fits("family") else "the")
+        owner = build(noun, draw.choose(POSSESSIVES) if noun.fits("family mine") else "the")
     return Phrase(
         f"{owner.english}'s {thing.english.removeprefix('the ')}",
         f"{thing.spanish} {from_(owner.spanish)}",
@@ -196,26 +211,36 @@ def together(draw: Draw) -> Phrase:
         first, second = draw.choose(_TOGETHER)
         spanish = f"{NAMES[first][0]} {and_(NAMES[second][0])}"
         gender: Gender = "f" if NAMES[first][1] == NAMES[second][1] == "f" else "m"
-        return Phrase(f"{first} and {second}", spanish, THEY, gender, first, (pair(first, second),))
+        return Phrase(f"{first} and {second}", spanish, THEY, gender, f"{first}&{second}", (pair(first, second),))
     other = build(draw.choose(nouns("family friend")), "my")
     return Phrase(f"{other.english} and I", f"{other.spanish} y yo", WE, "m", other.noun)
 
 
-def patient(draw: Draw, noun: Noun, takes_bare: bool, is_denied: bool) -> Phrase:
-    """Draw a direct object of a verb: which determiners suit depends on the verb and on whether it is denied."""
-    if draw.happens(0.5) or noun.fits("family") or (is_denied and not takes_bare):
-        phrase = definite(draw, noun, owners=0.15)
-        return _with_a(phrase, noun.fits("person family animal"))
+# "Bring her hot milk" would have two meanings; with "his" it has one, and the same Spanish.
+_FOR_HER = frozenset({"bring", "make", "buy", "read", "write", "sing", "sell", "find"})
+_SOUGHT = frozenset({"see", "look for", "find", "visit", "help", "wait for", "know"})  # "I see a dog"
+
+
+def patient(draw: Draw, noun: Noun, verb: Verb, is_denied: bool) -> Phrase:
+    """Draw a direct object: which determiners suit depends on the verb and on whether it is denied."""
     adjective = fitting(draw, noun, 0.35)
-    if noun.is_mass:
-        return build(noun, "" if takes_bare else "the", adjective)
-    if takes_bare and (is_denied or draw.happens(0.5)):
-        determiner = "any" if is_denied else draw.choose(("", "", "some", "many", *_COUNTS[:6]))
-        return build(noun, determiner, adjective, is_plural=True)
-    return _with_a(build(noun, "a", adjective), noun.fits("person"))
+    if verb.takes_bare and noun.is_mass and draw.happens(0.6):
+        return build(noun, "", adjective)
+    if verb.takes_bare and not noun.is_mass and draw.happens(0.5):
+        if is_denied:
+            return build(noun, "any", adjective, is_plural=True)
+        determiner = draw.choose(("a", "a", "a", "", "", "some", "many", *_COUNTS[:5]))
+        return build(noun, determiner, adjective, is_plural=determiner != "a")
+    is_wanted = verb.base != "look for" or not noun.fits("person") or noun.fits("doctor teacher")
+    if verb.base in _SOUGHT and is_wanted and not is_denied and not noun.fits("family") and draw.happens(0.35):
+        # Who is looked for need not be anyone yet, and then takes no a: busco un médico.
+        return _with_a(build(noun, "a", adjective), noun.fits("person") and verb.base != "look for")
+    adjectives = 0.0 if verb.base in ("open", "close", "wash") else 0.3  # nobody opens an open door
+    phrase = _with_a(definite(draw, noun, adjectives, owners=0.15), noun.fits("person family animal"))
+    if verb.base in _FOR_HER and phrase.english.startswith("her "):
+        return replace(phrase, english="his " + phrase.english[4:])
+    return phrase
 
 
 def _with_a(phrase: Phrase, is_personal: bool) -> Phrase:
-    if not is_personal:
-        return phrase
-    return Phrase(phrase.english, phrase.spanish, phrase.person, phrase.gender, phrase.noun, phrase.pairs, True)
+    return replace(phrase, is_personal=True) if is_personal else phrase

@@ -1,16 +1,18 @@
-"""The split: no pair of words that a held-out sentence is kept back for is ever joined in the training part.
+"""The split: what a held-out sentence joins is never joined in training.
 
-A sentence joins words: an adjective and its noun, a verb and its object, a subject and its verb or its adjective, a
-thing and its place, its owner or its price. A hash of the two words alone, whatever the seed, keeps about one pair in
-twenty back for `valid` and as many for `test`. A sentence that joins a pair kept back belongs to that part; one that
-joins pairs of both is left out; all others are for training. So a held-out sentence is made of known words in known
-patterns, and cannot have been learnt by heart.
+A sentence joins words in pairs: an adjective and its noun, a verb and its object, a subject and its verb or what is
+said of it, a thing and its place, owner, price or number. A pronoun counts for nothing. A hash of the two words alone,
+whatever the seed, keeps four pairs of a hundred back for `valid` and as many for `test`. A sentence that joins a pair
+kept back belongs to that part; one that joins pairs of both is left out; all others are for training. So a held-out
+sentence is made of known words in known patterns, and cannot have been learnt by heart. Idioms cannot be put together,
+so they are all in training, alone and inside other sentences.
 """
 
 from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
-from typing import Literal, get_args
+from itertools import chain
+from typing import Literal
 
 from clearhead.data.phrasebook.idioms import CLAUSES, LETS_GO, SAYINGS, SET_PHRASES
 from clearhead.data.phrasebook.patterns import PATTERNS
@@ -19,9 +21,9 @@ from clearhead.data.phrasebook.sentences import Sentence, capital
 from clearhead.errors import DataError, did_you_mean, printable
 
 Split = Literal["train", "valid", "test"]
-SIZES: dict[str, int] = {"train": 50_000, "valid": 1_000, "test": 1_000}
+SIZES: dict[Split, int] = {"train": 50_000, "valid": 1_000, "test": 1_000}
 MOST_WORDS = 12
-_KEPT_BACK = 4  # of a hundred, for each of valid and test
+_KEPT_BACK = 4  # pairs of a hundred, for each of valid and test
 _BARE = 0.1  # statements without their full stop, in both languages
 
 
@@ -40,30 +42,41 @@ def split_of(sentence: Sentence) -> Split | None:
     return parts.pop() if parts else "train"
 
 
-def draw_sentences(split: str, seed: int) -> Iterator[Sentence]:
+def draw_sentences(split: Split, seed: int) -> Iterator[Sentence]:
     """Draw sentences of one part without end; some come more than once."""
     draw = Draw(f"clearhead phrasebook {split} {seed}")
     functions = [function for function, weight in PATTERNS.items() for _ in range(weight)]
     while True:
         sentence = draw.choose(functions)(draw)
-        if split_of(sentence) != split or not _is_short(sentence):
+        if split_of(sentence) != split or not _has_good_length(sentence):
             continue
         if sentence.english[-1] == "." and draw.happens(_BARE):
             sentence = Sentence(sentence.english[:-1], sentence.spanish[:-1], sentence.pairs)
         yield sentence
 
 
-def _is_short(sentence: Sentence) -> bool:
-    return max(sentence.english.count(" "), sentence.spanish.count(" ")) < MOST_WORDS
+def _has_good_length(sentence: Sentence) -> bool:
+    return 1 <= sentence.english.count(" ") < MOST_WORDS and sentence.spanish.count(" ") < MOST_WORDS
 
 
-def set_pairs() -> Iterator[tuple[str, str]]:
+def set_sentences() -> Iterator[Sentence]:
     """Go through what must be learnt by heart, with and without a full stop."""
-    yield from LETS_GO
-    yield from SET_PHRASES.items()
+    for english, spanish in (*LETS_GO, *SET_PHRASES.items()):
+        yield Sentence(english, spanish)
     for idiom, expression in (*CLAUSES.items(), *SAYINGS.items()):
         for stop in (".", ""):
-            yield capital(idiom) + stop, capital(expression) + stop
+            yield Sentence(capital(idiom) + stop, capital(expression) + stop)
+
+
+def sentences(split: Split, seed: int = 1) -> Iterator[Sentence]:
+    """Go through one part of the phrasebook, each sentence with the pairs of words that it joins."""
+    seen: set[str] = set()
+    for sentence in chain(set_sentences() if split == "train" else (), draw_sentences(split, seed)):
+        if len(seen) == SIZES[split]:
+            return
+        if sentence.english not in seen:
+            seen.add(sentence.english)
+            yield sentence
 
 
 def pairs(split: Split, seed: int = 1) -> Iterator[tuple[str, str]]:
@@ -74,16 +87,6 @@ def pairs(split: Split, seed: int = 1) -> Iterator[tuple[str, str]]:
     if split not in SIZES:
         raise DataError(
             f"The phrasebook has no part '{printable(str(split))}'.{did_you_mean(str(split), SIZES)} "
-            f"Choices: {', '.join(get_args(Split))}."
+            f"Choices: {', '.join(SIZES)}."
         )
-    seen: set[str] = set()
-    if split == "train":
-        for english, spanish in set_pairs():
-            seen.add(english)
-            yield english, spanish
-    for sentence in draw_sentences(split, seed):
-        if len(seen) == SIZES[split]:
-            return
-        if sentence.english not in seen:
-            seen.add(sentence.english)
-            yield sentence.english, sentence.spanish
+    return ((sentence.english, sentence.spanish) for sentence in sentences(split, seed))

@@ -34,7 +34,7 @@ class Verb:
     forbidden: str  # the form after no: no comas
     objects: str = ""
     tenses: frozenset[str] = field(default_factory=frozenset)
-    takes_bare: bool = False  # "I eat apples", but not "I open doors"
+    takes_bare: bool = False  # "I eat apples", but not "I close doors"
     is_reflexive: bool = False
 
     def clitic(self, person: int) -> str:
@@ -76,7 +76,6 @@ _IRREGULAR = {
     "perder": Irregular("pierdo pierdes pierde perdemos pierden"),
     "querer": Irregular("quiero quieres quiere queremos quieren"),
     "saber": Irregular("sé sabes sabe sabemos saben", forbidden="-"),
-    "salir": Irregular("salgo sales sale salimos salen", imperative="sal"),
     "tener": Irregular("tengo tienes tiene tenemos tienen"),
     "traer": Irregular("traigo traes trae traemos traen", "traje trajiste trajo trajimos trajeron", "trayendo"),
     "venir": Irregular("vengo vienes viene venimos vienen", "vine viniste vino vinimos vinieron", "-", "ven"),
@@ -117,9 +116,12 @@ def _before_e(stem: str) -> str:
     return stem[:-1] + _BEFORE_E.get(stem[-1], stem[-1])
 
 
-_GOODS = "food drink book newspaper pencil map bag phone clock glass table chair clothes vehicle"
+_GOODS = "food drink book pencil map bag phone glass table chair clothes vehicle"
 _PEOPLE = "person family"
 _SEEN = _PEOPLE + " animal thing clothes vehicle ride place"
+_SOUGHT = _PEOPLE + " dog cat thing clothes shop hotel station"
+_HELD = "thing clothes vehicle animal reading food house"
+_HEARD = "song teacher doctor mother father brother"
 
 TAKING: tuple[Verb, ...] = (  # verbs with an object
     make_verb("eat eats ate eating", "comer", ACTION, "food", takes_bare=True),
@@ -130,21 +132,20 @@ TAKING: tuple[Verb, ...] = (  # verbs with an object
     make_verb("sell sells sold selling", "vender", ACTION, _GOODS + " animal house", takes_bare=True),
     make_verb("want wants wanted wanting", "querer", STATE, _GOODS + " animal", takes_bare=True),
     make_verb("need needs needed needing", "necesitar", STATE, _GOODS + " key", takes_bare=True),
-    make_verb("have has had having", "tener", STATE, "thing clothes vehicle animal reading food house", takes_bare=True),
+    make_verb("have has had having", "tener", STATE, _HELD, takes_bare=True),
     make_verb("see sees saw seeing", "ver", EVENT, _SEEN),
-    make_verb("look looks looked looking + for", "buscar", ACTION, _PEOPLE + " dog cat thing clothes shop hotel station"),
+    make_verb("look looks looked looking + for", "buscar", ACTION, _SOUGHT),
     make_verb("find finds found finding", "encontrar", EVENT, "dog cat thing clothes shop hotel"),
     make_verb("lose loses lost losing", "perder", "present past", "thing clothes letter"),
-    make_verb("open opens opened opening", "abrir", ACTION, "opened bag letter"),
-    make_verb("close closes closed closing", "cerrar", ACTION, "opened bag"),
+    make_verb("open opens opened opening", "abrir", ACTION, "door window box bag letter"),
+    make_verb("close closes closed closing", "cerrar", ACTION, "door window box bag shop"),
     make_verb("wash washes washed washing", "lavar", ACTION, "washed dog horse"),
     make_verb("make makes made making", "hacer", ACTION, "cake soup coffee tea bread", takes_bare=True),
     make_verb("bring brings brought bringing", "traer", ACTION, "food drink book key map photo glass", takes_bare=True),
     make_verb("visit visits visited visiting", "visitar", ACTION, _PEOPLE + " museum city"),
     make_verb("help helps helped helping", "ayudar", ACTION, _PEOPLE),
     make_verb("wait waits waited waiting + for", "esperar", ACTION, _PEOPLE + " ride"),
-    make_verb("listen listens listened listening + to", "escuchar", ACTION, "song teacher doctor mother father brother"),
-    make_verb("call calls called calling", "llamar", ACTION, _PEOPLE),
+    make_verb("listen listens listened listening + to", "escuchar", ACTION, _HEARD),
     make_verb("know knows knew knowing", "conocer", STATE, _PEOPLE + " city museum beach hotel song"),
     make_verb("understand understands understood understanding", "entender", "present past can", "task letter teacher"),
     make_verb("sing sings sang singing", "cantar", ACTION, "song", takes_bare=True),
@@ -154,7 +155,6 @@ BY_NAME = {verb.base: verb for verb in TAKING}
 GO = make_verb("go goes went going", "ir")
 COME = make_verb("come comes came coming", "venir")
 ARRIVE = make_verb("arrive arrives arrived arriving", "llegar", EVENT)
-LEAVE = make_verb("leave leaves left leaving", "salir", EVENT)
 LIVE = make_verb("live lives lived living", "vivir", STATE)
 SPEAK = make_verb("speak speaks spoke speaking", "hablar")
 STUDY = make_verb("study studies studied studying", "estudiar")

@@ -4,6 +4,7 @@ A noun's tags, and its English name, say what may be done with it and which adje
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 Gender = Literal["m", "f"]
@@ -18,7 +19,7 @@ man/men        hombre           m  person grown
 woman/women    mujer            f  person grown
 boy            niño             m  person little
 girl           niña             f  person little
-friend         amigo            m  person own
+friend         amigo            m  person mine
 teacher        profesora        f  person own grown
 doctor         médico           m  person own grown
 neighbour      vecina           f  person own grown
@@ -33,7 +34,6 @@ cat            gato             m  animal little
 horse          caballo          m  animal
 apple          manzana          f  food sized little washed
 egg            huevo            m  food
-tomato/tomatoes  tomate         m  food sized washed
 cake           tarta            f  food sized tasty
 soup           sopa             f  food mass tasty served
 bread          pan              m  food mass tasty
@@ -43,12 +43,10 @@ water          agua             f  drink mass served
 milk           leche            f  drink mass served
 coffee         café             m  drink mass served
 tea            té               m  drink mass served
-wine           vino             m  drink mass
+juice          zumo             m  drink mass
 book           libro            m  reading thing made
 letter         carta            f  reading
-newspaper      periódico        m  reading
 problem        problema         m  task
-question       pregunta         f  task
 exam           examen/exámenes  m  task
 song           canción          f  art
 photo          foto             f  art thing
@@ -58,7 +56,6 @@ map            mapa             m  thing made
 bag            bolsa            f  thing coloured holder made sized
 box            caja             f  thing coloured holder opened sized
 phone          teléfono         m  thing coloured broken made
-clock          reloj            m  thing broken made sized
 glass          vaso             m  thing holder broken washed sized
 table          mesa             f  furniture coloured made sized washed
 chair          silla            f  furniture coloured made broken
@@ -66,15 +63,13 @@ door           puerta           f  coloured opened made
 window         ventana          f  opened broken washed sized
 shirt          camisa           f  clothes coloured made washed
 shoe           zapato           m  clothes coloured made
-hat            sombrero         m  clothes coloured made
 dress          vestido          m  clothes coloured made washed
 car            coche            m  vehicle coloured made sized washed
-bicycle        bicicleta        f  vehicle coloured made
 train          tren             m  ride made
 bus            autobús          m  ride made
 house          casa             f  place building coloured in
 school         escuela          f  place building at
-park           parque           m  place in
+park           parque           m  place in opened
 shop           tienda           f  place building opened in
 beach          playa            f  place on
 hospital       hospital         m  place building at
@@ -83,26 +78,25 @@ city           ciudad           f  place in
 museum         museo            m  place building opened in
 garden         jardín           m  place in
 kitchen        cocina           f  place in
-hotel          hotel            m  place building at
+hotel          hotel            m  place building at opened
 """
 
 # english spanish(/feminine/masculine plural/feminine plural) copula, then the tags or nouns that the adjective fits.
 _ADJECTIVES = """
 red          rojo         ser    coloured apple
-white        blanco       ser    coloured animal wine
+white        blanco       ser    coloured animal
 black        negro        ser    coloured animal
 blue         azul         ser    coloured
 green        verde        ser    coloured apple
-yellow       amarillo     ser    coloured
 big          grande       ser    animal sized place
 small        pequeño      ser    animal sized place boy girl
 long         largo        ser    letter song dress table exam
 tall         alto         ser    man woman boy girl friend teacher doctor family
 new          nuevo        ser    made vehicle building
 old          viejo        ser    made vehicle building animal
-expensive    caro         ser    made vehicle hotel house wine cheese fish
-cheap        barato       ser    made vehicle hotel house wine cheese fish
-pretty       bonito       ser    clothes place art clock bag
+expensive    caro         ser    made vehicle hotel house juice cheese fish
+cheap        barato       ser    made vehicle hotel house juice cheese fish
+pretty       bonito       ser    clothes place art bag
 interesting  interesante  ser    reading task art museum city
 easy         fácil        ser    task song
 difficult    difícil      ser    task song
@@ -110,8 +104,8 @@ famous       famoso       ser    art book museum city beach hotel woman man doct
 young        joven/joven/jóvenes/jóvenes  ser  grown
 intelligent  inteligente  ser    person family dog
 kind         amable       ser    person family
-English      inglés/inglesa/ingleses/inglesas  ser  man woman teacher doctor book song newspaper car
-Spanish      español/española/españoles/españolas  ser  man woman teacher doctor book song newspaper wine cheese
+English      inglés/inglesa/ingleses/inglesas  ser  man woman teacher doctor book song car
+Spanish      español/española/españoles/españolas  ser  man woman teacher doctor book song cheese
 delicious    delicioso    estar  tasty
 tired        cansado      estar  person family animal
 happy        contento     estar  person family dog
@@ -121,11 +115,12 @@ open         abierto      estar  opened
 closed       cerrado      estar  opened
 clean        limpio       estar  washed place clothes
 dirty        sucio        estar  washed place clothes
-empty        vacío        estar  holder ride hotel museum house
-full         lleno        estar  holder ride hotel museum
+empty        vacío        estar  holder ride hotel museum house beach station shop
+full         lleno        estar  holder ride hotel museum beach station shop
 broken       roto         estar  broken
 cold         frío         estar  served
 hot          caliente     estar  served
+good         buen/buena/buenos/buenas  -  friend teacher doctor book song cake juice coffee hotel
 """
 
 
@@ -138,6 +133,7 @@ class Noun:
     spanish: str
     spanish_plural: str
     gender: Gender
+    kind: str  # its first tag
     tags: frozenset[str]
 
     @property
@@ -147,16 +143,24 @@ class Noun:
 
     def fits(self, tags: str) -> bool:
         """Return whether any of the words in `tags` is a tag of this noun, or its English name."""
-        return not self.tags.isdisjoint(tags.split())
+        return not self.tags.isdisjoint(_words(tags))
+
+
+@cache
+def _words(tags: str) -> tuple[str, ...]:
+    return tuple(tags.split())
 
 
 @dataclass(frozen=True)
 class Adjective:
-    """An adjective: its four Spanish forms, and whether being so is `ser` (nature) or `estar` (state)."""
+    """An adjective: its four Spanish forms, and whether being so is `ser` (nature) or `estar` (state).
+
+    One without a copula stands before its noun, as in un buen libro, and nothing is said to be so.
+    """
 
     english: str
     forms: tuple[str, ...]  # el, la, los, las
-    copula: Literal["ser", "estar"]
+    copula: Literal["ser", "estar", "-"]
     fitting: str
 
     def agree(self, gender: Gender, is_plural: bool) -> str:
@@ -195,6 +199,7 @@ def _read_noun(line: str) -> Noun:
         spanish=uno,
         spanish_plural=uno if is_mass else muchos or spanish_plural(uno),
         gender="f" if gender == "f" else "m",
+        kind=tags[0],
         tags=frozenset([one, *tags]),
     )
 
@@ -213,7 +218,8 @@ def spanish_adjective_plural(word: str) -> str:
 def _read_adjective(line: str) -> Adjective:
     english, spanish, copula, *fitting = line.split()
     forms = tuple(spanish.split("/")) if "/" in spanish else four_forms(spanish)
-    return Adjective(english, forms, "estar" if copula == "estar" else "ser", " ".join(fitting))
+    kind: Literal["ser", "estar", "-"] = "ser" if copula == "ser" else "estar" if copula == "estar" else "-"
+    return Adjective(english, forms, kind, " ".join(fitting))
 
 
 NOUNS: tuple[Noun, ...] = tuple(_read_noun(line) for line in _NOUNS.strip().splitlines())
@@ -221,8 +227,13 @@ ADJECTIVES: tuple[Adjective, ...] = tuple(_read_adjective(line) for line in _ADJ
 FITTING: dict[str, tuple[Adjective, ...]] = {
     noun.english: tuple(adjective for adjective in ADJECTIVES if noun.fits(adjective.fitting)) for noun in NOUNS
 }
+SAID: dict[str, tuple[Adjective, ...]] = {
+    noun: tuple(adjective for adjective in adjectives if adjective.copula != "-")
+    for noun, adjectives in FITTING.items()
+}
 
 
+@cache
 def nouns(tags: str) -> tuple[Noun, ...]:
     """Return the nouns that have any of the tags, in the order of the table."""
     return tuple(noun for noun in NOUNS if noun.fits(tags))
@@ -243,13 +254,12 @@ NAMES: dict[str, tuple[str, Gender]] = {
     "Carlos": ("Carlos", "m"),
     "Ines": ("Inés", "f"),
 }
-COUNTRIES = {"Spain": "España", "Mexico": "México", "England": "Inglaterra", "Peru": "Perú", "France": "Francia"}
+COUNTRIES = {"Spain": "España", "Mexico": "México", "England": "Inglaterra", "Peru": "Perú"}
 LANGUAGES = {"Spanish": "español", "English": "inglés", "French": "francés"}
 NUMBERS = {
     "two": "dos", "three": "tres", "four": "cuatro", "five": "cinco", "six": "seis", "seven": "siete", "eight": "ocho",
-    "nine": "nueve", "ten": "diez", "eleven": "once", "twelve": "doce", "twenty": "veinte", "thirty": "treinta",
+    "nine": "nueve", "ten": "diez", "eleven": "once", "twelve": "doce", "twenty": "veinte",
 }  # fmt: skip
 DAYS = {
-    "Monday": "lunes", "Tuesday": "martes", "Wednesday": "miércoles", "Thursday": "jueves", "Friday": "viernes",
-    "Saturday": "sábado", "Sunday": "domingo",
+    "Monday": "lunes", "Friday": "viernes", "Saturday": "sábado", "Sunday": "domingo",
 }  # fmt: skip

@@ -1,0 +1,150 @@
+"""Speed from raw text to stored ids: reading, cleaning, tokenising and storing, each by itself and all together.
+
+A pair is two lines. Peak memory is that of the process after the vocabulary was learned in another one.
+Run: python benchmarks/data_speed.py train.en.xz train.de.xz [--vocabulary 8000] [--kind unigram] [--pairs 100000]
+"""
+
+import argparse
+import os
+import platform
+import resource
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy
+import sentencepiece
+
+from clearhead.data.clean import Filter
+from clearhead.data.config import CorpusConfig, DataConfig
+from clearhead.data.corpora import open_corpus, read_texts
+from clearhead.data.ragged import RaggedWriter
+from clearhead.data.store import build_store
+from clearhead.text.config import TextConfig
+from clearhead.text.tokeniser import Vocabularies
+from clearhead.text.train import train_vocabularies
+
+BLOCK = 4096
+SAMPLED = 20 * BLOCK
+
+
+class Watch:
+    """Adds up the seconds of stages that take turns."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def time(self, stage: str) -> Iterator[None]:
+        """Add the time that passes inside to a stage."""
+        begun = time.perf_counter()
+        yield
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - begun
+
+
+def learn(data: DataConfig, config: TextConfig, folder: str) -> None:
+    """Learn the vocabulary and save it; runs in a process of its own, whose memory is given back."""
+    train_vocabularies(read_texts(data.train, data), config).save(folder)
+
+
+def stages(corpus: CorpusConfig, data: DataConfig, vocabularies: Vocabularies, watch: Watch, folder: Path) -> int:
+    """Take the pairs through every stage block by block, and return how many there were."""
+    plain = DataConfig(train=(corpus,), max_pairs=data.max_pairs)
+    pairs = iter(open_corpus(corpus, plain))
+    keep = Filter(data)
+    writers = [RaggedWriter(folder, side, "uint32") for side in ("source", "target")]
+    count = 0
+    while True:
+        with watch.time("reading"):
+            block = list(islice(pairs, BLOCK))
+        if not block:
+            break
+        count += len(block)
+        with watch.time("cleaning"):
+            kept = [pair for pair in block if keep.reason_against(pair) is None]
+        with watch.time("tokenising"):
+            sides = (
+                vocabularies.source.encode([pair.source for pair in kept]),
+                vocabularies.target.encode([pair.target for pair in kept]),
+            )
+        with watch.time("storing"):
+            for writer, rows in zip(writers, sides, strict=True):
+                writer.append(rows)
+        done = count - len(block)
+        if vocabularies.source.config.sampling and done < SAMPLED:
+            with watch.time("sampling"):
+                vocabularies.source.sample([pair.source for pair in kept], seed=count)
+                vocabularies.target.sample([pair.target for pair in kept], seed=count)
+    for writer in writers:
+        writer.close()
+    return count
+
+
+def memory() -> float:
+    """Return the most memory that this process has held so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("source", help="file of source sentences; .gz and .xz are unpacked")
+    parser.add_argument("target", help="file of target sentences")
+    parser.add_argument("--vocabulary", type=int, default=8000)
+    parser.add_argument("--kind", default="unigram", choices=["unigram", "bpe", "word", "char"])
+    parser.add_argument("--pairs", type=int, default=None, help="read only the first so many")
+    options = parser.parse_args()
+    corpus = CorpusConfig(source=options.source, target=options.target)
+    data = DataConfig(train=(corpus,), max_pairs=options.pairs, max_words=100, max_ratio=4.0, deduplicate=True)
+    config = TextConfig.model_validate({"kind": options.kind, "vocabulary": options.vocabulary, "sampling": 0.1})
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
+    print(f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}, "
+          f"sentencepiece {sentencepiece.__version__}, numpy {numpy.__version__}; commit {commit.strip()}")  # fmt: skip
+    watch = Watch()
+    with tempfile.TemporaryDirectory() as folder:
+        with watch.time("learning"):
+            child = get_context("spawn").Process(target=learn, args=(data, config, folder))
+            child.start()
+            child.join()
+        vocabularies = Vocabularies.load(folder)
+        before = memory()
+        count = stages(corpus, data, vocabularies, watch, Path(folder))
+        with watch.time("all"):
+            store = build_store([corpus], vocabularies, data, Path(folder) / "store", keep_texts=False)
+        peak = memory()
+        tokens = int(store.source.lengths.sum() + store.target.lengths.sum())
+        order = numpy.random.default_rng(1).permutation(len(store))
+        with watch.time("fetching"):
+            for start in range(0, len(store), 256):
+                store.source.gather(order[start : start + 256])
+                store.target.gather(order[start : start + 256])
+    show(watch.seconds, count, tokens)
+    print(f"\npeak memory {peak:.0f} MB, of which {before:.0f} MB before the first pair")
+
+
+def show(seconds: dict[str, float], count: int, tokens: int) -> None:
+    """Print a row for each stage."""
+    names = {
+        "reading": "reading (unpacked, decoded, aligned)",
+        "cleaning": "cleaning (words, ratio, duplicates)",
+        "tokenising": "tokenising (normalised, cut)",
+        "storing": "storing",
+        "all": "all of these: text to store",
+        "sampling": "sampling (what text.sampling adds to an epoch)",
+        "fetching": "fetching rows in random order, 256 at once",
+    }
+    print(f"{count:,} pairs, {tokens:,} tokens; the vocabulary was learned in {seconds['learning']:.1f} s\n")
+    print("| stage | seconds | lines/s | tokens/s |\n|---|---:|---:|---:|")
+    for stage, name in names.items():
+        if stage in seconds:
+            share = min(1.0, SAMPLED / count) if stage == "sampling" else 1.0
+            rates = (share * amount / seconds[stage] for amount in (2 * count, tokens))
+            print(f"| {name} | {seconds[stage]:.2f} | " + " | ".join(f"{rate:,.0f}" for rate in rates) + " |")
+
+
+if __name__ == "__main__":
+    main()

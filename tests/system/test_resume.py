@@ -1,0 +1,97 @@
+"""A run that is killed again and again and resumed must end in the very numbers of a run that never stopped."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+KILLS, STEPS = 20, 1000
+CONFIG = f"""
+data:
+  train:
+    - {{built_in: copy, weight: 0.05, language: same}}
+    - {{built_in: reverse, weight: 0.015, language: back}}
+  valid: {{built_in: copy, language: same}}
+text: {{kind: unigram, vocabulary: 64, sampling: 0.3}}
+model: {{encoder_blocks: 1, decoder_blocks: 1, d_model: 24, d_ff: 40, num_heads: 2}}
+training:
+  steps: {STEPS}
+  batch_tokens: 192
+  accumulate: 2
+  average: ema
+  log_every: 7
+  checkpoint_every: 11
+  keep_checkpoints: 3
+  warm_up: 20
+validation: {{every: 50, max_sentences: 13}}
+"""
+
+
+def command(config: Path, folder: Path, *more: str) -> list[str]:
+    return [sys.executable, "-m", "clearhead.cli.main", "train", str(config), "--run", str(folder), *more]
+
+
+def metrics(folder: Path) -> list[dict[str, Any]]:
+    """Return the lines of metrics without what a clock decides."""
+    clocked = ("time", "tokens_per_second", "waiting")
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [{name: value for name, value in line.items() if name not in clocked} for line in lines]
+
+
+@pytest.mark.slow
+def test_a_run_killed_twenty_times_ends_in_the_same_numbers(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(CONFIG)
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    prepared = run_to_its_end(config, whole)
+    moments = random.Random(7)
+    num_kills = 0
+    while num_kills < KILLS and not (killed / "outcome.json").is_file():
+        # in the midst of preparing, or of training, or of writing
+        num_kills += is_killed(config, killed, moments.uniform(0.3, prepared + 2))
+    if not (killed / "outcome.json").is_file():
+        assert not is_killed(config, killed, None)
+    print(f"killed {num_kills} times")
+    assert num_kills >= KILLS // 2
+    assert (whole / "tokeniser/joint.spm").read_bytes() == (killed / "tokeniser/joint.spm").read_bytes()
+    state = f"checkpoints/step-{STEPS:08d}/state.safetensors"
+    for name in ("last/model.safetensors", "best/model.safetensors", state):
+        one, other = load_file(whole / name), load_file(killed / name)
+        assert one.keys() == other.keys()
+        assert all(torch.equal(one[key], other[key]) for key in one), name
+    assert metrics(whole) == metrics(killed)
+    assert not list(killed.rglob("*.part"))
+
+
+def run_to_its_end(config: Path, folder: Path) -> float:
+    """Train without a stop, and return how many seconds it took until the first metrics."""
+    begun = time.monotonic()
+    process = subprocess.Popen(command(config, folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    while not (folder / "metrics.jsonl").is_file() and process.poll() is None:
+        time.sleep(0.05)
+    prepared = time.monotonic() - begun
+    told, _ = process.communicate()
+    assert process.returncode == 0, told.decode()
+    return prepared
+
+
+def is_killed(config: Path, folder: Path, seconds: float | None) -> bool:
+    """Begin or resume a run, kill it after so many seconds, and return whether that was before its end."""
+    more = ["--resume"] if (folder / "config.yaml").is_file() else []
+    process = subprocess.Popen(command(config, folder, *more), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        told, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        return True
+    assert process.returncode == 0, told.decode()
+    return False
