@@ -362,7 +362,7 @@ def _choose_kernels(is_deterministic: bool) -> None:
     if is_deterministic:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what the library asks for; read at its first use
     torch.use_deterministic_algorithms(is_deterministic)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # a help to find faults, at a cost
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # a help to find faults
 
 
 @dataclass
