@@ -6,6 +6,7 @@ killed and resumed goes the way of one that was not.
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections import deque
@@ -47,6 +48,7 @@ from clearhead.training.step import Stepper
 from clearhead.training.validate import Validator
 
 _MAX_ROLL_BACKS = 5
+_TURN = 2e-4  # seconds
 _LEAST_AHEAD, _TOKENS_AHEAD = 16, 1_000_000  # batches that wait: enough for the time in which a block is laid out
 
 
@@ -57,7 +59,7 @@ def train(config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool
     run = _Run(config, folder, reporter, prepared)
     if resume:
         run.resume()
-    with _stopping() as stop:
+    with _stopping() as stop, _sharing():
         return run.go(stop)
 
 
@@ -156,7 +158,8 @@ class _Run:
 
     def _go_on(self, stop: "_Stop") -> Stopped:
         """Make updates from where the run stands."""
-        ahead = max(_LEAST_AHEAD, _TOKENS_AHEAD // self.training.batch_tokens)
+        ahead = max(_TURN = 2e-4  # seconds
+_LEAST_AHEAD, _TOKENS_AHEAD // self.training.batch_tokens)
         with Feed(self.stream.batches(self.progress.position), ahead) as feed:
             while True:
                 reason = self._reason(stop)
@@ -363,6 +366,17 @@ def _choose_kernels(is_deterministic: bool) -> None:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what the library asks for; read at its first use
     torch.use_deterministic_algorithms(is_deterministic)
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # a help to find faults
+
+
+@contextmanager
+def _sharing() -> Iterator[None]:
+    """Have threads take turns more often: the one that lays out batches would keep the one that trains waiting."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_TURN)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 @dataclass
