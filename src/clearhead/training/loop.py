@@ -158,8 +158,7 @@ class _Run:
 
     def _go_on(self, stop: "_Stop") -> Stopped:
         """Make updates from where the run stands."""
-        ahead = max(_TURN = 2e-4  # seconds
-_LEAST_AHEAD, _TOKENS_AHEAD // self.training.batch_tokens)
+        ahead = max(_LEAST_AHEAD, _TOKENS_AHEAD // self.training.batch_tokens)
         with Feed(self.stream.batches(self.progress.position), ahead) as feed:
             while True:
                 reason = self._reason(stop)
