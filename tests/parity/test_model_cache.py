@@ -84,6 +84,34 @@ def test_prefixes_of_different_lengths_go_on_each_at_its_own_place_in_any_order(
     assert_close(got.detach(), full[index, taken[index]].detach())
 
 
+@pytest.mark.parametrize("has_gradients", [True, False])
+@pytest.mark.parametrize("shape", ["encoder-decoder", "decoder"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_continuations_side_by_side_are_texts_of_their_own(variant: int, shape: str, has_gradients: bool) -> None:
+    """Three sentences, one continuation each, then two, then four; then a sentence leaves. Every other step is traced."""
+    model, read, memory = make_case(shape, variant, "right padding")
+    written = read[:, :1]  # (B · continuations, T), whole and without a cache
+    token, sentences = read[:, :1], BATCH
+    with torch.set_grad_enabled(has_gradients):
+        beams = model.start_beams(memory, BATCH, read.device)
+        for number, parents in enumerate(([0, 0], [1, 0, 1, 1], [3, 2, 1, 0], [2, 2], [0, 1])):
+            looked_at = {"trace": PartTrace()} if number % 2 else {}
+            got = model.decode(token, memory, beams, **looked_at)
+            wide = None if memory is None else memory.reorder(torch.arange(sentences).repeat_interleave(token.shape[1]))
+            assert_close(got.flatten(0, 1).detach(), model.decode(written, wide)[:, -1].detach(), told=f"step {number}")
+            index = torch.tensor(parents).expand(sentences, -1)
+            beams.follow(index)
+            rows = (index + torch.arange(sentences)[:, None] * token.shape[1]).flatten()
+            token = 3 + (torch.arange(len(rows)).view(sentences, -1) * 5 + number) % 8
+            written = torch.cat((written[rows], token.flatten()[:, None]), dim=1)
+            if number == 2:
+                left = torch.tensor([2, 0])
+                beams.reorder(left)
+                memory = None if memory is None else memory.reorder(left)
+                written = written.view(sentences, -1, written.shape[1])[left].flatten(0, 1)
+                token, sentences = token[left], 2
+
+
 def test_a_beam_that_has_ended_takes_padding_and_the_others_go_on() -> None:
     model, read, memory = make_case("encoder-decoder", 1)
     full = model.decode(read, memory)

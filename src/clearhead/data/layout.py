@@ -15,7 +15,6 @@ Counts = NDArray[np.int64]
 MAX_SHAPES = 8
 _MULTIPLE = 8  # GPU kernels move eight numbers at once
 _ROW = 64  # tokens: attention in longer rows costs more than the padding that it saves (measured)
-_WINDOW = 4096  # pairs that are packed together: more would fill a little better and take longer
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class PackedLayout(Layout):
             if number:
                 narrower = self.shapes[number - 1]
                 needs = (source[left] > narrower.source) | (target[left] > narrower.target)
-            row_of, rows = _first_fit(source[left], target[left], needs, shape)
+            row_of, rows = _fill_rows(source[left], target[left], needs, shape)
             is_placed = row_of >= 0
             plans += _packed_plans(left[is_placed], random.permutation(rows)[row_of[is_placed]], source, target, shape)
             left = left[~is_placed]
@@ -153,42 +152,57 @@ def _packed_plans(pairs: Counts, row_of: Counts, source: Counts, target: Counts,
     yield from (Plan(shape, *part) for part in zip(*parts, strict=True))
 
 
-def _first_fit(source: Counts, target: Counts, needs: NDArray[np.bool_], shape: Shape) -> tuple[Counts, int]:
-    """Return the row of every pair (-1: none), and how many rows there are; windows of pairs share no row."""
-    row_of, rows = np.empty(len(source), dtype=np.int64), 0
-    for start in range(0, len(source), _WINDOW):
-        part = slice(start, start + _WINDOW)
-        found, used = _fill_window(source[part], target[part], needs[part], shape)
-        row_of[part] = np.where(found >= 0, found + rows, -1)
-        rows += used
-    return row_of, rows
+def _fill_rows(source: Counts, target: Counts, needs: NDArray[np.bool_], shape: Shape) -> tuple[Counts, int]:
+    """Return the row of every pair (-1: none), and how many rows there are.
 
-
-def _fill_window(source: Counts, target: Counts, needs: NDArray[np.bool_], shape: Shape) -> tuple[Counts, int]:
-    """Put the longest pairs first, each into the first row with room on both sides; those that need it open rows."""
-    share = np.maximum(source / max(shape.source, 1), target / max(shape.target, 1)) + needs
-    order = np.argsort(-share, kind="stable")
-    room = np.empty((2, int(needs.sum())), dtype=np.int64)  # what is left on either side of each row
-    row_of, rows, first = np.full(len(order), -1, dtype=np.int64), 0, 0
-    least = int(source.min()), int(target.min())
+    The longest pair comes first, and goes into the row that it fills best. Only pairs that need rows of this shape open
+    new ones.
+    """
+    longest = np.maximum(source, target)
+    order = np.argsort(-(longest + needs * longest.max(initial=0)), kind="stable")
+    rows, row_of = _Rows(shape), [-1] * len(order)
     wanted = (order.tolist(), source[order].tolist(), target[order].tolist(), needs[order].tolist())
     for pair, length, width, opens in zip(*wanted, strict=True):
-        fits = (room[0, first:rows] >= length) & (room[1, first:rows] >= width)
-        row = first + int(fits.argmax()) if rows > first else rows
-        if row == rows or not fits[row - first]:
-            if not opens:
-                if rows == first:
-                    break  # no row has any room
-                continue
-            row = rows
-            room[0, row], room[1, row] = shape.source, shape.target
-            rows += 1
-        room[0, row] -= length
-        room[1, row] -= width
-        row_of[pair] = row
-        while first < rows and (room[0, first] < least[0] or room[1, first] < least[1]):
-            first += 1  # full rows at the front need no second look
-    return row_of, rows
+        row_of[pair] = rows.place(length, width, opens)
+    return np.array(row_of, dtype=np.int64), rows.number
+
+
+class _Rows:
+    """Rows by the room that is left on either side, found in a few steps however many there are.
+
+    `found[room]` is a number whose bit `left` is set if a row has so much room on the target's side and so much left on
+    the source's.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        self.number = 0
+        self.size = shape.source, shape.target
+        self.found = [0] * (shape.target + 1)
+        self.kept: dict[tuple[int, int], list[int]] = {}
+
+    def place(self, length: int, width: int, opens: bool) -> int:
+        """Put a pair into the row with the least room that has enough; else into a new one, or nowhere (-1)."""
+        for room in range(width, len(self.found)):
+            fitting = self.found[room] >> length
+            if fitting:
+                left = length + (fitting & -fitting).bit_length() - 1  # the lowest bit
+                rows = self.kept[left, room]
+                row = rows.pop()
+                if not rows:
+                    self.found[room] ^= 1 << left
+                self._keep(row, left - length, room - width)
+                return row
+        if not opens:
+            return -1
+        self._keep(self.number, self.size[0] - length, self.size[1] - width)
+        self.number += 1
+        return self.number - 1
+
+    def _keep(self, row: int, left: int, room: int) -> None:
+        rows = self.kept.setdefault((left, room), [])
+        if not rows:
+            self.found[room] |= 1 << left
+        rows.append(row)
 
 
 def _starts(row_of: Counts, lengths: Counts) -> tuple[Counts, Counts]:

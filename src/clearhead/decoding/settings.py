@@ -1,8 +1,10 @@
 """How translations are searched for: the settings of greedy search, beam search and sampling alike."""
 
-from pydantic import Field
+from typing import Literal, Self
 
-from clearhead.settings import Settings
+from pydantic import Field, model_validator
+
+from clearhead.settings import MisfitError, Settings
 
 
 class SearchSettings(Settings):
@@ -10,7 +12,46 @@ class SearchSettings(Settings):
 
     beam: int = Field(1, ge=1, le=4096, description="hypotheses kept at each step; 1 is greedy search")
     n_best: int = Field(1, ge=1, description="translations to return for each sentence, at most `beam`")
+    length_penalty: float = Field(
+        1.0, ge=0, le=10, description="a score is the log-probability divided by the length to this power; 0 is off"
+    )
+    coverage_penalty: float = Field(
+        0.0, ge=0, description="weight of what a translation loses for source tokens that it attended to too little"
+    )
+    stopping: Literal["proved", "likely", "first"] = Field(
+        "proved",
+        description="stop when nothing better can come (proved), when the best hypothesis is now no better than the "
+        "worst ended one (likely), or when as many as `beam` have ended (first)",
+    )
+    min_length: int = Field(0, ge=0, description="shortest translation in tokens, its end not counted")
+    max_length: int = Field(512, ge=1, description="longest translation in tokens, its end included")
     max_ratio: float = Field(2.0, gt=0, description="longest translation, in tokens for each token of the source")
     max_extra: int = Field(8, ge=0, description="tokens that a translation may have beyond max_ratio")
-    max_length: int = Field(512, ge=1, description="longest translation in tokens, its end included")
+    no_repeat: int | None = Field(None, ge=1, description="no run of so many tokens is written twice")
+    temperature: float | None = Field(
+        None, gt=0, description="draw tokens at random instead of searching: 1 as the model says, less is more careful"
+    )
+    top_k: int | None = Field(None, ge=1, description="draw from the so many likeliest tokens")
+    top_p: float | None = Field(None, gt=0, le=1, description="draw from the likeliest tokens that make up this share")
+    seed: int = Field(1, ge=0, lt=2**31, description="where the draws start")
     batch_tokens: int = Field(1024, ge=1, description="source tokens in one batch, padding included")
+
+    @property
+    def is_sampling(self) -> bool:
+        """Whether tokens are drawn at random."""
+        return self.temperature is not None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        mistakes = []
+        if not self.is_sampling and self.n_best > self.beam:
+            mistakes.append(f"n_best = {self.n_best} is more than beam = {self.beam}. Use a beam of {self.n_best}")
+        if self.is_sampling and self.beam > 1:
+            mistakes.append(f"temperature draws at random, and beam = {self.beam} searches. Leave one of them out")
+        if not self.is_sampling and (self.top_k is not None or self.top_p is not None):
+            mistakes.append("top_k and top_p say what is drawn from. Give a temperature too, 1.0 say")
+        if self.min_length >= self.max_length:
+            mistakes.append(f"min_length = {self.min_length} leaves no room below max_length = {self.max_length}")
+        if mistakes:
+            raise MisfitError(mistakes)
+        return self

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clearhead.decoding.greedy import greedy
+from clearhead.decoding.beam import beam_search
+from clearhead.decoding.hypothesis import Hypothesis
+from clearhead.decoding.rules import Wishes
+from clearhead.decoding.sampling import sample
 from clearhead.decoding.settings import SearchSettings
 from clearhead.decoding.vocabulary import Vocabularies
 from clearhead.errors import ConfigError
@@ -16,17 +19,25 @@ from clearhead.model import ModelConfig, Transformer
 
 @dataclass(frozen=True)
 class Translation:
-    """A sentence and what was made of it.
+    """A sentence and what was made of it: `texts` and `hypotheses`, best first; an empty line has one empty text.
 
-    `is_cut` says that the source was longer than the model can read, and its tail was left out;
-    `has_ended` that the translation came to its end, and was not stopped by the limit of its length.
+    `is_cut` says that the source was longer than the model can read, and its tail was left out.
     """
 
     source: str
-    text: str
-    tokens: tuple[int, ...] = ()
+    texts: tuple[str, ...] = ("",)
+    hypotheses: tuple[Hypothesis, ...] = ()
     is_cut: bool = False
-    has_ended: bool = True
+
+    @property
+    def text(self) -> str:
+        """The best translation."""
+        return self.texts[0]
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the best translation came to its end, and was not stopped by the limit of its length."""
+        return not self.hypotheses or self.hypotheses[0].has_ended
 
 
 @dataclass(frozen=True)
@@ -43,22 +54,22 @@ def translate(
     vocabularies: Vocabularies,
     sentences: Sequence[str],
     settings: SearchSettings = SearchSettings(),  # noqa: B008 (it is frozen)
+    wishes: Sequence[Wishes] | None = None,
 ) -> list[Translation]:
-    """Translate sentences; one without a token (an empty line) stays empty."""
+    """Translate sentences; one without a token (an empty line) stays empty. `wishes` are one for each sentence."""
     if model.config.shape != "encoder-decoder":
         raise ConfigError(
             f"a model of shape {model.config.shape} cannot translate: it has no "
             f"{'decoder' if model.config.shape == 'encoder' else 'encoder'}. Use one of shape encoder-decoder."
         )
-    made = [Translation(sentence, "") for sentence in sentences]
+    made = [Translation(sentence) for sentence in sentences]
     with evaluating(model), torch.inference_mode():
         for batch in batches(read(vocabularies, sentences, model.config), settings.batch_tokens):
-            rows = search(model, batch, settings)
-            texts = vocabularies.target.decode(rows)
-            for sentence, row, text in zip(batch, rows, texts, strict=True):
-                has_ended = bool(row) and row[-1] == model.config.eos
+            found = search(model, batch, settings, wishes)
+            texts = iter(vocabularies.target.decode([each.tokens for several in found for each in several]))
+            for sentence, several in zip(batch, found, strict=True):
                 made[sentence.number] = Translation(
-                    sentences[sentence.number], text, tuple(row), sentence.is_cut, has_ended
+                    sentences[sentence.number], tuple(next(texts) for _ in several), tuple(several), sentence.is_cut
                 )
     return made
 
@@ -111,10 +122,15 @@ def length_limits(batch: Sequence[Sentence], settings: SearchSettings, config: M
     return [min(most, int(settings.max_ratio * len(each.ids)) + settings.max_extra) for each in batch]
 
 
-def search(model: Transformer, batch: Sequence[Sentence], settings: SearchSettings) -> list[list[int]]:
-    """Return the ids of each translation, eos included where it came to its end."""
+def search(
+    model: Transformer, batch: Sequence[Sentence], settings: SearchSettings, wishes: Sequence[Wishes] | None = None
+) -> list[list[Hypothesis]]:
+    """Return the hypotheses of each sentence, best first."""
     config, device = model.config, model.output.weight.device
     source = padded([sentence.ids for sentence in batch], config.pad, device)
-    limits = torch.tensor(length_limits(batch, settings, config), device=device)
-    written = greedy(model, source, limits).tolist()
-    return [[token for token in row if token != config.pad] for row in written]
+    limits = length_limits(batch, settings, config)
+    numbers = [sentence.number for sentence in batch]
+    asked = None if wishes is None else [wishes[number] for number in numbers]
+    if settings.is_sampling:
+        return sample(model, source, limits, settings, asked, numbers)
+    return beam_search(model, source, limits, settings, asked)

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.attention.flex_attention import flex_attention
 
+from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
 from clearhead.model.positions import rotary_angles, rotate, trace_rotation
 from clearhead.steps import NO_TRACE, Trace
@@ -32,18 +33,6 @@ _TILES: dict[int, Any] = {
     for tile in (32, 64)
 }
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-
-
-@dataclass
-class KeyValues:
-    """The keys and values of one layer, kept between one-token steps: (B, H, K, E)."""
-
-    k: Tensor
-    v: Tensor
-
-    def reorder(self, index: Tensor) -> "KeyValues":
-        """Return the entries of the batch in another order, as a beam search needs."""
-        return KeyValues(self.k.index_select(0, index), self.v.index_select(0, index))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,9 +107,8 @@ def attend_fused(
             q = rotate(q, rotary_angles(places.queries, layer.d_k, q.dtype)[:, None])
             k = rotate(k, rotary_angles(places.keys, layer.d_k, k.dtype)[:, None])
         if cache is not None:
-            # an empty cache is of the parameters' dtype, which autocast may have left: cat would widen every key to it
-            cache.k = k = torch.cat((cache.k.to(k.dtype), k), dim=2)
-            cache.v = v = torch.cat((cache.v.to(v.dtype), v), dim=2)
+            cache.append(k, v)
+            k, v = cache.k, cache.v
     dropout = layer.dropout if layer.training else 0.0
     z = fused_heads(q, k, v, mask, dropout)  # (B, H, Q, E)
     made: Tensor = layer.output(z.transpose(1, 2).flatten(-2))  # (B, Q, D)
@@ -210,11 +198,11 @@ def attend_traced(
                 _trace_append(here.at(p), old[:, head], new, f"{m}{sub}")
                 for p, m, old, new in (("key", "K", cache.k, k), ("value", "V", cache.v, v))
             )
-        kept.append(KeyValues(k, v))
+        kept.append((k, v))
         outputs.append(_trace_head(here, q, k, v, allowed, sub))
     if cache is not None and not layer.is_cross:
-        cache.k = torch.stack([each.k for each in kept], dim=1)  # (B, H, K, E)
-        cache.v = torch.stack([each.v for each in kept], dim=1)
+        keys, values = zip(*kept, strict=True)
+        cache.replace(torch.stack(keys, dim=1), torch.stack(values, dim=1))  # (B, H, K, E)
     joined = torch.cat(outputs, dim=-1)  # (B, Q, D)
     trace.at("output").record(JOIN, joined, parts=tuple(outputs))
     return trace_product(trace.at("output"), joined, layer.output.weight, layer.output.bias, "O")

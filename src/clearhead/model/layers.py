@@ -7,9 +7,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clearhead.model.attention import Attention, KeyValues, Places, trace_product
+from clearhead.model.attention import Attention, Places, trace_product
 from clearhead.model.config import ModelConfig
 from clearhead.model.dropout import dropout
+from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
 from clearhead.model.norm import NORMS
 from clearhead.steps import NO_TRACE, Trace
@@ -151,8 +152,9 @@ class BlockCache:
 
     def reorder(self, index: Tensor) -> None:
         """Put the entries of the batch in another order."""
-        self.own = self.own.reorder(index)
-        self.memory = None if self.memory is None else self.memory.reorder(index)
+        self.own.reorder(index)
+        if self.memory is not None:
+            self.memory.reorder(index)
 
 
 def empty_key_values(layer: Attention, size: int, device: torch.device, dtype: torch.dtype) -> KeyValues:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from clearhead.errors import TraceError
 from clearhead.model.attention import Places, trace_product
 from clearhead.model.batch import Batch, check_batch, check_length
+from clearhead.model.cache import BeamCache, Cache
 from clearhead.model.config import ModelConfig
 from clearhead.model.dropout import dropout
 from clearhead.model.layers import BlockCache, DecoderBlock, EncoderBlock, empty_key_values
@@ -55,21 +56,6 @@ class Loss(NamedTuple):
     def mean(self) -> Tensor:
         """The loss of one token."""
         return self.total / self.num_tokens.clamp(min=1)
-
-
-@dataclass
-class Cache:
-    """The decoder's memory of the tokens so far: one BlockCache a block; `seen` (B, K) is True for real tokens."""
-
-    blocks: list[BlockCache]
-    seen: Tensor
-    lengths: Tensor  # (B,): the position of the next token of each entry
-
-    def reorder(self, index: Tensor) -> None:
-        """Put the entries of the batch in another order, as a beam search needs."""
-        for block in self.blocks:
-            block.reorder(index)
-        self.seen, self.lengths = self.seen.index_select(0, index), self.lengths.index_select(0, index)
 
 
 class Stack(nn.Module):
@@ -198,7 +184,7 @@ class Transformer(nn.Module):
         self,
         target: Tensor,
         memory: Memory | None = None,
-        cache: Cache | None = None,
+        cache: Cache | BeamCache | None = None,
         *,
         mask: Mask = CAUSAL,
         trace: Tracer = NO_TRACE,
@@ -210,7 +196,7 @@ class Transformer(nn.Module):
         self,
         target: Tensor,
         memory: Memory | None = None,
-        cache: Cache | None = None,
+        cache: Cache | BeamCache | None = None,
         *,
         mask: Mask = CAUSAL,
         trace: Tracer = NO_TRACE,
@@ -218,23 +204,13 @@ class Transformer(nn.Module):
         """Return the decoder's states (B, T, D), one step before the logits."""
         assert self.decoder is not None, "this model has no decoder"
         length = target.shape[1]
-        steps = torch.arange(length, device=target.device)[None]
-        places = steps if cache is None else cache.lengths[:, None] + steps
+        places, num_keys = torch.arange(length, device=target.device)[None], length
         if mask.packed is not None:
             assert cache is None, "sentences that share a row are written all at once"
             places = packed_places(mask.packed.queries)
         if cache is not None:
-            first = cache.seen.shape[1]
-            # the token that a sentence starts from is real; a decoder that starts from pad (MarianMT) reads pad so
-            real = (
-                torch.ones_like(target, dtype=torch.bool) if self.config.start == "pad" else target != self.config.pad
-            )
-            if first == 0:
-                real = torch.cat((torch.ones_like(real[:, :1]), real[:, 1:]), dim=1)
-            cache.seen = torch.cat((cache.seen, real), dim=1)
-            cache.lengths = cache.lengths + real.sum(dim=1)
-            mask = Mask(keys=cache.seen, is_causal=length > 1, first=first)
-        num_keys = length if cache is None else cache.seen.shape[1]
+            places, mask = cache.advance(target, self.config)
+            num_keys = cache.num_keys
         self._check_places(places, num_keys, "target")
         own = prepare(mask, length, num_keys, target.device)
         across = self._memory_mask(memory, length, mask.packed)
@@ -285,6 +261,18 @@ class Transformer(nn.Module):
 
     def start_cache(self, memory: Memory | None, size: int, device: torch.device) -> Cache:
         """Return the empty cache of a batch; keys and values of the memory are made once, here."""
+        return Cache(
+            self._block_caches(memory, size, device),
+            torch.zeros(size, 0, dtype=torch.bool, device=device),
+            torch.zeros(size, dtype=torch.long, device=device),
+        )
+
+    def start_beams(self, memory: Memory | None, size: int, device: torch.device) -> BeamCache:
+        """Return the empty cache of a batch of which several continuations are written side by side."""
+        nothing = torch.zeros(size, 1, 0, dtype=torch.bool, device=device)
+        return BeamCache(self._block_caches(memory, size, device), nothing)
+
+    def _block_caches(self, memory: Memory | None, size: int, device: torch.device) -> list[BlockCache]:
         dtype = self.output.weight.dtype if memory is None else memory.states.dtype
         blocks = []
         for block in self.decoder_blocks:
@@ -294,11 +282,7 @@ class Transformer(nn.Module):
                 assert memory is not None
                 seen = block.cross_attention.key_values(memory.states)
             blocks.append(BlockCache(empty_key_values(block.self_attention, size, device, dtype), seen))
-        return Cache(
-            blocks,
-            torch.zeros(size, 0, dtype=torch.bool, device=device),
-            torch.zeros(size, dtype=torch.long, device=device),
-        )
+        return blocks
 
     # A batch
 

@@ -28,6 +28,9 @@ class TrainingConfig(Settings):
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="of matrix products; auto is bfloat16 autocast on a GPU, float32 on a CPU"
     )
+    is_deterministic: bool = Field(
+        False, description="on a GPU, only kernels that give the same numbers every time; slower (a CPU's always do)"
+    )
     is_compiled: bool | None = Field(None, description="torch.compile; if left out: on a GPU only")
     batching: Literal["auto", "packed", "bucketed"] = Field(
         "auto",

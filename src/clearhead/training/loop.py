@@ -21,8 +21,9 @@ from clearhead.formats.weights import own_tensors
 from clearhead.model import Transformer
 from clearhead.training.average import average_in
 from clearhead.training.config import RunConfig
+from clearhead.training.device import choose_device, choose_kernels
 from clearhead.training.divergence import DivergenceError, describe_fault, save_fault
-from clearhead.training.feed import Feed, to_batch
+from clearhead.training.feed import Feed, sharing, to_batch
 from clearhead.training.outcome import Outcome, Stopped
 from clearhead.training.prepare import Prepared, prepare
 from clearhead.training.progress import Reporter
@@ -45,6 +46,7 @@ from clearhead.training.stopping import Stop, stopping
 from clearhead.training.validate import Validator
 
 _MAX_ROLL_BACKS = 5
+_LEAST_AHEAD, _TOKENS_AHEAD = 16, 1_000_000  # batches that wait: enough for the time in which a block is laid out
 
 
 def train(config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool) -> Outcome:
@@ -54,7 +56,7 @@ def train(config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool
     run = _Run(config, folder, reporter, prepared)
     if resume:
         run.resume()
-    with stopping() as stop:
+    with stopping() as stop, sharing():
         return run.go(stop)
 
 
@@ -70,6 +72,7 @@ class _Run:
         is_compiled = self.device.type == "cuda" if self.training.is_compiled is None else self.training.is_compiled
         if self.device.type == "cuda":
             torch.set_float32_matmul_precision("high")
+            choose_kernels(self.training.is_deterministic)
         self.model = prepared.model.to(self.device).train()
         self.stepper = Stepper(self.model, self.training, is_compiled=is_compiled, precision=self.precision)
         self.stream = self._stream(prepared)
@@ -173,7 +176,8 @@ class _Run:
 
     def _go_on(self, stop: Stop) -> Stopped:
         """Make updates from where the run stands."""
-        with Feed(self.stream.batches(self.progress.position)) as feed:
+        ahead = max(_LEAST_AHEAD, _TOKENS_AHEAD // self.training.batch_tokens)
+        with Feed(self.stream.batches(self.progress.position), ahead) as feed:
             while True:
                 reason = self._reason(stop)
                 if reason is not None:
@@ -368,12 +372,3 @@ def _no_memory(step: int) -> str:
         f"Update {step:,} needs more memory than there is, even one row at a time. Nothing that was saved is lost. "
         "Lower data.max_tokens or take a smaller model."
     )
-
-
-def choose_device(name: str) -> torch.device:
-    """Return the device that is asked for; auto is a GPU if there is one."""
-    if name == "cuda" and not torch.cuda.is_available():
-        raise RunError("training.device = 'cuda', but PyTorch sees no GPU here. Say cpu or auto.")
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(name)

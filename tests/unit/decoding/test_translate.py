@@ -1,22 +1,34 @@
 """Sentences in, translations out: in their order, whatever the batches, with empty lines kept."""
 
+from typing import Any
+
 import pytest
 import torch
 
+from clearhead.decoding.rules import Wishes
 from clearhead.decoding.settings import SearchSettings
-from clearhead.decoding.translate import Sentence, batches, length_limits, translate
+from clearhead.decoding.translate import Sentence, Translation, batches, length_limits, translate
 from clearhead.errors import ConfigError
 from tests.unit.decoding.toys import Both, random_model
 
 SENTENCES = ["abc", "", "hello", "   ", "z", "the longer one", "!?", "abc", "q\u2028r"]
 
 
-def test_translations_come_in_the_order_of_the_sentences_whatever_the_batches() -> None:
+def plain(translation: Translation) -> list[tuple[int, ...]]:
+    return [each.tokens for each in translation.hypotheses]
+
+
+SEARCHES = [{}, {"beam": 3, "n_best": 2}, {"temperature": 0.8, "n_best": 2, "seed": 5}]
+
+
+@pytest.mark.parametrize("options", SEARCHES, ids=["greedy", "beam", "sampling"])
+def test_translations_come_in_the_order_of_the_sentences_whatever_the_batches(options: dict[str, Any]) -> None:
     model = random_model(36)
-    alone = [translate(model, Both(), [sentence])[0] for sentence in SENTENCES]
-    for batch_tokens in (1, 11, 10_000):
-        together = translate(model, Both(), SENTENCES, SearchSettings(batch_tokens=batch_tokens))
-        assert together == alone
+    alone = translate(model, Both(), SENTENCES, SearchSettings(**options, batch_tokens=1))
+    for batch_tokens in (11, 10_000):
+        together = translate(model, Both(), SENTENCES, SearchSettings(**options, batch_tokens=batch_tokens))
+        assert [each.texts for each in together] == [each.texts for each in alone]
+        assert [plain(each) for each in together] == [plain(each) for each in alone]
     assert [each.source for each in alone] == SENTENCES
     assert len({each.text for each in alone}) > 3, "a model that writes one sentence proves nothing"
 
@@ -24,7 +36,8 @@ def test_translations_come_in_the_order_of_the_sentences_whatever_the_batches() 
 def test_lines_without_a_token_stay_empty() -> None:
     made = translate(random_model(36), Both(), SENTENCES)
     for number in (1, 3, 6):
-        assert (made[number].text, made[number].tokens) == ("", ())
+        assert (made[number].text, made[number].hypotheses) == ("", ())
+        assert made[number].has_ended
     assert translate(random_model(36), Both(), []) == []
 
 
@@ -33,7 +46,7 @@ def test_a_line_that_is_too_long_is_cut_and_says_so() -> None:
     cut, whole, same = translate(model, Both(), ["abcdefgh", "abcd", "abcdxyz"])
     assert (cut.is_cut, whole.is_cut, same.is_cut) == (True, False, True)
     assert cut.text == whole.text == same.text
-    assert len(whole.tokens) <= 5
+    assert len(whole.hypotheses[0].tokens) <= 5
     without_table = random_model(36, max_length=5, positions="rotary")
     assert not translate(without_table, Both(), ["abcdefgh"])[0].is_cut
 
@@ -44,7 +57,7 @@ def test_a_translation_says_whether_it_came_to_its_end() -> None:
         model.output.bias[model.config.eos] -= 1e3
     made = translate(model, Both(), ["ab"], SearchSettings(max_ratio=1, max_extra=2))[0]
     assert not made.has_ended
-    assert len(made.tokens) == 5, "two letters and eos, and two more"
+    assert len(made.hypotheses[0].tokens) == 5, "two letters and eos, and two more"
     with torch.no_grad():
         model.output.bias[model.config.eos] += 2e3
     assert translate(model, Both(), ["ab"])[0].has_ended
@@ -79,3 +92,11 @@ def test_limits_follow_the_source_up_to_what_the_model_can_place() -> None:
     settings = SearchSettings(max_ratio=1.5, max_extra=3)
     assert length_limits(batch, settings, model.config) == [6, 19, 23]
     assert length_limits(batch, SearchSettings(max_length=7), model.config) == [7, 7, 7]
+
+
+def test_each_sentence_has_its_own_wishes() -> None:
+    model = random_model(36)
+    sentences = ["abcdefg", "", "xy", "q"]
+    wishes = [Wishes(prefix=(number + 5,)) for number in range(4)]
+    made = translate(model, Both(), sentences, SearchSettings(beam=2), wishes)
+    assert [each.text[:1] for each in made] == ["b", "", "d", "e"]

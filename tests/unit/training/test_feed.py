@@ -1,5 +1,6 @@
 """Batches made in the background: all of them, in order; a thread that dies is told of, and one that is left is ended."""
 
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ import torch
 from clearhead.data.batches import NO_LABEL, Position, TokenBatch
 from clearhead.data.layout import Shape
 from clearhead.errors import DataError
-from clearhead.training.feed import Feed, to_batch
+from clearhead.training.feed import Feed, sharing, to_batch
 
 
 def numbered(number: int) -> TokenBatch:
@@ -47,7 +48,7 @@ def test_a_thread_that_dies_is_told_of_where_its_batch_is_taken() -> None:
         yield numbered(0)
         raise DataError("the file is gone")
 
-    with Feed(failing()) as feed:
+    with Feed(failing(), 3) as feed:
         assert feed.take().after.batch == 0
         with pytest.raises(DataError, match="the file is gone"):
             feed.take()
@@ -66,7 +67,7 @@ def test_it_ends_while_a_dead_thread_waits_to_be_heard() -> None:
 
 
 def test_an_end_of_the_batches_is_an_error_not_a_hang() -> None:
-    with Feed(iter([numbered(0)])) as feed:
+    with Feed(iter([numbered(0)]), 3) as feed:
         feed.take()
         with pytest.raises(RuntimeError, match="there is no batch left"):
             feed.take()
@@ -78,7 +79,7 @@ def test_the_wait_is_measured() -> None:
             time.sleep(0.05)
             yield numbered(0)
 
-    with Feed(slow()) as feed:
+    with Feed(slow(), 3) as feed:
         feed.take()
         assert 0.02 < feed.waited < 5
 
@@ -96,3 +97,10 @@ def test_a_batch_as_the_model_takes_it() -> None:
     assert (batch.labels.tolist(), batch.target) == ([NO_LABEL], None)
     empty = np.empty((1, 0), dtype=np.int64)
     assert to_batch(TokenBatch(Shape(1, 0, 3), empty, ids, empty, ids, 1, 0, 2), cpu, has_labels=False).source is None
+
+
+def test_threads_take_turns_more_often_for_a_while() -> None:
+    before = sys.getswitchinterval()
+    with sharing():
+        assert sys.getswitchinterval() < before
+    assert sys.getswitchinterval() == before

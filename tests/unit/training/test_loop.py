@@ -13,7 +13,7 @@ from clearhead.evaluation.scores import Score
 from clearhead.formats import load_checkpoint
 from clearhead.formats.weights import own_tensors
 from clearhead.training import loop as loop_module
-from clearhead.training.loop import choose_device
+from clearhead.training.device import choose_device
 from clearhead.training.schedule import rate_at
 from clearhead.training.state import checkpoints
 from clearhead.training.validate import Validator

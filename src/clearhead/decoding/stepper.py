@@ -1,0 +1,40 @@
+"""One step of a model for many hypotheses of many sentences: what each has written in, log-probabilities out.
+
+The hypotheses of a sentence lie side by side in one row, and share what the encoder made of it.
+"""
+
+import torch
+from torch import Tensor
+
+from clearhead.model import Transformer
+from clearhead.steps import NO_TRACE, Trace
+from clearhead.steps.trace import NoTrace
+
+
+class Stepper:
+    """A model in the middle of writing: B sentences, K hypotheses each."""
+
+    def __init__(self, model: Transformer, source: Tensor) -> None:
+        self.model = model
+        self.memory = model.encode(source)
+        self.cache = model.start_beams(self.memory, len(source), source.device)
+
+    def step(self, written: Tensor, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
+        """Read the last token of every hypothesis (B, K, T), and return the log P of each next one: (B, K, V)."""
+        start = written.new_full(written.shape[:2], self.model.config.start_id)
+        last = written[..., -1] if written.shape[-1] else start
+        logits = self.model.decode(last, self.memory, self.cache, trace=trace)  # (B, K, V)
+        return torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+
+    def follow(self, parents: Tensor) -> None:
+        """Go on with hypotheses (B, K′) that continue those at `parents`."""
+        self.cache.follow(parents)
+
+    def keep(self, rows: Tensor) -> None:
+        """Go on with the sentences at `rows` only."""
+        self.cache.reorder(rows)
+        self.memory = self.memory.reorder(rows)
+
+    def penalties(self) -> Tensor | None:
+        """Return what each hypothesis loses for what it has not covered (B, K), or None."""
+        return None

@@ -1,0 +1,63 @@
+"""Alignments: the row of cross-attention that reads a token, the head that data chooses, and Pharaoh's format."""
+
+import pytest
+import torch
+
+from clearhead.decoding.alignment import CrossAttention, Head, align, choose_head, cross_attention, links, pharaoh
+from clearhead.model import Batch
+from tests.unit.decoding.toys import random_model, sources
+
+TARGETS = ([9, 7, 11, 2], [5, 2], [])
+
+
+def test_the_weights_are_those_of_the_model_s_own_trace() -> None:
+    model = random_model(36)
+    source = sources(model, (5,))[0]
+    with torch.inference_mode():
+        seen = cross_attention(model, source, TARGETS)
+        target = torch.tensor([[9, 7, 11, 2, 0]])
+        _, trace = model.trace(Batch(source[None], target), "decoder.1.cross_attention")
+    assert [each.weights.shape for each in seen] == [(2, 2, 5, 5), (2, 2, 3, 5), (2, 2, 1, 5)]
+    for head, record in enumerate(trace.find("softmax")):
+        torch.testing.assert_close(seen[0].weights[1, head], record.value[0])
+    torch.testing.assert_close(seen[0].weights.sum(dim=-1), torch.ones(2, 2, 5, dtype=torch.float64))
+
+
+def test_a_token_is_aligned_by_the_row_that_reads_it_or_the_one_before() -> None:
+    weights = torch.zeros(3, 2, 4, 5)
+    for row, place in enumerate((4, 1, 0, 2)):
+        weights[1, 0, row, place] = 1.0
+        weights[1, 1, row, 3] = 0.5
+    seen = CrossAttention(weights)
+    assert links(seen.rows(Head(1, 0))) == ((1, 0), (0, 1), (2, 2))
+    assert links(seen.rows(Head(1, 0), is_shifted=False)) == ((4, 0), (1, 1), (0, 2))
+    assert links(seen.rows(Head(1, 1))) == ((3, 0), (3, 1), (3, 2))
+    assert links(seen.rows(Head(1))) == ((1, 0), (0, 1), (2, 2)), "the mean of both heads"
+    assert pharaoh(((1, 0), (0, 1), (2, 2))) == "0-1 1-0 2-2"
+
+
+@torch.inference_mode()
+def test_neither_end_is_linked() -> None:
+    model = random_model(36)
+    source = sources(model, (5,))[0]
+    found = align(model, source, (9, 7, 11, 2))
+    assert [target for _, target in found] == [0, 1, 2]
+    assert all(place < 4 for place, _ in found)
+    assert found == align(model, source, (9, 7, 11))
+    assert align(model, source, (2,)) == ()
+    assert align(model, source[-1:], (9, 2)) == ()
+
+
+@torch.inference_mode()
+def test_data_chooses_the_block_and_the_head() -> None:
+    model = random_model(36)
+    pairs = [(sources(model, (7,), seed)[0], (9, 7, 11, 13, 2)) for seed in range(5)]
+    for wanted in (Head(0, 1), Head(1, 0), Head(1)):
+        right = [align(model, source, target, wanted) for source, target in pairs]
+        wrong = lambda found, right=right: sum(len(set(a) ^ set(b)) for a, b in zip(found, right, strict=True))  # noqa: E731
+        assert choose_head(model, pairs, wrong) == wanted
+
+
+@pytest.mark.parametrize(("blocks", "expected"), [(1, 0), (2, 0), (6, 4)])
+def test_the_usual_place_is_the_last_block_but_one(blocks: int, expected: int) -> None:
+    assert Head.usual(random_model(1, decoder_blocks=blocks)) == Head(expected, None)

@@ -1,0 +1,32 @@
+"""The alignment error rate, worked by hand."""
+
+import pytest
+
+from clearhead.errors import DataError
+from clearhead.evaluation.alignment import alignment_error_rate, read_links
+
+
+def test_the_error_rate_is_the_one_worked_by_hand() -> None:
+    found = [read_links("0-0 1-1 2-1"), read_links("0-1")]
+    sure = [read_links("0-0 1-1"), read_links("0-0")]
+    possible = [read_links("2-1"), read_links("")]
+    # A ∩ S = 2 + 0, A ∩ P = 3 + 0 with sure links possible, |A| + |S| = 4 + 3: 1 - 5/7
+    made = alignment_error_rate(found, sure, possible)
+    assert made.value == pytest.approx(100 * 2 / 7)
+    assert made.signature == "nrefs:1|sentences:2"
+    assert not made.is_higher_better
+    assert alignment_error_rate(found, sure).value == pytest.approx(100 * (1 - 4 / 7))
+    assert alignment_error_rate(sure, sure).value == 0.0
+
+
+@pytest.mark.parametrize("line", ["0-", "a-1", "0-1-2", "1", "0--1"])
+def test_what_is_no_link_is_told(line: str) -> None:
+    with pytest.raises(DataError, match=f"'{line}' is not a link. Write source-target"):
+        read_links(line)
+
+
+def test_links_of_different_numbers_of_sentences_are_refused() -> None:
+    with pytest.raises(DataError, match="links of 1 sentences, sure ones of 2 and possible ones of 2"):
+        alignment_error_rate([frozenset()], [frozenset(), frozenset()])
+    with pytest.raises(DataError, match="no link to score"):
+        alignment_error_rate([frozenset()], [frozenset()])
