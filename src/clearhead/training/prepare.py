@@ -20,8 +20,7 @@ from clearhead.training.config import RunConfig
 from clearhead.training.config_checks import SHAPES
 from clearhead.training.progress import Reporter
 from clearhead.training.run import STORES, CorpusRecord, RunFolder
-from clearhead.training.state import checkpoints
-from clearhead.training.state import readable_checkpoints
+from clearhead.training.state import checkpoints, readable_checkpoints
 
 _MAX_LISTED = 10
 
@@ -62,7 +61,7 @@ def _check_unchanged(folder: RunFolder, train: PairStore) -> None:
     if before is not None and before != train.fingerprint and checkpoints(folder.checkpoints):
         raise RunError(
             f"the training data is not what {printable(str(folder.path))} was begun with, so that going on would mix "
-            "two runs. Put the files back as they were, or begin another run: training.init_from can start from this one."
+            "two runs. Put the files back as they were, or begin another run; training.init_from starts one from here."
         )
 
 

@@ -93,8 +93,8 @@ class Stepper:
     def _give_up_compiling(self, wrong: Exception) -> None:
         """Go on without a compiler where it fails: slower, but no run is lost for want of one."""
         self.note = (
-            f"The model could not be compiled ({type(wrong).__name__}: {str(wrong).splitlines()[0][:160]}). Going on without, "
-            "which is slower; say training.is_compiled: false to leave it out."
+            f"The model could not be compiled ({type(wrong).__name__}: {str(wrong).splitlines()[0][:160]}). "
+            "Going on without, which is slower; say training.is_compiled: false to leave it out."
         )
         self._loss, self._is_graphed = self._objective, False
         self._graphs.clear()
