@@ -1,5 +1,6 @@
 """`clearhead train`: from a config to a trained model in a run folder."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -38,6 +39,9 @@ def train(
     as_json: Annotated[bool, typer.Option("--json", help="How it ended, as JSON.")] = False,
 ) -> None:
     """Train a model: translate, classify or go on with a text."""
+    # Threads of a matrix product wait for each other asleep, not turning: where other programs run too, turning makes
+    # everyone several times slower. Read once, when torch is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         if help_config:
             _help(as_json)
