@@ -156,14 +156,14 @@ def _fill_rows(source: Counts, target: Counts, needs: NDArray[np.bool_], shape: 
     """Return the row of every pair (-1: none), and how many rows there are.
 
     The longest pair comes first, and goes into the row that it fills best. Only pairs that need rows of this shape open
-    new ones.
+    new ones; and others, where a batch has rows that would be left empty.
     """
     longest = np.maximum(source, target)
     order = np.argsort(-(longest + needs * longest.max(initial=0)), kind="stable")
     rows, row_of = _Rows(shape), [-1] * len(order)
     wanted = (order.tolist(), source[order].tolist(), target[order].tolist(), needs[order].tolist())
     for pair, length, width, opens in zip(*wanted, strict=True):
-        row_of[pair] = rows.place(length, width, opens)
+        row_of[pair] = rows.place(length, width, opens or rows.number % shape.rows > 0)
     return np.array(row_of, dtype=np.int64), rows.number
 
 

@@ -130,6 +130,17 @@ def test_packed_rows_waste_less_than_a_twentieth(seed: int) -> None:
     assert 0 <= waste < 0.05, f"{100 * waste:.1f} % padding"
 
 
+def test_large_batches_waste_less_than_a_twentieth_too() -> None:
+    # Few pairs need the widest rows: what is left of their batches is filled with others.
+    source, target = realistic(65_536)
+    layout = PackedLayout(source, target, 25_000)
+    assert len(layout.shapes) > 1
+    plans = layout.plan(source, target, random())
+    assert padding_waste(plans, source, target) < 0.05
+    for shape in layout.shapes[1:]:
+        assert all(len(set(plan.rows.tolist())) == shape.rows for plan in plans if plan.shape == shape)
+
+
 def test_buckets_waste_less_than_one_batch_for_all() -> None:
     source, target = realistic(20_011)
     layout = BucketedLayout(source, target, 4096)
