@@ -121,7 +121,8 @@ def _packed_shapes(source: Counts, target: Counts, batch_tokens: int) -> Iterato
     width, num_fit, num_shapes = _ROW, 0, 0
     while num_fit < len(source):
         widths = [_rounded(width * total / max(*totals, 1.0)) for total in totals]
-        if num_shapes == MAX_SHAPES - 1:  # a few pairs of quite another ratio than the text's
+        if width >= 2 * max(widest) or num_shapes == MAX_SHAPES - 1:
+            # pairs of quite another ratio than the text's would otherwise ask for rows without end
             widths = [max(pair) for pair in zip(widths, widest, strict=True)]
         num_fit_now = int(((source <= widths[0]) & (target <= widths[1])).sum())
         if num_fit_now > num_fit:

@@ -96,6 +96,13 @@ def test_there_are_at_most_eight_shapes_whatever_the_lengths(kind: type[Layout])
         check(layout, layout.plan(source, target, random()), source, target)
 
 
+def test_one_odd_pair_does_not_ask_for_rows_without_end() -> None:
+    # 5,000 sources are 150 times as long as their targets; one target is as long as the sources.
+    source, target = np.append(np.full(5000, 500), 3), np.append(np.full(5000, 3), 499)
+    layout = PackedLayout(source, target, 4096)
+    assert max(max(shape.source, shape.target) for shape in layout.shapes) <= 1024
+
+
 @KINDS
 def test_each_shape_holds_what_a_narrower_one_holds(kind: type[Layout]) -> None:
     layout = kind(*odd(2), 512)  # type: ignore[call-arg]
