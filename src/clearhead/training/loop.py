@@ -220,10 +220,14 @@ class _Run:
         batches = [to_batch(each, self.device, has_labels=self.has_labels) for each in made]
         parts = self.stepper.parts
         self.stepper.step(batches, rate, number)
+        if self.stepper.note:
+            self.reporter.message(self.stepper.note)
+            self.stepper.note = ""
         if self.stepper.parts != parts:
             self.reporter.message(
                 f"Out of memory at update {number:,}: each batch is now cut into {self.stepper.parts} parts whose "
-                "gradients are added. The updates stay the same; a smaller training.batch_tokens would be quicker."
+                "gradients are added. An update is still of as many tokens; a smaller training.batch_tokens would be "
+                "quicker."
             )
         self.recent.append((number, made))
         tokens = sum(each.num_pairs if self.has_labels else each.num_target for each in made)
@@ -270,15 +274,24 @@ class _Run:
         self.reporter.log(step, {f"valid/{name}": score.value for name, score in scores.items()})
         chosen = scores[self.config.metric]
         value = chosen.value if chosen.is_higher_better else -chosen.value
-        if math.isfinite(value) and (self.progress.best is None or value > self.progress.best):
+        loss = scores["loss"].value
+        if math.isfinite(value) and self._is_best(value, loss):
             kept = {name: score.to_dict() for name, score in scores.items() if math.isfinite(score.value)}
             self.progress = replace(
-                self.progress, best=value, best_step=step, best_scores=kept, num_worse=0, judged_step=step
-            )
+                self.progress, best=value, best_loss=loss, best_step=step, best_scores=kept, num_worse=0,
+                judged_step=step,
+            )  # fmt: skip
             return model
         num_worse = self.progress.num_worse + (step % self.config.validation.every == 0)
         self.progress = replace(self.progress, num_worse=num_worse, judged_step=step)
         return None
+
+    def _is_best(self, value: float, loss: float) -> bool:
+        """Whether no validation was better; the lower loss decides between equal scores, such as a BLEU of 0."""
+        best, best_loss = self.progress.best, self.progress.best_loss
+        if best is None or value > best:
+            return True
+        return value == best and best_loss is not None and loss < best_loss
 
     def _averaged(self) -> Transformer:
         """Return the model that is judged and kept: the average of weights where one is made."""

@@ -8,7 +8,7 @@ from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import file_names, read_texts
 from clearhead.data.lines import hash_file
 from clearhead.data.store import PairStore, build_store
-from clearhead.errors import CheckpointError, ConfigError, printable
+from clearhead.errors import CheckpointError, ConfigError, RunError, printable
 from clearhead.formats import from_marian, load_checkpoint
 from clearhead.formats.files import CONFIG, read_json
 from clearhead.model import PRESETS, ModelConfig, Transformer
@@ -19,10 +19,9 @@ from clearhead.text.train import find_labels, train_vocabularies
 from clearhead.training.config import RunConfig
 from clearhead.training.config_checks import SHAPES
 from clearhead.training.progress import Reporter
-from clearhead.training.run import CorpusRecord, RunFolder
-from clearhead.training.state import readable_checkpoints
+from clearhead.training.run import STORES, CorpusRecord, RunFolder
+from clearhead.training.state import checkpoints, readable_checkpoints
 
-STORES = "data"  # in the run's folder
 _MAX_LISTED = 10
 
 
@@ -51,8 +50,19 @@ def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepare
         kept = _unfiltered(config, model.config)
         valid = build_store([corpus], vocabularies, kept, stores / "valid", task=config.task, keep_texts=True)
         _tell(valid, reporter)
-    folder.write_data(_records(config, train, valid), _described(vocabularies))
+    _check_unchanged(folder, train)
+    folder.write_data(_records(config, train, valid), {**_described(vocabularies), "pairs": train.fingerprint})
     return Prepared(vocabularies, train, valid, model)
+
+
+def _check_unchanged(folder: RunFolder, train: PairStore) -> None:
+    """Refuse to go on with other data than the run was begun with."""
+    before = folder.read_data().get("tokeniser", {}).get("pairs")
+    if before is not None and before != train.fingerprint and checkpoints(folder.checkpoints):
+        raise RunError(
+            f"the training data is not what {printable(str(folder.path))} was begun with, so that going on would mix "
+            "two runs. Put the files back as they were, or begin another run; training.init_from starts one from here."
+        )
 
 
 def _vocabularies(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Vocabularies:
@@ -130,6 +140,10 @@ def _tell(store: PairStore, reporter: Reporter) -> None:
         left_out = ", ".join(f"{count:,} {reason}" for reason, count in report.left_out.items() if count)
         if left_out:
             reporter.message(f"{report.corpus}: of {report.num_read:,} pairs left out: {left_out}.")
+        mended = {"byte order mark": report.num_byte_order_marks, "carriage return": report.num_carriage_returns}
+        for what, count in mended.items():
+            if count:
+                reporter.message(f"{report.corpus}: {count:,} {what}{'s' if count > 1 else ''} taken off.")
 
 
 def _records(config: RunConfig, train: PairStore, valid: PairStore | None) -> list[CorpusRecord]:

@@ -9,6 +9,7 @@ outcome.json       how it ended                      README.md       the model c
 
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ from clearhead.training.lock import LOCK, FolderLock
 from clearhead.training.outcome import WORDS, Outcome
 
 CONFIG, ENVIRONMENT, DATA, METRICS = "config.yaml", "environment.json", "data.json", "metrics.jsonl"
+STORES = "data"  # the folder of the pairs as ids
 OUTCOME, CARD = "outcome.json", "README.md"
 
 
@@ -48,12 +50,16 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: str | Path, config: RunConfig) -> Self:
-        """Make a folder for a new run and lock it; one that holds anything is refused, never written over."""
+        """Make a folder for a new run and lock it; one that holds anything is refused, never written over.
+
+        A run that stopped before its first update (its data had a fault, say) is nothing, and makes room.
+        """
         folder = cls(path)
         folder._refuse_what_is_there()  # before a lock is left in a folder that is not ours
         folder._take()
         try:
             folder._refuse_what_is_there()  # another process may have been quicker
+            folder._remove_preparations()
             folder.write_config(config)  # first: it is what makes the folder a run
             folder.write_environment(config.training.seed)
         except BaseException:
@@ -88,6 +94,19 @@ class RunFolder:
     def holds_a_run(self) -> bool:
         """Whether a run was begun here."""
         return (self.path / CONFIG).is_file()
+
+    @property
+    def was_only_prepared(self) -> bool:
+        """Whether a run was begun here that never made an update it could lose."""
+        made = (self.metrics, self.checkpoints, self.path / OUTCOME, self.best, self.last)
+        return self.holds_a_run and not any(path.exists() for path in made)
+
+    def _remove_preparations(self) -> None:
+        if self.was_only_prepared:
+            for name in (STORES, self.tokeniser.name):
+                shutil.rmtree(self.path / name, ignore_errors=True)
+            for name in (DATA, ENVIRONMENT, CONFIG):
+                (self.path / name).unlink(missing_ok=True)
 
     @property
     def tokeniser(self) -> Path:
@@ -217,6 +236,8 @@ class RunFolder:
         shown = printable(str(self.path))
         if self.path.exists() and not self.path.is_dir():
             raise RunError(f"{shown} is a file. Choose another folder for the run with --run.")
+        if self.was_only_prepared:
+            return
         if self.holds_a_run:
             outcome = self.read_outcome()
             raise RunError(

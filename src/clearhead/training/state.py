@@ -36,6 +36,7 @@ class Progress:
     seconds: float = 0.0
     num_tokens: int = 0
     best: float | None = None  # score of the best validation
+    best_loss: float | None = None  # decides between equal scores
     best_step: int | None = None
     best_scores: dict[str, dict[str, Any]] = field(default_factory=dict)
     num_worse: int = 0  # validations since the best one

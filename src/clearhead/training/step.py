@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._dynamo.exc import BackendCompilerFailed
+from torch._inductor.exc import InductorError
 
 from clearhead.formats.weights import own_tensors
 from clearhead.model import Batch, Loss, Transformer
@@ -53,6 +55,7 @@ class Stepper:
         self._loss = self._compiled() if is_compiled else self._objective
         self._graphs: dict[Any, _Graph] = {}
         self._is_graphed = is_compiled and self.device.type == "cuda"
+        self.note = ""  # to be told
 
     def step(self, batches: Sequence[Batch], rate: float, number: int) -> None:
         """Make update `number` (from 1) with the gradients of some batches added.
@@ -70,6 +73,9 @@ class Stepper:
             try:
                 self._step_in_parts([part for batch in batches for part in split(batch, self.parts)])
                 return
+            except (BackendCompilerFailed, InductorError) as wrong:
+                torch._foreach_copy_(counters, kept)
+                self._give_up_compiling(wrong)
             except torch.OutOfMemoryError:
                 if self._has_changed or self.parts >= max(batch.num_rows for batch in batches):
                     raise
@@ -83,6 +89,16 @@ class Stepper:
         for part in parts:
             self._run("add", self._add, part)
         self._run("update", self._update, None)
+
+    def _give_up_compiling(self, wrong: Exception) -> None:
+        """Go on without a compiler where it fails: slower, but no run is lost for want of one."""
+        self.note = (
+            f"The model could not be compiled ({type(wrong).__name__}: {str(wrong).splitlines()[0][:160]}). "
+            "Going on without, which is slower; say training.is_compiled: false to leave it out."
+        )
+        self._loss, self._is_graphed = self._objective, False
+        self._graphs.clear()
+        self.optimiser.zero()
 
     def _halve(self) -> None:
         """Begin again with parts of half the size; nothing was changed yet but gradients."""
