@@ -121,7 +121,8 @@ def _packed_shapes(source: Counts, target: Counts, batch_tokens: int) -> Iterato
     width, num_fit, num_shapes = _ROW, 0, 0
     while num_fit < len(source):
         widths = [_rounded(width * total / max(*totals, 1.0)) for total in totals]
-        if num_shapes == MAX_SHAPES - 1:  # a few pairs of quite another ratio than the text's
+        if width >= 2 * max(widest) or num_shapes == MAX_SHAPES - 1:
+            # pairs of quite another ratio than the text's would otherwise ask for rows without end
             widths = [max(pair) for pair in zip(widths, widest, strict=True)]
         num_fit_now = int(((source <= widths[0]) & (target <= widths[1])).sum())
         if num_fit_now > num_fit:
@@ -156,14 +157,14 @@ def _fill_rows(source: Counts, target: Counts, needs: NDArray[np.bool_], shape: 
     """Return the row of every pair (-1: none), and how many rows there are.
 
     The longest pair comes first, and goes into the row that it fills best. Only pairs that need rows of this shape open
-    new ones.
+    new ones; and others, where a batch has rows that would be left empty.
     """
     longest = np.maximum(source, target)
     order = np.argsort(-(longest + needs * longest.max(initial=0)), kind="stable")
     rows, row_of = _Rows(shape), [-1] * len(order)
     wanted = (order.tolist(), source[order].tolist(), target[order].tolist(), needs[order].tolist())
     for pair, length, width, opens in zip(*wanted, strict=True):
-        row_of[pair] = rows.place(length, width, opens)
+        row_of[pair] = rows.place(length, width, opens or rows.number % shape.rows > 0)
     return np.array(row_of, dtype=np.int64), rows.number
 
 

@@ -96,6 +96,13 @@ def test_there_are_at_most_eight_shapes_whatever_the_lengths(kind: type[Layout])
         check(layout, layout.plan(source, target, random()), source, target)
 
 
+def test_one_odd_pair_does_not_ask_for_rows_without_end() -> None:
+    # 5,000 sources are 150 times as long as their targets; one target is as long as the sources.
+    source, target = np.append(np.full(5000, 500), 3), np.append(np.full(5000, 3), 499)
+    layout = PackedLayout(source, target, 4096)
+    assert max(max(shape.source, shape.target) for shape in layout.shapes) <= 1024
+
+
 @KINDS
 def test_each_shape_holds_what_a_narrower_one_holds(kind: type[Layout]) -> None:
     layout = kind(*odd(2), 512)  # type: ignore[call-arg]
@@ -128,6 +135,17 @@ def test_packed_rows_waste_less_than_a_twentieth(seed: int) -> None:
     layout = PackedLayout(source, target, 4096)
     waste = padding_waste(layout.plan(source, target, random(seed)), source, target)
     assert 0 <= waste < 0.05, f"{100 * waste:.1f} % padding"
+
+
+def test_large_batches_waste_less_than_a_twentieth_too() -> None:
+    # Few pairs need the widest rows: what is left of their batches is filled with others.
+    source, target = realistic(65_536)
+    layout = PackedLayout(source, target, 25_000)
+    assert len(layout.shapes) > 1
+    plans = layout.plan(source, target, random())
+    assert padding_waste(plans, source, target) < 0.05
+    for shape in layout.shapes[1:]:
+        assert all(len(set(plan.rows.tolist())) == shape.rows for plan in plans if plan.shape == shape)
 
 
 def test_buckets_waste_less_than_one_batch_for_all() -> None:

@@ -4,6 +4,7 @@ import errno
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 
 from clearhead.errors import CheckpointError, RunError
 from clearhead.model import Batch, Loss, Transformer
+from clearhead.training import loop as loop_module
 from clearhead.training import step as step_module
 from clearhead.training.config import TrainingConfig
 from clearhead.training.divergence import FOLDER
@@ -116,7 +118,22 @@ def test_a_validation_that_was_rolled_back_is_made_again(tmp_path: Path, monkeyp
     made = train(tmp_path / "run", training={"on_divergence": "roll_back", "log_every": 6})
     assert "Going back to step-00000004 with the rate times 0.5." in made.told
     assert [line["step"] for line in made.metrics() if "valid/loss" in line] == [5, 10, 12]
-    assert made.outcome.seconds < 60
+
+
+def test_time_spent_on_what_was_rolled_back_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    real = loop_module.rate_at
+
+    def slow(*given: Any) -> float:
+        now[0] += 100.0
+        return real(*given)
+
+    monkeypatch.setattr(loop_module, "rate_at", slow)
+    monkeypatch.setattr(loop_module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    put_in(monkeypatch, Faults(7))
+    made = train(tmp_path / "run", training={"on_divergence": "roll_back"})
+    assert "Going back to step-00000005" in made.told
+    assert made.outcome.seconds == now[0] > 1400
 
 
 def test_each_roll_back_halves_again_and_five_are_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -154,12 +154,16 @@ def test_an_update_that_has_changed_weights_is_not_made_twice(monkeypatch: pytes
     stepper = make_stepper(settings(average="ema"))
     assert stepper.average is not None
 
+    calls = []
+
     def fail() -> None:
+        calls.append("weights were changed before this")
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(stepper.average, "update", fail)
     with pytest.raises(torch.OutOfMemoryError):
         stepper.step([tiny_batch(3)], RATE, 1)
+    assert len(calls) == 1
 
 
 def test_the_first_update_that_is_not_finite_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
