@@ -2,11 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+TEXT ?= Let's go
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: demo test check format docs bench clean
 
-demo: $(VENV)/core
+demo: $(VENV)/train
 	$(BIN)/clearhead solve lets-go
 	@mkdir -p build
 	@$(BIN)/clearhead solve lets-go --detail products --format html --output build/lets-go.html
@@ -15,6 +16,10 @@ demo: $(VENV)/core
 	@$(BIN)/clearhead check numerical-self-attention || test $$? -eq 1
 	@$(BIN)/clearhead check numerical-self-attention --format html --output build/marked.html || test $$? -eq 1
 	@echo; echo "The same report as a page: build/marked.html"
+	@echo; echo "And a translator, trained on the built-in phrasebook; on two cores it takes about two minutes:"; echo
+	@test -f build/phrasebook/outcome.json || rm -rf build/phrasebook
+	@test -f build/phrasebook/outcome.json || $(BIN)/clearhead train configs/phrasebook.yaml --run build/phrasebook
+	@echo; $(BIN)/python examples/phrasebook.py build/phrasebook "$(TEXT)"
 
 test: $(VENV)/dev
 	$(BIN)/python -m pytest -m "slow or not slow"
@@ -47,10 +52,15 @@ $(VENV)/core: $(BIN)/python pyproject.toml constraints.txt
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
+$(VENV)/train: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) --editable ".[train]"
+	@$(BIN)/python -m compileall -q src
+	@touch $@ $(VENV)/core
+
 $(VENV)/dev: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) --editable ".[dev]"
 	@$(BIN)/python -m compileall -q src
-	@touch $@ $(VENV)/core
+	@touch $@ $(VENV)/core $(VENV)/train
 
 $(VENV)/docs: $(BIN)/python pyproject.toml constraints.txt
 	$(PIP) --editable ".[docs]"

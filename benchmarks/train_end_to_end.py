@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 
 import torch
-from model_speed import VOCABULARY, Clock, ours
 
 from clearhead.training.config import load_run_config
 from clearhead.training.launch import launch
+from model_speed import VOCABULARY, Clock, ours
 
 
 def model_alone(preset: str, tokens: int, length: int, device: str) -> float:
