@@ -19,7 +19,7 @@ demo: $(VENV)/train
 	@echo; echo "And a translator, trained on the built-in phrasebook; on two cores it takes about two minutes:"; echo
 	@test -f build/phrasebook/outcome.json || rm -rf build/phrasebook
 	@test -f build/phrasebook/outcome.json || $(BIN)/clearhead train configs/phrasebook.yaml --run build/phrasebook
-	@echo; $(BIN)/python examples/phrasebook.py build/phrasebook "$(TEXT)"
+	@echo; $(BIN)/python examples/models/phrasebook.py build/phrasebook "$(TEXT)"
 
 test: $(VENV)/dev
 	$(BIN)/python -m pytest -m "slow or not slow"

@@ -1,6 +1,6 @@
 """Look at the model that `make demo` trains: held-out sentences, and one worked row of cross-attention.
 
-Run: python examples/phrasebook.py RUN [SENTENCE]
+Run: python examples/models/phrasebook.py RUN [SENTENCE]
 """
 
 import sys
