@@ -274,7 +274,7 @@ class _Run:
         self.reporter.log(step, {f"valid/{name}": score.value for name, score in scores.items()})
         chosen = scores[self.config.metric]
         value = chosen.value if chosen.is_higher_better else -chosen.value
-        loss = scores["loss"].value
+        loss = scores["loss"].value if math.isfinite(scores["loss"].value) else None
         if math.isfinite(value) and self._is_best(value, loss):
             kept = {name: score.to_dict() for name, score in scores.items() if math.isfinite(score.value)}
             self.progress = replace(
@@ -286,12 +286,12 @@ class _Run:
         self.progress = replace(self.progress, num_worse=num_worse, judged_step=step)
         return None
 
-    def _is_best(self, value: float, loss: float) -> bool:
+    def _is_best(self, value: float, loss: float | None) -> bool:
         """Whether no validation was better; the lower loss decides between equal scores, such as a BLEU of 0."""
         best, best_loss = self.progress.best, self.progress.best_loss
         if best is None or value > best:
             return True
-        return value == best and best_loss is not None and loss < best_loss
+        return value == best and loss is not None and (best_loss is None or loss < best_loss)
 
     def _averaged(self) -> Transformer:
         """Return the model that is judged and kept: the average of weights where one is made."""

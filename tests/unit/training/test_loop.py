@@ -311,6 +311,33 @@ def test_a_score_that_is_no_number_is_never_the_best(tmp_path: Path, monkeypatch
     assert (made.outcome.best_step, made.outcome.scores["loss"].value) == (10, 2.0)
 
 
+def test_the_lower_loss_decides_between_equal_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = iter([(0.0, 3.0), (0.0, 2.0), (0.0, 2.5), (0.0, math.nan)])
+
+    def scores(self: Validator, model: Any, precision: Any) -> dict[str, Score]:
+        bleu, loss = next(found)
+        return {"bleu": Score("BLEU", bleu, "by hand"), "loss": Score("loss", loss, "by hand", is_higher_better=False)}
+
+    monkeypatch.setattr(Validator, "scores", scores)
+    made = train(tmp_path / "run", validation={"every": 3, "metric": "bleu"})
+    assert (made.outcome.best_step, made.outcome.scores["loss"].value) == (6, 2.0)
+
+
+def test_a_loss_that_is_no_number_beside_a_good_score_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def scores(self: Validator, model: Any, precision: Any) -> dict[str, Score]:
+        return {
+            "bleu": Score("BLEU", 5.0, "by hand"),
+            "loss": Score("loss", math.inf, "by hand", is_higher_better=False),
+        }
+
+    monkeypatch.setattr(Validator, "scores", scores)
+    made = train(tmp_path / "run", validation={"metric": "bleu"})
+    assert made.outcome.best_step == 5
+    assert set(made.outcome.scores) == {"bleu"}
+
+
 def test_without_sentences_to_judge_by_the_last_model_is_what_there_is(tmp_path: Path) -> None:
     made = train(tmp_path / "run", data={"valid": None}, validation={"metric": None})
     assert (made.outcome.best_step, made.outcome.scores) == (None, {})

@@ -26,19 +26,10 @@ from clearhead.training.step import Stepper
 from tests.unit.training.models import settings, tiny_batch, tiny_model
 
 PROGRESS = Progress(
-    7,
-    Position(1, 2, 3),
-    11.5,
-    1301,
-    0.25,
-    5,
-    {"bleu": {"name": "BLEU", "value": 0.25, "signature": "x"}},
-    2,
-    6,
-    0.5,
-    1.5,
-    4,
-)
+    step=7, position=Position(1, 2, 3), seconds=11.5, num_tokens=1301, best=0.25, best_loss=1.75, best_step=5,
+    best_scores={"bleu": {"name": "BLEU", "value": 0.25, "signature": "x"}}, num_worse=2, judged_step=6,
+    rate_factor=0.5, lowest_loss=1.5, parts=4,
+)  # fmt: skip
 
 
 def make_stepper(seed: int = 0, **changes: object) -> Stepper:
