@@ -103,7 +103,7 @@ def test_the_readme_names_every_source_file_and_no_other() -> None:
 
 def test_the_gallery_and_examples_hold_nothing_else() -> None:
     found = {path.suffix or path.name for path in (ROOT / "examples").iterdir()}
-    assert found == {".yaml", ".json", "workings"}
+    assert found == {".yaml", ".json", "workings", "models"}
     assert len(gallery()) >= 14
 
 

@@ -4,6 +4,7 @@ Nothing is read back from the device until `read` asks: losses are summed there,
 gradient is not a finite number is remembered there.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -56,6 +57,8 @@ class Stepper:
         self._graphs: dict[Any, _Graph] = {}
         self._is_graphed = is_compiled and self.device.type == "cuda"
         self.note = ""  # to be told
+        self._is_compiled = is_compiled
+        self._known: set[Any] = set()  # shapes that were compiled
 
     def step(self, batches: Sequence[Batch], rate: float, number: int) -> None:
         """Make update `number` (from 1) with the gradients of some batches added.
@@ -96,7 +99,7 @@ class Stepper:
             f"The model could not be compiled ({type(wrong).__name__}: {str(wrong).splitlines()[0][:160]}). "
             "Going on without, which is slower; say training.is_compiled: false to leave it out."
         )
-        self._loss, self._is_graphed = self._objective, False
+        self._loss, self._is_graphed, self._is_compiled = self._objective, False, False
         self._graphs.clear()
         self.optimiser.zero()
 
@@ -184,13 +187,17 @@ class Stepper:
             self.average.update()
 
     def _run(self, kind: str, work: Callable[[Any], None], batch: Batch | None) -> None:
+        key = (kind, None if batch is None else tuple(t.shape for t in batch if isinstance(t, Tensor)))
+        is_new, begun = self._is_compiled and key not in self._known, time.perf_counter()
         if not self._is_graphed:
             work(batch)
-            return
-        key = (kind, None if batch is None else tuple(t.shape for t in batch if isinstance(t, Tensor)))
-        if key not in self._graphs:
-            self._graphs[key] = self._capture(work, batch)
-        self._graphs[key].run(batch)
+        else:
+            if key not in self._graphs:
+                self._graphs[key] = self._capture(work, batch)
+            self._graphs[key].run(batch)
+        if is_new and batch is not None:
+            self._known.add(key)
+            self.note = f"Compiled for {num_rows_and_tokens(batch)} in {time.perf_counter() - begun:.0f} s."
 
     def _capture(self, work: Callable[[Any], None], batch: Batch | None) -> "_Graph":
         """Capture some work as a graph. Capturing runs it, so that all it changes is put back afterwards."""
@@ -233,6 +240,12 @@ class _Graph:
                 if isinstance(place, Tensor) and isinstance(new, Tensor):
                     place.copy_(new, non_blocking=True)
         self._graph.replay()
+
+
+def num_rows_and_tokens(batch: Batch) -> str:
+    """Return the shape of a batch, for people."""
+    widths = [str(side.shape[1]) for side in (batch.source, batch.target) if side is not None]
+    return f"{batch.num_rows} × ({' + '.join(widths)})"
 
 
 def split(batch: Batch, parts: int) -> list[Batch]:

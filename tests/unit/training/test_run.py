@@ -92,8 +92,20 @@ def test_a_finished_run_says_so(tmp_path: Path) -> None:
 
 def test_a_run_that_was_cut_down_says_so(tmp_path: Path) -> None:
     RunFolder.create(tmp_path / "run", least()).close()
+    (tmp_path / "run" / "metrics.jsonl").write_text("")
     with pytest.raises(RunError, match=r"holds a run already \(it was not ended\)"):
         RunFolder.create(tmp_path / "run", least())
+
+
+def test_a_run_that_stopped_before_its_first_update_makes_room(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", least()) as folder:
+        folder.write_json("data.json", {"of": "an earlier try"})
+        (folder.path / "tokeniser").mkdir()
+        (folder.path / "mine.txt").write_text("not the run's")
+    with RunFolder.create(tmp_path / "run", least()) as folder:
+        assert not (folder.path / "data.json").exists()
+        assert not folder.tokeniser.exists()
+        assert (folder.path / "mine.txt").read_text() == "not the run's"
 
 
 def test_a_folder_with_other_files_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
