@@ -1,4 +1,4 @@
-"""Speed from raw text to stored ids: reading, cleaning, tokenising and storing, each by itself and all together.
+"""Speed from raw text to batches: reading, cleaning, tokenising, storing, batches, each by itself and all together.
 
 A pair is two lines. Peak memory is that of the process after the vocabulary was learned in another one.
 Run: python benchmarks/data_speed.py train.en.xz train.de.xz [--vocabulary 8000] [--kind unigram] [--pairs 100000]
@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy
 import sentencepiece
 
+from clearhead.data.batches import BatchStream, TokenBatch, make_layout
 from clearhead.data.clean import Filter
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import open_corpus, read_texts
@@ -85,6 +86,11 @@ def stages(corpus: CorpusConfig, data: DataConfig, vocabularies: Vocabularies, w
     return count
 
 
+def padded_tokens(batch: TokenBatch) -> int:
+    """Return the tokens of a batch, padding included."""
+    return batch.source.size + batch.target.size
+
+
 def memory() -> float:
     """Return the most memory that this process has held so far, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -96,6 +102,7 @@ def main() -> None:
     parser.add_argument("target", help="file of target sentences")
     parser.add_argument("--vocabulary", type=int, default=8000)
     parser.add_argument("--kind", default="unigram", choices=["unigram", "bpe", "word", "char"])
+    parser.add_argument("--tokens", type=int, default=16384, help="target tokens in a batch")
     parser.add_argument("--pairs", type=int, default=None, help="read only the first so many")
     options = parser.parse_args()
     corpus = CorpusConfig(source=options.source, target=options.target)
@@ -117,13 +124,20 @@ def main() -> None:
             store = build_store([corpus], vocabularies, data, Path(folder) / "store", keep_texts=False)
         peak = memory()
         tokens = int(store.source.lengths.sum() + store.target.lengths.sum())
-        order = numpy.random.default_rng(1).permutation(len(store))
-        with watch.time("fetching"):
-            for start in range(0, len(store), 256):
-                store.source.gather(order[start : start + 256])
-                store.target.gather(order[start : start + 256])
+        wastes = {}
+        for batching in ("packed", "bucketed"):
+            layout = make_layout(store, options.tokens, batching=batching)
+            stream = BatchStream(store, vocabularies, layout)
+            with watch.time(batching):
+                made = list(map(padded_tokens, stream.once()))
+            wastes[batching] = 1 - tokens / sum(made)
+        after = memory()
     show(watch.seconds, count, tokens)
-    print(f"\npeak memory {peak:.0f} MB, of which {before:.0f} MB before the first pair")
+    print(f"\npadding of batches of {options.tokens:,} target tokens: "
+          + ", ".join(f"{name} {100 * waste:.1f} %" for name, waste in wastes.items()))  # fmt: skip
+    print(
+        f"peak memory {peak:.0f} MB while storing, {after:.0f} MB while making batches, {before:.0f} MB before it began"
+    )
 
 
 def show(seconds: dict[str, float], count: int, tokens: int) -> None:
@@ -135,7 +149,8 @@ def show(seconds: dict[str, float], count: int, tokens: int) -> None:
         "storing": "storing",
         "all": "all of these: text to store",
         "sampling": "sampling (what text.sampling adds to an epoch)",
-        "fetching": "fetching rows in random order, 256 at once",
+        "packed": "batches from the store, packed",
+        "bucketed": "batches from the store, bucketed",
     }
     print(f"{count:,} pairs, {tokens:,} tokens; the vocabulary was learned in {seconds['learning']:.1f} s\n")
     print("| stage | seconds | lines/s | tokens/s |\n|---|---:|---:|---:|")
