@@ -59,6 +59,7 @@ def show_attention(model: Transformer, vocabularies: Vocabularies, sentence: str
 
 
 def main() -> None:
+    """Show a run's model."""
     run = Path(sys.argv[1])
     sentence = sys.argv[2] if len(sys.argv) > 2 else "Let's go"
     model, vocabularies = open_model(run), Vocabularies.load(run)
