@@ -82,7 +82,7 @@ def translate(
     ] = False,
     long: Annotated[
         LongChoice, typer.Option(help="Split a line that is too long for the model, or refuse it.")
-    ] = LongChoice.split,
+    ] = LongChoice.splits,
     max_source: Annotated[
         int | None, typer.Option(min=2, help="Most tokens read at once. \\[default: what the model has positions for]")
     ] = None,
