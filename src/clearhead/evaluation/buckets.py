@@ -4,7 +4,7 @@ One number hides where a system fails; these say it.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from clearhead.evaluation.counts import Counts
 
 LENGTHS = (5, 10, 15, 20, 30, 40, 60)  # the longest of each bucket, in words
 FREQUENCIES = (0, 1, 4, 9, 99, 999, 9999)  # the same, in times that a word was seen
-_cut_words = Tokenizer13a()
+_cut_words: Callable[[str], str] = Tokenizer13a()  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,7 @@ def part(systems: Mapping[str, Mapping[str, Counts]], name: str, places: Sequenc
 
 def words_of(sentence: str) -> list[str]:
     """Cut a sentence into words and punctuation, as BLEU does by default (13a)."""
-    made: list[str] = _cut_words(sentence).split()
-    return made
+    return _cut_words(sentence).split()
 
 
 def by_frequency(

@@ -4,6 +4,7 @@ Nothing is downloaded: the model is a checkpoint on the disk.
 """
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,6 @@ def _name(model: Path) -> str:
 
 def _package() -> Any:
     try:
-        import comet as package
+        return import_module("comet")
     except ImportError:
         raise ConfigError(f"COMET needs the package unbabel-comet, which is not installed: {_INSTALL}.") from None
-    return package

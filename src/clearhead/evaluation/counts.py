@@ -5,6 +5,7 @@ Buckets, confidence intervals and tests all need scores of many sets; sentences 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ def count(
     if metric == "exact":
         return _count_hits(outputs, streams)
     measure = MEASURES[metric]
-    made = measure.make(tokenisation)
+    made: Any = measure.make(tokenisation)  # its methods are typed for lists, and take arrays
     # sacreBLEU's own tests use these two; that the numbers stay those of its command is tested
     rows = np.array(made._extract_corpus_statistics(list(outputs), streams), dtype=np.float64)
     value = float(made._aggregate_and_compute(rows).score)

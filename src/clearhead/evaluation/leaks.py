@@ -78,8 +78,9 @@ def look_through(
     in_sources, in_targets, in_pairs = set[int](), set[int](), set[int]()
     counted: Counter[str] = Counter()
     has_sources = has_targets = has_pairs = False
-    number = 0
-    for number, pair in enumerate(training, 1):
+    num_training = 0
+    for pair in training:
+        num_training += 1
         here = there = frozenset[int]()
         if pair.source is not None:
             has_sources = True
@@ -95,7 +96,7 @@ def look_through(
     can_ask = sources is not None
     leaks = Leaks(
         len(references[0]),
-        number,
+        num_training,
         frozenset(in_sources) if has_sources and can_ask else None,
         frozenset(in_targets) if has_targets else None,
         frozenset(in_pairs) if has_pairs and can_ask else None,

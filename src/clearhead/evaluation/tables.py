@@ -1,0 +1,131 @@
+"""A report as tables of words, for the terminal and for Markdown; the numbers in full are in its JSON."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from clearhead.errors import printable
+from clearhead.evaluation.buckets import Bucket
+from clearhead.evaluation.leaks import SIGNATURE
+from clearhead.evaluation.report import Report
+from clearhead.evaluation.scores import Score
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, headings and rows of words; `notes` stand below it."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def tables(report: Report) -> list[Table]:
+    """Return every table that the report fills."""
+    made = [_scores(report)]
+    if report.comparisons:
+        made.append(_comparisons(report))
+    if report.by_length:
+        made.append(_buckets(report, f"By length of the {report.length_side}", report.by_length))
+    if report.leaks is not None:
+        made += _leaks(report)
+    if any(system.by_frequency for system in report.systems):
+        made.append(_frequencies(report))
+    return made
+
+
+def alignment_table(scores: Iterable[tuple[str, Score]]) -> Table:
+    """Return the table of alignment error rates by the name of their links."""
+    found = list(scores)
+    rows = tuple((printable(name), f"{score.value:.2f}") for name, score in found)
+    return Table("Alignment error rate", ("links", "AER %"), rows, (f"AER: {found[0][1].signature}",))
+
+
+def to_markdown(made: Iterable[Table]) -> str:
+    """Return the tables as Markdown."""
+    parts = []
+    for table in made:
+        lines = [f"### {table.title}", "", _row(table.columns)]
+        lines.append(_row(["---", *["---:"] * (len(table.columns) - 1)]))
+        lines += [_row(row) for row in table.rows]
+        if table.notes:
+            lines += ["", *(f"- {note}" for note in table.notes)]
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _scores(report: Report) -> Table:
+    rows, signatures = [], dict[str, str]()
+    has_intervals = any(made.interval for system in report.systems for made in system.measured)
+    has_spread = any(system.num_outputs > 1 for system in report.systems)
+    for system in report.systems:
+        for made in system.measured:
+            cells = [printable(system.name), made.score.name, f"{made.score.value:.2f}"]
+            if has_spread:
+                cells.append("" if made.deviation is None else f"± {made.deviation:.2f} ({system.num_outputs} outputs)")
+            if has_intervals:
+                cells.append("" if made.interval is None else f"{made.interval.low:.2f} … {made.interval.high:.2f}")
+            rows.append(tuple(cells))
+            signature = made.score.signature if made.interval is None else made.interval.signature
+            note = f". {made.score.note}" if made.score.note else ""
+            signatures[made.score.name] = f"{made.score.name}: {signature}{note}"
+    spread, intervals = ["spread"] * has_spread, ["95 % interval"] * has_intervals
+    columns = ("system", "metric", "score", *spread, *intervals)
+    return Table(f"Scores of {report.num_sentences:,} sentences", columns, tuple(rows), tuple(signatures.values()))
+
+
+def _comparisons(report: Report) -> Table:
+    rows = tuple(
+        (printable(each.system), each.metric, f"{each.difference:+.2f}", f"{each.p_value:.4f}", each.test)
+        for each in report.comparisons
+    )
+    title = f"Against {printable(report.comparisons[0].baseline)}"
+    note = "p: how likely a difference as large is, if the systems are equally good; two-sided."
+    signatures = dict.fromkeys(f"{each.metric}: {each.signature}" for each in report.comparisons)
+    return Table(title, ("system", "metric", "difference", "p", "test"), rows, (note, *signatures))
+
+
+def _buckets(report: Report, title: str, buckets: Sequence[Bucket]) -> Table:
+    names = {made.metric: made.score.name for system in report.systems for made in system.measured}
+    pairs = [(system.name, metric) for system in report.systems for metric in buckets[0].scores[system.name]]
+    is_one = len(report.systems) == 1
+    heads = [names[metric] if is_one else f"{printable(system)} {names[metric]}" for system, metric in pairs]
+    rows = tuple(
+        (each.name, f"{each.num_sentences:,}", *(f"{each.scores[system][metric]:.2f}" for system, metric in pairs))
+        for each in buckets
+    )
+    return Table(title, ("part", "sentences", *heads), rows)
+
+
+def _leaks(report: Report) -> list[Table]:
+    leaks = report.leaks
+    assert leaks is not None
+    sides = (("sources", leaks.sources), ("references", leaks.references), ("pairs", leaks.pairs))
+    rows = tuple(
+        (name, f"{len(places):,}", f"{leaks.share(places):.2f}") for name, places in sides if places is not None
+    )
+    told = "WARNING: test sentences are in the training text." if leaks.is_leaking else "No test sentence was found."
+    notes = (told, f"Looked for in {leaks.num_training:,} lines; {SIGNATURE}")
+    made = [Table("Test sentences in the training text", ("what", "sentences", "%"), rows, notes)]
+    return [*made, _buckets(report, "By whether it was seen", report.by_leak)] if report.by_leak else made
+
+
+def _frequencies(report: Report) -> Table:
+    rows = [
+        (
+            printable(system.name),
+            each.name,
+            f"{each.num_reference:,}",
+            "" if each.recall is None else f"{each.recall:.2f}",
+            "" if each.precision is None else f"{each.precision:.2f}",
+        )
+        for system in report.systems
+        for each in system.by_frequency
+    ]
+    columns = ("system", "seen in training", "words", "recall %", "precision %")
+    note = "recall: words of the reference that the output has too; precision: the other way round. tok:13a|case:mixed"
+    return Table("Words by how often the training text has them", columns, tuple(rows), (note,))
