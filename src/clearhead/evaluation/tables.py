@@ -9,6 +9,8 @@ from clearhead.evaluation.leaks import SIGNATURE
 from clearhead.evaluation.report import Report
 from clearhead.evaluation.scores import Score
 
+_POOLED = "; of several outputs the counts are averaged, sentence by sentence"
+
 
 @dataclass(frozen=True)
 class Table:
@@ -70,12 +72,21 @@ def _scores(report: Report) -> Table:
             if has_intervals:
                 cells.append("" if made.interval is None else f"{made.interval.low:.2f} … {made.interval.high:.2f}")
             rows.append(tuple(cells))
-            signature = made.score.signature if made.interval is None else made.interval.signature
             note = f". {made.score.note}" if made.score.note else ""
-            signatures[made.score.name] = f"{made.score.name}: {signature}{note}"
-    spread, intervals = ["spread"] * has_spread, ["95 % interval"] * has_intervals
-    columns = ("system", "metric", "score", *spread, *intervals)
-    return Table(f"Scores of {report.num_sentences:,} sentences", columns, tuple(rows), tuple(signatures.values()))
+            signatures[made.score.name] = f"{made.score.name}: {made.score.signature}{note}"
+    columns = ("system", "metric", "score", *["spread"] * has_spread, *["95 % interval"] * has_intervals)
+    notes = [*signatures.values()]
+    if has_intervals:
+        notes.append(f"95 % interval: bootstrap, {_drawn(report)}{_POOLED if has_spread else ''}")
+    if has_spread:
+        notes.append("spread: mean ± standard deviation of a sample, over the outputs of a system")
+    return Table(f"Scores of {report.num_sentences:,} sentences", columns, tuple(rows), tuple(notes))
+
+
+def _drawn(report: Report) -> str:
+    """Return how the samples of intervals were drawn."""
+    found = next(made.interval for system in report.systems for made in system.measured if made.interval)
+    return "|".join(found.signature.split("|")[1:3])
 
 
 def _comparisons(report: Report) -> Table:
@@ -85,20 +96,26 @@ def _comparisons(report: Report) -> Table:
     )
     title = f"Against {printable(report.comparisons[0].baseline)}"
     note = "p: how likely a difference as large is, if the systems are equally good; two-sided."
-    signatures = dict.fromkeys(f"{each.metric}: {each.signature}" for each in report.comparisons)
-    return Table(title, ("system", "metric", "difference", "p", "test"), rows, (note, *signatures))
+    drawn = dict.fromkeys(f"{each.test}: {'|'.join(each.signature.split('|')[1:3])}" for each in report.comparisons)
+    return Table(title, ("system", "metric", "difference", "p", "test"), rows, (note, *drawn))
 
 
 def _buckets(report: Report, title: str, buckets: Sequence[Bucket]) -> Table:
     names = {made.metric: made.score.name for system in report.systems for made in system.measured}
-    pairs = [(system.name, metric) for system in report.systems for metric in buckets[0].scores[system.name]]
-    is_one = len(report.systems) == 1
-    heads = [names[metric] if is_one else f"{printable(system)} {names[metric]}" for system, metric in pairs]
+    measured = list(buckets[0].scores[report.systems[0].name])
+    has_systems = len(report.systems) > 1
     rows = tuple(
-        (each.name, f"{each.num_sentences:,}", *(f"{each.scores[system][metric]:.2f}" for system, metric in pairs))
+        (
+            each.name,
+            f"{each.num_sentences:,}",
+            *[printable(system.name)] * has_systems,
+            *(f"{each.scores[system.name][metric]:.2f}" for metric in measured),
+        )
         for each in buckets
+        for system in report.systems
     )
-    return Table(title, ("part", "sentences", *heads), rows)
+    heads = ("part", "sentences", *["system"] * has_systems, *(names[metric] for metric in measured))
+    return Table(title, heads, rows)
 
 
 def _leaks(report: Report) -> list[Table]:
@@ -119,7 +136,7 @@ def _frequencies(report: Report) -> Table:
         (
             printable(system.name),
             each.name,
-            f"{each.num_reference:,}",
+            f"{each.num_reference // system.num_outputs:,}",
             "" if each.recall is None else f"{each.recall:.2f}",
             "" if each.precision is None else f"{each.precision:.2f}",
         )
