@@ -96,7 +96,8 @@ def _read(source: str | None, target: str) -> Iterator["TextPair"]:
     number = 0
     targets = input_lines(target)
     if source is None:
-        for number, line in enumerate(targets, 1):
+        for line in targets:
+            number += 1
             yield TextPair("", line)
     else:
         for one, other in zip_longest(input_lines(source), targets):
