@@ -11,7 +11,7 @@ from clearhead.errors import ClearheadError, ConfigError, DataError, printable
 
 if TYPE_CHECKING:
     from clearhead.evaluation.leaks import TrainingPair
-    from clearhead.evaluation.report import Asked, Report, Requirement, TestSet
+    from clearhead.evaluation.report import Asked, HeldOut, Report, Requirement
     from clearhead.evaluation.scores import Score
     from clearhead.evaluation.tables import Table
 
@@ -211,16 +211,16 @@ class _Training:
 
 def _read(
     systems: Mapping[str, Sequence[str]], references: Sequence[str], source: str | None, training: _Training
-) -> tuple[dict[str, list[list[str]]], "TestSet"]:
+) -> tuple[dict[str, list[list[str]]], "HeldOut"]:
     from clearhead.data.input import STANDARD_INPUT, whole_input
-    from clearhead.evaluation.report import TestSet
+    from clearhead.evaluation.report import HeldOut
 
     if not references:
         raise ConfigError("evaluate needs to know what is right: give it with --reference FILE.")
     named = [file for files in systems.values() for file in files] + [*references, *([source] if source else [])]
     if named.count(STANDARD_INPUT) > 1:
         raise ConfigError("standard input can be read once only. Give files for all but one of the texts.")
-    judged = TestSet(
+    judged = HeldOut(
         [whole_input(name) for name in references],
         None if source is None else whole_input(source),
         training if training else None,
@@ -314,7 +314,7 @@ def _draw(made: "Sequence[Table]") -> None:
         wide.print(Text(table.title, style="bold"))
         drawn = Drawn(pad_edge=False, show_edge=False)
         for index, heading in enumerate(table.columns):
-            is_number = index > 0 and any(row[index][:1] in "+-0123456789±" for row in table.rows if row[index])
+            is_number = index > 0 and all(set(row[index]) <= set("+-0123456789.,… ") for row in table.rows)
             drawn.add_column(Text(heading), justify="right" if is_number else "left", no_wrap=True)
         for row in table.rows:
             drawn.add_row(*(Text(cell) for cell in row))

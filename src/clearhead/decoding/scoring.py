@@ -63,10 +63,14 @@ class Scored:
 
 @dataclass(frozen=True)
 class TextPair:
-    """A source and a target to score; a model without an encoder needs no source."""
+    """A source and a target to score; a model without an encoder needs no source.
+
+    `tokens` are the ids that a model wrote, its end included if it came to one: the same text can be cut otherwise.
+    """
 
     source: str
     target: str
+    tokens: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -120,9 +124,10 @@ class Scorer:
         sources = self.vocabularies.source.encode([each.source for each in window]) if self.has_source else None
         targets = self.vocabularies.target.encode([each.target for each in window])
         for number, pair in enumerate(window):
-            if pair.source.strip() or pair.target.strip():
+            if pair.source.strip() or pair.target.strip() or pair.tokens:
                 source = () if sources is None else (*sources[number], eos)
-                yield _Row(number, source, (*targets[number], eos))
+                target = (*targets[number], eos) if pair.tokens is None else pair.tokens
+                yield _Row(number, source, target)
 
     def _excess(self, row: _Row) -> str | None:
         """Return what is wrong with a pair that the model has no positions for."""

@@ -34,7 +34,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class TestSet:
+class HeldOut:
     """What systems are judged on: references (one set or more), the sources if there are any, and training text."""
 
     references: Sequence[Sequence[str]]
@@ -111,7 +111,7 @@ class Report:
         return told
 
 
-def evaluate(systems: Mapping[str, Sequence[Sequence[str]]], test: TestSet, asked: Asked = Asked()) -> Report:  # noqa: B008 (it is frozen)
+def evaluate(systems: Mapping[str, Sequence[Sequence[str]]], test: HeldOut, asked: Asked = Asked()) -> Report:  # noqa: B008 (it is frozen)
     """Measure systems, each with one output of the test set or several; the first is the baseline of the tests."""
     check_test_set(systems, test)
     for name in asked.metrics:
@@ -139,7 +139,7 @@ def evaluate(systems: Mapping[str, Sequence[Sequence[str]]], test: TestSet, aske
 def _looked_closer(
     report: Report,
     systems: Mapping[str, Sequence[Sequence[str]]],
-    test: TestSet,
+    test: HeldOut,
     means: Mapping[str, Mapping[str, Counts]],
     asked: Asked,
 ) -> Report:
@@ -167,7 +167,7 @@ def _looked_closer(
     return replace(report, systems=told)
 
 
-def check_test_set(systems: Mapping[str, Sequence[Sequence[str]]], test: TestSet) -> None:
+def check_test_set(systems: Mapping[str, Sequence[Sequence[str]]], test: HeldOut) -> None:
     """Refuse texts that do not belong together, all of them in one error."""
     if not test.references:
         raise DataError("there are no references. Give at least one set.")
