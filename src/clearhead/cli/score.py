@@ -70,9 +70,9 @@ def score(
         raise
     pairs = _pairs(scorer, source, target)
     tally = _Tally(scorer.vocabularies.digest[:12])
-    if not as_json and not total:
-        typer.echo("\t".join([*_HEADINGS, *["log_probs"] * tokens]))
     for scored in _scored(scorer, pairs, target):
+        if not as_json and not total and tally.num_sentences == 0:
+            typer.echo("\t".join([*_HEADINGS, *["log_probs"] * tokens]))
         tally.add(scored)
         if not total:
             typer.echo(_json(scorer, scored, tokens) if as_json else _line(scorer, scored, tokens))
