@@ -54,6 +54,13 @@ def test_outputs_come_from_a_pipe_too(folder: Path) -> None:
     assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp" in piped.stdout
 
 
+def test_a_named_pipe_is_read_once(folder: Path) -> None:
+    line = f"{sys.executable} -m clearhead.cli.main evaluate <(cat good) --reference <(cat right) --samples 0"
+    done = subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run("evaluate", "good", "--reference", "right", "--samples", "0", cwd=folder).stdout
+
+
 def test_systems_are_compared_as_tables_in_markdown(folder: Path) -> None:
     systems = ("--system", "base=bad", "--system", "new=good", "--system", "new=right")
     done = run("evaluate", *systems, "--reference", "right", "--test", "both", *FEW, "--format", "markdown", cwd=folder)

@@ -71,7 +71,9 @@ def evaluate(
         ),
     ] = None,
     tokenisation: Annotated[Tokenise, typer.Option(help="How BLEU cuts text into words.")] = Tokenise.usual,
-    test: Annotated[Tests, typer.Option(help="The test between the first system and each other.")] = Tests.bootstrap,
+    test: Annotated[
+        Tests, typer.Option(help="The test between the first system and each other.")
+    ] = Tests.randomisation,
     samples: Annotated[
         int, typer.Option(min=0, help="Test sets drawn for intervals and the bootstrap; 0 for neither.")
     ] = 1000,

@@ -27,7 +27,7 @@ class Asked:
 
     metrics: tuple[str, ...] = DEFAULT_METRICS
     tokenisation: Tokenisation = "13a"
-    tests: tuple[Test, ...] = ("bootstrap",)
+    tests: tuple[Test, ...] = ("randomisation",)
     resampling: Resampling | None = field(default_factory=Resampling)  # None: no intervals and no tests
     has_buckets: bool = True
     comet_model: str | None = None

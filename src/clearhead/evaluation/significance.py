@@ -40,7 +40,11 @@ class Interval:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Whether the difference of a system from a baseline may be chance: `p_value`, two-sided."""
+    """Whether the difference of a system from a baseline may be chance.
+
+    The p-value of randomisation is two-sided. That of the bootstrap is sacreBLEU's, which sets differences without
+    their sign beside their mean: where nearly all have one sign it is one-sided, and about half as large.
+    """
 
     metric: str
     baseline: str

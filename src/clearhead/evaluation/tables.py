@@ -95,7 +95,7 @@ def _comparisons(report: Report) -> Table:
         for each in report.comparisons
     )
     title = f"Against {printable(report.comparisons[0].baseline)}"
-    note = "p: how likely a difference as large is, if the systems are equally good; two-sided."
+    note = "p: how often chance alone makes a difference as large"
     drawn = dict.fromkeys(f"{each.test}: {'|'.join(each.signature.split('|')[1:3])}" for each in report.comparisons)
     return Table(title, ("system", "metric", "difference", "p", "test"), rows, (note, *drawn))
 
