@@ -1,7 +1,8 @@
 """How far a score may be chance: confidence intervals, and tests of two systems on the same sentences.
 
-The numbers are those of sacreBLEU's own tests (a test of ours compares them), but memory does not grow with the
-number of samples, exact match can be tested too, and no environment variable moves the seed.
+The numbers are those of sacreBLEU's own tests (a test of ours compares them), but for ties, which it leaves out.
+Memory does not grow with the number of samples, exact match can be tested too, and no environment variable moves
+the seed.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from clearhead.evaluation.counts import Array, Counts
 
 Test = Literal["bootstrap", "randomisation"]
 NUM_SAMPLES, NUM_TRIALS, SEED = 1000, 10_000, 12345  # as sacreBLEU has them
+_TIE = 1e-9  # differences this close are equal but for rounding
 _ROWS = 32  # samples drawn at once; 32 random bits come in one draw, so that parts make the same stream as the whole
 
 
@@ -108,7 +110,7 @@ def _bootstrap(baseline: Counts, system: Counts, difference: float, how: Resampl
     """Draw test sets: how often does the difference stray from its mean by more than the one that was found?"""
     parts = _resampled(how, len(system.rows), lambda w: np.abs(_values(system, w) - _values(baseline, w)))
     found = np.concatenate(list(parts))
-    return _share_above(found - found.mean(), difference)
+    return _share_reaching(found - found.mean(), difference)
 
 
 def _randomisation(baseline: Counts, system: Counts, difference: float, how: Resampling) -> float:
@@ -120,7 +122,7 @@ def _randomisation(baseline: Counts, system: Counts, difference: float, how: Res
         first = is_own @ baseline.rows + (1.0 - is_own) @ system.rows
         second = (1.0 - is_own) @ baseline.rows + is_own @ system.rows
         found.append(np.abs(_each(baseline, first) - _each(system, second)))
-    return _share_above(np.concatenate(found), difference)
+    return _share_reaching(np.concatenate(found), difference)
 
 
 def _signature(counts: Counts, told: str, seed: int) -> str:
@@ -129,9 +131,13 @@ def _signature(counts: Counts, told: str, seed: int) -> str:
     return f"{first}|{told}|seed:{seed}|{rest}"
 
 
-def _share_above(found: Array, difference: float) -> float:
-    """(number above + 1) / (number + 1), so that no p-value is 0"""
-    return (int((found > difference).sum()) + 1) / (len(found) + 1)
+def _share_reaching(found: Array, difference: float) -> float:
+    """(number as large or larger + 1) / (number + 1), so that no p-value is 0
+
+    sacreBLEU counts only what is larger. Where few sentences differ, chance often makes exactly the same difference:
+    not to count it would call two systems different that differ in three sentences, or in none.
+    """
+    return (int((found >= difference - _TIE).sum()) + 1) / (len(found) + 1)
 
 
 def _resampled(how: Resampling, num_sentences: int, values: Callable[[Array], Array]) -> Iterator[Array]:
