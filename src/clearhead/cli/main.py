@@ -12,7 +12,9 @@ import typer
 
 from clearhead import __version__
 from clearhead.cli.check import check
+from clearhead.cli.evaluate import evaluate
 from clearhead.cli.experiment import experiment
+from clearhead.cli.score import score
 from clearhead.cli.solve import solve
 from clearhead.cli.train import train
 from clearhead.cli.translate import translate
@@ -31,6 +33,8 @@ app.command("check")(check)
 app.command("experiment")(experiment)
 app.command("train")(train)
 app.command("translate")(translate)
+app.command("evaluate")(evaluate)
+app.command("score")(score)
 
 
 def _version(is_asked: bool) -> None:

@@ -68,19 +68,24 @@ def facts_of(config: ModelConfig) -> ModelFacts:
 
 
 def open_torch(place: ModelPlace, device: DeviceName = "auto", precision: Precision = "auto") -> TorchEngine:
-    """Load a model; auto is a GPU in bfloat16 if there is one, else the CPU in float32."""
-    where = choose_device(device)
-    if precision == "int8":
-        raise ConfigError("int8 is a precision of the engine ctranslate2. Choose that one, or float32.")
-    dtype = _TYPES.get(precision, torch.bfloat16 if where.type == "cuda" else torch.float32)
-    load = from_marian if place.is_marian else load_checkpoint
-    model = load(place.folder, where, dtype)
+    """Load a model that translates."""
+    model = load_model(place, device, precision)
     if model.config.shape != "encoder-decoder":
         raise ConfigError(
             f"a model of shape {model.config.shape} cannot translate: it has no "
             f"{'decoder' if model.config.shape == 'encoder' else 'encoder'}. Use one of shape encoder-decoder."
         )
     return TorchEngine(model)
+
+
+def load_model(place: ModelPlace, device: DeviceName = "auto", precision: Precision = "auto") -> Transformer:
+    """Load a model of any shape; auto is a GPU in bfloat16 if there is one, else the CPU in float32."""
+    where = choose_device(device)
+    if precision == "int8":
+        raise ConfigError("int8 is a precision of the engine ctranslate2. Choose that one, or float32.")
+    dtype = _TYPES.get(precision, torch.bfloat16 if where.type == "cuda" else torch.float32)
+    load = from_marian if place.is_marian else load_checkpoint
+    return load(place.folder, where, dtype)
 
 
 def choose_device(name: DeviceName) -> torch.device:

@@ -1,11 +1,22 @@
 """Alignment error rate: how far links are from those that a person drew, sure ones and possible ones."""
 
+import re
 from collections.abc import Sequence, Set
+from dataclasses import dataclass
 
 from clearhead.errors import DataError, printable
 from clearhead.evaluation.scores import Score
 
 Link = tuple[int, int]
+_GOLD = re.compile(r"([0-9]+)([-p?])([0-9]+)")
+
+
+@dataclass(frozen=True)
+class Gold:
+    """The links that a person drew: sure ones, and ones that are right too but not asked for."""
+
+    sure: frozenset[Link]
+    possible: frozenset[Link]
 
 
 def read_links(line: str) -> frozenset[Link]:
@@ -17,6 +28,19 @@ def read_links(line: str) -> frozenset[Link]:
             raise DataError(f"'{printable(word)}' is not a link. Write source-target, both counted from 0: 0-0 1-2.")
         found.add((int(source), int(target)))
     return frozenset(found)
+
+
+def read_gold_links(line: str) -> Gold:
+    """Read gold links: `0-0` is sure, `1p2` (or `1?2`) is possible."""
+    sure, possible = set[Link](), set[Link]()
+    for word in line.split():
+        found = _GOLD.fullmatch(word)
+        if found is None:
+            raise DataError(
+                f"'{printable(word)}' is not a gold link. Write sure ones 0-0, possible ones 1p2, counted from 0."
+            )
+        (sure if found[2] == "-" else possible).add((int(found[1]), int(found[3])))
+    return Gold(frozenset(sure), frozenset(possible))
 
 
 def alignment_error_rate(

@@ -4,7 +4,7 @@ A signature says how a number was made, so that two numbers can be seen to be co
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -36,11 +36,34 @@ class Score:
         return {**told, "note": self.note} if self.note else told
 
 
+@dataclass(frozen=True)
+class Measure:
+    """A metric of sacreBLEU with the settings that are used here."""
+
+    title: str
+    make: Callable[[Tokenisation], BLEU | CHRF | TER]
+    is_higher_better: bool = True
+    note: str = ""
+
+
+MEASURES: Mapping[str, Measure] = {
+    "bleu": Measure("BLEU", lambda tokenisation: BLEU(tokenize=tokenisation)),
+    "tokenised-bleu": Measure(
+        "tokenised lower-cased BLEU",
+        lambda tokenisation: BLEU(tokenize=tokenisation, lowercase=True, smooth_method="none", force=True),
+        note="As papers quote it; not comparable with BLEU",
+    ),
+    "chrf": Measure("chrF", lambda _: CHRF()),
+    "chrf++": Measure("chrF++", lambda _: CHRF(word_order=2)),
+    "ter": Measure("TER", lambda _: TER(), is_higher_better=False),
+}
+
+
 def bleu(
     outputs: Sequence[str], references: Sequence[str], *more: Sequence[str], tokenisation: Tokenisation = "13a"
 ) -> Score:
     """Return corpus BLEU of detokenised text, in per cent, as `sacrebleu` itself prints it."""
-    return _by_sacrebleu("BLEU", BLEU(tokenize=tokenisation), outputs, references, *more)
+    return _by_sacrebleu("bleu", outputs, references, *more, tokenisation=tokenisation)
 
 
 def tokenised_bleu(
@@ -50,31 +73,27 @@ def tokenised_bleu(
 
     It is higher than BLEU, and differs from one tokeniser to the next: it is here to be set beside such a paper.
     """
-    made = _by_sacrebleu(
-        "tokenised lower-cased BLEU",
-        BLEU(tokenize=tokenisation, lowercase=True, smooth_method="none", force=True),
-        outputs,
-        references,
-        *more,
-    )
-    note = "As papers quote it; not comparable with BLEU"
-    return Score(made.name, made.value, made.signature, note=note)
+    return _by_sacrebleu("tokenised-bleu", outputs, references, *more, tokenisation=tokenisation)
 
 
-def chrf(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str], word_order: int = 0) -> Score:
-    """Return corpus chrF in per cent (chrF++ with a word order of 2)."""
-    name = f"chrF{'+' * word_order}"
-    return _by_sacrebleu(name, CHRF(word_order=word_order), outputs, references, *more)
+def chrf(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str]) -> Score:
+    """Return corpus chrF in per cent."""
+    return _by_sacrebleu("chrf", outputs, references, *more)
+
+
+def chrf_plus_plus(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str]) -> Score:
+    """Return corpus chrF++ in per cent: chrF with words and pairs of words beside the letters."""
+    return _by_sacrebleu("chrf++", outputs, references, *more)
 
 
 def ter(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str]) -> Score:
     """Return the corpus translation edit rate in per cent: lower is better."""
-    return _by_sacrebleu("TER", TER(), outputs, references, *more, is_higher_better=False)
+    return _by_sacrebleu("ter", outputs, references, *more)
 
 
 def exact_match(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str]) -> Score:
     """Return how many outputs are a reference, letter for letter but for space around them, in per cent."""
-    streams = _checked(outputs, (references, *more))
+    streams = checked(outputs, (references, *more))
     hits = sum(
         output.strip() in {each.strip() for each in right} for output, *right in zip(outputs, *streams, strict=True)
     )
@@ -84,7 +103,7 @@ def exact_match(outputs: Sequence[str], references: Sequence[str], *more: Sequen
 
 def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Score:
     """Return how many labels are right, in per cent."""
-    _checked(outputs, (references,))
+    checked(outputs, (references,))
     hits = sum(output == right for output, right in zip(outputs, references, strict=True))
     return Score("accuracy", 100.0 * hits / len(outputs), "unit:label|average:micro")
 
@@ -105,6 +124,7 @@ METRICS: Mapping[str, Callable[[Sequence[str], Sequence[str]], Score]] = {
     "bleu": bleu,
     "tokenised-bleu": tokenised_bleu,
     "chrf": chrf,
+    "chrf++": chrf_plus_plus,
     "ter": ter,
     "exact": exact_match,
     "accuracy": accuracy,
@@ -113,26 +133,29 @@ METRICS: Mapping[str, Callable[[Sequence[str], Sequence[str]], Score]] = {
 
 def score(metric: str, outputs: Sequence[str], references: Sequence[str]) -> Score:
     """Return the score of outputs by the name of a metric."""
-    if metric not in METRICS:
+    return METRICS[check_metric(metric, METRICS)](outputs, references)
+
+
+def check_metric(name: str, known: Collection[str]) -> str:
+    """Return the name of a metric, or say what it may have been meant to be."""
+    if name not in known:
         raise ConfigError(
-            f"'{printable(metric)}' is not a metric.{did_you_mean(metric, METRICS)} Metrics: {', '.join(METRICS)}."
+            f"'{printable(name)}' is not a metric.{did_you_mean(name, known)} Metrics: {', '.join(known)}."
         )
-    return METRICS[metric](outputs, references)
+    return name
 
 
 def _by_sacrebleu(
-    name: str,
-    metric: BLEU | CHRF | TER,
-    outputs: Sequence[str],
-    *references: Sequence[str],
-    is_higher_better: bool = True,
+    name: str, outputs: Sequence[str], *references: Sequence[str], tokenisation: Tokenisation = "13a"
 ) -> Score:
-    streams = _checked(outputs, references)
-    value = metric.corpus_score(list(outputs), streams).score
-    return Score(name, float(value), str(metric.get_signature()), is_higher_better)
+    streams = checked(outputs, references)
+    measure = MEASURES[name]
+    metric = measure.make(tokenisation)
+    value = float(metric.corpus_score(list(outputs), streams).score)
+    return Score(measure.title, value, str(metric.get_signature()), measure.is_higher_better, measure.note)
 
 
-def _checked(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[str]]:
+def checked(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return the references, each as many as the outputs, or raise DataError."""
     if not outputs:
         raise DataError("there is no output to score. Give at least one sentence.")

@@ -3,7 +3,7 @@
 import pytest
 
 from clearhead.errors import DataError
-from clearhead.evaluation.alignment import alignment_error_rate, read_links
+from clearhead.evaluation.alignment import alignment_error_rate, read_gold_links, read_links
 
 
 def test_the_error_rate_is_the_one_worked_by_hand() -> None:
@@ -30,3 +30,10 @@ def test_links_of_different_numbers_of_sentences_are_refused() -> None:
         alignment_error_rate([frozenset()], [frozenset(), frozenset()])
     with pytest.raises(DataError, match="no link to score"):
         alignment_error_rate([frozenset()], [frozenset()])
+
+
+def test_gold_links_are_sure_or_possible() -> None:
+    gold = read_gold_links("0-0 1p2 3?4")
+    assert (gold.sure, gold.possible) == ({(0, 0)}, {(1, 2), (3, 4)})
+    with pytest.raises(DataError, match="'1x2' is not a gold link. Write sure ones 0-0, possible ones 1p2"):
+        read_gold_links("0-0 1x2")

@@ -16,6 +16,7 @@ from clearhead.evaluation.scores import (
     accuracy,
     bleu,
     chrf,
+    chrf_plus_plus,
     exact_match,
     perplexity,
     score,
@@ -43,6 +44,7 @@ def by_command(tmp_path: Path, *options: str) -> dict[str, object]:
     [
         (bleu, ("-m", "bleu")),
         (chrf, ("-m", "chrf")),
+        (chrf_plus_plus, ("-m", "chrf", "--chrf-word-order", "2")),
         (ter, ("-m", "ter")),
         (tokenised_bleu, ("-m", "bleu", "-lc", "-s", "none", "--force")),
     ],
@@ -60,7 +62,7 @@ def test_a_score_is_that_of_the_library_with_several_references() -> None:
     assert bleu(OUTPUTS, RIGHT, OTHER).signature.startswith("nrefs:2|")
     assert chrf(OUTPUTS, RIGHT, OTHER).value == sacrebleu.corpus_chrf(OUTPUTS, [RIGHT, OTHER]).score
     assert ter(OUTPUTS, RIGHT, OTHER).value == sacrebleu.corpus_ter(OUTPUTS, [RIGHT, OTHER]).score
-    plus = chrf(OUTPUTS, RIGHT, word_order=2)
+    plus = chrf_plus_plus(OUTPUTS, RIGHT)
     assert (plus.name, plus.value) == ("chrF++", sacrebleu.corpus_chrf(OUTPUTS, [RIGHT], word_order=2).score)
 
 

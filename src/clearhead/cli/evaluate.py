@@ -1,0 +1,325 @@
+"""`clearhead evaluate`: how good translations are, how sure that is, and where they fail."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from clearhead.errors import ClearheadError, ConfigError, DataError, printable
+
+if TYPE_CHECKING:
+    from clearhead.evaluation.leaks import TrainingPair
+    from clearhead.evaluation.report import Asked, HeldOut, Report, Requirement
+    from clearhead.evaluation.scores import Score
+    from clearhead.evaluation.tables import Table
+
+_WIDE = 400  # a narrow terminal may break a line of a table, but no number is cut short
+_EXTRA = {"sacrebleu", "numpy"}
+_AER = "aer"
+
+
+class Form(StrEnum):
+    """The form in which it is shown."""
+
+    terminal = "terminal"
+    markdown = "markdown"
+    json = "json"
+
+
+class Tests(StrEnum):
+    """Which tests are made between systems."""
+
+    bootstrap = "bootstrap"
+    randomisation = "randomisation"
+    both = "both"
+    none = "none"
+
+
+class Tokenise(StrEnum):
+    """How BLEU cuts text into words."""
+
+    usual = "13a"
+    international = "intl"
+    chinese = "zh"
+    char = "char"
+    none = "none"
+
+
+def evaluate(
+    output: Annotated[
+        str | None, typer.Argument(help="Translations, one a line; - or nothing is standard input.")
+    ] = None,
+    reference: Annotated[
+        list[str] | None, typer.Option(help="What is right, line for line. May be repeated: any one of them counts.")
+    ] = None,
+    source: Annotated[str | None, typer.Option(help="What was translated: for lengths, leaks and COMET.")] = None,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE",
+            help="Translations by a system. May be repeated: the first is the baseline; a name given twice is one "
+            "system with several outputs (seeds).",
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="bleu, tokenised-bleu, chrf, chrf++, ter, exact or comet. May be repeated. "
+            "\\[default: bleu, chrf, ter, exact]"
+        ),
+    ] = None,
+    tokenisation: Annotated[Tokenise, typer.Option(help="How BLEU cuts text into words.")] = Tokenise.usual,
+    test: Annotated[
+        Tests, typer.Option(help="The test between the first system and each other.")
+    ] = Tests.randomisation,
+    samples: Annotated[
+        int, typer.Option(min=0, help="Test sets drawn for intervals and the bootstrap; 0 for neither.")
+    ] = 1000,
+    trials: Annotated[int, typer.Option(min=40, help="Trials of approximate randomisation.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Where the random numbers start.")] = 12345,
+    buckets: Annotated[bool, typer.Option("--buckets/--no-buckets", help="Scores by length too.")] = True,
+    train_source: Annotated[
+        list[str] | None, typer.Option(help="Training text, source side: is the test set in it? May be repeated.")
+    ] = None,
+    train_target: Annotated[
+        list[str] | None,
+        typer.Option(help="Training text, target side: leaks, and words by their frequency. May be repeated."),
+    ] = None,
+    links: Annotated[
+        list[str] | None, typer.Option(help="Alignments to judge, 0-0 1-2 a line; FILE or NAME=FILE. May be repeated.")
+    ] = None,
+    gold_links: Annotated[str | None, typer.Option(help="The right alignments: 0-0 is sure, 1p2 possible.")] = None,
+    comet_model: Annotated[
+        str | None, typer.Option(help="The checkpoint of COMET on this disk. Needs clearhead\\[comet].")
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC=NUMBER", help="Exit with 1 if any system is worse than this: bleu=40. May be repeated."
+        ),
+    ] = None,
+    form: Annotated[Form, typer.Option("--format", help="The form of the output.")] = Form.terminal,
+    as_json: Annotated[bool, typer.Option("--json", help="Short for --format json: every value in full.")] = False,
+) -> None:
+    """Score translations: BLEU, chrF, TER, exact match, with intervals, tests, buckets and leaks."""
+    try:
+        from clearhead.evaluation.report import DEFAULT_METRICS, KNOWN_METRICS, evaluate, failures, read_requirement
+
+        required = [read_requirement(each, (*KNOWN_METRICS, _AER)) for each in require or []]
+        aligned = _align(links or [], gold_links)
+        _check_required(required, bool(aligned))
+        report = None
+        if reference or output is not None or system or not aligned:
+            chosen = [*(metric or DEFAULT_METRICS), *(each.metric for each in required if each.metric != _AER)]
+            asked = _asked(tuple(dict.fromkeys(chosen)), tokenisation, test, (samples, trials, seed), buckets)
+            asked = _with_comet(asked, comet_model)
+            training = _Training(train_source or [], train_target or [])
+            systems, judged = _read(_named(output, system or []), reference or [], source, training)
+            with _waiting():
+                report = evaluate(systems, judged, asked)
+            training.tell()
+        _show(report, aligned, Form.json if as_json else form)
+    except ModuleNotFoundError as missing:
+        if missing.name in _EXTRA:
+            raise ClearheadError(
+                f"evaluate needs {missing.name}, which is not installed: pip install 'clearhead[train]'."
+            ) from None
+        raise
+    told = [*(failures(report, required) if report is not None else ()), *_misaligned(aligned, required)]
+    for sentence in told:
+        typer.echo(f"clearhead: {sentence}", err=True)
+    if told:
+        raise typer.Exit(1)
+
+
+def _asked(
+    metrics: tuple[str, ...], tokenisation: Tokenise, test: Tests, drawn: tuple[int, ...], has_buckets: bool
+) -> "Asked":
+    from clearhead.evaluation.report import Asked
+    from clearhead.evaluation.significance import Resampling
+
+    known: dict[Tests, tuple[Literal["bootstrap", "randomisation"], ...]] = {
+        Tests.bootstrap: ("bootstrap",),
+        Tests.randomisation: ("randomisation",),
+        Tests.both: ("bootstrap", "randomisation"),
+        Tests.none: (),
+    }
+    samples, trials, seed = drawn
+    how = Resampling(samples, trials, seed) if samples else None
+    return Asked(metrics, tokenisation.value, known[test], how, has_buckets)
+
+
+def _with_comet(asked: "Asked", model: str | None) -> "Asked":
+    from dataclasses import replace
+
+    return replace(asked, comet_model=model)
+
+
+def _named(output: str | None, systems: Sequence[str]) -> dict[str, list[str]]:
+    """Return the files of every system by its name."""
+    found: dict[str, list[str]] = {}
+    if output is not None or not systems:
+        found["output"] = [output or "-"]
+    for each in systems:
+        name, has_name, file = each.partition("=")
+        if not (name and has_name and file):
+            raise ConfigError(f"--system {printable(each)}: write NAME=FILE, as in base=base.txt.")
+        found.setdefault(name, []).append(file)
+    return found
+
+
+class _Training:
+    """The pairs of the training files, a line at a time; lines that are no text are counted and left out."""
+
+    def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
+        if sources and targets and len(sources) != len(targets):
+            raise ConfigError(
+                f"--train-source is given {len(sources)} times and --train-target {len(targets)} times. "
+                "Give both of each corpus, in the same order."
+            )
+        self.sources, self.targets = sources, targets
+        self.faults: dict[str, int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.sources or self.targets)
+
+    def __iter__(self) -> Iterator["TrainingPair"]:
+        from clearhead.data.lines import Fault, Notes
+        from clearhead.data.reader import read_aligned, read_text
+        from clearhead.evaluation.leaks import TrainingPair
+
+        has_both = bool(self.sources and self.targets)
+        for place, name in enumerate(self.sources or self.targets):
+            found = read_aligned(name, self.targets[place], Notes()) if has_both else read_text(name, Notes())
+            for each in found:
+                if not isinstance(each, Fault):
+                    text = each.target
+                    one_side = TrainingPair(source=text) if self.sources else TrainingPair(target=text)
+                    yield TrainingPair(each.source, text) if has_both else one_side
+                elif each.is_fatal:
+                    raise DataError(str(each))
+                else:
+                    self.faults[each.file] = self.faults.get(each.file, 0) + 1
+
+    def tell(self) -> None:
+        """Say which lines were left out."""
+        for name, number in self.faults.items():
+            typer.echo(
+                f"clearhead: {printable(name)}: {number:,} lines are not UTF-8 and were not looked at.", err=True
+            )
+
+
+def _read(
+    systems: Mapping[str, Sequence[str]], references: Sequence[str], source: str | None, training: _Training
+) -> tuple[dict[str, list[list[str]]], "HeldOut"]:
+    from clearhead.data.input import STANDARD_INPUT, whole_input
+    from clearhead.evaluation.report import HeldOut
+
+    if not references:
+        raise ConfigError("evaluate needs to know what is right: give it with --reference FILE.")
+    named = [file for files in systems.values() for file in files] + [*references, *([source] if source else [])]
+    if named.count(STANDARD_INPUT) > 1:
+        raise ConfigError("standard input can be read once only. Give files for all but one of the texts.")
+    judged = HeldOut(
+        [whole_input(name) for name in references],
+        None if source is None else whole_input(source),
+        training if training else None,
+    )
+    return {name: [whole_input(file) for file in files] for name, files in systems.items()}, judged
+
+
+def _align(links: Sequence[str], gold: str | None) -> list[tuple[str, "Score"]]:
+    """Return the alignment error rate of every file of links."""
+    if not links and gold is None:
+        return []
+    if not links or gold is None:
+        raise ConfigError("alignments are judged with both: --links FILE and --gold-links FILE.")
+    from clearhead.evaluation.alignment import alignment_error_rate, read_gold_links, read_links
+
+    right = _parsed(gold, read_gold_links)
+    found = []
+    for each in links:
+        name, has_name, file = each.partition("=")
+        file = file if has_name and not Path(each).exists() else each
+        made = _parsed(file, read_links)
+        try:
+            score = alignment_error_rate(made, [each.sure for each in right], [each.possible for each in right])
+        except DataError as wrong:
+            raise DataError(f"{printable(file)}: {wrong}") from None
+        found.append((name if has_name else each, score))
+    return found
+
+
+def _parsed(name: str, read: Any) -> list[Any]:
+    from clearhead.data.input import whole_input
+
+    found = []
+    for number, line in enumerate(whole_input(name), 1):
+        try:
+            found.append(read(line))
+        except DataError as wrong:
+            raise DataError(f"{printable(name)}:{number}: {wrong}") from None
+    return found
+
+
+def _check_required(required: Sequence["Requirement"], has_links: bool) -> None:
+    if any(each.metric == _AER for each in required) and not has_links:
+        raise ConfigError("--require aer needs alignments: give --links FILE and --gold-links FILE.")
+
+
+def _misaligned(aligned: Sequence[tuple[str, "Score"]], required: Sequence["Requirement"]) -> list[str]:
+    told = (each.failure(name, score) for each in required if each.metric == _AER for name, score in aligned)
+    return [each for each in told if each is not None]
+
+
+def _waiting() -> Any:
+    """Return a sign that it is at work, for a terminal; elsewhere it shows nothing."""
+    from contextlib import nullcontext
+
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return console.status("Measuring …") if console.is_terminal else nullcontext()
+
+
+def _show(report: "Report | None", aligned: Sequence[tuple[str, "Score"]], form: Form) -> None:
+    if form is Form.json:
+        import json
+
+        told = {} if report is None else report.to_dict()
+        if aligned:
+            told["alignments"] = [{"links": name, **score.to_dict()} for name, score in aligned]
+        typer.echo(json.dumps(told, ensure_ascii=False))
+        return
+    from clearhead.evaluation.tables import alignment_table, tables, to_markdown
+
+    made = [] if report is None else tables(report)
+    if aligned:
+        made.append(alignment_table(aligned))
+    if form is Form.markdown:
+        typer.echo(to_markdown(made), nl=False)
+    else:
+        _draw(made)
+
+
+def _draw(made: "Sequence[Table]") -> None:
+    from rich.console import Console
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    wide = Console(highlight=False, width=_WIDE)
+    for number, table in enumerate(made):
+        if number:
+            wide.print()
+        wide.print(Text(table.title, style="bold"))
+        drawn = Drawn(pad_edge=False, show_edge=False)
+        for index, heading in enumerate(table.columns):
+            is_number = index > 0 and all(set(row[index]) <= set("+-0123456789.,… ") for row in table.rows)
+            drawn.add_column(Text(heading), justify="right" if is_number else "left", no_wrap=True)
+        for row in table.rows:
+            drawn.add_row(*(Text(cell) for cell in row))
+        wide.print(drawn)
+        for note in table.notes:
+            wide.print(Text(note, style="dim"))

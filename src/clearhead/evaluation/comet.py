@@ -1,0 +1,67 @@
+"""COMET, a learned metric: it needs a package and a model that clearhead does not bring, and says so where they lack.
+
+Nothing is downloaded: the model is a checkpoint on the disk.
+"""
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from clearhead.errors import ConfigError, DataError, printable
+from clearhead.evaluation.scores import Score, checked
+
+_INSTALL = "pip install 'clearhead[comet]'"
+
+
+def check_comet(model: str | None, sources: Sequence[str] | None) -> Path:
+    """Return the checkpoint, or say what COMET lacks, before any work is done."""
+    if model is None:
+        raise ConfigError(
+            "COMET needs a model that is on this disk: give its checkpoint (model.ckpt) with --comet-model. "
+            "clearhead downloads none; comet-download-model of the package does."
+        )
+    place = Path(model)
+    if place.is_dir():
+        found = sorted(place.rglob("*.ckpt"))
+        if len(found) != 1:
+            raise ConfigError(f"{printable(model)} holds {len(found)} checkpoints (*.ckpt), and COMET needs one.")
+        place = found[0]
+    if not place.is_file():
+        raise ConfigError(f"the COMET model {printable(model)} is missing. Give a checkpoint that is on this disk.")
+    if sources is None:
+        raise DataError("COMET reads the sources too: give them with --source.")
+    _package()
+    return place
+
+
+def comet(model: Path, outputs: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> Score:
+    """Return the COMET score, times 100, by the checkpoint `model`."""
+    checked(outputs, (references, sources))
+    package = _package()
+    try:
+        scorer = package.load_from_checkpoint(str(model))
+    except Exception as wrong:  # what a package of others raises on a file of others is not known
+        first = (str(wrong).splitlines() or [""])[0]
+        raise ConfigError(f"{printable(str(model))} is not a COMET checkpoint: {printable(first)}.") from None
+    rows = [
+        {"src": source, "mt": output, "ref": reference}
+        for source, output, reference in zip(sources, outputs, references, strict=True)
+    ]
+    made = scorer.predict(rows, batch_size=16, gpus=0, progress_bar=False)
+    version = getattr(package, "__version__", "unknown")
+    signature = f"nrefs:1|model:{_name(model)}|scale:100|version:{version}"
+    return Score("COMET", 100.0 * float(made.system_score), signature)
+
+
+def _name(model: Path) -> str:
+    """Return the name of the model: a checkpoint lies in NAME/checkpoints/model.ckpt."""
+    folder = model.parent
+    return (folder.parent.name if folder.name == "checkpoints" else folder.name) or model.stem
+
+
+def _package() -> Any:
+    try:
+        return import_module("comet")
+    except ImportError:
+        raise ConfigError(f"COMET needs the package unbabel-comet, which is not installed: {_INSTALL}.") from None

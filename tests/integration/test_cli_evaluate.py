@@ -1,0 +1,172 @@
+"""`clearhead evaluate` as a user meets it: files, pipes, tables, exit codes, and the sentences for what is wrong."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.integration.test_cli import run
+from tests.unit.evaluation.corpus import references, spoiled
+
+RIGHT = references(43)
+TEXTS = {"right": RIGHT, "bad": spoiled(RIGHT, 0.7, 5), "good": spoiled(RIGHT, 0.3, 7), "source": RIGHT[::-1]}
+FEW = ("--samples", "101", "--trials", "103")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, lines in TEXTS.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def sacrebleu(folder: Path, *options: str) -> list[dict[str, object]]:
+    line = [sys.executable, "-m", "sacrebleu", "right", "-i", "good", *options, "-w", "10"]
+    told = json.loads(subprocess.run(line, cwd=folder, capture_output=True, check=True).stdout)
+    return told if isinstance(told, list) else [told]
+
+
+def test_the_numbers_are_those_of_the_sacrebleu_command(folder: Path) -> None:
+    done = run("evaluate", "good", "--reference", "right", "--samples", "0", "--json", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    ours = json.loads(done.stdout)["systems"][0]["scores"]
+    theirs = sacrebleu(folder, "-m", "bleu", "chrf", "ter")
+    assert [(round(each["value"], 10), each["signature"]) for each in ours[:3]] == [
+        (each["score"], each["signature"]) for each in theirs
+    ]
+    options = ("--metric", "tokenised-bleu", "--metric", "chrf++", "--samples", "0", "--json")
+    done = run("evaluate", "good", "--reference", "right", "--tokenisation", "intl", *options, cwd=folder)
+    marked, plus = json.loads(done.stdout)["systems"][0]["scores"]
+    (theirs_marked,) = sacrebleu(folder, "-m", "bleu", "-lc", "-s", "none", "--force", "-tok", "intl")
+    assert (round(marked["value"], 10), marked["signature"]) == (theirs_marked["score"], theirs_marked["signature"])
+    assert marked["note"] == "As papers quote it; not comparable with BLEU"
+    assert round(plus["value"], 10) == sacrebleu(folder, "-m", "chrf", "--chrf-word-order", "2")[0]["score"]
+
+
+def test_outputs_come_from_a_pipe_too(folder: Path) -> None:
+    text = (folder / "good").read_bytes()
+    piped = run("evaluate", "--reference", "right", *FEW, cwd=folder, text=text)
+    assert (piped.returncode, piped.stderr) == (0, "")
+    assert piped.stdout == run("evaluate", "good", "--reference", "right", *FEW, cwd=folder).stdout
+    assert piped.stdout.startswith("Scores of 43 sentences\n")
+    assert "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp" in piped.stdout
+
+
+def test_a_named_pipe_is_read_once(folder: Path) -> None:
+    line = f"{sys.executable} -m clearhead.cli.main evaluate <(cat good) --reference <(cat right) --samples 0"
+    done = subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run("evaluate", "good", "--reference", "right", "--samples", "0", cwd=folder).stdout
+
+
+def test_systems_are_compared_as_tables_in_markdown(folder: Path) -> None:
+    systems = ("--system", "base=bad", "--system", "new=good", "--system", "new=right")
+    done = run("evaluate", *systems, "--reference", "right", "--test", "both", *FEW, "--format", "markdown", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    for part in ("### Scores of 43 sentences", "### Against base", "### By length of the reference", "(2 outputs)"):
+        assert part in done.stdout
+    assert "| new | BLEU | +" in done.stdout
+    assert "- randomisation: ar:103|seed:12345" in done.stdout
+
+
+def test_leaks_and_frequencies_are_told(folder: Path) -> None:
+    (folder / "train.source").write_bytes(f"{TEXTS['source'][0]}\nother\n".encode() + b"caf\xe9\n")
+    (folder / "train.target").write_text(f"{RIGHT[0]}\nother\nw1 w1\n")
+    training = ("--train-source", "train.source", "--train-target", "train.target", "--source", "source")
+    done = run("evaluate", "good", "--reference", "right", *training, "--samples", "0", cwd=folder)
+    assert done.returncode == 0
+    assert "WARNING: test sentences are in the training text." in done.stdout
+    assert "By length of the source" in done.stdout
+    assert "Words by how often the training text has them" in done.stdout
+    assert done.stderr == "clearhead: train.source: 1 lines are not UTF-8 and were not looked at.\n"
+
+
+def test_a_score_under_what_is_required_ends_with_1(folder: Path) -> None:
+    given = ("evaluate", "good", "--reference", "right", "--samples", "0")
+    assert run(*given, "--require", "bleu=5", "--require", "ter=90", cwd=folder).returncode == 0
+    done = run(*given, "--require", "bleu=99.5", "--metric", "exact", cwd=folder)
+    assert done.returncode == 1
+    assert "BLEU" in done.stdout
+    assert done.stderr.startswith("clearhead: BLEU of output is ")
+    assert ", under the 99.5 that is required (nrefs:1|" in done.stderr
+    over = run(*given, "--require", "ter=1", cwd=folder)
+    assert (over.returncode, ", over the 1 that is required" in over.stderr) == (1, True)
+
+
+def test_alignments_are_judged_with_or_without_translations(folder: Path) -> None:
+    (folder / "gold").write_text("0-0 1-1 2p1\n0-0\n")
+    (folder / "mine").write_text("0-0 1-1 2-1\n0-1\n")
+    given = ("evaluate", "--links", "ours=mine", "--gold-links", "gold")
+    done = run(*given, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "ours  │ 28.57" in done.stdout  # 1 - (2 + 3)/(4 + 3)
+    told = json.loads(run(*given, "--json", cwd=folder).stdout)
+    assert told["alignments"][0]["value"] == pytest.approx(200 / 7)
+    assert run(*given, "--require", "aer=20", cwd=folder).returncode == 1
+    assert run(*given, "--require", "aer=29", cwd=folder).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("good",), "evaluate needs to know what is right: give it with --reference FILE."),
+        (("good", "--reference", "rihgt"), "rihgt does not exist. Did you mean 'right'?"),
+        (("good", "--reference", "short"), "the reference has 2 lines, but system 'output' has 43. Line i of one"),
+        (("empty", "--reference", "right"), "empty is empty. Give at least one sentence."),
+        (("good", "--reference", "empty"), "empty is empty. Give at least one sentence."),
+        (("latin", "--reference", "short"), "latin:2: not UTF-8: byte 0xe9 at byte 4. Convert the file to UTF-8."),
+        (("binary", "--reference", "short"), "binary:1: a NUL byte at byte 2. Is this a text file"),
+        (("good", "--reference", "right", "--metric", "blue"), "'blue' is not a metric. Did you mean 'bleu'?"),
+        (
+            ("good", "--reference", "right", "--require", "chrff=3"),
+            "--require chrff=3: 'chrff' is not a metric. Did you",
+        ),
+        (("good", "--reference", "right", "--require", "aer=3"), "--require aer needs alignments"),
+        (("--system", "good", "--reference", "right"), "--system good: write NAME=FILE, as in base=base.txt."),
+        (("good", "--reference", "right", "--metric", "comet"), "COMET needs a model that is on this disk"),
+        (("-", "--reference", "-"), "standard input can be read once only."),
+        (("--links", "short"), "alignments are judged with both: --links FILE and --gold-links FILE."),
+        (("--links", "short", "--gold-links", "short"), "short:1: 'one' is not a gold link."),
+        (("good", "--reference", "right", "--samples", "7"), "7 samples cannot show the outer 5 %."),
+        (("good", "--reference", "right", "--train-source", "gone"), "gone does not exist."),
+        (
+            ("good", "--reference", "right", "--train-source", "right", "--train-target", "short"),
+            "right: 43 lines, but short has 2.",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_told_in_one_sentence(folder: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    (folder / "short").write_text("one\ntwo\n")
+    (folder / "empty").write_bytes(b"")
+    (folder / "latin").write_bytes(b"fine\ncaf\xe9\n")
+    (folder / "binary").write_bytes(b"a\0b\nc\n")
+    done = run("evaluate", *arguments, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"clearhead: {sentence}"), done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (b"", "standard input is empty."),
+        (b"a\ncaf\xe9\n", "standard input:2: not UTF-8: byte 0xe9 at byte 4."),
+        (b"a\0", "standard input:1: a NUL byte."),
+    ],
+)
+def test_a_pipe_that_is_no_text_is_told(folder: Path, given: bytes, sentence: str) -> None:
+    done = run("evaluate", "--reference", "right", cwd=folder, text=given)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"clearhead: {sentence}")
+
+
+def test_any_script_is_measured(folder: Path) -> None:
+    lines = ["नमस्ते दुनिया", "শুভ সকাল", "مرحبا بالعالم", "👩‍👩‍👧 ok", "  ", "a\u2028b"]
+    (folder / "many").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    done = run("evaluate", "many", "--reference", "many", "--json", *FEW, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert told["sentences"] == 6
+    assert told["systems"][0]["scores"][3]["value"] == 100.0

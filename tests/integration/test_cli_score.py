@@ -1,0 +1,114 @@
+"""`clearhead score` as a user meets it: a line for each sentence, totals, and the sentences for what is wrong."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from clearhead.decoding.scoring import TextPair, open_scorer
+from clearhead.formats import save_checkpoint
+from clearhead.text.config import TextConfig
+from clearhead.text.train import train_vocabularies
+from tests.integration.test_cli import run
+from tests.unit.decoding.test_scoring import LINES, make_model
+
+TARGETS = LINES[::-1]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("score")
+    vocabularies = train_vocabularies([(line, line) for line in LINES], TextConfig(kind="char", vocabulary=61))
+    for name, changes in (("run", {}), ("writer", {"shape": "decoder"})):
+        vocabularies.save(made / name)
+        save_checkpoint(make_model(vocabularies, **changes).float(), made / name / "best")
+    (made / "source").write_text("\n".join(LINES) + "\n")
+    (made / "target").write_text("\n".join(TARGETS) + "\n")
+    (made / "short").write_text("abc\n")
+    (made / "long").write_text("ab" * 20 + "\nabc\n")
+    (made / "empty").write_bytes(b"")
+    (made / "latin").write_bytes(b"caf\xe9\n")
+    return made
+
+
+def test_every_sentence_has_its_line_and_the_library_agrees(folder: Path) -> None:
+    done = run("score", "run", "--source", "source", "--target", "target", "--tokens", "--json", cwd=folder)
+    assert done.returncode == 0
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    expected = list(open_scorer(folder / "run").score(TextPair(*each) for each in zip(LINES, TARGETS, strict=True)))
+    assert [each["log_prob"] for each in told] == pytest.approx([each.log_prob for each in expected], abs=1e-5)
+    assert [each["num_tokens"] for each in told] == [len(each.tokens) for each in expected]
+    assert told[0]["tokens"][-1] == "</s>"
+    assert sum(told[0]["log_probs"]) == pytest.approx(told[0]["log_prob"])
+    assert told[0]["perplexity"] == pytest.approx(math.exp(-told[0]["log_prob"] / told[0]["num_tokens"]))
+
+
+def test_columns_have_a_heading_and_the_total_is_a_remark(folder: Path) -> None:
+    done = run("score", "run/best", "--source", "source", "--target", "target", cwd=folder)
+    heading, *lines = done.stdout.splitlines()
+    assert heading == "log_prob\tperplexity\ttokens"
+    assert len(lines) == len(LINES)
+    assert all(len(line.split("\t")) == 3 for line in lines)
+    assert done.stderr.startswith("8 sentences, ")
+    assert "perplexity" in done.stderr
+    assert "(unit:token|eos:yes|vocabulary:" in done.stderr
+
+
+def test_the_total_alone_is_the_result(folder: Path) -> None:
+    given = ("score", "run", "--source", "source", "--target", "target")
+    done = run(*given, "--total", "--json", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    total = json.loads(done.stdout)
+    each = [json.loads(line)["log_prob"] for line in run(*given, "--json", cwd=folder).stdout.splitlines()]
+    assert total["log_prob"] == pytest.approx(sum(each))
+    assert total["perplexity"] == pytest.approx(math.exp(-sum(each) / total["num_tokens"]))
+    assert run(*given, "--total", cwd=folder).stdout.startswith("8 sentences, ")
+
+
+def test_targets_come_from_a_pipe_and_empty_lines_stay(folder: Path) -> None:
+    (folder / "holes").write_text("abc\n\nabc\n")
+    done = run("score", "run", "--source", "holes", "--target", "-", text="abc\n\n\n", cwd=folder)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[2] == "0\t\t0"
+    assert done.stdout.splitlines()[3].endswith("\t1")  # only the end
+
+
+def test_a_language_model_needs_no_source(folder: Path) -> None:
+    done = run("score", "writer", "--target", "target", "--total", cwd=folder)
+    assert done.returncode == 0
+    refused = run("score", "writer", "--target", "target", "--source", "source", cwd=folder)
+    assert refused.returncode == 2
+    assert "this model goes on with a text and reads no source" in refused.stderr
+
+
+def test_lines_that_are_too_long_are_refused_or_left_unscored(folder: Path) -> None:
+    given = ("score", "run", "--source", "long", "--target", "long")
+    done = run(*given, cwd=folder)
+    assert done.returncode == 2
+    assert "line 1: the source is 4" in done.stderr
+    skipped = run(*given, "--too-long", "skip", cwd=folder)
+    assert skipped.returncode == 0
+    assert skipped.stdout.splitlines()[1] == "\t\t"
+    assert skipped.stderr.startswith("2 sentences, 1 too long and skipped, ")
+    told = json.loads(run(*given, "--too-long", "skip", "--json", cwd=folder).stdout.splitlines()[0])
+    assert told == {"log_prob": None, "perplexity": None, "num_tokens": None}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("run", "--target", "target"), "this model translates: give what was translated with --source FILE."),
+        (("rnu", "--target", "target"), "rnu does not exist. Did you mean 'run'?"),
+        (("run", "--source", "short", "--target", "target"), "short ends after 1 lines, and target has more."),
+        (("run", "--source", "source", "--target", "short"), "short ends after 1 lines, and source has more."),
+        (("run", "--source", "empty", "--target", "empty"), "empty is empty. Give at least one sentence."),
+        (("run", "--source", "short", "--target", "latin"), "latin:1: not UTF-8: byte 0xe9 at byte 4."),
+        (("run", "--source", "-", "--target", "-"), "standard input can be read once only."),
+    ],
+)
+def test_what_cannot_be_used_is_told_in_one_sentence(folder: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    done = run("score", *arguments, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"clearhead: {sentence}"), done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,149 @@
+"""Scores of text there is already: those that translation gives, whatever the batches, in order, for any length."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from clearhead.decoding import scoring
+from clearhead.decoding.loading import open_translator
+from clearhead.decoding.scoring import Scored, Scorer, TextPair, open_scorer
+from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.translate import translate
+from clearhead.errors import ConfigError, DataError
+from clearhead.formats import save_checkpoint
+from clearhead.model import ModelConfig, Transformer
+from clearhead.text.config import TextConfig
+from clearhead.text.tokeniser import Vocabularies
+from clearhead.text.train import train_vocabularies
+
+LINES = ["abc", "cab bag", "a", "fade a bed", "bead", "gab", "cafe", "deaf bee"]
+
+
+@pytest.fixture(scope="module")
+def vocabularies() -> Vocabularies:
+    """Letters, so few that a small model has them all."""
+    return train_vocabularies([(line, line) for line in LINES], TextConfig(kind="char", vocabulary=61))
+
+
+def make_model(vocabularies: Vocabularies, seed: int = 2, **changes: Any) -> Transformer:
+    torch.manual_seed(seed)
+    target = vocabularies.target
+    options: dict[str, Any] = {
+        "source_vocabulary": vocabularies.source.size,
+        "encoder_blocks": 1,
+        "decoder_blocks": 1,
+        "d_model": 14,
+        "num_heads": 2,
+        "d_ff": 17,
+        "max_length": 29,
+        "tied": "none",
+        "pad": target.pad,
+        "bos": target.bos,
+        "eos": target.eos,
+        **changes,
+    }
+    model = Transformer(ModelConfig(**options)).to(torch.float64)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.5 * torch.randn_like(parameter)
+    return model.eval()
+
+
+@pytest.mark.parametrize("options", [{}, {"beam": 3, "n_best": 3}, {"temperature": 1.0}])
+def test_a_score_is_the_one_that_translation_gave(vocabularies: Vocabularies, options: dict[str, Any]) -> None:
+    model = make_model(vocabularies)
+    scorer = Scorer(model, vocabularies)
+    for made in translate(model, vocabularies, LINES, SearchSettings(max_length=11, **options)):
+        pairs = [TextPair(made.source, "", each.tokens) for each in made.hypotheses]
+        for scored, hypothesis in zip(scorer.score(pairs), made.hypotheses, strict=True):
+            assert scored.log_prob == pytest.approx(hypothesis.log_prob, abs=1e-9)
+            assert scored.log_probs == pytest.approx(hypothesis.log_probs, abs=1e-9)
+            assert scored.tokens == hypothesis.tokens
+
+
+def test_text_is_cut_and_scored_as_its_ids(vocabularies: Vocabularies) -> None:
+    scorer = Scorer(make_model(vocabularies), vocabularies)
+    ids = (*vocabularies.target.encode(["cab bag"])[0], vocabularies.target.eos)
+    text, given = scorer.score([TextPair("abc", "cab bag"), TextPair("abc", "", ids)])
+    assert text.tokens == given.tokens == ids
+    assert text.log_probs == pytest.approx(given.log_probs, abs=1e-12)
+
+
+def test_batches_and_windows_change_nothing(vocabularies: Vocabularies, monkeypatch: pytest.MonkeyPatch) -> None:
+    scorer = Scorer(make_model(vocabularies), vocabularies)
+    pairs = [TextPair(one, other) for one in LINES for other in LINES[::-1]]
+    alone = [each for pair in pairs for each in scorer.score([pair])]
+    monkeypatch.setattr(scoring, "_WINDOW", 13)
+    monkeypatch.setattr(scoring, "_BATCH_TOKENS", 31)
+    for one, together in zip(alone, scorer.score(iter(pairs)), strict=True):
+        assert together.tokens == one.tokens
+        assert together.log_probs == pytest.approx(one.log_probs, abs=1e-9)
+    assert len({one.log_prob for one in alone}) == len(pairs)
+
+
+def test_pairs_are_read_a_window_at_a_time(vocabularies: Vocabularies, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scoring, "_WINDOW", 7)
+    num_read = 0
+
+    def endless() -> Iterator[TextPair]:
+        nonlocal num_read
+        while True:
+            num_read += 1
+            yield TextPair("abc", "cab")
+
+    found = Scorer(make_model(vocabularies), vocabularies).score(endless())
+    for _ in range(8):
+        next(found)
+    assert num_read == 14
+
+
+def test_perplexity_is_of_the_mean_token() -> None:
+    made = Scored((5, 3), (math.log(0.5), math.log(0.125)))
+    assert made.log_prob == pytest.approx(math.log(1 / 16))
+    assert made.perplexity == pytest.approx(4.0)
+    assert Scored((5,), (-1e6,)).perplexity == math.inf
+
+
+def test_empty_lines_keep_their_place(vocabularies: Vocabularies) -> None:
+    scorer = Scorer(make_model(vocabularies), vocabularies)
+    nothing, ended, unasked = scorer.score([TextPair("", " "), TextPair("abc", ""), TextPair("", "abc")])
+    assert (nothing.tokens, nothing.log_prob, nothing.perplexity) == ((), 0.0, None)
+    assert ended.tokens == (vocabularies.target.eos,)
+    assert ended.log_prob < 0
+    assert len(unasked.tokens) > 3
+
+
+def test_what_is_too_long_is_refused_or_skipped_and_never_cut(vocabularies: Vocabularies) -> None:
+    model = make_model(vocabularies)
+    pairs = [TextPair("abc", "abc"), TextPair("abc", "ab" * 20), TextPair("ab" * 20, "abc"), TextPair("a", "a")]
+    with pytest.raises(DataError, match="line 2: the target is 4[12] tokens long, its end included, and the model has"):
+        list(Scorer(model, vocabularies).score(pairs))
+    made = list(Scorer(model, vocabularies, "skip").score(pairs))
+    assert [each.is_skipped for each in made] == [False, True, True, False]
+    assert made[3].log_prob < 0
+
+
+def test_a_language_model_scores_text_without_a_source(vocabularies: Vocabularies) -> None:
+    model = make_model(vocabularies, shape="decoder")
+    scorer = Scorer(model, vocabularies)
+    assert not scorer.has_source
+    (made,) = scorer.score([TextPair("", "abc")])
+    ids = torch.tensor([made.tokens])
+    logits = model.decode(model.shifted(ids))
+    assert made.log_prob == pytest.approx(-torch.nn.functional.cross_entropy(logits[0], ids[0], reduction="sum").item())
+
+
+def test_a_run_is_opened_and_scores_as_it_translates(vocabularies: Vocabularies, tmp_path: Path) -> None:
+    vocabularies.save(tmp_path)
+    save_checkpoint(make_model(vocabularies).float(), tmp_path / "best")
+    translator = open_translator(tmp_path, engine="torch")
+    texts = translator.translate(LINES, SearchSettings(max_length=11))
+    scores = list(open_scorer(tmp_path).score(TextPair(*each) for each in zip(LINES, texts, strict=True)))
+    assert all(each.log_prob < 0 for each in scores)
+    save_checkpoint(make_model(vocabularies, shape="encoder", num_classes=3).float(), tmp_path / "other")
+    with pytest.raises(ConfigError, match="a model of shape encoder writes no text"):
+        open_scorer(tmp_path / "other")

@@ -1,0 +1,73 @@
+"""COMET is asked for by name, and what it lacks is told before any work is done."""
+
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from clearhead.errors import ConfigError, DataError
+from clearhead.evaluation.comet import check_comet, comet
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    made = tmp_path / "small-da" / "checkpoints" / "model.ckpt"
+    made.parent.mkdir(parents=True)
+    made.write_bytes(b"weights")
+    return made
+
+
+class Predictor:
+    """A metric that likes outputs as long as their reference."""
+
+    def predict(self, rows: list[dict[str, str]], **options: object) -> SimpleNamespace:
+        assert options == {"batch_size": 16, "gpus": 0, "progress_bar": False}
+        likes = [len(row["mt"]) == len(row["ref"]) and bool(row["src"]) for row in rows]
+        return SimpleNamespace(system_score=sum(likes) / len(likes))
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, is_readable: bool = True) -> None:
+    def load(path: str) -> Predictor:
+        if not is_readable:
+            raise KeyError("state_dict")
+        return Predictor()
+
+    package = ModuleType("comet")
+    package.load_from_checkpoint = load  # type: ignore[attr-defined]
+    package.__version__ = "2.2.7"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "comet", package)
+
+
+def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch, checkpoint: Path) -> None:
+    monkeypatch.setitem(sys.modules, "comet", None)
+    with pytest.raises(ConfigError, match=r"needs the package unbabel-comet, which is not installed: pip install"):
+        check_comet(str(checkpoint), ["a"])
+
+
+def test_a_missing_model_or_source_is_told(monkeypatch: pytest.MonkeyPatch, checkpoint: Path, tmp_path: Path) -> None:
+    pretend(monkeypatch)
+    with pytest.raises(ConfigError, match="COMET needs a model that is on this disk: give its checkpoint"):
+        check_comet(None, ["a"])
+    with pytest.raises(ConfigError, match=r"the COMET model .*gone.ckpt is missing"):
+        check_comet(str(tmp_path / "gone.ckpt"), ["a"])
+    with pytest.raises(DataError, match="COMET reads the sources too: give them with --source"):
+        check_comet(str(checkpoint), None)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ConfigError, match="holds 0 checkpoints"):
+        check_comet(str(tmp_path / "empty"), ["a"])
+
+
+def test_a_score_carries_the_name_of_its_model(monkeypatch: pytest.MonkeyPatch, checkpoint: Path) -> None:
+    pretend(monkeypatch)
+    place = check_comet(str(checkpoint.parents[1]), ["s"] * 4)
+    assert place == checkpoint
+    made = comet(place, ["ab", "c", "d", "e"], ["xy", "z", "long", "q"], ["s", "s", "s", "s"])
+    assert made.value == 75.0
+    assert made.signature == "nrefs:1|model:small-da|scale:100|version:2.2.7"
+
+
+def test_a_file_that_is_no_checkpoint_is_told(monkeypatch: pytest.MonkeyPatch, checkpoint: Path) -> None:
+    pretend(monkeypatch, is_readable=False)
+    with pytest.raises(ConfigError, match=r"model.ckpt is not a COMET checkpoint: 'state_dict'"):
+        comet(checkpoint, ["a"], ["a"], ["a"])
