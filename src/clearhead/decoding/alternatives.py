@@ -7,9 +7,10 @@ from torch import Tensor
 
 from clearhead.decoding.beam import beam_search
 from clearhead.decoding.hypothesis import Hypothesis
-from clearhead.decoding.rules import Wishes, rules_of
+from clearhead.decoding.rules import rules_of
 from clearhead.decoding.settings import SearchSettings
 from clearhead.decoding.stepper import Stepper
+from clearhead.decoding.wishes import Wishes
 from clearhead.model import Transformer
 
 

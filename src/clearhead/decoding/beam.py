@@ -14,11 +14,12 @@ from torch import Tensor
 from clearhead.decoding.coverage import CoverageStepper
 from clearhead.decoding.hypothesis import Hypothesis, Pool, best_attainable, normalised
 from clearhead.decoding.required import holds_all, spread
-from clearhead.decoding.rules import Rules, Wishes, rules_of
+from clearhead.decoding.rules import Rules, rules_of
 from clearhead.decoding.settings import SearchSettings
 from clearhead.decoding.state import Beams, Candidates
 from clearhead.decoding.stepper import Stepper
 from clearhead.decoding.watching import NOBODY, Watcher
+from clearhead.decoding.wishes import Wishes
 from clearhead.model import Transformer
 
 

@@ -11,9 +11,10 @@ from torch import Tensor
 from clearhead.decoding.alignment import Head, cross_attention
 from clearhead.decoding.beam import beam_search
 from clearhead.decoding.hypothesis import Hypothesis, best_attainable
-from clearhead.decoding.rules import Rules, Wishes
+from clearhead.decoding.rules import Rules
 from clearhead.decoding.settings import SearchSettings
 from clearhead.decoding.state import Beams, Candidates
+from clearhead.decoding.wishes import Wishes
 from clearhead.model import Transformer
 
 Fate = Literal["kept", "ended", "dropped", "hidden"]

@@ -11,8 +11,8 @@ from itertools import zip_longest
 import torch
 from torch import Tensor
 
-from clearhead.decoding.rules import Phrase, Wishes
 from clearhead.decoding.state import Beams, Candidates
+from clearhead.decoding.wishes import Phrase, Wishes
 
 
 def spread(found: Candidates, beams: Beams, log_probs: Tensor, wishes: Sequence[Wishes]) -> Candidates:

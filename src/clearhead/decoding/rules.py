@@ -11,22 +11,10 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.wishes import Phrase, Wishes
 from clearhead.model import ModelConfig
 
-Phrase = tuple[int, ...]
 HIDDEN = float("-inf")
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What is asked of the translation of one sentence, in ids of the target vocabulary.
-
-    `forbidden` and `required` are phrases; a phrase may be given in several spellings as several forbidden phrases.
-    """
-
-    prefix: Phrase = ()
-    forbidden: tuple[Phrase, ...] = ()
-    required: tuple[Phrase, ...] = ()
 
 
 class Rule(Protocol):

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.hypothesis import Hypothesis, normalised
-from clearhead.decoding.rules import Wishes, rules_of
+from clearhead.decoding.rules import rules_of
 from clearhead.decoding.settings import SearchSettings
 from clearhead.decoding.stepper import Stepper
+from clearhead.decoding.wishes import Wishes
 from clearhead.model import Transformer
 
 

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from clearhead.decoding.beam import beam_search
 from clearhead.decoding.hypothesis import Hypothesis
-from clearhead.decoding.rules import Wishes
 from clearhead.decoding.sampling import sample
 from clearhead.decoding.settings import SearchSettings
 from clearhead.decoding.vocabulary import Vocabularies
+from clearhead.decoding.wishes import Wishes
 from clearhead.errors import ConfigError
 from clearhead.model import ModelConfig, Transformer
 

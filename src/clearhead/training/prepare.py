@@ -8,9 +8,9 @@ from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import file_names, read_texts
 from clearhead.data.lines import hash_file
 from clearhead.data.store import PairStore, build_store
+from clearhead.decoding.loading import find_model, run_of
 from clearhead.errors import CheckpointError, ConfigError, RunError, printable
 from clearhead.formats import from_marian, load_checkpoint
-from clearhead.formats.files import CONFIG, read_json
 from clearhead.model import PRESETS, ModelConfig, Transformer
 from clearhead.model.config import read_config
 from clearhead.text.outside import open_vocabularies
@@ -102,14 +102,6 @@ def _labels(config: RunConfig) -> tuple[str, ...]:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(printable(name) for name in names[:_MAX_LISTED]) + (" …" if len(names) > _MAX_LISTED else "")
-
-
-def run_of(place: Path) -> Path:
-    """Return the folder that holds the tokeniser: of a run's best, last or other checkpoint, the run."""
-    for folder in (place, place.parent, place.parent.parent):
-        if (folder / FOLDER).is_dir():
-            return folder
-    return place
 
 
 def _check_lengths(config: RunConfig, model: ModelConfig) -> None:
@@ -234,16 +226,5 @@ def _started(place: Path, config: RunConfig, vocabularies: Vocabularies) -> Tran
 
 def open_model(place: Path) -> Transformer:
     """Return the model of a run folder (its best), a checkpoint, or an OPUS-MT folder, in float32."""
-    for folder in candidates(place):
-        if (folder / CONFIG).is_file():
-            if read_json(folder / CONFIG).get("model_type") == "marian":
-                return from_marian(folder).float()
-            return load_checkpoint(folder).float()
-    raise CheckpointError(
-        f"{printable(str(place))} holds no model. Give a run folder, one of its checkpoints, or an OPUS-MT folder."
-    )
-
-
-def candidates(place: Path) -> Sequence[Path]:
-    """Return where the model of a run may lie, the likeliest first."""
-    return (place, place / "best", place / "last")
+    found = find_model(place)
+    return (from_marian if found.is_marian else load_checkpoint)(found.folder).float()

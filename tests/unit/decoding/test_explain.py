@@ -12,8 +12,8 @@ from clearhead.decoding.beam import beam_search
 from clearhead.decoding.coverage import CoverageStepper
 from clearhead.decoding.explain import Explanation, explain
 from clearhead.decoding.hypothesis import normalised
-from clearhead.decoding.rules import Wishes
 from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.wishes import Wishes
 from tests.unit.decoding.toys import random_model, sources
 
 SETTINGS = SearchSettings(beam=3, n_best=2, length_penalty=0.6)

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import torch
 
-from clearhead.decoding.rules import Wishes
 from clearhead.decoding.settings import SearchSettings
 from clearhead.decoding.translate import Sentence, Translation, batches, length_limits, translate
+from clearhead.decoding.wishes import Wishes
 from clearhead.errors import ConfigError
 from tests.unit.decoding.toys import Both, random_model
 

@@ -1,0 +1,108 @@
+"""From a path to a model that translates: a run folder, one of its checkpoints, or an OPUS-MT folder.
+
+Nothing here imports torch before an engine that needs it is chosen.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from clearhead.decoding.engine import Asked, DeviceName, Engine, EngineName, ModelPlace, Precision
+from clearhead.decoding.translator import Translator
+from clearhead.errors import CheckpointError, did_you_mean, printable
+from clearhead.text.files import read_whole
+from clearhead.text.marian import MARIAN_FILES, load_marian_vocabularies
+from clearhead.text.tokeniser import FOLDER, Vocabularies
+
+CONFIG = "config.json"
+
+
+def open_translator(
+    path: str | Path,
+    *,
+    engine: EngineName = "auto",
+    device: DeviceName = "auto",
+    precision: Precision = "auto",
+    asked: Asked = Asked(),  # noqa: B008 (it is frozen)
+) -> Translator:
+    """Open the model at a path with an engine that can do all that is asked; `notes` tell where it is another one."""
+    place = find_model(path)
+    vocabularies = load_vocabularies(place)
+    chosen, notes = _open_engine(place, engine, device, precision, asked)
+    return Translator(vocabularies, chosen, tuple(notes))
+
+
+def _open_engine(
+    place: ModelPlace, name: EngineName, device: DeviceName, precision: Precision, asked: Asked
+) -> tuple[Engine, list[str]]:
+    from clearhead.decoding import ctranslate2_engine
+
+    notes: list[str] = []
+    if name != "torch":
+        missing = ctranslate2_engine.lacks(place, asked, device, precision)
+        if missing is None:
+            return ctranslate2_engine.open_ctranslate2(place, device, precision), notes
+        if name == "ctranslate2":
+            notes.append(f"The engine ctranslate2 cannot do this ({missing}); torch does it.")
+    from clearhead.decoding.torch_engine import open_torch
+
+    return open_torch(place, device, precision), notes
+
+
+def find_model(path: str | Path) -> ModelPlace:
+    """Return where the parts of a model lie, or say which is missing."""
+    place = Path(path)
+    if not place.is_dir():
+        there = [child.name for child in place.parent.iterdir()] if place.parent.is_dir() else []
+        what = "is a file, and a folder is needed" if place.exists() else "does not exist"
+        raise CheckpointError(
+            f"{printable(str(place))} {what}.{did_you_mean(place.name, there)} "
+            "Give a run folder, one of its checkpoints, or an OPUS-MT folder."
+        )
+    for folder in candidates(place):
+        if (folder / CONFIG).is_file():
+            return ModelPlace(folder, run_of(folder), _read_object(folder / CONFIG).get("model_type") == "marian")
+    weights = [folder for folder in candidates(place) if (folder / "model.safetensors").is_file()]
+    if weights:
+        raise CheckpointError(
+            f"{printable(str(weights[0]))} has no {CONFIG}, which describes its weights. Copy it too."
+        )
+    raise CheckpointError(
+        f"{printable(str(place))} holds no model. Give a run folder, one of its checkpoints, or an OPUS-MT folder."
+    )
+
+
+def load_vocabularies(place: ModelPlace) -> Vocabularies:
+    """Read the tokeniser of a model."""
+    if (place.vocabularies / FOLDER).is_dir():
+        return Vocabularies.load(place.vocabularies)
+    if place.is_marian or any((place.folder / name).is_file() for name in MARIAN_FILES):
+        return load_marian_vocabularies(place.folder)
+    raise CheckpointError(
+        f"{printable(str(place.folder))} has no tokeniser: neither {FOLDER}/ in it or in the run that it is of, nor "
+        f"{', '.join(MARIAN_FILES)}. Copy the whole run folder."
+    )
+
+
+def run_of(place: Path) -> Path:
+    """Return the folder that holds the tokeniser: of a run's best, last or other checkpoint, the run."""
+    for folder in (place, place.absolute().parent, place.absolute().parent.parent):
+        if (folder / FOLDER).is_dir():
+            return folder
+    return place
+
+
+def candidates(place: Path) -> Sequence[Path]:
+    """Return where the model of a run may lie, the likeliest first."""
+    return (place, place / "best", place / "last")
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(read_whole(path))
+    except (ValueError, RecursionError) as wrong:
+        raise CheckpointError(f"{printable(str(path))} is not JSON: {wrong}. Copy it again.") from None
+    if not isinstance(data, dict):
+        raise CheckpointError(f"{printable(str(path))} holds {type(data).__name__}, and an object {{…}} is needed.")
+    return data

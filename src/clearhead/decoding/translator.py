@@ -1,0 +1,69 @@
+"""A model ready to translate text: vocabularies around an engine, whichever that is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clearhead.decoding.engine import Engine, Request, length_limit
+from clearhead.decoding.hypothesis import Hypothesis
+from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.wishes import NO_WISHES, Wishes
+from clearhead.errors import ConfigError
+from clearhead.text.tokeniser import Vocabularies
+
+if TYPE_CHECKING:
+    from clearhead.model import Transformer
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A text that a model can read as a whole: its ids without eos, what is asked of it, and its number."""
+
+    ids: tuple[int, ...]
+    wishes: Wishes = NO_WISHES
+    number: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Translator:
+    """Text in, translations out; `notes` are sentences about how it was opened."""
+
+    vocabularies: Vocabularies
+    engine: Engine
+    notes: tuple[str, ...] = ()
+
+    @property
+    def model(self) -> "Transformer":
+        """The model itself, for what only torch can do: attention, explanations, alternatives."""
+        from clearhead.decoding.torch_engine import TorchEngine
+
+        if not isinstance(self.engine, TorchEngine):
+            raise ConfigError(f"this needs the model itself, and {self.engine.name} has it fused away. Use torch.")
+        return self.engine.model
+
+    def search(self, pieces: Sequence[Piece], settings: SearchSettings) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each piece, best first."""
+        return self.engine.translate([self.request(piece, settings) for piece in pieces], settings)
+
+    def request(self, piece: Piece, settings: SearchSettings) -> Request:
+        """Return what the engine is asked for a piece."""
+        facts = self.engine.facts
+        ids = (*piece.ids, facts.eos)
+        return Request(ids, length_limit(len(ids), settings, facts), piece.wishes, piece.number)
+
+    def translate(
+        self,
+        sentences: Sequence[str],
+        settings: SearchSettings = SearchSettings(),  # noqa: B008 (it is frozen)
+    ) -> list[str]:
+        """Return the best translation of each sentence; one without a token stays empty, one too long is cut."""
+        longest = self.engine.facts.max_length
+        rows = self.vocabularies.source.encode(sentences)
+        cut = [tuple(row if longest is None else row[: longest - 1]) for row in rows]
+        asked = [n for n, (row, text) in enumerate(zip(cut, sentences, strict=True)) if row and text.strip()]
+        found = self.search([Piece(cut[number], number=number) for number in asked], settings)
+        made = [""] * len(sentences)
+        texts = self.vocabularies.target.decode([several[0].tokens for several in found])
+        for number, text in zip(asked, texts, strict=True):
+            made[number] = text
+        return made
