@@ -6,6 +6,7 @@ Conversion needs torch; whether a model can be converted, and where a conversion
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from clearhead import __version__
 from clearhead.errors import CheckpointError, printable
-from clearhead.formats.files import CONFIG, WEIGHTS, find_files
+from clearhead.formats.files import find_files
 from clearhead.model.config import ModelConfig
 
 if TYPE_CHECKING:
@@ -100,10 +101,8 @@ def find_conversion(folder: Path, storage: Storage) -> Path | None:
     place = folder / _folder_name(folder, storage)
     if _read_notes(place).get(_MARK) != _FORMAT:
         return None
-    try:
+    with suppress(OSError):
         _write_notes(place, folder, storage)  # the same weights, copied or touched
-    except OSError:
-        pass
     return place
 
 
@@ -167,6 +166,3 @@ def convert(model: "Transformer", folder: Path, storage: Storage) -> None:
     spec.validate()
     spec.optimize(quantization=storage)
     spec.save(str(folder))
-
-
-__all__ = ["CONFIG", "WEIGHTS", "Converted", "Storage", "convert", "converted", "find_conversion", "model_lacks"]

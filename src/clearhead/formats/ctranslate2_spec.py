@@ -86,9 +86,10 @@ def _set_linear(spec: Any, linear: nn.Linear) -> None:
 
 
 def _set_norm(spec: Any, norm: nn.Module) -> None:
-    spec.gamma = _array(norm.gain)
-    if hasattr(norm, "shift"):
-        spec.beta = _array(norm.shift)
+    numbers = dict(norm.named_parameters())
+    spec.gamma = _array(numbers["gain"])
+    if "shift" in numbers:  # an RMS norm has none
+        spec.beta = _array(numbers["shift"])
 
 
 def _set_output(spec: Any, model: Transformer) -> None:
