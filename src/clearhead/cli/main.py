@@ -15,6 +15,7 @@ from clearhead.cli.check import check
 from clearhead.cli.experiment import experiment
 from clearhead.cli.solve import solve
 from clearhead.cli.train import train
+from clearhead.cli.translate import translate
 from clearhead.errors import ClearheadError, printable
 
 app = typer.Typer(
@@ -29,6 +30,7 @@ app.command("solve")(solve)
 app.command("check")(check)
 app.command("experiment")(experiment)
 app.command("train")(train)
+app.command("translate")(translate)
 
 
 def _version(is_asked: bool) -> None:
