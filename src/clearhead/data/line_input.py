@@ -70,17 +70,18 @@ class LineSource:
             yield line
 
     def _raw(self) -> Iterator[str | Fault]:
+        notes = Notes()
         if self.text is not None:
             given = self.text.removesuffix("\n").encode(errors="surrogateescape")
-            return read_stream(_Once(given + b"\n"), "the sentence", Notes())
-        if self.name == "-":
-            return read_stream(
-                io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False)), "standard input", Notes()
-            )
-        path = Path(self.name)
-        if path.is_fifo() or path.is_char_device():
-            return read_stream(io.BufferedReader(io.FileIO(path)), self.name, Notes())
-        return read_lines(self.name, Notes())
+            yield from read_stream(_Once(given + b"\n"), "the sentence", notes)
+        elif self.name == "-":
+            with io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False)) as stream:
+                yield from read_stream(stream, "standard input", notes)
+        elif (path := Path(self.name)).is_fifo() or path.is_char_device():
+            with io.BufferedReader(io.FileIO(path)) as stream:
+                yield from read_stream(stream, self.name, notes)
+        else:
+            yield from read_lines(self.name, notes)
 
     def _tsv(self) -> Iterator[Record]:
         column: int | None = None

@@ -49,7 +49,7 @@ class Looker:
         tokens = part.hypotheses[0].tokens
         with torch.inference_mode():
             pairs = align(self.model, self._source(part), tokens, self.head)
-        source = words_of(self.vocabularies.source, part.ids)
+        source = words_of(self.vocabularies.source, part.ids, part.source)
         target = words_of(self.vocabularies.target, tokens)
         return replace(part, alignment=LinkedWords(source.words, target.words, word_links(pairs, source, target)))
 

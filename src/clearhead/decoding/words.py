@@ -21,8 +21,11 @@ class Words:
         return self.place.index(word)
 
 
-def words_of(tokeniser: Tokeniser, ids: Sequence[int]) -> Words:
-    """Return the words that ids spell: a piece that begins with SentencePiece's mark begins one."""
+def words_of(tokeniser: Tokeniser, ids: Sequence[int], text: str = "") -> Words:
+    """Return the words that ids spell: a piece that begins with SentencePiece's mark begins one.
+
+    In the text that became the ids, if it is given, a word stands as it was, also where a letter of it is unknown.
+    """
     special = {tokeniser.pad, tokeniser.bos, tokeniser.eos, *tokeniser.tags.values()}
     grouped: list[list[int]] = []
     place: list[int | None] = []
@@ -34,7 +37,8 @@ def words_of(tokeniser: Tokeniser, ids: Sequence[int]) -> Words:
             grouped.append([])
         grouped[-1].append(number)
         place.append(len(grouped) - 1)
-    return Words(tuple(tokeniser.decode(grouped)), tuple(place))
+    given = tokeniser.normalised(text).split()
+    return Words(tuple(given if len(given) == len(grouped) else tokeniser.decode(grouped)), tuple(place))
 
 
 def word_links(pairs: Links, source: Words, target: Words) -> Links:
