@@ -25,7 +25,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     # clearhead itself: the version that is written beside the weights; a trace file is a worksheet
     "formats": (
         {"clearhead", "model", "worksheet", "steps", "errors"},
-        {"numpy", "torch", "safetensors", "pydantic"},
+        {"numpy", "torch", "safetensors", "pydantic", "ctranslate2"},
     ),
     "training": (
         {"clearhead", "formats", "model", "data", "decoding", "evaluation", "text", "settings", "steps", "errors"},
@@ -33,7 +33,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     ),
     "decoding": (
         {"formats", "model", "text", "steps", "settings", "errors"},
-        {"torch", "numpy", "pydantic"},
+        {"torch", "numpy", "pydantic", "ctranslate2"},
     ),
     "evaluation": ({"text", "errors"}, {"sacrebleu", "numpy"}),
     "experiments": ({"worksheet", "steps", "errors"}, {"numpy", "matplotlib"}),

@@ -130,6 +130,7 @@ def _uses(looks: Looks) -> list[Any]:
         "alignment": looks.align or looks.draw,
         "alternatives": looks.alternatives is not None,
         "explain": looks.explain is not None,
+        "token_scores": looks.scores,
     }
     return [use for use, is_asked in named.items() if is_asked]
 

@@ -35,10 +35,23 @@ def beam_search(
 
     `limits` are the most tokens that each may have, the end included; one that reaches its limit is taken as it is.
     """
-    wishes = [Wishes()] * len(source) if wishes is None else wishes
-    search = BeamSearch(limits, settings, rules_of(settings, wishes, model.config), model.config.eos, watcher)
     weight = settings.coverage_penalty
     stepper = CoverageStepper(model, source, weight) if weight else Stepper(model, source)
+    return search_with(stepper, source, limits, settings, wishes, watcher)
+
+
+def search_with(
+    stepper: Stepper,
+    source: Tensor,
+    limits: Sequence[int],
+    settings: SearchSettings,
+    wishes: Sequence[Wishes] | None = None,
+    watcher: Watcher = NOBODY,
+) -> list[list[Hypothesis]]:
+    """Search as `beam_search` does, with a stepper that has read the source already."""
+    wishes = [Wishes()] * len(source) if wishes is None else wishes
+    model = stepper.model
+    search = BeamSearch(limits, settings, rules_of(settings, wishes, model.config), model.config.eos, watcher)
     beams = Beams.start(source, model.output.weight.dtype)
     while beams.numbers:
         log_probs = stepper.step(beams.written)  # (B, K, V)
@@ -91,19 +104,24 @@ class BeamSearch:
 
     def set_aside(self, beams: Beams, candidates: Candidates, penalties: Tensor | None) -> None:
         """Put candidates that end into the pools; only those among the best `beam` of all candidates count."""
-        beam, length = self.settings.beam, beams.length + 1
-        ended = (candidates.is_ended[:, :beam] & candidates.totals[:, :beam].isfinite()).nonzero().tolist()
-        told = candidates.tolist() if ended else []
-        for row, rank in ended:
-            parent, token, log_prob, total = told[row][rank]
-            score = normalised(total, length, self.settings.length_penalty)
-            score += 0.0 if penalties is None else float(penalties[row, parent])
-            pool = self.pools[beams.numbers[row]]
-            if pool.would_take(score):
-                made = beams.hypothesis(row, parent, score).followed_by(token, log_prob, token == self.eos)
+        told = candidates.tolist()  # all at once: each look at a GPU waits for it
+        ended = [
+            (row, each)
+            for row, several in enumerate(told)
+            for each in several[: self.settings.beam]
+            if each.is_ended and each.total > -math.inf
+        ]
+        lost = None if penalties is None or not ended else penalties.tolist()
+        before = beams.hypotheses([(row, each.parent) for row, each in ended])
+        for (row, each), begun in zip(ended, before, strict=True):
+            score = normalised(each.total, beams.length + 1, self.settings.length_penalty)
+            score += 0.0 if lost is None else lost[row][each.parent]
+            if self.pools[beams.numbers[row]].would_take(score):
+                made = replace(begun, score=score).followed_by(each.token, each.log_prob, each.token == self.eos)
                 self._add(beams.numbers[row], made)
-        for row in (~candidates.totals[:, 0].isfinite()).nonzero().flatten().tolist():
-            self._give_up(beams, row)
+        for row, several in enumerate(told):
+            if several[0].total == -math.inf:
+                self._give_up(beams, row)
 
     def _add(self, number: int, made: Hypothesis) -> None:
         pool = self.pools[number]

@@ -1,14 +1,220 @@
-"""The engine of CTranslate2: the same model, converted once, in C++ and without torch."""
+"""The engine of CTranslate2: the same model, converted once, in C++ and without torch.
 
-from clearhead.decoding.engine import Asked, DeviceName, Engine, ModelPlace, Precision
-from clearhead.errors import ConfigError
+It searches as ours does with stopping 'first', and gives the same scores: they count the end as a token. What it would
+do in another way (shares of hidden tokens, forced tokens of no cost) is left to torch.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clearhead.decoding.engine import (
+    Asked,
+    DeviceName,
+    ModelFacts,
+    ModelPlace,
+    Precision,
+    Request,
+    Use,
+    batches_by_length,
+)
+from clearhead.decoding.hypothesis import Hypothesis, normalised
+from clearhead.decoding.settings import SearchSettings
+from clearhead.errors import CheckpointError, ConfigError, printable
+from clearhead.formats.config_file import read_model_config
+from clearhead.formats.ctranslate2 import Storage, converted, model_lacks
+from clearhead.formats.files import CONFIG, read_json
+from clearhead.formats.marian_config import config_from_marian, read_settings
+from clearhead.model.config import ModelConfig
+
+if TYPE_CHECKING:
+    from clearhead.model import Transformer
+
+LEAST_VERSION = (4, 8)
+_STORAGES: dict[Precision, Storage] = {"auto": "float32", "float32": "float32", "int8": "int8", "float16": "float16"}
+# no CPU counts in float16: the weights are only kept so
+_TYPES: dict[Storage, Any] = {"float16": {"cpu": "float32", "cuda": "float16"}}
+_USES: dict[Use, str] = {
+    "prefix": "a forced prefix needs",
+    "forbidden": "forbidden phrases need",
+    "required": "required phrases need",
+    "alignment": "alignments need",
+    "explain": "explanations need",
+    "alternatives": "alternatives need",
+    "token_scores": "scores of single tokens need",
+}
+# with a length penalty of exactly 0 its search stops by another rule; this one divides by 1.0 too
+_NO_PENALTY = 1e-30
 
 
 def lacks(place: ModelPlace, asked: Asked, device: DeviceName, precision: Precision) -> str | None:
     """Return why this engine cannot do what is asked, as a clause (`it has no coverage penalty`), or None."""
-    return "it is not part of this version"
+    if precision not in _STORAGES:
+        return f"it has no {precision} here"
+    return (
+        _search_lacks(asked)
+        or _installation_lacks(device)
+        or model_lacks(config := config_of(place))
+        or _vocabulary_lacks(config, asked.settings)
+    )
 
 
-def open_ctranslate2(place: ModelPlace, device: DeviceName = "auto", precision: Precision = "auto") -> Engine:
-    """Load a model, which is converted on first use and kept beside it."""
-    raise ConfigError("the engine ctranslate2 is not part of this version. Use torch.")
+def _search_lacks(asked: Asked) -> str | None:
+    settings, uses = asked.settings, set(asked.uses)
+    reasons = {
+        **{f"it has not what {_USES[use]}": True for use in sorted(uses)},
+        "it draws other random numbers": settings.is_sampling,
+        "its coverage penalty is another": bool(settings.coverage_penalty),
+        f"it stops a beam by the rule 'first', not '{settings.stopping}'": (
+            settings.beam > 1 and settings.stopping != "first"
+        ),
+        "with no_repeat it gives other scores": settings.no_repeat is not None,
+        "with min_length it gives other scores": bool(settings.min_length),
+    }
+    return next((reason for reason, is_so in reasons.items() if is_so), None)
+
+
+def _installation_lacks(device: DeviceName) -> str | None:
+    least = ".".join(map(str, LEAST_VERSION))
+    try:
+        version = metadata.version("ctranslate2")
+    except metadata.PackageNotFoundError:
+        return f"ctranslate2 is not installed: pip install 'ctranslate2>={least}'"
+    if tuple(int(part) for part in version.split(".")[:2]) < LEAST_VERSION:
+        return f"ctranslate2 {version} is older than {least}"
+    return "it sees no GPU" if device == "cuda" and not sees_gpu(device) else None
+
+
+def sees_gpu(device: DeviceName) -> bool:
+    """Return whether a GPU may be used, and there is one: torch is the faster engine there."""
+    if device == "cpu" or _installation_lacks("cpu") is not None:
+        return False
+    import ctranslate2
+
+    return bool(ctranslate2.get_cuda_device_count())
+
+
+def _vocabulary_lacks(config: ModelConfig, settings: SearchSettings) -> str | None:
+    if 2 * settings.beam < config.target_size:
+        return None
+    size = config.target_size
+    return f"a beam of {settings.beam} needs more than {2 * settings.beam} tokens, and the vocabulary has {size}"
+
+
+def config_of(place: ModelPlace) -> ModelConfig:
+    """Return the config of a model, read without torch."""
+    path = place.folder / CONFIG
+    data = read_json(path)
+    if not place.is_marian:
+        return read_model_config(path, data)
+    try:
+        return config_from_marian(read_settings(data))
+    except CheckpointError as wrong:
+        raise CheckpointError(f"{printable(str(place.folder))}: {wrong}") from None
+
+
+def open_ctranslate2(
+    place: ModelPlace, device: DeviceName = "auto", precision: Precision = "auto", num_threads: int = 0
+) -> "CTranslate2Engine":
+    """Load a model, which is converted on first use and kept beside it; with 0 threads CTranslate2 chooses."""
+    if precision not in _STORAGES:
+        raise ConfigError(f"{precision} is not a precision of the engine ctranslate2. Use float32, int8 or float16.")
+    storage = _STORAGES[precision]
+    made = converted(place.folder, storage, _loader(place))
+    try:
+        return CTranslate2Engine(made.folder, config_of(place), storage, device, num_threads)
+    finally:
+        if made.is_temporary:
+            shutil.rmtree(made.folder, ignore_errors=True)
+
+
+def _loader(place: ModelPlace) -> Callable[[], "Transformer"]:
+    def load() -> "Transformer":
+        from clearhead.formats import from_marian, load_checkpoint
+
+        model = from_marian(place.folder) if place.is_marian else load_checkpoint(place.folder)
+        return model.float()
+
+    return load
+
+
+class CTranslate2Engine:
+    """A converted model, loaded."""
+
+    name = "ctranslate2"
+
+    def __init__(
+        self, folder: Path, config: ModelConfig, storage: Storage, device: DeviceName = "cpu", num_threads: int = 0
+    ) -> None:
+        import ctranslate2
+
+        self.config = config
+        try:
+            self.translator: Any = ctranslate2.Translator(
+                str(folder), device, compute_type=_TYPES.get(storage, storage), intra_threads=num_threads
+            )
+        except (RuntimeError, ValueError) as wrong:
+            raise CheckpointError(
+                f"{printable(str(folder))} cannot be opened by CTranslate2 ({printable(str(wrong))}). "
+                "Delete that folder: it is made again from the model."
+            ) from None
+        self.described = f"ctranslate2, {self.translator.device}, {self.translator.compute_type}"
+        self._names = [str(number) for number in range(max(config.source_vocabulary, config.target_size))]
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What has to be known of the model."""
+        return ModelFacts(self.config.pad, self.config.eos, self.config.max_length)
+
+    def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each request, best first."""
+        made: list[list[Hypothesis]] = [[] for _ in requests]
+        for places in batches_by_length(requests, settings.batch_tokens):
+            for place, several in self._search(places, requests, settings):
+                made[place] = several
+        return made
+
+    def _search(
+        self, places: Sequence[int], requests: Sequence[Request], settings: SearchSettings
+    ) -> Iterator[tuple[int, list[Hypothesis]]]:
+        """Search with the longest limit of a batch; a sentence that came to its own limit is searched again.
+
+        All hypotheses are asked for: the longest of them says when the search of its sentence came to its end.
+        """
+        limit = max(requests[place].limit for place in places)
+        late: dict[int, list[int]] = {}
+        found = self._run([requests[place].ids for place in places], limit, settings)
+        for place, several in zip(places, found, strict=True):
+            own = requests[place].limit
+            if own < limit and max(len(each.tokens) for each in several) >= own:
+                late.setdefault(own, []).append(place)
+            else:
+                yield place, several[: settings.n_best]
+        for again in late.values():
+            yield from self._search(again, requests, settings)
+
+    def _run(self, rows: Sequence[Sequence[int]], limit: int, settings: SearchSettings) -> list[list[Hypothesis]]:
+        names, alpha = self._names, settings.length_penalty
+        results = self.translator.translate_batch(
+            [[names[number] for number in row] for row in rows],
+            beam_size=settings.beam,
+            num_hypotheses=settings.beam,
+            length_penalty=alpha or _NO_PENALTY,
+            max_decoding_length=limit,
+            min_decoding_length=0,
+            max_input_length=0,
+            return_end_token=True,
+            return_scores=True,
+        )
+        return [
+            [self._hypothesis(tokens, score, alpha) for tokens, score in zip(each.hypotheses, each.scores, strict=True)]
+            for each in results
+        ]
+
+    def _hypothesis(self, names: Sequence[str], score: float, alpha: float) -> Hypothesis:
+        tokens = tuple(self._numbers[name] for name in names)
+        total = score * len(tokens) ** alpha
+        return Hypothesis(tokens, (), normalised(total, len(tokens), alpha), tokens[-1] == self.config.eos, total)

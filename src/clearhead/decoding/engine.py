@@ -15,7 +15,7 @@ from clearhead.decoding.wishes import NO_WISHES, Wishes
 EngineName = Literal["auto", "torch", "ctranslate2"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 Precision = Literal["auto", "float32", "bfloat16", "float16", "int8"]
-Use = Literal["prefix", "forbidden", "required", "alignment", "explain", "alternatives"]
+Use = Literal["prefix", "forbidden", "required", "alignment", "explain", "alternatives", "token_scores"]
 
 
 @dataclass(frozen=True)

@@ -128,12 +128,11 @@ class Recorder:
         """Write down what became of every candidate."""
         kept = choice[0].tolist()
         options: list[Option] = []
-        for rank, (each, is_ended) in enumerate(
-            zip(candidates.tolist()[0], candidates.is_ended[0].tolist(), strict=True)
-        ):
-            if each.total > -float("inf"):
+        for rank, (parent, token, own_log_prob, total, is_ended) in enumerate(candidates.tolist()[0]):
+            if total > -float("inf"):
                 fate, why = self._fate(rank, is_ended, rank in kept)
-                options.append(Option(*each, fate, why, kept.index(rank) if fate == "kept" else None))
+                slot = kept.index(rank) if fate == "kept" else None
+                options.append(Option(parent, token, own_log_prob, total, fate, why, slot))
         going = [option.parent for option in options if option.fate in ("kept", "ended")]
         needed = min((option.total for option in options if option.fate == "kept"), default=0.0)
         why = f"none of its continuations has a log P of {needed:.4f}, the least that is kept"

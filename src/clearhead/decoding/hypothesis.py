@@ -12,18 +12,20 @@ from dataclasses import dataclass, field, replace
 class Hypothesis:
     """Tokens with the log-probability of each, eos included where it has ended.
 
-    `score` is what hypotheses are ranked by; `log_prob` is the plain sum over the tokens.
+    `score` is what hypotheses are ranked by; `log_prob` is the plain sum over the tokens. An engine that knows that
+    sum only gives it as `total`, and no `log_probs`.
     """
 
     tokens: tuple[int, ...]
     log_probs: tuple[float, ...]
     score: float
     has_ended: bool
+    total: float | None = None
 
     @property
     def log_prob(self) -> float:
         """log P of the whole translation, in nats."""
-        return math.fsum(self.log_probs)
+        return math.fsum(self.log_probs) if self.total is None else self.total
 
     def followed_by(self, token: int, log_prob: float, has_ended: bool) -> "Hypothesis":
         """Return it with one token more."""

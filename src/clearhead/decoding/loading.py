@@ -39,7 +39,7 @@ def _open_engine(
     from clearhead.decoding import ctranslate2_engine
 
     notes: list[str] = []
-    if name != "torch":
+    if name == "ctranslate2" or (name == "auto" and not ctranslate2_engine.sees_gpu(device)):
         missing = ctranslate2_engine.lacks(place, asked, device, precision)
         if missing is None:
             return ctranslate2_engine.open_ctranslate2(place, device, precision), notes

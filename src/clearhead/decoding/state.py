@@ -1,6 +1,8 @@
 """Where a beam search stands: the hypotheses that go on, and the candidates to come after them."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -38,17 +40,25 @@ class Beams:
 
     def hypothesis(self, row: int, beam: int, score: float) -> Hypothesis:
         """Return one of them as it is, not ended."""
-        tokens, log_probs = self.written[row, beam].tolist(), self.log_probs[row, beam].tolist()
-        return Hypothesis(tuple(tokens), tuple(log_probs), score, has_ended=False)
+        return replace(self.hypotheses([(row, beam)])[0], score=score)
+
+    def hypotheses(self, places: Sequence[tuple[int, int]]) -> list[Hypothesis]:
+        """Return those at rows and beams as they are, not ended and without a score."""
+        if not places:
+            return []
+        row, beam = torch.tensor(places, device=self.written.device).unbind(1)
+        kept = zip(self.written[row, beam].tolist(), self.log_probs[row, beam].tolist(), strict=True)
+        return [Hypothesis(tuple(tokens), tuple(log_probs), math.nan, has_ended=False) for tokens, log_probs in kept]
 
 
 class Candidate(NamedTuple):
-    """One continuation: of which hypothesis, by which token, the log P of the token and of the whole."""
+    """One continuation: of which hypothesis, by which token, the log P of the token and of the whole, if it ends."""
 
     parent: int
     token: int
     log_prob: float
     total: float
+    is_ended: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +72,13 @@ class Candidates:
     is_ended: Tensor  # whether it goes no further
 
     def tolist(self) -> list[list[Candidate]]:
-        """Return the candidates of every sentence."""
-        parts = (part.tolist() for part in (self.parents, self.tokens, self.log_probs, self.totals))
-        return [[Candidate(*each) for each in zip(*row, strict=True)] for row in zip(*parts, strict=True)]
+        """Return the candidates of every sentence, fetched from the device in one piece."""
+        parts = (self.parents, self.tokens, self.log_probs, self.totals, self.is_ended)
+        told = torch.stack([part.double() for part in parts], dim=-1).tolist()  # (B, C, 5); float64 holds any id
+        return [
+            [Candidate(int(parent), int(token), own, total, bool(ended)) for parent, token, own, total, ended in row]
+            for row in told
+        ]
 
     def chosen(self, beams: Beams, choice: Tensor) -> Beams:
         """Return the hypotheses that the candidates at `choice` (B, K) are."""

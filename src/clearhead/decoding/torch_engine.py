@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from clearhead.decoding.beam import beam_search
+from clearhead.decoding.beam import beam_search, search_with
 from clearhead.decoding.engine import (
     DeviceName,
     ModelFacts,
@@ -13,6 +13,7 @@ from clearhead.decoding.engine import (
     Request,
     batches_by_length,
 )
+from clearhead.decoding.fixed_step import StepShelf, can_record
 from clearhead.decoding.hypothesis import Hypothesis
 from clearhead.decoding.packing import packed
 from clearhead.decoding.sampling import sample
@@ -33,6 +34,7 @@ class TorchEngine:
     def __init__(self, model: Transformer) -> None:
         self.model = model.eval()
         self._fast = packed(model)
+        self._shelf = StepShelf(self._fast) if can_record(model) else None
         weight = model.output.weight
         self.described = f"torch, {weight.device.type}, {str(weight.dtype).removeprefix('torch.')}"
 
@@ -58,7 +60,10 @@ class TorchEngine:
         wishes = [each.wishes for each in batch]
         if settings.is_sampling:
             return sample(model, source, limits, settings, wishes, [each.number for each in batch])
-        return beam_search(model, source, limits, settings, wishes)
+        if self._shelf is None or settings.coverage_penalty:
+            return beam_search(model, source, limits, settings, wishes)
+        with self._shelf.stepper(source, settings.beam, max(limits)) as stepper:
+            return search_with(stepper, source, limits, settings, wishes)
 
 
 def facts_of(config: ModelConfig) -> ModelFacts:

@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping
 from filecmp import cmp
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
 
 from clearhead.errors import CheckpointError, printable
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
@@ -66,8 +67,10 @@ def json_writer(data: Mapping[str, Any]) -> Writer:
     return write
 
 
-def tensor_writer(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> Writer:
+def tensor_writer(tensors: Mapping[str, "Tensor"], metadata: Mapping[str, str]) -> Writer:
     """Return what writes tensors as safetensors."""
+    from safetensors.torch import save_file  # it loads torch, which a reader of configs does without
+
     whole = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
     return lambda path: save_file(whole, path, {"format": "pt", **metadata})
 
@@ -139,7 +142,7 @@ def _refusal(path: Path, advice: str) -> str:
     return f"{printable(str(path))} is a pickle, which can run any code when it is opened, so it is not read. {advice}"
 
 
-def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+def read_tensors(path: Path) -> tuple[dict[str, "Tensor"], dict[str, str]]:
     """Return the tensors of a safetensors file, and its notes."""
     try:
         with safe_open(path, framework="pt") as file:

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import BaseModel, ConfigDict, ValidationError
 from torch import Tensor
 
-from clearhead.errors import CheckpointError, ConfigError, printable
+from clearhead.errors import CheckpointError, printable
 from clearhead.formats.checkpoint import load_checkpoint, save_checkpoint
 from clearhead.formats.files import (
     CONFIG,
@@ -26,10 +25,10 @@ from clearhead.formats.files import (
     tensor_writer,
     write_together,
 )
+from clearhead.formats.marian_config import EPSILON, config_from_marian, read_settings, refuse
 from clearhead.formats.marian_names import BIAS, each_once, pairs_of
 from clearhead.formats.weights import build, checked_tensors, misfits, shapes_elsewhere, shapes_of, to_ours, to_theirs
 from clearhead.model import ModelConfig, Transformer
-from clearhead.model.config import read_config
 
 # What the tokenizer of a MarianMT model is made of; these files are only copied.
 TOKENIZER_FILES = (
@@ -44,43 +43,6 @@ _ADVICE = (
     "Convert it once where you trust it: "
     "python -c \"from transformers import MarianMTModel as M; M.from_pretrained('OLD').save_pretrained('NEW')\""
 )
-_ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "swish": "silu"}
-_EPSILON = 1e-5  # of every layer norm of MarianMT; its config has no field for it
-
-
-class MarianSettings(BaseModel):
-    """The fields of MarianMT's config.json that make a difference, with the defaults of Transformers."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    model_type: str = "marian"
-    vocab_size: int = 58101
-    decoder_vocab_size: int | None = None
-    max_position_embeddings: int = 1024
-    encoder_layers: int = 12
-    encoder_ffn_dim: int = 4096
-    encoder_attention_heads: int = 16
-    decoder_layers: int = 12
-    decoder_ffn_dim: int = 4096
-    decoder_attention_heads: int = 16
-    is_encoder_decoder: bool = True
-    activation_function: str = "gelu"
-    d_model: int = 1024
-    dropout: float = 0.1
-    attention_dropout: float = 0.0
-    activation_dropout: float = 0.0
-    decoder_start_token_id: int = 58100
-    scale_embedding: bool = False
-    pad_token_id: int = 58100
-    eos_token_id: int | list[int] = 0
-    bos_token_id: int | None = None
-    share_encoder_decoder_embeddings: bool = True
-    tie_word_embeddings: bool = True
-    # Older files have these; Transformers does not read them
-    normalize_before: bool = False
-    normalize_embedding: bool = False
-    add_final_layer_norm: bool = False
-    static_position_embeddings: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,85 +113,6 @@ def from_marian_tensors(
     return build(made, to_ours(found, pairs, shapes), device, dtype)
 
 
-def read_settings(config: Mapping[str, Any]) -> MarianSettings:
-    """Return the settings of a MarianMT config.json."""
-    if config.get("model_type", "marian") != "marian":
-        raise CheckpointError(
-            f"{CONFIG} is of a {config['model_type']!r} model. Only MarianMT ('marian') is read here."
-        )
-    try:
-        return MarianSettings.model_validate(config)
-    except ValidationError as wrong:
-        told = [f"{error['loc'][0]} = {error['input']!r}: {error['msg']}" for error in wrong.errors()]
-        raise CheckpointError(f"{CONFIG} is not MarianMT's: {'; '.join(told)}.") from None
-
-
-def config_from_marian(settings: MarianSettings) -> ModelConfig:
-    """Return the config of the same model here, or raise CheckpointError with everything that it cannot say."""
-    eos = settings.eos_token_id if isinstance(settings.eos_token_id, list) else [settings.eos_token_id]
-    target = settings.vocab_size if settings.share_encoder_decoder_embeddings else settings.decoder_vocab_size
-    # where several are one token, the last of these names it
-    starts: dict[int | None, str] = {settings.bos_token_id: "bos"}
-    starts |= {**dict.fromkeys(eos, "eos"), settings.pad_token_id: "pad"}
-    tied = (
-        "none" if not settings.tie_word_embeddings else "three" if settings.share_encoder_decoder_embeddings else "two"
-    )
-    refusals = {
-        f"decoder_start_token_id = {settings.decoder_start_token_id} is neither pad, eos nor bos": (
-            settings.decoder_start_token_id not in starts
-        ),
-        f"eos_token_id = {settings.eos_token_id}, and a sentence here ends in one way": len(eos) != 1,
-        f"activation_function = {settings.activation_function!r} (known: {', '.join(_ACTIVATIONS)})": (
-            settings.activation_function not in _ACTIVATIONS
-        ),
-        "encoder and decoder have different numbers of heads": (
-            settings.encoder_attention_heads != settings.decoder_attention_heads
-        ),
-        "encoder and decoder have different feed-forward widths": settings.encoder_ffn_dim != settings.decoder_ffn_dim,
-        "it is a decoder alone (is_encoder_decoder is false)": not settings.is_encoder_decoder,
-        "normalize_before is true, and MarianMT is post-norm": settings.normalize_before,
-        "normalize_embedding is true": settings.normalize_embedding,
-        "add_final_layer_norm is true": settings.add_final_layer_norm,
-        "its positions are learned (static_position_embeddings is false)": not settings.static_position_embeddings,
-    }
-    _refuse("this MarianMT model cannot be held here", refusals)
-    try:
-        return read_config(
-            {
-                "source_vocabulary": settings.vocab_size,
-                "target_vocabulary": target or settings.vocab_size,
-                "encoder_blocks": settings.encoder_layers,
-                "decoder_blocks": settings.decoder_layers,
-                "d_model": settings.d_model,
-                "num_heads": settings.encoder_attention_heads,
-                "d_ff": settings.encoder_ffn_dim,
-                "norm_place": "post",
-                "epsilon": _EPSILON,
-                "sinusoids": "blocks",
-                "max_length": settings.max_position_embeddings,
-                "scale_embedding": settings.scale_embedding,
-                "activation": _ACTIVATIONS[settings.activation_function],
-                "has_output_bias": True,
-                "tied": tied,
-                "start": starts[settings.decoder_start_token_id],
-                "pad": settings.pad_token_id,
-                "bos": eos[0] if settings.bos_token_id is None else settings.bos_token_id,
-                "eos": eos[0],
-                "dropout": settings.dropout,
-                "attention_dropout": settings.attention_dropout,
-                "activation_dropout": settings.activation_dropout,
-            }
-        )
-    except ConfigError as wrong:
-        raise CheckpointError(f"{CONFIG} describes no model: {' '.join(wrong.mistakes)}") from None
-
-
-def _refuse(what: str, reasons: Mapping[str, bool]) -> None:
-    wrong = [reason for reason, is_so in reasons.items() if is_so]
-    if wrong:
-        raise CheckpointError(f"{what}: {'; '.join(wrong)}.")
-
-
 # Out
 
 
@@ -255,7 +138,7 @@ def to_marian(model: Transformer, folder: str | Path) -> None:
 def to_marian_tensors(model: Transformer) -> Marian:
     """Return a model as MarianMT's files have it, or raise CheckpointError with everything that MarianMT has not."""
     config = model.config
-    _refuse("MarianMT cannot hold this model", _not_in_marian(config))
+    refuse("MarianMT cannot hold this model", _not_in_marian(config))
     tensors: dict[str, Tensor] = dict(checked_tensors(model))
     for name, weight in list(tensors.items()):  # a product without a bias is one with a bias of zeros
         if name.endswith(".weight") and "embedding" not in name:
@@ -277,7 +160,7 @@ def _not_in_marian(config: ModelConfig) -> dict[str, bool]:
         f"its norms are {config.encoder_norm} and {config.decoder_norm} (MarianMT: layer)": (
             config.encoder_norm != "layer" or config.decoder_norm != "layer"
         ),
-        f"epsilon = {config.epsilon:g} (MarianMT: {_EPSILON:g})": config.epsilon != _EPSILON,
+        f"epsilon = {config.epsilon:g} (MarianMT: {EPSILON:g})": config.epsilon != EPSILON,
         f"its positions are {config.positions} (MarianMT: sinusoidal)": config.positions != "sinusoidal",
         "its sines and cosines stand in pairs (MarianMT: sinusoids = blocks)": (
             config.positions == "sinusoidal" and config.sinusoids != "blocks"

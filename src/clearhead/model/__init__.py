@@ -1,8 +1,30 @@
 """The Transformer in PyTorch: ids and masks in, logits out, and every number of it can be traced."""
 
-from clearhead.model.batch import Batch, check_batch
-from clearhead.model.config import PRESETS, ModelConfig, preset
-from clearhead.model.mask import Mask
-from clearhead.model.transformer import Loss, Memory, Transformer
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from clearhead.model.batch import Batch, check_batch
+    from clearhead.model.config import PRESETS, ModelConfig, preset
+    from clearhead.model.mask import Mask
+    from clearhead.model.transformer import Loss, Memory, Transformer
+
+_HOMES = {
+    **dict.fromkeys(("Batch", "check_batch"), "batch"),
+    **dict.fromkeys(("PRESETS", "ModelConfig", "preset"), "config"),
+    "Mask": "mask",
+    **dict.fromkeys(("Loss", "Memory", "Transformer"), "transformer"),
+}
 
 __all__ = ["PRESETS", "Batch", "Loss", "Mask", "Memory", "ModelConfig", "Transformer", "check_batch", "preset"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: a model's config can then be read without torch."""
+    if name in _HOMES:
+        return getattr(import_module(f"clearhead.model.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'clearhead.model' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

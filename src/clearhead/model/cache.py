@@ -27,6 +27,11 @@ class Cache:
         """How many tokens can be attended to, padding included."""
         return self.seen.shape[1]
 
+    @property
+    def longest(self) -> int:
+        """How long a text may be by now."""
+        return self.num_keys
+
     def advance(self, target: Tensor, config: ModelConfig) -> tuple[Tensor, Mask]:
         """Take in that `target` (B, T) is read next, and return its positions and what it may see."""
         length, first = target.shape[1], self.num_keys
@@ -58,6 +63,11 @@ class BeamCache:
     def num_keys(self) -> int:
         """How many tokens can be attended to, of all continuations there ever were."""
         return self.past.shape[2]
+
+    @property
+    def longest(self) -> int:
+        """How long each continuation is by now."""
+        return self.length
 
     def advance(self, target: Tensor, config: ModelConfig) -> tuple[Tensor, Mask]:
         """Take in that `target` (B, continuations) is read next, a token of each, all at one position."""

@@ -204,14 +204,14 @@ class Transformer(nn.Module):
         """Return the decoder's states (B, T, D), one step before the logits."""
         assert self.decoder is not None, "this model has no decoder"
         length = target.shape[1]
-        places, num_keys = torch.arange(length, device=target.device)[None], length
+        places, num_keys, longest = torch.arange(length, device=target.device)[None], length, length
         if mask.packed is not None:
             assert cache is None, "sentences that share a row are written all at once"
             places = packed_places(mask.packed.queries)
         if cache is not None:
             places, mask = cache.advance(target, self.config)
-            num_keys = cache.num_keys
-        self._check_places(places, num_keys, "target")
+            num_keys, longest = cache.num_keys, cache.longest
+        self._check_places(places, longest, "target")
         own = prepare(mask, length, num_keys, target.device)
         across = self._memory_mask(memory, length, mask.packed)
         x = self.decoder.embed(target, places, trace.at("target"))

@@ -118,7 +118,7 @@ def test_a_save_that_fails_leaves_the_old_checkpoint_and_nothing_else(
         path.write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("clearhead.formats.files.save_file", fill_the_disk)
+    monkeypatch.setattr("safetensors.torch.save_file", fill_the_disk)
     with pytest.raises(CheckpointError, match="could not be written.*No space left.*Nothing half written is left"):
         save_checkpoint(model_of(d_ff=5), saved)
     assert {path.name: path.read_bytes() for path in saved.iterdir()} == before

@@ -207,11 +207,11 @@ def test_no_memory_for_one_row_is_a_sentence(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize("call", [1, 2, 3, 4, 5, 6, 7, 8, 9])
 def test_a_full_disk_loses_nothing(tmp_path: Path, call: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever tensors are written: of a checkpoint's model or state, of the best or of the last model."""
-    from clearhead.formats import files
+    from safetensors import torch as safetensors_torch
 
     whole = train(tmp_path / "whole")
     calls = []
-    real = files.save_file
+    real = safetensors_torch.save_file
 
     def filling(tensors: Any, path: Path, *more: Any) -> None:
         calls.append(path)
@@ -221,7 +221,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, call: int, monkeypatch: pytes
         real(tensors, path, *more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "save_file", filling)
+        patch.setattr(safetensors_torch, "save_file", filling)
         with pytest.raises(CheckpointError, match="could not be written.*No space left on device"):
             train(tmp_path / "run")
     assert not list((tmp_path / "run").rglob("*.part"))

@@ -94,7 +94,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_one_sentence(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("clearhead.formats.files.save_file", full)
+    monkeypatch.setattr("safetensors.torch.save_file", full)
     with pytest.raises(CheckpointError) as told:
         save_state(tmp_path, trained(), PROGRESS)
     assert str(told.value) == (

@@ -1,0 +1,36 @@
+"""The config.json beside a model's weights: clearhead's own. Read without torch, for engines that do without it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from clearhead import __version__
+from clearhead.errors import CheckpointError, ConfigError, printable
+from clearhead.model.config import ModelConfig, read_config
+
+FORMAT = 1
+MARK, VERSION = "clearhead_model", "clearhead_version"
+
+
+def read_model_config(path: Path, data: Mapping[str, Any]) -> ModelConfig:
+    """Return the config in a checkpoint's config.json, which also says who wrote it."""
+    shown, number = printable(str(path)), data.get(MARK)
+    writer = str(data.get(VERSION, "an unknown version"))
+    if number is None:
+        kind = data.get("model_type")
+        hint = "Read it with clearhead.formats.from_marian." if kind == "marian" else f"Its {MARK} is missing."
+        raise CheckpointError(f"{shown} is not the config of a clearhead model. {hint}")
+    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+        raise CheckpointError(f"{shown}: {MARK} = {number!r} is not a format. This clearhead reads {FORMAT}.")
+    if number > FORMAT:
+        raise CheckpointError(
+            f"{shown} is in format {number}, written by clearhead {printable(writer)}; this is {__version__}, "
+            f"which reads format {FORMAT}. Install clearhead {printable(writer)} or later."
+        )
+    try:
+        return read_config({name: value for name, value in data.items() if name not in (MARK, VERSION)})
+    except ConfigError as wrong:
+        raise CheckpointError(
+            f"{shown}: {' '.join(wrong.mistakes)} "
+            f"It was written by clearhead {printable(writer)}; this is {__version__}."
+        ) from None

@@ -1,0 +1,168 @@
+"""A model as CTranslate2 has it, written through CTranslate2's own specifications: the same numbers in C++.
+
+Conversion needs torch; whether a model can be converted, and where a conversion is kept, is found out without it.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from secrets import token_hex
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any, Literal
+
+from clearhead import __version__
+from clearhead.errors import CheckpointError, printable
+from clearhead.formats.files import find_files
+from clearhead.model.config import ModelConfig
+
+if TYPE_CHECKING:
+    from clearhead.model import Transformer
+
+Storage = Literal["float32", "int8", "float16"]
+MAX_PADDING = -1e4  # the logit of padding, which is never written; float16 can hold it
+NOTES = "clearhead.json"
+_MARK = "clearhead_ctranslate2"
+_FORMAT = 1
+_PREFIX = "ctranslate2"
+_PART = 2**20
+
+
+def model_lacks(config: ModelConfig) -> str | None:
+    """Return why CTranslate2 cannot hold a model, as a clause, or None where it can."""
+    reasons = {
+        f"it only translates, and the model is of shape {config.shape}": config.shape != "encoder-decoder",
+        f"it has no {config.positions} positions here": config.positions not in ("sinusoidal", "learned"),
+        "it has no norm over all numbers of a sentence": config.encoder_norm == "all",
+        f"it has one width, and d_decoder = {config.decoder_width} is not d_model": (
+            config.decoder_width != config.d_model
+        ),
+        "it needs a block on each side": not (config.encoder_blocks and config.decoder_blocks),
+    }
+    return next((reason for reason, is_so in reasons.items() if is_so), None)
+
+
+# Where a conversion is kept
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A folder that CTranslate2 can open; a temporary one where none could be kept beside the model."""
+
+    folder: Path
+    is_temporary: bool = False
+
+
+def converted(folder: Path, storage: Storage, load: Callable[[], "Transformer"]) -> Converted:
+    """Return the conversion of the model in a folder, which is made on first use and kept there.
+
+    It is used as long as the model's two files are what they were; `load` returns the model, in float32 on the CPU.
+    """
+    found = find_conversion(folder, storage)
+    if found is not None:
+        return Converted(found)
+    model = load()
+    target = folder / _folder_name(folder, storage)
+    part = folder / f".{target.name}.{token_hex(4)}.part"
+    try:
+        part.mkdir()
+    except OSError:  # a model on a disk that cannot be written still translates
+        place = Path(mkdtemp(prefix="clearhead-ctranslate2-"))
+        convert(model, place, storage)
+        return Converted(place, is_temporary=True)
+    try:
+        convert(model, part, storage)
+        _write_notes(part, folder, storage)
+        if not target.exists():  # another process may have been first
+            part.rename(target)
+    except OSError as wrong:
+        if not (target / NOTES).is_file():
+            raise CheckpointError(
+                f"{printable(str(target))} could not be written: {wrong}. Nothing half written is left. "
+                "Make room on the disk, or use the engine torch, which needs no conversion."
+            ) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    _tidy(folder, target, storage)
+    return Converted(target)
+
+
+def find_conversion(folder: Path, storage: Storage) -> Path | None:
+    """Return the folder of a conversion that is of these very weights, or None."""
+    size, changed = _stamp(folder)
+    for place in _conversions(folder, storage):
+        notes = _read_notes(place)
+        # reading all weights to know them again takes longer than loading them, so they are known by size and time
+        if notes.get("size") == size and notes.get("changed") == changed:
+            return place
+    place = folder / _folder_name(folder, storage)
+    if _read_notes(place).get(_MARK) != _FORMAT:
+        return None
+    with suppress(OSError):
+        _write_notes(place, folder, storage)  # the same weights, copied or touched
+    return place
+
+
+def _conversions(folder: Path, storage: Storage) -> list[Path]:
+    return sorted(folder.glob(f"{_PREFIX}-{storage}-*"))
+
+
+def _folder_name(folder: Path, storage: Storage) -> str:
+    """Return the name of a conversion: it ends with a hash of the config and the weights that it is made of."""
+    found = sha256()
+    for path in _files(folder):
+        with path.open("rb") as file:
+            while part := file.read(_PART):
+                found.update(part)
+    return f"{_PREFIX}-{storage}-{found.hexdigest()[:16]}"
+
+
+def _files(folder: Path) -> tuple[Path, Path]:
+    return find_files(folder, "Convert it once to safetensors where you trust it.")
+
+
+def _stamp(folder: Path) -> tuple[list[int], list[int]]:
+    found = [path.stat() for path in _files(folder)]
+    return [each.st_size for each in found], [each.st_mtime_ns for each in found]
+
+
+def _read_notes(place: Path) -> Mapping[str, Any]:
+    try:
+        notes = json.loads((place / NOTES).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return notes if isinstance(notes, dict) and notes.get(_MARK) == _FORMAT else {}
+
+
+def _write_notes(place: Path, folder: Path, storage: Storage) -> None:
+    size, changed = _stamp(folder)
+    notes = {_MARK: _FORMAT, "clearhead": __version__, "storage": storage, "size": size, "changed": changed}
+    part = place / f".{NOTES}.{token_hex(4)}.part"
+    part.write_text(json.dumps(notes, indent=1) + "\n", encoding="utf-8")
+    part.replace(place / NOTES)
+
+
+def _tidy(folder: Path, kept: Path, storage: Storage) -> None:
+    """Take away conversions of weights that are no longer there."""
+    for place in _conversions(folder, storage):
+        if place != kept and _read_notes(place):
+            shutil.rmtree(place, ignore_errors=True)
+
+
+# The conversion itself
+
+
+def convert(model: "Transformer", folder: Path, storage: Storage) -> None:
+    """Write a model into an empty folder; the token with the id i is spelled as the number i."""
+    from clearhead.formats.ctranslate2_spec import specification
+
+    reason = model_lacks(model.config)
+    if reason is not None:
+        raise CheckpointError(f"CTranslate2 cannot hold this model: {reason}. Use the engine torch.")
+    spec = specification(model)
+    spec.validate()
+    spec.optimize(quantization=storage)
+    spec.save(str(folder))

@@ -1,0 +1,122 @@
+"""CTranslate2 beside torch: the same tokens for greedy search and beams, and the same scores to a stated tolerance."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from clearhead.decoding.ctranslate2_engine import CTranslate2Engine
+from clearhead.decoding.engine import Request
+from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.torch_engine import TorchEngine
+from clearhead.formats.ctranslate2 import Storage, convert
+from clearhead.model import Transformer
+from tests.unit.decoding.toys import random_model
+
+pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install 'clearhead[translate]'")
+TOLERANCE = 2e-4  # of a score in float32: sums of tens of logarithms, in another order
+KINDS: dict[str, dict[str, Any]] = {
+    "pre-norm, pairs, untied": {},
+    "post-norm, blocks, tied": {"norm_place": "post", "sinusoids": "blocks", "tied": "three"},
+    "pre-norm, blocks, two tied": {"sinusoids": "blocks", "tied": "two", "target_vocabulary": 37},
+    "post-norm, pairs, untied": {"norm_place": "post"},
+    "as MarianMT": {
+        "norm_place": "post", "sinusoids": "blocks", "tied": "three", "has_output_bias": True, "start": "pad",
+        "pad": 29, "eos": 0, "activation": "silu", "max_length": 61,
+    },
+    "a last norm after post-norm": {"norm_place": "post", "has_last_norm": True, "activation": "gelu"},
+    "no last norm after pre-norm": {"has_last_norm": False, "has_output_bias": True},
+    "learned positions, no biases": {"positions": "learned", "has_bias": False},
+    "RMS norm, gated": {"encoder_norm": "rms", "decoder_norm": "rms", "is_gated": True, "activation": "silu", "has_output_bias": True},
+    "embeddings not scaled, few blocks": {"scale_embedding": False, "encoder_blocks": 1, "decoder_blocks": 3},
+    "coarse epsilon, starts from eos": {"epsilon": 1e-2, "start": "eos"},
+}  # fmt: skip
+
+
+def toy(**changes: Any) -> Transformer:
+    """Return a random model in float32 that would hardly ever write padding, and of whose translations some end and some are cut."""
+    for likely in (-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 6.0, 8.0, 10.0):
+        model = random_model(spread=0.3, **{"max_length": 61, **changes}).float()
+        with torch.no_grad():
+            prefer_the_end(model, likely)
+        found = TorchEngine(model).translate(requests(model), SearchSettings(beam=4, n_best=4, stopping="first"))
+        ended = [each.has_ended for several in found for each in several]
+        if 4 < sum(ended) < 24 and len({each.tokens for several in found for each in several}) > 9:
+            return model
+    raise AssertionError("no model like that")
+
+
+def prefer_the_end(model: Transformer, likely: float) -> None:
+    """Make padding so unlikely that it makes no difference whether its share is given to others, and eos likely."""
+    pad, eos, decoder = model.config.pad, model.config.eos, model.decoder
+    assert decoder is not None
+    if model.output.bias is not None:
+        model.output.bias[pad] = -50
+        model.output.bias[eos] += likely
+        return
+    norm = decoder.last_norm or model.decoder_blocks[-1].residuals[-1].norm
+    norm.gain[0], norm.shift[0] = 0, 1  # the first number of every state is 1
+    model.output.weight[pad] = 0
+    model.output.weight[pad, 0] = -50
+    model.output.weight[eos, 0] = likely
+
+
+def requests(model: Transformer, seed: int = 3) -> list[Request]:
+    random = torch.Generator().manual_seed(seed)
+    config = model.config
+    low, high = 3, min(config.source_vocabulary, 29)
+    rows = [torch.randint(low, high, (length,), generator=random).tolist() for length in (1, 11, 2, 7, 7, 5, 3)]
+    return [Request((*row, config.eos), 2 * len(row) + 3, number=n) for n, row in enumerate(rows)]
+
+
+def engines(model: Transformer, folder: Path, storage: Storage = "float32") -> tuple[TorchEngine, CTranslate2Engine]:
+    convert(model, folder, storage)
+    return TorchEngine(model), CTranslate2Engine(folder, model.config, storage, num_threads=1)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 0.0, 0.6])
+@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize("kind", KINDS)
+def test_tokens_and_scores_are_those_of_torch(kind: str, beam: int, alpha: float, tmp_path: Path) -> None:
+    model = toy(**KINDS[kind])
+    ours, theirs = engines(model, tmp_path)
+    settings = SearchSettings(beam=beam, n_best=beam, length_penalty=alpha, stopping="first", batch_tokens=37)
+    right, found = (engine.translate(requests(model), settings) for engine in (ours, theirs))
+    assert [[each.tokens for each in several] for several in found] == [
+        [each.tokens for each in several] for several in right
+    ]
+    for several, expected in zip(found, right, strict=True):
+        assert [each.score for each in several] == pytest.approx([each.score for each in expected], abs=TOLERANCE)
+        assert [each.log_prob for each in several] == pytest.approx([each.log_prob for each in expected], abs=1e-3)
+        assert [each.has_ended for each in several] == [each.has_ended for each in expected]
+
+
+@pytest.mark.parametrize("storage", ["int8", "float16"])
+def test_fewer_digits_change_scores_a_little(storage: Storage, tmp_path: Path) -> None:
+    model = toy(has_output_bias=True)
+    ours, theirs = engines(model, tmp_path, storage)
+    right, found = (engine.translate(requests(model), SearchSettings()) for engine in (ours, theirs))
+    same = [several[0].tokens[:2] == expected[0].tokens[:2] for several, expected in zip(found, right, strict=True)]
+    assert sum(same) >= 5
+    assert [several[0].score for several in found] == pytest.approx([several[0].score for several in right], abs=0.5)
+
+
+def test_padding_is_never_written(tmp_path: Path) -> None:
+    model = random_model(spread=0.3, has_output_bias=True, max_length=61).float()
+    with torch.no_grad():
+        model.output.bias[model.config.pad] = 30
+    _, theirs = engines(model, tmp_path)
+    found = theirs.translate(requests(model), SearchSettings(beam=3, n_best=3, stopping="first"))
+    assert not any(model.config.pad in each.tokens for several in found for each in several)
+
+
+def test_a_sentence_is_translated_alike_in_any_batch(tmp_path: Path) -> None:
+    model = toy()
+    _, theirs = engines(model, tmp_path)
+    settings = SearchSettings(beam=4, n_best=2, stopping="first")
+    together = theirs.translate(requests(model), settings)
+    alone = [theirs.translate([each], settings)[0] for each in requests(model)]
+    assert [[each.tokens for each in several] for several in together] == [
+        [each.tokens for each in several] for several in alone
+    ]
