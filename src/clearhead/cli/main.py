@@ -17,6 +17,7 @@ from clearhead.cli.experiment import experiment
 from clearhead.cli.score import score
 from clearhead.cli.solve import solve
 from clearhead.cli.train import train
+from clearhead.cli.translate import translate
 from clearhead.errors import ClearheadError, printable
 
 app = typer.Typer(
@@ -33,6 +34,7 @@ app.command("experiment")(experiment)
 app.command("train")(train)
 app.command("evaluate")(evaluate)
 app.command("score")(score)
+app.command("translate")(translate)
 
 
 def _version(is_asked: bool) -> None:

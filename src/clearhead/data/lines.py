@@ -6,11 +6,11 @@ A line ends at \\n or \\r\\n and nowhere else. What is wrong with a line is a Fa
 import gzip
 import lzma
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 from clearhead.errors import DataError, did_you_mean, printable
 
@@ -86,8 +86,24 @@ def _open(path: Path) -> IO[bytes] | gzip.GzipFile | lzma.LZMAFile:
 def read_lines(name: str, notes: Notes) -> Iterator[str | Fault]:
     """Yield each line of a file without its end, or the fault that it has instead."""
     path = check_file(name)
+    return _lines(_file_blocks(path), name, notes)
+
+
+class Readable(Protocol):
+    """What can be read from as bytes come in, such as standard input."""
+
+    def read1(self, size: int, /) -> bytes:
+        """Return at most so many bytes, as many as there are now; none at the end."""
+
+
+def read_stream(file: Readable, name: str, notes: Notes) -> Iterator[str | Fault]:
+    """Yield each line of a pipe as soon as it has come, or the fault that it has instead."""
+    return _lines(_stream_blocks(file), name, notes)
+
+
+def _lines(blocks: Iterator[bytes | str], name: str, notes: Notes) -> Iterator[str | Fault]:
     number = 0
-    for raw in _blocks(path):
+    for raw in blocks:
         if isinstance(raw, str):
             yield Fault(name, number + 1, "damaged file", raw, is_fatal=True)
             return
@@ -104,33 +120,41 @@ def read_lines(name: str, notes: Notes) -> Iterator[str | Fault]:
             yield _one_line(line, name, number, notes)
 
 
-def _blocks(path: Path) -> Iterator[bytes | str]:
+def _whole_lines(read: Callable[[], bytes]) -> Iterator[bytes | str]:
     """Yield whole lines, about a megabyte at once, without the last line's end; or a sentence why it cannot go on."""
     parts: list[bytes] = []
     size = 0
-    try:
-        with _open(path) as file:
-            while block := file.read(_BLOCK):
-                head, found, tail = block.rpartition(b"\n")
-                if found:
-                    yield b"".join([*parts, head])
-                    parts, size = [], 0
-                parts.append(tail)
-                size += len(tail)
-                if size > _MAX_LINE:
-                    yield f"the line is longer than {_MAX_LINE // 2**20} MB. Is this a file of sentences?"
-                    return
-    except EOFError:
-        yield "the packed file is cut short. Copy it again from where it came."
-        return
-    except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as wrong:
-        yield f"the file cannot be unpacked ({wrong}). Is it really {path.suffix}? Copy it again from where it came."
-        return
-    except OSError as wrong:
-        yield f"the file cannot be read: {wrong.strerror}."
-        return
+    while block := read():
+        head, found, tail = block.rpartition(b"\n")
+        if found:
+            yield b"".join([*parts, head])
+            parts, size = [], 0
+        parts.append(tail)
+        size += len(tail)
+        if size > _MAX_LINE:
+            yield f"the line is longer than {_MAX_LINE // 2**20} MB. Is this a file of sentences?"
+            return
     if size:
         yield b"".join(parts)
+
+
+def _file_blocks(path: Path) -> Iterator[bytes | str]:
+    try:
+        with _open(path) as file:
+            yield from _whole_lines(lambda: file.read(_BLOCK))
+    except EOFError:
+        yield "the packed file is cut short. Copy it again from where it came."
+    except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as wrong:
+        yield f"the file cannot be unpacked ({wrong}). Is it really {path.suffix}? Copy it again from where it came."
+    except OSError as wrong:
+        yield f"the file cannot be read: {wrong.strerror}."
+
+
+def _stream_blocks(file: Readable) -> Iterator[bytes | str]:
+    try:
+        yield from _whole_lines(lambda: file.read1(_BLOCK))
+    except OSError as wrong:
+        yield f"it cannot be read: {wrong.strerror}."
 
 
 def _decoded(raw: bytes, notes: Notes) -> list[str] | None:

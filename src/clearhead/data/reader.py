@@ -68,7 +68,7 @@ def read_tsv(name: str, fields: tuple[str | None, str], notes: Notes) -> Iterato
             continue
         cells = line.split("\t")
         if columns is None:
-            has_header, columns = _find_columns(name, cells, fields)
+            has_header, columns = find_columns(name, cells, fields)
             if has_header:
                 continue
         if line and max(columns) >= len(cells):
@@ -79,7 +79,7 @@ def read_tsv(name: str, fields: tuple[str | None, str], notes: Notes) -> Iterato
         yield Pair(sides[0] if len(sides) == 2 else "", sides[-1], number)
 
 
-def _find_columns(name: str, cells: list[str], fields: tuple[str | None, str]) -> tuple[bool, list[int]]:
+def find_columns(name: str, cells: list[str], fields: tuple[str | None, str]) -> tuple[bool, list[int]]:
     """Return whether the first line is a header, and where the columns are that are read."""
     asked = [field for field in fields if field is not None]
     if all(re.fullmatch("[1-9][0-9]{0,5}", field) for field in asked):
@@ -120,6 +120,19 @@ def read_jsonl(name: str, fields: tuple[str | None, str], notes: Notes, has_labe
                 break
         else:
             yield Pair(str(source), str(target), number)
+
+
+class TextUnder(NamedTuple):
+    """The text under a key, or a sentence why there is none."""
+
+    value: str
+    wrong: str = ""
+
+
+def text_under(data: Any, field: str) -> TextUnder:
+    """Return the text under a key of a JSON object; `translation.en` is a key inside a key."""
+    found = _value(data, field, is_label=False)
+    return TextUnder("", found.detail) if isinstance(found, _Trouble) else TextUnder(found)
 
 
 class _Trouble(NamedTuple):

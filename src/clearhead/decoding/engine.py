@@ -75,10 +75,10 @@ class Asked:
     uses: Collection[Use] = ()
 
 
-def length_limit(num_source: int, settings: SearchSettings, facts: ModelFacts) -> int:
-    """Return how many tokens the translation of so many (both with eos) may have."""
+def length_limit(num_source: int, settings: SearchSettings, facts: ModelFacts, *, num_asked: int = 0) -> int:
+    """Return how many tokens the translation of so many (both with eos) may have; so many of them are asked for."""
     most = settings.max_length if facts.max_length is None else min(settings.max_length, facts.max_length)
-    return min(most, int(settings.max_ratio * num_source) + settings.max_extra)
+    return min(most, int(settings.max_ratio * num_source) + settings.max_extra + num_asked)
 
 
 def batches_by_length(requests: Sequence[Request], batch_tokens: int) -> list[list[int]]:

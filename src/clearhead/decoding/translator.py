@@ -49,7 +49,10 @@ class Translator:
         """Return what the engine is asked for a piece."""
         facts = self.engine.facts
         ids = (*piece.ids, facts.eos)
-        return Request(ids, length_limit(len(ids), settings, facts), piece.wishes, piece.number)
+        # what must be there is not to be cut off because it is long
+        asked = len(piece.wishes.prefix) + sum(map(len, piece.wishes.required))
+        limit = length_limit(len(ids), settings, facts, num_asked=asked)
+        return Request(ids, limit, piece.wishes, piece.number)
 
     def translate(
         self,

@@ -1,0 +1,137 @@
+"""Lines to translate, from a file, a pipe or the words of a command: plain, TSV or JSONL, one at a time.
+
+A record keeps what else stood on its line, so that the translation can be put beside it.
+"""
+
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from clearhead.data.lines import Fault, Notes, read_lines, read_stream
+from clearhead.data.reader import find_columns, text_under
+from clearhead.errors import DataError
+
+Form = Literal["text", "tsv", "jsonl"]
+_FORMS: dict[str, Form] = {".tsv": "tsv", ".jsonl": "jsonl"}
+
+
+@dataclass(frozen=True)
+class Record:
+    """A line of the input: the text to translate, and its cells or its object; a header has nothing to translate."""
+
+    number: int
+    line: str
+    text: str
+    cells: tuple[str, ...] = ()
+    data: dict[str, Any] | None = None
+    is_header: bool = False
+
+
+@dataclass(frozen=True)
+class LineSource:
+    """Where lines come from: a file's name, - for standard input, or the text itself."""
+
+    name: str = "-"
+    form: Form = "text"
+    column: str = "source"
+    text: str | None = None
+
+    @staticmethod
+    def of(name: str | None, form: Form | None, column: str | None, text: str | None) -> "LineSource":
+        """Return the source that is asked for; the form of a file is read off its name, unless it is said."""
+        suffixes = Path(name or "").suffixes
+        found: Form = next((_FORMS[each] for each in suffixes if each in _FORMS), "text")
+        chosen = form or found
+        if column is not None and chosen == "text":
+            raise DataError(
+                f"--column {column} names a part of a TSV or JSONL line. Say which with --form tsv or jsonl."
+            )
+        return LineSource(name or "-", chosen, column or "source", text)
+
+    def records(self) -> Iterator[Record]:
+        """Yield every line, or raise DataError at the first that cannot be read."""
+        if self.form == "tsv":
+            yield from self._tsv()
+        elif self.form == "jsonl":
+            yield from self._jsonl()
+        else:
+            for number, line in enumerate(self._lines(), 1):
+                yield Record(number, line, line)
+
+    def _lines(self) -> Iterator[str]:
+        for line in self._raw():
+            if isinstance(line, Fault):
+                raise DataError(f"{line}")
+            yield line
+
+    def _raw(self) -> Iterator[str | Fault]:
+        notes = Notes()
+        if self.text is not None:
+            given = self.text.removesuffix("\n").encode(errors="surrogateescape")
+            yield from read_stream(_Once(given + b"\n"), "the sentence", notes)
+        elif self.name == "-":
+            with io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False)) as stream:
+                yield from read_stream(stream, "standard input", notes)
+        elif (path := Path(self.name)).is_fifo() or path.is_char_device():
+            with io.BufferedReader(io.FileIO(path)) as stream:
+                yield from read_stream(stream, self.name, notes)
+        else:
+            yield from read_lines(self.name, notes)
+
+    def _tsv(self) -> Iterator[Record]:
+        column: int | None = None
+        for number, line in enumerate(self._lines(), 1):
+            cells = line.split("\t")
+            if column is None:
+                has_header, places = find_columns(self.name, cells, (None, self.column))
+                column = places[0]
+                if has_header:
+                    yield Record(number, line, "", tuple(cells), is_header=True)
+                    continue
+            if line and column >= len(cells):
+                raise DataError(
+                    f"{self.name}:{number}: {len(cells)} columns, and column {column + 1} is needed. "
+                    "Columns are parted by tabs."
+                )
+            yield Record(number, line, cells[column] if line else "", tuple(cells))
+
+    def _jsonl(self) -> Iterator[Record]:
+        for number, line in enumerate(self._lines(), 1):
+            if not line.strip():
+                yield Record(number, line, "")
+                continue
+            try:
+                data = json.loads(line)
+            except (ValueError, RecursionError) as wrong:
+                raise DataError(
+                    f'{self.name}:{number}: not JSON: {wrong}. Each line is one object, as in {{"source": "…"}}.'
+                ) from None
+            text = text_under(data, self.column)
+            if text.wrong:
+                raise DataError(f"{self.name}:{number}: {text.wrong}")
+            yield Record(number, line, text.value, data=data)
+
+
+class _Once:
+    """Bytes that are read like a pipe."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def read1(self, size: int) -> bytes:
+        """Return the next bytes."""
+        made, self._content = self._content[:size], self._content[size:]
+        return made
+
+
+def is_interactive() -> bool:
+    """Return whether someone types the lines."""
+    try:
+        return os.isatty(sys.stdin.fileno())
+    except (OSError, ValueError):
+        return False

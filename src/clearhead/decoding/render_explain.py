@@ -1,0 +1,83 @@
+"""A search and an alignment as plain text, for a terminal. They are drawn from the same data that --explain writes."""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clearhead.decoding.line_result import LinkedWords
+from clearhead.errors import printable
+
+_WORDS = {"kept": "goes on", "ended": "ends", "dropped": "dropped", "hidden": "hidden"}
+
+
+def render_explanation(data: Mapping[str, Any]) -> str:
+    """Return every step of a search: each candidate, its log P, what became of it and why."""
+    pieces: Mapping[str, str] = data["pieces"]
+    before: list[list[str]] = [[]]
+    made = ["source: " + " ".join(printable(piece) for piece in data["source_pieces"])]
+    for step in data["steps"]:
+        made.append(f"step {step['number']}")
+        rows, going = [], []
+        for option in step["options"]:
+            written = [*before[option["parent"]], printable(pieces[str(option["token"])])]
+            if option["fate"] == "kept":
+                going.append(written)
+            rows.append(
+                (
+                    _WORDS[option["fate"]] + (f" as {option['slot'] + 1}" if option["slot"] is not None else ""),
+                    f"{option['total']:.4f}",
+                    f"{option['log_prob']:.4f}",
+                    " ".join(written) + (f"   ({option['why']})" if option["why"] else ""),
+                )
+            )
+        made += _table(("", "log P", "of token", ""), rows)
+        made += [f"  nothing of number {lost['slot'] + 1} goes on: {lost['why']}" for lost in step["lost"]]
+        before = going
+    made.append(f"stopped {data['stopped']}")
+    for rank, each in enumerate(data["best"], 1):
+        spelled = " ".join(printable(pieces[str(token)]) for token in each["tokens"])
+        made.append(f"{rank}. score {each['score']:.4f}  {spelled}")
+    return "\n".join(made) + "\n"
+
+
+def _table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return rows in columns: the first and the last to the left, numbers to the right."""
+    every = [heading, *rows]
+    widths = [max(width(row[column]) for row in every) for column in range(len(heading) - 1)]
+    made = []
+    for row in every:
+        cells = [_padded(row[0], widths[0])]
+        cells += [" " * (size - width(cell)) + cell for cell, size in zip(row[1:-1], widths[1:], strict=True)]
+        made.append("  " + "  ".join([*cells, row[-1]]).rstrip())
+    return made
+
+
+def render_alignment(found: LinkedWords) -> str:
+    """Draw links: a row for each target word, a column for each source word, whose number stands above it."""
+    source = [printable(word) for word in found.source]
+    target = [printable(word) for word in found.target]
+    side = max([width(word) for word in target] + [0])
+    links = set(found.links)
+    made = [f"{number:>{side + 2}}  {word}" for number, word in enumerate(source, 1)]
+    wide = len(str(len(source)))
+    made.append(" " * (side + 2) + " ".join(f"{number:>{wide}}" for number in range(1, len(source) + 1)))
+    for row, word in enumerate(target):
+        marks = " ".join(f"{'●' if (column, row) in links else '·':>{wide}}" for column in range(len(source)))
+        made.append(f"{_padded(word, side)}  {marks}")
+    return "\n".join(line.rstrip() for line in made) + "\n"
+
+
+def _padded(text: str, size: int) -> str:
+    return text + " " * (size - width(text))
+
+
+def width(text: str) -> int:
+    """Return how many columns of a terminal a text takes: marks that sit on a letter none, wide letters two."""
+    return sum(
+        0
+        if unicodedata.category(letter) in ("Mn", "Me", "Cf")
+        else 2
+        if unicodedata.east_asian_width(letter) in "WF"
+        else 1
+        for letter in text
+    )

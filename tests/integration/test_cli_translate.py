@@ -1,0 +1,282 @@
+"""`clearhead translate` as a user meets it: pipes, files, kills, and input that is no text."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.integration.test_cli import run
+from tests.small_run import make_run
+
+LINES = ["the red cat", "", "😀 مرحبا", "नमस्ते দুনিয়া", "   ", "where is the old house?", "x\u2028y"]
+SHORT = ("--max-length", "9")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(make_run(tmp_path_factory.mktemp("run")))
+
+
+@pytest.fixture(scope="module")
+def tagged(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(make_run(tmp_path_factory.mktemp("run"), ("de", "hi")))
+
+
+def test_lines_of_a_pipe_a_file_and_a_sentence_are_the_same(model: str, tmp_path: Path) -> None:
+    text = "".join(line + "\n" for line in LINES)
+    piped = run("translate", model, *SHORT, text=text)
+    assert (piped.returncode, piped.stderr) == (0, "")
+    made = piped.stdout.split("\n")
+    assert len(made) == len(LINES) + 1
+    assert [number for number, line in enumerate(made) if not line] == [1, 4, 7]
+    (tmp_path / "in.txt").write_text(text)
+    done = run("translate", model, *SHORT, "-i", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.txt"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "out.txt").read_text() == piped.stdout
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["in.txt", "out.txt"]
+    assert run("translate", model, "the red cat", *SHORT).stdout == made[0] + "\n"
+
+
+def test_columns_and_objects_get_their_translation_beside_them(model: str, tmp_path: Path) -> None:
+    alone = run("translate", model, "a dog", *SHORT).stdout[:-1]
+    table = run("translate", model, *SHORT, "--form", "tsv", text="id\tsource\n7\ta dog\n")
+    assert table.stdout == f"id\tsource\ttranslation\n7\ta dog\t{alone}\n"
+    objects = run("translate", model, *SHORT, "--form", "jsonl", text='{"source": "a dog", "id": 7}\n\n')
+    assert objects.stdout == json.dumps({"source": "a dog", "id": 7, "translation": alone}, ensure_ascii=False) + "\n\n"
+    taken = run("translate", model, *SHORT, "--form", "jsonl", text='{"source": "a dog", "translation": 7}\n')
+    assert taken.returncode == 2
+    assert "there is a key 'translation' already" in taken.stderr
+
+
+def test_everything_about_a_line_is_in_its_json(model: str) -> None:
+    done = run("translate", model, "a dog", *SHORT, "--json", "--scores", "--align", "--beam", "3", "--n-best", "2")
+    record = json.loads(done.stdout)
+    assert record["log_prob"] == pytest.approx(sum(token["log_prob"] for token in record["tokens"]))
+    assert [each["translation"] for each in record["n_best"]][0] == record["translation"]
+    assert record["source_words"] == ["a", "dog"]
+    plain = run("translate", model, "a dog", *SHORT, "--scores", "--align", "--beam", "3")
+    assert plain.stdout.split("\t")[0] == record["translation"]
+    assert plain.stdout.split("\t")[3][:-1] == record["alignment"]
+
+
+def test_a_search_is_explained_in_a_file_and_in_the_terminal(model: str, tmp_path: Path) -> None:
+    file = tmp_path / "beam.json"
+    done = run("translate", model, "a dog", *SHORT, "--beam", "3", "--explain", str(file))
+    data = json.loads(file.read_text())
+    assert (data["clearhead_explanation"], data["settings"]["beam"]) == (1, 3)
+    assert data["lines"][0]["translation"] + "\n" == done.stdout
+    assert data["lines"][0]["parts"][0]["steps"][0]["number"] == 1
+    shown = run("translate", model, "a dog", *SHORT, "--beam", "3", "--explain", "-", "--draw")
+    assert shown.stdout.startswith(done.stdout)
+    assert "\nstep 1\n" in shown.stdout
+    assert "●" in shown.stdout
+
+
+def test_an_unknown_language_gets_a_close_match(tagged: str) -> None:
+    assert run("translate", tagged, "a dog", "--to", "hi", *SHORT).returncode == 0
+    wrong = run("translate", tagged, "a dog", "--to", "hin", *SHORT)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert wrong.stderr == (
+        "clearhead: >>hin<< is not a language of this vocabulary. Did you mean 'hi'? It has >>de<<, >>hi<<.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (b"a\n\x00\x01\x02\n", "standard input:2: a NUL byte at byte 1."),
+        (b"a\nb\xff\n", "standard input:2: not UTF-8: byte 0xff at byte 2."),
+        (b"x" * 10**6, "line 1 has 1,000,000 characters, and at most 200,000 are read."),
+        (b"x" * 2**25, "standard input:1: the line is longer than 16 MB."),
+    ],
+)
+def test_what_is_no_text_is_told_in_a_sentence(model: str, tmp_path: Path, given: bytes, sentence: str) -> None:
+    done = run("translate", model, *SHORT, "-o", str(tmp_path / "out.txt"), text=given)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"clearhead: {sentence}")
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--beam", "0"), "beam = 0 is not a whole number from 1 to 4096."),
+        (("--n-best", "3"), "n_best = 3 is more than beam = 1. Use a beam of 3."),
+        (("--temperature", "1", "--explain", "-"), "--explain shows a search, and --temperature draws at random."),
+        (("--resume",), "--resume goes on with an output file. Name it with --output FILE."),
+        (("--input", "a.txt"), "a sentence and a file (--input) are given. Choose one of them."),
+        (("--column", "b"), "--column b names a part of a TSV or JSONL line."),
+        (("--all-heads",), "--all-heads is about --explain FILE."),
+        (("--head", "1"), "--head is about --align, --draw and --explain."),
+        (("--align", "--head", "9"), "the decoder has blocks 0 to 1 with heads 0 to 1, and 9 is asked for."),
+        (("--prefix", "世"), "--prefix: the vocabulary of this model cannot spell '世'."),
+        (("--glossary", "none.tsv"), "none.tsv cannot be read: No such file or directory."),
+        (("-o", "no/out.txt"), "the folder of no/out.txt does not exist."),
+        (("--long", "refuse", "--max-source", "2"), "line 1 has "),
+    ],
+)
+def test_options_that_do_not_fit_are_told_in_a_sentence(model: str, options: tuple[str, ...], sentence: str) -> None:
+    done = run("translate", model, "the red cat sees", *SHORT, *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"clearhead: {sentence}"), done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_files_of_a_model_that_are_missing_or_cut_short_are_named(tmp_path: Path) -> None:
+    folder = make_run(tmp_path / "run")
+    weights = folder / "best" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:777])
+    done = run("translate", str(folder), "a")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "model.safetensors is damaged" in done.stderr
+    weights.unlink()
+    done = run("translate", str(folder), "a")
+    assert done.returncode == 2
+    assert "model.safetensors" in done.stderr
+    wrong = run("translate", str(tmp_path / "rum"), "a")
+    assert wrong.stderr.endswith(
+        "rum does not exist. Did you mean 'run'? Give a run folder, one of its checkpoints, or an OPUS-MT folder.\n"
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_is_told_in_a_sentence(model: str, tmp_path: Path) -> None:
+    direct = run("translate", model, "a", "-o", "/dev/full")
+    assert (direct.returncode, direct.stderr) == (
+        2,
+        "clearhead: the output cannot be written: No space left on device.\n",
+    )
+    lines = "".join(f"the cat {number}\n" for number in range(31))
+    (tmp_path / "in.txt").write_text(lines)
+    command = [*translate(model, tmp_path), "--window", "4"]
+
+    def little_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1400, 1400))
+
+    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=little_room, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "cannot be written: File too large." in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "out.txt").exists()
+
+
+def translate(model: str, folder: Path) -> list[str]:
+    """Return the command that translates in.txt to out.txt."""
+    files = ("-i", str(folder / "in.txt"), "-o", str(folder / "out.txt"))
+    return [sys.executable, "-m", "clearhead.cli.main", "translate", model, *files, *SHORT]
+
+
+def write_lines(path: Path, number: int) -> None:
+    words = ("the", "red", "cat", "sees", "a", "small", "old", "house", "dog", "bird", "नमस्ते", "😀")
+    with path.open("w") as file:
+        for line in range(number):
+            chosen = [words[(line * 7 + place * place + line // 12) % len(words)] for place in range(line % 9)]
+            file.write(" ".join(chosen) + (f" {line}" if line % 3 else "") + "\n")
+
+
+def test_a_run_that_is_killed_five_times_and_resumed_gives_the_same_output(model: str, tmp_path: Path) -> None:
+    write_lines(tmp_path / "in.txt", 1201)
+    whole = run("translate", model, "-i", str(tmp_path / "in.txt"), *SHORT, "--window", "32").stdout
+    part, killed = tmp_path / "out.txt.part", []
+    for kill in range(5):
+        process = subprocess.Popen([*translate(model, tmp_path), "--resume", "--window", "32"])
+        wanted = (kill + 1) * 90
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None:
+            if part.exists() and part.read_bytes().count(b"\n") >= wanted:
+                break
+        assert process.poll() is None, "it was done before it could be killed"
+        process.send_signal(signal.SIGKILL if kill % 2 else signal.SIGTERM)
+        process.wait(timeout=60)
+        killed.append(part.read_bytes().count(b"\n"))
+        assert not (tmp_path / "out.txt").exists()
+    assert killed == sorted(killed)
+    done = subprocess.run([*translate(model, tmp_path), "--resume", "--window", "32"], timeout=60, check=True)
+    assert done.returncode == 0
+    assert (tmp_path / "out.txt").read_text() == whole
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["in.txt", "out.txt"]
+    again = subprocess.run(
+        [*translate(model, tmp_path), "--resume"], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert again.stderr.endswith("out.txt is complete already.\n")
+
+
+def test_ctrl_c_says_how_to_go_on(model: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "in.txt")
+    process = subprocess.Popen([*translate(model, tmp_path), "--window", "1"], stderr=subprocess.PIPE, text=True)
+    with (tmp_path / "in.txt").open("w") as pipe:
+        pipe.write("a dog\n")
+        pipe.flush()
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "out.txt.part.json").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert told == "clearhead: interrupted. 1 lines are done. To go on: the same command with --resume.\n"
+
+
+def test_input_that_changed_is_not_gone_on_with(model: str, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_bytes(b"a dog\na cat\n\xff\n")
+    first = subprocess.run([*translate(model, tmp_path), "--window", "1"], capture_output=True, text=True, check=False)
+    assert first.returncode == 2
+    assert first.stderr.endswith("2 lines are done and kept: go on with --resume.\n")
+    (tmp_path / "in.txt").write_bytes(b"a dog\na bird\na fish\n")
+    command = [*translate(model, tmp_path), "--window", "1", "--resume"]
+    other = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert other.returncode == 2
+    assert "the first 2 lines of the input are not those" in other.stderr
+    (tmp_path / "in.txt").write_bytes(b"a dog\na cat\na fish\n")
+    assert subprocess.run(command, check=False).returncode == 0
+    alone = [run("translate", model, text, *SHORT).stdout for text in ("a dog", "a cat", "a fish")]
+    assert (tmp_path / "out.txt").read_text() == "".join(alone)
+
+
+def test_ten_thousand_equal_lines_take_no_longer_than_a_few(model: str) -> None:
+    done = run("translate", model, *SHORT, text="the red cat\n" * 10_000)
+    made = done.stdout.split("\n")[:-1]
+    assert (len(made), len(set(made))) == (10_000, 1)
+
+
+PEAK = """
+import resource, sys, clearhead.cli.main as m
+sys.argv = ["clearhead", *sys.argv[1:]]
+try:
+    m.main()
+except SystemExit as done:
+    assert not done.code
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+"""
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_number_of_lines(model: str, tmp_path: Path) -> None:
+    peaks = []
+    for number in (5_000, 100_000):
+        write_lines(tmp_path / "in.txt", number)
+        files = ("-i", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.txt"))
+        command = [
+            sys.executable,
+            "-c",
+            PEAK,
+            "translate",
+            model,
+            *files,
+            "--max-length",
+            "3",
+            "--batch-tokens",
+            "4096",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=True)
+        peaks.append(int(done.stderr.split()[-1]))
+        with (tmp_path / "out.txt").open() as file:
+            assert sum(1 for _ in file) == number
+        (tmp_path / "out.txt").unlink()
+    assert peaks[1] < peaks[0] * 1.05 + 8_000  # KiB

@@ -1,0 +1,116 @@
+"""An output file in the making: killed anywhere, it goes on where it stopped, and it has its name only when whole."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clearhead.data.line_output import LineOutput
+from clearhead.errors import RunError
+
+MADE_WITH = {"beam": 3, "model": "m"}
+
+
+def begun(path: Path, lines: int = 2) -> LineOutput:
+    output = LineOutput.open(path, MADE_WITH)
+    for number in range(lines):
+        output.write(f"t{number}\n".encode(), [f"s{number}"], 1)
+    return output
+
+
+def test_a_file_has_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    with begun(path) as output:
+        assert not path.exists()
+        assert output.part.read_text() == "t0\nt1\n"
+        output.finish()
+    assert path.read_text() == "t0\nt1\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["out.txt"]
+    assert LineOutput.is_complete(path)
+
+
+def test_what_goes_on_drops_what_its_journal_does_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    with begun(path) as output:
+        pass
+    with output.part.open("ab") as file:
+        file.write(b"t2 that was cut sho")
+    with LineOutput.open(path, MADE_WITH, resume=True) as output:
+        assert output.num_done == 2
+        output.skip(["s0", "s1"])
+        output.write(b"t2\n", ["s2"], 1)
+        output.finish()
+    assert path.read_text() == "t0\nt1\nt2\n"
+
+
+def test_a_part_that_was_killed_before_its_first_line_counts_for_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    (tmp_path / "out.txt.part").write_bytes(b"rub")
+    with LineOutput.open(path, MADE_WITH, resume=True) as output:
+        assert output.num_done == 0
+        output.skip([])
+        output.write(b"t0\n", ["s0"], 1)
+        output.finish()
+    assert path.read_text() == "t0\n"
+
+
+def test_nothing_is_left_of_a_file_without_a_line(tmp_path: Path) -> None:
+    with LineOutput.open(tmp_path / "out.txt", MADE_WITH):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_input_gives_an_empty_file(tmp_path: Path) -> None:
+    with LineOutput.open(tmp_path / "out.txt", MADE_WITH) as output:
+        output.finish()
+    assert (tmp_path / "out.txt").read_bytes() == b""
+
+
+def test_an_unfinished_file_is_not_written_over(tmp_path: Path) -> None:
+    with begun(tmp_path / "out.txt"):
+        pass
+    with pytest.raises(RunError, match=r"out\.txt\.part is there already.*adding --resume, or remove it"):
+        LineOutput.open(tmp_path / "out.txt", MADE_WITH)
+
+
+def test_other_settings_and_other_input_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    with begun(path):
+        pass
+    with pytest.raises(RunError, match=r"made with other settings: beam was 3, and is 5\. Use the same"):
+        LineOutput.open(path, {**MADE_WITH, "beam": 5}, resume=True)
+    output = LineOutput.open(path, MADE_WITH, resume=True)
+    with pytest.raises(RunError, match="the first 2 lines of the input are not those"):
+        output.skip(["s0", "another"])
+
+
+def test_two_processes_do_not_write_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    with begun(path):
+        other = LineOutput.open(path, MADE_WITH, resume=True)
+        with pytest.raises(RunError, match="is being written by another process"):
+            other.write(b"x\n", ["s2"], 1)
+
+
+@pytest.mark.parametrize("journal", ["{", "[]", '{"lines": "x"}', json.dumps({"lines": 1})])
+def test_a_damaged_journal_is_named(tmp_path: Path, journal: str) -> None:
+    with begun(tmp_path / "out.txt") as output:
+        pass
+    output.journal.write_text(journal)
+    with pytest.raises(RunError, match=r"out\.txt\.part\.json cannot be read .* Remove both, and begin again"):
+        LineOutput.open(tmp_path / "out.txt", MADE_WITH, resume=True)
+
+
+def test_a_part_that_was_shortened_is_refused(tmp_path: Path) -> None:
+    with begun(tmp_path / "out.txt") as output:
+        pass
+    output.part.write_bytes(b"t0")
+    with pytest.raises(RunError, match="shorter than its journal says"):
+        LineOutput.open(tmp_path / "out.txt", MADE_WITH, resume=True)
+
+
+def test_places_that_cannot_hold_a_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="is a folder"):
+        LineOutput.open(tmp_path, MADE_WITH)
+    with pytest.raises(RunError, match="does not exist. Make it first"):
+        LineOutput.open(tmp_path / "no" / "out.txt", MADE_WITH)

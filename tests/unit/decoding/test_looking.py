@@ -1,0 +1,149 @@
+"""What is looked at after a translation: links of words, alternatives, the search; and how they are drawn."""
+
+from pathlib import Path
+
+import pytest
+
+from clearhead.decoding.alignment import Head
+from clearhead.decoding.line_result import LinkedWords, Shown, to_lines, to_record
+from clearhead.decoding.lines import Line, LineOptions, LineTranslator
+from clearhead.decoding.loading import open_translator
+from clearhead.decoding.looking import Looker, read_head
+from clearhead.decoding.phrases import Phrases
+from clearhead.decoding.render_explain import render_alignment, render_explanation, width
+from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.translator import Translator
+from clearhead.decoding.words import word_links, words_of
+from clearhead.errors import ConfigError, DataError
+from tests.small_run import make_run
+
+BEAM = SearchSettings(beam=3, max_length=11)
+
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    return open_translator(make_run(tmp_path_factory.mktemp("run"), ("de", "bn")), engine="torch")
+
+
+def translated(translator: Translator, *lines: str, options: LineOptions | None = None):  # type: ignore[no-untyped-def]
+    working = LineTranslator(translator, options or LineOptions(BEAM, language="de"))
+    return working.translate([Line(number, text) for number, text in enumerate(lines, 1)])
+
+
+def test_pieces_are_grouped_into_the_words_that_they_spell(translator: Translator) -> None:
+    tokeniser = translator.vocabularies.source
+    ids = tokeniser.encode([">>de<< the zebra sees 17"])[0]
+    words = words_of(tokeniser, [*ids, tokeniser.eos])
+    assert words.words == ("the", "zebra", "sees", "17")
+    assert words.place[0] is None
+    assert words.place[-1] is None
+    places = [place for place in words.place if place is not None]
+    assert places == sorted(places)
+    assert words.place[words.begins(1)] == 1
+    assert words.place[words.begins(1) - 1] == 0
+
+
+def test_words_are_linked_where_any_of_their_pieces_are(translator: Translator) -> None:
+    tokeniser = translator.vocabularies.source
+    source = words_of(tokeniser, tokeniser.encode([">>de<< the zebra"])[0])
+    first, second, last = source.begins(0), source.begins(1), len(source.place) - 1
+    assert second < last
+    links = ((0, first), (first, first), (last, first), (second, first))
+    assert word_links(links, source, source) == ((0, 0), (1, 0))
+
+
+def test_a_word_with_an_unknown_letter_is_shown_as_it_was_written(translator: Translator) -> None:
+    tokeniser = translator.vocabularies.source
+    text = "the  世界 cat"
+    ids = tokeniser.encode([text])[0]
+    assert tokeniser.unk in ids
+    assert words_of(tokeniser, ids, text).words == ("the", "世界", "cat")
+    assert words_of(tokeniser, ids).words[1] != "世界"
+
+
+def test_alignments_are_of_words_and_parts_are_counted_on(translator: Translator) -> None:
+    options = LineOptions(BEAM, language="de", is_paragraphs=True)
+    one, two, empty = translated(translator, "the cat.", "the cat. The cat.", "", options=options)
+    looker = Looker(translator, BEAM)
+    alone, both = looker.aligned(one).alignment, looker.aligned(two).alignment
+    assert alone is not None
+    assert both is not None
+    assert both.source == ("the", "cat.", "The", "cat.")
+    assert both.links[: len(alone.links)] == alone.links
+    assert all(source < 4 and target < len(both.target) for source, target in both.links)
+    assert looker.aligned(empty).alignment is None
+    assert to_lines(looker.aligned(empty), Shown(alignment=True)) == ["\t"]
+    assert to_record(looker.aligned(empty), Shown(alignment=True))["alignment"] == ""
+
+
+def test_heads_are_read_and_checked(translator: Translator) -> None:
+    assert read_head("1") == Head(1)
+    assert read_head("1.0") == Head(1, 0)
+    for wrong in ("", "a", "1.2.3", "-1"):
+        with pytest.raises(ConfigError, match="is not a head. Write block.head"):
+            read_head(wrong)
+    with pytest.raises(ConfigError, match=r"blocks 0 to 1 with heads 0 to 1, and 1\.7 is asked for"):
+        Looker(translator, BEAM, Head(1, 7))
+
+
+def test_alternatives_at_a_word_keep_what_stands_before_it(translator: Translator) -> None:
+    options = LineOptions(BEAM, Phrases(prefix="die rote Katze"), language="de")
+    result = translated(translator, "the cat", options=options)[0]
+    looker = Looker(translator, BEAM)
+    choices = looker.with_choices(result, 3, 5).parts[0].choices
+    assert len(choices) == 5
+    assert all(choice.text.startswith("die rote") for choice in choices)
+    own = [choice.log_prob for choice in choices]
+    assert own == sorted(own, reverse=True)
+    with pytest.raises(DataError, match=r"line 1: the translation has \d+ words, .* and alternatives for word 99"):
+        looker.with_choices(result, 99, 5)
+    empty = translated(translator, "")[0]
+    assert to_lines(looker.with_choices(empty, 1, 5), Shown(choices=True)) == ["1\t\t\t"]
+
+
+def test_an_explained_search_gives_the_translation_that_is_shown(translator: Translator) -> None:
+    plain = translated(translator, "the red cat", "")
+    looker = Looker(translator, BEAM)
+    explained = looker.explained(plain[0])
+    assert explained.text == plain[0].text
+    data = explained.parts[0].explanation
+    assert data is not None
+    assert data["source_pieces"][0] == ">>de<<"
+    assert data["steps"][0]["options"][0]["attention"] is not None
+    drawn = render_explanation(data)
+    assert drawn.startswith("source: >>de<< ▁the")
+    assert drawn.count("\nstep ") == len(data["steps"])
+    assert "goes on as 1" in drawn
+    assert "better ones go on)" in drawn
+    assert "\nstopped after" in drawn
+    assert looker.explained(plain[1]).parts[0].explanation is None
+    every = looker.explained(plain[0], all_heads=True).parts[0].explanation
+    assert every is not None
+    weights = every["steps"][0]["options"][0]["attention"]
+    assert (len(weights), len(weights[0]), len(weights[0][0])) == (2, 2, len(data["source"]))
+
+
+def test_draws_are_not_explained(translator: Translator) -> None:
+    drawn = SearchSettings(temperature=1.0, max_length=5)
+    result = translated(translator, "a", options=LineOptions(drawn, language="de"))[0]
+    with pytest.raises(ConfigError, match="--explain shows a search, and --temperature draws at random"):
+        Looker(translator, drawn).explained(result)
+
+
+def test_an_alignment_is_drawn_in_columns_of_a_terminal() -> None:
+    drawn = render_alignment(LinkedWords(("the", "घर"), ("das", "世界"), ((0, 0), (1, 1))))
+    assert drawn == "     1  the\n     2  घर\n      1 2\ndas   ● ·\n世界  · ●\n"
+    assert [width(text) for text in ("abc", "世界", "é", "हि")] == [3, 4, 1, 2]
+    assert "\x1b" not in render_alignment(LinkedWords(("\x1b[31m",), ("a",), ()))
+
+
+def test_only_the_model_itself_can_be_looked_into(translator: Translator, tmp_path: Path) -> None:
+    class Fused:
+        name = described = "fused"
+        facts = translator.engine.facts
+
+        def translate(self, requests, settings):  # type: ignore[no-untyped-def]
+            raise AssertionError
+
+    with pytest.raises(ConfigError, match="this needs the model itself, and fused has it fused away"):
+        Looker(Translator(translator.vocabularies, Fused()), BEAM)
