@@ -21,8 +21,9 @@ demo: $(VENV)/train
 	@test -f build/phrasebook/outcome.json || $(BIN)/clearhead train configs/phrasebook.yaml --run build/phrasebook
 	@echo; $(BIN)/python examples/models/phrasebook.py build/phrasebook "$(TEXT)"
 
+# The tests take a core each: threads of one would stand in another's way.
 test: $(VENV)/dev
-	$(BIN)/python -m pytest -m "slow or not slow"
+	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -m "slow or not slow"
 
 check: $(VENV)/dev
 	$(BIN)/ruff format --check .
