@@ -104,13 +104,7 @@ class BeamSearch:
 
     def set_aside(self, beams: Beams, candidates: Candidates, penalties: Tensor | None) -> None:
         """Put candidates that end into the pools; only those among the best `beam` of all candidates count."""
-        told = candidates.tolist()  # all at once: each look at a GPU waits for it
-        ended = [
-            (row, each)
-            for row, several in enumerate(told)
-            for each in several[: self.settings.beam]
-            if each.is_ended and each.total > -math.inf
-        ]
+        ended, stuck = candidates.ended(self.settings.beam)
         lost = None if penalties is None or not ended else penalties.tolist()
         before = beams.hypotheses([(row, each.parent) for row, each in ended])
         for (row, each), begun in zip(ended, before, strict=True):
@@ -119,9 +113,8 @@ class BeamSearch:
             if self.pools[beams.numbers[row]].would_take(score):
                 made = replace(begun, score=score).followed_by(each.token, each.log_prob, each.token == self.eos)
                 self._add(beams.numbers[row], made)
-        for row, several in enumerate(told):
-            if several[0].total == -math.inf:
-                self._give_up(beams, row)
+        for row in stuck:
+            self._give_up(beams, row)
 
     def _add(self, number: int, made: Hypothesis) -> None:
         pool = self.pools[number]

@@ -72,13 +72,25 @@ class Candidates:
     is_ended: Tensor  # whether it goes no further
 
     def tolist(self) -> list[list[Candidate]]:
-        """Return the candidates of every sentence, fetched from the device in one piece."""
+        """Return the candidates of every sentence."""
+        return [[_candidate(each) for each in row] for row in self.fetched()]
+
+    def fetched(self) -> list[list[list[float]]]:
+        """Return (B, C, 5) as numbers, in the order of Candidate; one transfer, for each look at a GPU waits for it."""
         parts = (self.parents, self.tokens, self.log_probs, self.totals, self.is_ended)
-        told = torch.stack([part.double() for part in parts], dim=-1).tolist()  # (B, C, 5); float64 holds any id
-        return [
-            [Candidate(int(parent), int(token), own, total, bool(ended)) for parent, token, own, total, ended in row]
-            for row in told
+        told: list[list[list[float]]] = torch.stack([part.double() for part in parts], dim=-1).tolist()
+        return told
+
+    def ended(self, beam: int) -> "Endings":
+        """Return what ends among the best `beam` candidates of each sentence, and the rows without any candidate."""
+        told = self.fetched()
+        found = [
+            (row, _candidate(each))
+            for row, several in enumerate(told)
+            for each in several[:beam]
+            if each[4] and each[3] > -math.inf
         ]
+        return Endings(found, [row for row, several in enumerate(told) if several[0][3] == -math.inf])
 
     def chosen(self, beams: Beams, choice: Tensor) -> Beams:
         """Return the hypotheses that the candidates at `choice` (B, K) are."""
@@ -89,3 +101,15 @@ class Candidates:
             self.totals.gather(1, choice),
             beams.numbers,
         )
+
+
+class Endings(NamedTuple):
+    """Candidates that end, with the rows of their sentences; and rows of sentences that cannot go on."""
+
+    found: list[tuple[int, Candidate]]
+    stuck: list[int]
+
+
+def _candidate(numbers: Sequence[float]) -> Candidate:
+    parent, token, log_prob, total, is_ended = numbers
+    return Candidate(int(parent), int(token), log_prob, total, bool(is_ended))
