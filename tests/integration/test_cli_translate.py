@@ -306,7 +306,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_lines(run: Caller, model: str, tmp_path: Path) -> None:
     peaks = []
-    for number in (5_000, 100_000):
+    for number in (40_000, 100_000):  # the library keeps plans for shapes that it has seen: there are few, soon seen
         write_lines(tmp_path / "in.txt", number)
         files = ("-i", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.txt"))
         command = [
