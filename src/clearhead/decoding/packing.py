@@ -15,6 +15,9 @@ from clearhead.model import Transformer
 Module = TypeVar("Module", bound=nn.Module)
 
 
+_MOST_ROWS = 512  # of more, putting the weights in order is a small part of the work
+
+
 class PackedLinear(nn.Module):
     """x W + b by oneDNN, with W in its own order. The weights themselves are those of the model it came from."""
 
@@ -25,10 +28,24 @@ class PackedLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(…, in) → (…, out)"""
-        if torch.is_grad_enabled() or x.dtype != torch.float32 or torch.is_autocast_enabled("cpu"):
+        rows = x.reshape(-1, x.shape[-1])
+        is_plain = torch.is_grad_enabled() or x.dtype != torch.float32 or torch.is_autocast_enabled("cpu")
+        if is_plain or len(rows) > _MOST_ROWS:
             return F.linear(x, self.weight, self.bias)
-        made: Tensor = torch.ops.mkldnn._linear_pointwise(x, self._ordered, self.bias, "none", [], "")
-        return made
+        size = rounded_up(len(rows))
+        full = F.pad(rows, (0, 0, 0, size - len(rows))) if size > len(rows) else rows
+        made: Tensor = torch.ops.mkldnn._linear_pointwise(full, self._ordered, self.bias, "none", [], "")
+        return made[: len(rows)].view(*x.shape[:-1], made.shape[-1])
+
+
+def rounded_up(number: int) -> int:
+    """Return the next number with at most four significant bits: 15, 16, 18, 20 … 30, 32, 36 …
+
+    oneDNN keeps a plan for every number of rows that it has seen, some hundred kilobytes each: without this, memory
+    would grow with the variety of sentences.
+    """
+    step = 1 << max(0, number.bit_length() - 4)
+    return -(-number // step) * step
 
 
 def can_pack(model: Transformer) -> bool:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from clearhead.decoding.beam import beam_search
-from clearhead.decoding.packing import PackedLinear, can_pack, packed
+from clearhead.decoding.packing import PackedLinear, can_pack, packed, rounded_up
 from clearhead.decoding.settings import SearchSettings
 from clearhead.model import Batch
 from tests.tolerances import assert_close
@@ -60,3 +60,19 @@ def test_a_model_in_another_precision_is_left_alone() -> None:
     assert packed(model) is model
     half = random_model(36).bfloat16()
     assert packed(half) is half
+
+
+@needs_library
+@pytest.mark.parametrize("shape", [(1,), (17,), (3, 11), (511,), (512,), (513,), (0,)])
+@torch.inference_mode()
+def test_any_number_of_rows_gives_the_product(shape: tuple[int, ...]) -> None:
+    torch.manual_seed(3)
+    linear = torch.nn.Linear(7, 13)
+    x = torch.randn(*shape, 7)
+    assert_close(PackedLinear(linear)(x), linear(x), "float32")
+
+
+def test_few_numbers_of_rows_are_ever_seen() -> None:
+    made = {rounded_up(number) for number in range(513)}
+    assert len(made) == 57
+    assert all(number <= rounded_up(number) <= max(number, number * 9 / 8) for number in range(513))
