@@ -135,6 +135,9 @@ def translate(
     head: Annotated[
         str | None, typer.Option(help="Block and head that alignments are read from: 1.3. \\[default: last but one]")
     ] = None,
+    shift: Annotated[
+        bool, typer.Option(help="Read the alignment of a token off the row that reads it, or else that writes it.")
+    ] = True,
     explain: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write every beam at every step as JSON; - shows it in the terminal."),
@@ -181,7 +184,7 @@ def translate(
             ),
             {name: value for name, value in search.items() if value is not None},
             Words(to, prefix, tuple(forbid or ()), tuple(require or ()), glossary),
-            Looks(scores, align, draw, head, alternatives, choices, explain, all_heads, as_json),
+            Looks(scores, align, draw, head, shift, alternatives, choices, explain, all_heads, as_json),
         )
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:

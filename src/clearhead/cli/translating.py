@@ -71,6 +71,7 @@ class Looks:
     align: bool
     draw: bool
     head: str | None
+    shift: bool
     alternatives: int | None
     choices: int
     explain: str | None
@@ -203,7 +204,7 @@ class Job:
             from clearhead.decoding.looking import Looker, read_head
 
             head = None if self.looks.head is None else read_head(self.looks.head)
-            self._looker = Looker(self.translator, self.options.settings, head)
+            self._looker = Looker(self.translator, self.options.settings, head, is_shifted=self.looks.shift)
         elif self.looks.head is not None:
             raise ConfigError("--head is about --align, --draw and --explain. Give one of them too.")
         self._started = time.monotonic()

@@ -27,8 +27,10 @@ def read_head(text: str) -> Head:
 class Looker:
     """Looks at translations by the model that made them."""
 
-    def __init__(self, translator: Translator, settings: SearchSettings, head: Head | None = None) -> None:
-        self.translator, self.settings = translator, settings
+    def __init__(
+        self, translator: Translator, settings: SearchSettings, head: Head | None = None, *, is_shifted: bool = True
+    ) -> None:
+        self.translator, self.settings, self.is_shifted = translator, settings, is_shifted
         self.model, self.vocabularies = translator.model, translator.vocabularies
         self.head = Head.usual(self.model) if head is None else head
         config = self.model.config
@@ -48,7 +50,7 @@ class Looker:
             return part
         tokens = part.hypotheses[0].tokens
         with torch.inference_mode():
-            pairs = align(self.model, self._source(part), tokens, self.head)
+            pairs = align(self.model, self._source(part), tokens, self.head, is_shifted=self.is_shifted)
         source = words_of(self.vocabularies.source, part.ids, part.source)
         target = words_of(self.vocabularies.target, tokens)
         return replace(part, alignment=LinkedWords(source.words, target.words, word_links(pairs, source, target)))

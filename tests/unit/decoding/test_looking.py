@@ -76,6 +76,15 @@ def test_alignments_are_of_words_and_parts_are_counted_on(translator: Translator
     assert to_record(looker.aligned(empty), Shown(alignment=True))["alignment"] == ""
 
 
+def test_the_row_that_writes_a_token_can_be_read_too(translator: Translator) -> None:
+    options = LineOptions(BEAM, Phrases(prefix="die rote Katze sieht ein kleines Buch."), language="de")
+    result = translated(translator, "the red cat sees a small book.", options=options)[0]
+    reads, writes = (Looker(translator, BEAM, is_shifted=each).aligned(result).alignment for each in (True, False))
+    assert reads is not None
+    assert writes is not None
+    assert reads.links != writes.links
+
+
 def test_heads_are_read_and_checked(translator: Translator) -> None:
     assert read_head("1") == Head(1)
     assert read_head("1.0") == Head(1, 0)
