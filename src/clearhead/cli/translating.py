@@ -371,7 +371,8 @@ def _to_file(job: Job, size: int, output: "LineOutput") -> None:
 def _first(records: "Iterator[Record]", number: int) -> "Iterator[Record]":
     """Yield so many records, or say that there are fewer."""
     count = 0
-    for count, record in enumerate(islice(records, number), 1):  # noqa: B007
+    for record in islice(records, number):
+        count += 1
         yield record
     if count < number:
         raise DataError(f"the input has {count:,} lines, and {number:,} were translated before. Give the same input.")

@@ -3,15 +3,13 @@
 Nothing here imports torch before an engine that needs it is chosen.
 """
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from clearhead.decoding.engine import Asked, DeviceName, Engine, EngineName, ModelPlace, Precision
 from clearhead.decoding.translator import Translator
 from clearhead.errors import CheckpointError, did_you_mean, printable
-from clearhead.text.files import read_whole
+from clearhead.text.files import read_object
 from clearhead.text.marian import MARIAN_FILES, load_marian_vocabularies
 from clearhead.text.tokeniser import FOLDER, Vocabularies
 
@@ -62,7 +60,7 @@ def find_model(path: str | Path) -> ModelPlace:
         )
     for folder in candidates(place):
         if (folder / CONFIG).is_file():
-            return ModelPlace(folder, run_of(folder), _read_object(folder / CONFIG).get("model_type") == "marian")
+            return ModelPlace(folder, run_of(folder), read_object(folder / CONFIG).get("model_type") == "marian")
     weights = [folder for folder in candidates(place) if (folder / "model.safetensors").is_file()]
     if weights:
         raise CheckpointError(
@@ -96,13 +94,3 @@ def run_of(place: Path) -> Path:
 def candidates(place: Path) -> Sequence[Path]:
     """Return where the model of a run may lie, the likeliest first."""
     return (place, place / "best", place / "last")
-
-
-def _read_object(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(read_whole(path))
-    except (ValueError, RecursionError) as wrong:
-        raise CheckpointError(f"{printable(str(path))} is not JSON: {wrong}. Copy it again.") from None
-    if not isinstance(data, dict):
-        raise CheckpointError(f"{printable(str(path))} holds {type(data).__name__}, and an object {{…}} is needed.")
-    return data

@@ -90,7 +90,7 @@ def compare(
     baseline: Counts,
     system: Counts,
     test: Test,
-    how: Resampling = Resampling(),  # noqa: B008
+    how: Resampling = Resampling(),  # noqa: B008 (it is frozen)
 ) -> Comparison:
     """Test whether two systems differ by more than chance, on one metric; `names` are baseline and system."""
     if baseline.rows.shape != system.rows.shape:

@@ -1,10 +1,12 @@
 """Small files whole or not at all: written under a temporary name, and moved into place when they are complete."""
 
+import json
 import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from clearhead.errors import CheckpointError, printable
 
@@ -43,3 +45,14 @@ def read_whole(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as wrong:
         raise CheckpointError(f"{printable(str(path))} cannot be read: {wrong.strerror}.") from None
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file, or say what is there instead."""
+    try:
+        data = json.loads(read_whole(path))
+    except (ValueError, RecursionError) as wrong:
+        raise CheckpointError(f"{printable(str(path))} is not JSON: {wrong}. Copy it again.") from None
+    if not isinstance(data, dict):
+        raise CheckpointError(f"{printable(str(path))} holds {type(data).__name__}, and an object {{…}} is needed.")
+    return data

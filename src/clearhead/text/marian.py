@@ -7,11 +7,10 @@ import json
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from clearhead.errors import CheckpointError, printable
 from clearhead.text.config import TextConfig
-from clearhead.text.files import read_whole
+from clearhead.text.files import read_object, read_whole
 from clearhead.text.tokeniser import Tokeniser, Vocabularies, split_tag
 
 MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
@@ -68,7 +67,7 @@ def load_marian_vocabularies(folder: str | Path) -> Vocabularies:
                 f"{printable(str(place))} has no {name}. "
                 f"The tokeniser of an OPUS-MT folder is {', '.join(MARIAN_FILES)}."
             )
-    settings = _read_object(place / _SETTINGS) if (place / _SETTINGS).is_file() else {}
+    settings = read_object(place / _SETTINGS) if (place / _SETTINGS).is_file() else {}
     for name, expected in _NAMES.items():
         given = settings.get(name, expected)
         given = given.get("content") if isinstance(given, dict) else given
@@ -90,7 +89,7 @@ def load_marian_vocabularies(folder: str | Path) -> Vocabularies:
 
 
 def _read_ids(path: Path) -> dict[str, int]:
-    ids = _read_object(path)
+    ids = read_object(path)
     wrong = next((piece for piece, number in ids.items() if type(number) is not int or number < 0), None)
     if wrong is not None or not ids:
         told = f"'{printable(wrong)}' has {ids[wrong]!r}" if wrong is not None else "it is empty"
@@ -98,13 +97,3 @@ def _read_ids(path: Path) -> dict[str, int]:
     if len(set(ids.values())) != len(ids):
         raise CheckpointError(f"{printable(str(path))} gives two pieces the same id. Copy it again from where it came.")
     return ids
-
-
-def _read_object(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(read_whole(path))
-    except (ValueError, RecursionError) as wrong:
-        raise CheckpointError(f"{printable(str(path))} is not JSON: {wrong}.") from None
-    if not isinstance(data, dict):
-        raise CheckpointError(f"{printable(str(path))} holds {type(data).__name__}, and an object {{…}} is needed.")
-    return data

@@ -1,5 +1,6 @@
 """Every pair in one batch, once, in a place of its own; few shapes, little padding, and an order that a seed settles."""
 
+from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
@@ -17,6 +18,7 @@ from clearhead.data.layout import (
     padding_waste,
 )
 
+Kind = Callable[[Counts, Counts, int], Layout]
 KINDS = pytest.mark.parametrize("kind", [PackedLayout, BucketedLayout])
 
 
@@ -61,17 +63,17 @@ def check(layout: Layout, plans: list[Plan], source: Counts, target: Counts) -> 
 @KINDS
 @pytest.mark.parametrize("batch_tokens", [16, 257, 4096])
 @pytest.mark.parametrize("seed", range(3))
-def test_every_pair_has_one_place(kind: type[Layout], batch_tokens: int, seed: int) -> None:
+def test_every_pair_has_one_place(kind: Kind, batch_tokens: int, seed: int) -> None:
     for source, target in (realistic(997, seed), odd(seed)):
-        layout = kind(source, target, batch_tokens)  # type: ignore[call-arg]
+        layout = kind(source, target, batch_tokens)
         check(layout, layout.plan(source, target, random(seed)), source, target)
 
 
 @KINDS
-def test_a_text_without_a_source_has_batches_of_targets_alone(kind: type[Layout]) -> None:
+def test_a_text_without_a_source_has_batches_of_targets_alone(kind: Kind) -> None:
     _, target = realistic(499)
     source = np.zeros_like(target)
-    layout = kind(source, target, 512)  # type: ignore[call-arg]
+    layout = kind(source, target, 512)
     assert {shape.source for shape in layout.shapes} == {0}
     check(layout, layout.plan(source, target, random()), source, target)
 
@@ -85,13 +87,13 @@ def test_labels_take_no_room_beside_the_source() -> None:
 
 
 @KINDS
-def test_there_are_at_most_eight_shapes_whatever_the_lengths(kind: type[Layout]) -> None:
+def test_there_are_at_most_eight_shapes_whatever_the_lengths(kind: Kind) -> None:
     long_tail = np.concatenate((np.full(5000, 500), [3, 3]))
     other = np.concatenate(
         (np.full(5000, 3), [499, 2])
     )  # one target as long as the sources, which are 150 times longer
     for source, target in ((long_tail, other), (other, long_tail), realistic(5000, longest=1000), odd(1)):
-        layout = kind(source, target, 4096)  # type: ignore[call-arg]
+        layout = kind(source, target, 4096)
         assert len(layout.shapes) <= MAX_SHAPES
         check(layout, layout.plan(source, target, random()), source, target)
 
@@ -104,8 +106,8 @@ def test_one_odd_pair_does_not_ask_for_rows_without_end() -> None:
 
 
 @KINDS
-def test_each_shape_holds_what_a_narrower_one_holds(kind: type[Layout]) -> None:
-    layout = kind(*odd(2), 512)  # type: ignore[call-arg]
+def test_each_shape_holds_what_a_narrower_one_holds(kind: Kind) -> None:
+    layout = kind(*odd(2), 512)
     for narrow, wide in zip(layout.shapes, layout.shapes[1:], strict=False):
         assert narrow.source <= wide.source
         assert narrow.target <= wide.target
@@ -119,10 +121,10 @@ def test_pairs_that_no_wider_bucket_was_made_for_are_not_lost() -> None:
 
 
 @KINDS
-def test_lengths_that_change_after_the_layout_was_made_still_have_their_place(kind: type[Layout]) -> None:
+def test_lengths_that_change_after_the_layout_was_made_still_have_their_place(kind: Kind) -> None:
     # Sampled cuts lengthen some sentences: any pair no longer than the longest of all must find room.
     source, target = odd(3)
-    layout = kind(source, target, 512)  # type: ignore[call-arg]
+    layout = kind(source, target, 512)
     swapped = target.copy(), source.copy()
     longest = source.max(), target.max()
     source, target = np.minimum(swapped[0], longest[0]), np.minimum(swapped[1], longest[1])
@@ -167,27 +169,27 @@ def test_waste_is_the_share_of_tokens_that_are_padding() -> None:
 
 
 @KINDS
-def test_a_seed_settles_the_order_and_another_gives_another(kind: type[Layout]) -> None:
+def test_a_seed_settles_the_order_and_another_gives_another(kind: Kind) -> None:
     source, target = realistic(997)
-    layout = kind(source, target, 256)  # type: ignore[call-arg]
+    layout = kind(source, target, 256)
     first, again, other = (layout.plan(source, target, random(seed)) for seed in (1, 1, 2))
     told = [[plan.pairs.tolist() for plan in plans] for plans in (first, again, other)]
     assert told[0] == told[1] != told[2]
 
 
 @KINDS
-def test_a_sentence_longer_than_a_batch_gets_a_batch_of_its_own(kind: type[Layout]) -> None:
+def test_a_sentence_longer_than_a_batch_gets_a_batch_of_its_own(kind: Kind) -> None:
     source, target = np.array([97, 3]), np.array([101, 3])
-    layout = kind(source, target, 16)  # type: ignore[call-arg]
+    layout = kind(source, target, 16)
     plans = layout.plan(source, target, random())
     check(layout, plans, source, target)
     assert max(plan.shape.rows for plan in plans if 0 in plan.pairs) == 1
 
 
 @KINDS
-def test_one_pair_is_a_batch(kind: type[Layout]) -> None:
+def test_one_pair_is_a_batch(kind: Kind) -> None:
     one = np.array([5])
-    layout = kind(one, one, 2**24)  # type: ignore[call-arg]
+    layout = kind(one, one, 2**24)
     (plan,) = layout.plan(one, one, random())
     assert plan.pairs.tolist() == [0]
     assert plan.shape.rows == 1, "a batch has no more rows than there are pairs"

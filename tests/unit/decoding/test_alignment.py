@@ -1,9 +1,21 @@
 """Alignments: the row of cross-attention that reads a token, the head that data chooses, and Pharaoh's format."""
 
+from collections.abc import Sequence
+from functools import partial
+
 import pytest
 import torch
 
-from clearhead.decoding.alignment import CrossAttention, Head, align, choose_head, cross_attention, links, pharaoh
+from clearhead.decoding.alignment import (
+    CrossAttention,
+    Head,
+    Links,
+    align,
+    choose_head,
+    cross_attention,
+    links,
+    pharaoh,
+)
 from clearhead.model import Batch
 from tests.unit.decoding.toys import random_model, sources
 
@@ -54,8 +66,11 @@ def test_data_chooses_the_block_and_the_head() -> None:
     pairs = [(sources(model, (7,), seed)[0], (9, 7, 11, 13, 2)) for seed in range(5)]
     for wanted in (Head(0, 1), Head(1, 0), Head(1)):
         right = [align(model, source, target, wanted) for source, target in pairs]
-        wrong = lambda found, right=right: sum(len(set(a) ^ set(b)) for a, b in zip(found, right, strict=True))  # noqa: E731
-        assert choose_head(model, pairs, wrong) == wanted
+        assert choose_head(model, pairs, partial(num_different, right)) == wanted
+
+
+def num_different(right: Sequence[Links], found: Sequence[Links]) -> int:
+    return sum(len(set(a) ^ set(b)) for a, b in zip(found, right, strict=True))
 
 
 @pytest.mark.parametrize(("blocks", "expected"), [(1, 0), (2, 0), (6, 4)])

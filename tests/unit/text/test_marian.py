@@ -41,7 +41,7 @@ def make_folder(folder: Path, is_separate: bool = False) -> Path:
 @pytest.mark.parametrize("is_separate", [False, True])
 @pytest.mark.filterwarnings("ignore:Recommended")  # sacremoses, which only changes punctuation
 def test_ids_and_texts_are_those_of_transformers(tmp_path: Path, is_separate: bool) -> None:
-    transformers = pytest.importorskip("transformers")
+    transformers = pytest.importorskip("transformers", reason="ids are compared with Hugging Face Transformers")
     folder = make_folder(tmp_path, is_separate)
     theirs = transformers.MarianTokenizer.from_pretrained(str(folder))
     ours = load_marian_vocabularies(folder)
