@@ -153,7 +153,7 @@ def test_what_cannot_be_used_is_told_in_one_sentence(folder: Path, arguments: tu
     [
         (b"", "standard input is empty."),
         (b"a\ncaf\xe9\n", "standard input:2: not UTF-8: byte 0xe9 at byte 4."),
-        (b"a\0", "standard input:1: a NUL byte."),
+        (b"a\0", "standard input:1: a NUL byte at byte 2."),
     ],
 )
 def test_a_pipe_that_is_no_text_is_told(folder: Path, given: bytes, sentence: str) -> None:

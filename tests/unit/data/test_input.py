@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from clearhead.data import input as data_input
+from clearhead.data import lines
 from clearhead.data.input import input_lines, whole_input
 from clearhead.errors import DataError
 
@@ -29,12 +29,12 @@ def test_lines_before_a_fault_are_given(monkeypatch: pytest.MonkeyPatch) -> None
     pipe_in(monkeypatch, b"one\ntwo\nb\xffd\n")
     found = input_lines("-")
     assert [next(found), next(found)] == ["one", "two"]
-    with pytest.raises(DataError, match="standard input:3: not UTF-8: byte 0xff at byte 2. Convert it."):
+    with pytest.raises(DataError, match="standard input:3: not UTF-8: byte 0xff at byte 2. Convert"):
         next(found)
 
 
 def test_an_endless_line_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data_input, "_MAX_LINE", 7)
+    monkeypatch.setattr(lines, "_MAX_LINE", 7)
     pipe_in(monkeypatch, b"short\n" + b"x" * 20)
     with pytest.raises(DataError, match="standard input:2: the line is longer than"):
         list(input_lines("-"))
