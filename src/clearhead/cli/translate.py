@@ -55,9 +55,9 @@ class LongChoice(StrEnum):
 class StoppingChoice(StrEnum):
     """When a beam search stops."""
 
-    proved = "proved"
-    likely = "likely"
     first = "first"
+    likely = "likely"
+    proved = "proved"
 
 
 def translate(
@@ -97,7 +97,8 @@ def translate(
         float | None, typer.Option(help="Weight of source tokens that were hardly attended to.")
     ] = None,
     stopping: Annotated[
-        StoppingChoice | None, typer.Option(help="When a beam search stops. \\[default: proved]")
+        StoppingChoice | None,
+        typer.Option(help="Stop at as many ends as the beam is wide, or when nothing better comes. \\[default: first]"),
     ] = None,
     min_length: Annotated[int | None, typer.Option(help="Shortest translation in tokens.")] = None,
     max_length: Annotated[int | None, typer.Option(help="Longest translation in tokens.")] = None,
