@@ -59,7 +59,7 @@ def test_it_is_a_plain_beam_search_that_reads_everything_again(
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 1.7])
 @pytest.mark.parametrize("seed", [2, 5])
 def test_a_beam_wide_enough_finds_the_best_of_all_translations(seed: int, alpha: float) -> None:
-    model = random_model(seed, source_vocabulary=5)
+    model = random_model(seed, source_vocabulary=6)
     source = sources(model, (3, 2))
     made = search(model, source, limit=4, beam=300, n_best=200, length_penalty=alpha, stopping="proved")
     for row, each in zip(source, made, strict=True):

@@ -84,6 +84,7 @@ def test_what_a_rule_hides_is_named() -> None:
     assert {option.why for option in begun.steps[0].options if option.fate == "hidden"} >= {"hidden by prefix"}
     assert {option.why for option in short.steps[0].options if option.fate == "hidden"} == {
         "hidden by padding",
+        "hidden by start",
         "hidden by min_length",
     }
 
@@ -154,7 +155,7 @@ def test_alternatives_are_the_likeliest_tokens_each_with_its_best_translation() 
         assert each.hypothesis.tokens[:3] == (*whole.tokens[:2], each.token)
         assert each.hypothesis.log_probs[2] == pytest.approx(each.log_prob)
     first = alternatives(model, source, (), 50, 11)
-    assert len(first) == 29, "every token but padding"
+    assert len(first) == 28, "every token but padding and bos"
 
 
 # Coverage
