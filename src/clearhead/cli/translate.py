@@ -134,11 +134,20 @@ def translate(
     ] = False,
     draw: Annotated[bool, typer.Option("--draw", help="Draw the alignment below each translation.")] = False,
     head: Annotated[
-        str | None, typer.Option(help="Block and head that alignments are read from: 1.3. \\[default: last but one]")
+        str | None,
+        typer.Option(
+            help="Block and head that alignments are read off: 1.3. "
+            "\\[default: by `evaluate --choose-head`, else the last block but one]"
+        ),
     ] = None,
     shift: Annotated[
-        bool, typer.Option(help="Read the alignment of a token off the row that reads it, or else that writes it.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--shift/--no-shift",
+            help="Read the alignment of a token off the row that reads it, or else that writes it. "
+            "\\[default: as was chosen, else shift]",
+        ),
+    ] = None,
     explain: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write every beam at every step as JSON; - shows it in the terminal."),
