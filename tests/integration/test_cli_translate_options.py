@@ -1,0 +1,63 @@
+"""Every setting of a search is an option of `clearhead translate`, by one rule of names, and its value arrives."""
+
+from typing import Any, get_args
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from clearhead.cli.main import app
+from clearhead.cli.translate import StoppingChoice
+from clearhead.decoding.settings import SearchSettings
+
+# a value of each setting that is not its default; those that need others have them too
+VALUES: dict[str, dict[str, Any]] = {
+    "beam": {"beam": 3},
+    "n_best": {"n_best": 2, "beam": 3},
+    "length_penalty": {"length_penalty": 0.25},
+    "coverage_penalty": {"coverage_penalty": 0.5},
+    "stopping": {"stopping": "proved"},
+    "min_length": {"min_length": 3},
+    "max_length": {"max_length": 77},
+    "max_ratio": {"max_ratio": 3.5},
+    "max_extra": {"max_extra": 5},
+    "no_repeat": {"no_repeat": 3},
+    "temperature": {"temperature": 0.75},
+    "top_k": {"top_k": 7, "temperature": 1.0},
+    "top_p": {"top_p": 0.5, "temperature": 1.0},
+    "seed": {"seed": 17},
+    "batch_tokens": {"batch_tokens": 99},
+}
+
+
+def option_of(field: str) -> str:
+    """Return the option of a setting: no_repeat is --no-repeat."""
+    return f"--{field.replace('_', '-')}"
+
+
+def options() -> dict[str, Any]:
+    command = typer.main.get_command(app).commands["translate"]  # type: ignore[attr-defined]
+    return {name: option for option in command.params for name in option.opts}
+
+
+@pytest.mark.parametrize("field", SearchSettings.model_fields)
+def test_every_setting_of_a_search_is_an_option(field: str) -> None:
+    option = options().get(option_of(field))
+    assert option is not None, f"clearhead translate has no {option_of(field)}"
+    assert option.default is None, "the default lives in the setting"
+
+
+def test_the_rules_of_stopping_are_the_choices_of_their_option() -> None:
+    assert [each.value for each in StoppingChoice] == list(get_args(SearchSettings.model_fields["stopping"].annotation))
+
+
+@pytest.mark.parametrize("field", SearchSettings.model_fields)
+def test_the_value_of_an_option_arrives_in_its_setting(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, Any]] = []
+    monkeypatch.setattr("clearhead.cli.translating.translate_all", lambda *given: seen.append(given[2]))
+    told = [part for name, value in VALUES[field].items() for part in (option_of(name), str(value))]
+    done = CliRunner().invoke(app, ["translate", "model", "text", *told])
+    assert done.exit_code == 0, done.output
+    assert seen == [VALUES[field]]
+    made = SearchSettings(**seen[0])
+    assert getattr(made, field) == VALUES[field][field] != getattr(SearchSettings(), field)
