@@ -1,0 +1,83 @@
+"""An OPUS-MT folder through `clearhead translate`: the text that Transformers' tokeniser and `generate` give."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from clearhead.text.marian import load_marian_vocabularies
+from tests.integration.test_cli_translate import Caller
+from tests.parity.test_marian import marian_of
+from tests.unit.text.sentences import ENGLISH, GERMAN
+from tests.unit.text.test_marian import make_folder
+
+transformers = pytest.importorskip("transformers", reason="translations are compared with Hugging Face Transformers")
+pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install 'clearhead[translate]'")
+STEPS = 13
+# Transformers without sacremoses leaves punctuation as it is, and says so
+pytestmark = pytest.mark.filterwarnings("ignore:Recommended")
+
+
+@pytest.fixture(scope="module")
+def opus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small MarianMT model with its files as OPUS-MT has them."""
+    folder = make_folder(tmp_path_factory.mktemp("opus"))
+    target = load_marian_vocabularies(folder).target
+    marian = marian_of(
+        {
+            "vocab_size": target.size, "decoder_vocab_size": target.size, "pad_token_id": target.pad,
+            "decoder_start_token_id": target.pad, "eos_token_id": target.eos, "bos_token_id": target.eos,
+            "forced_eos_token_id": target.eos, "max_position_embeddings": 61, "tie_word_embeddings": False,
+        }
+    )  # fmt: skip
+    learn(marian, transformers.MarianTokenizer.from_pretrained(str(folder)))
+    with torch.no_grad():  # as in a model that has learned for long: what no text holds is hardly ever likely
+        marian.final_logits_bias[0, [target.pad, target.unk, *target.tags.values()]] = -30.0
+    marian.save_pretrained(folder)
+    return folder
+
+
+def learn(marian: Any, tokeniser: Any) -> None:
+    """Learn a little, so that translations differ from each other: one that writes at random writes one token again."""
+    read = tokeniser(ENGLISH, text_target=GERMAN, return_tensors="pt", padding=True)
+    labels = read.labels.masked_fill(read.labels == tokeniser.pad_token_id, -100)
+    optimiser = torch.optim.Adam(marian.parameters(), lr=0.02)
+    for _ in range(120):
+        optimiser.zero_grad()
+        marian(input_ids=read.input_ids, attention_mask=read.attention_mask, labels=labels).loss.backward()
+        optimiser.step()
+
+
+def theirs(folder: Path, lines: list[str], beam: int) -> list[str]:
+    """Return what Transformers makes of lines."""
+    tokeniser: Any = transformers.MarianTokenizer.from_pretrained(str(folder))
+    marian = transformers.MarianMTModel.from_pretrained(str(folder)).eval()
+    several = {"early_stopping": True, "length_penalty": 1.0} if beam > 1 else {}
+    made = []
+    for line in lines:  # one by one: no padding
+        ids = marian.generate(
+            **tokeniser([line], return_tensors="pt"),
+            num_beams=beam,
+            max_new_tokens=STEPS,
+            bad_words_ids=[[tokeniser.pad_token_id]],
+            forced_eos_token_id=None,
+            **several,
+        )
+        made += tokeniser.batch_decode(ids, skip_special_tokens=True)
+    return made
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+def test_translations_are_those_of_transformers(opus: Path, tmp_path: Path, engine: str, beam: int) -> None:
+    lines = [*ENGLISH, "a Ü ß unknown 😀", "  Two   spaces "]
+    right = theirs(opus, [*(f">>deu<< {line}" for line in lines), ">>nld<< the cat sees a book."], beam)
+    assert len(set(right)) > len(lines) // 4, "sentences that are all translated alike prove less"
+    done = Caller(tmp_path)(
+        *("translate", str(opus), "--engine", engine, "--device", "cpu", "--precision", "float32"),
+        *("--beam", str(beam), "--max-length", str(STEPS), "--max-ratio", "100", "--to", "deu"),
+        text="".join(line + "\n" for line in [*lines, ">>nld<< the cat sees a book.", ""]),
+    )
+    assert (done.returncode, done.stderr) == (0, ""), "and it is the engine that was asked for"
+    assert done.stdout.split("\n") == [*right, "", ""]
