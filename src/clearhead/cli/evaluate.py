@@ -2,30 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from clearhead.cli.aligning import choose, judge
+from clearhead.cli.evaluation_output import Form, show, waiting
 from clearhead.errors import ClearheadError, ConfigError, DataError, printable
 
 if TYPE_CHECKING:
     from clearhead.evaluation.leaks import TrainingPair
-    from clearhead.evaluation.report import Asked, HeldOut, Report, Requirement
+    from clearhead.evaluation.report import Asked, HeldOut, Requirement
     from clearhead.evaluation.scores import Score
-    from clearhead.evaluation.tables import Table
 
-_WIDE = 400  # a narrow terminal may break a line of a table, but no number is cut short
 _EXTRA = {"sacrebleu", "numpy", "torch", "safetensors", "sentencepiece"}
 _AER = "aer"
-
-
-class Form(StrEnum):
-    """The form in which it is shown."""
-
-    terminal = "terminal"
-    markdown = "markdown"
-    json = "json"
 
 
 class Tests(StrEnum):
@@ -118,7 +109,7 @@ def evaluate(
         required = [read_requirement(each, (*KNOWN_METRICS, _AER)) for each in require or []]
         if choose_head is not None:
             _check_alone(output, system or [], links or [])
-            with _waiting():
+            with waiting():
                 aligned = choose(choose_head, source, reference or [], gold_links)
         else:
             aligned = judge(links or [], gold_links)
@@ -130,10 +121,10 @@ def evaluate(
             asked = _with_comet(asked, comet_model)
             training = _Training(train_source or [], train_target or [])
             systems, held_out = _read(_named(output, system or []), reference or [], source, training)
-            with _waiting():
+            with waiting():
                 report = evaluate(systems, held_out, asked)
             training.tell()
-        _show(report, aligned, Form.json if as_json else form)
+        show(report, aligned, Form.json if as_json else form)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
             raise ClearheadError(
@@ -262,54 +253,3 @@ def _check_required(required: Sequence["Requirement"], has_links: bool) -> None:
 def _misaligned(aligned: Sequence[tuple[str, "Score"]], required: Sequence["Requirement"]) -> list[str]:
     told = (each.failure(name, score) for each in required if each.metric == _AER for name, score in aligned)
     return [each for each in told if each is not None]
-
-
-def _waiting() -> Any:
-    """Return a sign that it is at work, for a terminal; elsewhere it shows nothing."""
-    from contextlib import nullcontext
-
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    return console.status("Measuring …") if console.is_terminal else nullcontext()
-
-
-def _show(report: "Report | None", aligned: Sequence[tuple[str, "Score"]], form: Form) -> None:
-    if form is Form.json:
-        import json
-
-        told = {} if report is None else report.to_dict()
-        if aligned:
-            told["alignments"] = [{"links": name, **score.to_dict()} for name, score in aligned]
-        typer.echo(json.dumps(told, ensure_ascii=False))
-        return
-    from clearhead.evaluation.tables import alignment_table, tables, to_markdown
-
-    made = [] if report is None else tables(report)
-    if aligned:
-        made.append(alignment_table(aligned))
-    if form is Form.markdown:
-        typer.echo(to_markdown(made), nl=False)
-    else:
-        _draw(made)
-
-
-def _draw(made: "Sequence[Table]") -> None:
-    from rich.console import Console
-    from rich.table import Table as Drawn
-    from rich.text import Text
-
-    wide = Console(highlight=False, width=_WIDE)
-    for number, table in enumerate(made):
-        if number:
-            wide.print()
-        wide.print(Text(table.title, style="bold"))
-        drawn = Drawn(pad_edge=False, show_edge=False)
-        for index, heading in enumerate(table.columns):
-            is_number = index > 0 and all(set(row[index]) <= set("+-0123456789.,… ") for row in table.rows)
-            drawn.add_column(Text(heading), justify="right" if is_number else "left", no_wrap=True)
-        for row in table.rows:
-            drawn.add_row(*(Text(cell) for cell in row))
-        wide.print(drawn)
-        for note in table.notes:
-            wide.print(Text(note, style="dim"))

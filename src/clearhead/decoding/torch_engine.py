@@ -22,6 +22,7 @@ from clearhead.decoding.translate import evaluating, padded
 from clearhead.errors import ConfigError
 from clearhead.formats import from_marian, load_checkpoint
 from clearhead.model import ModelConfig, Transformer
+from clearhead.model.device import choose_device
 
 _TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -91,11 +92,3 @@ def load_model(place: ModelPlace, device: DeviceName = "auto", precision: Precis
     dtype = _TYPES.get(precision, torch.bfloat16 if where.type == "cuda" else torch.float32)
     load = from_marian if place.is_marian else load_checkpoint
     return load(place.folder, where, dtype)
-
-
-def choose_device(name: DeviceName) -> torch.device:
-    """Return the device that is asked for."""
-    if name == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("the device cuda is asked for, but PyTorch sees no GPU here. Say cpu or auto.")
-    has_gpu = name != "cpu" and torch.cuda.is_available()
-    return torch.device("cuda" if has_gpu else "cpu")

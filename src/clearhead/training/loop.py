@@ -19,9 +19,9 @@ from clearhead.evaluation.scores import Score
 from clearhead.formats.checkpoint import save_checkpoint
 from clearhead.formats.weights import own_tensors
 from clearhead.model import Transformer
+from clearhead.model.device import choose_device, choose_kernels
 from clearhead.training.average import average_in
 from clearhead.training.config import RunConfig
-from clearhead.training.device import choose_device, choose_kernels
 from clearhead.training.divergence import DivergenceError, describe_fault, save_fault
 from clearhead.training.feed import Feed, sharing, to_batch
 from clearhead.training.outcome import Outcome, Stopped

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import torch
 
-from clearhead.errors import CheckpointError, RunError
+from clearhead.errors import CheckpointError, ConfigError
 from clearhead.evaluation.scores import Score
 from clearhead.formats import load_checkpoint
 from clearhead.formats.weights import own_tensors
+from clearhead.model.device import choose_device
 from clearhead.training import loop as loop_module
-from clearhead.training.device import choose_device
 from clearhead.training.schedule import rate_at
 from clearhead.training.state import checkpoints
 from clearhead.training.validate import Validator
@@ -379,5 +379,5 @@ def test_a_model_of_norms_over_whole_sentences_has_a_row_for_each(tmp_path: Path
 def test_a_gpu_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert choose_device("auto").type == "cpu"
-    with pytest.raises(RunError, match="PyTorch sees no GPU here"):
+    with pytest.raises(ConfigError, match="PyTorch sees no GPU here"):
         choose_device("cuda")

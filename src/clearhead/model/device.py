@@ -1,16 +1,16 @@
-"""Where a run computes, and by which kernels."""
+"""Where a model computes, and by which kernels."""
 
 import os
 
 import torch
 
-from clearhead.errors import RunError
+from clearhead.errors import ConfigError
 
 
 def choose_device(name: str) -> torch.device:
     """Return the device that is asked for; auto is a GPU if there is one."""
     if name == "cuda" and not torch.cuda.is_available():
-        raise RunError("training.device = 'cuda', but PyTorch sees no GPU here. Say cpu or auto.")
+        raise ConfigError("the device cuda is asked for, but PyTorch sees no GPU here. Say cpu or auto.")
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(name)
