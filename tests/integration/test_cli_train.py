@@ -111,7 +111,7 @@ def test_a_run_ends_with_its_scores_and_their_signatures(tmp_path: Path) -> None
     assert done.returncode == 0
     assert done.stdout == (
         "11 updates in 3,725.0 s: all updates were made.\n"
-        "bleu 31  nrefs:1|case:mixed|version:2\n"
+        "BLEU 31  nrefs:1|case:mixed|version:2\n"
         "The model, its card and its metrics are in runs/my.\n"
     )
     assert "step 5/11  loss 0.5\n" in done.stderr
@@ -122,7 +122,7 @@ def test_the_end_of_a_run_comes_as_json(tmp_path: Path) -> None:
     done = train(tmp_path, "my.yaml", "--run", "here", "--json")
     assert json.loads(done.stdout) == {
         **{"run": "here", "steps": 7, "seconds": 3725.0, "stopped": "steps", "best_step": 5},
-        "scores": {"bleu": {"name": "bleu", "value": 31.0, "signature": "nrefs:1|case:mixed|version:2"}},
+        "scores": {"bleu": {"name": "BLEU", "value": 31.0, "signature": "nrefs:1|case:mixed|version:2"}},
     }
 
 
@@ -175,8 +175,8 @@ def test_seeds_end_with_a_mean_and_a_spread(tmp_path: Path) -> None:
     done = train(tmp_path, "my.yaml", "--seeds", "3")
     assert done.returncode == 0
     assert done.stdout == (
-        "seed 1: 7 updates, bleu 31\nseed 2: 7 updates, bleu 32\nseed 3: 7 updates, bleu 33\n"
-        "bleu 32 ± 1 (3 seeds; nrefs:1|case:mixed|version:2)\n"
+        "seed 1: 7 updates, BLEU 31\nseed 2: 7 updates, BLEU 32\nseed 3: 7 updates, BLEU 33\n"
+        "BLEU 32 ± 1 (3 seeds; nrefs:1|case:mixed|version:2)\n"
         "The runs are in runs/my, and all numbers in seeds.json there.\n"
     )
     stopped = train(tmp_path, "my.yaml", "--seeds", "3", "--run", "b", "--json", stops=("steps", "interrupted"))

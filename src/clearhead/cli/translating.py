@@ -1,4 +1,4 @@
-"""What `clearhead translate` does once its options are read: windows of lines go through a job, to a stream or a file."""
+"""What `clearhead translate` does once its options are read: windows of lines go through a job to a stream or file."""
 
 import sys
 from collections.abc import Iterator, Mapping

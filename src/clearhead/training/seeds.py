@@ -18,8 +18,12 @@ from clearhead.training.run import RunFolder
 
 @dataclass(frozen=True)
 class Spread:
-    """One score over several seeds; `deviation` is the standard deviation of a sample (None of a single run)."""
+    """One score over several seeds; `deviation` is the standard deviation of a sample (None of a single run).
 
+    `metric` is what a config calls it (bleu), `name` what it is called where it is told (BLEU).
+    """
+
+    metric: str
     name: str
     values: Mapping[int, float]
     mean: float
@@ -50,7 +54,8 @@ class SeedsReport:
         return {
             "seeds": {str(seed): outcome.to_data() for seed, outcome in self.outcomes.items()},
             "scores": {
-                spread.name: {
+                spread.metric: {
+                    "name": spread.name,
                     "mean": spread.mean,
                     "deviation": spread.deviation,
                     "values": {str(seed): value for seed, value in spread.values.items()},
@@ -99,12 +104,14 @@ def summarise(outcomes: Mapping[int, Outcome], num_asked: int) -> SeedsReport:
     whole = {seed: outcome for seed, outcome in outcomes.items() if outcome.stopped != "interrupted"}
     first = next(iter(whole.values()), None)
     spreads = []
-    for name in first.scores if first else ():
-        scores = {seed: outcome.scores[name] for seed, outcome in whole.items() if name in outcome.scores}
+    for metric, told in first.scores.items() if first else ():
+        scores = {seed: outcome.scores[metric] for seed, outcome in whole.items() if metric in outcome.scores}
         signatures = {score.signature for score in scores.values()}
         if len(signatures) > 1:
-            raise RunError(f"{name} was measured in different ways ({'; '.join(sorted(signatures))}): no mean of it.")
+            raise RunError(
+                f"{told.name} was measured in different ways ({'; '.join(sorted(signatures))}): no mean of it."
+            )
         values = {seed: score.value for seed, score in scores.items()}
         deviation = stdev(values.values()) if len(values) > 1 else None
-        spreads.append(Spread(name, values, fmean(values.values()), deviation, signatures.pop()))
+        spreads.append(Spread(metric, told.name, values, fmean(values.values()), deviation, signatures.pop()))
     return SeedsReport(dict(outcomes), tuple(spreads), num_asked)

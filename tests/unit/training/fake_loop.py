@@ -28,7 +28,7 @@ class FakeLoop:
         folder.write_data([CorpusRecord("data.train.0", {"a|b.en": "ab12"}, 1013, 997, {"empty": 16})], {"pieces": 89})
         reporter.begin(config.training.steps)
         reporter.log(5, {"loss": 0.5})
-        score = KeptScore("bleu", 30.0 + config.training.seed, SIGNATURE)
+        score = KeptScore("BLEU", 30.0 + config.training.seed, SIGNATURE)
         return Outcome(config.training.steps or 7, 3725.0, stopped, {"bleu": score}, 5)
 
 

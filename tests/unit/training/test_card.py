@@ -9,7 +9,7 @@ from clearhead.training.outcome import KeptScore, Outcome
 from clearhead.training.run import CorpusRecord, RunFolder
 from tests.unit.training.configs import LEAST
 
-BLEU = KeptScore("bleu", 31.7219, "nrefs:1|case:mixed")
+BLEU = KeptScore("BLEU", 31.7219, "nrefs:1|case:mixed")
 DONE = Outcome(1700, 3725.0, "patience", {"bleu": BLEU}, 1300)
 
 
@@ -25,7 +25,7 @@ def card_of(folder: Path, outcome: Outcome = DONE, **groups: Any) -> str:
 def test_a_score_has_its_signature(tmp_path: Path) -> None:
     card = card_of(tmp_path)
     assert "On the validation set, by the best checkpoint (update 1,300):" in card
-    assert "| bleu | 31.72 | `nrefs:1¦case:mixed` |" in card
+    assert "| BLEU | 31.72 | `nrefs:1¦case:mixed` |" in card
 
 
 def test_the_data_is_there_with_counts_and_hashes(tmp_path: Path) -> None:

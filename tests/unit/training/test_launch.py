@@ -114,11 +114,11 @@ def test_several_seeds_give_a_mean_and_a_spread(tmp_path: Path, loop: FakeLoop) 
     (spread,) = report.spreads
     # 33, 34, 35: the mean is 34, and √((1 + 0 + 1) / 2) = 1.
     assert (spread.mean, spread.deviation, dict(spread.values)) == (34.0, 1.0, {3: 33.0, 4: 34.0, 5: 35.0})
-    assert str(spread) == f"bleu 34 ± 1 (3 seeds; {SIGNATURE})"
+    assert str(spread) == f"BLEU 34 ± 1 (3 seeds; {SIGNATURE})"
     kept = json.loads((tmp_path / "runs" / "seeds.json").read_text())
     assert kept == json.loads(json.dumps(report.to_data()))
     assert kept["scores"]["bleu"]["mean"] == 34.0
-    assert kept["seeds"]["4"]["scores"]["bleu"] == {"name": "bleu", "value": 34.0, "signature": SIGNATURE}
+    assert kept["seeds"]["4"]["scores"]["bleu"] == {"name": "BLEU", "value": 34.0, "signature": SIGNATURE}
     assert RunFolder(tmp_path / "runs" / "seed-4").read_config().training.seed == 4
 
 
@@ -135,8 +135,8 @@ def test_seeds_go_on_where_they_were_interrupted(tmp_path: Path, loop: FakeLoop)
 
 
 def test_scores_made_in_different_ways_have_no_mean() -> None:
-    outcomes = {seed: Outcome(7, 1.0, "steps", {"bleu": KeptScore("bleu", 30.0, f"v:{seed}")}) for seed in (3, 5)}
-    with pytest.raises(RunError, match=r"bleu was measured in different ways \(v:3; v:5\): no mean of it\."):
+    outcomes = {seed: Outcome(7, 1.0, "steps", {"bleu": KeptScore("BLEU", 30.0, f"v:{seed}")}) for seed in (3, 5)}
+    with pytest.raises(RunError, match=r"BLEU was measured in different ways \(v:3; v:5\): no mean of it\."):
         summarise(outcomes, 2)
 
 

@@ -15,7 +15,7 @@ from clearhead.training.outcome import KeptScore, Outcome
 from clearhead.training.run import CorpusRecord, RunFolder
 from tests.unit.training.configs import least
 
-BLEU = KeptScore("bleu", 31.7, "nrefs:1|case:mixed")
+BLEU = KeptScore("BLEU", 31.7, "nrefs:1|case:mixed")
 HOLD = (
     "import sys, time\n"
     "from clearhead.training.run import RunFolder\n"
