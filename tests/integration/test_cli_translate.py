@@ -173,6 +173,17 @@ def test_without_gold_links_a_head_is_chosen_by_counted_ones(run: Caller, tmp_pa
     assert run("evaluate", "--choose-head", model, *given, "--require", "aer=0").returncode == 1
 
 
+def test_gold_links_of_tagged_sentences_do_not_count_the_tag(run: Caller, tagged: str, tmp_path: Path) -> None:
+    for name, text in (("source", ">>de<< a dog\n"), ("reference", "ein Hund\n"), ("gold", "0-0 1-1\n")):
+        (tmp_path / name).write_text(text)
+    given = [f"--source={tmp_path / 'source'}", f"--reference={tmp_path / 'reference'}"]
+    done = run("evaluate", "--choose-head", tagged, *given, f"--gold-links={tmp_path / 'gold'}")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "gold").write_text("2-1\n")
+    wrong = run("evaluate", "--choose-head", tagged, *given, f"--gold-links={tmp_path / 'gold'}")
+    assert "there is a link 2-1, but the sentences have 2 and 2 words." in wrong.stderr
+
+
 def test_an_output_is_not_gone_on_with_by_another_head(run: Caller, tmp_path: Path) -> None:
     model = str(make_run(tmp_path / "run"))
     (tmp_path / "in.txt").write_bytes(b"a dog\n\xff\n")

@@ -44,9 +44,10 @@ def choose(model: str, source: str | None, references: Sequence[str], gold: str 
         raise ConfigError("--choose-head needs sentences and their translations: --source FILE and --reference FILE.")
     from clearhead.decoding.head_choice import HeadChoice, rate_heads, save_choice
     from clearhead.decoding.loading import open_translator
+    from clearhead.text.tokeniser import split_tag
 
     texts = _texts(source, references[0])
-    right = _right(texts, gold)
+    right = _right([(split_tag(source)[1], target) for source, target in texts], gold)  # a tag is not a word
     score = _scorer(right, "gold" if gold is not None else "counted")
     translator = open_translator(model, engine="torch")
     rated = rate_heads(translator, texts, lambda found: score(found).value)

@@ -15,6 +15,7 @@ from clearhead.decoding.translator import Translator
 from clearhead.decoding.words import word_links, words_of
 from clearhead.errors import CheckpointError, DataError, printable
 from clearhead.formats.files import json_writer, read_json, write_together
+from clearhead.text.tokeniser import split_tag
 
 CHOICE = "alignment.json"
 _MARK = "clearhead_alignment"
@@ -44,7 +45,9 @@ def rate_heads(
         if longest is not None and max(len(ids), len(written)) >= longest:
             raise DataError(f"line {number} has more tokens than the {longest} that the model can read. Leave it out.")
         pairs.append((torch.tensor([*ids, model.config.eos], device=model.output.weight.device), written))
-        words.append((words_of(vocabularies.source, ids, source), words_of(vocabularies.target, written, target)))
+        words.append(
+            (words_of(vocabularies.source, ids, split_tag(source)[1]), words_of(vocabularies.target, written, target))
+        )
 
     def error_of_words(found: Sequence[Links]) -> float:
         return error_rate([word_links(links, *both) for links, both in zip(found, words, strict=True)])

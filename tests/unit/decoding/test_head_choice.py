@@ -71,6 +71,13 @@ def test_readings_are_rated_by_links_of_words(run: Path) -> None:
             assert len({other for _, other in links}) == len(target.split())
 
 
+def test_the_tag_of_a_language_is_not_a_word(tmp_path: Path) -> None:
+    translator = open_translator(make_run(tmp_path, ("de", "hi")), engine="torch")
+    seen: list[Sequence[Links]] = []
+    rate_heads(translator, [(">>de<< a  dog", "ein Hund")], lambda found: float(seen.append(found) or 0))
+    assert {source for found in seen for source, _ in found[0]} <= {0, 1}
+
+
 def test_a_line_that_the_model_cannot_read_is_named(run: Path) -> None:
     with pytest.raises(DataError, match="line 2 has more tokens than the 37 that the model can read"):
         rate_heads(open_translator(run, engine="torch"), [TEXTS[0], ("a dog", "ein Hund " * 30)], lambda _: 0.0)
