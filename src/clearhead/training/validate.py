@@ -18,6 +18,7 @@ from clearhead.training.feed import to_batch
 
 Task = Literal["translate", "classify", "language-model"]
 _BATCH_TOKENS = 4096
+_SEARCH_TOKENS = {"cpu": 1024, "cuda": 16_384}  # source tokens in a batch that is translated
 
 
 class Validator:
@@ -32,6 +33,9 @@ class Validator:
         indices = range(len(store))
         self.sources = [] if task == "language-model" else store.texts("source", indices)
         self.references = store.texts("target", indices)
+        self._is_lower = vocabularies.target.config.lower_case
+        if self._is_lower:  # what the model cannot write is not asked of it
+            self.references = [vocabularies.target.normalised(text) for text in self.references]
 
     def scores(self, model: Transformer, precision: torch.dtype) -> Mapping[str, Score]:
         """Return the loss and every score that the task has, by the names that a config uses."""
@@ -40,7 +44,9 @@ class Validator:
         with evaluating(model), torch.inference_mode(), torch.autocast(device.type, precision, enabled=is_mixed):
             found = {"loss": self._loss(model)}
             if self.task == "translate":
-                settings = SearchSettings(max_ratio=self.config.max_ratio)
+                settings = SearchSettings(
+                    max_ratio=self.config.max_ratio, batch_tokens=_SEARCH_TOKENS.get(device.type, 1024)
+                )
                 outputs = [each.text for each in translate(model, self.vocabularies, self.sources, settings)]
                 found |= {
                     "bleu": bleu(outputs, self.references),
@@ -49,6 +55,11 @@ class Validator:
                 }
             elif self.task == "classify":
                 found["accuracy"] = self._accuracy(model)
+        if self._is_lower:
+            marked = {
+                name: replace(each, signature=f"{each.signature}|text:lower-cased") for name, each in found.items()
+            }
+            return {**marked, "loss": found["loss"]}
         return found
 
     def _loss(self, model: Transformer) -> Score:
