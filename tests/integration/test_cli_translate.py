@@ -3,17 +3,22 @@
 import io
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from clearhead.cli.main import main
-from tests.small_run import make_run
+from clearhead.decoding.alignment import Head, Links, Reading, every_reading, pharaoh
+from clearhead.decoding.head_choice import rate_heads
+from clearhead.decoding.loading import open_translator
+from tests.small_run import TEXTS, make_run
 
 LINES = ["the red cat", "", "😀 مرحبا", "नमस्ते দুনিয়া", "   ", "where is the old house?", "x\u2028y"]
 SHORT = ("--max-length", "9")
@@ -116,6 +121,96 @@ def test_a_search_is_explained_in_a_file_and_in_the_terminal(run: Caller, model:
     assert "●" in shown.stdout
 
 
+def write_pairs(folder: Path, model: str, reading: Reading) -> list[str]:
+    """Write sentences, translations and the links that a reading gives them; return the options that name them."""
+    looked: list[Sequence[Links]] = []
+    rate_heads(open_translator(model, engine="torch"), TEXTS, lambda found: float(looked.append(found) or 0))
+    links = looked[every_reading(open_translator(model, engine="torch").model).index(reading)]
+    for name, lines in (
+        ("source", [source for source, _ in TEXTS]),
+        ("reference", [target for _, target in TEXTS]),
+        ("gold-links", [pharaoh(each) for each in links]),
+    ):
+        (folder / name).write_text("".join(line + "\n" for line in lines))
+    return [option for name in ("source", "reference", "gold-links") for option in (f"--{name}", str(folder / name))]
+
+
+def test_the_head_that_gold_links_choose_is_read_from_then_on(run: Caller, tmp_path: Path) -> None:
+    model = str(make_run(tmp_path / "run"))
+    usual = run("translate", model, "the red cat sees", *SHORT, "--align")
+    given = write_pairs(tmp_path, model, Reading(Head(1, 1), is_shifted=False))
+    done = run("evaluate", "--choose-head", model, *given, "--require", "aer=1")
+    assert done.returncode == 0
+    assert done.stderr.startswith(
+        "clearhead: alignments will be read off block 1, head 1, the row that writes a token: "
+    )
+    assert re.search("block 1, head 1, the row that writes a token +│ +0.00\n", done.stdout)
+    assert "AER: nrefs:1|sentences:6|links:gold|teacher-forced:yes" in done.stdout
+    chosen = run("translate", model, "the red cat sees", *SHORT, "--align")
+    assert chosen.stderr == (
+        "clearhead: alignments are read off block 1, head 1, the row that writes a token, as chosen by gold links "
+        "(AER 0.00).\n"
+    )
+    asked = run("translate", model, "the red cat sees", *SHORT, "--align", "--head", "1.1", "--no-shift")
+    assert (asked.stdout, asked.stderr) == (chosen.stdout, "")
+    assert run("translate", model, "the red cat sees", *SHORT, "--align", "--head", "0").stdout == usual.stdout
+    other = run("translate", model, "the red cat sees", *SHORT, "--align", "--shift")
+    assert "head 1, the row that reads a token" in other.stderr
+    assert other.stdout == run("translate", model, "the red cat sees", *SHORT, "--align", "--head", "1.1").stdout
+    assert run("translate", model, "the red cat sees", *SHORT).stderr == ""
+
+
+def test_without_gold_links_a_head_is_chosen_by_counted_ones(run: Caller, tmp_path: Path) -> None:
+    model = str(make_run(tmp_path / "run"))
+    given = write_pairs(tmp_path, model, Reading(Head(0)))[:4]
+    done = run("evaluate", "--choose-head", model, *given, "--json")
+    told = json.loads(done.stdout)["alignments"]
+    assert len(told) == 5
+    assert told[0]["value"] <= told[1]["value"] < 100
+    assert told[0]["signature"] == "nrefs:1|sentences:6|links:counted|teacher-forced:yes"
+    kept = json.loads((tmp_path / "run" / "best" / "alignment.json").read_text())
+    assert (kept["chosen_by"], kept["error_rate"]) == ("counted links", told[0]["value"])
+    assert run("evaluate", "--choose-head", model, *given, "--require", "aer=0").returncode == 1
+
+
+def test_an_output_is_not_gone_on_with_by_another_head(run: Caller, tmp_path: Path) -> None:
+    model = str(make_run(tmp_path / "run"))
+    (tmp_path / "in.txt").write_bytes(b"a dog\n\xff\n")
+    command = [*translate(model, tmp_path)[3:], "--window", "1", "--align"]
+    assert run(*command).returncode == 2
+    run("evaluate", "--choose-head", model, *write_pairs(tmp_path, model, Reading(Head(1, 1))))
+    (tmp_path / "in.txt").write_bytes(b"a dog\na cat\n")
+    again = run(*command, "--resume")
+    assert again.returncode == 2
+    assert "reading" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ((), "--choose-head needs sentences and their translations: --source FILE and --reference FILE."),
+        (("--source", "two", "--reference", "one"), "two has 2 lines, but one has 1."),
+        (("--source", "one", "--reference", "one"), "--source and --reference are the same."),
+        (("one", "--source", "two", "--reference", "one"), "--choose-head judges a model's own links, not OUTPUT."),
+        (("--links", "one", "--source", "two"), "--choose-head judges a model's own links, not --links."),
+        (
+            ("--source", "one", "--reference", "other", "--gold-links", "gold"),
+            "gold:1: there is a link 2-0, but the sentences have 2 and 2 words. Words are counted from 0.",
+        ),
+        (("--source", "one", "--reference", "other", "--gold-links", "two"), "two:1: 'a' is not a gold link."),
+    ],
+)
+def test_what_a_head_cannot_be_chosen_with_is_told(
+    run: Caller, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], sentence: str
+) -> None:
+    for name, text in (("one", "a dog\n"), ("other", "ein Hund\n"), ("two", "a\nb\n"), ("gold", "0-0 2-0\n")):
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    done = run("evaluate", "--choose-head", model, *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"clearhead: {sentence}"), done.stderr
+
+
 def test_an_unknown_language_gets_a_close_match(run: Caller, tagged: str) -> None:
     assert run("translate", tagged, "a dog", "--to", "hi", *SHORT).returncode == 0
     wrong = run("translate", tagged, "a dog", "--to", "hin", *SHORT)
@@ -155,6 +250,7 @@ def test_what_is_no_text_is_told_in_a_sentence(
         (("--column", "b"), "--column b names a part of a TSV or JSONL line."),
         (("--all-heads",), "--all-heads is about --explain FILE."),
         (("--head", "1"), "--head is about --align, --draw and --explain."),
+        (("--no-shift",), "--shift is about --align, --draw and --explain."),
         (("--align", "--head", "9"), "the decoder has blocks 0 to 1 with heads 0 to 1, and 9 is asked for."),
         (("--prefix", "世"), "--prefix: the vocabulary of this model cannot spell '世'."),
         (("--glossary", "none.tsv"), "none.tsv cannot be read: No such file or directory."),

@@ -56,3 +56,24 @@ def test_beams_are_those_of_transformers(
     assert [list(each.tokens) for each in ours] == right
     if beam > 1:
         assert [each.score for each in ours] == pytest.approx(theirs.sequences_scores.tolist(), abs=1e-5)
+
+
+@torch.inference_mode()
+def test_a_token_that_a_config_calls_bos_is_written_where_no_sentence_begins_with_it() -> None:
+    marian = marian_of({"tie_word_embeddings": False, "bos_token_id": 7}).double()
+    marian.final_logits_bias[0, 7] += 3.0
+    model = from_marian_tensors(marian.config.to_dict(), marian.state_dict())
+    assert model.config.never_written == (52,)
+    source = sources()
+    theirs = marian.generate(
+        input_ids=source,
+        attention_mask=(source != 52).long(),
+        num_beams=1,
+        max_new_tokens=STEPS,
+        bad_words_ids=[[52]],
+        forced_eos_token_id=None,
+    )
+    right = [[token for token in row[1:] if token != 52] for row in theirs.tolist()]
+    assert any(7 in row for row in right)
+    ours = beam_search(model, source, [STEPS] * 3, SearchSettings())
+    assert [list(row[0].tokens) for row in ours] == right

@@ -35,7 +35,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def toy(**changes: Any) -> Transformer:
-    """Return a random model in float32 that would hardly ever write padding, and of whose translations some end and some are cut."""
+    """Return a random model in float32 that would hardly ever write padding or bos, and of whose translations some end and some are cut."""
     for likely in (-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 6.0, 8.0, 10.0):
         model = random_model(spread=0.3, **{"max_length": 61, **changes}).float()
         with torch.no_grad():
@@ -48,17 +48,17 @@ def toy(**changes: Any) -> Transformer:
 
 
 def prefer_the_end(model: Transformer, likely: float) -> None:
-    """Make padding so unlikely that it makes no difference whether its share is given to others, and eos likely."""
-    pad, eos, decoder = model.config.pad, model.config.eos, model.decoder
+    """Make padding and bos so unlikely that it makes no difference who has their share, and eos likely."""
+    never, eos, decoder = list(model.config.never_written), model.config.eos, model.decoder
     assert decoder is not None
     if model.output.bias is not None:
-        model.output.bias[pad] = -50
+        model.output.bias[never] = -50
         model.output.bias[eos] += likely
         return
     norm = decoder.last_norm or model.decoder_blocks[-1].residuals[-1].norm
     norm.gain[0], norm.shift[0] = 0, 1  # the first number of every state is 1
-    model.output.weight[pad] = 0
-    model.output.weight[pad, 0] = -50
+    model.output.weight[never] = 0
+    model.output.weight[never, 0] = -50
     model.output.weight[eos, 0] = likely
 
 
@@ -102,13 +102,15 @@ def test_fewer_digits_change_scores_a_little(storage: Storage, tmp_path: Path) -
     assert [several[0].score for several in found] == pytest.approx([several[0].score for several in right], abs=0.5)
 
 
-def test_padding_is_never_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("storage", ["float32", "int8", "float16"])
+def test_padding_and_bos_are_never_written(storage: Storage, tmp_path: Path) -> None:
     model = random_model(spread=0.3, has_output_bias=True, max_length=61).float()
+    never = {model.config.pad, model.config.bos}
     with torch.no_grad():
-        model.output.bias[model.config.pad] = 30
-    _, theirs = engines(model, tmp_path)
+        model.output.bias[list(never)] = 30
+    _, theirs = engines(model, tmp_path, storage)
     found = theirs.translate(requests(model), SearchSettings(beam=3, n_best=3, stopping="first"))
-    assert not any(model.config.pad in each.tokens for several in found for each in several)
+    assert not any(never & {*each.tokens} for several in found for each in several)
 
 
 def test_a_sentence_is_translated_alike_in_any_batch(tmp_path: Path) -> None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from clearhead.cli.aligning import choose, judge
 from clearhead.errors import ClearheadError, ConfigError, DataError, printable
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from clearhead.evaluation.tables import Table
 
 _WIDE = 400  # a narrow terminal may break a line of a table, but no number is cut short
-_EXTRA = {"sacrebleu", "numpy"}
+_EXTRA = {"sacrebleu", "numpy", "torch", "safetensors", "sentencepiece"}
 _AER = "aer"
 
 
@@ -91,6 +91,14 @@ def evaluate(
         list[str] | None, typer.Option(help="Alignments to judge, 0-0 1-2 a line; FILE or NAME=FILE. May be repeated.")
     ] = None,
     gold_links: Annotated[str | None, typer.Option(help="The right alignments: 0-0 is sure, 1p2 possible.")] = None,
+    choose_head: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Choose the head that `translate --align` reads, on --source and --reference, by --gold-links or, "
+            "without, by links that are counted; kept beside the model.",
+        ),
+    ] = None,
     comet_model: Annotated[
         str | None, typer.Option(help="The checkpoint of COMET on this disk. Needs clearhead\\[comet].")
     ] = None,
@@ -108,17 +116,22 @@ def evaluate(
         from clearhead.evaluation.report import DEFAULT_METRICS, KNOWN_METRICS, evaluate, failures, read_requirement
 
         required = [read_requirement(each, (*KNOWN_METRICS, _AER)) for each in require or []]
-        aligned = _align(links or [], gold_links)
+        if choose_head is not None:
+            _check_alone(output, system or [], links or [])
+            with _waiting():
+                aligned = choose(choose_head, source, reference or [], gold_links)
+        else:
+            aligned = judge(links or [], gold_links)
         _check_required(required, bool(aligned))
         report = None
-        if reference or output is not None or system or not aligned:
+        if choose_head is None and (reference or output is not None or system or not aligned):
             chosen = [*(metric or DEFAULT_METRICS), *(each.metric for each in required if each.metric != _AER)]
             asked = _asked(tuple(dict.fromkeys(chosen)), tokenisation, test, (samples, trials, seed), buckets)
             asked = _with_comet(asked, comet_model)
             training = _Training(train_source or [], train_target or [])
-            systems, judged = _read(_named(output, system or []), reference or [], source, training)
+            systems, held_out = _read(_named(output, system or []), reference or [], source, training)
             with _waiting():
-                report = evaluate(systems, judged, asked)
+                report = evaluate(systems, held_out, asked)
             training.tell()
         _show(report, aligned, Form.json if as_json else form)
     except ModuleNotFoundError as missing:
@@ -127,7 +140,8 @@ def evaluate(
                 f"evaluate needs {missing.name}, which is not installed: pip install 'clearhead[train]'."
             ) from None
         raise
-    told = [*(failures(report, required) if report is not None else ()), *_misaligned(aligned, required)]
+    judged = aligned if choose_head is None else aligned[:1]  # the one that was chosen
+    told = [*(failures(report, required) if report is not None else ()), *_misaligned(judged, required)]
     for sentence in told:
         typer.echo(f"clearhead: {sentence}", err=True)
     if told:
@@ -230,43 +244,19 @@ def _read(
     return {name: [whole_input(file) for file in files] for name, files in systems.items()}, judged
 
 
-def _align(links: Sequence[str], gold: str | None) -> list[tuple[str, "Score"]]:
-    """Return the alignment error rate of every file of links."""
-    if not links and gold is None:
-        return []
-    if not links or gold is None:
-        raise ConfigError("alignments are judged with both: --links FILE and --gold-links FILE.")
-    from clearhead.evaluation.alignment import alignment_error_rate, read_gold_links, read_links
-
-    right = _parsed(gold, read_gold_links)
-    found = []
-    for each in links:
-        name, has_name, file = each.partition("=")
-        file = file if has_name and not Path(each).exists() else each
-        made = _parsed(file, read_links)
-        try:
-            score = alignment_error_rate(made, [each.sure for each in right], [each.possible for each in right])
-        except DataError as wrong:
-            raise DataError(f"{printable(file)}: {wrong}") from None
-        found.append((name if has_name else each, score))
-    return found
-
-
-def _parsed(name: str, read: Any) -> list[Any]:
-    from clearhead.data.input import whole_input
-
-    found = []
-    for number, line in enumerate(whole_input(name), 1):
-        try:
-            found.append(read(line))
-        except DataError as wrong:
-            raise DataError(f"{printable(name)}:{number}: {wrong}") from None
-    return found
+def _check_alone(output: str | None, systems: Sequence[str], links: Sequence[str]) -> None:
+    given = [
+        name
+        for name, is_given in (("OUTPUT", output is not None), ("--system", bool(systems)), ("--links", bool(links)))
+        if is_given
+    ]
+    if given:
+        raise ConfigError(f"--choose-head judges a model's own links, not {given[0]}. Give one of them.")
 
 
 def _check_required(required: Sequence["Requirement"], has_links: bool) -> None:
     if any(each.metric == _AER for each in required) and not has_links:
-        raise ConfigError("--require aer needs alignments: give --links FILE and --gold-links FILE.")
+        raise ConfigError("--require aer needs alignments: give --links FILE and --gold-links FILE, or --choose-head.")
 
 
 def _misaligned(aligned: Sequence[tuple[str, "Score"]], required: Sequence["Requirement"]) -> list[str]:

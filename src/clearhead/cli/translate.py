@@ -55,9 +55,9 @@ class LongChoice(StrEnum):
 class StoppingChoice(StrEnum):
     """When a beam search stops."""
 
-    proved = "proved"
-    likely = "likely"
     first = "first"
+    likely = "likely"
+    proved = "proved"
 
 
 def translate(
@@ -97,7 +97,8 @@ def translate(
         float | None, typer.Option(help="Weight of source tokens that were hardly attended to.")
     ] = None,
     stopping: Annotated[
-        StoppingChoice | None, typer.Option(help="When a beam search stops. \\[default: proved]")
+        StoppingChoice | None,
+        typer.Option(help="Stop at as many ends as the beam is wide, or when nothing better comes. \\[default: first]"),
     ] = None,
     min_length: Annotated[int | None, typer.Option(help="Shortest translation in tokens.")] = None,
     max_length: Annotated[int | None, typer.Option(help="Longest translation in tokens.")] = None,
@@ -133,11 +134,20 @@ def translate(
     ] = False,
     draw: Annotated[bool, typer.Option("--draw", help="Draw the alignment below each translation.")] = False,
     head: Annotated[
-        str | None, typer.Option(help="Block and head that alignments are read from: 1.3. \\[default: last but one]")
+        str | None,
+        typer.Option(
+            help="Block and head that alignments are read off: 1.3. "
+            "\\[default: by `evaluate --choose-head`, else the last block but one]"
+        ),
     ] = None,
     shift: Annotated[
-        bool, typer.Option(help="Read the alignment of a token off the row that reads it, or else that writes it.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--shift/--no-shift",
+            help="Read the alignment of a token off the row that reads it, or else that writes it. "
+            "\\[default: as was chosen, else shift]",
+        ),
+    ] = None,
     explain: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write every beam at every step as JSON; - shows it in the terminal."),

@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from clearhead.errors import ClearheadError, ConfigError, DataError, printable
 if TYPE_CHECKING:
     from clearhead.data.line_input import Form, LineSource, Record
     from clearhead.data.line_output import LineOutput
+    from clearhead.decoding.alignment import Reading
     from clearhead.decoding.engine import DeviceName, EngineName, Precision
     from clearhead.decoding.line_result import LineResult
     from clearhead.decoding.lines import LineOptions
@@ -71,7 +72,7 @@ class Looks:
     align: bool
     draw: bool
     head: str | None
-    shift: bool
+    shift: bool | None
     alternatives: int | None
     choices: int
     explain: str | None
@@ -81,7 +82,12 @@ class Looks:
     @property
     def needs_model(self) -> bool:
         """Whether the model itself is looked into."""
-        return self.align or self.draw or self.alternatives is not None or self.explain is not None
+        return self.reads_attention or self.alternatives is not None
+
+    @property
+    def reads_attention(self) -> bool:
+        """Whether something is shown of what the model attended to."""
+        return self.align or self.draw or self.explain is not None
 
 
 def translate_all(engines: Engines, feed: Feed, search: Mapping[str, Any], words: Words, looks: Looks) -> None:
@@ -89,7 +95,7 @@ def translate_all(engines: Engines, feed: Feed, search: Mapping[str, Any], words
     from clearhead.data.line_input import LineSource
     from clearhead.data.line_output import LineOutput
     from clearhead.decoding.engine import Asked
-    from clearhead.decoding.loading import open_translator
+    from clearhead.decoding.loading import find_model, fingerprint, open_translator
     from clearhead.decoding.settings import SearchSettings
     from clearhead.settings import read_settings
 
@@ -105,12 +111,12 @@ def translate_all(engines: Engines, feed: Feed, search: Mapping[str, Any], words
     )
     for note in translator.notes:
         typer.echo(f"clearhead: {note}", err=True)
-    job = Job(translator, options, looks, source)
+    job = Job(translator, options, looks, source, _reading(engines.model, looks))
     size = _window(feed)
     if feed.output is None or (feed.output.exists() and not feed.output.is_file() and not feed.output.is_dir()):
         _to_stream(job, size, feed.output)
     else:
-        made_with = {"model": _digest(engines.model), **job.made_with, "window": size}
+        made_with = {"model": fingerprint(find_model(engines.model).folder), **job.made_with, "window": size}
         _to_file(job, size, LineOutput.open(feed.output, made_with, resume=feed.resume))
     job.finish()
 
@@ -145,6 +151,33 @@ def _options(feed: Feed, settings: "SearchSettings", words: Words) -> "LineOptio
     return LineOptions(settings, phrases, words.language, feed.is_paragraphs, feed.long, feed.max_source)
 
 
+def _reading(model: Path, looks: Looks) -> "Reading | None":
+    """Return the head and the row that are asked for, else those that were chosen for this model, if any were."""
+    if not looks.reads_attention:
+        if looks.head is not None or looks.shift is not None:
+            raise ConfigError(
+                f"{'--head' if looks.head is not None else '--shift'} is about --align, --draw and --explain. "
+                "Give one of them too."
+            )
+        return None
+    from clearhead.decoding.alignment import Reading
+    from clearhead.decoding.head_choice import read_choice
+    from clearhead.decoding.looking import read_head
+
+    if looks.head is not None:
+        return Reading(read_head(looks.head), looks.shift is not False)
+    chosen = read_choice(model)
+    if chosen is None:
+        return None
+    reading = chosen.reading if looks.shift is None else replace(chosen.reading, is_shifted=looks.shift)
+    typer.echo(
+        f"clearhead: alignments are read off {reading}, as chosen by {printable(chosen.chosen_by)} "
+        f"(AER {chosen.error:.2f}).",
+        err=True,
+    )
+    return reading
+
+
 def _window(feed: Feed) -> int:
     """Return how many lines are sorted together: one, where someone types them."""
     from clearhead.data.line_input import is_interactive
@@ -158,23 +191,6 @@ def _window(feed: Feed) -> int:
     return WINDOW
 
 
-def _digest(model: Path) -> str:
-    """Return a fingerprint of a model: its config, and the end of its weights."""
-    from hashlib import sha256
-
-    from clearhead.decoding.loading import CONFIG, find_model
-
-    folder = find_model(model).folder
-    made = sha256((folder / CONFIG).read_bytes())
-    weights = folder / "model.safetensors"
-    if weights.is_file():
-        size = weights.stat().st_size
-        with weights.open("rb") as file:
-            file.seek(max(0, size - 2**20))
-            made.update(str(size).encode() + file.read())
-    return made.hexdigest()[:16]
-
-
 @dataclass
 class Job:
     """One call of the command: lines in, bytes out."""
@@ -183,6 +199,7 @@ class Job:
     options: "LineOptions"
     looks: Looks
     source: "LineSource"
+    reading: "Reading | None" = None  # off the usual head
     explained: list[dict[str, Any]] = field(default_factory=list)
     num_lines: int = 0
 
@@ -201,12 +218,11 @@ class Job:
             raise ClearheadError("--n-best and --alternatives give several lines for one row of a TSV. Use --json.")
         self._looker = None
         if self.looks.needs_model:
-            from clearhead.decoding.looking import Looker, read_head
+            from clearhead.decoding.looking import Looker
 
-            head = None if self.looks.head is None else read_head(self.looks.head)
-            self._looker = Looker(self.translator, self.options.settings, head, is_shifted=self.looks.shift)
-        elif self.looks.head is not None:
-            raise ConfigError("--head is about --align, --draw and --explain. Give one of them too.")
+            head = None if self.reading is None else self.reading.head
+            is_shifted = self.looks.shift is not False if self.reading is None else self.reading.is_shifted
+            self._looker = Looker(self.translator, self.options.settings, head, is_shifted=is_shifted)
         self._started = time.monotonic()
 
     @property
@@ -224,6 +240,7 @@ class Job:
             "form": self.source.form,
             "column": self.source.column,
             "looks": looks,
+            "reading": None if self.reading is None else asdict(self.reading),
         }
 
     def translated(self, window: "Sequence[Record]") -> bytes:

@@ -27,6 +27,18 @@ class Head:
         return Head(max(0, model.config.decoder_blocks - 2))
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How alignments are read: off which head, and off the row that reads a token (shifted) or that writes it."""
+
+    head: Head
+    is_shifted: bool = True
+
+    def __str__(self) -> str:
+        head = "the mean of its heads" if self.head.head is None else f"head {self.head.head}"
+        return f"block {self.head.block}, {head}, the row that {'reads' if self.is_shifted else 'writes'} a token"
+
+
 @dataclass(frozen=True, eq=False)
 class CrossAttention:
     """The weights of every block and head (blocks, H, T + 1, S) over one sentence and one translation.
@@ -83,21 +95,43 @@ def align(
     is_shifted: bool = True,
 ) -> Links:
     """Return the links of a translation of one sentence (S,); neither end is linked."""
+    reading = Reading(Head.usual(model) if head is None else head, is_shifted)
+    return align_each(model, source, target, [reading])[0]
+
+
+def align_each(model: Transformer, source: Tensor, target: Sequence[int], readings: Sequence[Reading]) -> list[Links]:
+    """Return the links of one translation by several readings, in one traced pass."""
     eos = model.config.eos
     words = list(target[:-1]) if target and target[-1] == eos else list(target)
     if not words or len(source) < 2:
-        return ()
+        return [()] * len(readings)
     seen = cross_attention(model, source, [words])[0]
-    rows = seen.rows(Head.usual(model) if head is None else head, is_shifted=is_shifted)
-    return links(rows[:, :-1] if int(source[-1]) == eos else rows)
+    each = (seen.rows(reading.head, is_shifted=reading.is_shifted) for reading in readings)
+    return [links(rows[:, :-1] if int(source[-1]) == eos else rows) for rows in each]
+
+
+def every_reading(model: Transformer) -> list[Reading]:
+    """Return all that can be chosen from: each head and each mean of a block's heads, by either row."""
+    blocks, heads = model.config.decoder_blocks, model.config.num_heads
+    places = [Head(block, head) for block in range(blocks) for head in (None, *range(heads))]
+    return [Reading(place, is_shifted) for place in places for is_shifted in (True, False)]
+
+
+@dataclass(frozen=True)
+class Rated:
+    """A reading, and the error of its links on data."""
+
+    reading: Reading
+    error: float
 
 
 def choose_head(
     model: Transformer,
     pairs: Sequence[tuple[Tensor, Sequence[int]]],
     error_rate: Callable[[Sequence[Links]], float],
-) -> Head:
-    """Return the block and head whose links have the least error on data: sentences (S,) and their translations."""
-    blocks, heads = model.config.decoder_blocks, model.config.num_heads
-    choices = [Head(block, head) for block in range(blocks) for head in (None, *range(heads))]
-    return min(choices, key=lambda head: error_rate([align(model, source, target, head) for source, target in pairs]))
+) -> list[Rated]:
+    """Return every reading, that of the least error on data first: sentences (S,) and their translations."""
+    readings = every_reading(model)
+    each = [align_each(model, source, target, readings) for source, target in pairs]
+    made = [Rated(reading, error_rate([row[place] for row in each])) for place, reading in enumerate(readings)]
+    return sorted(made, key=lambda rated: rated.error)

@@ -1,7 +1,8 @@
 """The engine of CTranslate2: the same model, converted once, in C++ and without torch.
 
 It searches as ours does with stopping 'first', and gives the same scores: they count the end as a token. What it would
-do in another way (shares of hidden tokens, forced tokens of no cost) is left to torch.
+do in another way (shares of hidden tokens, forced tokens of no cost) is left to torch, but for the little share of
+padding and bos: they are hidden by their bias, and the tokens that are left have it among them.
 """
 
 import shutil

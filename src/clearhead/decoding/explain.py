@@ -166,11 +166,15 @@ class Recorder:
             self.told = f"after {length} tokens, the most that it may have"
         elif best == -float("inf"):
             self.told = f"after {length} tokens nothing goes on"
-        elif self.settings.stopping == "proved" and self.settings.beam > 1:
-            bound = best_attainable(best, length, self.limit, self.settings.length_penalty)
-            self.told = f"after {length} tokens the best that goes on can reach a score of {bound:.4f} at most"
+        elif self.settings.beam == 1:
+            self.told = f"after {length} tokens: it has ended"
+        elif self.settings.stopping == "first":
+            self.told = f"after {length} tokens: {self.settings.beam} have ended, as many as the beam is wide"
+        elif self.settings.stopping == "likely":
+            self.told = f"after {length} tokens: the best that goes on is no better now than any of those that ended"
         else:
-            self.told = f"after {length} tokens, by the rule '{self.settings.stopping}'"
+            bound = best_attainable(best, length, self.limit, self.settings.length_penalty)
+            self.told = f"after {length} tokens: the best that goes on can reach a score of {bound:.4f} at most"
 
 
 def _name_of_rule(rules: Rules, log_probs: Tensor, beams: Beams, parent: int, token: int) -> str:

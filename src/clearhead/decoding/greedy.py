@@ -12,7 +12,7 @@ from clearhead.model import Transformer
 def greedy(model: Transformer, source: Tensor, max_length: int | Tensor) -> Tensor:
     """Return ids (B, T) that end with eos, padded on the right; a row that reached its `max_length` has no eos.
 
-    `max_length` counts the end, and may differ from sentence to sentence (B,). Padding is never written.
+    `max_length` counts the end, and may differ from sentence to sentence (B,). Neither padding nor bos is written.
     """
     config = model.config
     limits = torch.as_tensor(max_length, device=source.device).expand(len(source))
@@ -23,7 +23,8 @@ def greedy(model: Transformer, source: Tensor, max_length: int | Tensor) -> Tens
     written = []
     while bool(is_going.any()):
         logits = model.decode(token, memory, cache)[:, -1]  # (B, V)
-        logits[:, config.pad] = float("-inf")
+        for hidden in config.never_written:
+            logits[:, hidden] = float("-inf")
         token = torch.where(is_going, logits.argmax(dim=-1), config.pad)[:, None]
         written.append(token)
         is_going = is_going & (token[:, 0] != config.eos) & (limits > len(written))

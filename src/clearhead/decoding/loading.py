@@ -4,6 +4,7 @@ Nothing here imports torch before an engine that needs it is chosen.
 """
 
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 
 from clearhead.decoding.engine import Asked, DeviceName, Engine, EngineName, ModelPlace, Precision
@@ -69,6 +70,18 @@ def find_model(path: str | Path) -> ModelPlace:
     raise CheckpointError(
         f"{printable(str(place))} holds no model. Give a run folder, one of its checkpoints, or an OPUS-MT folder."
     )
+
+
+def fingerprint(folder: Path) -> str:
+    """Return by what a model is known again: a hash of its config and of the end of its weights."""
+    made = sha256((folder / CONFIG).read_bytes())
+    weights = folder / "model.safetensors"
+    if weights.is_file():
+        size = weights.stat().st_size
+        with weights.open("rb") as file:
+            file.seek(max(0, size - 2**20))
+            made.update(str(size).encode() + file.read())
+    return made.hexdigest()[:16]
 
 
 def load_vocabularies(place: ModelPlace) -> Vocabularies:

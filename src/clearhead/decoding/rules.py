@@ -31,14 +31,14 @@ class Rule(Protocol):
 
 @dataclass
 class NeverWritten:
-    """Padding is not part of any sentence."""
+    """Padding, and the token that stands before a sentence, are not part of any."""
 
-    pad: int
+    token: int
     name: str = "padding"
 
     def hide(self, log_probs: Tensor, written: Tensor, numbers: Sequence[int]) -> None:
-        """Hide padding."""
-        log_probs[..., self.pad] = HIDDEN
+        """Hide the token."""
+        log_probs[..., self.token] = HIDDEN
 
 
 @dataclass
@@ -146,7 +146,8 @@ class Rules:
 
 def rules_of(settings: SearchSettings, wishes: Sequence[Wishes], config: ModelConfig) -> Rules:
     """Return the rules that the settings and the wishes ask for, and no other."""
-    rules: list[Rule] = [NeverWritten(config.pad)]
+    names = {config.pad: "padding"}
+    rules: list[Rule] = [NeverWritten(token, names.get(token, "start")) for token in config.never_written]
     if settings.min_length:
         rules.append(LongEnough(config.eos, settings.min_length))
     if settings.no_repeat is not None:

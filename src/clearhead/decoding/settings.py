@@ -18,10 +18,10 @@ class SearchSettings(Settings):
     coverage_penalty: float = Field(
         0.0, ge=0, description="weight of what a translation loses for source tokens that it attended to too little"
     )
-    stopping: Literal["proved", "likely", "first"] = Field(
-        "proved",
-        description="stop when nothing better can come (proved), when the best hypothesis is now no better than the "
-        "worst ended one (likely), or when as many as `beam` have ended (first)",
+    stopping: Literal["first", "likely", "proved"] = Field(
+        "first",
+        description="stop when as many hypotheses as `beam` have ended (first), when the best that goes on is now no "
+        "better than the worst ended one (likely), or when nothing better can come (proved)",
     )
     min_length: int = Field(0, ge=0, description="shortest translation in tokens, its end not counted")
     max_length: int = Field(512, ge=1, description="longest translation in tokens, its end included")

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from clearhead.model import Transformer
 
 Storage = Literal["float32", "int8", "float16"]
-MAX_PADDING = -1e4  # the logit of padding, which is never written; float16 can hold it
+HIDDEN_LOGIT = -1e4  # of padding and bos, which are never written; float16 can hold it
 NOTES = "clearhead.json"
 _MARK = "clearhead_ctranslate2"
-_FORMAT = 1
+_FORMAT = 2  # 1 could write bos
 _PREFIX = "ctranslate2"
 _PART = 2**20
 
@@ -96,7 +96,7 @@ def find_conversion(folder: Path, storage: Storage) -> Path | None:
     for place in _conversions(folder, storage):
         notes = _read_notes(place)
         # reading all weights to know them again takes longer than loading them, so they are known by size and time
-        if notes.get("size") == size and notes.get("changed") == changed:
+        if notes.get(_MARK) == _FORMAT and notes.get("size") == size and notes.get("changed") == changed:
             return place
     place = folder / _folder_name(folder, storage)
     if _read_notes(place).get(_MARK) != _FORMAT:
@@ -112,7 +112,7 @@ def _conversions(folder: Path, storage: Storage) -> list[Path]:
 
 def _folder_name(folder: Path, storage: Storage) -> str:
     """Return the name of a conversion: it ends with a hash of the config and the weights that it is made of."""
-    found = sha256()
+    found = sha256(str(_FORMAT).encode())
     for path in _files(folder):
         with path.open("rb") as file:
             while part := file.read(_PART):
@@ -134,7 +134,7 @@ def _read_notes(place: Path) -> Mapping[str, Any]:
         notes = json.loads((place / NOTES).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return notes if isinstance(notes, dict) and notes.get(_MARK) == _FORMAT else {}
+    return notes if isinstance(notes, dict) and _MARK in notes else {}
 
 
 def _write_notes(place: Path, folder: Path, storage: Storage) -> None:
@@ -146,7 +146,7 @@ def _write_notes(place: Path, folder: Path, storage: Storage) -> None:
 
 
 def _tidy(folder: Path, kept: Path, storage: Storage) -> None:
-    """Take away conversions of weights that are no longer there."""
+    """Take away conversions of weights that are no longer there, or in a form that is no longer read."""
     for place in _conversions(folder, storage):
         if place != kept and _read_notes(place):
             shutil.rmtree(place, ignore_errors=True)

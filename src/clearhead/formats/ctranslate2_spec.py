@@ -7,7 +7,7 @@ import numpy.typing as npt
 from ctranslate2.specs import Activation, TransformerDecoderSpec, TransformerEncoderSpec, TransformerSpec
 from torch import Tensor, nn
 
-from clearhead.formats.ctranslate2 import MAX_PADDING
+from clearhead.formats.ctranslate2 import HIDDEN_LOGIT
 from clearhead.model import ModelConfig, Transformer
 from clearhead.model.attention import Attention
 from clearhead.model.layers import DecoderBlock, EncoderBlock, FeedForward
@@ -93,11 +93,11 @@ def _set_norm(spec: Any, norm: nn.Module) -> None:
 
 
 def _set_output(spec: Any, model: Transformer) -> None:
-    """Set the weights of the logits; padding gets so low a bias that it is never written."""
+    """Set the weights of the logits; what is never written gets so low a bias that it is not."""
     spec.weight = _array(model.output.weight)
     has_bias = model.output.bias is not None
     spec.bias = _array(model.output.bias) if has_bias else np.zeros(model.config.target_size, dtype=np.float32)
-    spec.bias[model.config.pad] = MAX_PADDING
+    spec.bias[list(model.config.never_written)] = HIDDEN_LOGIT
 
 
 def _set_tokens(spec: TransformerSpec, config: ModelConfig) -> None:

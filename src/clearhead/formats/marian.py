@@ -209,6 +209,6 @@ def _generation_of(config: ModelConfig) -> dict[str, Any]:
         "eos_token_id": config.eos,
         "decoder_start_token_id": config.start_id,
         "forced_eos_token_id": config.eos,
-        "bad_words_ids": [[config.pad]],  # padding is never written, even where the decoder starts from it
+        "bad_words_ids": [[token] for token in config.never_written],  # even where the decoder starts from it
         "max_length": min(512, config.max_length),
     }

@@ -93,6 +93,7 @@ def config_from_marian(settings: MarianSettings) -> ModelConfig:
         "its positions are learned (static_position_embeddings is false)": not settings.static_position_embeddings,
     }
     refuse("this MarianMT model cannot be held here", refusals)
+    start = starts[settings.decoder_start_token_id]
     try:
         return read_config(
             {
@@ -111,9 +112,10 @@ def config_from_marian(settings: MarianSettings) -> ModelConfig:
                 "activation": ACTIVATIONS[settings.activation_function],
                 "has_output_bias": True,
                 "tied": tied,
-                "start": starts[settings.decoder_start_token_id],
+                "start": start,
                 "pad": settings.pad_token_id,
-                "bos": eos[0] if settings.bos_token_id is None else settings.bos_token_id,
+                # a token that no sentence begins with is a word like others, whatever it is called
+                "bos": settings.decoder_start_token_id if start == "bos" else eos[0],
                 "eos": eos[0],
                 "dropout": settings.dropout,
                 "attention_dropout": settings.attention_dropout,

@@ -83,6 +83,11 @@ class ModelConfig(Settings):
         """The id that the decoder starts from."""
         return {"bos": self.bos, "eos": self.eos, "pad": self.pad}[self.start]
 
+    @property
+    def never_written(self) -> tuple[int, ...]:
+        """The ids that no sentence holds: padding, and the token before a sentence where it is not the end too."""
+        return tuple(sorted({self.pad, self.bos} - {self.eos}))
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
         mistakes = [*self._width_mistakes(), *self._shape_mistakes(), *self._table_mistakes(), *self._token_mistakes()]

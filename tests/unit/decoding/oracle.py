@@ -21,11 +21,11 @@ class Found:
 
 
 def next_log_probs(model: Transformer, source: Tensor, written: Sequence[int]) -> list[float]:
-    """Return log P of every token after `written`, by reading all of it again; padding is never written."""
+    """Return log P of every token after `written`, by reading all of it again; padding and bos are never written."""
     with torch.no_grad():
         read = torch.tensor([[model.config.start_id, *written]])
         made = model.decode(read, model.encode(source[None]))[0, -1].log_softmax(dim=-1)
-    made[model.config.pad] = -math.inf
+    made[model.config.pad] = made[model.config.bos] = -math.inf
     return made.tolist()  # type: ignore[no-any-return]
 
 
@@ -33,7 +33,7 @@ def exhaustive(model: Transformer, source: Tensor, limit: int, alpha: float) -> 
     """Return every translation there is, best first."""
     config, found = model.config, []
     known = lru_cache(lambda written: next_log_probs(model, source, written))
-    tokens = [token for token in range(config.target_size) if token not in (config.pad, config.eos)]
+    tokens = [token for token in range(config.target_size) if token not in (config.pad, config.bos, config.eos)]
     for length in range(limit + 1):
         for written in itertools.product(tokens, repeat=length):
             # the limit counts the end, and what reaches it is taken as it is

@@ -1,4 +1,4 @@
-"""Alignments: the row of cross-attention that reads a token, the head that data chooses, and Pharaoh's format."""
+"""Alignments: the row of cross-attention that reads a token, the reading that data chooses, and Pharaoh's format."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,9 +10,11 @@ from clearhead.decoding.alignment import (
     CrossAttention,
     Head,
     Links,
+    Reading,
     align,
     choose_head,
     cross_attention,
+    every_reading,
     links,
     pharaoh,
 )
@@ -61,12 +63,19 @@ def test_neither_end_is_linked() -> None:
 
 
 @torch.inference_mode()
-def test_data_chooses_the_block_and_the_head() -> None:
+def test_data_chooses_the_block_the_head_and_the_row() -> None:
     model = random_model(36)
     pairs = [(sources(model, (7,), seed)[0], (9, 7, 11, 13, 2)) for seed in range(5)]
-    for wanted in (Head(0, 1), Head(1, 0), Head(1)):
-        right = [align(model, source, target, wanted) for source, target in pairs]
-        assert choose_head(model, pairs, partial(num_different, right)) == wanted
+    assert len(every_reading(model)) == 12
+    for wanted in (
+        Reading(head, is_shifted) for head in (Head(0, 1), Head(1, 0), Head(1)) for is_shifted in (True, False)
+    ):
+        right = [align(model, source, target, wanted.head, is_shifted=wanted.is_shifted) for source, target in pairs]
+        rated = choose_head(model, pairs, partial(num_different, right))
+        assert (rated[0].reading, rated[0].error) == (wanted, 0)
+        assert [each.error for each in rated] == sorted(each.error for each in rated)
+        assert rated[1].error > 0
+        assert len({each.reading for each in rated}) == 12
 
 
 def num_different(right: Sequence[Links], found: Sequence[Links]) -> int:

@@ -49,7 +49,7 @@ def test_it_is_a_plain_beam_search_that_reads_everything_again(
 ) -> None:
     model = random_model(20, **options)
     source = sources(model)
-    made = search(model, source, beam=beam, n_best=2, length_penalty=alpha)
+    made = search(model, source, beam=beam, n_best=2, length_penalty=alpha, stopping="proved")
     for row, each in zip(source, made, strict=True):
         right = plain_beam(model, real(model, row), LIMIT, beam, alpha)[:2]
         assert [found.tokens for found in right] == [found.tokens for found in each]
@@ -59,9 +59,9 @@ def test_it_is_a_plain_beam_search_that_reads_everything_again(
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 1.7])
 @pytest.mark.parametrize("seed", [2, 5])
 def test_a_beam_wide_enough_finds_the_best_of_all_translations(seed: int, alpha: float) -> None:
-    model = random_model(seed, source_vocabulary=5)
+    model = random_model(seed, source_vocabulary=6)
     source = sources(model, (3, 2))
-    made = search(model, source, limit=4, beam=300, n_best=200, length_penalty=alpha)
+    made = search(model, source, limit=4, beam=300, n_best=200, length_penalty=alpha, stopping="proved")
     for row, each in zip(source, made, strict=True):
         everything = exhaustive(model, real(model, row), 4, alpha)
         assert len(everything) == 1 + 3 + 9 + 27 + 81
@@ -86,9 +86,9 @@ def test_a_sentence_is_searched_alike_alone_and_in_a_batch(beam: int, stopping: 
 def test_stopping_early_changes_nothing(n_best: int, alpha: float, monkeypatch: pytest.MonkeyPatch) -> None:
     model = random_model(3)
     source = sources(model)
-    early = search(model, source, beam=3, n_best=n_best, length_penalty=alpha)
+    early = search(model, source, beam=3, n_best=n_best, length_penalty=alpha, stopping="proved")
     monkeypatch.setattr("clearhead.decoding.beam.best_attainable", lambda *_: math.inf)
-    late = search(model, source, beam=3, n_best=n_best, length_penalty=alpha)
+    late = search(model, source, beam=3, n_best=n_best, length_penalty=alpha, stopping="proved")
     assert [[each.tokens for each in row] for row in late] == [[each.tokens for each in row] for row in early]
 
 
@@ -109,7 +109,7 @@ def test_stopping_early_saves_work(stopping: str, monkeypatch: pytest.MonkeyPatc
 def test_hypotheses_are_ranked_and_their_scores_are_those_of_a_full_pass() -> None:
     model = random_model(20)
     source = sources(model)
-    made = search(model, source, beam=4, n_best=4, length_penalty=0.8)
+    made = search(model, source, beam=4, n_best=4, length_penalty=0.8, stopping="proved")
     assert any(not each.has_ended for row in made for each in row), "some are cut at the limit"
     assert any(each.has_ended for row in made for each in row)
     for row, several in zip(source, made, strict=True):

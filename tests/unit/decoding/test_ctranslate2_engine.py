@@ -48,7 +48,7 @@ def test_a_converted_model_translates_without_torch(place: ModelPlace) -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"beam": 4}, "by the rule 'first', not 'proved'"),
+        ({"beam": 4, "stopping": "proved"}, "by the rule 'first', not 'proved'"),
         ({"beam": 4, "stopping": "likely"}, "by the rule 'first', not 'likely'"),
         ({"temperature": 1.0}, "other random numbers"),
         ({"beam": 4, "stopping": "first", "coverage_penalty": 0.1}, "coverage penalty"),
@@ -63,7 +63,9 @@ def test_a_search_that_it_would_do_otherwise_is_left_to_torch(
     assert reason in str(lacks(place, Asked(SearchSettings(**changes)), "cpu", "auto"))
 
 
-@pytest.mark.parametrize("settings", [{}, {"beam": 4, "stopping": "first", "n_best": 3, "length_penalty": 0.0}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"beam": 4}, {"beam": 4, "stopping": "first", "n_best": 3, "length_penalty": 0.0}]
+)
 def test_plain_searches_are_its_own(settings: dict[str, Any], place: ModelPlace) -> None:
     assert lacks(place, Asked(SearchSettings(**settings)), "cpu", "int8") is None
 

@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from typing import Any
 
 import pytest
 import torch
@@ -16,7 +18,7 @@ from clearhead.decoding.settings import SearchSettings
 from clearhead.decoding.wishes import Wishes
 from tests.unit.decoding.toys import random_model, sources
 
-SETTINGS = SearchSettings(beam=3, n_best=2, length_penalty=0.6)
+SETTINGS = SearchSettings(beam=3, n_best=2, length_penalty=0.6, stopping="proved")
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +84,7 @@ def test_what_a_rule_hides_is_named() -> None:
     assert {option.why for option in begun.steps[0].options if option.fate == "hidden"} >= {"hidden by prefix"}
     assert {option.why for option in short.steps[0].options if option.fate == "hidden"} == {
         "hidden by padding",
+        "hidden by start",
         "hidden by min_length",
     }
 
@@ -100,6 +103,22 @@ def test_the_kept_say_what_they_attended_to() -> None:
     torch.testing.assert_close(torch.tensor(shown, dtype=torch.float64), seen[:, :, 0])
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "after 3 tokens: 3 have ended, as many as the beam is wide"),
+        ({"stopping": "likely"}, "after 3 tokens: the best that goes on is no better now than any of those that ended"),
+        ({"stopping": "proved"}, "after 3 tokens: the best that goes on can reach a score of -"),
+        ({"beam": 1}, "after 3 tokens: it has ended"),
+    ],
+)
+@torch.inference_mode()
+def test_why_it_stopped_is_told_by_its_rule(options: dict[str, Any], told: str) -> None:
+    model = random_model(36)
+    made = explain(model, sources(model, (5,))[0], 22, SearchSettings(**{"beam": 3, "length_penalty": 0.3, **options}))
+    assert re.sub("after [0-9]+ tokens", "after 3 tokens", made.stopped).startswith(told)
+
+
 def test_it_can_be_written_as_json(explanation: Explanation) -> None:
     told = json.loads(json.dumps(explanation.to_dict()))
     assert told["steps"][0]["options"][0]["fate"] == "kept"
@@ -109,7 +128,8 @@ def test_it_can_be_written_as_json(explanation: Explanation) -> None:
 def test_a_hypothesis_that_is_pushed_out_is_remembered() -> None:
     model = random_model(6)
     with torch.inference_mode():
-        made = explain(model, sources(model, (7,))[0], 22, SearchSettings(beam=2, length_penalty=1.0))
+        settings = SearchSettings(beam=2, length_penalty=1.0, stopping="proved")
+        made = explain(model, sources(model, (7,))[0], 22, settings)
     assert made.stopped == "after 22 tokens, the most that it may have"
     out = [each for each in made.ended if each.pushed_out_at is not None]
     assert out
@@ -135,7 +155,7 @@ def test_alternatives_are_the_likeliest_tokens_each_with_its_best_translation() 
         assert each.hypothesis.tokens[:3] == (*whole.tokens[:2], each.token)
         assert each.hypothesis.log_probs[2] == pytest.approx(each.log_prob)
     first = alternatives(model, source, (), 50, 11)
-    assert len(first) == 29, "every token but padding"
+    assert len(first) == 28, "every token but padding and bos"
 
 
 # Coverage
@@ -145,7 +165,7 @@ def test_alternatives_are_the_likeliest_tokens_each_with_its_best_translation() 
 def test_the_coverage_penalty_is_the_one_of_the_attention_seen_afterwards() -> None:
     model = random_model(36)
     source = sources(model, (7, 4))
-    settings = SearchSettings(beam=3, n_best=3, coverage_penalty=0.4, length_penalty=0.6)
+    settings = SearchSettings(beam=3, n_best=3, coverage_penalty=0.4, length_penalty=0.6, stopping="proved")
     made = beam_search(model, source, [9, 9], settings)
     for row, several in zip(source, made, strict=True):
         alone = row[row != model.config.pad]
@@ -161,7 +181,6 @@ def test_the_coverage_penalty_is_the_one_of_the_attention_seen_afterwards() -> N
 def test_coverage_reorders_translations() -> None:
     model = random_model(20)
     source = sources(model)
-    plain, covered = (
-        beam_search(model, source, [11] * 5, SearchSettings(beam=4, coverage_penalty=weight)) for weight in (0.0, 5.0)
-    )
+    both = [SearchSettings(beam=4, coverage_penalty=weight, stopping="proved") for weight in (0.0, 5.0)]
+    plain, covered = (beam_search(model, source, [11] * 5, settings) for settings in both)
     assert [each[0].tokens for each in plain] != [each[0].tokens for each in covered]

@@ -16,7 +16,7 @@ def uncached(model: Transformer, source: Tensor, max_length: int) -> list[int]:
     while len(written) < max_length and model.config.eos not in written:
         read = torch.tensor([[model.config.start_id, *written]])
         logits = model.decode(read, memory)[0, -1]
-        logits[model.config.pad] = float("-inf")
+        logits[model.config.pad] = logits[model.config.bos] = float("-inf")
         written.append(int(logits.argmax()))
     return written
 
@@ -56,10 +56,18 @@ def test_every_sentence_has_its_own_limit() -> None:
     assert greedy(model, source, 0).shape == (5, 0)
 
 
-@pytest.mark.parametrize("start", ["bos", "pad"])
+@pytest.mark.parametrize("start", ["bos", "pad", "eos"])
 @torch.no_grad()
-def test_padding_is_never_written(start: str) -> None:
+def test_padding_and_bos_are_never_written(start: str) -> None:
     model = random_model(7, has_output_bias=True, start=start)
-    model.output.bias[model.config.pad] += 1e3
+    model.output.bias[[model.config.pad, model.config.bos]] += 1e3
     made = greedy(model, sources(model, (3, 2)), 5)
     assert made[0, 0] != model.config.pad
+    assert not (made == model.config.bos).any()
+
+
+@torch.no_grad()
+def test_a_bos_that_is_the_end_too_can_be_written() -> None:
+    model = random_model(7, has_output_bias=True, bos=2)
+    model.output.bias[2] += 1e3
+    assert greedy(model, sources(model, (3, 2)), 5).tolist() == [[2], [2]]

@@ -134,9 +134,9 @@ def test_required_tokens_are_counted_whole_and_begun() -> None:
 
 
 def test_a_translation_is_taken_as_it_is_when_the_rules_leave_nothing() -> None:
-    model = random_model(5, source_vocabulary=7)
+    model = random_model(5, source_vocabulary=8)
     made = found(model, sources(model, (3,)), [Wishes()], beam=2, no_repeat=1, min_length=9)
-    assert set(made[0].tokens) == {1, 3, 4, 5, 6}
+    assert set(made[0].tokens) == {3, 4, 5, 6, 7}
     assert len(made[0].tokens) == 5
     assert not made[0].has_ended
 
@@ -147,6 +147,24 @@ def test_the_shortest_length_is_kept() -> None:
         model.output.bias[model.config.eos] += 1e2
     made = found(model, sources(model), [Wishes()] * 5, beam=3, min_length=4)
     assert [len(each.tokens) for each in made] == [5] * 5
+
+
+@pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 3, "n_best": 3}, {"temperature": 1.0, "n_best": 3}])
+@pytest.mark.parametrize("start", ["bos", "pad"])
+@torch.inference_mode()
+def test_neither_padding_nor_bos_is_written_by_any_search(start: str, options: dict[str, Any]) -> None:
+    model = random_model(36, has_output_bias=True, start=start)
+    model.output.bias[[model.config.pad, model.config.bos]] += 1e2
+    source, settings = sources(model), SearchSettings(**options)
+    search = sample if settings.is_sampling else beam_search
+    made = [each for row in search(model, source, [7] * 5, settings) for each in row]
+    assert len(made) == 5 * settings.n_best
+    assert not {model.config.pad, model.config.bos} & {token for each in made for token in each.tokens}
+
+
+@pytest.mark.parametrize(("changes", "expected"), [({}, (0, 1)), ({"bos": 2}, (0,)), ({"bos": 0}, (0,))])
+def test_what_is_never_written_does_not_hold_the_end(changes: dict[str, Any], expected: tuple[int, ...]) -> None:
+    assert random_model(1, **changes).config.never_written == expected
 
 
 # Drawn at random
@@ -178,7 +196,7 @@ def test_tokens_are_drawn_as_often_as_the_model_says() -> None:
     with torch.no_grad():
         start = torch.tensor([[model.config.start_id]])
         logits = model.decode(start, model.encode(source[:1]))[0, -1]
-    logits[model.config.pad] = float("-inf")
+    logits[[model.config.pad, model.config.bos]] = float("-inf")
     settings = SearchSettings(temperature=0.7)
     with torch.inference_mode():
         first = [each[0].tokens[0] for each in sample(model, source, [1] * 2000, settings)]

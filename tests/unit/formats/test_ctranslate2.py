@@ -83,7 +83,7 @@ def test_weights_of_the_same_size_and_another_time_are_read(saved: Path) -> None
     assert find_conversion(saved, "float32") is None
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"clearhead_ctranslate2": 2}'])
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"clearhead_ctranslate2": 3}'])
 def test_a_folder_that_is_not_whole_is_no_conversion(saved: Path, damage: bytes) -> None:
     place = converted(saved, "float32", loading(saved, [])).folder
     (place / "clearhead.json").write_bytes(damage)
@@ -144,3 +144,13 @@ def test_conversion_changes_no_number_of_the_model(tmp_path: Path) -> None:
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     convert(model, tmp_path, "int8")
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+
+
+def test_a_conversion_of_an_older_form_is_made_anew_and_goes(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conversions, "_FORMAT", 1)
+    old = converted(saved, "float32", loading(saved, [])).folder
+    monkeypatch.undo()
+    assert find_conversion(saved, "float32") is None
+    new = converted(saved, "float32", loading(saved, [])).folder
+    assert find_conversion(saved, "float32") == new != old
+    assert not old.exists()

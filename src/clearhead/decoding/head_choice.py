@@ -1,0 +1,91 @@
+"""Which head alignments are read off: chosen on text, kept as alignment.json beside the model, and found there again.
+
+A choice is of one model: with other weights in the folder, it is no longer used.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from clearhead.decoding.alignment import Head, Links, Rated, Reading, choose_head
+from clearhead.decoding.loading import find_model, fingerprint
+from clearhead.decoding.translator import Translator
+from clearhead.decoding.words import word_links, words_of
+from clearhead.errors import CheckpointError, DataError, printable
+from clearhead.formats.files import json_writer, read_json, write_together
+
+CHOICE = "alignment.json"
+_MARK = "clearhead_alignment"
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class HeadChoice:
+    """A reading that was chosen: by which links, and how it did there."""
+
+    reading: Reading
+    chosen_by: str
+    error: float
+    signature: str
+
+
+def rate_heads(
+    translator: Translator, texts: Sequence[tuple[str, str]], error_rate: Callable[[Sequence[Links]], float]
+) -> list[Rated]:
+    """Return every reading, the best first, on sentences and their translations; errors are of links of words."""
+    model, vocabularies = translator.model, translator.vocabularies
+    longest = translator.engine.facts.max_length
+    pairs, words = [], []
+    sources, targets = zip(*texts, strict=True) if texts else ((), ())
+    rows = zip(vocabularies.source.encode(sources), vocabularies.target.encode(targets), strict=True)
+    for number, ((source, target), (ids, written)) in enumerate(zip(texts, rows, strict=True), 1):
+        if longest is not None and max(len(ids), len(written)) >= longest:
+            raise DataError(f"line {number} has more tokens than the {longest} that the model can read. Leave it out.")
+        pairs.append((torch.tensor([*ids, model.config.eos], device=model.output.weight.device), written))
+        words.append((words_of(vocabularies.source, ids, source), words_of(vocabularies.target, written, target)))
+
+    def error_of_words(found: Sequence[Links]) -> float:
+        return error_rate([word_links(links, *both) for links, both in zip(found, words, strict=True)])
+
+    with torch.inference_mode():
+        return choose_head(model, pairs, error_of_words)
+
+
+def save_choice(path: str | Path, choice: HeadChoice) -> Path:
+    """Write a choice beside the model, and return where."""
+    place = find_model(path)
+    head = choice.reading.head
+    data = {
+        _MARK: _FORMAT,
+        "block": head.block,
+        "head": head.head,
+        "is_shifted": choice.reading.is_shifted,
+        "chosen_by": choice.chosen_by,
+        "error_rate": choice.error,
+        "signature": choice.signature,
+        "model": fingerprint(place.folder),
+    }
+    write_together(place.folder, {CHOICE: json_writer(data)})
+    return place.folder / CHOICE
+
+
+def read_choice(path: str | Path) -> HeadChoice | None:
+    """Return the choice beside a model; None where there is none, or one that was made for other weights."""
+    folder = find_model(path).folder
+    if not (folder / CHOICE).is_file():
+        return None
+    data = read_json(folder / CHOICE)
+    block, head, is_shifted = data.get("block"), data.get("head"), data.get("is_shifted")
+    is_whole = isinstance(block, int) and isinstance(head, int | None) and isinstance(is_shifted, bool)
+    if data.get(_MARK) != _FORMAT or not is_whole or min(block or 0, head or 0) < 0:
+        raise CheckpointError(
+            f"{printable(str(folder / CHOICE))} does not say which head to read. "
+            "Delete it, or choose again: clearhead evaluate --choose-head."
+        )
+    if data.get("model") != fingerprint(folder):
+        return None
+    assert isinstance(block, int)
+    told = str(data.get("chosen_by", "")), float(data.get("error_rate", 0.0)), str(data.get("signature", ""))
+    return HeadChoice(Reading(Head(block, head), is_shifted is True), *told)

@@ -1,0 +1,76 @@
+"""The head that alignments are read off: chosen on text, kept beside the model, and used for that model only."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from clearhead.decoding.alignment import Head, Links, Reading
+from clearhead.decoding.head_choice import CHOICE, HeadChoice, rate_heads, read_choice, save_choice
+from clearhead.decoding.loading import open_translator
+from clearhead.errors import CheckpointError, DataError
+from tests.small_run import TEXTS, make_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("run"))
+
+
+@pytest.mark.parametrize("reading", [Reading(Head(1, 0), False), Reading(Head(0))])
+def test_a_choice_is_kept_beside_the_model_and_read_again(run: Path, reading: Reading) -> None:
+    choice = HeadChoice(reading, "gold links", 12.5, "nrefs:1|sentences:3")
+    assert save_choice(run, choice) == run / "best" / CHOICE
+    assert read_choice(run) == read_choice(run / "best") == choice
+    assert not list((run / "best").glob(".*"))
+
+
+def test_a_choice_for_other_weights_is_not_used(tmp_path: Path) -> None:
+    folder = make_run(tmp_path)
+    assert read_choice(folder) is None
+    save_choice(folder, HeadChoice(Reading(Head(1, 1)), "gold links", 12.5, ""))
+    assert read_choice(folder) is not None
+    make_run(tmp_path, seed=12)
+    assert (folder / "best" / CHOICE).is_file()
+    assert read_choice(folder) is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"block": None}, {"block": -1}, {"head": "1"}, {"is_shifted": 1}, {"clearhead_alignment": 2}],
+    ids=str,
+)
+def test_a_file_that_says_no_head_is_named(tmp_path: Path, changes: dict[str, object]) -> None:
+    folder = make_run(tmp_path)
+    place = save_choice(folder, HeadChoice(Reading(Head(1, 1)), "gold links", 12.5, ""))
+    place.write_text(json.dumps({**json.loads(place.read_text()), **changes}))
+    with pytest.raises(
+        CheckpointError, match=r"alignment\.json does not say which head to read\. Delete it, or choose"
+    ):
+        read_choice(folder)
+
+
+def test_readings_are_rated_by_links_of_words(run: Path) -> None:
+    translator = open_translator(run, engine="torch")
+    texts = [*TEXTS[:3], ("", "")]
+    seen: list[Sequence[Links]] = []
+
+    def error(found: Sequence[Links]) -> float:
+        seen.append(found)
+        return float(len(seen) != 4)
+
+    rated = rate_heads(translator, texts, error)
+    assert len(seen) == len(rated) == 12
+    assert rated[0].error == 0
+    assert rated[0].reading == Reading(Head(0, 0), False), "the fourth: of each head the row that reads comes first"
+    for found in seen:
+        assert found[3] == ()
+        for links, (source, target) in zip(found, texts, strict=True):
+            assert all(one < len(source.split()) and other < len(target.split()) for one, other in links)
+            assert len({other for _, other in links}) == len(target.split())
+
+
+def test_a_line_that_the_model_cannot_read_is_named(run: Path) -> None:
+    with pytest.raises(DataError, match="line 2 has more tokens than the 37 that the model can read"):
+        rate_heads(open_translator(run, engine="torch"), [TEXTS[0], ("a dog", "ein Hund " * 30)], lambda _: 0.0)
