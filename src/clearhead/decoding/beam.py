@@ -112,11 +112,12 @@ class BeamSearch:
             score += 0.0 if lost is None else lost[row][each.parent]
             if self.pools[beams.numbers[row]].would_take(score):
                 made = replace(begun, score=score).followed_by(each.token, each.log_prob, each.token == self.eos)
-                self._add(beams.numbers[row], made)
+                self.add(beams.numbers[row], made)
         for row in stuck:
             self._give_up(beams, row)
 
-    def _add(self, number: int, made: Hypothesis) -> None:
+    def add(self, number: int, made: Hypothesis) -> None:
+        """Put a hypothesis that goes no further into the pool of its sentence."""
         pool = self.pools[number]
         # cut at its limit without a phrase that it must hold, it counts only where there is no other
         if made.has_ended or not pool.kept or holds_all(made.tokens, self.rules.wishes[number]):
@@ -127,7 +128,7 @@ class BeamSearch:
         for beam, total in enumerate(beams.totals[row].tolist()):
             if total > -math.inf:
                 score = normalised(total, max(beams.length, 1), self.settings.length_penalty)
-                self._add(beams.numbers[row], beams.hypothesis(row, beam, score))
+                self.add(beams.numbers[row], beams.hypothesis(row, beam, score))
 
     def survivors(self, beams: Beams, candidates: Candidates) -> tuple[Tensor, Beams]:
         """Return the first `beam` candidates that go on, and which hypotheses their parents were: (B, K)."""
@@ -143,13 +144,14 @@ class BeamSearch:
         """Return the rows of sentences that need a further step; what goes on is `beams`, after this step."""
         going = []
         for row, (number, best) in enumerate(zip(beams.numbers, beams.totals[:, 0].tolist(), strict=True)):
-            if self._is_done(number, best, beams.length):
+            if self.is_done(number, best, beams.length):
                 self.watcher.stopped(number, beams.length, best)
             else:
                 going.append(row)
         return going
 
-    def _is_done(self, number: int, best: float, length: int) -> bool:
+    def is_done(self, number: int, best: float, length: int) -> bool:
+        """Return whether a sentence needs no further step; log P of what is best of what goes on is `best`."""
         pool, alpha = self.pools[number], self.settings.length_penalty
         if best == -math.inf:
             return True

@@ -1,4 +1,4 @@
-"""A step of a model whose tensors never move: on a GPU it is recorded once as a CUDA graph, and then only replayed.
+"""A step of a search whose tensors never move: on a GPU it is recorded once as a CUDA graph, and then only replayed.
 
 One token is little work, cut into hundreds of small kernels: what takes time is to ask for each of them. The recorded
 step has room for more rows, longer sources and longer translations than it is used for; what is unused is masked.
@@ -12,6 +12,7 @@ from threading import Lock
 import torch
 from torch import Tensor
 
+from clearhead.decoding.selection import Selection
 from clearhead.decoding.stepper import Stepper
 from clearhead.model import Mask, Memory, ModelConfig, Transformer
 from clearhead.model.cache import BeamCache
@@ -45,7 +46,8 @@ def shape_bytes(shape: StepShape, model: Transformer) -> int:
     """Return about how much memory a step of a shape takes: keys, values, and what is said of each token."""
     config, size = model.config, model.output.weight.element_size()
     keys = 2 * config.decoder_blocks * config.decoder_width * (shape.length * shape.beam + shape.source)
-    return shape.rows * (keys * size + shape.beam * config.target_size * (size + 4))
+    record = 2 * shape.beam * shape.length * 5 * 8
+    return shape.rows * (keys * size + shape.beam * config.target_size * (size + 8) + record)
 
 
 class FixedKeyValues(KeyValues):
@@ -90,7 +92,10 @@ class FixedBeamCache(BeamCache):
 
 
 class FixedStep:
-    """One step of a model for a whole batch, of one shape."""
+    """One step of a search for a whole batch, of one shape: the model, and what goes on with which token.
+
+    Whoever makes the choice otherwise sets `tokens` and the parents in the cache before the next step.
+    """
 
     def __init__(self, model: Transformer, shape: StepShape) -> None:
         self.model, self.shape = model, shape
@@ -98,6 +103,10 @@ class FixedStep:
         self.tokens = torch.zeros(shape.rows, shape.beam, dtype=torch.long, device=device)
         self.log_probs = torch.empty(0, device=device)  # (B, K, V), of the last step
         self.cache = self._make_cache(device)
+        wide = torch.promote_types(model.output.weight.dtype, torch.float32)
+        never = torch.zeros(model.config.target_size, dtype=wide, device=device)
+        never[list(model.config.never_written)] = -float("inf")
+        self.selection = Selection(shape.rows, shape.beam, shape.length, never, model.config.eos)
         seen = torch.zeros(shape.rows, shape.source, dtype=torch.bool, device=device)
         # with a cache the decoder looks at the length of the memory only
         self.memory = Memory(seen.new_empty(shape.rows, shape.source, 0), Mask(keys=seen))
@@ -127,6 +136,9 @@ class FixedStep:
     def _step(self) -> None:
         logits = self.model.decode(self.tokens, self.memory, self.cache)  # (B, K, V)
         self.log_probs = torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+        parents, tokens = self.selection.choose(self.log_probs, self.cache.place)
+        self.cache.parents.copy_(parents)
+        self.tokens.copy_(tokens)
         self.cache.move_on()
 
     def _recorded(self) -> Callable[[], None]:
@@ -195,8 +207,8 @@ class StepShelf:
         self._lock = Lock()
 
     @contextmanager
-    def stepper(self, source: Tensor, beam: int, limit: int) -> Iterator[Stepper]:
-        """Lend a stepper for one search; the step that was not used for longest makes room for a new one."""
+    def step(self, source: Tensor, beam: int, limit: int) -> Iterator[FixedStep]:
+        """Lend a step for one search; the one that was not used for longest makes room for a new one."""
         shape = StepShape.holding(source, beam, limit)
         with self._lock:
             step = next((step for step in self._kept if step.shape == shape), None)
@@ -206,10 +218,16 @@ class StepShelf:
             self._make_room(shape)
             step = FixedStep(self.model, shape)
         try:
-            yield FixedStepper(step, source)
+            yield step
         finally:
             with self._lock:
                 self._kept.append(step)
+
+    @contextmanager
+    def stepper(self, source: Tensor, beam: int, limit: int) -> Iterator[Stepper]:
+        """Lend a stepper for one search whose choices are made elsewhere."""
+        with self.step(source, beam, limit) as step:
+            yield FixedStepper(step, source)
 
     def _make_room(self, shape: StepShape) -> None:
         with self._lock:

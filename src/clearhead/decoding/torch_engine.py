@@ -13,6 +13,7 @@ from clearhead.decoding.engine import (
     Request,
     batches_by_length,
 )
+from clearhead.decoding.fixed_search import can_choose, fixed_search
 from clearhead.decoding.fixed_step import StepShelf, can_record
 from clearhead.decoding.hypothesis import Hypothesis
 from clearhead.decoding.packing import packed
@@ -63,6 +64,9 @@ class TorchEngine:
             return sample(model, source, limits, settings, wishes, [each.number for each in batch])
         if self._shelf is None or settings.coverage_penalty:
             return beam_search(model, source, limits, settings, wishes)
+        if can_choose(settings, wishes, model.config):
+            with self._shelf.step(source, settings.beam, max(limits)) as step:
+                return fixed_search(step, source, limits, settings)
         with self._shelf.stepper(source, settings.beam, max(limits)) as stepper:
             return search_with(stepper, source, limits, settings, wishes)
 

@@ -247,8 +247,8 @@ class Transformer(nn.Module):
         logits: Tensor = self.output(states)
         return logits
 
-    def classify(self, source: Tensor, *, is_padded: bool = True, trace: Tracer = NO_TRACE) -> Tensor:
-        """Return the logits (B, C) of the mean of a sentence's states."""
+    def mean_states(self, source: Tensor, *, is_padded: bool = True, trace: Tracer = NO_TRACE) -> Tensor:
+        """Return the mean (B, 1, D) of each sentence's states: what a classifier goes by."""
         memory = self.encode(source, is_padded=is_padded, trace=trace)
         keys = memory.mask.keys
         counted = torch.ones_like(source, dtype=torch.bool) if keys is None else counted_tokens(keys)
@@ -257,7 +257,11 @@ class Transformer(nn.Module):
         if trace.is_on:
             trace.at("output").give("counted", counted)
             trace.at("output").record(MEAN, mean, x=memory.states, over="tokens", counted=counted)
-        return self.project(mean, trace=trace)[:, 0]
+        return mean
+
+    def classify(self, source: Tensor, *, is_padded: bool = True, trace: Tracer = NO_TRACE) -> Tensor:
+        """Return the logits (B, C) of the mean of a sentence's states."""
+        return self.project(self.mean_states(source, is_padded=is_padded, trace=trace), trace=trace)[:, 0]
 
     def start_cache(self, memory: Memory | None, size: int, device: torch.device) -> Cache:
         """Return the empty cache of a batch; keys and values of the memory are made once, here."""
@@ -294,9 +298,14 @@ class Transformer(nn.Module):
 
     def forward(self, batch: Batch, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Return logits: (B, T, V), or (B, C) of a classifier."""
+        logits = self.project(self.states(batch, trace=trace), trace=trace)
+        return logits[:, 0] if self.config.shape == "encoder" else logits
+
+    def states(self, batch: Batch, *, trace: Tracer = NO_TRACE) -> Tensor:
+        """Return what the logits are made of: (B, T, D), or (B, 1, D) of a classifier."""
         if self.config.shape == "encoder":
             assert batch.source is not None
-            return self.classify(batch.source, is_padded=batch.is_padded, trace=trace)
+            return self.mean_states(batch.source, is_padded=batch.is_padded, trace=trace)
         assert batch.target is not None
         memory = None
         if self.config.shape == "encoder-decoder":
@@ -304,25 +313,31 @@ class Transformer(nn.Module):
             memory = self.encode(batch.source, is_padded=batch.is_padded, sentences=batch.source_sentences, trace=trace)
         written = batch.target_sentences
         mask = CAUSAL if written is None else Mask(is_causal=True, packed=Packed(written, written))
-        return self.decode(self.shifted(batch.target, written), memory, mask=mask, trace=trace)
+        return self.decode_states(self.shifted(batch.target, written), memory, mask=mask, trace=trace)
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
         """Return the summed cross-entropy of a batch, padding left out."""
-        logits = self.forward(batch)
+        return self.judge(self.states(batch), batch, label_smoothing)
+
+    def judge(self, states: Tensor, batch: Batch, label_smoothing: float = 0.0) -> Loss:
+        """Return the summed cross-entropy of a batch of which the states are there."""
+        logits = self.project(states).flatten(0, 1)
         logits = logits.to(torch.promote_types(logits.dtype, torch.float32))  # a sum of many logarithms
-        if self.config.shape == "encoder":
-            assert batch.labels is not None
-            total = F.cross_entropy(logits, batch.labels, label_smoothing=label_smoothing, reduction="sum")
-            return Loss(total, (batch.labels >= 0).sum())  # PyTorch leaves out the label -100
-        assert batch.target is not None
-        total = F.cross_entropy(
-            logits.flatten(0, 1),
-            batch.target.flatten(),
-            ignore_index=self.config.pad,
-            label_smoothing=label_smoothing,
-            reduction="sum",
-        )
-        return Loss(total, (batch.target != self.config.pad).sum())
+        right = self.answers(batch).flatten()
+        left_out = self.left_out
+        total = F.cross_entropy(logits, right, ignore_index=left_out, label_smoothing=label_smoothing, reduction="sum")
+        return Loss(total, (right != left_out).sum())
+
+    def answers(self, batch: Batch) -> Tensor:
+        """Return what is to be said: ids (B, T), or labels (B,)."""
+        right = batch.labels if self.config.shape == "encoder" else batch.target
+        assert right is not None
+        return right
+
+    @property
+    def left_out(self) -> int:
+        """The answer that is not counted: padding, or PyTorch's own label for it."""
+        return -100 if self.config.shape == "encoder" else self.config.pad
 
     def trace(
         self, batch: Batch, only: str | Sequence[str] = (), max_bytes: int = MAX_TRACE_BYTES

@@ -31,7 +31,9 @@ class TrainingConfig(Settings):
     is_deterministic: bool = Field(
         False, description="on a GPU, only kernels that give the same numbers every time; slower (a CPU's always do)"
     )
-    is_compiled: bool | None = Field(None, description="torch.compile; if left out: on a GPU only")
+    is_compiled: bool | None = Field(
+        None, description="torch.compile: half a minute first, then quicker; if left out: on a GPU only"
+    )
     batching: Literal["auto", "packed", "bucketed"] = Field(
         "auto",
         description="packed: several sentences in a row, one shape; bucketed: one sentence a row, up to 8 shapes",
@@ -87,6 +89,7 @@ class ValidationConfig(Settings):
         None, description="what is compared; if left out: bleu (translate), accuracy (classify), loss (language-model)"
     )
     patience: int | None = Field(None, ge=1, description="stop after so many validations without a better one")
+    enough: float | None = Field(None, description="stop as soon as the metric is so good")
     max_sentences: int | None = Field(None, ge=1, description="validate on the first so many sentences only")
     max_ratio: float = Field(2.0, gt=0, description="longest translation, in tokens for each token of the source")
 

@@ -91,7 +91,9 @@ def _end_mistakes(config: RunConfig) -> Iterator[Mistake]:
 def _judging_mistakes(config: RunConfig) -> Iterator[Mistake]:
     validation = config.validation
     if config.data.valid is None:
-        for name, value in (("patience", validation.patience), ("metric", validation.metric)):
+        for name, value in (
+            ("patience", validation.patience), ("metric", validation.metric), ("enough", validation.enough)
+        ):  # fmt: skip
             if value is not None:
                 yield Mistake(
                     f"validation.{name}",

@@ -199,10 +199,19 @@ class _Run:
         patience = self.config.validation.patience
         if patience is not None and self.progress.num_worse >= patience:
             return "patience"
+        if self._is_enough():
+            return "enough"
         minutes = self.training.minutes
         if minutes is not None and time.perf_counter() - self._begun > 60 * minutes:
             return "minutes"
         return "interrupted" if stop.is_asked else None
+
+    def _is_enough(self) -> bool:
+        """Whether the best model is as good as was asked; a loss is kept with its sign turned."""
+        enough, best = self.config.validation.enough, self.progress.best
+        if enough is None or best is None:
+            return False
+        return best >= (-enough if self.config.metric == "loss" else enough)
 
     def _stop_here(self, reason: Stopped) -> None:
         """Save what there is, wherever the run was stopped; where time is up, judge it too."""
@@ -270,7 +279,8 @@ class _Run:
         """Judge the model as it is; return it if none was better. A validation that was not due wears no patience."""
         assert self.validator is not None
         step, model = self.progress.step, self._averaged()
-        scores = self.validator.scores(model, self.precision)
+        with torch.compiler.set_stance("force_eager"):  # sentences come in many shapes
+            scores = self.validator.scores(model, self.precision)
         self.reporter.log(step, {f"valid/{name}": score.value for name, score in scores.items()})
         chosen = scores[self.config.metric]
         value = chosen.value if chosen.is_higher_better else -chosen.value

@@ -1,39 +1,44 @@
 """What training makes small: the cross-entropy of a batch, and with R-Drop the disagreement of two passes."""
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from clearhead.model import Batch, Loss, Transformer
 from clearhead.training.config import TrainingConfig
 
-
-def objective(model: Transformer, batch: Batch, config: TrainingConfig) -> Loss:
-    """Return the summed loss of a batch, and over how many tokens (or sentences) it is."""
-    if not config.r_drop:
-        return model.loss(batch, config.label_smoothing)
-    return _r_drop(model, batch, config)
+Judge = Callable[[Transformer, Tensor, Batch, TrainingConfig], Loss]
 
 
-def _r_drop(model: Transformer, batch: Batch, config: TrainingConfig) -> Loss:
-    """(H₁ + H₂) / 2 + α (KL(P₁‖P₂) + KL(P₂‖P₁)) / 4: half the loss of the paper, so that α = 0 changes nothing.
+def judge(model: Transformer, states: Tensor, batch: Batch, config: TrainingConfig) -> Loss:
+    """Return the summed loss of a batch from its states, and over how many tokens (or sentences) it is."""
+    if config.r_drop:
+        return _r_drop(model, states, batch, config)
+    return model.judge(states, batch, config.label_smoothing)
 
-    One pass over the batch twice has other dropout in each half.
+
+def objective(model: Transformer, batch: Batch, config: TrainingConfig, judge: Judge = judge) -> Loss:
+    """Return the summed loss of a batch, and over how many tokens (or sentences) it is.
+
+    With R-Drop one pass goes over the batch twice, with other dropout in each half.
     """
-    twice = batch.changed(lambda part: torch.cat((part, part)))
-    logits = model(twice)
+    if config.r_drop:
+        batch = batch.changed(lambda part: torch.cat((part, part)))
+    return judge(model, model.states(batch), batch, config)
+
+
+def _r_drop(model: Transformer, states: Tensor, twice: Batch, config: TrainingConfig) -> Loss:
+    """(H₁ + H₂) / 2 + α (KL(P₁‖P₂) + KL(P₂‖P₁)) / 4: half the loss of the paper, so that α = 0 changes nothing."""
+    logits = model.project(states).flatten(0, 1)
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    right = twice.labels if model.config.shape == "encoder" else twice.target
-    assert right is not None
-    pad = -100 if model.config.shape == "encoder" else model.config.pad
+    right = model.answers(twice).flatten()
     total = F.cross_entropy(
-        logits.flatten(0, -2),
-        right.flatten(),
-        ignore_index=pad,
-        label_smoothing=config.label_smoothing,
-        reduction="sum",
+        logits, right, ignore_index=model.left_out, label_smoothing=config.label_smoothing, reduction="sum"
     )
-    first, second = logits.flatten(0, -2).log_softmax(dim=-1).chunk(2)
-    counted = (right.flatten() != pad).chunk(2)[0]
+    first, second = logits.log_softmax(dim=-1).chunk(2)
+    counted = (right != model.left_out).chunk(2)[0]
     # KL(P₁‖P₂) + KL(P₂‖P₁) = Σ (P₁ - P₂)(log P₁ - log P₂)
     apart = ((first.exp() - second.exp()) * (first - second)).sum(dim=-1)
     disagreement = torch.where(counted, apart, 0.0).sum()

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from math import isfinite, nan
 from typing import Any, Literal, Protocol
 
-Stopped = Literal["steps", "epochs", "patience", "minutes", "interrupted"]
-FINISHED: tuple[Stopped, ...] = ("steps", "epochs", "patience")
+Stopped = Literal["steps", "epochs", "patience", "enough", "minutes", "interrupted"]
+FINISHED: tuple[Stopped, ...] = ("steps", "epochs", "patience", "enough")
 WORDS: Mapping[Stopped, str] = {
     "steps": "all updates were made",
     "epochs": "the data was read as often as was asked",
     "patience": "validation had stopped improving",
+    "enough": "validation was as good as was asked",
     "minutes": "the time was up",
     "interrupted": "it was interrupted",
 }
@@ -61,7 +62,7 @@ class Outcome:
         """The change of a setting that would let a finished run go on."""
         if self.stopped == "steps":
             return f"training.steps={2 * self.steps}"
-        return "training.epochs=MORE" if self.stopped == "epochs" else "validation.patience=MORE"
+        return "training.epochs=MORE" if self.stopped == "epochs" else f"validation.{self.stopped}=MORE"
 
     def to_data(self) -> dict[str, Any]:
         """Return plain data, for JSON."""

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch._dynamo.exc import BackendCompilerFailed
 from torch._inductor.exc import InductorError
 
@@ -19,7 +19,7 @@ from clearhead.formats.weights import own_tensors
 from clearhead.model import Batch, Loss, Transformer
 from clearhead.training.average import RunningAverage
 from clearhead.training.config import TrainingConfig
-from clearhead.training.objective import objective
+from clearhead.training.objective import Judge, judge, objective
 from clearhead.training.optimiser import Optimiser
 
 _WARM_UPS = 3  # runs before a capture: libraries choose their kernels in them
@@ -53,11 +53,11 @@ class Stepper:
         self._bad = torch.full((), -1, dtype=torch.int64, device=self.device)
         self._is_finite = torch.ones((), dtype=torch.bool, device=self.device)
         self._has_changed = False  # whether weights were changed by the update at hand
-        self._loss = self._compiled() if is_compiled else self._objective
-        self._graphs: dict[Any, _Graph] = {}
-        self._is_graphed = is_compiled and self.device.type == "cuda"
-        self.note = ""  # to be told
         self._is_compiled = is_compiled
+        self._judge = self._compile() if is_compiled else judge
+        self._graphs: dict[Any, _Graph] = {}
+        self._is_graphed = self.device.type == "cuda"
+        self.note = ""  # to be told
         self._known: set[Any] = set()  # shapes that were compiled
 
     def step(self, batches: Sequence[Batch], rate: float, number: int) -> None:
@@ -99,7 +99,7 @@ class Stepper:
             f"The model could not be compiled ({type(wrong).__name__}: {str(wrong).splitlines()[0][:160]}). "
             "Going on without, which is slower; say training.is_compiled: false to leave it out."
         )
-        self._loss, self._is_graphed, self._is_compiled = self._objective, False, False
+        self._judge, self._is_compiled = judge, False
         self._graphs.clear()
         self.optimiser.zero()
 
@@ -131,19 +131,24 @@ class Stepper:
         weights = {f"weight.{name}": tensor.detach() for name, tensor in own_tensors(self.model).items()}
         return {**weights, **self.optimiser.tensors(), **averages, "sums": self._sums}
 
-    def _compiled(self) -> Callable[[Batch], Loss]:
+    def _compile(self) -> Judge:
+        """Compile the blocks and the loss, each apart: blocks of one kind share what is compiled once."""
         torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, _MAX_SHAPES)
         # on a CPU the compiler's own random numbers are slower than the library's
         options: Any = {"fallback_random": True} if self.device.type == "cpu" else None
-        compiled: Callable[[Batch], Loss] = torch.compile(
-            self._objective, fullgraph=True, dynamic=False, options=options
-        )
+        for block in blocks_of(self.model):
+            block.compile(fullgraph=True, dynamic=False, options=options)
+        compiled: Judge = torch.compile(judge, fullgraph=True, dynamic=False, options=options)
         return compiled
 
-    def _objective(self, batch: Batch) -> Loss:
+    def _loss(self, batch: Batch) -> Loss:
         is_mixed = self._precision != torch.float32
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=is_mixed):
-            return objective(self.model, batch, self.config)
+        stance = "default" if self._is_compiled else "force_eager"
+        with (
+            torch.compiler.set_stance(stance),
+            torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=is_mixed),
+        ):
+            return objective(self.model, batch, self.config, self._judge)
 
     def _whole(self, batch: Batch) -> None:
         self.optimiser.zero()
@@ -240,6 +245,12 @@ class _Graph:
                 if isinstance(place, Tensor) and isinstance(new, Tensor):
                     place.copy_(new, non_blocking=True)
         self._graph.replay()
+
+
+def blocks_of(model: Transformer) -> list[nn.Module]:
+    """Return the blocks of both sides."""
+    stacks = [getattr(model, name, ()) for name in ("encoder_blocks", "decoder_blocks")]
+    return [block for stack in stacks for block in stack]
 
 
 def num_rows_and_tokens(batch: Batch) -> str:

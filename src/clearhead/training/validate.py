@@ -9,7 +9,9 @@ import torch
 from clearhead.data.batches import NO_LABEL, BatchStream, make_layout
 from clearhead.data.store import PairStore
 from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.torch_engine import TorchEngine
 from clearhead.decoding.translate import evaluating, translate
+from clearhead.decoding.translator import Translator
 from clearhead.evaluation.scores import Score, accuracy, bleu, chrf, exact_match
 from clearhead.model import Transformer
 from clearhead.text.tokeniser import Vocabularies
@@ -18,6 +20,7 @@ from clearhead.training.feed import to_batch
 
 Task = Literal["translate", "classify", "language-model"]
 _BATCH_TOKENS = 4096
+_GPU_TOKENS = 16_384  # source tokens in a batch that is translated on a GPU
 
 
 class Validator:
@@ -29,9 +32,13 @@ class Validator:
         layout = make_layout(store, _BATCH_TOKENS, batching="bucketed", has_labels=has_labels)
         whole = replace(store, source_texts=None, target_texts=None)  # without texts no cut is sampled
         self._batches = list(BatchStream(whole, vocabularies, layout, seed=0, has_labels=has_labels).once())
+        self._copy: TorchEngine | None = None
         indices = range(len(store))
         self.sources = [] if task == "language-model" else store.texts("source", indices)
         self.references = store.texts("target", indices)
+        self._is_lower = vocabularies.target.config.lower_case
+        if self._is_lower:  # what the model cannot write is not asked of it
+            self.references = [vocabularies.target.normalised(text) for text in self.references]
 
     def scores(self, model: Transformer, precision: torch.dtype) -> Mapping[str, Score]:
         """Return the loss and every score that the task has, by the names that a config uses."""
@@ -40,8 +47,7 @@ class Validator:
         with evaluating(model), torch.inference_mode(), torch.autocast(device.type, precision, enabled=is_mixed):
             found = {"loss": self._loss(model)}
             if self.task == "translate":
-                settings = SearchSettings(max_ratio=self.config.max_ratio)
-                outputs = [each.text for each in translate(model, self.vocabularies, self.sources, settings)]
+                outputs = self._translations(model, precision)
                 found |= {
                     "bleu": bleu(outputs, self.references),
                     "chrf": chrf(outputs, self.references),
@@ -49,7 +55,27 @@ class Validator:
                 }
             elif self.task == "classify":
                 found["accuracy"] = self._accuracy(model)
+        if self._is_lower:
+            marked = {
+                name: replace(each, signature=f"{each.signature}|text:lower-cased") for name, each in found.items()
+            }
+            return {**marked, "loss": found["loss"]}
         return found
+
+    def _translations(self, model: Transformer, precision: torch.dtype) -> list[str]:
+        """Translate greedily; on a GPU by one copy of the model whose steps, once recorded, serve every validation."""
+        settings = SearchSettings(max_ratio=self.config.max_ratio)
+        if model.output.weight.device.type == "cpu":
+            return [each.text for each in translate(model, self.vocabularies, self.sources, settings)]
+        if self._copy is None:
+            with torch.random.fork_rng(devices=[]):
+                self._copy = TorchEngine(Transformer(model.config).to(model.output.weight.device, precision))
+        for kept, new in zip(self._copy.model.parameters(), model.parameters(), strict=True):
+            kept.copy_(new)
+        with torch.autocast("cuda", enabled=False):
+            return Translator(self.vocabularies, self._copy).translate(
+                self.sources, settings.model_copy(update={"batch_tokens": _GPU_TOKENS})
+            )
 
     def _loss(self, model: Transformer) -> Score:
         """Return the cross-entropy of a token (or label) in nats, without label smoothing."""
