@@ -173,7 +173,8 @@ def test_without_gold_links_a_head_is_chosen_by_counted_ones(run: Caller, tmp_pa
     assert run("evaluate", "--choose-head", model, *given, "--require", "aer=0").returncode == 1
 
 
-def test_gold_links_of_tagged_sentences_do_not_count_the_tag(run: Caller, tagged: str, tmp_path: Path) -> None:
+def test_gold_links_of_tagged_sentences_do_not_count_the_tag(run: Caller, tmp_path: Path) -> None:
+    tagged = str(make_run(tmp_path / "run", ("de", "hi")))
     for name, text in (("source", ">>de<< a dog\n"), ("reference", "ein Hund\n"), ("gold", "0-0 1-1\n")):
         (tmp_path / name).write_text(text)
     given = [f"--source={tmp_path / 'source'}", f"--reference={tmp_path / 'reference'}"]
