@@ -173,7 +173,7 @@ class CTranslate2Engine:
     def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
         """Return the hypotheses of each request, best first."""
         made: list[list[Hypothesis]] = [[] for _ in requests]
-        for places in batches_by_length(requests, settings.batch_tokens):
+        for places in batches_by_length(requests, settings.tokens_on(self.translator.device)):
             for place, several in self._search(places, requests, settings):
                 made[place] = several
         return made

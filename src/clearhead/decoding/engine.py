@@ -62,7 +62,7 @@ class Engine(Protocol):
     def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
         """Return the `n_best` hypotheses of each request, best first, in the order of the requests.
 
-        Requests come in any order of lengths, and as many as there are: batches of `settings.batch_tokens` source
+        Requests come in any order of lengths, and as many as there are: batches of `settings.tokens_on` source
         tokens, padding included, are the engine's own. What an engine lacks is never asked of it.
         """
 

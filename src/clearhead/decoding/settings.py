@@ -34,7 +34,13 @@ class SearchSettings(Settings):
     top_k: int | None = Field(None, ge=1, description="draw from the so many likeliest tokens")
     top_p: float | None = Field(None, gt=0, le=1, description="draw from the likeliest tokens that make up this share")
     seed: int = Field(1, ge=0, lt=2**31, description="where the draws start")
-    batch_tokens: int = Field(1024, ge=1, description="source tokens in one batch, padding included")
+    batch_tokens: int | None = Field(
+        None, ge=1, description="source tokens in one batch, padding included; if left out: 1,024 (a GPU: 16,384)"
+    )
+
+    def tokens_on(self, device: str) -> int:
+        """Return how many source tokens, padding included, a batch has on a kind of device."""
+        return self.batch_tokens or (16_384 if device == "cuda" else 1024)
 
     @property
     def is_sampling(self) -> bool:

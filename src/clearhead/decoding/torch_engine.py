@@ -49,7 +49,7 @@ class TorchEngine:
         """Return the hypotheses of each request, best first."""
         made: list[list[Hypothesis]] = [[] for _ in requests]
         with evaluating(self._fast), torch.inference_mode():
-            for places in batches_by_length(requests, settings.batch_tokens):
+            for places in batches_by_length(requests, settings.tokens_on(self.model.output.weight.device.type)):
                 found = self._search([requests[place] for place in places], settings)
                 for place, several in zip(places, found, strict=True):
                     made[place] = several

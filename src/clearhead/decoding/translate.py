@@ -64,7 +64,8 @@ def translate(
         )
     made = [Translation(sentence) for sentence in sentences]
     with evaluating(model), torch.inference_mode():
-        for batch in batches(read(vocabularies, sentences, model.config), settings.batch_tokens):
+        most = settings.tokens_on(model.output.weight.device.type)
+        for batch in batches(read(vocabularies, sentences, model.config), most):
             found = search(model, batch, settings, wishes)
             texts = iter(vocabularies.target.decode([each.tokens for several in found for each in several]))
             for sentence, several in zip(batch, found, strict=True):

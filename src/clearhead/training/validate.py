@@ -20,7 +20,6 @@ from clearhead.training.feed import to_batch
 
 Task = Literal["translate", "classify", "language-model"]
 _BATCH_TOKENS = 4096
-_GPU_TOKENS = 16_384  # source tokens in a batch that is translated on a GPU
 
 
 class Validator:
@@ -73,9 +72,7 @@ class Validator:
         for kept, new in zip(self._copy.model.parameters(), model.parameters(), strict=True):
             kept.copy_(new)
         with torch.autocast("cuda", enabled=False):
-            return Translator(self.vocabularies, self._copy).translate(
-                self.sources, settings.model_copy(update={"batch_tokens": _GPU_TOKENS})
-            )
+            return Translator(self.vocabularies, self._copy).translate(self.sources, settings)
 
     def _loss(self, model: Transformer) -> Score:
         """Return the cross-entropy of a token (or label) in nats, without label smoothing."""
