@@ -264,7 +264,8 @@ def verdicts(timed: Sequence[Timed], scores: Sequence[Score] | None) -> list[str
     else:
         even = max(score.value for score in scores[1:])
         lost = even - scores[0].value
-        told.append(f"- {_yes(lost <= MOST_LOST)}: BLEU at most {MOST_LOST} below the even model (it is {lost:+.2f}).")
+        stands = f"{abs(lost):.2f} {'below' if lost > 0 else 'above'}"
+        told.append(f"- {_yes(lost <= MOST_LOST)}: BLEU at most {MOST_LOST} below the even model (it is {stands}).")
     for each in timed[1:]:
         aim = AIMS[each.system.name]
         times = deep.tokens_a_second / each.tokens_a_second

@@ -91,7 +91,7 @@ def test_aims_are_told_as_reached_or_missed() -> None:
     all_timed = [timed(1.0, "deep, CTranslate2"), timed(2.5, "even, CTranslate2"), timed(3.0, "even, Transformers")]
     scores = [Score("BLEU", value, "signature") for value in (39.5, 39.7, 39.9)]
     assert benchmark().verdicts(all_timed, scores) == [
-        "- missed: BLEU at most 0.3 below the even model (it is +0.40).",
+        "- missed: BLEU at most 0.3 below the even model (it is 0.40 below).",
         "- reached: 2 × even, CTranslate2 in tokens a second (it is 2.50 ×).",
         "- missed: 4 × even, Transformers in tokens a second (it is 3.00 ×).",
     ]
