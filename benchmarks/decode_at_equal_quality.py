@@ -8,6 +8,7 @@ Run: python benchmarks/decode_at_equal_quality.py DEEP EVEN SOURCE REFERENCE [--
 """
 
 import argparse
+import itertools
 import os
 import platform
 import statistics
@@ -15,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -25,6 +25,7 @@ from typing import Any
 import torch
 
 from clearhead.data.input import whole_input
+from clearhead.data.phrasebook import pairs
 from clearhead.decoding.ctranslate2_engine import open_ctranslate2
 from clearhead.decoding.engine import Engine, ModelPlace, Request, batches_by_length, length_limit
 from clearhead.decoding.loading import find_model, load_vocabularies
@@ -35,8 +36,10 @@ from clearhead.errors import ClearheadError, DataError
 from clearhead.evaluation.scores import Score, bleu
 from clearhead.formats import save_checkpoint, to_marian
 from clearhead.model import Transformer, preset
+from clearhead.text.config import TextConfig
 from clearhead.text.tokeniser import Vocabularies
-from translate_speed import NEVER, REST, phrasebook
+from clearhead.text.train import train_vocabularies
+from translate_speed import NEVER, REST
 
 # What both random models have: the sizes of configs/multi30k-12-1.yaml and multi30k-6-6.yaml, and a bias that forbids
 # the end of a sentence.
@@ -161,13 +164,12 @@ def num_parameters(model: Transformer) -> int:
 
 def make_random(folder: Path, options: argparse.Namespace) -> list[str]:
     """Write two random models that never end, with a tokeniser of the phrasebook; return lines to translate."""
-    asked = Namespace(
-        vocabulary=options.vocabulary, sentences=options.sentences, batch=options.sentences, length=options.length
-    )
-    tokeniser = folder / "deep"
-    tokeniser.mkdir()
-    work, used = phrasebook(asked, tokeniser)
-    Vocabularies.load(tokeniser).save(folder / "even")
+    train = list(itertools.islice(pairs("train"), 20_000))
+    text = TextConfig.model_validate({"kind": "bpe", "vocabulary": min(3000, options.vocabulary)})
+    vocabularies = train_vocabularies(train, text)
+    for name in SHAPES:
+        vocabularies.save(folder / name)
+    used = vocabularies.target.size
     for name, shape in SHAPES.items():
         torch.manual_seed(1)
         model = Transformer(preset("base", source_vocabulary=options.vocabulary, **SIZES, **shape)).eval()
@@ -178,7 +180,8 @@ def make_random(folder: Path, options: argparse.Namespace) -> list[str]:
             model.output.bias[[config.pad, config.bos, config.eos]] = NEVER
             model.output.bias[used:] = NEVER
         save_checkpoint(model, folder / name / "best")
-    return work.texts[0]
+    sources = [source for source, _ in train[-2 * options.sentences :]]
+    return [" ".join(two) for two in zip(sources[::2], sources[1::2], strict=True)]  # about as long as a caption
 
 
 # The clock
