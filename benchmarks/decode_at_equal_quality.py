@@ -328,7 +328,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--random", action="store_true", help="random models of both shapes, on the phrasebook")
     parser.add_argument("--sentences", type=int, default=400, help="with --random: so many lines")
-    parser.add_argument("--vocabulary", type=int, default=8000, help="with --random: tokens of the models")
+    parser.add_argument("--vocabulary", type=int, default=4000, help="with --random: tokens of the models")
     parser.add_argument("--length", type=int, default=16, help="with --random: tokens forced for each line")
     options = parser.parse_args(arguments)
     if options.random == (options.reference is not None):
