@@ -57,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--name", default="the model of `make demo`", help="what the pages call the model")
     parser.add_argument("--output", type=Path, default=Path("docs/inside"))
     options = parser.parse_args(arguments)
+    if options.first < 1:
+        parser.error(f"--first {options.first}: give 1 or more")
     try:
         return 0 if look_inside(options) else 1
     except ClearheadError as wrong:

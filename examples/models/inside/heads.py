@@ -68,6 +68,10 @@ def translated(model: Transformer, vocabularies: Vocabularies, sentences: Sequen
         best = made.hypotheses[0]
         source = (*vocabularies.source.encode([made.source])[0], eos)
         target = best.tokens if best.has_ended else (*best.tokens[:-1], eos)
+        if len(target) < 2:
+            raise DataError(
+                f"'{made.source}' was translated by nothing, so that there is no word to look at. Leave it out."
+            )
         found.append(Ids(made.source, vocabularies.target.decode([target])[0], source, target, best.has_ended))
     return found
 
