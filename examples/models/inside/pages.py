@@ -254,4 +254,4 @@ def _why(heads: Heads) -> str:
     found = f"{heads.num_agreeing} of the {heads.num_links} tokens of the translations"
     if heads.is_asked:
         return f"For {found} it looks most at the source token that they need most."
-    return f"For {found} it looks most at the source token that they need most, more than any other head does."
+    return f"For {found} it looks most at the source token that they need most; no other head does so more often."
