@@ -278,3 +278,9 @@ def test_a_blank_takes_a_name_before_a_number() -> None:
     step = next(step for step in SheetView(sheet, ["A[1, *]"]).steps if step.matrix.symbol == "A")
     assert step.matrix.digits.is_hidden(1, 0)
     assert not step.matrix.digits.is_hidden(0, 0)
+
+
+def test_columns_of_a_matrix_that_is_shown_in_part_are_numbered_in_markdown() -> None:
+    wide = {"kind": "feed-forward", "X": [[0.5] * 40], "W_1": [[1.0] * 3] * 40, "W_2": [[1.0] * 2] * 3}
+    head = next(line for line in solve(wide).to_markdown().splitlines() if "…" in line)
+    assert head == "|  | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | … | 40 |"

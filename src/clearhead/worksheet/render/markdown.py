@@ -37,7 +37,7 @@ def to_markdown(sheet: Worksheet, detail: Detail = "matrices", blanks: Sequence[
 
 def _table(matrix: MatrixView) -> list[str]:
     head, *body = table(matrix, MAX_COLUMNS)
-    if not any(head):
+    if not matrix.columns:
         numbers = matrix.shown()[1]
         head = ["", *(str(j + 1) for j in numbers)]
         if len(numbers) < matrix.value.shape[1]:
