@@ -10,6 +10,8 @@ from clearhead.model.tracing import PartTrace
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
+    # torch 2.11 itself, inside its compiler
+    pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning"),
 ]
 
 
