@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from importlib import metadata
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -137,10 +138,7 @@ def clearhead_points(run: Path, begun: float) -> tuple[list[Point], float]:
     if len(lines) < 3:
         return [], 0.0
     made = [0.0]  # tokens in each interval; the first holds as many as the others, update for update
-    made += [
-        line["tokens_per_second"] * (line["time"] - before["time"])
-        for before, line in zip(lines, lines[1:], strict=False)
-    ]
+    made += [line["tokens_per_second"] * (line["time"] - before["time"]) for before, line in pairwise(lines)]
     updates = lines[-1]["step"] - lines[0]["step"]
     made[0] = lines[0]["step"] * sum(made) / updates
     sums = np.cumsum(made).tolist()

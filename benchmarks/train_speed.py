@@ -4,7 +4,7 @@ Everyone trains the same sizes on the same pieces of the same text, with as many
 process of its own, as its users start it; in rounds, so that a slow minute of the machine meets everyone.
 
     python benchmarks/train_speed.py --source train.en --target train.de --joey joey/bin/python
-    python benchmarks/train_speed.py --device cuda --preset small --batch-tokens 16384 --source train.en --target train.de
+    python benchmarks/train_speed.py --device cuda --preset small --batch-tokens 16384 --source … --target …
 
 Counted are target tokens with their sentences' ends, never padding. `steady` leaves out the first third of a process's
 time, `whole` begins with the process. Transformers needs accelerate and psutil; train_peers.py says how to get JoeyNMT.
@@ -106,7 +106,7 @@ def run_clearhead(setting: Setting, is_compiled: bool | None = None) -> Measured
     config = {
         "preset": options.preset,
         "data": {
-            "train": [{"source": os.path.abspath(options.source), "target": os.path.abspath(options.target)}],
+            "train": [{"source": str(options.source.resolve()), "target": str(options.target.resolve())}],
             "max_pairs": options.max_pairs,
         },
         "text": {"tokeniser": str(setting.corpus.folder)},
@@ -230,8 +230,8 @@ def tell(results: dict[str, list[Measured]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source", required=True)
-    parser.add_argument("--target", required=True)
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--target", type=Path, required=True)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", choices=["cpu", "cuda"])
     parser.add_argument("--preset", default="tiny")
     parser.add_argument("--batch-tokens", type=int, default=4096)
@@ -249,7 +249,7 @@ def main() -> None:
     systems = systems_of(options)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        data = {"train": [corpus_config(options.source, options.target)], "max_pairs": options.max_pairs}
+        data = {"train": [corpus_config(str(options.source), str(options.target))], "max_pairs": options.max_pairs}
         text = TextConfig.model_validate({"vocabulary": options.vocabulary})
         corpus = cut(DataConfig.model_validate(data), text, folder / "pieces")
         config = preset(options.preset, source_vocabulary=corpus.vocabularies.source.size)
