@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -87,6 +88,7 @@ class Ended:
 
     begun: float  # by time.time()
     seconds: float
+    work: float  # seconds of processors, user and system
     code: int
     log: Path
 
@@ -99,6 +101,7 @@ def run_for(
     command: Sequence[str | Path], seconds: float, log: Path, environment: Mapping[str, str], folder: Path
 ) -> Ended:
     """Run a command for so long, then interrupt it as Ctrl-C would."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with log.open("wb") as file:
         begun = time.time()
         process = subprocess.Popen(
@@ -113,7 +116,9 @@ def run_for(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-    return Ended(begun, time.time() - begun, process.returncode, log)
+    lasted, after = time.time() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    work = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Ended(begun, lasted, work, process.returncode, log)
 
 
 def environment_of(threads: int, *, is_ours: bool = True) -> dict[str, str]:

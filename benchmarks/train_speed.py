@@ -7,7 +7,7 @@ process of its own, as its users start it; in rounds, so that a slow minute of t
     python benchmarks/train_speed.py --device cuda --preset small --batch-tokens 16384 --source … --target …
 
 Counted are target tokens with their sentences' ends, never padding. `steady` leaves out the first third of a process's
-time, `whole` begins with the process. Transformers needs accelerate and psutil; train_peers.py says how to get JoeyNMT.
+time, `whole` begins with the process; per CPU second is whole, too. Transformers needs accelerate and psutil; train_peers.py says how to get JoeyNMT.
 """
 
 import argparse
@@ -63,6 +63,7 @@ class Measured:
     steady: float  # target tokens a second
     whole: float
     first: float  # seconds until the first log
+    per_work: float  # target tokens for each second of a processor's work, whoever else uses the machine
     waiting: float | None = None  # share of the steady time in which the device had no data
 
 
@@ -81,19 +82,20 @@ class Setting:
         return 25 if self.options.device == "cuda" else 2
 
 
-def speeds(points: Sequence[Point], seconds: float, waiting: float | None = None) -> Measured | None:
+def speeds(points: Sequence[Point], ended: Ended, seconds: float, waiting: float | None) -> Measured | None:
     """Return the speeds that a process's points tell."""
     late = [point for point in points if point.seconds >= seconds / 3]
     if len(late) < 2:
         return None
     passed = late[-1].seconds - late[0].seconds
     steady = (late[-1].tokens - late[0].tokens) / passed
-    return Measured(steady, late[-1].tokens / late[-1].seconds, points[0].seconds, waiting)
+    whole = late[-1].tokens / late[-1].seconds
+    return Measured(steady, whole, points[0].seconds, late[-1].tokens / ended.work, waiting)
 
 
 def judged(name: str, points: Sequence[Point], ended: Ended, seconds: float, waiting: float | None = None) -> Measured:
     """Return the speeds, or end with what the process has said."""
-    found = speeds(points, seconds, waiting)
+    found = speeds(points, ended, seconds, waiting)
     if found is None:
         sys.exit(f"{name} made too few updates in {seconds:.0f} s (exit code {ended.code}). It said:\n{ended.tail()}")
     return found
@@ -146,7 +148,7 @@ def run_transformers(setting: Setting) -> Measured:
     }  # fmt: skip
     path = folder / "marian.json"
     path.write_text(json.dumps(settings), encoding="utf-8")
-    command = [sys.executable, Path(__file__).with_name("train_marian.py").resolve(), path]
+    command = [sys.executable, str(Path(__file__).with_name("train_marian.py").resolve()), str(path)]
     ended = run_for(command, options.seconds + 30, folder / "marian.log", environment_of(options.threads), folder)
     return judged("transformers", marian_points(points, ended.begun), ended, options.seconds)
 
@@ -218,14 +220,14 @@ def tell(results: dict[str, list[Measured]]) -> None:
     peers = [name for name in results if not name.startswith("clearhead")]
     best = [max((values[name] for name in peers), default=float("nan")) for values in (steady, whole)]
     print("\n| system | steady tokens/s | lowest to highest | × better peer | whole tokens/s | × better peer "
-          "| first log after | waiting for data |\n|---|---:|---:|---:|---:|---:|---:|---:|")  # fmt: skip
+          "| first log after | tokens per CPU second | waiting for data |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|")  # fmt: skip
     for name, several in results.items():
         spread = f"{min(each.steady for each in several):,.0f}–{max(each.steady for each in several):,.0f}"
         waits = [each.waiting for each in several if each.waiting is not None]
         waiting = f"{100 * statistics.median(waits):.2f} %" if waits else "not told"
         first = statistics.median(each.first for each in several)
         print(f"| {name} | {steady[name]:,.0f} | {spread} | {steady[name] / best[0]:.2f} | {whole[name]:,.0f} | "
-              f"{whole[name] / best[1]:.2f} | {first:.1f} s | {waiting} |")  # fmt: skip
+              f"{whole[name] / best[1]:.2f} | {first:.1f} s | {statistics.median(each.per_work for each in several):,.0f} | {waiting} |")  # fmt: skip
 
 
 def main() -> None:
@@ -266,7 +268,8 @@ def main() -> None:
             for each, run in systems.items():
                 found = run(setting)
                 results[each].append(found)
-                print(f"round {turn + 1}: {each}: {found.steady:,.0f} steady, {found.whole:,.0f} whole",
+                print(f"round {turn + 1}: {each}: {found.steady:,.0f} steady, {found.whole:,.0f} whole, "
+                      f"{found.per_work:,.0f} per CPU second",
                       file=sys.stderr, flush=True)  # fmt: skip
         tell(results)
 
