@@ -7,7 +7,8 @@ process of its own, as its users start it; in rounds, so that a slow minute of t
     python benchmarks/train_speed.py --device cuda --preset small --batch-tokens 16384 --source … --target …
 
 Counted are target tokens with their sentences' ends, never padding. `steady` leaves out the first third of a process's
-time, `whole` begins with the process; per CPU second is whole, too. Transformers needs accelerate and psutil; train_peers.py says how to get JoeyNMT.
+time; `whole` begins with the process, and so do tokens per CPU second, which say more where others use the machine.
+Transformers needs accelerate and psutil; train_peers.py says how to get JoeyNMT.
 """
 
 import argparse
@@ -220,14 +221,15 @@ def tell(results: dict[str, list[Measured]]) -> None:
     peers = [name for name in results if not name.startswith("clearhead")]
     best = [max((values[name] for name in peers), default=float("nan")) for values in (steady, whole)]
     print("\n| system | steady tokens/s | lowest to highest | × better peer | whole tokens/s | × better peer "
-          "| first log after | tokens per CPU second | waiting for data |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|")  # fmt: skip
+          "| first log after | tokens per CPU second | waiting for data |\n|---|" + 8 * "---:|")  # fmt: skip
     for name, several in results.items():
         spread = f"{min(each.steady for each in several):,.0f}–{max(each.steady for each in several):,.0f}"
         waits = [each.waiting for each in several if each.waiting is not None]
         waiting = f"{100 * statistics.median(waits):.2f} %" if waits else "not told"
         first = statistics.median(each.first for each in several)
+        per_work = statistics.median(each.per_work for each in several)
         print(f"| {name} | {steady[name]:,.0f} | {spread} | {steady[name] / best[0]:.2f} | {whole[name]:,.0f} | "
-              f"{whole[name] / best[1]:.2f} | {first:.1f} s | {statistics.median(each.per_work for each in several):,.0f} | {waiting} |")  # fmt: skip
+              f"{whole[name] / best[1]:.2f} | {first:.1f} s | {per_work:,.0f} | {waiting} |")  # fmt: skip
 
 
 def main() -> None:
