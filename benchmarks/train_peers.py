@@ -236,7 +236,7 @@ def joey_points(log: Path, begun: float) -> list[Point]:
 def joey_version(python: str) -> str:
     """Return the versions of JoeyNMT and torch in another environment."""
     program = "from importlib.metadata import version as v; print('joeynmt', v('joeynmt'), 'on torch', v('torch'))"
-    environment = environment_of(1, is_ours=False)
+    environment = environment_of(1, is_ours=python == sys.executable)
     return subprocess.run(
         [python, "-c", program], capture_output=True, text=True, check=True, env=environment
     ).stdout.strip()

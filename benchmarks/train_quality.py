@@ -151,7 +151,7 @@ def run_joey(task: Task, name: str, config: ModelConfig, changes: dict[str, Any]
     }  # fmt: skip
     path, log = folder / f"{name}.yaml", folder / f"{name}.log"
     path.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    environment = environment_of(options.threads, is_ours=False)
+    environment = environment_of(options.threads, is_ours=options.joey == sys.executable)
     joey = [options.joey, "-m", "joeynmt"]
     ended = run_for([*joey, "train", str(path), "--skip-test"], task.seconds, log, environment, folder)
     points = joey_points(log, ended.begun)

@@ -179,7 +179,7 @@ def run_joey(setting: Setting) -> Measured:
     path = folder / "joey.yaml"
     path.write_text(yaml.safe_dump(settings), encoding="utf-8")
     command = [options.joey, "-m", "joeynmt", "train", path, "--skip-test"]
-    environment = environment_of(options.threads, is_ours=False)
+    environment = environment_of(options.threads, is_ours=options.joey == sys.executable)
     ended = run_for(command, options.seconds, folder / "joey.log", environment, folder)
     return judged("joeynmt", joey_points(folder / "joey.log", ended.begun), ended, options.seconds)
 
