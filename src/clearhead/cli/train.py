@@ -90,8 +90,10 @@ def _read(config: Path | None, run: Path | None, changes: list[str], resume: boo
 
 
 def _train(settings: "RunConfig", folder: Path, resume: bool, as_json: bool) -> None:
+    from clearhead.model.device import keep_freed_memory
     from clearhead.training.launch import launch
 
+    keep_freed_memory()
     how = f"--resume --run {printable(str(folder))}"
     try:
         outcome = launch(settings, folder, resume=resume)
@@ -106,8 +108,10 @@ def _train(settings: "RunConfig", folder: Path, resume: bool, as_json: bool) -> 
 
 
 def _train_seeds(settings: "RunConfig", folder: Path, seeds: int, resume: bool, as_json: bool) -> None:
+    from clearhead.model.device import keep_freed_memory
     from clearhead.training.seeds import train_seeds
 
+    keep_freed_memory()
     how = f"CONFIG --resume --run {printable(str(folder))} --seeds {seeds}"
     try:
         report = train_seeds(settings, folder, seeds, resume=resume)

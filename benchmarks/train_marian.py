@@ -1,0 +1,147 @@
+"""Train MarianMT with Transformers' Seq2SeqTrainer, as its documentation has it, and say what was done by when.
+
+The other benchmarks of training start this as a process of its own: python benchmarks/train_marian.py settings.json.
+"""
+
+import json
+import sys
+import time
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer, models
+from torch import Tensor
+from torch.utils.data import Dataset
+from transformers import (
+    DataCollatorForSeq2Seq,
+    MarianConfig,
+    MarianMTModel,
+    PreTrainedTokenizerFast,
+    Seq2SeqTrainer,
+    Seq2SeqTrainingArguments,
+    TrainerCallback,
+)
+
+PAD, EOS = 0, 2
+LONGEST = 1.5, 20  # a translation has at most so many tokens for each of the source, and so many more
+
+
+class Pairs(Dataset[dict[str, list[int]]]):
+    """Sentences as ids, each with its end."""
+
+    def __init__(self, path: Path) -> None:
+        with np.load(path) as arrays:
+            self.sides = {name: arrays[name] for name in arrays.files}
+
+    def row(self, side: str, index: int) -> list[int]:
+        """Return the ids of a sentence."""
+        ends = self.sides[f"{side}_ends"]
+        if not 0 <= index < len(ends) - 1:
+            raise IndexError(index)  # what ends a loop over the pairs
+        start, end = ends[index : index + 2]
+        ids: list[int] = self.sides[side][start:end].tolist()
+        return ids
+
+    def __len__(self) -> int:
+        return len(self.sides["source_ends"]) - 1
+
+    def __getitem__(self, index: int) -> dict[str, list[int]]:
+        source = self.row("source", index)
+        return {"input_ids": source, "attention_mask": [1] * len(source), "labels": self.row("target", index)}
+
+
+class CountingTrainer(Seq2SeqTrainer):
+    """The trainer, which also counts the target tokens that it learns from; the device is not made to wait."""
+
+    num_tokens: Tensor | int = 0
+
+    def training_step(self, model: Any, inputs: Any, *rest: Any, **named: Any) -> Tensor:
+        """Count, then do what the trainer does."""
+        self.num_tokens = self.num_tokens + (inputs["labels"] != -100).sum()
+        loss: Tensor = super().training_step(model, inputs, *rest, **named)
+        return loss
+
+
+class Diary(TrainerCallback):
+    """Writes down the time and the tokens so far at each log, and stops the training when its time is over."""
+
+    def __init__(self, points: Path, deadline: float) -> None:
+        self.points, self.deadline = points, deadline
+        self.trainer: CountingTrainer | None = None
+
+    def on_log(self, args: Any, state: Any, control: Any, **named: Any) -> None:
+        """Write a line."""
+        if self.trainer is not None and "loss" in (named.get("logs") or {}):
+            counted = int(self.trainer.num_tokens)
+            point = {"time": time.time(), "tokens": counted, "step": state.global_step, "loss": named["logs"]["loss"]}
+            with self.points.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(point) + "\n")
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **named: Any) -> None:
+        """Look at the clock."""
+        if time.time() > self.deadline:
+            control.should_training_stop = True
+
+
+def grouped() -> dict[str, Any]:
+    """Return the argument that has sentences of a length put together: its name changed with version 5."""
+    known = {field.name for field in fields(Seq2SeqTrainingArguments)}
+    if "group_by_length" in known:
+        return {"group_by_length": True}
+    return {"train_sampling_strategy": "group_by_length"}
+
+
+def padder(size: int) -> Any:
+    """Return a tokeniser that is only asked to pad."""
+    words = Tokenizer(models.WordLevel({str(number): number for number in range(size)}, unk_token="3"))
+    make: Any = PreTrainedTokenizerFast
+    return make(tokenizer_object=words, pad_token=str(PAD), eos_token=str(EOS), unk_token="3")
+
+
+@torch.inference_mode()
+def translate(model: Any, asked: dict[str, Any]) -> list[list[int]]:
+    """Return the ids of the translations of a test set, in its order."""
+    test = Pairs(Path(asked["source"]))
+    rows = [test.row("source", index) for index in range(len(test))]
+    order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
+    found: list[list[int]] = [[] for _ in rows]
+    model.eval()
+    for start in range(0, len(order), asked["batch"]):
+        part = order[start : start + asked["batch"]]
+        longest = max(len(rows[index]) for index in part)
+        ids = torch.tensor([[*rows[index], *[PAD] * (longest - len(rows[index]))] for index in part])
+        ids = ids.to(model.device)
+        made = model.generate(
+            input_ids=ids, attention_mask=(ids != PAD).long(), num_beams=asked["beam"], do_sample=False,
+            max_new_tokens=round(LONGEST[0] * longest) + LONGEST[1],
+        )  # fmt: skip
+        for index, row in zip(part, made[:, 1:].tolist(), strict=True):
+            found[index] = row[: row.index(EOS)] if EOS in row else [each for each in row if each != PAD]
+    return found
+
+
+def main() -> None:
+    settings = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    torch.manual_seed(1)
+    model = MarianMTModel(MarianConfig(**settings["model"]))
+    model.generation_config.max_length = None
+    diary = Diary(Path(settings["points"]), settings["deadline"])
+    trainer = CountingTrainer(
+        model=model,
+        args=Seq2SeqTrainingArguments(**settings["arguments"], **(grouped() if settings["is_grouped"] else {})),
+        train_dataset=Pairs(Path(settings["pairs"])),
+        data_collator=DataCollatorForSeq2Seq(padder(settings["model"]["vocab_size"]), model=model),
+        callbacks=[diary],
+    )
+    diary.trainer = trainer
+    trainer.train()
+    if settings.get("translate"):
+        found = translate(model, settings["translate"])
+        Path(settings["translate"]["output"]).write_text(json.dumps(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

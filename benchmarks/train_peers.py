@@ -1,0 +1,258 @@
+"""What clearhead, JoeyNMT and Transformers need to train on the same text: pieces, configs, processes, their clocks.
+
+JoeyNMT 2.3.0 runs in an environment of its own:
+python -m venv joey && joey/bin/pip install torch==2.13.0 joeynmt==2.3.0 importlib_metadata "sentencepiece<0.2.1"
+"""
+
+import json
+import os
+import platform
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib import metadata
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from clearhead.data.config import CorpusConfig, DataConfig
+from clearhead.data.corpora import read_texts
+from clearhead.model import ModelConfig
+from clearhead.text.config import TextConfig
+from clearhead.text.tokeniser import Vocabularies
+from clearhead.text.train import train_vocabularies
+
+GRACE = 300  # seconds in which a process that was told to stop may save what it has
+_JOEY_LINE = re.compile(r"^(\S+ \S+) - INFO - joeynmt.training - (EPOCH|.*Tokens per Sec: +(\d+))")
+
+
+@dataclass(frozen=True)
+class Point:
+    """How many target tokens were learned from, so many seconds after the process began; padding does not count."""
+
+    seconds: float
+    tokens: float
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A corpus cut once, with the vocabulary that cut it; every sentence has its end."""
+
+    folder: Path
+    vocabularies: Vocabularies
+    source: list[list[int]]
+    target: list[list[int]]
+
+    @property
+    def mean_target(self) -> float:
+        """The mean number of target tokens in a sentence."""
+        return sum(map(len, self.target)) / len(self.target)
+
+
+def cut(data: DataConfig, text: TextConfig, folder: Path) -> Corpus:
+    """Learn a vocabulary from a corpus, and cut the corpus with it, as `clearhead train` does."""
+    pairs = list(read_texts(data.train, data))
+    vocabularies = train_vocabularies(pairs, text)
+    vocabularies.save(folder)
+    eos = vocabularies.target.eos
+    sides = [vocabularies.source.encode([pair[side] for pair in pairs]) for side in (0, 1)]
+    kept = [
+        ([*source, eos], [*target, eos])
+        for source, target in zip(*sides, strict=True)
+        if source and target and max(len(source), len(target)) < data.max_tokens
+    ]
+    return Corpus(folder, vocabularies, [source for source, _ in kept], [target for _, target in kept])
+
+
+def corpus_config(source: str, target: str) -> CorpusConfig:
+    """Return a corpus of two files."""
+    return CorpusConfig.model_validate({"source": source, "target": target})
+
+
+# A process, for a time
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process ended."""
+
+    begun: float  # by time.time()
+    seconds: float
+    work: float  # seconds of processors, user and system
+    code: int
+    log: Path
+
+    def tail(self) -> str:
+        """Return the last lines that it wrote."""
+        return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
+
+
+def run_for(
+    command: Sequence[str | Path], seconds: float, log: Path, environment: Mapping[str, str], folder: Path
+) -> Ended:
+    """Run a command for so long, then interrupt it as Ctrl-C would."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with log.open("wb") as file:
+        begun = time.time()
+        process = subprocess.Popen(
+            list(map(str, command)), stdout=file, stderr=subprocess.STDOUT, env=dict(environment), cwd=folder
+        )
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+        try:
+            process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    lasted, after = time.time() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    work = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Ended(begun, lasted, work, process.returncode, log)
+
+
+def environment_of(threads: int, *, is_ours: bool = True) -> dict[str, str]:
+    """Return the environment of a process: so many threads; another Python is not shown our packages."""
+    kept = {name: value for name, value in os.environ.items() if is_ours or name != "PYTHONPATH"}
+    return {**kept, "OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}
+
+
+# clearhead
+
+
+def clearhead(*arguments: str | Path) -> list[str]:
+    """Return the command line of clearhead."""
+    return [sys.executable, "-m", "clearhead.cli.main", *map(str, arguments)]
+
+
+def clearhead_points(run: Path, begun: float) -> tuple[list[Point], float]:
+    """Return the points of a run of clearhead, and the share of its steady time in which it waited for data."""
+    path = run / "metrics.jsonl"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    lines = [line for line in map(json.loads, text.splitlines()) if "tokens_per_second" in line]
+    if len(lines) < 3:
+        return [], 0.0
+    made = [0.0]  # tokens in each interval; the first holds as many as the others, update for update
+    made += [line["tokens_per_second"] * (line["time"] - before["time"]) for before, line in pairwise(lines)]
+    updates = lines[-1]["step"] - lines[0]["step"]
+    made[0] = lines[0]["step"] * sum(made) / updates
+    sums = np.cumsum(made).tolist()
+    points = [Point(line["time"] - begun, tokens) for line, tokens in zip(lines, sums, strict=True)]
+    late = lines[len(lines) // 3 :]
+    return points, sum(line["waiting"] for line in late) / len(late)
+
+
+# Transformers
+
+
+def marian_settings(config: ModelConfig) -> dict[str, Any]:
+    """Return what MarianMT's config calls the same sizes."""
+    return {
+        "vocab_size": config.source_vocabulary, "d_model": config.d_model, "encoder_layers": config.encoder_blocks,
+        "decoder_layers": config.decoder_blocks, "encoder_attention_heads": config.num_heads,
+        "decoder_attention_heads": config.num_heads, "encoder_ffn_dim": config.d_ff, "decoder_ffn_dim": config.d_ff,
+        "max_position_embeddings": config.max_length, "dropout": config.dropout, "attention_dropout": 0.0,
+        "activation_dropout": 0.0, "activation_function": config.activation, "scale_embedding": True,
+        "pad_token_id": config.pad, "eos_token_id": config.eos, "bos_token_id": config.bos,
+        "decoder_start_token_id": config.pad, "forced_eos_token_id": None,
+    }  # fmt: skip
+
+
+def write_pairs(path: Path, source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]) -> None:
+    """Write ids for the process that trains MarianMT."""
+    arrays = {}
+    for name, rows in (("source", source), ("target", target)):
+        arrays[name] = np.fromiter((each for row in rows for each in row), dtype=np.int32)
+        arrays[f"{name}_ends"] = np.cumsum([0, *map(len, rows)])
+    np.savez(path, allow_pickle=False, **arrays)
+
+
+def marian_points(path: Path, begun: float) -> list[Point]:
+    """Return the points that the process has written."""
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    return [Point(line["time"] - begun, line["tokens"]) for line in map(json.loads, text.splitlines())]
+
+
+def why_no_trainer() -> str:
+    """Say why Transformers' trainer cannot be used here; nothing if it can."""
+    missing = [name for name in ("transformers", "accelerate", "psutil") if find_spec(name) is None]
+    return f"transformers + Trainer is left out: {', '.join(missing)} cannot be imported here." if missing else ""
+
+
+# JoeyNMT
+
+
+def joey_stack(config: ModelConfig, num_layers: int, norm: str) -> dict[str, Any]:
+    """Return what JoeyNMT's config says of an encoder or a decoder."""
+    return {
+        "type": "transformer", "num_layers": num_layers, "num_heads": config.num_heads, "hidden_size": config.d_model,
+        "ff_size": config.d_ff, "dropout": config.dropout, "layer_norm": norm,
+        "embeddings": {"embedding_dim": config.d_model, "scale": True},
+    }  # fmt: skip
+
+
+def joey_model(config: ModelConfig, norm: str = "pre") -> dict[str, Any]:
+    """Return what JoeyNMT's config calls the same sizes; all three tables are one."""
+    return {
+        "tied_embeddings": True, "tied_softmax": True, "encoder": joey_stack(config, config.encoder_blocks, norm),
+        "decoder": joey_stack(config, config.decoder_blocks, norm),
+    }  # fmt: skip
+
+
+def write_joey_vocabulary(vocabularies: Vocabularies, path: Path) -> None:
+    """Write the pieces, one a line."""
+    tokeniser = vocabularies.source
+    special = {tokeniser.pad, tokeniser.bos, tokeniser.eos, tokeniser.unk}
+    pieces = tokeniser.pieces([number for number in range(tokeniser.size) if number not in special])
+    path.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+
+
+def joey_points(log: Path, begun: float) -> list[Point]:
+    """Return the points that JoeyNMT's log tells: it counts the tokens of each interval, ends included, no padding."""
+    points: list[Point] = []
+    before, tokens = begun, 0.0
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+        found = _JOEY_LINE.match(line)
+        if found is None:
+            continue
+        now = datetime.strptime(found[1], "%Y-%m-%d %H:%M:%S,%f").timestamp()
+        if found[3] is not None:
+            tokens += float(found[3]) * (now - before)
+            points.append(Point(now - begun, tokens))
+        before = now
+    return points
+
+
+def joey_version(python: str) -> str:
+    """Return the versions of JoeyNMT and torch in another environment."""
+    program = "from importlib.metadata import version as v; print('joeynmt', v('joeynmt'), 'on torch', v('torch'))"
+    environment = environment_of(1, is_ours=python == sys.executable)
+    return subprocess.run(
+        [python, "-c", program], capture_output=True, text=True, check=True, env=environment
+    ).stdout.strip()
+
+
+# The machine
+
+
+def describe_machine(device: str, threads: int) -> str:
+    """Return the machine, versions and commit in a line."""
+    here = Path(__file__).parent
+    told = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=here
+    ).stdout.strip()
+    machine = torch.cuda.get_device_name() if device == "cuda" else f"{platform.machine()} CPU, {threads} threads"
+    versions = [f"Python {platform.python_version()}", f"torch {torch.__version__}"]
+    versions += [f"{name} {metadata.version(name)}" for name in ("transformers", "accelerate") if find_spec(name)]
+    load = os.getloadavg()[0]
+    return f"{machine} (load before: {load:.1f}); {', '.join(versions)}; commit {told or 'unknown'}"

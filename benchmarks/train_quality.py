@@ -1,0 +1,328 @@
+"""Quality after the same time: clearhead, JoeyNMT and Transformers' MarianMT + Seq2SeqTrainer, by their own settings.
+
+Everyone gets the same text (normalised as clearhead's config says), the same device and the same minutes, counted from
+the start of its process; then each translates the test set with a beam of 5, and `clearhead evaluate` scores them all,
+with a test between the first and each other. The vocabulary is one: clearhead learns it within its time, others get it.
+
+    python benchmarks/train_quality.py --data data/multi30k --minutes 5 --output made --joey joey/bin/python
+
+- clearhead: configs/multi30k-en-de.yaml.
+- joeynmt: its configuration for IWSLT14 (iwslt14_deen_sp.yaml: 6+6 layers of width 512, 8,192 tokens, rate 2e-4).
+- joeynmt-small: its earlier one for the same text, nearer to Multi30k (width 256, 4,096 tokens, dropout 0.3, rate
+  3e-4); its plateau schedule needs an older torch, and the schedule of the other stands in for it.
+- transformers: the numbers of its guide to translation (rate 2e-5, 16 sentences), in a model of OPUS-MT's size. They
+  are meant for a model that can translate already; so there is
+- transformers-scratch: fairseq's recipe for IWSLT14 (rate 5e-4, inverse square root, smoothing 0.1, dropout 0.3, about
+  4,096 tokens) at the sizes of clearhead's config.
+
+`--preset tiny` gives everyone that size, for a CPU. train_peers.py says how to get JoeyNMT.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import yaml
+
+from clearhead.data.config import DataConfig
+from clearhead.data.corpora import read_texts
+from clearhead.model import ModelConfig, preset
+from clearhead.text.config import TextConfig
+from train_peers import (
+    Corpus,
+    Ended,
+    Point,
+    clearhead,
+    clearhead_points,
+    corpus_config,
+    cut,
+    describe_machine,
+    environment_of,
+    joey_model,
+    joey_points,
+    joey_version,
+    marian_points,
+    marian_settings,
+    run_for,
+    why_no_trainer,
+    write_joey_vocabulary,
+    write_pairs,
+)
+
+SYSTEMS = ("clearhead", "joeynmt", "joeynmt-small", "transformers", "transformers-scratch")
+CONFIG = Path(__file__).resolve().parent.parent / "configs" / "multi30k-en-de.yaml"
+FOREVER = 10**6
+BEAM = 5
+OPUS_MT = {"d_model": 512, "d_ff": 2048, "num_heads": 8, "dropout": 0.1}
+JOEY_SMALL = {"d_model": 256, "d_ff": 1024, "num_heads": 4, "dropout": 0.3}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What everyone is given."""
+
+    options: argparse.Namespace
+    settings: Mapping[str, Any]  # clearhead's config
+    corpus: Corpus
+    folder: Path
+
+    @property
+    def seconds(self) -> float:
+        """How long each may train."""
+        return float(60 * self.options.minutes)
+
+    def sizes(self, **documented: Any) -> ModelConfig:
+        """Return the documented sizes, or those that were asked for instead."""
+        size = self.corpus.vocabularies.source.size
+        name = self.options.preset
+        documented = {key: value for key, value in documented.items() if name is None or key == "dropout"}
+        return preset(name or "base", source_vocabulary=size, **documented)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """How far a system got, and what it made of the test set."""
+
+    ended: Ended
+    points: list[Point]
+    translations: Path
+
+
+# The systems
+
+
+def run_clearhead(task: Task) -> Trained:
+    """Train with the config, and translate."""
+    options, folder = task.options, task.folder
+    settings = {**task.settings, "data": data_of(folder), "preset": options.preset or task.settings["preset"]}
+    settings["training"] = {**settings["training"], "device": options.device, "log_every": 10}
+    path, run, output = folder / "clearhead.yaml", folder / "run", folder / "clearhead.txt"
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    environment = environment_of(options.threads)
+    ended = run_for(clearhead("train", path, "--run", run), task.seconds, folder / "clearhead.log", environment, folder)
+    points, _ = clearhead_points(run, ended.begun)
+    arguments: list[str | Path] = [
+        "translate",
+        run,
+        "--input",
+        folder / "test.source",
+        "--output",
+        output,
+        "--beam",
+        str(BEAM),
+    ]
+    finish(clearhead(*arguments, "--device", options.device), environment, "clearhead translate")
+    return Trained(ended, points, output)
+
+
+def run_joey(task: Task, name: str, config: ModelConfig, changes: dict[str, Any]) -> Trained:
+    """Train as JoeyNMT's configuration for IWSLT14 says, and translate with the checkpoint that it holds best."""
+    options, folder = task.options, task.folder
+    write_joey_vocabulary(task.corpus.vocabularies, folder / "pieces.txt")
+    side = {
+        "level": "bpe", "tokenizer_type": "sentencepiece", "max_length": 512, "voc_file": str(folder / "pieces.txt"),
+        "tokenizer_cfg": {"model_file": str(task.corpus.folder / "tokeniser" / "joint.spm")},
+    }  # fmt: skip
+    data = {"dataset_type": "plain", "src": {"lang": "source", **side}, "trg": {"lang": "target", **side}}
+    start = {"initializer": "xavier_normal", "embed_initializer": "xavier_normal", "bias_initializer": "zeros"}
+    settings: dict[str, Any] = {
+        "name": name, "joeynmt_version": "2.3.0", "model_dir": str(folder / name), "random_seed": 42,
+        "use_cuda": options.device == "cuda", "model": {**joey_model(config, "post"), **start},
+        "data": {**data, "train": str(folder / "train"), "dev": str(folder / "valid")},
+        "training": {
+            "optimizer": "adam", "adam_betas": [0.9, 0.999], "normalization": "tokens", "learning_rate": 2e-4,
+            "scheduling": "warmupinversesquareroot", "learning_rate_warmup": 4000, "learning_rate_min": 1e-8,
+            "weight_decay": 0.0, "label_smoothing": 0.1, "batch_size": 8192, "batch_type": "token",
+            "early_stopping_metric": "bleu", "epochs": FOREVER, "validation_freq": 1000, "logging_freq": 10,
+            "overwrite": True, **changes,
+        },
+        "testing": {
+            "beam_size": BEAM, "beam_alpha": 1.0, "batch_size": 64, "batch_type": "sentence", "max_output_length": 100,
+            "eval_metrics": ["bleu"],
+        },
+    }  # fmt: skip
+    path, log = folder / f"{name}.yaml", folder / f"{name}.log"
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    environment = environment_of(options.threads, is_ours=options.joey == sys.executable)
+    joey = [options.joey, "-m", "joeynmt"]
+    ended = run_for([*joey, "train", str(path), "--skip-test"], task.seconds, log, environment, folder)
+    points = joey_points(log, ended.begun)
+    if not points:
+        sys.exit(f"{name} did not train. It said:\n{ended.tail()}")
+    settings["data"] = {**data, "test": str(folder / "test")}
+    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    # its checkpoints hold more than weights, which torch since 2.6 reads only when told to; they were made just now
+    environment["TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"] = "1"
+    finish([*joey, "test", str(path), "--output-path", str(folder / name)], environment, "joeynmt test")
+    return Trained(ended, points, folder / f"{name}.test")
+
+
+def guide(task: Task) -> dict[str, Any]:
+    """Return the settings of Transformers' guide to translation."""
+    model = {**marian_settings(task.sizes(**OPUS_MT)), "activation_function": "swish"}
+    arguments = {"learning_rate": 2e-5, "per_device_train_batch_size": 16, "weight_decay": 0.01}
+    return {"model": model, "arguments": arguments, "is_grouped": False}
+
+
+def recipe(task: Task) -> dict[str, Any]:
+    """Return the settings of someone who trains from scratch."""
+    name = task.options.preset or task.settings["preset"]
+    config = preset(name, source_vocabulary=task.corpus.vocabularies.source.size, dropout=0.3)
+    arguments = {
+        "learning_rate": 5e-4, "lr_scheduler_type": "inverse_sqrt", "warmup_steps": 4000, "weight_decay": 1e-4,
+        "label_smoothing_factor": 0.1, "adam_beta2": 0.98, "max_grad_norm": 0.0,
+        "per_device_train_batch_size": round(4096 / task.corpus.mean_target),
+    }  # fmt: skip
+    return {"model": marian_settings(config), "arguments": arguments, "is_grouped": True}
+
+
+def run_transformers(task: Task, name: str, chosen: dict[str, Any]) -> Trained:
+    """Train MarianMT with Seq2SeqTrainer, and translate with the last weights."""
+    options, folder, vocabularies = task.options, task.folder, task.corpus.vocabularies
+    write_pairs(folder / "pairs.npz", task.corpus.source, task.corpus.target)
+    lines = (folder / "test.source").read_text(encoding="utf-8").splitlines()
+    rows = [[*row, vocabularies.source.eos] for row in vocabularies.source.encode(lines)]
+    write_pairs(folder / "test.npz", rows, rows)
+    is_gpu = options.device == "cuda"
+    points, made, output = folder / f"{name}.jsonl", folder / f"{name}.json", folder / f"{name}.txt"
+    chosen["arguments"] |= {
+        "output_dir": str(folder / name), "max_steps": FOREVER, "logging_steps": 10, "save_strategy": "no",
+        "report_to": "none", "disable_tqdm": True, "use_cpu": not is_gpu, "bf16": is_gpu,
+        "dataloader_num_workers": 2 if is_gpu else 0,
+    }  # fmt: skip
+    chosen |= {
+        "pairs": str(folder / "pairs.npz"), "points": str(points), "deadline": time.time() + task.seconds,
+        "translate": {"source": str(folder / "test.npz"), "output": str(made), "beam": BEAM, "batch": 64},
+    }  # fmt: skip
+    path = folder / f"{name}.settings.json"
+    path.write_text(json.dumps(chosen), encoding="utf-8")
+    command = [sys.executable, str(Path(__file__).with_name("train_marian.py").resolve()), str(path)]
+    ended = run_for(command, task.seconds + 3600, folder / f"{name}.log", environment_of(options.threads), folder)
+    if not made.is_file():
+        sys.exit(f"{name} made no translations. It said:\n{ended.tail()}")
+    found = vocabularies.target.decode(json.loads(made.read_text(encoding="utf-8")))
+    output.write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
+    return Trained(ended, marian_points(points, ended.begun), output)
+
+
+def finish(command: list[str], environment: Mapping[str, str], name: str) -> None:
+    """Run a command to its end, or tell what it has said."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(environment))
+    if done.returncode:
+        sys.exit(f"{name} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+
+
+# The text
+
+
+def data_of(folder: Path) -> dict[str, Any]:
+    """Return `data:` of a config for the files that were written."""
+    places = {
+        part: {side: str(folder / f"{part}.{side}") for side in ("source", "target")} for part in ("train", "valid")
+    }
+    return {"train": [places["train"]], "valid": places["valid"]}
+
+
+def write_texts(options: argparse.Namespace, text: TextConfig, folder: Path) -> Corpus:
+    """Write every part as plain lines, normalised, and cut the training text with a vocabulary of its own."""
+    from clearhead.text.normalise import normalise
+
+    for part, name in (("train", "train"), ("valid", options.valid), ("test", options.test)):
+        files = [found_file(options.data, f"{name}.{language}") for language in (options.source, options.target)]
+        config = DataConfig.model_validate({"train": [corpus_config(*files)], "on_empty": "refuse"})
+        pairs = list(read_texts(config.train, config))
+        if part == "test":
+            pairs = pairs[: options.sentences]
+        for number, side in enumerate(("source", "target")):
+            lines = [normalise(pair[number], text.normalisation, text.lower_case) for pair in pairs]
+            (folder / f"{part}.{side}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return cut(DataConfig.model_validate({"train": data_of(folder)["train"]}), text, folder / "pieces")
+
+
+def found_file(folder: Path, name: str) -> str:
+    """Return a file, plain or packed."""
+    for suffix in ("", ".gz", ".xz"):
+        if (folder / f"{name}{suffix}").is_file():
+            return str(folder / f"{name}{suffix}")
+    sys.exit(f"{folder} has no {name}, plain, .gz or .xz.")
+
+
+def systems_of(options: argparse.Namespace) -> dict[str, Callable[[Task], Trained]]:
+    """Return who takes part; who cannot is named with the reason."""
+    runs: dict[str, Callable[[Task], Trained]] = {
+        "clearhead": run_clearhead,
+        "joeynmt": lambda task: run_joey(task, "joeynmt", task.sizes(**OPUS_MT), {}),
+        "joeynmt-small": lambda task: run_joey(
+            task, "joeynmt-small", task.sizes(**JOEY_SMALL), {"batch_size": 4096, "learning_rate": 3e-4}
+        ),
+        "transformers": lambda task: run_transformers(task, "transformers", guide(task)),
+        "transformers-scratch": lambda task: run_transformers(task, "transformers-scratch", recipe(task)),
+    }
+    asked = {name: runs[name] for name in options.systems}
+    if options.joey is None and any(name.startswith("joeynmt") for name in asked):
+        print("JoeyNMT is left out: --joey names no Python that has it.")
+        asked = {name: run for name, run in asked.items() if not name.startswith("joeynmt")}
+    if why_no_trainer() and any(name.startswith("transformers") for name in asked):
+        print(why_no_trainer())
+        asked = {name: run for name, run in asked.items() if not name.startswith("transformers")}
+    return asked
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="a folder with train.en, val.en and so on, also .gz")
+    parser.add_argument("--source", default="en")
+    parser.add_argument("--target", default="de")
+    parser.add_argument("--valid", default="val", help="name of the held-out part")
+    parser.add_argument("--test", default="test_2016_flickr", help="name of the part that is scored")
+    parser.add_argument("--sentences", type=int, default=None, help="score only the first so many")
+    parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--preset", default=None, help="the same sizes for everyone, instead of each its own")
+    parser.add_argument("--joey", default=None, metavar="PYTHON", help="a Python that has JoeyNMT")
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--output", type=Path, required=True, help="a new folder for models and translations")
+    options = parser.parse_args()
+    systems = systems_of(options)
+    folder = options.output.resolve()
+    folder.mkdir(parents=True)
+    settings = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
+    corpus = write_texts(options, TextConfig.model_validate(settings["text"]), folder)
+    print(describe_machine(options.device, options.threads))
+    if any(name.startswith("joeynmt") for name in systems):
+        print(joey_version(options.joey))
+    sizes = f"everyone {options.preset}" if options.preset else "each its own sizes"
+    print(f"{options.source} to {options.target}, {len(corpus.source):,} pairs, {options.minutes:g} minutes each, "
+          f"{sizes}; scored on {options.test}, beam {BEAM}\n", flush=True)  # fmt: skip
+    print("| system | seconds | target tokens learned from |\n|---|---:|---:|")
+    task, outputs = Task(options, settings, corpus, folder), {}
+    for name, run in systems.items():
+        trained = run(task)
+        outputs[name] = trained.translations
+        last = trained.points[-1] if trained.points else Point(0.0, 0.0)
+        print(f"| {name} | {min(trained.ended.seconds, last.seconds):,.0f} | {last.tokens:,.0f} |", flush=True)
+    print(flush=True)
+    arguments: list[str | Path] = [
+        "--reference",
+        folder / "test.target",
+        "--source",
+        folder / "test.source",
+        "--format",
+        "markdown",
+    ]
+    for name, path in outputs.items():
+        arguments += ["--system", f"{name}={path}"]
+    subprocess.run(clearhead("evaluate", *arguments), check=True)
+
+
+if __name__ == "__main__":
+    main()
