@@ -1,5 +1,7 @@
 """CTranslate2 beside torch: the same tokens for greedy search and beams, and the same scores to a stated tolerance."""
 
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,3 +124,16 @@ def test_a_sentence_is_translated_alike_in_any_batch(tmp_path: Path) -> None:
     assert [[each.tokens for each in several] for several in together] == [
         [each.tokens for each in several] for several in alone
     ]
+
+
+def test_a_greedy_search_without_scores_writes_the_same(tmp_path: Path) -> None:
+    model = toy()
+    _, engine = engines(model, tmp_path / "made")
+    asked = requests(model)
+    with_scores = engine.translate(asked, SearchSettings())
+    without = engine.translate([replace(each, has_score=False) for each in asked], SearchSettings())
+    assert [several[0].tokens for several in without] == [several[0].tokens for several in with_scores]
+    assert all(math.isnan(several[0].score) for several in without)
+    assert all(math.isfinite(several[0].score) for several in with_scores)
+    beam = engine.translate([replace(each, has_score=False) for each in asked], SearchSettings(beam=3))
+    assert all(math.isfinite(several[0].score) for several in beam), "a beam cannot do without"

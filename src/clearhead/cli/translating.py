@@ -97,6 +97,7 @@ def translate_all(engines: Engines, feed: Feed, search: Mapping[str, Any], words
     _check(feed, looks)
     source = LineSource.of(feed.source, feed.form, feed.column, feed.text)
     options = _options(feed, read_settings(SearchSettings, search), words)
+    options = replace(options, has_scores=looks.scores or looks.as_json or options.settings.n_best > 1)
     if feed.resume and feed.output is not None and LineOutput.is_complete(feed.output):
         typer.echo(f"clearhead: {printable(str(feed.output))} is complete already.", err=True)
         return

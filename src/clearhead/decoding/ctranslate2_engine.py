@@ -5,6 +5,7 @@ do in another way (shares of hidden tokens, forced tokens of no cost) is left to
 padding and bos: they are hidden by their bias, and the tokens that are left have it among them.
 """
 
+import math
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
@@ -187,7 +188,8 @@ class CTranslate2Engine:
         """
         limit = max(requests[place].limit for place in places)
         late: dict[int, list[int]] = {}
-        found = self._run([requests[place].ids for place in places], limit, settings)
+        has_scores = settings.beam > 1 or any(requests[place].has_score for place in places)
+        found = self._run([requests[place].ids for place in places], limit, settings, has_scores)
         for place, several in zip(places, found, strict=True):
             own = requests[place].limit
             if own < limit and max(len(each.tokens) for each in several) >= own:
@@ -197,7 +199,9 @@ class CTranslate2Engine:
         for again in late.values():
             yield from self._search(again, requests, settings)
 
-    def _run(self, rows: Sequence[Sequence[int]], limit: int, settings: SearchSettings) -> list[list[Hypothesis]]:
+    def _run(
+        self, rows: Sequence[Sequence[int]], limit: int, settings: SearchSettings, has_scores: bool
+    ) -> list[list[Hypothesis]]:
         names, alpha = self._names, settings.length_penalty
         results = self.translator.translate_batch(
             [[names[number] for number in row] for row in rows],
@@ -208,12 +212,13 @@ class CTranslate2Engine:
             min_decoding_length=0,
             max_input_length=0,
             return_end_token=True,
-            return_scores=True,
+            return_scores=has_scores,
         )
-        return [
-            [self._hypothesis(tokens, score, alpha) for tokens, score in zip(each.hypotheses, each.scores, strict=True)]
-            for each in results
-        ]
+        made = []
+        for each in results:
+            scores = each.scores if has_scores else [math.nan] * len(each.hypotheses)
+            made.append([self._hypothesis(*pair, alpha) for pair in zip(each.hypotheses, scores, strict=True)])
+        return made
 
     def _hypothesis(self, names: Sequence[str], score: float, alpha: float) -> Hypothesis:
         tokens = tuple(self._numbers[name] for name in names)

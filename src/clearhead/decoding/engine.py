@@ -40,13 +40,15 @@ class ModelFacts:
 class Request:
     """A sentence to translate: its ids, eos included, and the most tokens that the translation may have, eos included.
 
-    `number` names the sentence: what is drawn at random for it depends on nothing else.
+    `number` names the sentence: what is drawn at random for it depends on nothing else. A greedy search of which no
+    score is needed may leave it out (NaN), which is quicker.
     """
 
     ids: tuple[int, ...]
     limit: int
     wishes: Wishes = NO_WISHES
     number: int = 0
+    has_score: bool = True
 
 
 class Engine(Protocol):

@@ -50,6 +50,7 @@ class LineOptions:
     is_paragraphs: bool = False  # each line is split into sentences
     long: Literal["split", "refuse"] = "split"  # what is done with a line that is too long for the model
     max_source: int | None = None  # tokens; None: as many as the model has positions for
+    has_scores: bool = True  # whether anyone asks for the scores of translations
 
 
 T = TypeVar("T", bound=HasText)
@@ -213,12 +214,15 @@ class LineTranslator:
             for row in several:
                 row.result = replace(row.result, texts=own or ("",), hypotheses=tuple(hypotheses))
 
+    def _searched(self, pieces: Sequence[Piece]) -> list[list[Hypothesis]]:
+        return self.translator.search(pieces, self.options.settings, has_scores=self.options.has_scores)
+
     def _decoded(self, found: Sequence[Sequence[Hypothesis]]) -> list[str]:
         return self.translator.vocabularies.target.decode([each.tokens for several in found for each in several])
 
     def _search(self, pieces: Sequence[Piece]) -> list[list[Hypothesis]]:
         """Search; again where a forbidden phrase came back in other pieces, which are then forbidden too."""
-        found = self.translator.search(pieces, self.options.settings)
+        found = self._searched(pieces)
         if not self._wishing.forbidden:
             return found
         asked = dict(enumerate(pieces))
@@ -226,7 +230,7 @@ class LineTranslator:
             asked = self._mended(asked, found)
             if not asked:
                 return found
-            again = self.translator.search(list(asked.values()), self.options.settings)
+            again = self._searched(list(asked.values()))
             for place, hypotheses in zip(asked, again, strict=True):
                 found[place] = hypotheses
         left = len(self._mended(asked, found))
