@@ -128,7 +128,7 @@ def test_a_sentence_is_translated_alike_in_any_batch(tmp_path: Path) -> None:
 
 def test_a_greedy_search_without_scores_writes_the_same(tmp_path: Path) -> None:
     model = toy()
-    _, engine = engines(model, tmp_path / "made")
+    _, engine = engines(model, tmp_path)
     asked = requests(model)
     with_scores = engine.translate(asked, SearchSettings())
     without = engine.translate([replace(each, has_score=False) for each in asked], SearchSettings())
