@@ -101,6 +101,8 @@ def run_for(
     command: Sequence[str | Path], seconds: float, log: Path, environment: Mapping[str, str], folder: Path
 ) -> Ended:
     """Run a command for so long, then interrupt it as Ctrl-C would."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in the background of a shell; children would inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with log.open("wb") as file:
         begun = time.time()

@@ -1,0 +1,169 @@
+"""What a config trains: for each seed from raw text to a model, then the test sets, and the mean and spread of seeds.
+
+The clock of a seed is that of its whole process: start, vocabulary, data, compiling, updates and validations. Nothing
+is chosen on a test set. With `--set validation.enough=N` a run ends as soon as validation is so good: a speedrun.
+
+    python benchmarks/train_results.py configs/multi30k-en-de.yaml --test 2016=data/multi30k/test_2016_flickr \\
+        --languages en de --seeds 1 2 3 --output made
+
+The BLEU that papers quote for Multi30k is of lower-cased text cut by the Moses tokeniser: it is told where sacremoses
+is installed. The same of sacreBLEU's own tokeniser is beside it, with its signature.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from clearhead.data.lines import Notes, read_lines
+from clearhead.evaluation.scores import Score, bleu, chrf, tokenised_bleu
+from clearhead.training.environment import describe_environment
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """A test set: its name, and its two files."""
+
+    name: str
+    source: Path
+    reference: Path
+
+
+@dataclass(frozen=True)
+class SeedResult:
+    """What became of one seed."""
+
+    seed: int
+    seconds: float  # of the whole process
+    outcome: Mapping[str, Any]
+    scores: Mapping[str, Mapping[str, Score]]  # by test set, then by metric
+
+
+def find(stem: str, language: str) -> Path:
+    """Return the file of one side, packed or not."""
+    for ending in ("", ".gz", ".xz"):
+        path = Path(f"{stem}.{language}{ending}")
+        if path.is_file():
+            return path
+    sys.exit(f"There is no {stem}.{language}, nor .gz or .xz of it. Give --test NAME=STEM, without the language.")
+
+
+def lines_of(path: Path) -> list[str]:
+    """Return the lines of a file, packed or not."""
+    return [str(line) for line in read_lines(str(path), Notes())]
+
+
+def clearhead(*arguments: object) -> None:
+    """Run a verb in a process of its own; what it says goes to the terminal."""
+    subprocess.run([sys.executable, "-m", "clearhead.cli.main", *map(str, arguments)], check=True)
+
+
+def train(options: argparse.Namespace, seed: int) -> float:
+    """Train one seed, and return how long its process took."""
+    changes = [part for change in options.set for part in ("--set", change)]
+    begun = time.perf_counter()
+    clearhead("train", options.config, "--run", run_of(options, seed), "--set", f"training.seed={seed}", *changes)
+    return time.perf_counter() - begun
+
+
+def run_of(options: argparse.Namespace, seed: int) -> Path:
+    """Return the folder of a seed's run."""
+    return Path(options.output) / f"seed-{seed}"
+
+
+def moses(lines: Sequence[str], language: str) -> list[str]:
+    """Return text as papers cut it: in lower case, by the Moses tokeniser."""
+    from sacremoses import MosesTokenizer
+
+    cut = MosesTokenizer(language)
+    return [cut.tokenize(line.lower(), return_str=True, escape=False) for line in lines]
+
+
+def test(options: argparse.Namespace, seed: int, tests: Sequence[TestSet]) -> dict[str, dict[str, Score]]:
+    """Translate the test sets with one model, and score them."""
+    found = {}
+    for each in tests:
+        made = run_of(options, seed) / f"{each.name}.txt"
+        clearhead("translate", run_of(options, seed), "-i", each.source, "-o", made, "--beam", options.beam)
+        outputs, references = lines_of(made), lines_of(each.reference)
+        lower = [[text.lower() for text in side] for side in (outputs, references)]
+        found[each.name] = {
+            "lower-cased BLEU": tokenised_bleu(outputs, references),
+            "BLEU": bleu(outputs, references),
+            "chrF of lower case": chrf(*lower),
+        }
+        if find_spec("sacremoses"):
+            cut = [moses(side, options.languages[1]) for side in (outputs, references)]
+            found[each.name] = {
+                "Moses, lower-cased BLEU": tokenised_bleu(*cut, tokenisation="none"),
+                **found[each.name],
+            }
+    return found
+
+
+def spread(values: Sequence[float]) -> str:
+    """Return mean and standard deviation."""
+    deviation = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.2f}{deviation}"
+
+
+def tell(results: Sequence[SeedResult], options: argparse.Namespace) -> None:
+    """Print the table and the signatures, and keep all of it as JSON."""
+    where = describe_environment(options.seeds[0])
+    machine = ", ".join(where["gpus"]) or f"{where['processor']}, {where['threads']} threads"
+    print(f"\n{machine}; Python {where['python']}, torch {where['packages']['torch']}; commit {where['commit']}")
+    print(f"{options.config} {' '.join(options.set)}; beam {options.beam}; seeds {' '.join(map(str, options.seeds))}\n")
+    valid = [{name: score["value"] for name, score in result.outcome["scores"].items()} for result in results]
+    rows = [("seconds, all in all", [result.seconds for result in results])]
+    rows += [("updates", [float(result.outcome["steps"]) for result in results])]
+    rows += [(f"valid {name}, greedy", [each[name] for each in valid]) for name in ("bleu", "chrf") if name in valid[0]]
+    signatures = {name: score["signature"] for name, score in results[0].outcome["scores"].items()}
+    for name, scores in results[0].scores.items():
+        for metric, score in scores.items():
+            rows.append((f"{name} {metric}", [result.scores[name][metric].value for result in results]))
+            signatures[metric] = score.signature
+    print(f"| | mean ± deviation | {' | '.join(f'seed {result.seed}' for result in results)} |")
+    print(f"|---|{'---:|' * (1 + len(results))}")
+    for title, values in rows:
+        print(f"| {title} | {spread(values)} | {' | '.join(f'{value:,.2f}' for value in values)} |")
+    print()
+    for name, signature in signatures.items():
+        print(f"- {name}: {signature}")
+    kept = {"environment": where, "rows": dict(rows), "signatures": signatures, "changes": options.set}
+    Path(options.output, "results.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False), encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("config", type=Path)
+    parser.add_argument("--test", action="append", default=[], metavar="NAME=STEM", help="a test set; may be repeated")
+    parser.add_argument("--languages", nargs=2, default=["en", "de"])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--beam", type=int, default=5)
+    parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="as of clearhead train")
+    parser.add_argument("--output", type=Path, required=True, help="a new folder")
+    options = parser.parse_args()
+    if options.output.exists():
+        sys.exit(f"{options.output} exists. Name a new folder.")
+    tests = []
+    for given in options.test:
+        name, _, stem = given.partition("=")
+        tests.append(TestSet(name, *(find(stem, language) for language in options.languages)))
+    options.output.mkdir(parents=True)
+    results = []
+    for seed in options.seeds:
+        seconds = train(options, seed)
+        outcome = json.loads((run_of(options, seed) / "outcome.json").read_text(encoding="utf-8"))
+        results.append(SeedResult(seed, seconds, outcome, test(options, seed, tests)))
+    tell(results, options)
+
+
+if __name__ == "__main__":
+    main()
