@@ -83,15 +83,16 @@ def length_limit(num_source: int, settings: SearchSettings, facts: ModelFacts, *
     return min(most, int(settings.max_ratio * num_source) + settings.max_extra + num_asked)
 
 
-def batches_by_length(requests: Sequence[Request], batch_tokens: int) -> list[list[int]]:
-    """Return the places of requests in batches of about one length, the longest first.
+def batches_by_length(requests: Sequence[Request], batch_tokens: int, max_rows: int | None = None) -> list[list[int]]:
+    """Return the places of requests in batches of about one length, the longest first; at most so many in each.
 
     So what runs out of memory does so soon.
     """
     made: list[list[int]] = []
     longest = 0
     for place in sorted(range(len(requests)), key=lambda each: -len(requests[each].ids)):
-        if made and longest * (len(made[-1]) + 1) <= batch_tokens:
+        has_room = made and (max_rows is None or len(made[-1]) < max_rows)
+        if has_room and longest * (len(made[-1]) + 1) <= batch_tokens:
             made[-1].append(place)
         else:
             made.append([place])

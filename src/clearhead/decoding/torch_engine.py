@@ -14,7 +14,7 @@ from clearhead.decoding.engine import (
     batches_by_length,
 )
 from clearhead.decoding.fixed_search import can_choose, fixed_search
-from clearhead.decoding.fixed_step import StepShelf, can_record
+from clearhead.decoding.fixed_step import StepShape, StepShelf, can_record, shape_bytes
 from clearhead.decoding.hypothesis import Hypothesis
 from clearhead.decoding.packing import packed
 from clearhead.decoding.sampling import sample
@@ -25,6 +25,8 @@ from clearhead.formats import from_marian, load_checkpoint
 from clearhead.model import ModelConfig, Transformer
 from clearhead.model.device import choose_device
 
+_MAX_ROWS = 1024  # sentences in a batch on a GPU: more of them are no quicker
+_SHARE = 8  # a step takes at most this part of what is free, before it is rounded up
 _TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -49,11 +51,20 @@ class TorchEngine:
         """Return the hypotheses of each request, best first."""
         made: list[list[Hypothesis]] = [[] for _ in requests]
         with evaluating(self._fast), torch.inference_mode():
-            for places in batches_by_length(requests, settings.tokens_on(self.model.output.weight.device.type)):
+            most = settings.tokens_on(self.model.output.weight.device.type)
+            for places in batches_by_length(requests, most, self._max_rows(requests, settings)):
                 found = self._search([requests[place] for place in places], settings)
                 for place, several in zip(places, found, strict=True):
                     made[place] = several
         return made
+
+    def _max_rows(self, requests: Sequence[Request], settings: SearchSettings) -> int | None:
+        """Return how many sentences fit into a part of the memory that a GPU has left; on a CPU any number."""
+        if self._shelf is None or not requests:
+            return None
+        longest, limit = max(len(each.ids) for each in requests), max(each.limit for each in requests)
+        one = shape_bytes(StepShape(1, settings.beam, longest, limit), self.model)
+        return max(1, min(_MAX_ROWS, torch.cuda.mem_get_info()[0] // (_SHARE * one)))
 
     def _search(self, batch: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
         model = self._fast

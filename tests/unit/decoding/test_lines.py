@@ -182,6 +182,8 @@ def test_limits_and_batches_are_counted_as_before() -> None:
     requests = [Request((5,) * size, 9) for size in (3, 7, 5, 2)]
     assert batches_by_length(requests, 14) == [[1, 2], [0, 3]]
     assert batches_by_length(requests, 1) == [[1], [2], [0], [3]]
+    assert batches_by_length(requests, 100, 3) == [[1, 2, 0], [3]]
+    assert batches_by_length(requests, 14, 1) == [[1], [2], [0], [3]]
 
 
 def test_what_is_missing_in_a_model_is_named(tmp_path: Path) -> None:
