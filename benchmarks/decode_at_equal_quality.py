@@ -140,7 +140,7 @@ def by_transformers(name: str, place: ModelPlace, folder: Path) -> System:
         requests = [Request(row, length_limit(len(row), settings, facts)) for row in ids]
         made: list[Row] = [()] * len(lines)
         several = {"early_stopping": True, "length_penalty": settings.length_penalty} if settings.beam > 1 else {}
-        for places in batches_by_length(requests, settings.batch_tokens):
+        for places in batches_by_length(requests, settings.tokens_on("cpu")):
             longest = max(len(ids[place]) for place in places)
             source = torch.tensor([[*ids[place], *[facts.pad] * (longest - len(ids[place]))] for place in places])
             found = model.generate(

@@ -1,10 +1,14 @@
 """What tests share: every worksheet that the project ships, worked once."""
 
 import os
+import signal
 from pathlib import Path
 
 # Before torch or numpy is loaded: tests run one to a core, and threads of several processes would fight for them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# A shell's background jobs ignore Ctrl-C, and so would every program that a test starts in order to interrupt it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest
 
