@@ -20,9 +20,15 @@ def test_the_phrasebook_is_read_by_its_parts() -> None:
     assert pairs[2].line == 3
 
 
+def test_the_set_phrases_are_read_by_their_name() -> None:
+    pairs, report = read(CorpusConfig(built_in="set-phrases"))
+    assert [(pair.source, pair.target) for pair in pairs] == list(phrasebook.set_phrases())
+    assert (report.corpus, report.num_kept) == ("set-phrases", len(pairs))
+
+
 @pytest.mark.parametrize("name", ["copy", "reverse", "sort"])
 def test_a_sequence_task_is_read_by_its_name_and_begins_with_training(name: BuiltIn) -> None:
-    assert name != "phrasebook"
+    assert name not in ("phrasebook", "set-phrases")
     pairs, _ = read(CorpusConfig(built_in=name), max_pairs=7)
     expected = [pair for pair, _ in zip(sequences.pairs(name, "train"), range(7), strict=False)]
     assert [(pair.source, pair.target) for pair in pairs] == expected
