@@ -6,7 +6,7 @@ from pydantic import Field
 
 from clearhead.settings import Settings
 
-BuiltIn = Literal["phrasebook", "copy", "reverse", "sort"]
+BuiltIn = Literal["phrasebook", "set-phrases", "copy", "reverse", "sort"]
 
 
 class CorpusConfig(Settings):

@@ -162,6 +162,10 @@ def _built_in(config: CorpusConfig) -> Iterator[tuple[str, str]]:
         from clearhead.data import phrasebook
 
         return phrasebook.pairs(split)
+    if config.built_in == "set-phrases":
+        from clearhead.data import phrasebook
+
+        return phrasebook.set_phrases(split)
     from clearhead.data import sequences
 
     return sequences.pairs(config.built_in, split)

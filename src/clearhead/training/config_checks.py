@@ -160,6 +160,13 @@ def _corpus_mistakes(config: RunConfig, path: str, corpus: CorpusConfig) -> Iter
             f"{path}.built_in",
             f"{path}.built_in = {corpus.built_in!r} has no labels for task = 'classify'. Give files.",
         )
+    part = corpus.split or ("valid" if path == "data.valid" else "train")
+    if corpus.built_in == "set-phrases" and part != "train":
+        yield Mistake(
+            f"{path}.built_in",
+            f"{path}.built_in = 'set-phrases' has no part {part!r}: all of them are for training. "
+            "Hold out a part of the phrasebook: built_in: phrasebook.",
+        )
 
 
 def _language_mistakes(config: RunConfig) -> Iterator[Mistake]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.data import phrasebook, sequences
-from clearhead.data.config import BuiltIn, CorpusConfig, DataConfig
+from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import fingerprint
 from clearhead.data.store import build_store
 from clearhead.text.config import TextConfig
@@ -20,9 +20,14 @@ def test_the_phrasebook_is_read_by_its_parts() -> None:
     assert pairs[2].line == 3
 
 
+def test_the_set_phrases_are_read_by_their_name() -> None:
+    pairs, report = read(CorpusConfig(built_in="set-phrases"))
+    assert [(pair.source, pair.target) for pair in pairs] == list(phrasebook.set_phrases())
+    assert (report.corpus, report.num_kept) == ("set-phrases", len(pairs))
+
+
 @pytest.mark.parametrize("name", ["copy", "reverse", "sort"])
-def test_a_sequence_task_is_read_by_its_name_and_begins_with_training(name: BuiltIn) -> None:
-    assert name != "phrasebook"
+def test_a_sequence_task_is_read_by_its_name_and_begins_with_training(name: sequences.Task) -> None:
     pairs, _ = read(CorpusConfig(built_in=name), max_pairs=7)
     expected = [pair for pair, _ in zip(sequences.pairs(name, "train"), range(7), strict=False)]
     assert [(pair.source, pair.target) for pair in pairs] == expected

@@ -8,10 +8,10 @@ from itertools import islice
 
 import pytest
 
-from clearhead.data.phrasebook import SIZES, Split, pairs
+from clearhead.data.phrasebook import SIZES, Split, pairs, set_phrases
 from clearhead.data.phrasebook.actions import taking
 from clearhead.data.phrasebook.clauses import Clause
-from clearhead.data.phrasebook.idioms import CLAUSES, SAYINGS
+from clearhead.data.phrasebook.idioms import CLAUSES, SAYINGS, SET_PHRASES
 from clearhead.data.phrasebook.patterns import PATTERNS
 from clearhead.data.phrasebook.phrases import PRONOUNS, Draw
 from clearhead.data.phrasebook.sentences import Sentence, capital
@@ -123,6 +123,11 @@ GOLDEN = [
     ("Let's go", "Vamos"),
     ("Let's go.", "Vamos."),
     ("Let's go!", "¡Vamos!"),
+    ("Good morning", "Buenos días"),
+    ("Good morning.", "Buenos días."),
+    ("Thank you!", "¡Gracias!"),
+    ("How are you", "Cómo estás"),
+    ("Hello, Ana!", "¡Hola, Ana!"),
     ("It's a piece of cake.", "Es pan comido."),
     ("She says that it's a piece of cake.", "Dice que es pan comido."),
     ("It's raining cats and dogs.", "Está lloviendo a cántaros."),
@@ -210,8 +215,9 @@ def test_one_english_sentence_has_one_spanish_whatever_the_seed() -> None:
 
 
 def test_sentences_are_short_and_punctuated_alike() -> None:
+    learnt_by_heart = dict(set_phrases())  # these alone may be one word: Hello!
     for english, spanish in spanish_of().items():
-        assert 2 <= len(english.split()) <= MOST_WORDS
+        assert (1 if english in learnt_by_heart else 2) <= len(english.split()) <= MOST_WORDS
         assert 1 <= len(spanish.split()) <= MOST_WORDS
         end = english[-1] if english[-1] in ".!?" else ""
         begin = {"?": "¿", "!": "¡"}.get(end, "")
@@ -270,9 +276,36 @@ def test_idioms_stand_alone_with_and_without_a_stop_and_in_other_sentences() -> 
     for idiom, expression in (*CLAUSES.items(), *SAYINGS.items()):
         assert train[capital(idiom)] == capital(expression)
         assert train[capital(idiom) + "."] == capital(expression) + "."
+        assert train[capital(idiom) + "!"] == f"¡{capital(expression)}!"
         inside = [english for english in train if idiom.lower() in english.lower()]
         assert len(inside) > 20, idiom
     assert 15 <= len(CLAUSES) + len(SAYINGS) <= 30
+
+
+def test_a_set_phrase_is_in_training_in_every_way_that_people_type_it() -> None:
+    train = {sentence.english: sentence.spanish for sentence in part("train")}
+    for english, spanish in SET_PHRASES.items():
+        bare, plain = english[:-1], spanish.strip("¡!¿?.")
+        ways = {bare: plain, english: spanish}
+        if english[-1] != "?":
+            ways |= {f"{bare}.": f"{plain}.", f"{bare}!": f"¡{plain}!"}
+        assert {way: train[way] for way in ways} == ways
+
+
+def test_the_set_phrases_alone_are_those_of_the_training_part() -> None:
+    train = {sentence.english: sentence.spanish for sentence in part("train")}
+    alone = list(set_phrases())
+    assert len(dict(alone)) == len(alone) > 200
+    assert {english: train[english] for english, _ in alone} == dict(alone)
+
+
+def test_the_set_phrases_have_no_part_to_hold_out() -> None:
+    with pytest.raises(DataError) as refused:
+        set_phrases("valid")
+    assert str(refused.value) == (
+        "The set phrases have no part 'valid': they are learnt by heart, so that all of them are for training. "
+        "Hold out a part of the phrasebook: built_in: phrasebook."
+    )
 
 
 def test_the_vocabulary_is_moderate() -> None:
@@ -285,7 +318,7 @@ def test_the_corpus_is_the_same_everywhere() -> None:
     for split in SPLITS:
         lines = "".join(f"{english}\t{spanish}\n" for english, spanish in pairs(split))
         digests[split] = sha256(lines.encode()).hexdigest()[:16]
-    assert digests == {"train": "9dbc4eea1c29409b", "valid": "5256d04683b21869", "test": "284c63da8e1e1f04"}
+    assert digests == {"train": "c06c92c966b9d399", "valid": "5256d04683b21869", "test": "284c63da8e1e1f04"}
 
 
 def test_another_seed_draws_other_sentences() -> None:

@@ -101,6 +101,13 @@ MISFITS: list[tuple[dict[str, Any], list[str]]] = [
         ],
     ),
     (
+        config_of(data={"train": [{"built_in": "set-phrases", "split": "test"}], "valid": {"built_in": "set-phrases"}}),
+        [
+            "data.train.0.built_in = 'set-phrases' has no part 'test': all of them are for training. Hold out a part of the phrasebook: built_in: phrasebook.",
+            "data.valid.built_in = 'set-phrases' has no part 'valid': all of them are for training. Hold out a part of the phrasebook: built_in: phrasebook.",
+        ],
+    ),
+    (
         config_of(data={"train": [COPY | {"language": "hi"}, COPY], "valid": COPY | {"language": "hu"}}),
         [
             "data.train.1.language is missing: other corpora have one (hi).",
@@ -200,6 +207,12 @@ def test_every_line_of_a_shipped_config_has_its_reason(path: Path) -> None:
     for line in path.read_text(encoding="utf-8").splitlines():
         is_name = line.endswith(":") or re.search(r"(source|target|tsv|jsonl): \S+$", line)
         assert is_name or " # " in line or line.startswith("# "), line
+
+
+def test_the_demo_reads_what_must_be_learnt_by_heart_many_times_an_epoch() -> None:
+    config = load_run_config(ROOT / "configs" / "phrasebook.yaml", check_files=False)
+    weights = {corpus.built_in: corpus.weight for corpus in config.data.train}
+    assert weights["set-phrases"] >= 10 * weights["phrasebook"] == 10
 
 
 def test_there_is_a_config_for_every_task() -> None:

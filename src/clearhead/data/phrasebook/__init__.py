@@ -4,6 +4,6 @@ One English sentence has one Spanish: you is tú, they are ellos, nobody's prono
 Spanish is that of Spain.
 """
 
-from clearhead.data.phrasebook.splits import SIZES, Split, pairs
+from clearhead.data.phrasebook.splits import SIZES, Split, pairs, set_phrases
 
-__all__ = ["SIZES", "Split", "pairs"]
+__all__ = ["SIZES", "Split", "pairs", "set_phrases"]

@@ -3,7 +3,7 @@
 from clearhead.data.phrasebook.actions import TENSES, Action, draw_action
 from clearhead.data.phrasebook.clauses import Clause, draw_clause
 from clearhead.data.phrasebook.doing import draw_teller
-from clearhead.data.phrasebook.idioms import ACTIONS, CLAUSES, LETS_GO, RARELY, SAYINGS, SET_PHRASES
+from clearhead.data.phrasebook.idioms import ACTIONS, CLAUSES, RARELY, SAYINGS, SET_PHRASES
 from clearhead.data.phrasebook.phrases import Draw, name, pair, somebody
 from clearhead.data.phrasebook.sentences import Sentence, ask, exclaim, state
 from clearhead.data.phrasebook.verbs import SAY, WE
@@ -71,7 +71,8 @@ def idiom_done(draw: Draw) -> Sentence:
     return state(clause.english(), clause.spanish(), clause.pairs)
 
 
-_CALLS = (*SET_PHRASES.items(), *((f"{idiom}.", f"{saying}.") for idiom, saying in SAYINGS.items()), *LETS_GO[1:] * 3)
+_LETS_GO = (("Let's go.", "Vamos."), ("Let's go!", "¡Vamos!"))
+_CALLS = (*SET_PHRASES.items(), *((f"{idiom}.", f"{saying}.") for idiom, saying in SAYINGS.items()), *_LETS_GO * 3)
 
 
 def vocative(draw: Draw) -> Sentence:

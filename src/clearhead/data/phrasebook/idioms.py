@@ -1,12 +1,11 @@
 """What cannot be put together word for word: idioms, sayings and set phrases.
 
-They all stand in the training part; clauses and set verbs are also heard inside other sentences.
+They all stand in the training part, in every way people write them; clauses and set verbs are also heard inside other
+sentences.
 """
 
 from clearhead.data.phrasebook.actions import Action
 from clearhead.data.phrasebook.verbs import SLEEP, make_verb
-
-LETS_GO = (("Let's go", "Vamos"), ("Let's go.", "Vamos."), ("Let's go!", "¡Vamos!"))
 
 # Clauses without capital and stop, as they stand after "she says that".
 CLAUSES: dict[str, str] = {
@@ -55,34 +54,71 @@ ACTIONS: tuple[Action, ...] = (
 # How often something happens, said after an action.
 RARELY = ("once in a blue moon", "de Pascuas a Ramos")
 
+# Each with the mark that it has most often; `ways_to_write` has the others.
 SET_PHRASES: dict[str, str] = {
+    "Let's go.": "Vamos.",
+    "Let's go home.": "Vamos a casa.",
+    # meeting and parting
+    "Hello!": "¡Hola!",
+    "Hi!": "¡Hola!",
     "Good morning!": "¡Buenos días!",
     "Good afternoon!": "¡Buenas tardes!",
+    "Good evening!": "¡Buenas noches!",
     "Good night!": "¡Buenas noches!",
     "How are you?": "¿Cómo estás?",
+    "What's up?": "¿Qué tal?",
+    "I'm fine.": "Estoy bien.",
+    "I am fine.": "Estoy bien.",
     "What's your name?": "¿Cómo te llamas?",
     "What is your name?": "¿Cómo te llamas?",
-    "What time is it?": "¿Qué hora es?",
+    "Nice to meet you.": "Mucho gusto.",
     "Where are you from?": "¿De dónde eres?",
     "How old are you?": "¿Cuántos años tienes?",
-    "Thank you very much.": "Muchas gracias.",
-    "You're welcome.": "De nada.",
-    "I'm sorry.": "Lo siento.",
-    "I am sorry.": "Lo siento.",
     "See you tomorrow!": "¡Hasta mañana!",
     "See you later!": "¡Hasta luego!",
+    "See you soon!": "¡Hasta pronto!",
+    "Have a nice day!": "¡Que tengas un buen día!",
+    "Goodbye!": "¡Adiós!",
+    # being polite
+    "Yes.": "Sí.",
+    "No.": "No.",
+    "Please.": "Por favor.",
+    "Thanks.": "Gracias.",
+    "Thank you.": "Gracias.",
+    "Thank you very much.": "Muchas gracias.",
+    "You're welcome.": "De nada.",
+    "No problem.": "No hay problema.",
+    "Excuse me.": "Perdona.",
+    "I'm sorry.": "Lo siento.",
+    "I am sorry.": "Lo siento.",
+    "Of course!": "¡Por supuesto!",
+    # wishing
+    "Good luck!": "¡Buena suerte!",
     "Break a leg!": "¡Mucha suerte!",
     "Happy birthday!": "¡Feliz cumpleaños!",
-    "Of course!": "¡Por supuesto!",
+    "Congratulations!": "¡Felicidades!",
+    "Enjoy your meal!": "¡Buen provecho!",
+    "Cheers!": "¡Salud!",
+    # asking and answering
+    "What time is it?": "¿Qué hora es?",
+    "What is this?": "¿Qué es esto?",
+    "How much is it?": "¿Cuánto es?",
+    "Where is the bathroom?": "¿Dónde está el baño?",
+    "Can you help me?": "¿Puedes ayudarme?",
+    "I don't know.": "No lo sé.",
+    "I do not know.": "No lo sé.",
+    "I don't understand.": "No entiendo.",
+    "I do not understand.": "No entiendo.",
+    "I love you.": "Te quiero.",
+    "Me too.": "Yo también.",
+    "Good idea!": "¡Buena idea!",
+    # calling and calming
+    "Help!": "¡Socorro!",
     "Be careful!": "¡Ten cuidado!",
     "Hurry up!": "¡Date prisa!",
     "Come here!": "¡Ven aquí!",
-    "Me too.": "Yo también.",
-    "Nice to meet you.": "Mucho gusto.",
+    "Wait a minute.": "Espera un momento.",
+    "Don't worry.": "No te preocupes.",
     "Never mind.": "No importa.",
     "It doesn't matter.": "No importa.",
-    "I don't know.": "No lo sé.",
-    "Can you help me?": "¿Puedes ayudarme?",
-    "Let's go home.": "Vamos a casa.",
-    "Let's go home!": "¡Vamos a casa!",
 }

@@ -30,3 +30,14 @@ def ask(english: str, spanish: str, pairs: tuple[str, ...] = ()) -> Sentence:
 def exclaim(english: str, spanish: str, pairs: tuple[str, ...] = ()) -> Sentence:
     """Put exclamation marks."""
     return Sentence(f"{capital(english)}!", f"¡{capital(spanish)}!", pairs)
+
+
+def ways_to_write(english: str, spanish: str) -> dict[str, str]:
+    """Return a phrase in every way it is written, each with its Spanish: without a mark, with a full stop, shouted.
+
+    A question is written with its mark or without.
+    """
+    bare, plain = english.rstrip(".!?"), spanish.strip("¡!¿?.")
+    if english.endswith("?"):
+        return {bare: plain, f"{bare}?": f"¿{plain}?"}
+    return {bare: plain, f"{bare}.": f"{plain}.", f"{bare}!": f"¡{plain}!"}

@@ -14,10 +14,10 @@ from hashlib import sha256
 from itertools import chain
 from typing import Literal
 
-from clearhead.data.phrasebook.idioms import CLAUSES, LETS_GO, SAYINGS, SET_PHRASES
+from clearhead.data.phrasebook.idioms import CLAUSES, SAYINGS, SET_PHRASES
 from clearhead.data.phrasebook.patterns import PATTERNS
 from clearhead.data.phrasebook.phrases import Draw
-from clearhead.data.phrasebook.sentences import Sentence, capital
+from clearhead.data.phrasebook.sentences import Sentence, capital, ways_to_write
 from clearhead.errors import DataError, did_you_mean, printable
 
 Split = Literal["train", "valid", "test"]
@@ -60,12 +60,10 @@ def _has_good_length(sentence: Sentence) -> bool:
 
 
 def set_sentences() -> Iterator[Sentence]:
-    """Go through what must be learnt by heart, with and without a full stop."""
-    for english, spanish in (*LETS_GO, *SET_PHRASES.items()):
-        yield Sentence(english, spanish)
-    for idiom, expression in (*CLAUSES.items(), *SAYINGS.items()):
-        for stop in (".", ""):
-            yield Sentence(capital(idiom) + stop, capital(expression) + stop)
+    """Go through what must be learnt by heart, in every way it is written."""
+    for english, spanish in (*SET_PHRASES.items(), *CLAUSES.items(), *SAYINGS.items()):
+        for way, expression in ways_to_write(capital(english), capital(spanish)).items():
+            yield Sentence(way, expression)
 
 
 def sentences(split: Split, seed: int = 1) -> Iterator[Sentence]:
@@ -90,3 +88,13 @@ def pairs(split: Split, seed: int = 1) -> Iterator[tuple[str, str]]:
             f"Choices: {', '.join(SIZES)}."
         )
     return ((sentence.english, sentence.spanish) for sentence in sentences(split, seed))
+
+
+def set_phrases(split: Split = "train") -> Iterator[tuple[str, str]]:
+    """Go through what must be learnt by heart, alone: a corpus that a training can read more often than the rest."""
+    if split != "train":
+        raise DataError(
+            f"The set phrases have no part '{printable(str(split))}': they are learnt by heart, so that all of them "
+            "are for training. Hold out a part of the phrasebook: built_in: phrasebook."
+        )
+    return ((sentence.english, sentence.spanish) for sentence in set_sentences())
