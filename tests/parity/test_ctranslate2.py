@@ -1,6 +1,7 @@
 """CTranslate2 beside torch: the same tokens for greedy search and beams, and the same scores to a stated tolerance."""
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from clearhead.decoding.ctranslate2_engine import CTranslate2Engine
 from clearhead.decoding.engine import Request
 from clearhead.decoding.settings import SearchSettings
 from clearhead.decoding.torch_engine import TorchEngine
+from clearhead.decoding.wishes import NO_WISHES, Wishes
+from clearhead.errors import ConfigError
 from clearhead.formats.ctranslate2 import Storage, convert
 from clearhead.model import Transformer
 from tests.unit.decoding.toys import random_model
@@ -137,3 +140,21 @@ def test_a_greedy_search_without_scores_writes_the_same(tmp_path: Path) -> None:
     assert all(math.isfinite(several[0].score) for several in with_scores)
     beam = engine.translate([replace(each, has_score=False) for each in asked], SearchSettings(beam=3))
     assert all(math.isfinite(several[0].score) for several in beam), "a beam cannot do without"
+
+
+@pytest.mark.parametrize(
+    ("options", "wishes", "reason"),
+    [
+        ({"beam": 3, "stopping": "proved"}, NO_WISHES, "it stops a beam by the rule 'first', not 'proved'"),
+        ({"temperature": 1.0}, NO_WISHES, "it draws other random numbers"),
+        ({}, Wishes(prefix=(5,)), "it knows no wishes"),
+    ],
+)
+def test_what_the_engine_lacks_is_refused_and_not_done_otherwise(
+    tmp_path: Path, options: dict[str, Any], wishes: Wishes, reason: str
+) -> None:
+    model = toy()
+    _, engine = engines(model, tmp_path)
+    asked = [replace(each, wishes=wishes) for each in requests(model)]
+    with pytest.raises(ConfigError, match=re.escape(f"the engine ctranslate2 cannot search like this: {reason}. Open")):
+        engine.translate(asked, SearchSettings(**options))

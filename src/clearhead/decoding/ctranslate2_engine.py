@@ -24,6 +24,7 @@ from clearhead.decoding.engine import (
 )
 from clearhead.decoding.hypothesis import Hypothesis, normalised
 from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.wishes import NO_WISHES
 from clearhead.errors import CheckpointError, ConfigError, printable
 from clearhead.formats.config_file import read_model_config
 from clearhead.formats.ctranslate2 import Storage, converted, model_lacks
@@ -172,7 +173,15 @@ class CTranslate2Engine:
         return ModelFacts(self.config.pad, self.config.eos, self.config.max_length)
 
     def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
-        """Return the hypotheses of each request, best first."""
+        """Return the hypotheses of each request, best first; what CTranslate2 would do otherwise is refused."""
+        missing = _search_lacks(Asked(settings))
+        if missing is None and any(request.wishes != NO_WISHES for request in requests):
+            missing = "it knows no wishes"
+        if missing is not None:
+            raise ConfigError(
+                f"the engine ctranslate2 cannot search like this: {missing}. Open the model with asked=Asked(settings), "
+                "which chooses an engine that can, or with engine='torch'."
+            )
         made: list[list[Hypothesis]] = [[] for _ in requests]
         for places in batches_by_length(requests, settings.tokens_on(self.translator.device)):
             for place, several in self._search(places, requests, settings):
