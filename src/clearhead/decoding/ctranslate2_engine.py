@@ -179,8 +179,8 @@ class CTranslate2Engine:
             missing = "it knows no wishes"
         if missing is not None:
             raise ConfigError(
-                f"the engine ctranslate2 cannot search like this: {missing}. Open the model with asked=Asked(settings), "
-                "which chooses an engine that can, or with engine='torch'."
+                f"the engine ctranslate2 cannot search like this: {missing}. Open the model with "
+                "asked=Asked(settings), which chooses an engine that can, or with engine='torch'."
             )
         made: list[list[Hypothesis]] = [[] for _ in requests]
         for places in batches_by_length(requests, settings.tokens_on(self.translator.device)):
