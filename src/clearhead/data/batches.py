@@ -119,7 +119,7 @@ class BatchStream:
         target = np.zeros_like(target) if self.has_labels else target
         return padding_waste(self.layout.plan(source, target, self._random(0, _LAYOUT, 0)), source, target)
 
-    def batches(self, start: Position = Position()) -> Iterator[TokenBatch]:  # noqa: B008 (it is frozen)
+    def batches(self, start: Position = Position()) -> Iterator[TokenBatch]:
         """Yield batches from a position on, without end."""
         epoch, block, batch = start.epoch, start.block, start.batch
         while True:

@@ -29,7 +29,7 @@ def alternatives(
     prefix: Sequence[int],
     number: int,
     limit: int,
-    settings: SearchSettings = SearchSettings(),  # noqa: B008 (it is frozen)
+    settings: SearchSettings = SearchSettings(),
 ) -> list[Alternative]:
     """Return the likeliest tokens after `prefix` in a translation of one sentence (S,), each with its translation."""
     stepper = Stepper(model, source[None])

@@ -73,7 +73,7 @@ class Engine(Protocol):
 class Asked:
     """What a whole translation will ask of its engine; an engine that lacks any of it is not taken."""
 
-    settings: SearchSettings = SearchSettings()  # noqa: RUF009 (it is frozen)
+    settings: SearchSettings = SearchSettings()
     uses: Collection[Use] = ()
 
 

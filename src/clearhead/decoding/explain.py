@@ -86,7 +86,7 @@ def explain(
     source: Tensor,
     limit: int,
     settings: SearchSettings,
-    wishes: Wishes = Wishes(),  # noqa: B008 (it is frozen)
+    wishes: Wishes = Wishes(),
     head: Head | Literal["all"] | None = None,
 ) -> Explanation:
     """Search for translations of one sentence (S,), and return every step of the search with its attention."""

@@ -44,8 +44,8 @@ class Line(NamedTuple):
 class LineOptions:
     """How lines become what a model reads."""
 
-    settings: SearchSettings = SearchSettings()  # noqa: RUF009 (it is frozen)
-    phrases: Phrases = Phrases()  # noqa: RUF009 (it is frozen)
+    settings: SearchSettings = SearchSettings()
+    phrases: Phrases = Phrases()
     language: str | None = None  # the target's, of a model with tags
     is_paragraphs: bool = False  # each line is split into sentences
     long: Literal["split", "refuse"] = "split"  # what is done with a line that is too long for the model
@@ -73,7 +73,7 @@ def windows(lines: Iterable[T], size: int = WINDOW) -> Iterator[list[T]]:
 def translate_lines(
     translator: Translator,
     lines: Iterable[str],
-    options: LineOptions = LineOptions(),  # noqa: B008 (it is frozen)
+    options: LineOptions = LineOptions(),
     size: int = WINDOW,
 ) -> Iterator[LineResult]:
     """Translate lines in constant memory: results come in the order of the lines, one for each."""

@@ -23,7 +23,7 @@ def open_translator(
     engine: EngineName = "auto",
     device: DeviceName = "auto",
     precision: Precision = "auto",
-    asked: Asked = Asked(),  # noqa: B008 (it is frozen)
+    asked: Asked = Asked(),
 ) -> Translator:
     """Open the model at a path with an engine that can do all that is asked; `notes` tell where it is another one."""
     place = find_model(path)

@@ -53,7 +53,7 @@ def translate(
     model: Transformer,
     vocabularies: Vocabularies,
     sentences: Sequence[str],
-    settings: SearchSettings = SearchSettings(),  # noqa: B008 (it is frozen)
+    settings: SearchSettings = SearchSettings(),
     wishes: Sequence[Wishes] | None = None,
 ) -> list[Translation]:
     """Translate sentences; one without a token (an empty line) stays empty. `wishes` are one for each sentence."""

@@ -60,7 +60,7 @@ class Translator:
     def translate(
         self,
         sentences: Sequence[str],
-        settings: SearchSettings = SearchSettings(),  # noqa: B008 (it is frozen)
+        settings: SearchSettings = SearchSettings(),
     ) -> list[str]:
         """Return the best translation of each sentence; one without a token stays empty, one too long is cut."""
         longest = self.engine.facts.max_length

@@ -111,7 +111,7 @@ class Report:
         return told
 
 
-def evaluate(systems: Mapping[str, Sequence[Sequence[str]]], test: HeldOut, asked: Asked = Asked()) -> Report:  # noqa: B008 (it is frozen)
+def evaluate(systems: Mapping[str, Sequence[Sequence[str]]], test: HeldOut, asked: Asked = Asked()) -> Report:
     """Measure systems, each with one output of the test set or several; the first is the baseline of the tests."""
     check_test_set(systems, test)
     for name in asked.metrics:

@@ -77,7 +77,7 @@ class Resampling:
             )
 
 
-def interval(counts: Counts, how: Resampling = Resampling()) -> Interval:  # noqa: B008 (it is frozen)
+def interval(counts: Counts, how: Resampling = Resampling()) -> Interval:
     """Return the 95 % bootstrap interval of a score: test sets of as many sentences, drawn with replacement."""
     scores = np.sort(np.concatenate(list(_resampled(how, len(counts.rows), lambda w: _values(counts, w)))))
     outside = len(scores) // 40
@@ -90,7 +90,7 @@ def compare(
     baseline: Counts,
     system: Counts,
     test: Test,
-    how: Resampling = Resampling(),  # noqa: B008 (it is frozen)
+    how: Resampling = Resampling(),
 ) -> Comparison:
     """Test whether two systems differ by more than chance, on one metric; `names` are baseline and system."""
     if baseline.rows.shape != system.rows.shape:

@@ -1,10 +1,12 @@
 """Lines in and out: one for one, in order, whatever the windows; nothing dropped, nothing cut off."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from clearhead.decoding.engine import ModelFacts, Request, batches_by_length, length_limit
+from clearhead.decoding.hypothesis import Hypothesis
 from clearhead.decoding.line_result import LineResult, Shown, to_lines, to_record
 from clearhead.decoding.lines import Line, LineOptions, LineTranslator, translate_lines, windows
 from clearhead.decoding.loading import find_model, open_translator
@@ -57,7 +59,7 @@ def test_equal_lines_are_translated_once(translator: Translator) -> None:
         name = described = "counting"
         facts = translator.engine.facts
 
-        def translate(self, requests, settings):  # type: ignore[no-untyped-def]
+        def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
             asked.append(len(requests))
             return translator.engine.translate(requests, settings)
 

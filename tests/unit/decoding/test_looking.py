@@ -1,11 +1,14 @@
 """What is looked at after a translation: links of words, alternatives, the search; and how they are drawn."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from clearhead.decoding.alignment import Head
-from clearhead.decoding.line_result import LinkedWords, Shown, to_lines, to_record
+from clearhead.decoding.engine import Request
+from clearhead.decoding.hypothesis import Hypothesis
+from clearhead.decoding.line_result import LineResult, LinkedWords, Shown, to_lines, to_record
 from clearhead.decoding.lines import Line, LineOptions, LineTranslator
 from clearhead.decoding.loading import open_translator
 from clearhead.decoding.looking import Looker, read_head
@@ -25,7 +28,7 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
     return open_translator(make_run(tmp_path_factory.mktemp("run"), ("de", "bn")), engine="torch")
 
 
-def translated(translator: Translator, *lines: str, options: LineOptions | None = None):  # type: ignore[no-untyped-def]
+def translated(translator: Translator, *lines: str, options: LineOptions | None = None) -> list[LineResult]:
     working = LineTranslator(translator, options or LineOptions(BEAM, language="de"))
     return working.translate([Line(number, text) for number, text in enumerate(lines, 1)])
 
@@ -151,7 +154,7 @@ def test_only_the_model_itself_can_be_looked_into(translator: Translator, tmp_pa
         name = described = "fused"
         facts = translator.engine.facts
 
-        def translate(self, requests, settings):  # type: ignore[no-untyped-def]
+        def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
             raise AssertionError
 
     with pytest.raises(ConfigError, match="this needs the model itself, and fused has it fused away"):
