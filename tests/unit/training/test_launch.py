@@ -148,7 +148,12 @@ def test_seeds_without_scores_are_still_reported() -> None:
 
 @pytest.mark.parametrize(
     ("stopped", "change"),
-    [("steps", "training.steps=14"), ("epochs", "training.epochs=MORE"), ("patience", "validation.patience=MORE")],
+    [
+        ("steps", "training.steps=14"),
+        ("epochs", "training.epochs=MORE"),
+        ("patience", "validation.patience=MORE"),
+        ("enough", "validation.enough=MORE"),
+    ],
 )
 def test_a_finished_run_says_what_would_let_it_go_on(stopped: Stopped, change: str) -> None:
     assert Outcome(7, 1.0, stopped).is_finished

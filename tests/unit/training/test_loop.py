@@ -295,6 +295,16 @@ def test_it_stops_when_patience_is_over(tmp_path: Path, monkeypatch: pytest.Monk
     assert (longer.outcome.stopped, longer.outcome.steps, longer.outcome.best_step) == ("patience", 20, 14)
 
 
+def test_it_stops_when_a_score_is_good_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores_by_hand(monkeypatch, [3.0, 2.1, 2.0, 1.5, 1.4])
+    options = {"training": {"steps": 50}, "validation": {"every": 2, "enough": 2.0}}  # a loss: lower is better
+    made = train(tmp_path / "run", **options)
+    assert (made.outcome.stopped, made.outcome.steps, made.outcome.best_step) == ("enough", 6, 6)
+    more = {**options, "validation": {"every": 2, "enough": 1.45}}
+    longer = train(tmp_path / "run", resume=True, **more)
+    assert (longer.outcome.stopped, longer.outcome.steps) == ("enough", 10)
+
+
 def test_patience_is_counted_over_interruptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     options = {"training": {"steps": 50}, "validation": {"every": 2, "patience": 2}}
     scores_by_hand(monkeypatch, [1.0, 2.0])

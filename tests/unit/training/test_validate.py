@@ -19,12 +19,16 @@ LABELS = ["good", "bad", "so-so"]
 SHAPES = {"translate": "encoder-decoder", "classify": "encoder", "language-model": "decoder"}
 
 
-def made(folder: Path, task: Task, sampling: float = 0.0) -> tuple[PairStore, Vocabularies, Transformer]:
+def made(
+    folder: Path, task: Task, sampling: float = 0.0, lower_case: bool = False
+) -> tuple[PairStore, Vocabularies, Transformer]:
     pairs = [(a, LABELS[len(b) % 3] if task == "classify" else b) for a, b in PAIRS]
     (folder / "valid.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in pairs))
     fields = {"source_field": "2"} if task == "language-model" else {"source_field": "1", "target_field": "2"}
     corpus = CorpusConfig(tsv=str(folder / "valid.tsv"), **fields)  # type: ignore[arg-type]
-    vocabularies = train_vocabularies(pairs, TextConfig(vocabulary=70, sampling=sampling), task=task)
+    vocabularies = train_vocabularies(
+        pairs, TextConfig(vocabulary=70, sampling=sampling, lower_case=lower_case), task=task
+    )
     store = build_store(
         [corpus], vocabularies, DataConfig(train=(corpus,)), folder / "store", task=task, keep_texts=True
     )
@@ -99,3 +103,16 @@ def test_scores_are_the_same_every_time_and_draw_no_random_numbers(tmp_path: Pat
     first = validator.scores(model, torch.float32)
     assert torch.equal(torch.get_rng_state(), before)
     assert first == validator.scores(model, torch.float32)
+
+
+def test_a_vocabulary_in_lower_case_is_judged_in_lower_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, vocabularies, model = made(tmp_path, "translate", lower_case=True)
+    wanted = [target.upper() for _, target in PAIRS]  # as the file may have them
+    assert [text.upper() for text in store.texts("target", range(len(store)))] == wanted
+    monkeypatch.setattr(type(store), "texts", lambda self, side, indices: [wanted[index] for index in indices])
+    validator = Validator(store, vocabularies, "translate", ValidationConfig())
+    assert validator.references == [text.lower() for text in wanted]
+    found = validator.scores(model, torch.float32)
+    assert {name for name, score in found.items() if score.signature.endswith("|text:lower-cased")} == {
+        "bleu", "chrf", "exact",
+    }  # fmt: skip
