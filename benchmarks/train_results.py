@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -108,6 +109,13 @@ def test(options: argparse.Namespace, seed: int, tests: Sequence[TestSet]) -> di
     return found
 
 
+def work(options: argparse.Namespace, seed: int, tests: Sequence[TestSet]) -> SeedResult:
+    """Train one seed and test it."""
+    seconds = train(options, seed)
+    outcome = json.loads((run_of(options, seed) / "outcome.json").read_text(encoding="utf-8"))
+    return SeedResult(seed, seconds, outcome, test(options, seed, tests))
+
+
 def spread(values: Sequence[float]) -> str:
     """Return mean and standard deviation."""
     deviation = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
@@ -119,7 +127,8 @@ def tell(results: Sequence[SeedResult], options: argparse.Namespace) -> None:
     where = describe_environment(options.seeds[0])
     machine = ", ".join(where["gpus"]) or f"{where['processor']}, {where['threads']} threads"
     print(f"\n{machine}; Python {where['python']}, torch {where['packages']['torch']}; commit {where['commit']}")
-    print(f"{options.config} {' '.join(options.set)}; beam {options.beam}; seeds {' '.join(map(str, options.seeds))}\n")
+    print(f"{options.config} {' '.join(options.set)}; beam {options.beam}; seeds {' '.join(map(str, options.seeds))}, "
+          f"{options.at_once} at once\n")  # fmt: skip
     valid = [{name: score["value"] for name, score in result.outcome["scores"].items()} for result in results]
     rows = [("seconds, all in all", [result.seconds for result in results])]
     rows += [("updates", [float(result.outcome["steps"]) for result in results])]
@@ -146,6 +155,7 @@ def main() -> None:
     parser.add_argument("--test", action="append", default=[], metavar="NAME=STEM", help="a test set; may be repeated")
     parser.add_argument("--languages", nargs=2, default=["en", "de"])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--at-once", type=int, default=1, help="seeds trained side by side: each takes longer")
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="as of clearhead train")
     parser.add_argument("--output", type=Path, required=True, help="a new folder")
@@ -157,12 +167,8 @@ def main() -> None:
         name, _, stem = given.partition("=")
         tests.append(TestSet(name, *(find(stem, language) for language in options.languages)))
     options.output.mkdir(parents=True)
-    results = []
-    for seed in options.seeds:
-        seconds = train(options, seed)
-        outcome = json.loads((run_of(options, seed) / "outcome.json").read_text(encoding="utf-8"))
-        results.append(SeedResult(seed, seconds, outcome, test(options, seed, tests)))
-    tell(results, options)
+    with ThreadPoolExecutor(options.at_once) as workers:
+        tell(list(workers.map(lambda seed: work(options, seed, tests), options.seeds)), options)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ from clearhead.training.state import (
 from clearhead.training.step import Stepper, Totals
 from clearhead.training.stopping import Stop, stopping
 from clearhead.training.validate import Validator
+from clearhead.training.warm_up import warming_up
 
 _MAX_ROLL_BACKS = 5
 _LEAST_AHEAD, _TOKENS_AHEAD = 16, 1_000_000  # batches that wait: enough for the time in which a block is laid out
@@ -52,8 +53,10 @@ _LEAST_AHEAD, _TOKENS_AHEAD = 16, 1_000_000  # batches that wait: enough for the
 def train(config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool) -> Outcome:
     """Train the model of a config in a run's folder, from its beginning or from its last checkpoint."""
     torch.manual_seed(config.training.seed)
-    prepared = prepare(config, folder, reporter)
-    run = _Run(config, folder, reporter, prepared)
+    device = choose_device(config.training.device)
+    with warming_up(device):
+        prepared = prepare(config, folder, reporter)
+    run = _Run(config, folder, reporter, prepared, device)
     if resume:
         run.resume()
     with stopping() as stop, sharing():
@@ -63,10 +66,11 @@ def train(config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool
 class _Run:
     """One run at work."""
 
-    def __init__(self, config: RunConfig, folder: RunFolder, reporter: Reporter, prepared: Prepared) -> None:
-        self.config, self.folder, self.reporter = config, folder, reporter
+    def __init__(
+        self, config: RunConfig, folder: RunFolder, reporter: Reporter, prepared: Prepared, device: torch.device
+    ) -> None:
+        self.config, self.folder, self.reporter, self.device = config, folder, reporter, device
         self.training = config.training
-        self.device = choose_device(self.training.device)
         self.precision = torch.bfloat16 if self._is_mixed() else torch.float32
         self.has_labels = config.task == "classify"
         is_compiled = self.device.type == "cuda" if self.training.is_compiled is None else self.training.is_compiled

@@ -12,13 +12,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch._dynamo.exc import BackendCompilerFailed
-from torch._inductor.exc import InductorError
 
 from clearhead.formats.weights import own_tensors
 from clearhead.model import Batch, Loss, Transformer
 from clearhead.training.average import RunningAverage
 from clearhead.training.config import TrainingConfig
+from clearhead.training.fused_loss import fused_judge, is_fusible
 from clearhead.training.objective import Judge, judge, objective
 from clearhead.training.optimiser import Optimiser
 
@@ -54,7 +53,10 @@ class Stepper:
         self._is_finite = torch.ones((), dtype=torch.bool, device=self.device)
         self._has_changed = False  # whether weights were changed by the update at hand
         self._is_compiled = is_compiled
-        self._judge = self._compile() if is_compiled else judge
+        if is_compiled:
+            self._judge = self._compile()
+        else:
+            self._judge = fused_judge if is_fusible(model, config, precision) else judge
         self._graphs: dict[Any, _Graph] = {}
         self._is_graphed = self.device.type == "cuda"
         self.note = ""  # to be told
@@ -76,7 +78,7 @@ class Stepper:
             try:
                 self._step_in_parts([part for batch in batches for part in split(batch, self.parts)])
                 return
-            except (BackendCompilerFailed, InductorError) as wrong:
+            except _compiler_failures() as wrong:
                 torch._foreach_copy_(counters, kept)
                 self._give_up_compiling(wrong)
             except torch.OutOfMemoryError:
@@ -245,6 +247,14 @@ class _Graph:
                 if isinstance(place, Tensor) and isinstance(new, Tensor):
                     place.copy_(new, non_blocking=True)
         self._graph.replay()
+
+
+def _compiler_failures() -> tuple[type[Exception], ...]:
+    """Return what a failing compiler raises; asked for only when something is raised, for it takes long to load."""
+    from torch._dynamo.exc import BackendCompilerFailed
+    from torch._inductor.exc import InductorError
+
+    return BackendCompilerFailed, InductorError
 
 
 def blocks_of(model: Transformer) -> list[nn.Module]:

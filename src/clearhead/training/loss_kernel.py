@@ -1,0 +1,90 @@
+"""The kernel of `fused_loss`, in Triton's language. Nothing else imports it: Triton is there only beside a GPU.
+
+Of a pair of rows x and y with P = softmax(x), Q = softmax(y), and H with label smoothing ε of V words:
+
+    loss = (H(x) + H(y)) / 2 + α (KL(P‖Q) + KL(Q‖P)) / 4
+    its gradient by x = (P - (1 - ε) right - ε / V) / 2 + α (P (log P - log Q - KL(P‖Q)) + P - Q) / 4
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _log_sum(row, vocabulary, BLOCK: tl.constexpr):
+    """Return log Σ exp of a row, and the sum of the row."""
+    largest, total, plain = -float("inf"), 0.0, 0.0
+    for start in range(0, vocabulary, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        inside = at < vocabulary
+        x = tl.load(row + at, mask=inside, other=-float("inf")).to(tl.float32)
+        above = tl.maximum(largest, tl.max(x, axis=0))
+        total = total * tl.exp(largest - above) + tl.sum(tl.exp(x - above), axis=0)
+        plain += tl.sum(tl.where(inside, x, 0.0), axis=0)
+        largest = above
+    return largest + tl.log(total), plain
+
+
+@triton.jit
+def _entropy(row, right, log_sum, plain, vocabulary, smoothing):
+    """Return the cross-entropy of a row with label smoothing."""
+    said = log_sum - tl.load(row + right).to(tl.float32)
+    return (1.0 - smoothing) * said + smoothing * (log_sum - plain / vocabulary)
+
+
+@triton.jit
+def _clear(row, vocabulary, BLOCK: tl.constexpr):
+    for start in range(0, vocabulary, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        tl.store(row + at, tl.zeros((BLOCK,), tl.float32), mask=at < vocabulary)
+
+
+@triton.jit
+def loss_kernel(
+    logits, answers, losses, programs, vocabulary, left_out, smoothing, r_drop,
+    IS_PAIR: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """One program: a row, or with IS_PAIR a row of the first half and its like of the second."""
+    number = tl.program_id(0).to(tl.int64)
+    right = tl.load(answers + number)
+    first = logits + number * vocabulary
+    second = logits + (number + programs) * vocabulary
+    if right == left_out:
+        tl.store(losses + number, 0.0)
+        _clear(first, vocabulary, BLOCK)
+        if IS_PAIR:
+            _clear(second, vocabulary, BLOCK)
+        return
+    log_sum, plain = _log_sum(first, vocabulary, BLOCK)
+    loss = _entropy(first, right, log_sum, plain, vocabulary, smoothing)
+    if not IS_PAIR:
+        tl.store(losses + number, loss)
+        for start in range(0, vocabulary, BLOCK):
+            at = start + tl.arange(0, BLOCK)
+            inside = at < vocabulary
+            p = tl.exp(tl.load(first + at, mask=inside, other=0.0).to(tl.float32) - log_sum)
+            wanted = tl.where(at == right, 1.0 - smoothing, 0.0) + smoothing / vocabulary
+            tl.store(first + at, p - wanted, mask=inside)
+        return
+    log_sum_2, plain_2 = _log_sum(second, vocabulary, BLOCK)
+    loss = (loss + _entropy(second, right, log_sum_2, plain_2, vocabulary, smoothing)) / 2
+    apart, apart_2 = 0.0, 0.0  # KL(P‖Q), KL(Q‖P)
+    for start in range(0, vocabulary, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        inside = at < vocabulary
+        log_p = tl.load(first + at, mask=inside, other=0.0).to(tl.float32) - log_sum
+        log_q = tl.load(second + at, mask=inside, other=0.0).to(tl.float32) - log_sum_2
+        apart += tl.sum(tl.where(inside, tl.exp(log_p) * (log_p - log_q), 0.0), axis=0)
+        apart_2 += tl.sum(tl.where(inside, tl.exp(log_q) * (log_q - log_p), 0.0), axis=0)
+    tl.store(losses + number, loss + r_drop * (apart + apart_2) / 4)
+    for start in range(0, vocabulary, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        inside = at < vocabulary
+        log_p = tl.load(first + at, mask=inside, other=0.0).to(tl.float32) - log_sum
+        log_q = tl.load(second + at, mask=inside, other=0.0).to(tl.float32) - log_sum_2
+        p, q = tl.exp(log_p), tl.exp(log_q)
+        wanted = tl.where(at == right, 1.0 - smoothing, 0.0) + smoothing / vocabulary
+        by_first = (p - wanted) / 2 + r_drop * (p * (log_p - log_q - apart) + p - q) / 4
+        by_second = (q - wanted) / 2 + r_drop * (q * (log_q - log_p - apart_2) + q - p) / 4
+        tl.store(first + at, by_first, mask=inside)
+        tl.store(second + at, by_second, mask=inside)
