@@ -85,6 +85,7 @@ class ValidationConfig(Settings):
     """When and by what training is judged: the settings of `validation:`."""
 
     every: int = Field(500, ge=1, description="updates between two validations")
+    after: int = Field(0, ge=0, description="no validation before this update, but for the last")
     metric: Metric | None = Field(
         None, description="what is compared; if left out: bleu (translate), accuracy (classify), loss (language-model)"
     )

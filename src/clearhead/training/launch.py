@@ -16,7 +16,7 @@ from clearhead.training.run import RunFolder
 
 # What may change in the middle of a run. Anything else would make it another run.
 _MAY_CHANGE = (
-    *("run", "validation.every", "validation.patience", "validation.enough"),
+    *("run", "validation.every", "validation.after", "validation.patience", "validation.enough"),
     *(
         f"training.{name}"
         for name in (

@@ -193,9 +193,14 @@ class _Run:
                 is_last = step >= self.total
                 if step % self.training.log_every == 0 or is_last:
                     self._log(feed)
-                is_judged = self.validator is not None and (step % self.config.validation.every == 0 or is_last)
+                is_judged = self._is_judged(step, is_last)
                 if is_judged or step % self.training.checkpoint_every == 0 or is_last:
                     self._judge_and_save(is_judged)
+
+    def _is_judged(self, step: int, is_last: bool) -> bool:
+        validation = self.config.validation
+        is_due = step >= validation.after and step % validation.every == 0
+        return self.validator is not None and (is_due or is_last)
 
     def _reason(self, stop: Stop) -> Stopped | None:
         if self.progress.step >= self.total:

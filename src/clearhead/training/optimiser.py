@@ -3,13 +3,19 @@
 Weight decay pulls matrices of the blocks only: never biases, norms or embeddings.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from clearhead.model import Transformer
 from clearhead.training.config import TrainingConfig
+
+_MOMENTUM = 0.95
+_A, _B, _C = 3.4445, -4.7750, 2.0315  # of the iteration: chosen by Muon's author for few of them
+_ITERATIONS = 5
+_EPSILON = 1e-7
+_SIZE_OF_ADAMW = 0.2
 
 
 class Optimiser:
@@ -26,13 +32,10 @@ class Optimiser:
         self.device = self.parameters[0].device
         is_cuda = self.device.type == "cuda"
         self.rate = torch.zeros((), device=self.device)
-        self._muon: torch.optim.Optimizer | None = None
+        self._muon: _Muon | None = None
         groups = [{"params": others, "weight_decay": 0.0}]
         if config.optimiser == "muon":
-            # of rate 1: what it would change is scaled by the rate afterwards, since its own rate is not a tensor
-            self._muon = torch.optim.Muon(
-                matrices, lr=1.0, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw"
-            )
+            self._muon = _Muon(matrices, config.weight_decay)
         else:
             groups.append({"params": matrices, "weight_decay": config.weight_decay})
         self._adam = torch.optim.AdamW(
@@ -57,13 +60,7 @@ class Optimiser:
         """Change the parameters by their gradients."""
         self._adam.step()
         if self._muon is not None:
-            matrices = self._muon.param_groups[0]["params"]
-            before = [matrix.clone() for matrix in matrices]
-            self._muon.step()
-            changes = torch._foreach_sub(matrices, before)
-            torch._foreach_mul_(changes, self.rate)
-            for matrix, old, change in zip(matrices, before, changes, strict=True):
-                torch.add(old, change, out=matrix)
+            self._muon.step(self.rate)
 
     def zero(self) -> None:
         """Forget the gradients."""
@@ -73,18 +70,14 @@ class Optimiser:
     def tensors(self) -> dict[str, Tensor]:
         """Return the state, by name; the tensors themselves, so that they can be written to."""
         names = {id(parameter): str(number) for number, parameter in enumerate(self.parameters)}
-        return {
-            f"{kind}.{names[id(parameter)]}.{what}": value
-            for kind, optimiser in self._each()
-            for parameter, state in optimiser.state.items()
+        adam = {
+            f"adamw.{names[id(parameter)]}.{what}": value
+            for parameter, state in self._adam.state.items()
             for what, value in state.items()
             if isinstance(value, Tensor)
         }
-
-    def _each(self) -> Iterator[tuple[str, torch.optim.Optimizer]]:
-        yield "adamw", self._adam
-        if self._muon is not None:
-            yield "muon", self._muon
+        momenta = self._muon.momenta() if self._muon is not None else []
+        return adam | {f"muon.{names[id(matrix)]}.momentum_buffer": momentum for matrix, momentum in momenta}
 
     def _make_states(self) -> None:
         """Make every tensor of the state, all 0, as if no update was made yet: a graph writes to fixed places."""
@@ -95,3 +88,47 @@ class Optimiser:
         for tensor in self.tensors().values():
             tensor.zero_()
         self.zero()
+
+
+class _Muon:
+    """Muon as in torch.optim, but matrices of one shape are turned together, and the rate is a number on the device.
+
+    Nesterov's momentum is brought near to the nearest orthogonal matrix, and scaled to the size of AdamW's steps.
+    """
+
+    def __init__(self, matrices: Sequence[nn.Parameter], weight_decay: float) -> None:
+        self._weight_decay = weight_decay
+        shapes = dict.fromkeys(matrix.shape for matrix in matrices)
+        self._groups: list[list[Tensor]] = [
+            [matrix for matrix in matrices if matrix.shape == shape] for shape in shapes
+        ]
+        self._momenta = [torch.zeros_like(torch.stack(group)) for group in self._groups]
+
+    def momenta(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield each matrix with its momentum."""
+        for group, momentum in zip(self._groups, self._momenta, strict=True):
+            yield from zip(group, momentum.unbind(), strict=True)
+
+    def step(self, rate: Tensor) -> None:
+        """Change the matrices by their gradients."""
+        for group, momentum in zip(self._groups, self._momenta, strict=True):
+            gradient = torch.stack([matrix.grad for matrix in group if matrix.grad is not None])
+            momentum.lerp_(gradient, 1 - _MOMENTUM)
+            change = nearly_orthogonal(gradient.lerp(momentum, _MOMENTUM))
+            change *= rate * (_SIZE_OF_ADAMW * max(change.shape[1:]) ** 0.5)
+            if self._weight_decay:
+                torch._foreach_mul_(group, 1 - rate * self._weight_decay)
+            torch._foreach_sub_(group, list(change.unbind()))
+
+
+def nearly_orthogonal(matrices: Tensor) -> Tensor:
+    """Return matrices (N, A, B) with their singular values brought near 1, by Newton and Schulz's iteration."""
+    x = matrices.bfloat16() if matrices.is_cuda else matrices  # a GPU is quick at it, and no more digits are needed
+    is_tall = x.shape[1] > x.shape[2]
+    if is_tall:
+        x = x.mT
+    x = x / x.flatten(1).norm(dim=1).clamp(min=_EPSILON)[:, None, None]
+    for _ in range(_ITERATIONS):
+        gram = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=_B, alpha=_C), x, beta=_A)
+    return (x.mT if is_tall else x).to(matrices.dtype)

@@ -14,6 +14,7 @@ from clearhead.formats import load_checkpoint
 from clearhead.formats.weights import own_tensors
 from clearhead.model.device import choose_device
 from clearhead.training import loop as loop_module
+from clearhead.training.run import RunFolder
 from clearhead.training.schedule import rate_at
 from clearhead.training.state import checkpoints
 from clearhead.training.validate import Validator
@@ -303,6 +304,13 @@ def test_it_stops_when_a_score_is_good_enough(tmp_path: Path, monkeypatch: pytes
     more = {**options, "validation": {"every": 2, "enough": 1.45}}
     longer = train(tmp_path / "run", resume=True, **more)
     assert (longer.outcome.stopped, longer.outcome.steps) == ("enough", 10)
+
+
+def test_validation_begins_when_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores_by_hand(monkeypatch, [3.0, 2.1, 2.0])
+    train(tmp_path / "run", training={"steps": 9}, validation={"every": 2, "after": 5})
+    judged = [line["step"] for line in RunFolder(tmp_path / "run").read_metrics() if "valid/loss" in line]
+    assert judged == [6, 8, 9]  # and at the end
 
 
 def test_patience_is_counted_over_interruptions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,6 +82,25 @@ def test_muon_turns_a_gradient_into_a_nearly_orthogonal_step() -> None:
     assert float(values.median()) > 0.6
 
 
+def test_muon_takes_the_steps_of_torchs_own() -> None:
+    torch.manual_seed(0)
+    model = tiny_model()
+    matrices = {n: p for n, p in model.named_parameters() if "blocks" in n and p.ndim == 2}
+    copies = {name: torch.nn.Parameter(matrix.detach().clone()) for name, matrix in matrices.items()}
+    optimiser = Optimiser(model, settings(optimiser="muon", weight_decay=0.1))
+    theirs = torch.optim.Muon(list(copies.values()), lr=0.02, weight_decay=0.1, adjust_lr_fn="match_rms_adamw")
+    optimiser.set_rate(0.02)
+    for _ in range(3):
+        for parameter in model.parameters():
+            parameter.grad = torch.randn_like(parameter)
+        for name, copy in copies.items():
+            copy.grad = matrices[name].grad
+        optimiser.step()
+        theirs.step()
+    for name, copy in copies.items():  # torch's works in bfloat16 everywhere
+        torch.testing.assert_close(matrices[name].detach(), copy.detach(), atol=2e-3, rtol=0)
+
+
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
 def test_a_state_that_is_put_back_goes_on_the_same_way(kind: str) -> None:
     ended = []
