@@ -65,6 +65,10 @@ OPUS_MT = {"d_model": 512, "d_ff": 2048, "num_heads": 8, "dropout": 0.1}
 JOEY_SMALL = {"d_model": 256, "d_ff": 1024, "num_heads": 4, "dropout": 0.3}
 
 
+class PeerError(Exception):
+    """A system that could not do its work here."""
+
+
 @dataclass(frozen=True)
 class Task:
     """What everyone is given."""
@@ -156,7 +160,7 @@ def run_joey(task: Task, name: str, config: ModelConfig, changes: dict[str, Any]
     ended = run_for([*joey, "train", str(path), "--skip-test"], task.seconds, log, environment, folder)
     points = joey_points(log, ended.begun)
     if not points:
-        sys.exit(f"{name} did not train. It said:\n{ended.tail()}")
+        raise PeerError(f"it did not train. It said:\n{ended.tail()}")
     settings["data"] = {**data, "test": str(folder / "test")}
     path.write_text(yaml.safe_dump(settings), encoding="utf-8")
     # its checkpoints hold more than weights, which torch since 2.6 reads only when told to; they were made just now
@@ -207,7 +211,7 @@ def run_transformers(task: Task, name: str, chosen: dict[str, Any]) -> Trained:
     command = [sys.executable, str(Path(__file__).with_name("train_marian.py").resolve()), str(path)]
     ended = run_for(command, task.seconds + 3600, folder / f"{name}.log", environment_of(options.threads), folder)
     if not made.is_file():
-        sys.exit(f"{name} made no translations. It said:\n{ended.tail()}")
+        raise PeerError(f"it made no translations. It said:\n{ended.tail()}")
     found = vocabularies.target.decode(json.loads(made.read_text(encoding="utf-8")))
     output.write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
     return Trained(ended, marian_points(points, ended.begun), output)
@@ -217,7 +221,7 @@ def finish(command: list[str], environment: Mapping[str, str], name: str) -> Non
     """Run a command to its end, or tell what it has said."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(environment))
     if done.returncode:
-        sys.exit(f"{name} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+        raise PeerError(f"{name} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
 
 
 # The text
@@ -306,7 +310,11 @@ def main() -> None:
     print("| system | seconds | target tokens learned from |\n|---|---:|---:|")
     task, outputs = Task(options, settings, corpus, folder), {}
     for name, run in systems.items():
-        trained = run(task)
+        try:
+            trained = run(task)
+        except PeerError as wrong:
+            print(f"\n{name} is left out: {wrong}\n", flush=True)
+            continue
         outputs[name] = trained.translations
         last = trained.points[-1] if trained.points else Point(0.0, 0.0)
         print(f"| {name} | {min(trained.ended.seconds, last.seconds):,.0f} | {last.tokens:,.0f} |", flush=True)

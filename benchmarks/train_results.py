@@ -94,10 +94,11 @@ def test(options: argparse.Namespace, seed: int, tests: Sequence[TestSet]) -> di
         made = run_of(options, seed) / f"{each.name}.txt"
         clearhead("translate", run_of(options, seed), "-i", each.source, "-o", made, "--beam", options.beam)
         outputs, references = lines_of(made), lines_of(each.reference)
+        is_lower = outputs == [text.lower() for text in outputs]  # then capitals of the reference say nothing
         lower = [[text.lower() for text in side] for side in (outputs, references)]
         found[each.name] = {
             "lower-cased BLEU": tokenised_bleu(outputs, references),
-            "BLEU": bleu(outputs, references),
+            **({} if is_lower else {"BLEU": bleu(outputs, references)}),
             "chrF of lower case": chrf(*lower),
         }
         if find_spec("sacremoses"):
@@ -107,13 +108,6 @@ def test(options: argparse.Namespace, seed: int, tests: Sequence[TestSet]) -> di
                 **found[each.name],
             }
     return found
-
-
-def work(options: argparse.Namespace, seed: int, tests: Sequence[TestSet]) -> SeedResult:
-    """Train one seed and test it."""
-    seconds = train(options, seed)
-    outcome = json.loads((run_of(options, seed) / "outcome.json").read_text(encoding="utf-8"))
-    return SeedResult(seed, seconds, outcome, test(options, seed, tests))
 
 
 def spread(values: Sequence[float]) -> str:
@@ -168,7 +162,11 @@ def main() -> None:
         tests.append(TestSet(name, *(find(stem, language) for language in options.languages)))
     options.output.mkdir(parents=True)
     with ThreadPoolExecutor(options.at_once) as workers:
-        tell(list(workers.map(lambda seed: work(options, seed, tests), options.seeds)), options)
+        seconds = list(workers.map(lambda seed: train(options, seed), options.seeds))
+    with ThreadPoolExecutor(len(options.seeds)) as workers:  # no clock runs here
+        scores = list(workers.map(lambda seed: test(options, seed, tests), options.seeds))
+    outcomes = [json.loads((run_of(options, seed) / "outcome.json").read_text("utf-8")) for seed in options.seeds]
+    tell(list(map(SeedResult, options.seeds, seconds, outcomes, scores)), options)
 
 
 if __name__ == "__main__":
