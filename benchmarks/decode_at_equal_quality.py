@@ -33,7 +33,7 @@ from clearhead.decoding.settings import SearchSettings
 from clearhead.decoding.torch_engine import facts_of, load_model
 from clearhead.decoding.translator import Piece, Translator
 from clearhead.errors import ClearheadError, DataError
-from clearhead.evaluation.scores import Score, bleu
+from clearhead.evaluation.scores import Score, bleu, tokenised_bleu
 from clearhead.formats import save_checkpoint, to_marian
 from clearhead.model import Transformer, preset
 from clearhead.text.config import TextConfig
@@ -41,8 +41,8 @@ from clearhead.text.tokeniser import Vocabularies
 from clearhead.text.train import train_vocabularies
 from translate_speed import NEVER, REST
 
-# What both random models have: the sizes of configs/multi30k-12-1.yaml and multi30k-6-6.yaml, and a bias that forbids
-# the end of a sentence.
+# What both random models have: the sizes of configs/multi30k-12-1-distilled.yaml and multi30k-6-6.yaml, and a bias that
+# forbids the end of a sentence.
 SIZES = {"d_model": 256, "d_ff": 1024, "num_heads": 4, "has_output_bias": True}
 SHAPES: dict[str, dict[str, Any]] = {
     "deep": {"encoder_blocks": 12, "decoder_blocks": 1},
@@ -309,7 +309,9 @@ def compare(options: argparse.Namespace, folder: Path) -> None:
     ]
     tell_machine(options, lines, even)
     timed = measure(systems, lines, settings, options)
-    tell(timed, None if references is None else [bleu(each.output.texts, references) for each in timed])
+    # what a model cannot write is not asked of it
+    judge = tokenised_bleu if load_vocabularies(even).target.config.lower_case else bleu
+    tell(timed, None if references is None else [judge(each.output.texts, references) for each in timed])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,7 +6,7 @@ with a test between the first and each other. The vocabulary is one: clearhead l
 
     python benchmarks/train_quality.py --data data/multi30k --minutes 5 --output made --joey joey/bin/python
 
-- clearhead: configs/multi30k-en-de.yaml.
+- clearhead: configs/multi30k-en-de.yaml, or another by --config.
 - joeynmt: its configuration for IWSLT14 (iwslt14_deen_sp.yaml: 6+6 layers of width 512, 8,192 tokens, rate 2e-4).
 - joeynmt-small: its earlier one for the same text, nearer to Multi30k (width 256, 4,096 tokens, dropout 0.3, rate
   3e-4); its plateau schedule needs an older torch, and the schedule of the other stands in for it.
@@ -58,7 +58,7 @@ from train_peers import (
 )
 
 SYSTEMS = ("clearhead", "joeynmt", "joeynmt-small", "transformers", "transformers-scratch")
-CONFIG = Path(__file__).resolve().parent.parent / "configs" / "multi30k-en-de.yaml"
+CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 FOREVER = 10**6
 BEAM = 5
 OPUS_MT = {"d_model": 512, "d_ff": 2048, "num_heads": 8, "dropout": 0.1}
@@ -111,7 +111,9 @@ def run_clearhead(task: Task) -> Trained:
     path, run, output = folder / "clearhead.yaml", folder / "run", folder / "clearhead.txt"
     path.write_text(yaml.safe_dump(settings), encoding="utf-8")
     environment = environment_of(options.threads)
-    ended = run_for(clearhead("train", path, "--run", run), task.seconds, folder / "clearhead.log", environment, folder)
+    changes = [part for change in options.set for part in ("--set", change)]
+    command = clearhead("train", path, "--run", run, *changes)
+    ended = run_for(command, task.seconds, folder / "clearhead.log", environment, folder)
     points, _ = clearhead_points(run, ended.begun)
     arguments: list[str | Path] = [
         "translate",
@@ -290,6 +292,8 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=None, help="score only the first so many")
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--config", type=Path, default=CONFIGS / "multi30k-en-de.yaml", help="of clearhead")
+    parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="as of clearhead train")
     parser.add_argument("--preset", default=None, help="the same sizes for everyone, instead of each its own")
     parser.add_argument("--joey", default=None, metavar="PYTHON", help="a Python that has JoeyNMT")
     parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
@@ -299,7 +303,7 @@ def main() -> None:
     systems = systems_of(options)
     folder = options.output.resolve()
     folder.mkdir(parents=True)
-    settings = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
+    settings = yaml.safe_load(options.config.read_text(encoding="utf-8"))
     corpus = write_texts(options, TextConfig.model_validate(settings["text"]), folder)
     print(describe_machine(options.device, options.threads))
     if any(name.startswith("joeynmt") for name in systems):

@@ -170,24 +170,24 @@ def transformers_generate(folder: Path, device: str, dtype: torch.dtype) -> Syst
     return System("transformers generate", str(dtype).removeprefix("torch."), run)
 
 
-def raw_ctranslate2(translator: Any, precision: str) -> System:
-    """Return CTranslate2 by itself, with the very model that our engine has loaded.
-
-    Two copies of a model in memory differ by some per cent, by where they happen to lie.
-    """
+def raw_ctranslate2(translator: Any, precision: str, name: str, parts: int) -> System:
+    """Return CTranslate2 by itself; with several parts it is told to cut a batch into so many."""
 
     def run(work: Work, number: int, beam: int, limit: int) -> list[Row]:
         tokens = [[str(each) for each in row] for row in work.batches[number]]
         made = translator.translate_batch(
-            tokens, beam_size=beam, max_decoding_length=limit, min_decoding_length=0, length_penalty=1.0
-        )
+            tokens, max_batch_size=-(-len(tokens) // parts) if parts > 1 else 0, beam_size=beam,
+            max_decoding_length=limit, min_decoding_length=0, length_penalty=1.0,
+        )  # fmt: skip
         return [[int(each) for each in result.hypotheses[0]] for result in made]
 
-    return System("raw CTranslate2", precision, run)
+    return System(name, precision, run)
 
 
 def cpu_systems(options: argparse.Namespace, folder: Path, work: Work) -> list[System]:
     """Return everyone on a CPU."""
+    from ctranslate2 import Translator as CTranslate2Translator
+
     from clearhead.decoding.ctranslate2_engine import open_ctranslate2
     from clearhead.decoding.loading import load_vocabularies
     from clearhead.decoding.translator import Translator
@@ -198,7 +198,13 @@ def cpu_systems(options: argparse.Namespace, folder: Path, work: Work) -> list[S
     systems.append(ours_by_text("clearhead torch", "float32", Translator(vocabularies, open_torch(place, "cpu"))))
     for precision in ("float32", "int8"):
         engine = open_ctranslate2(place, "cpu", precision, options.threads)
-        systems.append(raw_ctranslate2(engine.translator, precision))
+        (converted,) = folder.glob(f"ctranslate2-{precision}-*")
+        as_it_comes = CTranslate2Translator(
+            str(converted), "cpu", compute_type=precision, intra_threads=options.threads
+        )
+        systems.append(raw_ctranslate2(as_it_comes, precision, "raw CTranslate2", 1))
+        # on the model that our engine has loaded: two copies differ by some per cent, by where they happen to lie
+        systems.append(raw_ctranslate2(engine.translator, precision, "raw, a core each", options.threads))
         systems.append(ours_by_text("clearhead ctranslate2", precision, Translator(vocabularies, engine)))
     return systems
 

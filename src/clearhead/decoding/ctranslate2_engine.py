@@ -6,8 +6,11 @@ padding and bos: they are hidden by their bias, and the tokens that are left hav
 """
 
 import math
+import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +53,7 @@ _USES: dict[Use, str] = {
 }
 # with a length penalty of exactly 0 its search stops by another rule; this one divides by 1.0 too
 _NO_PENALTY = 1e-30
+_MAX_WORKERS = 32
 
 
 def lacks(place: ModelPlace, asked: Asked, device: DeviceName, precision: Precision) -> str | None:
@@ -121,7 +125,7 @@ def config_of(place: ModelPlace) -> ModelConfig:
 def open_ctranslate2(
     place: ModelPlace, device: DeviceName = "auto", precision: Precision = "auto", num_threads: int = 0
 ) -> "CTranslate2Engine":
-    """Load a model, which is converted on first use and kept beside it; with 0 threads CTranslate2 chooses."""
+    """Load a model, which is converted on first use and kept beside it; 0 threads are as many as there are cores."""
     if precision not in _STORAGES:
         raise ConfigError(f"{precision} is not a precision of the engine ctranslate2. Use float32, int8 or float16.")
     storage = _STORAGES[precision]
@@ -143,8 +147,21 @@ def _loader(place: ModelPlace) -> Callable[[], "Transformer"]:
     return load
 
 
+@dataclass(frozen=True)
+class _Batch:
+    """Some requests at work: their places, the limit they share, and what will come of them."""
+
+    places: Sequence[int]
+    limit: int
+    has_scores: bool
+    results: Sequence[Any]
+
+
 class CTranslate2Engine:
-    """A converted model, loaded."""
+    """A converted model, loaded.
+
+    On a CPU every core translates batches of its own: cores that share one wait for each other at every product.
+    """
 
     name = "ctranslate2"
 
@@ -154,10 +171,13 @@ class CTranslate2Engine:
         import ctranslate2
 
         self.config = config
+        is_gpu = sees_gpu(device)
+        self._workers = 1 if is_gpu else min(num_threads or _num_cores(), _MAX_WORKERS)
         try:
             self.translator: Any = ctranslate2.Translator(
-                str(folder), device, compute_type=_TYPES.get(storage, storage), intra_threads=num_threads
-            )
+                str(folder), device, compute_type=_TYPES.get(storage, storage), inter_threads=self._workers,
+                intra_threads=1,
+            )  # fmt: skip
         except (RuntimeError, ValueError) as wrong:
             raise CheckpointError(
                 f"{printable(str(folder))} cannot be opened by CTranslate2 ({printable(str(wrong))}). "
@@ -183,53 +203,66 @@ class CTranslate2Engine:
                 "asked=Asked(settings), which chooses an engine that can, or with engine='torch'."
             )
         made: list[list[Hypothesis]] = [[] for _ in requests]
-        for places in batches_by_length(requests, settings.tokens_on(self.translator.device)):
-            for place, several in self._search(places, requests, settings):
-                made[place] = several
+        to_do = deque(batches_by_length(requests, self._batch_tokens(requests, settings)))
+        at_work: deque[_Batch] = deque()
+        while to_do or at_work:
+            while to_do and len(at_work) < 2 * self._workers:  # no more, or Ctrl-C would wait for them
+                at_work.append(self._begin(to_do.popleft(), requests, settings))
+            to_do += self._end(at_work.popleft(), requests, settings, made)
         return made
 
-    def _search(
-        self, places: Sequence[int], requests: Sequence[Request], settings: SearchSettings
-    ) -> Iterator[tuple[int, list[Hypothesis]]]:
-        """Search with the longest limit of a batch; a sentence that came to its own limit is searched again.
+    def _batch_tokens(self, requests: Sequence[Request], settings: SearchSettings) -> int:
+        """Return the size of a batch; where there is little to do, every worker gets a share."""
+        share = -(-sum(len(request.ids) for request in requests) // self._workers)
+        return min(settings.tokens_on(self.translator.device), max(share, 1))
 
-        All hypotheses are asked for: the longest of them says when the search of its sentence came to its end.
-        """
+    def _begin(self, places: Sequence[int], requests: Sequence[Request], settings: SearchSettings) -> _Batch:
+        """Begin to search with the longest limit of a batch."""
         limit = max(requests[place].limit for place in places)
-        late: dict[int, list[int]] = {}
         has_scores = settings.beam > 1 or any(requests[place].has_score for place in places)
-        found = self._run([requests[place].ids for place in places], limit, settings, has_scores)
-        for place, several in zip(places, found, strict=True):
-            own = requests[place].limit
-            if own < limit and max(len(each.tokens) for each in several) >= own:
-                late.setdefault(own, []).append(place)
-            else:
-                yield place, several[: settings.n_best]
-        for again in late.values():
-            yield from self._search(again, requests, settings)
-
-    def _run(
-        self, rows: Sequence[Sequence[int]], limit: int, settings: SearchSettings, has_scores: bool
-    ) -> list[list[Hypothesis]]:
-        names, alpha = self._names, settings.length_penalty
         results = self.translator.translate_batch(
-            [[names[number] for number in row] for row in rows],
+            [[self._names[number] for number in requests[place].ids] for place in places],
+            asynchronous=True,
             beam_size=settings.beam,
             num_hypotheses=settings.beam,
-            length_penalty=alpha or _NO_PENALTY,
+            length_penalty=settings.length_penalty or _NO_PENALTY,
             max_decoding_length=limit,
             min_decoding_length=0,
             max_input_length=0,
             return_end_token=True,
             return_scores=has_scores,
         )
-        made = []
-        for each in results:
-            scores = each.scores if has_scores else [math.nan] * len(each.hypotheses)
-            made.append([self._hypothesis(*pair, alpha) for pair in zip(each.hypotheses, scores, strict=True)])
-        return made
+        return _Batch(places, limit, has_scores, results)
+
+    def _end(
+        self, batch: _Batch, requests: Sequence[Request], settings: SearchSettings, made: list[list[Hypothesis]]
+    ) -> list[list[int]]:
+        """Wait for a batch; return what has to be searched again: sentences that came to a limit of their own.
+
+        All hypotheses are asked for: the longest of them says when the search of its sentence came to its end.
+        """
+        late: dict[int, list[int]] = {}
+        for place, waiting in zip(batch.places, batch.results, strict=True):
+            several = self._hypotheses(waiting.result(), settings, batch.has_scores)
+            own = requests[place].limit
+            if own < batch.limit and max(len(each.tokens) for each in several) >= own:
+                late.setdefault(own, []).append(place)
+            else:
+                made[place] = several[: settings.n_best]
+        return list(late.values())
+
+    def _hypotheses(self, result: Any, settings: SearchSettings, has_scores: bool) -> list[Hypothesis]:
+        scores = result.scores if has_scores else [math.nan] * len(result.hypotheses)
+        return [
+            self._hypothesis(*pair, settings.length_penalty) for pair in zip(result.hypotheses, scores, strict=True)
+        ]
 
     def _hypothesis(self, names: Sequence[str], score: float, alpha: float) -> Hypothesis:
         tokens = tuple(self._numbers[name] for name in names)
         total = score * len(tokens) ** alpha
         return Hypothesis(tokens, (), normalised(total, len(tokens), alpha), tokens[-1] == self.config.eos, total)
+
+
+def _num_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
