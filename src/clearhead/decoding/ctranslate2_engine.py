@@ -54,6 +54,7 @@ _USES: dict[Use, str] = {
 # with a length penalty of exactly 0 its search stops by another rule; this one divides by 1.0 too
 _NO_PENALTY = 1e-30
 _MAX_WORKERS = 32
+_MANY = 8  # batches for each worker
 
 
 def lacks(place: ModelPlace, asked: Asked, device: DeviceName, precision: Precision) -> str | None:
@@ -203,18 +204,14 @@ class CTranslate2Engine:
                 "asked=Asked(settings), which chooses an engine that can, or with engine='torch'."
             )
         made: list[list[Hypothesis]] = [[] for _ in requests]
-        to_do = deque(batches_by_length(requests, self._batch_tokens(requests, settings)))
+        most = settings.tokens_on(self.translator.device)
+        to_do = deque(shared(batches_by_length(requests, most), requests, self._workers))
         at_work: deque[_Batch] = deque()
         while to_do or at_work:
             while to_do and len(at_work) < 2 * self._workers:  # no more, or Ctrl-C would wait for them
                 at_work.append(self._begin(to_do.popleft(), requests, settings))
             to_do += self._end(at_work.popleft(), requests, settings, made)
         return made
-
-    def _batch_tokens(self, requests: Sequence[Request], settings: SearchSettings) -> int:
-        """Return the size of a batch; where there is little to do, every worker gets a share."""
-        share = -(-sum(len(request.ids) for request in requests) // self._workers)
-        return min(settings.tokens_on(self.translator.device), max(share, 1))
 
     def _begin(self, places: Sequence[int], requests: Sequence[Request], settings: SearchSettings) -> _Batch:
         """Begin to search with the longest limit of a batch."""
@@ -261,6 +258,21 @@ class CTranslate2Engine:
         tokens = tuple(self._numbers[name] for name in names)
         total = score * len(tokens) ** alpha
         return Hypothesis(tokens, (), normalised(total, len(tokens), alpha), tokens[-1] == self.config.eos, total)
+
+
+def shared(batches: list[list[int]], requests: Sequence[Request], workers: int) -> list[list[int]]:
+    """Return batches such that no worker stands idle for long: few of them are cut into as many for each."""
+    if len(batches) >= _MANY * workers:
+        return batches
+    shares = workers * -(-len(batches) // workers)
+    places = [place for batch in batches for place in batch]  # the longest first
+    total = sum(len(requests[place].ids) for place in places)
+    made: list[list[int]] = [[] for _ in range(shares)]
+    tokens = 0
+    for place in places:
+        made[tokens * shares // total].append(place)
+        tokens += len(requests[place].ids)
+    return [share for share in made if share]
 
 
 def _num_cores() -> int:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from clearhead.decoding import ctranslate2_engine
-from clearhead.decoding.ctranslate2_engine import lacks, open_ctranslate2
-from clearhead.decoding.engine import Asked, ModelPlace, Request, Use
+from clearhead.decoding.ctranslate2_engine import lacks, open_ctranslate2, shared
+from clearhead.decoding.engine import Asked, ModelPlace, Request, Use, batches_by_length
 from clearhead.decoding.settings import SearchSettings
 from clearhead.errors import CheckpointError, ConfigError
 from clearhead.formats import save_checkpoint
@@ -125,3 +125,21 @@ def test_only_the_best_are_returned_and_in_the_order_of_the_requests(place: Mode
     assert all(several[0].score >= several[1].score for several in found)
     assert (engine.facts.pad, engine.facts.eos, engine.facts.max_length) == (0, 2, 23)
     assert engine.described == "ctranslate2, cpu, float32"
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("number", [1, 2, 7, 40])
+def test_few_batches_are_shared_among_all_workers(workers: int, number: int) -> None:
+    requests = [Request((5,) * (3 + place % 9), 7) for place in range(number)]
+    batches = batches_by_length(requests, 1000)
+    shares = shared(batches, requests, workers)
+    assert sorted(place for share in shares for place in share) == list(range(number))
+    assert len(shares) == min(workers, number)
+    sizes = [sum(len(requests[place].ids) for place in share) for share in shares]
+    assert max(sizes) - min(sizes) <= 11 + 11 // 2  # a sentence goes one way or the other
+
+
+def test_many_batches_are_left_as_they_are() -> None:
+    requests = [Request((5,) * (3 + place % 9), 7) for place in range(40)]
+    batches = batches_by_length(requests, 12)
+    assert shared(batches, requests, 2) == batches
