@@ -14,6 +14,8 @@ with a test between the first and each other. The vocabulary is one: clearhead l
   are meant for a model that can translate already; so there is
 - transformers-scratch: fairseq's recipe for IWSLT14 (rate 5e-4, inverse square root, smoothing 0.1, dropout 0.3, about
   4,096 tokens) at the sizes of clearhead's config.
+- joeynmt-brief, transformers-brief: nobody's recipe, but what one would change where there are minutes and not hours,
+  for all of these warm up over 4,000 updates: a rate of 1e-3 after 200 updates, 2,048 tokens, dropout 0.1.
 
 `--preset tiny` gives everyone that size, for a CPU. train_peers.py says how to get JoeyNMT.
 """
@@ -57,11 +59,16 @@ from train_peers import (
     write_pairs,
 )
 
-SYSTEMS = ("clearhead", "joeynmt", "joeynmt-small", "transformers", "transformers-scratch")
+SYSTEMS = (
+    "clearhead",
+    *("joeynmt", "joeynmt-small", "joeynmt-brief"),
+    *("transformers", "transformers-scratch", "transformers-brief"),
+)
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 FOREVER = 10**6
 BEAM = 5
 OPUS_MT = {"d_model": 512, "d_ff": 2048, "num_heads": 8, "dropout": 0.1}
+BRIEF_RATE, BRIEF_WARM_UP, BRIEF_TOKENS, BRIEF_DROPOUT = 1e-3, 200, 2048, 0.1
 JOEY_SMALL = {"d_model": 256, "d_ff": 1024, "num_heads": 4, "dropout": 0.3}
 
 
@@ -178,15 +185,21 @@ def guide(task: Task) -> dict[str, Any]:
     return {"model": model, "arguments": arguments, "is_grouped": False}
 
 
-def recipe(task: Task) -> dict[str, Any]:
-    """Return the settings of someone who trains from scratch."""
+def recipe(task: Task, *, is_brief: bool = False) -> dict[str, Any]:
+    """Return the settings of someone who trains from scratch; brief: and has minutes for it."""
     name = task.options.preset or task.settings["preset"]
-    config = preset(name, source_vocabulary=task.corpus.vocabularies.source.size, dropout=0.3)
+    dropout = BRIEF_DROPOUT if is_brief else 0.3
+    config = preset(name, source_vocabulary=task.corpus.vocabularies.source.size, dropout=dropout)
     arguments = {
         "learning_rate": 5e-4, "lr_scheduler_type": "inverse_sqrt", "warmup_steps": 4000, "weight_decay": 1e-4,
         "label_smoothing_factor": 0.1, "adam_beta2": 0.98, "max_grad_norm": 0.0,
         "per_device_train_batch_size": round(4096 / task.corpus.mean_target),
     }  # fmt: skip
+    if is_brief:
+        arguments |= {
+            "learning_rate": BRIEF_RATE, "warmup_steps": BRIEF_WARM_UP,
+            "per_device_train_batch_size": round(BRIEF_TOKENS / task.corpus.mean_target),
+        }  # fmt: skip
     return {"model": marian_settings(config), "arguments": arguments, "is_grouped": True}
 
 
@@ -269,8 +282,15 @@ def systems_of(options: argparse.Namespace) -> dict[str, Callable[[Task], Traine
         "joeynmt-small": lambda task: run_joey(
             task, "joeynmt-small", task.sizes(**JOEY_SMALL), {"batch_size": 4096, "learning_rate": 3e-4}
         ),
+        "joeynmt-brief": lambda task: run_joey(
+            task,
+            "joeynmt-brief",
+            task.sizes(**{**JOEY_SMALL, "dropout": BRIEF_DROPOUT}),
+            {"batch_size": BRIEF_TOKENS, "learning_rate": BRIEF_RATE, "learning_rate_warmup": BRIEF_WARM_UP},
+        ),
         "transformers": lambda task: run_transformers(task, "transformers", guide(task)),
         "transformers-scratch": lambda task: run_transformers(task, "transformers-scratch", recipe(task)),
+        "transformers-brief": lambda task: run_transformers(task, "transformers-brief", recipe(task, is_brief=True)),
     }
     asked = {name: runs[name] for name in options.systems}
     if options.joey is None and any(name.startswith("joeynmt") for name in asked):
