@@ -29,7 +29,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     ),
     "training": (
         {"clearhead", "formats", "model", "data", "decoding", "evaluation", "text", "settings", "steps", "errors"},
-        {"numpy", "torch", "safetensors", "pydantic", "yaml", "rich"},
+        {"numpy", "torch", "safetensors", "pydantic", "yaml", "rich", "triton"},  # triton: ADR 7, and only where it is
     ),
     "decoding": (
         {"formats", "model", "text", "steps", "settings", "errors"},
