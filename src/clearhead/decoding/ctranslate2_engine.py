@@ -54,7 +54,7 @@ _USES: dict[Use, str] = {
 # with a length penalty of exactly 0 its search stops by another rule; this one divides by 1.0 too
 _NO_PENALTY = 1e-30
 _MAX_WORKERS = 32
-_MANY = 8  # batches for each worker
+_MANY = 2  # batches for each worker
 
 
 def lacks(place: ModelPlace, asked: Asked, device: DeviceName, precision: Precision) -> str | None:
@@ -205,7 +205,7 @@ class CTranslate2Engine:
             )
         made: list[list[Hypothesis]] = [[] for _ in requests]
         most = settings.tokens_on(self.translator.device)
-        to_do = deque(shared(batches_by_length(requests, most), requests, self._workers))
+        to_do = deque(shared(batches_by_length(requests, most), self._workers))
         at_work: deque[_Batch] = deque()
         while to_do or at_work:
             while to_do and len(at_work) < 2 * self._workers:  # no more, or Ctrl-C would wait for them
@@ -260,19 +260,19 @@ class CTranslate2Engine:
         return Hypothesis(tokens, (), normalised(total, len(tokens), alpha), tokens[-1] == self.config.eos, total)
 
 
-def shared(batches: list[list[int]], requests: Sequence[Request], workers: int) -> list[list[int]]:
-    """Return batches such that no worker stands idle for long: few of them are cut into as many for each."""
+def shared(batches: list[list[int]], workers: int) -> list[list[int]]:
+    """Return batches such that no worker stands idle for long: few of them are cut into parts.
+
+    Parts of a batch, never of several: one long sentence among short ones would make them all as long.
+    """
     if len(batches) >= _MANY * workers:
         return batches
-    shares = workers * -(-len(batches) // workers)
-    places = [place for batch in batches for place in batch]  # the longest first
-    total = sum(len(requests[place].ids) for place in places)
-    made: list[list[int]] = [[] for _ in range(shares)]
-    tokens = 0
-    for place in places:
-        made[tokens * shares // total].append(place)
-        tokens += len(requests[place].ids)
-    return [share for share in made if share]
+    parts = workers if len(batches) == 1 else -(-_MANY * workers // max(1, len(batches)))
+    made = []
+    for batch in batches:
+        size = -(-len(batch) // parts)
+        made += [batch[start : start + size] for start in range(0, len(batch), size)]
+    return made
 
 
 def _num_cores() -> int:

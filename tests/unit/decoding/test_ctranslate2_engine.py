@@ -129,17 +129,26 @@ def test_only_the_best_are_returned_and_in_the_order_of_the_requests(place: Mode
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.parametrize("number", [1, 2, 7, 40])
-def test_few_batches_are_shared_among_all_workers(workers: int, number: int) -> None:
+def test_one_batch_is_shared_among_all_workers(workers: int, number: int) -> None:
     requests = [Request((5,) * (3 + place % 9), 7) for place in range(number)]
-    batches = batches_by_length(requests, 1000)
-    shares = shared(batches, requests, workers)
+    shares = shared(batches_by_length(requests, 1000), workers)
     assert sorted(place for share in shares for place in share) == list(range(number))
-    assert len(shares) == min(workers, number)
-    sizes = [sum(len(requests[place].ids) for place in share) for share in shares]
-    assert max(sizes) - min(sizes) <= 11 + 11 // 2  # a sentence goes one way or the other
+    assert min(workers, number) - 1 <= len(shares) <= workers
+    assert max(map(len, shares)) == -(-number // workers)
+
+
+def test_a_few_uneven_batches_are_cut_and_a_part_is_never_larger_than_its_batch() -> None:
+    requests = [Request((5,) * length, 7) for length in (90, *(3,) * 60)]
+    batches = batches_by_length(requests, 100)
+    assert [len(batch) for batch in batches] == [1, 33, 27]
+    shares = shared(batches, 2)
+    assert sorted(place for share in shares for place in share) == list(range(61))
+    assert [len(share) for share in shares] == [1, 17, 16, 14, 13]
+    assert shares[0] == [0], "the long one stays alone"
 
 
 def test_many_batches_are_left_as_they_are() -> None:
     requests = [Request((5,) * (3 + place % 9), 7) for place in range(40)]
     batches = batches_by_length(requests, 12)
-    assert shared(batches, requests, 2) == batches
+    assert shared(batches, 2) == batches
+    assert shared([], 2) == []
