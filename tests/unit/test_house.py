@@ -1,9 +1,11 @@
-"""Guards of the house: every Step reaches every consumer, public names are tested, the README names every file."""
+"""Guards of the house: every Step reaches every consumer, public names are tested, the file tree is true."""
 
 import inspect
 import re
+import runpy
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from clearhead.worksheet.reference import REFERENCE, replay
 from clearhead.worksheet.working import WORKINGS
 
 ROOT = Path(__file__).parents[2]
+make_house = SimpleNamespace(**runpy.run_path(str(ROOT / "docs" / "make_house.py")))
 
 
 @pytest.mark.parametrize("name", STEPS)
@@ -93,12 +96,11 @@ def test_public_names_are_there() -> None:
         _ = clearhead.sovle
 
 
-def test_the_readme_names_every_source_file_and_no_other() -> None:
-    tree = (ROOT / "README.md").read_text(encoding="utf-8").partition("## The file tree")[2]
-    shown = set(re.findall(r"([\w.-]+\.py)\b", tree))
-    there = {path.name for path in (ROOT / "src").rglob("*.py") if path.name != "__init__.py"}
-    there |= {path.name for path in (ROOT / "benchmarks").glob("*.py")}
-    assert shown - {"__init__.py"} == there
+def test_contributing_shows_the_rooms_and_every_file_as_they_are() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert page == make_house.contributing(page), "run: python docs/make_house.py"
+    for path in (ROOT / "src").rglob("*.py"):
+        assert make_house.summary(path) or path.name == "__init__.py", f"{path} does not say what it is for"
 
 
 def test_the_gallery_and_examples_hold_nothing_else() -> None:
