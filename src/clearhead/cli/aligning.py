@@ -10,7 +10,7 @@ from clearhead.errors import ConfigError, DataError, printable
 
 if TYPE_CHECKING:
     from clearhead.decoding.alignment import Links, Rated
-    from clearhead.evaluation.alignment import Gold
+    from clearhead.evaluation.alignment import GoldLinks
     from clearhead.evaluation.scores import Score
 
 _SHOWN = 5  # readings: the best of them
@@ -22,14 +22,14 @@ def judge(links: Sequence[str], gold: str | None) -> list[tuple[str, "Score"]]:
         return []
     if not links or gold is None:
         raise ConfigError("alignments are judged with both: --links FILE and --gold-links FILE.")
-    from clearhead.evaluation.alignment import alignment_error_rate, read_gold_links, read_links
+    from clearhead.evaluation.alignment import alignment_error_rate, parse_gold_links, parse_links
 
-    right = _parsed(gold, read_gold_links)
+    right = _parsed(gold, parse_gold_links)
     found = []
     for each in links:
         name, has_name, file = each.partition("=")
         file = file if has_name and not Path(each).exists() else each
-        made = _parsed(file, read_links)
+        made = _parsed(file, parse_links)
         try:
             score = alignment_error_rate(made, [each.sure for each in right], [each.possible for each in right])
         except DataError as wrong:
@@ -73,15 +73,15 @@ def _texts(source: str, reference: str) -> list[tuple[str, str]]:
     return list(zip(sources, targets, strict=True))
 
 
-def _right(texts: Sequence[tuple[str, str]], gold: str | None) -> list["Gold"]:
+def _right(texts: Sequence[tuple[str, str]], gold: str | None) -> list["GoldLinks"]:
     """Return the links that heads are judged by: those of a file, or counted ones."""
-    from clearhead.evaluation.alignment import Gold, read_gold_links
-    from clearhead.evaluation.counted_links import counted_links
+    from clearhead.evaluation.alignment import GoldLinks, parse_gold_links
+    from clearhead.evaluation.ibm_alignment import ibm_model1_links
 
     if gold is None:
-        found = counted_links([source for source, _ in texts], [target for _, target in texts])
-        return [Gold(links, frozenset()) for links in found]
-    right: list[Gold] = _parsed(gold, read_gold_links)
+        found = ibm_model1_links([source for source, _ in texts], [target for _, target in texts])
+        return [GoldLinks(links, frozenset()) for links in found]
+    right: list[GoldLinks] = _parsed(gold, parse_gold_links)
     if len(right) != len(texts):
         raise DataError(f"{printable(gold)} has {len(right):,} lines, and there are {len(texts):,} sentences.")
     for number, (each, (source, target)) in enumerate(zip(right, texts, strict=True), 1):
@@ -94,7 +94,7 @@ def _right(texts: Sequence[tuple[str, str]], gold: str | None) -> list["Gold"]:
     return right
 
 
-def _scorer(right: Sequence["Gold"], kind: str) -> Callable[[Sequence["Links"]], "Score"]:
+def _scorer(right: Sequence["GoldLinks"], kind: str) -> Callable[[Sequence["Links"]], "Score"]:
     from dataclasses import replace
 
     from clearhead.evaluation.alignment import alignment_error_rate

@@ -12,7 +12,7 @@ from clearhead.errors import ClearheadError, ConfigError, DataError, printable
 
 if TYPE_CHECKING:
     from clearhead.evaluation.leaks import TrainingPair
-    from clearhead.evaluation.report import Asked, HeldOut, Requirement
+    from clearhead.evaluation.report import EvaluationRequest, HeldOut, Requirement
     from clearhead.evaluation.scores import Score
 
 _EXTRA = {"sacrebleu", "numpy", "torch", "safetensors", "sentencepiece"}
@@ -104,9 +104,15 @@ def evaluate(
 ) -> None:
     """Score translations: BLEU, chrF, TER, exact match, with intervals, tests, buckets and leaks."""
     try:
-        from clearhead.evaluation.report import DEFAULT_METRICS, KNOWN_METRICS, evaluate, failures, read_requirement
+        from clearhead.evaluation.report import (
+            DEFAULT_METRICS,
+            KNOWN_METRICS,
+            evaluate,
+            parse_requirement,
+            unmet_requirements,
+        )
 
-        required = [read_requirement(each, (*KNOWN_METRICS, _AER)) for each in require or []]
+        required = [parse_requirement(each, (*KNOWN_METRICS, _AER)) for each in require or []]
         if choose_head is not None:
             _check_alone(output, system or [], links or [])
             with waiting():
@@ -132,7 +138,7 @@ def evaluate(
             ) from None
         raise
     judged = aligned if choose_head is None else aligned[:1]  # the one that was chosen
-    told = [*(failures(report, required) if report is not None else ()), *_misaligned(judged, required)]
+    told = [*(unmet_requirements(report, required) if report is not None else ()), *_misaligned(judged, required)]
     for sentence in told:
         typer.echo(f"clearhead: {sentence}", err=True)
     if told:
@@ -141,8 +147,8 @@ def evaluate(
 
 def _asked(
     metrics: tuple[str, ...], tokenisation: Tokenise, test: Tests, drawn: tuple[int, ...], has_buckets: bool
-) -> "Asked":
-    from clearhead.evaluation.report import Asked
+) -> "EvaluationRequest":
+    from clearhead.evaluation.report import EvaluationRequest
     from clearhead.evaluation.significance import Resampling
 
     known: dict[Tests, tuple[Literal["bootstrap", "randomisation"], ...]] = {
@@ -153,10 +159,10 @@ def _asked(
     }
     samples, trials, seed = drawn
     how = Resampling(samples, trials, seed) if samples else None
-    return Asked(metrics, tokenisation.value, known[test], how, has_buckets)
+    return EvaluationRequest(metrics, tokenisation.value, known[test], how, has_buckets)
 
 
-def _with_comet(asked: "Asked", model: str | None) -> "Asked":
+def _with_comet(asked: "EvaluationRequest", model: str | None) -> "EvaluationRequest":
     from dataclasses import replace
 
     return replace(asked, comet_model=model)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from clearhead.evaluation.report import Report
+    from clearhead.evaluation.report import EvaluationReport
     from clearhead.evaluation.scores import Score
-    from clearhead.evaluation.tables import Table
+    from clearhead.evaluation.tables import ScoreTable
 
 _WIDE = 400  # a narrow terminal may break a line of a table, but no number is cut short
 
@@ -32,7 +32,7 @@ def waiting() -> Any:
     return console.status("Measuring …") if console.is_terminal else nullcontext()
 
 
-def show(report: "Report | None", aligned: Sequence[tuple[str, "Score"]], form: Form) -> None:
+def show(report: "EvaluationReport | None", aligned: Sequence[tuple[str, "Score"]], form: Form) -> None:
     """Print what was found."""
     if form is Form.json:
         import json
@@ -42,9 +42,9 @@ def show(report: "Report | None", aligned: Sequence[tuple[str, "Score"]], form: 
             told["alignments"] = [{"links": name, **score.to_dict()} for name, score in aligned]
         typer.echo(json.dumps(told, ensure_ascii=False))
         return
-    from clearhead.evaluation.tables import alignment_table, tables, to_markdown
+    from clearhead.evaluation.tables import alignment_table, report_tables, to_markdown
 
-    made = [] if report is None else tables(report)
+    made = [] if report is None else report_tables(report)
     if aligned:
         made.append(alignment_table(aligned))
     if form is Form.markdown:
@@ -53,7 +53,7 @@ def show(report: "Report | None", aligned: Sequence[tuple[str, "Score"]], form: 
         _draw(made)
 
 
-def _draw(made: "Sequence[Table]") -> None:
+def _draw(made: "Sequence[ScoreTable]") -> None:
     from rich.console import Console
     from rich.table import Table as Drawn
     from rich.text import Text

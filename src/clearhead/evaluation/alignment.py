@@ -8,56 +8,56 @@ from clearhead.errors import DataError, printable
 from clearhead.evaluation.scores import Score
 
 Link = tuple[int, int]
-_GOLD = re.compile(r"([0-9]+)([-p?])([0-9]+)")
+_GOLD_LINK = re.compile(r"([0-9]+)([-p?])([0-9]+)")
 
 
 @dataclass(frozen=True)
-class Gold:
+class GoldLinks:
     """The links that a person drew: sure ones, and ones that are right too but not asked for."""
 
     sure: frozenset[Link]
     possible: frozenset[Link]
 
 
-def read_links(line: str) -> frozenset[Link]:
+def parse_links(line: str) -> frozenset[Link]:
     """Read links in Pharaoh format: `0-0 1-2`, source before target, both counted from 0."""
-    found = set()
+    links = set()
     for word in line.split():
         source, _, target = word.partition("-")
         if not (source.isdecimal() and target.isdecimal()):
             raise DataError(f"'{printable(word)}' is not a link. Write source-target, both counted from 0: 0-0 1-2.")
-        found.add((int(source), int(target)))
-    return frozenset(found)
+        links.add((int(source), int(target)))
+    return frozenset(links)
 
 
-def read_gold_links(line: str) -> Gold:
+def parse_gold_links(line: str) -> GoldLinks:
     """Read gold links: `0-0` is sure, `1p2` (or `1?2`) is possible."""
     sure, possible = set[Link](), set[Link]()
     for word in line.split():
-        found = _GOLD.fullmatch(word)
-        if found is None:
+        match = _GOLD_LINK.fullmatch(word)
+        if match is None:
             raise DataError(
                 f"'{printable(word)}' is not a gold link. Write sure ones 0-0, possible ones 1p2, counted from 0."
             )
-        (sure if found[2] == "-" else possible).add((int(found[1]), int(found[3])))
-    return Gold(frozenset(sure), frozenset(possible))
+        (sure if match[2] == "-" else possible).add((int(match[1]), int(match[3])))
+    return GoldLinks(frozenset(sure), frozenset(possible))
 
 
 def alignment_error_rate(
-    found: Sequence[Set[Link]], sure: Sequence[Set[Link]], possible: Sequence[Set[Link]] | None = None
+    predicted: Sequence[Set[Link]], sure: Sequence[Set[Link]], possible: Sequence[Set[Link]] | None = None
 ) -> Score:
     """AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), over all sentences, in per cent; every sure link is possible"""
     possible = sure if possible is None else possible
-    if not len(found) == len(sure) == len(possible):
+    if not len(predicted) == len(sure) == len(possible):
         raise DataError(
-            f"there are links of {len(found)} sentences, sure ones of {len(sure)} and possible ones of "
+            f"there are links of {len(predicted)} sentences, sure ones of {len(sure)} and possible ones of "
             f"{len(possible)}. Give as many of each."
         )
     hits = sum(
-        len(mine & right) + len(mine & (right | maybe))
-        for mine, right, maybe in zip(found, sure, possible, strict=True)
+        len(links & sure_links) + len(links & (sure_links | possible_links))
+        for links, sure_links, possible_links in zip(predicted, sure, possible, strict=True)
     )
-    number = sum(len(mine) for mine in found) + sum(len(right) for right in sure)
-    if number == 0:
+    num_links = sum(len(links) for links in predicted) + sum(len(sure_links) for sure_links in sure)
+    if num_links == 0:
         raise DataError("there is no link to score. Give at least one.")
-    return Score("AER", 100.0 * (1 - hits / number), f"nrefs:1|sentences:{len(found)}", is_higher_better=False)
+    return Score("AER", 100.0 * (1 - hits / num_links), f"nrefs:1|sentences:{len(predicted)}", is_higher_better=False)

@@ -10,11 +10,11 @@ from typing import Any
 
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-from clearhead.evaluation.counts import Counts
+from clearhead.evaluation.counts import SentenceCounts
 
 LENGTHS = (5, 10, 15, 20, 30, 40, 60)  # the longest of each bucket, in words
 FREQUENCIES = (0, 1, 4, 9, 99, 999, 9999)  # the same, in times that a word was seen
-_cut_words: Callable[[str], str] = Tokenizer13a()  # type: ignore[no-untyped-call]
+_tokeniser_13a: Callable[[str], str] = Tokenizer13a()  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True)
@@ -61,57 +61,68 @@ class WordBucket:
         }
 
 
-def by_length(systems: Mapping[str, Mapping[str, Counts]], lengths: Sequence[str]) -> tuple[Bucket, ...]:
-    """Return the scores of sentences by the number of words of `lengths` (sources or references), empty parts left out.
+def score_by_length(
+    systems: Mapping[str, Mapping[str, SentenceCounts]], sentences: Sequence[str]
+) -> tuple[Bucket, ...]:
+    """Return the scores of sentences by the number of words of `sentences` (sources or references), empty buckets
+    left out.
 
     `systems` holds the counts of each system by metric.
     """
-    places: list[list[int]] = [[] for _ in range(len(LENGTHS) + 1)]
-    for place, sentence in enumerate(lengths):
-        places[_bucket(len(sentence.split()), LENGTHS)].append(place)
+    members: list[list[int]] = [[] for _ in range(len(LENGTHS) + 1)]
+    for index, sentence in enumerate(sentences):
+        members[_bucket_index(len(sentence.split()), LENGTHS)].append(index)
     return tuple(
-        part(systems, f"{name} words", chosen)
-        for name, chosen in zip(_names(1, LENGTHS), places, strict=True)
-        if chosen
+        score_subset(systems, f"{name} words", indices)
+        for name, indices in zip(_bucket_names(1, LENGTHS), members, strict=True)
+        if indices
     )
 
 
-def part(systems: Mapping[str, Mapping[str, Counts]], name: str, places: Sequence[int]) -> Bucket:
-    """Return the scores of the sentences at `places`."""
+def score_subset(systems: Mapping[str, Mapping[str, SentenceCounts]], name: str, indices: Sequence[int]) -> Bucket:
+    """Return the scores of the sentences at `indices`."""
     scores = {
-        system: {metric: counts.value(places) for metric, counts in metrics.items()}
+        system: {metric: sentence_counts.value(indices) for metric, sentence_counts in metrics.items()}
         for system, metrics in systems.items()
     }
-    return Bucket(name, len(places), scores)
+    return Bucket(name, len(indices), scores)
 
 
-def words_of(sentence: str) -> list[str]:
+def tokenise_13a(sentence: str) -> list[str]:
     """Cut a sentence into words and punctuation, as BLEU does by default (13a)."""
-    return _cut_words(sentence).split()
+    return _tokeniser_13a(sentence).split()
 
 
-def by_frequency(
+def match_words_by_frequency(
     outputs: Sequence[str], references: Sequence[str], frequencies: Mapping[str, int]
 ) -> tuple[WordBucket, ...]:
     """Return how many words were found again, by how often each was seen in training.
 
     A word is matched as often as both sides of its sentence have it, wherever it stands.
     """
-    wanted, made, matched = [[0] * (len(FREQUENCIES) + 1) for _ in range(3)]
+    reference_counts, output_counts, match_counts = [[0] * (len(FREQUENCIES) + 1) for _ in range(3)]
     for output, reference in zip(outputs, references, strict=True):
-        ours, theirs = Counter(words_of(output)), Counter(words_of(reference))
-        for tally, words in ((wanted, theirs), (made, ours), (matched, ours & theirs)):
-            for word, number in words.items():
-                tally[_bucket(frequencies.get(word, 0), FREQUENCIES)] += number
-    rows = zip(_names(0, FREQUENCIES), wanted, made, matched, strict=True)
-    return tuple(WordBucket(f"{name} times", right, ours, both) for name, right, ours, both in rows if right or ours)
+        output_words, reference_words = Counter(tokenise_13a(output)), Counter(tokenise_13a(reference))
+        for counts, words in (
+            (reference_counts, reference_words),
+            (output_counts, output_words),
+            (match_counts, output_words & reference_words),
+        ):
+            for word, frequency in words.items():
+                counts[_bucket_index(frequencies.get(word, 0), FREQUENCIES)] += frequency
+    rows = zip(_bucket_names(0, FREQUENCIES), reference_counts, output_counts, match_counts, strict=True)
+    return tuple(
+        WordBucket(f"{name} times", num_reference, num_output, num_matched)
+        for name, num_reference, num_output, num_matched in rows
+        if num_reference or num_output
+    )
 
 
-def _bucket(number: int, tops: Sequence[int]) -> int:
+def _bucket_index(number: int, tops: Sequence[int]) -> int:
     return sum(number > top for top in tops)
 
 
-def _names(first: int, tops: Sequence[int]) -> list[str]:
+def _bucket_names(first: int, tops: Sequence[int]) -> list[str]:
     """Return '0', '1', '2–4' … and 'over 9,999' for the last."""
     starts = [first, *(top + 1 for top in tops[:-1])]
     named = [f"{top:,}" if start == top else f"{start:,}–{top:,}" for start, top in zip(starts, tops, strict=True)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clearhead.errors import ConfigError, DataError, printable
-from clearhead.evaluation.scores import Score, checked
+from clearhead.evaluation.scores import Score, check_line_counts
 
 _INSTALL = "pip install 'clearhead[comet]'"
 
@@ -21,24 +21,24 @@ def check_comet(model: str | None, sources: Sequence[str] | None) -> Path:
             "COMET needs a model that is on this disk: give its checkpoint (model.ckpt) with --comet-model. "
             "clearhead downloads none; comet-download-model of the package does."
         )
-    place = Path(model)
-    if place.is_dir():
-        found = sorted(place.rglob("*.ckpt"))
-        if len(found) != 1:
-            raise ConfigError(f"{printable(model)} holds {len(found)} checkpoints (*.ckpt), and COMET needs one.")
-        place = found[0]
-    if not place.is_file():
+    checkpoint = Path(model)
+    if checkpoint.is_dir():
+        checkpoints = sorted(checkpoint.rglob("*.ckpt"))
+        if len(checkpoints) != 1:
+            raise ConfigError(f"{printable(model)} holds {len(checkpoints)} checkpoints (*.ckpt), and COMET needs one.")
+        checkpoint = checkpoints[0]
+    if not checkpoint.is_file():
         raise ConfigError(f"the COMET model {printable(model)} is missing. Give a checkpoint that is on this disk.")
     if sources is None:
         raise DataError("COMET reads the sources too: give them with --source.")
-    _package()
-    return place
+    _import_comet()
+    return checkpoint
 
 
 def comet(model: Path, outputs: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> Score:
     """Return the COMET score, times 100, by the checkpoint `model`."""
-    checked(outputs, (references, sources))
-    package = _package()
+    check_line_counts(outputs, (references, sources))
+    package = _import_comet()
     try:
         scorer = package.load_from_checkpoint(str(model))
     except Exception as wrong:  # what a package of others raises on a file of others is not known
@@ -48,19 +48,19 @@ def comet(model: Path, outputs: Sequence[str], references: Sequence[str], source
         {"src": source, "mt": output, "ref": reference}
         for source, output, reference in zip(sources, outputs, references, strict=True)
     ]
-    made = scorer.predict(rows, batch_size=16, gpus=0, progress_bar=False)
+    prediction = scorer.predict(rows, batch_size=16, gpus=0, progress_bar=False)
     version = getattr(package, "__version__", "unknown")
-    signature = f"nrefs:1|model:{_name(model)}|scale:100|version:{version}"
-    return Score("COMET", 100.0 * float(made.system_score), signature)
+    signature = f"nrefs:1|model:{_model_name(model)}|scale:100|version:{version}"
+    return Score("COMET", 100.0 * float(prediction.system_score), signature)
 
 
-def _name(model: Path) -> str:
+def _model_name(model: Path) -> str:
     """Return the name of the model: a checkpoint lies in NAME/checkpoints/model.ckpt."""
     folder = model.parent
     return (folder.parent.name if folder.name == "checkpoints" else folder.name) or model.stem
 
 
-def _package() -> Any:
+def _import_comet() -> Any:
     try:
         return import_module("comet")
     except ImportError:

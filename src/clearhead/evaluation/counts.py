@@ -11,72 +11,82 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearhead.errors import DataError
-from clearhead.evaluation.scores import MEASURES, Score, Tokenisation, check_metric, checked, exact_match
+from clearhead.evaluation.scores import (
+    SACREBLEU_METRICS,
+    Score,
+    Tokenisation,
+    check_line_counts,
+    check_metric,
+    exact_match,
+)
 
 Array = NDArray[np.float64]
-COUNTED = (*MEASURES, "exact")
+COUNTED_METRICS = (*SACREBLEU_METRICS, "exact")
 
 
 @dataclass(frozen=True, eq=False)
-class Counts:
-    """The counts of every sentence, and how a score is made of their sum; `whole` is the score of them all."""
+class SentenceCounts:
+    """The counts of every sentence, and how a score is made of their sum; `corpus_score` is the score of them all."""
 
     rows: Array  # (sentences, counts)
-    value_of: Callable[[Array], float]
-    whole: Score
+    score_of_total: Callable[[Array], float]
+    corpus_score: Score
 
-    def value(self, places: Sequence[int] | NDArray[np.intp]) -> float:
-        """Return the score of the sentences at `places`."""
-        return self.value_of(self.rows[np.asarray(places, dtype=np.intp)].sum(axis=0))
+    def value(self, indices: Sequence[int] | NDArray[np.intp]) -> float:
+        """Return the score of the sentences at `indices`."""
+        return self.score_of_total(self.rows[np.asarray(indices, dtype=np.intp)].sum(axis=0))
 
 
-def count(
+def compute_counts(
     metric: str, outputs: Sequence[str], references: Sequence[Sequence[str]], tokenisation: Tokenisation = "13a"
-) -> Counts:
+) -> SentenceCounts:
     """Count what the metric is made of, in every sentence."""
-    check_metric(metric, COUNTED)
-    streams = checked(outputs, references)
+    check_metric(metric, COUNTED_METRICS)
+    streams = check_line_counts(outputs, references)
     if metric == "exact":
         return _count_hits(outputs, streams)
-    measure = MEASURES[metric]
-    made: Any = measure.make(tokenisation)  # its methods are typed for lists, and take arrays
+    definition = SACREBLEU_METRICS[metric]
+    scorer: Any = definition.make(tokenisation)  # its methods are typed for lists, and take arrays
     # sacreBLEU's own tests use these two; that the numbers stay those of its command is tested
-    rows = np.array(made._extract_corpus_statistics(list(outputs), streams), dtype=np.float64)
-    value = float(made._aggregate_and_compute(rows).score)
+    rows = np.array(scorer._extract_corpus_statistics(list(outputs), streams), dtype=np.float64)
+    value = float(scorer._aggregate_and_compute(rows).score)
 
-    def value_of(total: Array) -> float:
-        return float(made._compute_score_from_stats(total).score)
+    def score_of_total(total: Array) -> float:
+        return float(scorer._compute_score_from_stats(total).score)
 
-    signature = str(made.get_signature())
-    return Counts(rows, value_of, Score(measure.title, value, signature, measure.is_higher_better, measure.note))
+    signature = str(scorer.get_signature())
+    return SentenceCounts(
+        rows, score_of_total, Score(definition.title, value, signature, definition.is_higher_better, definition.note)
+    )
 
 
-def _count_hits(outputs: Sequence[str], streams: Sequence[Sequence[str]]) -> Counts:
+def _count_hits(outputs: Sequence[str], streams: Sequence[Sequence[str]]) -> SentenceCounts:
     hits = [
-        output.strip() in {each.strip() for each in right} for output, *right in zip(outputs, *streams, strict=True)
+        output.strip() in {reference.strip() for reference in references_of_line}
+        for output, *references_of_line in zip(outputs, *streams, strict=True)
     ]
     rows = np.array([[hit, 1] for hit in hits], dtype=np.float64)
-    return Counts(rows, lambda total: float(100.0 * total[0] / total[1]), exact_match(outputs, *streams))
+    return SentenceCounts(rows, lambda total: float(100.0 * total[0] / total[1]), exact_match(outputs, *streams))
 
 
-def pooled(several: Sequence[Counts]) -> Counts:
+def average_counts(outputs: Sequence[SentenceCounts]) -> SentenceCounts:
     """Return the mean counts of several outputs of one system, sentence by sentence; its score is that of the means."""
-    first = several[0]
-    if len(several) == 1:
+    first = outputs[0]
+    if len(outputs) == 1:
         return first
-    if any(each.rows.shape != first.rows.shape for each in several):
+    if any(counts.rows.shape != first.rows.shape for counts in outputs):
         raise DataError("outputs of one system differ in their number of sentences. Give as many of each.")
-    rows: Array = np.mean([each.rows for each in several], axis=0)
-    signature = f"{first.whole.signature}|outputs:{len(several)}"
-    whole = replace(first.whole, value=first.value_of(rows.sum(axis=0)), signature=signature)
-    return Counts(rows, first.value_of, whole)
+    rows: Array = np.mean([counts.rows for counts in outputs], axis=0)
+    signature = f"{first.corpus_score.signature}|outputs:{len(outputs)}"
+    corpus_score = replace(first.corpus_score, value=first.score_of_total(rows.sum(axis=0)), signature=signature)
+    return SentenceCounts(rows, first.score_of_total, corpus_score)
 
 
-def count_all(
+def compute_counts_by_metric(
     metrics: Sequence[str],
     outputs: Sequence[str],
     references: Sequence[Sequence[str]],
     tokenisation: Tokenisation = "13a",
-) -> Mapping[str, Counts]:
+) -> Mapping[str, SentenceCounts]:
     """Return the counts of every metric by its name."""
-    return {name: count(name, outputs, references, tokenisation) for name in metrics}
+    return {name: compute_counts(name, outputs, references, tokenisation) for name in metrics}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clearhead.evaluation.buckets import words_of
+from clearhead.evaluation.buckets import tokenise_13a
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Leaks:
     pairs: frozenset[int] | None
 
     @property
-    def seen(self) -> frozenset[int]:
-        """The test sentences that were seen: as a pair where pairs could be looked up, else on either side."""
+    def leaked(self) -> frozenset[int]:
+        """The test sentences in the training text: as pairs where pairs could be looked up, else on either side."""
         if self.pairs is not None:
             return self.pairs
         return (self.sources or frozenset()) | (self.references or frozenset())
@@ -38,81 +38,81 @@ class Leaks:
         """Whether anything of the test set was in the training text."""
         return bool(self.sources or self.references or self.pairs)
 
-    def share(self, places: frozenset[int]) -> float:
+    def share(self, indices: frozenset[int]) -> float:
         """Return the share of the test set, in per cent."""
-        return 100.0 * len(places) / self.num_sentences
+        return 100.0 * len(indices) / self.num_sentences
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
-        told: dict[str, Any] = {"is_leaking": self.is_leaking, "training_lines": self.num_training}
-        for name, places in (("sources", self.sources), ("references", self.references), ("pairs", self.pairs)):
-            if places is not None:
-                told[name] = {"sentences": len(places), "per_cent": self.share(places)}
-        return {**told, "signature": SIGNATURE}
+        summary: dict[str, Any] = {"is_leaking": self.is_leaking, "training_lines": self.num_training}
+        for name, indices in (("sources", self.sources), ("references", self.references), ("pairs", self.pairs)):
+            if indices is not None:
+                summary[name] = {"sentences": len(indices), "per_cent": self.share(indices)}
+        return {**summary, "signature": SIGNATURE}
 
 
 SIGNATURE = "unit:sentence|case:mixed|space:collapsed"
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingTextScan:
     """What one look through the training text found."""
 
     leaks: Leaks
     frequencies: Mapping[str, int] | None  # of the words asked for; None where there was no target text
 
 
-def look_through(
+def scan_training_text(
     training: Iterable[TrainingPair],
     sources: Sequence[str] | None,
     references: Sequence[Sequence[str]],
     outputs: Iterable[Sequence[str]] = (),
-) -> Training:
+) -> TrainingTextScan:
     """Look for the test set in the training text, and count the words that references and outputs have.
 
     The training text may be of any size: only what the test set asks for is kept in memory.
     """
-    test_sources = _places([sources] if sources is not None else [])
-    test_targets = _places(references)
-    asked = {word for texts in (references[0], *outputs) for line in texts for word in words_of(line)}
-    in_sources, in_targets, in_pairs = set[int](), set[int](), set[int]()
-    counted: Counter[str] = Counter()
+    test_sources = _indices_by_sentence([sources] if sources is not None else [])
+    test_targets = _indices_by_sentence(references)
+    test_words = {word for texts in (references[0], *outputs) for line in texts for word in tokenise_13a(line)}
+    leaked_sources, leaked_targets, leaked_pairs = set[int](), set[int](), set[int]()
+    frequencies: Counter[str] = Counter()
     has_sources = has_targets = has_pairs = False
     num_training = 0
     for pair in training:
         num_training += 1
-        here = there = frozenset[int]()
+        source_matches = target_matches = frozenset[int]()
         if pair.source is not None:
             has_sources = True
-            here = test_sources.get(_spelled(pair.source), here)
-            in_sources |= here
+            source_matches = test_sources.get(_collapse_spaces(pair.source), source_matches)
+            leaked_sources |= source_matches
         if pair.target is not None:
             has_targets = True
-            there = test_targets.get(_spelled(pair.target), there)
-            in_targets |= there
-            counted.update(word for word in words_of(pair.target) if word in asked)
+            target_matches = test_targets.get(_collapse_spaces(pair.target), target_matches)
+            leaked_targets |= target_matches
+            frequencies.update(word for word in tokenise_13a(pair.target) if word in test_words)
         has_pairs |= pair.source is not None and pair.target is not None
-        in_pairs |= here & there
-    can_ask = sources is not None
+        leaked_pairs |= source_matches & target_matches
+    has_test_sources = sources is not None
     leaks = Leaks(
         len(references[0]),
         num_training,
-        frozenset(in_sources) if has_sources and can_ask else None,
-        frozenset(in_targets) if has_targets else None,
-        frozenset(in_pairs) if has_pairs and can_ask else None,
+        frozenset(leaked_sources) if has_sources and has_test_sources else None,
+        frozenset(leaked_targets) if has_targets else None,
+        frozenset(leaked_pairs) if has_pairs and has_test_sources else None,
     )
-    return Training(leaks, dict(counted) if has_targets else None)
+    return TrainingTextScan(leaks, dict(frequencies) if has_targets else None)
 
 
-def _spelled(sentence: str) -> str:
+def _collapse_spaces(sentence: str) -> str:
     return " ".join(sentence.split())
 
 
-def _places(texts: Iterable[Sequence[str]]) -> Mapping[str, frozenset[int]]:
+def _indices_by_sentence(texts: Iterable[Sequence[str]]) -> Mapping[str, frozenset[int]]:
     """Return where in the test set each sentence stands; an empty one tells nothing."""
-    found: dict[str, set[int]] = {}
+    indices: dict[str, set[int]] = {}
     for lines in texts:
-        for place, line in enumerate(lines):
-            if spelled := _spelled(line):
-                found.setdefault(spelled, set()).add(place)
-    return {sentence: frozenset(places) for sentence, places in found.items()}
+        for index, line in enumerate(lines):
+            if sentence := _collapse_spaces(line):
+                indices.setdefault(sentence, set()).add(index)
+    return {sentence: frozenset(positions) for sentence, positions in indices.items()}

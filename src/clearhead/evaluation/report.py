@@ -10,24 +10,31 @@ from statistics import fmean, stdev
 from typing import Any
 
 from clearhead.errors import ConfigError, DataError, did_you_mean, printable
-from clearhead.evaluation.buckets import Bucket, WordBucket, by_frequency, by_length, part
+from clearhead.evaluation.buckets import Bucket, WordBucket, match_words_by_frequency, score_by_length, score_subset
 from clearhead.evaluation.comet import check_comet, comet
-from clearhead.evaluation.counts import COUNTED, Counts, count_all, pooled
-from clearhead.evaluation.leaks import Leaks, TrainingPair, look_through
+from clearhead.evaluation.counts import COUNTED_METRICS, SentenceCounts, average_counts, compute_counts_by_metric
+from clearhead.evaluation.leaks import Leaks, TrainingPair, scan_training_text
 from clearhead.evaluation.scores import Score, Tokenisation, check_metric
-from clearhead.evaluation.significance import Comparison, Interval, Resampling, Test, compare, interval
+from clearhead.evaluation.significance import (
+    Interval,
+    Resampling,
+    SignificanceTest,
+    SystemComparison,
+    compare,
+    confidence_interval,
+)
 
 DEFAULT_METRICS = ("bleu", "chrf", "ter", "exact")
-KNOWN_METRICS = (*COUNTED, "comet")
+KNOWN_METRICS = (*COUNTED_METRICS, "comet")
 
 
 @dataclass(frozen=True)
-class Asked:
+class EvaluationRequest:
     """What an evaluation is to measure, and how."""
 
     metrics: tuple[str, ...] = DEFAULT_METRICS
     tokenisation: Tokenisation = "13a"
-    tests: tuple[Test, ...] = ("randomisation",)
+    tests: tuple[SignificanceTest, ...] = ("randomisation",)
     resampling: Resampling | None = field(default_factory=Resampling)  # None: no intervals and no tests
     has_buckets: bool = True
     comet_model: str | None = None
@@ -43,7 +50,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
-class Measured:
+class SystemScore:
     """A score of a system: of its one output, or the mean over several with their standard deviation."""
 
     metric: str
@@ -58,10 +65,10 @@ class Measured:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
-        told: dict[str, Any] = {"metric": self.metric, **self.score.to_dict()}
+        summary: dict[str, Any] = {"metric": self.metric, **self.score.to_dict()}
         if len(self.values) > 1:
-            told |= {"values": self.values, "deviation": self.deviation}
-        return told if self.interval is None else {**told, "interval": self.interval.to_dict()}
+            summary |= {"values": self.values, "deviation": self.deviation}
+        return summary if self.interval is None else {**summary, "interval": self.interval.to_dict()}
 
 
 @dataclass(frozen=True)
@@ -70,28 +77,28 @@ class SystemReport:
 
     name: str
     num_outputs: int
-    measured: tuple[Measured, ...]
+    scores: tuple[SystemScore, ...]
     by_frequency: tuple[WordBucket, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
-        told: dict[str, Any] = {
+        summary: dict[str, Any] = {
             "name": self.name,
             "outputs": self.num_outputs,
-            "scores": [each.to_dict() for each in self.measured],
+            "scores": [score.to_dict() for score in self.scores],
         }
         if self.by_frequency:
-            told["words_by_training_frequency"] = [each.to_dict() for each in self.by_frequency]
-        return told
+            summary["words_by_training_frequency"] = [bucket.to_dict() for bucket in self.by_frequency]
+        return summary
 
 
 @dataclass(frozen=True)
-class Report:
+class EvaluationReport:
     """Everything that an evaluation found."""
 
     num_sentences: int
     systems: tuple[SystemReport, ...]
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[SystemComparison, ...] = ()
     by_length: tuple[Bucket, ...] = ()
     length_side: str = "reference"
     by_leak: tuple[Bucket, ...] = ()
@@ -99,122 +106,145 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
-        told: dict[str, Any] = {
+        summary: dict[str, Any] = {
             "sentences": self.num_sentences,
-            "systems": [each.to_dict() for each in self.systems],
-            "comparisons": [each.to_dict() for each in self.comparisons],
+            "systems": [system.to_dict() for system in self.systems],
+            "comparisons": [comparison.to_dict() for comparison in self.comparisons],
         }
         if self.by_length:
-            told["by_length"] = {"side": self.length_side, "buckets": [each.to_dict() for each in self.by_length]}
+            summary["by_length"] = {
+                "side": self.length_side,
+                "buckets": [bucket.to_dict() for bucket in self.by_length],
+            }
         if self.leaks is not None:
-            told["leaks"] = {**self.leaks.to_dict(), "parts": [each.to_dict() for each in self.by_leak]}
-        return told
+            summary["leaks"] = {**self.leaks.to_dict(), "parts": [bucket.to_dict() for bucket in self.by_leak]}
+        return summary
 
 
-def evaluate(systems: Mapping[str, Sequence[Sequence[str]]], test: HeldOut, asked: Asked = Asked()) -> Report:
+def evaluate(
+    systems: Mapping[str, Sequence[Sequence[str]]], test: HeldOut, request: EvaluationRequest = EvaluationRequest()
+) -> EvaluationReport:
     """Measure systems, each with one output of the test set or several; the first is the baseline of the tests."""
     check_test_set(systems, test)
-    for name in asked.metrics:
+    for name in request.metrics:
         check_metric(name, KNOWN_METRICS)
-    model = check_comet(asked.comet_model, test.sources) if "comet" in asked.metrics else None
-    counted = [name for name in asked.metrics if name != "comet"]
-    every = {
-        name: [count_all(counted, output, test.references, asked.tokenisation) for output in outputs]
+    comet_checkpoint = check_comet(request.comet_model, test.sources) if "comet" in request.metrics else None
+    counted_metrics = [name for name in request.metrics if name != "comet"]
+    counts_by_output = {
+        name: [
+            compute_counts_by_metric(counted_metrics, output, test.references, request.tokenisation)
+            for output in outputs
+        ]
         for name, outputs in systems.items()
     }
     means = {
-        name: {metric: pooled([counts[metric] for counts in several]) for metric in counted}
-        for name, several in every.items()
+        name: {metric: average_counts([counts[metric] for counts in output_counts]) for metric in counted_metrics}
+        for name, output_counts in counts_by_output.items()
     }
-    found = [_report(name, every[name], means[name], asked.resampling) for name in systems]
-    if model is not None:
+    system_reports = [_system_report(name, counts_by_output[name], means[name], request.resampling) for name in systems]
+    if comet_checkpoint is not None:
         assert test.sources is not None
         for index, outputs in enumerate(systems.values()):
-            made = [comet(model, output, test.references[0], test.sources) for output in outputs]
-            found[index] = replace(found[index], measured=(*found[index].measured, _measured("comet", made)))
-    report = Report(len(test.references[0]), tuple(found), _compared(means, asked))
-    return _looked_closer(report, systems, test, means, asked)
+            scores = [comet(comet_checkpoint, output, test.references[0], test.sources) for output in outputs]
+            system_reports[index] = replace(
+                system_reports[index], scores=(*system_reports[index].scores, _system_score("comet", scores))
+            )
+    report = EvaluationReport(len(test.references[0]), tuple(system_reports), _compare_systems(means, request))
+    return _add_breakdowns(report, systems, test, means, request)
 
 
-def _looked_closer(
-    report: Report,
+def _add_breakdowns(
+    report: EvaluationReport,
     systems: Mapping[str, Sequence[Sequence[str]]],
     test: HeldOut,
-    means: Mapping[str, Mapping[str, Counts]],
-    asked: Asked,
-) -> Report:
+    means: Mapping[str, Mapping[str, SentenceCounts]],
+    request: EvaluationRequest,
+) -> EvaluationReport:
     """Return the report with its parts: by length, by what was seen in training, by frequency of words."""
-    if asked.has_buckets:
+    if request.has_buckets:
         side = "reference" if test.sources is None else "source"
-        lengths = by_length(means, test.references[0] if test.sources is None else test.sources)
+        lengths = score_by_length(means, test.references[0] if test.sources is None else test.sources)
         report = replace(report, by_length=lengths, length_side=side)
     if test.training is None:
         return report
-    training = look_through(test.training, test.sources, test.references, chain.from_iterable(systems.values()))
+    training = scan_training_text(test.training, test.sources, test.references, chain.from_iterable(systems.values()))
     report = replace(report, leaks=training.leaks)
-    seen = training.leaks.seen
-    if seen:
-        rest = [place for place in range(report.num_sentences) if place not in seen]
-        parts = [("seen in training", sorted(seen)), ("not seen", rest)]
-        report = replace(report, by_leak=tuple(part(means, name, places) for name, places in parts if places))
+    leaked = training.leaks.leaked
+    if leaked:
+        unseen = [index for index in range(report.num_sentences) if index not in leaked]
+        parts = [("seen in training", sorted(leaked)), ("not seen", unseen)]
+        report = replace(
+            report, by_leak=tuple(score_subset(means, name, indices) for name, indices in parts if indices)
+        )
     if training.frequencies is None:
         return report
-    words = [
-        by_frequency([*chain(*outputs)], [*test.references[0]] * len(outputs), training.frequencies)
+    words_by_frequency = [
+        match_words_by_frequency([*chain(*outputs)], [*test.references[0]] * len(outputs), training.frequencies)
         for outputs in systems.values()
     ]
-    told = tuple(replace(each, by_frequency=some) for each, some in zip(report.systems, words, strict=True))
-    return replace(report, systems=told)
+    systems_with_words = tuple(
+        replace(system, by_frequency=word_buckets)
+        for system, word_buckets in zip(report.systems, words_by_frequency, strict=True)
+    )
+    return replace(report, systems=systems_with_words)
 
 
 def check_test_set(systems: Mapping[str, Sequence[Sequence[str]]], test: HeldOut) -> None:
     """Refuse texts that do not belong together, all of them in one error."""
     if not test.references:
         raise DataError("there are no references. Give at least one set.")
-    number = len(test.references[0])
-    if number == 0:
+    num_lines = len(test.references[0])
+    if num_lines == 0:
         raise DataError("the references are empty. Give at least one sentence.")
-    sides = {f"reference {place}": lines for place, lines in enumerate(test.references[1:], 2)}
+    texts = {f"reference {number}": lines for number, lines in enumerate(test.references[1:], 2)}
     if test.sources is not None:
-        sides["the source"] = test.sources
+        texts["the source"] = test.sources
     for name, outputs in systems.items():
-        for place, lines in enumerate(outputs, 1):
-            sides[f"system '{printable(name)}'" + (f" (output {place})" if len(outputs) > 1 else "")] = lines
-    wrong = [f"{name} has {len(lines):,}" for name, lines in sides.items() if len(lines) != number]
+        for number, lines in enumerate(outputs, 1):
+            texts[f"system '{printable(name)}'" + (f" (output {number})" if len(outputs) > 1 else "")] = lines
+    wrong = [f"{name} has {len(lines):,}" for name, lines in texts.items() if len(lines) != num_lines]
     if wrong:
         raise DataError(
-            f"the reference has {number:,} lines, but {', '.join(wrong)}. Line i of one belongs to line i of the "
+            f"the reference has {num_lines:,} lines, but {', '.join(wrong)}. Line i of one belongs to line i of the "
             "other: give as many of each."
         )
 
 
-def _report(
+def _system_report(
     name: str,
-    several: Sequence[Mapping[str, Counts]],
-    means: Mapping[str, Counts],
-    how: Resampling | None,
+    output_counts: Sequence[Mapping[str, SentenceCounts]],
+    means: Mapping[str, SentenceCounts],
+    resampling: Resampling | None,
 ) -> SystemReport:
-    measured = []
+    scores = []
     for metric, counts in means.items():
-        made = _measured(metric, [each[metric].whole for each in several])
-        measured.append(made if how is None else replace(made, interval=interval(counts, how)))
-    return SystemReport(name, len(several), tuple(measured))
+        system_score = _system_score(
+            metric, [counts_by_metric[metric].corpus_score for counts_by_metric in output_counts]
+        )
+        scores.append(
+            system_score
+            if resampling is None
+            else replace(system_score, interval=confidence_interval(counts, resampling))
+        )
+    return SystemReport(name, len(output_counts), tuple(scores))
 
 
-def _measured(metric: str, scores: Sequence[Score]) -> Measured:
-    values = tuple(each.value for each in scores)
-    return Measured(metric, replace(scores[0], value=fmean(values)), values)
+def _system_score(metric: str, scores: Sequence[Score]) -> SystemScore:
+    values = tuple(score.value for score in scores)
+    return SystemScore(metric, replace(scores[0], value=fmean(values)), values)
 
 
-def _compared(means: Mapping[str, Mapping[str, Counts]], asked: Asked) -> tuple[Comparison, ...]:
-    if asked.resampling is None:
+def _compare_systems(
+    means: Mapping[str, Mapping[str, SentenceCounts]], request: EvaluationRequest
+) -> tuple[SystemComparison, ...]:
+    if request.resampling is None:
         return ()
     baseline, *others = means
     return tuple(
-        compare((baseline, other), means[baseline][metric], counts, test, asked.resampling)
+        compare((baseline, other), means[baseline][metric], counts, test, request.resampling)
         for other in others
         for metric, counts in means[other].items()
-        for test in asked.tests
+        for test in request.tests
     )
 
 
@@ -237,13 +267,13 @@ class Requirement:
         )
 
 
-def read_requirement(text: str, known: Sequence[str] = KNOWN_METRICS) -> Requirement:
+def parse_requirement(text: str, metrics: Sequence[str] = KNOWN_METRICS) -> Requirement:
     """Read `bleu=40`."""
-    name, _, value = (each.strip() for each in text.partition("="))
-    if name not in known:
+    name, _, value = (part.strip() for part in text.partition("="))
+    if name not in metrics:
         raise ConfigError(
-            f"--require {printable(text)}: '{printable(name)}' is not a metric.{did_you_mean(name, known)} "
-            f"Metrics: {', '.join(known)}."
+            f"--require {printable(text)}: '{printable(name)}' is not a metric.{did_you_mean(name, metrics)} "
+            f"Metrics: {', '.join(metrics)}."
         )
     try:
         bound = float(value)
@@ -254,13 +284,13 @@ def read_requirement(text: str, known: Sequence[str] = KNOWN_METRICS) -> Require
     return Requirement(name, bound)
 
 
-def failures(report: Report, required: Iterable[Requirement]) -> tuple[str, ...]:
+def unmet_requirements(report: EvaluationReport, required: Iterable[Requirement]) -> tuple[str, ...]:
     """Return a sentence for every system and requirement that it does not meet."""
-    asked = {each.metric: each for each in required}
-    told = (
-        asked[made.metric].failure(system.name, made.score)
+    requirements = {requirement.metric: requirement for requirement in required}
+    failures = (
+        requirements[system_score.metric].failure(system.name, system_score.score)
         for system in report.systems
-        for made in system.measured
-        if made.metric in asked
+        for system_score in system.scores
+        if system_score.metric in requirements
     )
-    return tuple(each for each in told if each is not None)
+    return tuple(failure for failure in failures if failure is not None)

@@ -32,12 +32,12 @@ class Score:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score for JSON."""
-        told = {"name": self.name, "value": self.value, "signature": self.signature}
-        return {**told, "note": self.note} if self.note else told
+        summary = {"name": self.name, "value": self.value, "signature": self.signature}
+        return {**summary, "note": self.note} if self.note else summary
 
 
 @dataclass(frozen=True)
-class Measure:
+class SacrebleuMetric:
     """A metric of sacreBLEU with the settings that are used here."""
 
     title: str
@@ -46,16 +46,16 @@ class Measure:
     note: str = ""
 
 
-MEASURES: Mapping[str, Measure] = {
-    "bleu": Measure("BLEU", lambda tokenisation: BLEU(tokenize=tokenisation)),
-    "tokenised-bleu": Measure(
+SACREBLEU_METRICS: Mapping[str, SacrebleuMetric] = {
+    "bleu": SacrebleuMetric("BLEU", lambda tokenisation: BLEU(tokenize=tokenisation)),
+    "tokenised-bleu": SacrebleuMetric(
         "tokenised lower-cased BLEU",
         lambda tokenisation: BLEU(tokenize=tokenisation, lowercase=True, smooth_method="none", force=True),
         note="As papers quote it; not comparable with BLEU",
     ),
-    "chrf": Measure("chrF", lambda _: CHRF()),
-    "chrf++": Measure("chrF++", lambda _: CHRF(word_order=2)),
-    "ter": Measure("TER", lambda _: TER(), is_higher_better=False),
+    "chrf": SacrebleuMetric("chrF", lambda _: CHRF()),
+    "chrf++": SacrebleuMetric("chrF++", lambda _: CHRF(word_order=2)),
+    "ter": SacrebleuMetric("TER", lambda _: TER(), is_higher_better=False),
 }
 
 
@@ -63,7 +63,7 @@ def bleu(
     outputs: Sequence[str], references: Sequence[str], *more: Sequence[str], tokenisation: Tokenisation = "13a"
 ) -> Score:
     """Return corpus BLEU of detokenised text, in per cent, as `sacrebleu` itself prints it."""
-    return _by_sacrebleu("bleu", outputs, references, *more, tokenisation=tokenisation)
+    return _sacrebleu_score("bleu", outputs, references, *more, tokenisation=tokenisation)
 
 
 def tokenised_bleu(
@@ -73,29 +73,30 @@ def tokenised_bleu(
 
     It is higher than BLEU, and differs from one tokeniser to the next: it is here to be set beside such a paper.
     """
-    return _by_sacrebleu("tokenised-bleu", outputs, references, *more, tokenisation=tokenisation)
+    return _sacrebleu_score("tokenised-bleu", outputs, references, *more, tokenisation=tokenisation)
 
 
 def chrf(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str]) -> Score:
     """Return corpus chrF in per cent."""
-    return _by_sacrebleu("chrf", outputs, references, *more)
+    return _sacrebleu_score("chrf", outputs, references, *more)
 
 
 def chrf_plus_plus(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str]) -> Score:
     """Return corpus chrF++ in per cent: chrF with words and pairs of words beside the letters."""
-    return _by_sacrebleu("chrf++", outputs, references, *more)
+    return _sacrebleu_score("chrf++", outputs, references, *more)
 
 
 def ter(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str]) -> Score:
     """Return the corpus translation edit rate in per cent: lower is better."""
-    return _by_sacrebleu("ter", outputs, references, *more)
+    return _sacrebleu_score("ter", outputs, references, *more)
 
 
 def exact_match(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str]) -> Score:
     """Return how many outputs are a reference, letter for letter but for space around them, in per cent."""
-    streams = checked(outputs, (references, *more))
+    streams = check_line_counts(outputs, (references, *more))
     hits = sum(
-        output.strip() in {each.strip() for each in right} for output, *right in zip(outputs, *streams, strict=True)
+        output.strip() in {reference.strip() for reference in references_of_line}
+        for output, *references_of_line in zip(outputs, *streams, strict=True)
     )
     signature = f"nrefs:{len(streams)}|case:mixed|space:stripped|unit:sentence"
     return Score("exact match", 100.0 * hits / len(outputs), signature)
@@ -103,8 +104,8 @@ def exact_match(outputs: Sequence[str], references: Sequence[str], *more: Sequen
 
 def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Score:
     """Return how many labels are right, in per cent."""
-    checked(outputs, (references,))
-    hits = sum(output == right for output, right in zip(outputs, references, strict=True))
+    check_line_counts(outputs, (references,))
+    hits = sum(output == reference for output, reference in zip(outputs, references, strict=True))
     return Score("accuracy", 100.0 * hits / len(outputs), "unit:label|average:micro")
 
 
@@ -136,26 +137,26 @@ def score(metric: str, outputs: Sequence[str], references: Sequence[str]) -> Sco
     return METRICS[check_metric(metric, METRICS)](outputs, references)
 
 
-def check_metric(name: str, known: Collection[str]) -> str:
+def check_metric(name: str, allowed: Collection[str]) -> str:
     """Return the name of a metric, or say what it may have been meant to be."""
-    if name not in known:
+    if name not in allowed:
         raise ConfigError(
-            f"'{printable(name)}' is not a metric.{did_you_mean(name, known)} Metrics: {', '.join(known)}."
+            f"'{printable(name)}' is not a metric.{did_you_mean(name, allowed)} Metrics: {', '.join(allowed)}."
         )
     return name
 
 
-def _by_sacrebleu(
+def _sacrebleu_score(
     name: str, outputs: Sequence[str], *references: Sequence[str], tokenisation: Tokenisation = "13a"
 ) -> Score:
-    streams = checked(outputs, references)
-    measure = MEASURES[name]
-    metric = measure.make(tokenisation)
+    streams = check_line_counts(outputs, references)
+    definition = SACREBLEU_METRICS[name]
+    metric = definition.make(tokenisation)
     value = float(metric.corpus_score(list(outputs), streams).score)
-    return Score(measure.title, value, str(metric.get_signature()), measure.is_higher_better, measure.note)
+    return Score(definition.title, value, str(metric.get_signature()), definition.is_higher_better, definition.note)
 
 
-def checked(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[str]]:
+def check_line_counts(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return the references, each as many as the outputs, or raise DataError."""
     if not outputs:
         raise DataError("there is no output to score. Give at least one sentence.")

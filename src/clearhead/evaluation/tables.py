@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from clearhead.errors import printable
 from clearhead.evaluation.buckets import Bucket
 from clearhead.evaluation.leaks import SIGNATURE
-from clearhead.evaluation.report import Report
+from clearhead.evaluation.report import EvaluationReport
 from clearhead.evaluation.scores import Score
 
 _POOLED = "; of several outputs the counts are averaged, sentence by sentence"
 
 
 @dataclass(frozen=True)
-class Table:
+class ScoreTable:
     """A title, headings and rows of words; `notes` stand below it."""
 
     title: str
@@ -22,31 +22,31 @@ class Table:
     notes: tuple[str, ...] = ()
 
 
-def tables(report: Report) -> list[Table]:
+def report_tables(report: EvaluationReport) -> list[ScoreTable]:
     """Return every table that the report fills."""
-    made = [_scores(report)]
+    filled_tables = [_scores(report)]
     if report.comparisons:
-        made.append(_comparisons(report))
+        filled_tables.append(_comparisons(report))
     if report.by_length:
-        made.append(_buckets(report, f"By length of the {report.length_side}", report.by_length))
+        filled_tables.append(_buckets(report, f"By length of the {report.length_side}", report.by_length))
     if report.leaks is not None:
-        made += _leaks(report)
+        filled_tables += _leaks(report)
     if any(system.by_frequency for system in report.systems):
-        made.append(_frequencies(report))
-    return made
+        filled_tables.append(_frequencies(report))
+    return filled_tables
 
 
-def alignment_table(scores: Iterable[tuple[str, Score]]) -> Table:
+def alignment_table(scores: Iterable[tuple[str, Score]]) -> ScoreTable:
     """Return the table of alignment error rates by the name of their links."""
-    found = list(scores)
-    rows = tuple((printable(name), f"{score.value:.2f}") for name, score in found)
-    return Table("Alignment error rate", ("links", "AER %"), rows, (f"AER: {found[0][1].signature}",))
+    named_scores = list(scores)
+    rows = tuple((printable(name), f"{score.value:.2f}") for name, score in named_scores)
+    return ScoreTable("Alignment error rate", ("links", "AER %"), rows, (f"AER: {named_scores[0][1].signature}",))
 
 
-def to_markdown(made: Iterable[Table]) -> str:
+def to_markdown(tables: Iterable[ScoreTable]) -> str:
     """Return the tables as Markdown."""
     parts = []
-    for table in made:
+    for table in tables:
         lines = [f"### {table.title}", "", _row(table.columns)]
         lines.append(_row(["---", *["---:"] * (len(table.columns) - 1)]))
         lines += [_row(row) for row in table.rows]
@@ -60,89 +60,109 @@ def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _scores(report: Report) -> Table:
+def _scores(report: EvaluationReport) -> ScoreTable:
     rows, signatures = [], dict[str, str]()
-    has_intervals = any(made.interval for system in report.systems for made in system.measured)
+    has_intervals = any(system_score.interval for system in report.systems for system_score in system.scores)
     has_spread = any(system.num_outputs > 1 for system in report.systems)
     for system in report.systems:
-        for made in system.measured:
-            cells = [printable(system.name), made.score.name, f"{made.score.value:.2f}"]
+        for system_score in system.scores:
+            cells = [printable(system.name), system_score.score.name, f"{system_score.score.value:.2f}"]
             if has_spread:
-                cells.append("" if made.deviation is None else f"± {made.deviation:.2f} ({system.num_outputs} outputs)")
+                cells.append(
+                    ""
+                    if system_score.deviation is None
+                    else f"± {system_score.deviation:.2f} ({system.num_outputs} outputs)"
+                )
             if has_intervals:
-                cells.append("" if made.interval is None else f"{made.interval.low:.2f} … {made.interval.high:.2f}")
+                cells.append(
+                    ""
+                    if system_score.interval is None
+                    else f"{system_score.interval.low:.2f} … {system_score.interval.high:.2f}"
+                )
             rows.append(tuple(cells))
-            note = f". {made.score.note}" if made.score.note else ""
-            signatures[made.score.name] = f"{made.score.name}: {made.score.signature}{note}"
+            note = f". {system_score.score.note}" if system_score.score.note else ""
+            signatures[system_score.score.name] = f"{system_score.score.name}: {system_score.score.signature}{note}"
     columns = ("system", "metric", "score", *["spread"] * has_spread, *["95 % interval"] * has_intervals)
     notes = [*signatures.values()]
     if has_intervals:
-        notes.append(f"95 % interval: bootstrap, {_drawn(report)}{_POOLED if has_spread else ''}")
+        notes.append(f"95 % interval: bootstrap, {_resampling_signature(report)}{_POOLED if has_spread else ''}")
     if has_spread:
         notes.append("spread: mean ± standard deviation of a sample, over the outputs of a system")
-    return Table(f"Scores of {report.num_sentences:,} sentences", columns, tuple(rows), tuple(notes))
+    return ScoreTable(f"Scores of {report.num_sentences:,} sentences", columns, tuple(rows), tuple(notes))
 
 
-def _drawn(report: Report) -> str:
+def _resampling_signature(report: EvaluationReport) -> str:
     """Return how the samples of intervals were drawn."""
-    found = next(made.interval for system in report.systems for made in system.measured if made.interval)
-    return "|".join(found.signature.split("|")[1:3])
+    interval = next(
+        system_score.interval for system in report.systems for system_score in system.scores if system_score.interval
+    )
+    return "|".join(interval.signature.split("|")[1:3])
 
 
-def _comparisons(report: Report) -> Table:
+def _comparisons(report: EvaluationReport) -> ScoreTable:
     rows = tuple(
-        (printable(each.system), each.metric, f"{each.difference:+.2f}", f"{each.p_value:.4f}", each.test)
-        for each in report.comparisons
+        (
+            printable(comparison.system),
+            comparison.metric,
+            f"{comparison.difference:+.2f}",
+            f"{comparison.p_value:.4f}",
+            comparison.test,
+        )
+        for comparison in report.comparisons
     )
     title = f"Against {printable(report.comparisons[0].baseline)}"
     note = "p: how often chance alone makes a difference as large"
-    drawn = dict.fromkeys(f"{each.test}: {'|'.join(each.signature.split('|')[1:3])}" for each in report.comparisons)
-    return Table(title, ("system", "metric", "difference", "p", "test"), rows, (note, *drawn))
+    procedures = dict.fromkeys(
+        f"{comparison.test}: {'|'.join(comparison.signature.split('|')[1:3])}" for comparison in report.comparisons
+    )
+    return ScoreTable(title, ("system", "metric", "difference", "p", "test"), rows, (note, *procedures))
 
 
-def _buckets(report: Report, title: str, buckets: Sequence[Bucket]) -> Table:
-    names = {made.metric: made.score.name for system in report.systems for made in system.measured}
-    measured = list(buckets[0].scores[report.systems[0].name])
+def _buckets(report: EvaluationReport, title: str, buckets: Sequence[Bucket]) -> ScoreTable:
+    names = {
+        system_score.metric: system_score.score.name for system in report.systems for system_score in system.scores
+    }
+    metrics = list(buckets[0].scores[report.systems[0].name])
     has_systems = len(report.systems) > 1
     rows = tuple(
         (
-            each.name,
-            f"{each.num_sentences:,}",
+            bucket.name,
+            f"{bucket.num_sentences:,}",
             *[printable(system.name)] * has_systems,
-            *(f"{each.scores[system.name][metric]:.2f}" for metric in measured),
+            *(f"{bucket.scores[system.name][metric]:.2f}" for metric in metrics),
         )
-        for each in buckets
+        for bucket in buckets
         for system in report.systems
     )
-    heads = ("part", "sentences", *["system"] * has_systems, *(names[metric] for metric in measured))
-    return Table(title, heads, rows)
+    heads = ("part", "sentences", *["system"] * has_systems, *(names[metric] for metric in metrics))
+    return ScoreTable(title, heads, rows)
 
 
-def _leaks(report: Report) -> list[Table]:
+def _leaks(report: EvaluationReport) -> list[ScoreTable]:
     leaks = report.leaks
     assert leaks is not None
     sides = (("sources", leaks.sources), ("references", leaks.references), ("pairs", leaks.pairs))
     rows = tuple(
         (name, f"{len(places):,}", f"{leaks.share(places):.2f}") for name, places in sides if places is not None
     )
-    told = "WARNING: test sentences are in the training text." if leaks.is_leaking else "No test sentence was found."
-    notes = (told, f"Looked for in {leaks.num_training:,} lines; {SIGNATURE}")
-    made = [Table("Test sentences in the training text", ("what", "sentences", "%"), rows, notes)]
-    return [*made, _buckets(report, "By whether it was seen", report.by_leak)] if report.by_leak else made
+    verdict = "WARNING: test sentences are in the training text." if leaks.is_leaking else "No test sentence was found."
+    notes = (verdict, f"Looked for in {leaks.num_training:,} lines; {SIGNATURE}")
+    leak_tables = [ScoreTable("Test sentences in the training text", ("what", "sentences", "%"), rows, notes)]
+    return [*leak_tables, _buckets(report, "By whether it was seen", report.by_leak)] if report.by_leak else leak_tables
 
 
-def _frequencies(report: Report) -> Table:
+def _frequencies(report: EvaluationReport) -> ScoreTable:
     rows = [
         (
             printable(system.name),
-            each.name,
-            f"{each.num_reference // system.num_outputs:,}",
-            "" if each.recall is None else f"{each.recall:.2f}",
-            "" if each.precision is None else f"{each.precision:.2f}",
+            bucket.name,
+            f"{bucket.num_reference // system.num_outputs:,}",
+            "" if bucket.recall is None else f"{bucket.recall:.2f}",
+            "" if bucket.precision is None else f"{bucket.precision:.2f}",
         )
         for system in report.systems
-        for each in system.by_frequency
+        for bucket in system.by_frequency
     ]
     columns = ("system", "seen in training", "words", "recall %", "precision %")
     note = "recall: words of the reference that the output has too; precision: the other way round. tok:13a|case:mixed"
-    return Table("Words by how often the training text has them", columns, tuple(rows), (note,))
+    return ScoreTable("Words by how often the training text has them", columns, tuple(rows), (note,))

@@ -3,26 +3,26 @@
 import pytest
 
 from clearhead.errors import DataError
-from clearhead.evaluation.alignment import alignment_error_rate, read_gold_links, read_links
+from clearhead.evaluation.alignment import alignment_error_rate, parse_gold_links, parse_links
 
 
 def test_the_error_rate_is_the_one_worked_by_hand() -> None:
-    found = [read_links("0-0 1-1 2-1"), read_links("0-1")]
-    sure = [read_links("0-0 1-1"), read_links("0-0")]
-    possible = [read_links("2-1"), read_links("")]
+    predicted = [parse_links("0-0 1-1 2-1"), parse_links("0-1")]
+    sure = [parse_links("0-0 1-1"), parse_links("0-0")]
+    possible = [parse_links("2-1"), parse_links("")]
     # A ∩ S = 2 + 0, A ∩ P = 3 + 0 with sure links possible, |A| + |S| = 4 + 3: 1 - 5/7
-    made = alignment_error_rate(found, sure, possible)
-    assert made.value == pytest.approx(100 * 2 / 7)
-    assert made.signature == "nrefs:1|sentences:2"
-    assert not made.is_higher_better
-    assert alignment_error_rate(found, sure).value == pytest.approx(100 * (1 - 4 / 7))
+    score = alignment_error_rate(predicted, sure, possible)
+    assert score.value == pytest.approx(100 * 2 / 7)
+    assert score.signature == "nrefs:1|sentences:2"
+    assert not score.is_higher_better
+    assert alignment_error_rate(predicted, sure).value == pytest.approx(100 * (1 - 4 / 7))
     assert alignment_error_rate(sure, sure).value == 0.0
 
 
 @pytest.mark.parametrize("line", ["0-", "a-1", "0-1-2", "1", "0--1"])
 def test_what_is_no_link_is_told(line: str) -> None:
     with pytest.raises(DataError, match=f"'{line}' is not a link. Write source-target"):
-        read_links(line)
+        parse_links(line)
 
 
 def test_links_of_different_numbers_of_sentences_are_refused() -> None:
@@ -33,7 +33,7 @@ def test_links_of_different_numbers_of_sentences_are_refused() -> None:
 
 
 def test_gold_links_are_sure_or_possible() -> None:
-    gold = read_gold_links("0-0 1p2 3?4")
+    gold = parse_gold_links("0-0 1p2 3?4")
     assert (gold.sure, gold.possible) == ({(0, 0)}, {(1, 2), (3, 4)})
     with pytest.raises(DataError, match="'1x2' is not a gold link. Write sure ones 0-0, possible ones 1p2"):
-        read_gold_links("0-0 1x2")
+        parse_gold_links("0-0 1x2")

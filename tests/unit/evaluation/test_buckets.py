@@ -2,39 +2,43 @@
 
 import pytest
 
-from clearhead.evaluation.buckets import by_frequency, by_length
-from clearhead.evaluation.counts import count, count_all
-from clearhead.evaluation.leaks import TrainingPair, look_through
+from clearhead.evaluation.buckets import match_words_by_frequency, score_by_length
+from clearhead.evaluation.counts import compute_counts, compute_counts_by_metric
+from clearhead.evaluation.leaks import TrainingPair, scan_training_text
 
 
 def test_sentences_go_into_the_part_of_their_length() -> None:
     lines = ["a b c d e", "a b c d e f", "", " ".join("abcdefghijk"), " ".join(["x"] * 61)]
-    systems = {"one": count_all(["exact"], ["a b c d e", "no", "", "no", "no"], [lines])}
-    made = by_length(systems, lines)
-    told = [(each.name, each.num_sentences, each.scores["one"]["exact"]) for each in made]
-    assert told == [("1–5 words", 2, 100.0), ("6–10 words", 1, 0.0), ("11–15 words", 1, 0.0), ("over 60 words", 1, 0.0)]
+    systems = {"one": compute_counts_by_metric(["exact"], ["a b c d e", "no", "", "no", "no"], [lines])}
+    buckets = score_by_length(systems, lines)
+    rows = [(bucket.name, bucket.num_sentences, bucket.scores["one"]["exact"]) for bucket in buckets]
+    assert rows == [("1–5 words", 2, 100.0), ("6–10 words", 1, 0.0), ("11–15 words", 1, 0.0), ("over 60 words", 1, 0.0)]
 
 
 def test_a_part_scores_as_if_it_were_a_test_set_of_its_own() -> None:
     right = ["the cat sat on the mat", "a dog ran far away from the very old red house today"]
     outputs = ["the cat sat on a mat", "a dog ran far from the very old house today"]
-    short, long = by_length({"s": count_all(["bleu"], outputs, [right])}, right)
-    assert short.scores["s"]["bleu"] == pytest.approx(count("bleu", outputs[:1], [right[:1]]).whole.value)
-    assert long.scores["s"]["bleu"] == pytest.approx(count("bleu", outputs[1:], [right[1:]]).whole.value)
+    short, long = score_by_length({"s": compute_counts_by_metric(["bleu"], outputs, [right])}, right)
+    assert short.scores["s"]["bleu"] == pytest.approx(
+        compute_counts("bleu", outputs[:1], [right[:1]]).corpus_score.value
+    )
+    assert long.scores["s"]["bleu"] == pytest.approx(
+        compute_counts("bleu", outputs[1:], [right[1:]]).corpus_score.value
+    )
 
 
 def test_words_are_matched_as_often_as_both_sides_have_them() -> None:
     # the: 2 wanted, 3 written, 2 matched; cat: wanted and written once; mat, rug: one side only; "." on both
-    made = by_frequency(["The the the cat rug."], ["the the cat mat."], {"the": 12, "cat": 1, ".": 3})
-    told = {each.name: (each.num_reference, each.num_output, each.num_matched) for each in made}
-    assert told == {
+    buckets = match_words_by_frequency(["The the the cat rug."], ["the the cat mat."], {"the": 12, "cat": 1, ".": 3})
+    counts = {bucket.name: (bucket.num_reference, bucket.num_output, bucket.num_matched) for bucket in buckets}
+    assert counts == {
         "0 times": (1, 2, 0),  # mat; The and rug
         "1 times": (1, 1, 1),
         "2–4 times": (1, 1, 1),
         "10–99 times": (2, 2, 2),
     }
-    assert (made[0].recall, made[0].precision) == (0.0, 0.0)
-    only = by_frequency([""], ["new"], {})[0]
+    assert (buckets[0].recall, buckets[0].precision) == (0.0, 0.0)
+    only = match_words_by_frequency([""], ["new"], {})[0]
     assert (only.recall, only.precision) == (0.0, None)
 
 
@@ -49,28 +53,28 @@ def test_what_the_training_text_holds_is_found_on_each_side_and_as_pairs() -> No
         TrainingPair("I leave", "Vamos"),
         TrainingPair("", ""),  # an empty line is no leak
     ]
-    leaks = look_through(training, SOURCES, [RIGHT]).leaks
+    leaks = scan_training_text(training, SOURCES, [RIGHT]).leaks
     assert (leaks.sources, leaks.references, leaks.pairs) == ({0, 1}, {0, 2}, {0})
     assert (leaks.num_training, leaks.num_sentences, leaks.is_leaking) == (4, 4, True)
-    assert leaks.seen == {0}
+    assert leaks.leaked == {0}
     assert leaks.to_dict()["sources"] == {"sentences": 2, "per_cent": 50.0}
 
 
 def test_a_pair_counts_only_where_both_sides_are_of_one_test_sentence() -> None:
-    leaks = look_through([TrainingPair("I go", "Vas")], SOURCES, [RIGHT]).leaks
+    leaks = scan_training_text([TrainingPair("I go", "Vas")], SOURCES, [RIGHT]).leaks
     assert (leaks.sources, leaks.references, leaks.pairs) == ({0}, {1}, set())
 
 
 def test_what_was_not_given_is_not_said_to_be_clean() -> None:
-    found = look_through([TrainingPair(target="Voy Voy")], SOURCES, [RIGHT], [["Voy", "Ve", "", ""]])
-    assert (found.leaks.sources, found.leaks.pairs, found.leaks.is_leaking) == (None, None, False)
-    assert "sources" not in found.leaks.to_dict()
-    assert found.frequencies == {"Voy": 2}
-    one = look_through([TrainingPair(source="You go")], SOURCES, [RIGHT])
-    assert (one.frequencies, one.leaks.references, one.leaks.seen) == (None, None, {1})
-    assert look_through([TrainingPair("You go", "x")], None, [RIGHT]).leaks.sources is None
+    scan = scan_training_text([TrainingPair(target="Voy Voy")], SOURCES, [RIGHT], [["Voy", "Ve", "", ""]])
+    assert (scan.leaks.sources, scan.leaks.pairs, scan.leaks.is_leaking) == (None, None, False)
+    assert "sources" not in scan.leaks.to_dict()
+    assert scan.frequencies == {"Voy": 2}
+    source_scan = scan_training_text([TrainingPair(source="You go")], SOURCES, [RIGHT])
+    assert (source_scan.frequencies, source_scan.leaks.references, source_scan.leaks.leaked) == (None, None, {1})
+    assert scan_training_text([TrainingPair("You go", "x")], None, [RIGHT]).leaks.sources is None
 
 
 def test_any_reference_counts_as_seen() -> None:
-    leaks = look_through([TrainingPair("I go", "Me voy")], SOURCES, [RIGHT, ["Me voy", "", "", ""]]).leaks
+    leaks = scan_training_text([TrainingPair("I go", "Me voy")], SOURCES, [RIGHT, ["Me voy", "", "", ""]]).leaks
     assert (leaks.references, leaks.pairs) == ({0}, {0})

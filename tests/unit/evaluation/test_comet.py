@@ -12,10 +12,10 @@ from clearhead.evaluation.comet import check_comet, comet
 
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Path:
-    made = tmp_path / "small-da" / "checkpoints" / "model.ckpt"
-    made.parent.mkdir(parents=True)
-    made.write_bytes(b"weights")
-    return made
+    path = tmp_path / "small-da" / "checkpoints" / "model.ckpt"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"weights")
+    return path
 
 
 class Predictor:
@@ -60,11 +60,11 @@ def test_a_missing_model_or_source_is_told(monkeypatch: pytest.MonkeyPatch, chec
 
 def test_a_score_carries_the_name_of_its_model(monkeypatch: pytest.MonkeyPatch, checkpoint: Path) -> None:
     pretend(monkeypatch)
-    place = check_comet(str(checkpoint.parents[1]), ["s"] * 4)
-    assert place == checkpoint
-    made = comet(place, ["ab", "c", "d", "e"], ["xy", "z", "long", "q"], ["s", "s", "s", "s"])
-    assert made.value == 75.0
-    assert made.signature == "nrefs:1|model:small-da|scale:100|version:2.2.7"
+    path = check_comet(str(checkpoint.parents[1]), ["s"] * 4)
+    assert path == checkpoint
+    score = comet(path, ["ab", "c", "d", "e"], ["xy", "z", "long", "q"], ["s", "s", "s", "s"])
+    assert score.value == 75.0
+    assert score.signature == "nrefs:1|model:small-da|scale:100|version:2.2.7"
 
 
 def test_a_file_that_is_no_checkpoint_is_told(monkeypatch: pytest.MonkeyPatch, checkpoint: Path) -> None:

@@ -34,9 +34,9 @@ def by_command(tmp_path: Path, *options: str) -> dict[str, object]:
     for name, lines in (("outputs", OUTPUTS), ("right", RIGHT)):
         (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     line = [sys.executable, "-m", "sacrebleu", str(tmp_path / "right"), "-i", str(tmp_path / "outputs"), *options]
-    told = subprocess.run([*line, "--width", "10"], capture_output=True, check=True, encoding="utf-8").stdout
-    made: dict[str, object] = json.loads(told)
-    return made
+    command_output = subprocess.run([*line, "--width", "10"], capture_output=True, check=True, encoding="utf-8").stdout
+    score_fields: dict[str, object] = json.loads(command_output)
+    return score_fields
 
 
 @pytest.mark.parametrize(
@@ -67,34 +67,34 @@ def test_a_score_is_that_of_the_library_with_several_references() -> None:
 
 
 def test_the_bleu_of_papers_is_marked_as_such_and_another_number() -> None:
-    made = tokenised_bleu(OUTPUTS, [line.upper() for line in RIGHT])
-    assert made.name == "tokenised lower-cased BLEU"
-    assert made.note == "As papers quote it; not comparable with BLEU"
-    assert "case:lc" in made.signature
-    assert "tok:13a" in made.signature
-    assert made.value > bleu(OUTPUTS, [line.upper() for line in RIGHT]).value
-    assert str(made).endswith("not comparable with BLEU")
+    papers_bleu = tokenised_bleu(OUTPUTS, [line.upper() for line in RIGHT])
+    assert papers_bleu.name == "tokenised lower-cased BLEU"
+    assert papers_bleu.note == "As papers quote it; not comparable with BLEU"
+    assert "case:lc" in papers_bleu.signature
+    assert "tok:13a" in papers_bleu.signature
+    assert papers_bleu.value > bleu(OUTPUTS, [line.upper() for line in RIGHT]).value
+    assert str(papers_bleu).endswith("not comparable with BLEU")
     assert "tok:none" in tokenised_bleu(["a b ."], ["a b ."], tokenisation="none").signature
 
 
 def test_exact_match_counts_whole_sentences_against_any_reference() -> None:
     assert exact_match(OUTPUTS, RIGHT).value == 20.0
     assert exact_match([" Let's go! ", "a", "B"], ["Let's go!", "b", "b"]).value == pytest.approx(100 / 3)
-    several = exact_match(["a", "b", "c"], ["a", "x", "y"], ["z", "b", "z"])
-    assert several.value == pytest.approx(200 / 3)
-    assert several.signature == "nrefs:2|case:mixed|space:stripped|unit:sentence"
+    two_references = exact_match(["a", "b", "c"], ["a", "x", "y"], ["z", "b", "z"])
+    assert two_references.value == pytest.approx(200 / 3)
+    assert two_references.signature == "nrefs:2|case:mixed|space:stripped|unit:sentence"
 
 
 def test_accuracy_counts_labels() -> None:
-    made = accuracy(["yes", "no", "no", "yes", "yes"], ["yes", "yes", "no", "yes", "no"])
-    assert (made.value, made.signature) == (60.0, "unit:label|average:micro")
+    share = accuracy(["yes", "no", "no", "yes", "yes"], ["yes", "yes", "no", "yes", "no"])
+    assert (share.value, share.signature) == (60.0, "unit:label|average:micro")
 
 
 def test_perplexity_is_of_one_token() -> None:
-    made = perplexity(-3 * math.log(7), 3, "0123abcd")
-    assert made.value == pytest.approx(7)
-    assert made.signature == "unit:token|eos:yes|vocabulary:0123abcd"
-    assert not made.is_higher_better
+    per_token = perplexity(-3 * math.log(7), 3, "0123abcd")
+    assert per_token.value == pytest.approx(7)
+    assert per_token.signature == "unit:token|eos:yes|vocabulary:0123abcd"
+    assert not per_token.is_higher_better
     assert perplexity(-1e9, 1, "v").value == math.inf
     with pytest.raises(DataError, match="over at least one token, and 0 were given"):
         perplexity(0.0, 0, "v")
@@ -102,10 +102,10 @@ def test_perplexity_is_of_one_token() -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_metric_goes_by_its_name_and_has_a_signature(metric: str) -> None:
-    made = score(metric, OUTPUTS, RIGHT)
-    assert isinstance(made, Score)
-    assert made.signature
-    assert made.to_dict()["signature"] == made.signature
+    corpus_score = score(metric, OUTPUTS, RIGHT)
+    assert isinstance(corpus_score, Score)
+    assert corpus_score.signature
+    assert corpus_score.to_dict()["signature"] == corpus_score.signature
     best = score(metric, RIGHT, RIGHT)
     assert best.value == pytest.approx(100.0 if best.is_higher_better else 0.0)
 

@@ -11,8 +11,8 @@ import pytest
 
 from clearhead.errors import ConfigError, DataError
 from clearhead.evaluation import significance
-from clearhead.evaluation.counts import Counts, count, pooled
-from clearhead.evaluation.significance import Resampling, Test, compare, interval
+from clearhead.evaluation.counts import SentenceCounts, average_counts, compute_counts
+from clearhead.evaluation.significance import Resampling, SignificanceTest, compare, confidence_interval
 from tests.unit.evaluation.corpus import references, spoiled
 
 RIGHT = references()
@@ -30,9 +30,9 @@ def by_command(folder: Path, systems: list[list[str]], *options: str) -> str:
 
 
 def test_an_interval_is_that_of_the_command(tmp_path: Path) -> None:
-    told = json.loads(by_command(tmp_path, [FIRST], "-m", "bleu", "chrf", "ter", "--confidence", "-w", "9"))
-    for metric, theirs in zip(("bleu", "chrf", "ter"), told, strict=True):
-        ours = interval(count(metric, FIRST, [RIGHT]))
+    command_output = json.loads(by_command(tmp_path, [FIRST], "-m", "bleu", "chrf", "ter", "--confidence", "-w", "9"))
+    for metric, theirs in zip(("bleu", "chrf", "ter"), command_output, strict=True):
+        ours = confidence_interval(compute_counts(metric, FIRST, [RIGHT]))
         assert ours.mean == pytest.approx(theirs["confidence_mean"], abs=1e-5)  # theirs are of float32
         assert ours.half == pytest.approx(theirs["confidence_var"], abs=1e-5)
         assert ours.signature == theirs["signature"]
@@ -41,45 +41,53 @@ def test_an_interval_is_that_of_the_command(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("test", "option"), [("bootstrap", "--paired-bs"), ("randomisation", "--paired-ar")])
 def test_a_p_value_is_that_of_the_command_but_for_ties(
-    test: Test, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    test: SignificanceTest, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = by_command(tmp_path, [FIRST, SECOND], "-m", "bleu", "chrf", "ter", option, "-f", "text")
-    theirs = [float(each) for each in re.findall(r"p = ([0-9.]+)", told)]  # as JSON they cannot be had in 2.6.0
+    command_output = by_command(tmp_path, [FIRST, SECOND], "-m", "bleu", "chrf", "ter", option, "-f", "text")
+    theirs = [
+        float(digits) for digits in re.findall(r"p = ([0-9.]+)", command_output)
+    ]  # as JSON they cannot be had in 2.6.0
     for metric, p_value in zip(("bleu", "chrf", "ter"), theirs, strict=True):
-        baseline, system = count(metric, FIRST, [RIGHT]), count(metric, SECOND, [RIGHT])
-        made = compare(("first", "second"), baseline, system, test)
-        assert round(made.p_value, 4) >= p_value
+        baseline, system = compute_counts(metric, FIRST, [RIGHT]), compute_counts(metric, SECOND, [RIGHT])
+        comparison = compare(("first", "second"), baseline, system, test)
+        assert round(comparison.p_value, 4) >= p_value
         with monkeypatch.context() as patch:
             patch.setattr(significance, "_TIE", -1e-9)  # leave ties out, as the command does
             assert round(compare(("first", "second"), baseline, system, test).p_value, 4) == p_value
         assert 0.001 < p_value < 0.9
-        assert made.difference == system.whole.value - baseline.whole.value
-        assert (made.baseline, made.system, made.test) == ("first", "second", test)
+        assert comparison.difference == system.corpus_score.value - baseline.corpus_score.value
+        assert (comparison.baseline, comparison.system, comparison.test) == ("first", "second", test)
 
 
 def test_no_environment_variable_moves_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = interval(count("bleu", FIRST, [RIGHT]), Resampling(101))
+    before = confidence_interval(compute_counts("bleu", FIRST, [RIGHT]), Resampling(101))
     monkeypatch.setenv("SACREBLEU_SEED", "7")
-    assert interval(count("bleu", FIRST, [RIGHT]), Resampling(101)) == before
-    assert interval(count("bleu", FIRST, [RIGHT]), Resampling(101, seed=7)).mean != before.mean
+    assert confidence_interval(compute_counts("bleu", FIRST, [RIGHT]), Resampling(101)) == before
+    assert confidence_interval(compute_counts("bleu", FIRST, [RIGHT]), Resampling(101, seed=7)).mean != before.mean
 
 
 def test_what_is_drawn_does_not_depend_on_how_much_is_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    baseline, system = count("exact", FIRST[:37], [RIGHT[:37]]), count("exact", SECOND[:37], [RIGHT[:37]])
-    how = Resampling(103, 107)
+    baseline, system = (
+        compute_counts("exact", FIRST[:37], [RIGHT[:37]]),
+        compute_counts("exact", SECOND[:37], [RIGHT[:37]]),
+    )
+    resampling = Resampling(103, 107)
 
     def all_at_once() -> list[object]:
-        tests: tuple[Test, Test] = ("bootstrap", "randomisation")
-        return [interval(system, how), *(compare(("a", "b"), baseline, system, test, how) for test in tests)]
+        tests: tuple[SignificanceTest, SignificanceTest] = ("bootstrap", "randomisation")
+        return [
+            confidence_interval(system, resampling),
+            *(compare(("a", "b"), baseline, system, test, resampling) for test in tests),
+        ]
 
     before = all_at_once()
-    monkeypatch.setattr(significance, "_ROWS", 1024)
+    monkeypatch.setattr(significance, "_CHUNK", 1024)
     assert all_at_once() == before
 
 
 def test_a_system_against_itself_is_no_discovery_and_a_large_difference_is() -> None:
-    bad = count("chrf", spoiled(RIGHT, 0.9, 11), [RIGHT])
-    good = count("chrf", FIRST, [RIGHT])
+    bad = compute_counts("chrf", spoiled(RIGHT, 0.9, 11), [RIGHT])
+    good = compute_counts("chrf", FIRST, [RIGHT])
     for test in ("bootstrap", "randomisation"):
         large = compare(("bad", "good"), bad, good, test, Resampling(101, 103))  # type: ignore[arg-type]
         assert large.difference > 20
@@ -90,43 +98,55 @@ def test_a_system_against_itself_is_no_discovery_and_a_large_difference_is() -> 
 
 def test_three_sentences_that_differ_prove_nothing() -> None:
     right = [f"w{number}" for number in range(101)]
-    baseline = count("exact", ["x", "x", "x", *right[3:]], [right])
-    made = compare(("a", "b"), baseline, count("exact", right, [right]), "randomisation")
+    baseline = compute_counts("exact", ["x", "x", "x", *right[3:]], [right])
+    comparison = compare(("a", "b"), baseline, compute_counts("exact", right, [right]), "randomisation")
     # all three swapped or none, of eight ways: 2/8
-    assert made.p_value == pytest.approx(0.25, abs=0.02)
+    assert comparison.p_value == pytest.approx(0.25, abs=0.02)
 
 
 def test_hits_are_resampled_as_worked_by_hand() -> None:
     # one hit of two: of the four test sets of two sentences one has both hits, two have one, one has none
     rows = np.array([[1.0, 1.0], [0.0, 1.0]])
-    hits = Counts(rows, lambda total: float(100 * total[0] / total[1]), count("exact", ["a", "b"], [["a", "c"]]).whole)
-    made = interval(hits, Resampling(4000))
-    assert (made.low, made.high) == (0.0, 100.0)
-    assert made.mean == pytest.approx(50, abs=3)
+    hits = SentenceCounts(
+        rows,
+        lambda total: float(100 * total[0] / total[1]),
+        compute_counts("exact", ["a", "b"], [["a", "c"]]).corpus_score,
+    )
+    interval = confidence_interval(hits, Resampling(4000))
+    assert (interval.low, interval.high) == (0.0, 100.0)
+    assert interval.mean == pytest.approx(50, abs=3)
 
 
 def test_tests_that_cannot_be_made_are_told() -> None:
     with pytest.raises(DataError, match="'a' has 211 sentences and 'b' 7: a paired test needs both"):
-        compare(("a", "b"), count("bleu", FIRST, [RIGHT]), count("bleu", FIRST[:7], [RIGHT[:7]]), "bootstrap")
+        compare(
+            ("a", "b"),
+            compute_counts("bleu", FIRST, [RIGHT]),
+            compute_counts("bleu", FIRST[:7], [RIGHT[:7]]),
+            "bootstrap",
+        )
     with pytest.raises(ConfigError, match="39 samples cannot show the outer 5 %. Draw at least 40"):
         Resampling(39)
 
 
 def test_outputs_of_one_system_are_pooled_sentence_by_sentence() -> None:
-    one, other = count("exact", ["a", "b", "x"], [["a", "b", "c"]]), count("exact", ["a", "y", "z"], [["a", "b", "c"]])
-    both = pooled([one, other])
+    one, other = (
+        compute_counts("exact", ["a", "b", "x"], [["a", "b", "c"]]),
+        compute_counts("exact", ["a", "y", "z"], [["a", "b", "c"]]),
+    )
+    both = average_counts([one, other])
     assert both.rows[:, 0].tolist() == [1.0, 0.5, 0.0]
-    assert both.whole.value == pytest.approx(50.0)
-    assert both.whole.signature.endswith("|outputs:2")
-    assert pooled([one]) is one
+    assert both.corpus_score.value == pytest.approx(50.0)
+    assert both.corpus_score.signature.endswith("|outputs:2")
+    assert average_counts([one]) is one
     with pytest.raises(DataError, match="outputs of one system differ in their number of sentences"):
-        pooled([one, count("exact", ["a"], [["a"]])])
+        average_counts([one, compute_counts("exact", ["a"], [["a"]])])
 
 
 @pytest.mark.parametrize("metric", ["bleu", "tokenised-bleu", "chrf", "chrf++", "ter", "exact"])
 def test_the_score_of_all_places_is_that_of_the_whole(metric: str) -> None:
-    made = count(metric, FIRST, [RIGHT, SECOND])
-    assert made.value(range(211)) == pytest.approx(made.whole.value)
-    assert made.whole.signature.startswith("nrefs:2|")
-    half = count(metric, FIRST[:101], [RIGHT[:101], SECOND[:101]])
-    assert made.value(range(101)) == pytest.approx(half.whole.value)
+    counts = compute_counts(metric, FIRST, [RIGHT, SECOND])
+    assert counts.value(range(211)) == pytest.approx(counts.corpus_score.value)
+    assert counts.corpus_score.signature.startswith("nrefs:2|")
+    half = compute_counts(metric, FIRST[:101], [RIGHT[:101], SECOND[:101]])
+    assert counts.value(range(101)) == pytest.approx(half.corpus_score.value)
