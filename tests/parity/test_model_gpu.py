@@ -7,14 +7,9 @@ import torch.nn.functional as F
 from clearhead.model import Batch, ModelConfig, Transformer
 from clearhead.model.tracing import PartTrace
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
-    # torch 2.11 itself, inside its compiler
-    pytest.mark.filterwarnings("ignore:`torch.jit.script_method` is deprecated:DeprecationWarning"),
-]
 
-
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("is_padded", [False, True])
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
 def test_compiled_loss_and_gradients_are_those_of_the_traced_side(positions: str, is_padded: bool) -> None:
@@ -42,3 +37,15 @@ def test_compiled_loss_and_gradients_are_those_of_the_traced_side(positions: str
     for name, parameter in model.named_parameters():
         gap = (parameter.grad - right[name].grad).abs().max() / largest
         assert gap < 1e-5, f"{name}: {gap:.1e} of the largest gradient"
+
+
+def test_what_the_compiler_advises_on_a_gpu_is_no_error_in_any_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The two places where torch's compiler says that TensorFloat32 is there but off, as on a GPU that has it.
+    from torch._inductor import compile_fx
+    from torch._inductor.fx_passes import fuse_attention
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (9, 0))
+    assert torch.backends.cuda.matmul.fp32_precision != "tf32"
+    for advise in (compile_fx._warn_tf32_disabled, fuse_attention._warn_tf32_disabled):
+        advise.__wrapped__()
