@@ -8,34 +8,45 @@
     ├── RunError              a run folder that is taken, in use, or not what was asked for
     └── TraceError            a trace that is broken, or cannot be had
 
-An inner function states the fact; the public edge adds the file or the field it came from.
+An inner function states the fact; the public edge adds the file or the field it came from. No message names a flag:
+an error carries the names of the parameters that the reader can change, and the command line adds their flags.
 """
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Self
+
+Options = Sequence[str] | Mapping[str, str]
 
 _MAX_TOLD = 20  # more mistakes than this are counted, not listed
 _JOINERS = "\u200c\u200d"  # they shape Indic scripts and emoji, and are harmless
 
 
 class ClearheadError(Exception):
-    """Say what is wrong, where, what was given, what is allowed and what to do."""
+    """Say what is wrong, where, what was given, what is allowed and what to do.
+
+    `options` names the parameters that the reader can change: several to choose from, or, as a mapping, those to
+    change together with their values (an empty value switches a parameter on). The command line adds their flags.
+    """
+
+    def __init__(self, message: str, *, options: Options = ()) -> None:
+        self.options: Options = dict(options) if isinstance(options, Mapping) else tuple(options)
+        super().__init__(message)
 
 
 class _MistakesError(ClearheadError):
     """An error that tells everything wrong at once; `mistakes` holds one sentence for each."""
 
-    def __init__(self, mistakes: str | Sequence[str]) -> None:
+    def __init__(self, mistakes: str | Sequence[str], *, options: Options = ()) -> None:
         self.mistakes: tuple[str, ...] = (mistakes,) if isinstance(mistakes, str) else tuple(mistakes)
         more = len(self.mistakes) - _MAX_TOLD
         tail = [f"… and {more} more mistakes."] if more > 0 else []
-        super().__init__("\n".join([*self.mistakes[:_MAX_TOLD], *tail]))
+        super().__init__("\n".join([*self.mistakes[:_MAX_TOLD], *tail]), options=options)
 
     def located(self, place: str) -> Self:
         """Return the same error with `place: ` before every sentence."""
-        return type(self)([f"{place}: {mistake}" for mistake in self.mistakes])
+        return type(self)([f"{place}: {mistake}" for mistake in self.mistakes], options=self.options)
 
 
 class ProblemError(_MistakesError):
@@ -72,8 +83,14 @@ def printable(text: str) -> str:
     )
 
 
+def closest_match(word: str, choices: Iterable[str]) -> str | None:
+    """Return the nearest of `choices` in spelling, or None where none is near."""
+    spellings = {choice.lower(): choice for choice in choices}
+    matches = get_close_matches(word.lower(), spellings, n=1, cutoff=0.6)
+    return spellings[matches[0]] if matches else None
+
+
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the nearest of `choices`, or an empty string."""
-    spelled = {choice.lower(): choice for choice in choices}
-    near = get_close_matches(word.lower(), spelled, n=1, cutoff=0.6)
-    return f" Did you mean '{spelled[near[0]]}'?" if near else ""
+    match = closest_match(word, choices)
+    return "" if match is None else f" Did you mean '{match}'?"

@@ -9,11 +9,13 @@ import sys
 from typing import Annotated
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from clearhead import __version__
 from clearhead.cli.check import check
 from clearhead.cli.evaluate import evaluate
 from clearhead.cli.experiment import experiment
+from clearhead.cli.flags import with_flags
 from clearhead.cli.score import score
 from clearhead.cli.solve import solve
 from clearhead.cli.train import train
@@ -63,7 +65,7 @@ def main() -> None:
     except ClearheadError as problem:
         if is_debug:
             raise
-        lines = str(problem).split("\n")
+        lines = _message(problem).split("\n")
         typer.echo("\n".join(["clearhead: " + printable(lines[0]), *map(printable, lines[1:])]), err=True)
         raise SystemExit(2) from None
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
@@ -86,6 +88,14 @@ def main() -> None:
             err=True,
         )
         raise SystemExit(3) from None
+
+
+def _message(problem: ClearheadError) -> str:
+    """Return what an error says, with the flags of the verb that was called for the parameters it names."""
+    group = typer.main.get_command(app)
+    name = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    verb = group.commands.get(name) if isinstance(group, TyperGroup) else None
+    return with_flags(str(problem), problem.options, verb) if isinstance(verb, TyperCommand) else str(problem)
 
 
 def _prepare_streams() -> None:
