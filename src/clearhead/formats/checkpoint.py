@@ -19,7 +19,7 @@ from clearhead.formats.files import (
     write_together,
 )
 from clearhead.formats.weights import build, checked_tensors, misfits, shapes_of
-from clearhead.model import Transformer
+from clearhead.model import TrainableModel, Transformer
 
 _ADVICE = (
     "Convert it once where you trust it: read it with torch.load(…, weights_only=True) "
@@ -27,7 +27,7 @@ _ADVICE = (
 )
 
 
-def save_checkpoint(model: Transformer, folder: str | Path) -> None:
+def save_checkpoint(model: TrainableModel, folder: str | Path) -> None:
     """Write the model's numbers (tied ones once) and its config; an older checkpoint stays until both are whole."""
     folder = Path(folder)
     config = {MARK: FORMAT, VERSION: __version__, **model.config.model_dump(mode="json")}

@@ -35,7 +35,7 @@ def model_lacks(config: ModelConfig) -> str | None:
     """Return why CTranslate2 cannot hold a model, as a clause, or None where it can."""
     reasons = {
         f"it only translates, and the model is of shape {config.shape}": config.shape != "encoder-decoder",
-        f"it has no {config.positions} positions here": config.positions not in ("sinusoidal", "learned"),
+        f"it has no {config.positions} positions here": not config.has_position_table,
         "it has no norm over all numbers of a sentence": config.encoder_norm == "all",
         f"it has one width, and d_decoder = {config.decoder_width} is not d_model": (
             config.decoder_width != config.d_model

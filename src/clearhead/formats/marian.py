@@ -146,7 +146,7 @@ def to_marian_tensors(model: Transformer) -> Marian:
     tensors.setdefault("output.bias", model.output.weight.new_zeros(config.target_size))
     found = to_theirs(tensors, pairs_of(config))
     found[BIAS] = found[BIAS][None]  # (1, V)
-    dtype = str(model.output.weight.dtype).removeprefix("torch.")
+    dtype = str(model.dtype).removeprefix("torch.")
     return Marian(_config_of(config, dtype), _generation_of(config), found)
 
 

@@ -138,8 +138,7 @@ def to_torch_transformer(model: Transformer) -> nn.Transformer:
     if told:
         raise CheckpointError(f"nn.Transformer cannot hold this model: {'; '.join(told)}.")
     made = _empty(config)
-    weight = model.output.weight
-    made = made.to(device=weight.device, dtype=weight.dtype)
+    made = made.to(device=model.device, dtype=model.dtype)
     made.load_state_dict(to_theirs(checked_tensors(model), pairs_of(config)))
     return made.eval()
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from clearhead.errors import CheckpointError
-from clearhead.model import ModelConfig, Transformer
+from clearhead.model import ModelConfig, TrainableModel, Transformer
 
 Shapes = Mapping[str, Sequence[int]]
 _DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -26,7 +26,7 @@ class Pair:
     theirs: tuple[str, ...]
 
 
-def own_tensors(model: Transformer) -> dict[str, Tensor]:
+def own_tensors(model: TrainableModel) -> dict[str, Tensor]:
     """Return what makes a model, tied tensors once, under the first of their names."""
     seen: set[int] = set()
     own = {}
@@ -125,7 +125,7 @@ def to_theirs(tensors: Mapping[str, Tensor], pairs: Iterable[Pair]) -> dict[str,
     return found
 
 
-def checked_tensors(model: Transformer) -> dict[str, Tensor]:
+def checked_tensors(model: TrainableModel) -> dict[str, Tensor]:
     """Return a model's tensors, or raise CheckpointError if they are not those of its config."""
     own = own_tensors(model)
     wrong = misfits(own, shapes_of(model.config))

@@ -5,18 +5,39 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from clearhead.model.batch import Batch, check_batch
+    from clearhead.model.build import build_model
     from clearhead.model.config import PRESETS, ModelConfig, preset
+    from clearhead.model.loss import Loss
     from clearhead.model.mask import Mask
-    from clearhead.model.transformer import Loss, Memory, Transformer
+    from clearhead.model.memory import Memory
+    from clearhead.model.protocol import SequenceModel, TrainableModel
+    from clearhead.model.transformer import Transformer
 
 _HOMES = {
     **dict.fromkeys(("Batch", "check_batch"), "batch"),
     **dict.fromkeys(("PRESETS", "ModelConfig", "preset"), "config"),
+    "build_model": "build",
+    "Loss": "loss",
     "Mask": "mask",
-    **dict.fromkeys(("Loss", "Memory", "Transformer"), "transformer"),
+    "Memory": "memory",
+    **dict.fromkeys(("SequenceModel", "TrainableModel"), "protocol"),
+    "Transformer": "transformer",
 }
 
-__all__ = ["PRESETS", "Batch", "Loss", "Mask", "Memory", "ModelConfig", "Transformer", "check_batch", "preset"]
+__all__ = [
+    "PRESETS",
+    "Batch",
+    "Loss",
+    "Mask",
+    "Memory",
+    "ModelConfig",
+    "SequenceModel",
+    "TrainableModel",
+    "Transformer",
+    "build_model",
+    "check_batch",
+    "preset",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -16,11 +16,9 @@ from torch.nn.attention.flex_attention import flex_attention
 from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
 from clearhead.model.positions import rotary_angles, rotate, trace_rotation
-from clearhead.steps import NO_TRACE, Trace
-from clearhead.steps.trace import NoTrace
+from clearhead.steps import NO_TRACE, Tracer
 from clearhead.steps.vocabulary import APPEND, JOIN, MASK, MIX, PROJECT, SCALE, SCORE, SOFTMAX, SPLIT
 
-Tracer = Trace | NoTrace
 _PRODUCTS = {"1": "F₁", "2": "F₂", "3": "F₃", "out": "logits"}  # as a worksheet calls them; Q, K, V, O are their own
 _SHORT = 64  # tokens
 _TILES: dict[int, Any] = {

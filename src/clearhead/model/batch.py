@@ -65,7 +65,7 @@ def check_batch(batch: Batch, config: ModelConfig) -> None:
 
 def check_length(length: int, config: ModelConfig, side: str) -> None:
     """Raise DataError for a sentence that is longer than the model's table of positions."""
-    if config.positions in ("sinusoidal", "learned") and length > config.max_length:
+    if config.has_position_table and length > config.max_length:
         raise DataError(
             f"the {side} is {length} tokens long, and this model has positions for {config.max_length}. "
             "Shorten or split it, or make a model with a larger max_length."

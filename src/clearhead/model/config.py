@@ -74,6 +74,21 @@ class ModelConfig(Settings):
         return self.source_vocabulary if self.target_vocabulary is None else self.target_vocabulary
 
     @property
+    def num_outputs(self) -> int:
+        """How many logits there are: tokens that can be written, or classes."""
+        return self.target_size if self.num_classes is None else self.num_classes
+
+    @property
+    def has_position_table(self) -> bool:
+        """Whether positions come from a table, which ends at `max_length`."""
+        return self.positions in ("sinusoidal", "learned")
+
+    @property
+    def position_limit(self) -> int | None:
+        """The longest sentence in tokens that has positions; None if there is no limit."""
+        return self.max_length if self.has_position_table else None
+
+    @property
     def ends_with_norm(self) -> bool:
         """Whether a stack has a norm after its last block."""
         return self.norm_place == "pre" if self.has_last_norm is None else self.has_last_norm

@@ -13,11 +13,9 @@ from clearhead.model.dropout import dropout
 from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
 from clearhead.model.norm import NORMS
-from clearhead.steps import NO_TRACE, Trace
-from clearhead.steps.trace import NoTrace
+from clearhead.steps import NO_TRACE, Tracer
 from clearhead.steps.vocabulary import ACTIVATE, ADD, MULTIPLY
 
-Tracer = Trace | NoTrace
 _BENDS: Mapping[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
 
 

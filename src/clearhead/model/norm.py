@@ -5,11 +5,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clearhead.model.mask import counted_tokens
-from clearhead.steps import NO_TRACE, Trace
-from clearhead.steps.trace import NoTrace
+from clearhead.steps import NO_TRACE, Tracer
 from clearhead.steps.vocabulary import MEAN, NORMALISE, RMS_NORMALISE, VARIANCE
-
-Tracer = Trace | NoTrace
 
 
 class LayerNorm(nn.Module):

@@ -5,8 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from clearhead.steps import NO_TRACE, Trace
-from clearhead.steps.trace import NoTrace
+from clearhead.steps import NO_TRACE, Tracer
 from clearhead.steps.vocabulary import ANGLE, ROTATE
 
 _BASE = 10000.0
@@ -48,7 +47,7 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:
     return torch.stack((a * cosine - b * sine, a * sine + b * cosine), dim=-1).flatten(-2)
 
 
-def trace_rotation(x: Tensor, places: Tensor, symbol: str, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
+def trace_rotation(x: Tensor, places: Tensor, symbol: str, trace: Tracer = NO_TRACE) -> Tensor:
     """Turn x by its positions and write both steps down."""
     width = x.shape[-1]
     angles = rotary_angles(places, width, x.dtype)

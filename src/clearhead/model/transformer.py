@@ -6,8 +6,6 @@ and `trace`, which does the same pass with every step written down.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -20,42 +18,16 @@ from clearhead.model.cache import BeamCache, Cache
 from clearhead.model.config import ModelConfig
 from clearhead.model.dropout import dropout
 from clearhead.model.layers import BlockCache, DecoderBlock, EncoderBlock, empty_key_values
+from clearhead.model.loss import Loss
 from clearhead.model.mask import CAUSAL, EVERYTHING, Mask, Packed, PreparedMask, counted_tokens, prepare
+from clearhead.model.memory import Memory
 from clearhead.model.norm import NORMS
 from clearhead.model.positions import is_first, packed_places, sinusoids
 from clearhead.model.tracing import PartTrace, traced_bytes
-from clearhead.steps import NO_TRACE, Trace
-from clearhead.steps.trace import NoTrace
+from clearhead.steps import NO_TRACE, Trace, Tracer
 from clearhead.steps.vocabulary import ADD, EMBED, MEAN, MULTIPLY
 
-Tracer = Trace | NoTrace
 MAX_TRACE_BYTES = 2 * 2**30
-
-
-@dataclass(frozen=True, eq=False)
-class Memory:
-    """What the encoder made of a batch of sentences, and which of it are real tokens."""
-
-    states: Tensor  # (B, S, D)
-    mask: Mask
-    sentences: Tensor | None = None  # (B, S), of packed rows
-
-    def reorder(self, index: Tensor) -> "Memory":
-        """Return the entries of the batch in another order."""
-        keys = None if self.mask.keys is None else self.mask.keys.index_select(0, index)
-        return Memory(self.states.index_select(0, index), replace(self.mask, keys=keys))
-
-
-class Loss(NamedTuple):
-    """The summed loss of a batch, and how many tokens (or sentences) it is over."""
-
-    total: Tensor
-    num_tokens: Tensor
-
-    @property
-    def mean(self) -> Tensor:
-        """The loss of one token."""
-        return self.total / self.num_tokens.clamp(min=1)
 
 
 class Stack(nn.Module):
@@ -123,12 +95,9 @@ class Transformer(nn.Module):
             memory = config.d_model if config.shape == "encoder-decoder" else None
             self.decoder = Stack(config, config.decoder_width, config.target_size, config.decoder_norm)
             self.decoder_blocks = nn.ModuleList(DecoderBlock(config, memory) for _ in range(config.decoder_blocks))
-        width, outputs = config.decoder_width, config.target_size
-        if config.shape == "encoder":
-            assert config.num_classes is not None
-            width, outputs = config.d_model, config.num_classes
+        width = config.d_model if config.shape == "encoder" else config.decoder_width
         has_bias = config.has_output_bias or config.shape == "encoder"
-        self.output = nn.Linear(width, outputs, bias=has_bias)
+        self.output = nn.Linear(width, config.num_outputs, bias=has_bias)
         self._initialise()
         self._tie()
 
@@ -152,6 +121,43 @@ class Transformer(nn.Module):
         self.output.weight = self.decoder.embedding.weight
         if self.config.tied == "three" and self.encoder is not None:
             self.encoder.embedding.weight = self.decoder.embedding.weight
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return self.output.weight.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the parameters."""
+        return self.output.weight.dtype
+
+    # What it can do
+
+    @property
+    def can_translate(self) -> bool:
+        """Whether it reads a source and writes a target."""
+        return self.config.shape == "encoder-decoder"
+
+    @property
+    def can_classify(self) -> bool:
+        """Whether its logits are of classes."""
+        return self.config.shape == "encoder"
+
+    @property
+    def can_continue_text(self) -> bool:
+        """Whether it writes without a source."""
+        return self.config.shape == "decoder"
+
+    @property
+    def has_cross_attention(self) -> bool:
+        """Whether its decoder has attention weights over the source."""
+        return self.can_translate and self.config.decoder_blocks > 0
+
+    @property
+    def can_record_steps(self) -> bool:
+        """Whether a step can be recorded as a CUDA graph: on a GPU only."""
+        return self.device.type == "cuda"
 
     # One pass
 
@@ -277,7 +283,7 @@ class Transformer(nn.Module):
         return BeamCache(self._block_caches(memory, size, device), nothing)
 
     def _block_caches(self, memory: Memory | None, size: int, device: torch.device) -> list[BlockCache]:
-        dtype = self.output.weight.dtype if memory is None else memory.states.dtype
+        dtype = self.dtype if memory is None else memory.states.dtype
         blocks = []
         for block in self.decoder_blocks:
             assert isinstance(block, DecoderBlock)
@@ -317,27 +323,41 @@ class Transformer(nn.Module):
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
         """Return the summed cross-entropy of a batch, padding left out."""
-        return self.judge(self.states(batch), batch, label_smoothing)
+        return self.loss_from_states(self.states(batch), batch, label_smoothing)
 
-    def judge(self, states: Tensor, batch: Batch, label_smoothing: float = 0.0) -> Loss:
-        """Return the summed cross-entropy of a batch of which the states are there."""
+    def loss_from_states(self, states: Tensor, batch: Batch, label_smoothing: float = 0.0) -> Loss:
+        """Return the summed cross-entropy of a batch from its states."""
         logits = self.project(states).flatten(0, 1)
         logits = logits.to(torch.promote_types(logits.dtype, torch.float32))  # a sum of many logarithms
-        right = self.answers(batch).flatten()
-        left_out = self.left_out
-        total = F.cross_entropy(logits, right, ignore_index=left_out, label_smoothing=label_smoothing, reduction="sum")
-        return Loss(total, (right != left_out).sum())
+        labels, ignored = self.labels(batch).flatten(), self.ignore_index
+        total = F.cross_entropy(logits, labels, ignore_index=ignored, label_smoothing=label_smoothing, reduction="sum")
+        return Loss(total, (labels != ignored).sum())
 
-    def answers(self, batch: Batch) -> Tensor:
-        """Return what is to be said: ids (B, T), or labels (B,)."""
-        right = batch.labels if self.config.shape == "encoder" else batch.target
-        assert right is not None
-        return right
+    def labels(self, batch: Batch) -> Tensor:
+        """Return the right answers: target ids (B, T), or classes (B,)."""
+        labels = batch.labels if self.config.shape == "encoder" else batch.target
+        assert labels is not None
+        return labels
 
     @property
-    def left_out(self) -> int:
-        """The answer that is not counted: padding, or PyTorch's own label for it."""
+    def ignore_index(self) -> int:
+        """The label that is not counted in the loss: padding, or PyTorch's own for a classifier."""
         return -100 if self.config.shape == "encoder" else self.config.pad
+
+    # Parameters
+
+    def weight_matrices(self) -> list[Tensor]:
+        """Return the weights of all products but the output's, which may be the table of the embeddings."""
+        return [
+            module.weight for module in self.modules() if isinstance(module, nn.Linear) and module is not self.output
+        ]
+
+    def blocks(self) -> list[nn.Module]:
+        """Return the blocks of both sides."""
+        stacks = [getattr(self, name, ()) for name in ("encoder_blocks", "decoder_blocks")]
+        return [block for stack in stacks for block in stack]
+
+    # Looking inside
 
     def trace(
         self, batch: Batch, only: str | Sequence[str] = (), max_bytes: int = MAX_TRACE_BYTES
@@ -349,7 +369,7 @@ class Transformer(nn.Module):
             )
         check_batch(batch, self.config)
         wanted = (only,) if isinstance(only, str) else tuple(only)
-        need = traced_bytes(self.config, batch.source, batch.target, self.output.weight.element_size())
+        need = traced_bytes(self.config, batch.source, batch.target, self.dtype.itemsize)
         if need > max_bytes:
             raise TraceError(
                 f"this trace would hold about {need / 2**30:.1f} GiB of numbers, and the limit is "

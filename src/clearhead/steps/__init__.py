@@ -5,7 +5,7 @@ Standard library only, so that a torch model and a numpy worksheet can both spea
 
 from clearhead.steps.serial import trace_from_data, trace_to_data
 from clearhead.steps.step import AXES, Input, Step
-from clearhead.steps.trace import NO_TRACE, Given, NoTrace, Record, Trace
+from clearhead.steps.trace import NO_TRACE, Given, NoTrace, Record, Trace, Tracer
 from clearhead.steps.vocabulary import STEPS
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Record",
     "Step",
     "Trace",
+    "Tracer",
     "trace_from_data",
     "trace_to_data",
 ]

@@ -138,6 +138,9 @@ class Trace:
     __hash__ = None  # type: ignore[assignment]  # a trace grows while it is written
 
 
+Tracer = Trace | NoTrace  # what a forward pass writes its steps to
+
+
 def same_value(a: Value, b: Value) -> bool:
     """Say whether two values are equal to the last bit, whatever arrays they are made of."""
     if isinstance(a, tuple | list) and isinstance(b, tuple | list):

@@ -8,13 +8,13 @@ from torch import Tensor
 
 from clearhead.formats.checkpoint import load_checkpoint
 from clearhead.formats.weights import own_tensors
-from clearhead.model import Transformer
+from clearhead.model import TrainableModel
 
 
 class RunningAverage:
     """a ← d a + (1 - d) w at every update, with d = min(decay, (1 + n) / (10 + n)), so that the start is forgotten."""
 
-    def __init__(self, model: Transformer, decay: float) -> None:
+    def __init__(self, model: TrainableModel, decay: float) -> None:
         self.decay = decay
         self._weights = [tensor.detach() for tensor in own_tensors(model).values()]
         self._names = list(own_tensors(model))
@@ -37,7 +37,7 @@ class RunningAverage:
         return dict(zip(self._names, self._average, strict=True))
 
 
-def average_in(model: Transformer, folders: Sequence[Path]) -> None:
+def average_in(model: TrainableModel, folders: Sequence[Path]) -> None:
     """Turn the weights of a model into the mean of themselves and those of some checkpoints."""
     tensors = own_tensors(model)
     sums = {name: tensor.detach().to(torch.float64) for name, tensor in tensors.items()}

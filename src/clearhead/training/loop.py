@@ -18,7 +18,7 @@ from clearhead.errors import CheckpointError, RunError, printable
 from clearhead.evaluation.scores import Score
 from clearhead.formats.checkpoint import save_checkpoint
 from clearhead.formats.weights import own_tensors
-from clearhead.model import Transformer
+from clearhead.model import TrainableModel, build_model
 from clearhead.model.device import choose_device, choose_kernels
 from clearhead.training.average import average_in
 from clearhead.training.config import RunConfig
@@ -284,7 +284,7 @@ class _Run:
         self.stepper.begin_sums()
         self.progress = replace(self.progress, lowest_loss=totals.loss if lowest is None else min(lowest, totals.loss))
 
-    def _validate(self) -> Transformer | None:
+    def _validate(self) -> TrainableModel | None:
         """Judge the model as it is; return it if none was better. A validation that was not due wears no patience."""
         assert self.validator is not None
         step, model = self.progress.step, self._averaged()
@@ -312,12 +312,12 @@ class _Run:
             return True
         return value == best and loss is not None and (best_loss is None or loss < best_loss)
 
-    def _averaged(self) -> Transformer:
+    def _averaged(self) -> TrainableModel:
         """Return the model that is judged and kept: the average of weights where one is made."""
         if self.training.average == "none":
             return self.model
         with torch.random.fork_rng(devices=[]):
-            model = Transformer(self.model.config).to(self.device)
+            model = build_model(self.model.config).to(self.device)
         average = self.stepper.average
         tensors = own_tensors(self.model) if average is None else average.tensors()
         with torch.no_grad():

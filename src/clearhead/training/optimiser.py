@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
-from clearhead.model import Transformer
+from clearhead.model import TrainableModel
 from clearhead.training.config import TrainingConfig
 
 _MOMENTUM = 0.95
@@ -21,14 +21,11 @@ _SIZE_OF_ADAMW = 0.2
 class Optimiser:
     """One optimiser, or two with a share of the parameters each. The rate is a number on the device."""
 
-    def __init__(self, model: Transformer, config: TrainingConfig) -> None:
-        named = list(model.named_parameters())
-        products = {id(each.weight) for each in model.modules() if isinstance(each, nn.Linear)}
-        products -= {id(model.output.weight)}  # it may be the table of the embeddings
-        matrices = [p for _, p in named if id(p) in products]
-        is_matrix = {id(p) for p in matrices}
-        others = [p for _, p in named if id(p) not in is_matrix]
-        self.parameters = [p for _, p in named]
+    def __init__(self, model: TrainableModel, config: TrainingConfig) -> None:
+        decayed = {id(matrix) for matrix in model.weight_matrices()}
+        self.parameters = list(model.parameters())
+        matrices = [parameter for parameter in self.parameters if id(parameter) in decayed]
+        others = [parameter for parameter in self.parameters if id(parameter) not in decayed]
         self.device = self.parameters[0].device
         is_cuda = self.device.type == "cuda"
         self.rate = torch.zeros((), device=self.device)

@@ -11,7 +11,7 @@ from clearhead.data.store import PairStore, build_store
 from clearhead.decoding.loading import find_model, run_of
 from clearhead.errors import CheckpointError, ConfigError, RunError, printable
 from clearhead.formats import from_marian, load_checkpoint
-from clearhead.model import PRESETS, ModelConfig, Transformer
+from clearhead.model import PRESETS, ModelConfig, TrainableModel, build_model
 from clearhead.model.config import read_config
 from clearhead.text.outside import open_vocabularies
 from clearhead.text.tokeniser import FOLDER, Vocabularies
@@ -32,7 +32,7 @@ class Prepared:
     vocabularies: Vocabularies
     train: PairStore
     valid: PairStore | None
-    model: Transformer
+    model: TrainableModel
 
 
 def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepared:
@@ -106,7 +106,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _check_lengths(config: RunConfig, model: ModelConfig) -> None:
     """Refuse data that the model has no positions for; only a model from elsewhere can come as a surprise."""
-    if model.positions in ("sinusoidal", "learned") and config.data.max_tokens > model.max_length:
+    if model.has_position_table and config.data.max_tokens > model.max_length:
         raise ConfigError(
             f"data.max_tokens = {config.data.max_tokens}, but the model has positions for {model.max_length} tokens. "
             f"Say data.max_tokens: {model.max_length}."
@@ -161,7 +161,7 @@ def _described(vocabularies: Vocabularies) -> dict[str, str | int]:
     }
 
 
-def make_model(config: RunConfig, vocabularies: Vocabularies, folder: RunFolder) -> Transformer:
+def make_model(config: RunConfig, vocabularies: Vocabularies, folder: RunFolder) -> TrainableModel:
     """Return a new model, or the one that the config starts from, with the config's dropout.
 
     Of a run that has checkpoints only the architecture matters: what it started from may be gone by now.
@@ -183,13 +183,13 @@ def make_model(config: RunConfig, vocabularies: Vocabularies, folder: RunFolder)
         decided["num_classes"] = max(2, len(vocabularies.labels))
     if config.task == "translate" and not vocabularies.is_joint:
         decided |= {"target_vocabulary": target.size, "tied": config.model.get("tied", "two")}
-    return Transformer(read_config({**PRESETS[config.preset], **config.model, **decided}))
+    return build_model(read_config({**PRESETS[config.preset], **config.model, **decided}))
 
 
 _MAY_DIFFER = ("dropout", "attention_dropout", "activation_dropout")
 
 
-def _started(place: Path, config: RunConfig, vocabularies: Vocabularies) -> Transformer:
+def _started(place: Path, config: RunConfig, vocabularies: Vocabularies) -> TrainableModel:
     """Return the model to go on from; what the config says of it must be so, but for dropout."""
     shown, model = printable(str(place)), open_model(place)
     wrong = [
@@ -219,12 +219,12 @@ def _started(place: Path, config: RunConfig, vocabularies: Vocabularies) -> Tran
     changes = {name: config.model[name] for name in _MAY_DIFFER if name in config.model}
     if not changes:
         return model
-    changed = Transformer(read_config({**model.config.model_dump(), **changes}))
+    changed = build_model(read_config({**model.config.model_dump(), **changes}))
     changed.load_state_dict(model.state_dict())
     return changed
 
 
-def open_model(place: Path) -> Transformer:
+def open_model(place: Path) -> TrainableModel:
     """Return the model of a run folder (its best), a checkpoint, or an OPUS-MT folder, in float32."""
     found = find_model(place)
     return (from_marian if found.is_marian else load_checkpoint)(found.folder).float()

@@ -11,14 +11,14 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from clearhead.formats.weights import own_tensors
-from clearhead.model import Batch, Loss, Transformer
+from clearhead.model import Batch, Loss, TrainableModel
 from clearhead.training.average import RunningAverage
 from clearhead.training.config import TrainingConfig
-from clearhead.training.fused_loss import fused_judge, is_fusible
-from clearhead.training.objective import Judge, judge, objective
+from clearhead.training.fused_loss import fused_loss_from_states, is_fusible
+from clearhead.training.objective import LossFunction, loss_from_states, objective
 from clearhead.training.optimiser import Optimiser
 
 _WARM_UPS = 3  # runs before a capture: libraries choose their kernels in them
@@ -39,10 +39,10 @@ class Stepper:
     """Makes updates. `parts` > 1 cuts every batch into parts whose gradients are added, to need less memory."""
 
     def __init__(
-        self, model: Transformer, config: TrainingConfig, *, is_compiled: bool, precision: torch.dtype
+        self, model: TrainableModel, config: TrainingConfig, *, is_compiled: bool, precision: torch.dtype
     ) -> None:
         self.model, self.config, self.parts = model, config, 1
-        self.device = model.output.weight.device
+        self.device = model.device
         self.optimiser = Optimiser(model, config)
         self.average = RunningAverage(model, config.ema_decay) if config.average == "ema" else None
         self._precision = precision
@@ -54,9 +54,9 @@ class Stepper:
         self._has_changed = False  # whether weights were changed by the update at hand
         self._is_compiled = is_compiled
         if is_compiled:
-            self._judge = self._compile()
+            self._loss_function = self._compile()
         else:
-            self._judge = fused_judge if is_fusible(model, config, precision) else judge
+            self._loss_function = fused_loss_from_states if is_fusible(model, config, precision) else loss_from_states
         self._graphs: dict[Any, _Graph] = {}
         self._is_graphed = self.device.type == "cuda"
         self.note = ""  # to be told
@@ -101,7 +101,7 @@ class Stepper:
             f"The model could not be compiled ({type(wrong).__name__}: {str(wrong).splitlines()[0][:160]}). "
             "Going on without, which is slower; say training.is_compiled: false to leave it out."
         )
-        self._judge, self._is_compiled = judge, False
+        self._loss_function, self._is_compiled = loss_from_states, False
         self._graphs.clear()
         self.optimiser.zero()
 
@@ -133,14 +133,14 @@ class Stepper:
         weights = {f"weight.{name}": tensor.detach() for name, tensor in own_tensors(self.model).items()}
         return {**weights, **self.optimiser.tensors(), **averages, "sums": self._sums}
 
-    def _compile(self) -> Judge:
+    def _compile(self) -> LossFunction:
         """Compile the blocks and the loss, each apart: blocks of one kind share what is compiled once."""
         torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, _MAX_SHAPES)
         # on a CPU the compiler's own random numbers are slower than the library's
         options: Any = {"fallback_random": True} if self.device.type == "cpu" else None
-        for block in blocks_of(self.model):
+        for block in self.model.blocks():
             block.compile(fullgraph=True, dynamic=False, options=options)
-        compiled: Judge = torch.compile(judge, fullgraph=True, dynamic=False, options=options)
+        compiled: LossFunction = torch.compile(loss_from_states, fullgraph=True, dynamic=False, options=options)
         return compiled
 
     def _loss(self, batch: Batch) -> Loss:
@@ -150,7 +150,7 @@ class Stepper:
             torch.compiler.set_stance(stance),
             torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=is_mixed),
         ):
-            return objective(self.model, batch, self.config, self._judge)
+            return objective(self.model, batch, self.config, self._loss_function)
 
     def _whole(self, batch: Batch) -> None:
         self.optimiser.zero()
@@ -255,12 +255,6 @@ def _compiler_failures() -> tuple[type[Exception], ...]:
     from torch._inductor.exc import InductorError
 
     return BackendCompilerFailed, InductorError
-
-
-def blocks_of(model: Transformer) -> list[nn.Module]:
-    """Return the blocks of both sides."""
-    stacks = [getattr(model, name, ()) for name in ("encoder_blocks", "decoder_blocks")]
-    return [block for stack in stacks for block in stack]
 
 
 def num_rows_and_tokens(batch: Batch) -> str:

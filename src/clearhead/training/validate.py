@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal, cast
 
 import torch
 
@@ -13,7 +13,7 @@ from clearhead.decoding.torch_engine import TorchEngine
 from clearhead.decoding.translate import evaluating, translate
 from clearhead.decoding.translator import Translator
 from clearhead.evaluation.scores import Score, accuracy, bleu, chrf, exact_match
-from clearhead.model import Transformer
+from clearhead.model import TrainableModel, build_model
 from clearhead.text.tokeniser import Vocabularies
 from clearhead.training.config import ValidationConfig
 from clearhead.training.feed import to_batch
@@ -31,7 +31,8 @@ class Validator:
         layout = make_layout(store, _BATCH_TOKENS, batching="bucketed", has_labels=has_labels)
         whole = replace(store, source_texts=None, target_texts=None)  # without texts no cut is sampled
         self._batches = list(BatchStream(whole, vocabularies, layout, seed=0, has_labels=has_labels).once())
-        self._copy: TorchEngine | None = None
+        self._copy: TrainableModel | None = None  # in the precision of training
+        self._engine: TorchEngine | None = None  # of the copy
         indices = range(len(store))
         self.sources = [] if task == "language-model" else store.texts("source", indices)
         self.references = store.texts("target", indices)
@@ -39,11 +40,15 @@ class Validator:
         if self._is_lower:  # what the model cannot write is not asked of it
             self.references = [vocabularies.target.normalised(text) for text in self.references]
 
-    def scores(self, model: Transformer, precision: torch.dtype) -> Mapping[str, Score]:
+    def scores(self, model: TrainableModel, precision: torch.dtype) -> Mapping[str, Score]:
         """Return the loss and every score that the task has, by the names that a config uses."""
-        device = model.output.weight.device
+        device = model.device
         is_mixed = precision != torch.float32
-        with evaluating(model), torch.inference_mode(), torch.autocast(device.type, precision, enabled=is_mixed):
+        with (
+            evaluating(cast(Any, model)),
+            torch.inference_mode(),
+            torch.autocast(device.type, precision, enabled=is_mixed),
+        ):
             found = {"loss": self._loss(model)}
             if self.task == "translate":
                 outputs = self._translations(model, precision)
@@ -61,22 +66,24 @@ class Validator:
             return {**marked, "loss": found["loss"]}
         return found
 
-    def _translations(self, model: Transformer, precision: torch.dtype) -> list[str]:
+    def _translations(self, model: TrainableModel, precision: torch.dtype) -> list[str]:
         """Translate greedily; on a GPU by one copy of the model whose steps, once recorded, serve every validation."""
         settings = SearchSettings(max_ratio=self.config.max_ratio)
-        if model.output.weight.device.type == "cpu":
-            return [each.text for each in translate(model, self.vocabularies, self.sources, settings)]
-        if self._copy is None:
+        if model.device.type == "cpu":
+            translations = translate(cast(Any, model), self.vocabularies, self.sources, settings)
+            return [translation.text for translation in translations]
+        if self._copy is None or self._engine is None:
             with torch.random.fork_rng(devices=[]):
-                self._copy = TorchEngine(Transformer(model.config).to(model.output.weight.device, precision))
-        for kept, new in zip(self._copy.model.parameters(), model.parameters(), strict=True):
-            kept.copy_(new)
+                self._copy = build_model(model.config).to(model.device, precision)
+            self._engine = TorchEngine(cast(Any, self._copy))
+        for old, new in zip(self._copy.parameters(), model.parameters(), strict=True):
+            old.copy_(new)
         with torch.autocast("cuda", enabled=False):
-            return Translator(self.vocabularies, self._copy).translate(self.sources, settings)
+            return Translator(self.vocabularies, self._engine).translate(self.sources, settings)
 
-    def _loss(self, model: Transformer) -> Score:
+    def _loss(self, model: TrainableModel) -> Score:
         """Return the cross-entropy of a token (or label) in nats, without label smoothing."""
-        device, total, count = model.output.weight.device, 0.0, 0
+        device, total, count = model.device, 0.0, 0
         for made in self._batches:
             loss = model.loss(to_batch(made, device, has_labels=self.task == "classify"))
             total += float(loss.total)
@@ -84,8 +91,8 @@ class Validator:
         unit = "label" if self.task == "classify" else f"token|vocabulary:{self.vocabularies.digest[:12]}"
         return Score("loss", total / max(count, 1), f"unit:{unit}|smoothing:none|base:e", is_higher_better=False)
 
-    def _accuracy(self, model: Transformer) -> Score:
-        device = model.output.weight.device
+    def _accuracy(self, model: TrainableModel) -> Score:
+        device = model.device
         said, right = [], []
         for made in self._batches:
             batch = to_batch(made, device, has_labels=True)

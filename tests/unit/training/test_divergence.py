@@ -16,12 +16,12 @@ from clearhead.training import loop as loop_module
 from clearhead.training import step as step_module
 from clearhead.training.config import TrainingConfig
 from clearhead.training.divergence import FOLDER
-from clearhead.training.objective import Judge, objective
+from clearhead.training.objective import LossFunction, objective
 from clearhead.training.state import checkpoints
 from tests.unit.training.runs import metrics, same, train
 from tests.unit.training.test_loop import interrupt_at
 
-Objective = Callable[[Transformer, Batch, TrainingConfig, Judge], Loss]
+Objective = Callable[[Transformer, Batch, TrainingConfig, LossFunction], Loss]
 
 
 class Faults:
@@ -31,8 +31,8 @@ class Faults:
         self.bad, self.factor, self.is_forgiving, self.calls = list(bad), factor, is_forgiving, 0
         self.batches: list[Batch] = []
 
-    def __call__(self, model: Transformer, batch: Batch, config: TrainingConfig, judge: Judge) -> Loss:
-        found = objective(model, batch, config, judge)
+    def __call__(self, model: Transformer, batch: Batch, config: TrainingConfig, loss_function: LossFunction) -> Loss:
+        found = objective(model, batch, config, loss_function)
         if not model.training:
             return found
         self.calls += 1
@@ -177,10 +177,10 @@ def test_out_of_memory_cuts_the_batch_says_so_and_learns_the_same(
     plain = train(tmp_path / "plain", **options)
     assert "10 × (64 + 64)" in plain.told
 
-    def limited(model: Transformer, batch: Batch, config: TrainingConfig, judge: Judge) -> Loss:
+    def limited(model: Transformer, batch: Batch, config: TrainingConfig, loss_function: LossFunction) -> Loss:
         if model.training and batch.num_rows > 3:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return objective(model, batch, config, judge)
+        return objective(model, batch, config, loss_function)
 
     put_in(monkeypatch, limited)
     poor = train(tmp_path / "poor", **options)
@@ -193,7 +193,7 @@ def test_out_of_memory_cuts_the_batch_says_so_and_learns_the_same(
 
 
 def test_no_memory_for_one_row_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def limited(model: Transformer, batch: Batch, config: TrainingConfig, judge: Judge) -> Loss:
+    def limited(model: Transformer, batch: Batch, config: TrainingConfig, loss_function: LossFunction) -> Loss:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     put_in(monkeypatch, limited)

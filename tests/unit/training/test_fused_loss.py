@@ -5,8 +5,8 @@ import torch
 
 from clearhead.model import Batch, ModelConfig, Transformer
 from clearhead.training.config import TrainingConfig
-from clearhead.training.fused_loss import fused_judge, is_fusible
-from clearhead.training.objective import judge
+from clearhead.training.fused_loss import fused_loss_from_states, is_fusible
+from clearhead.training.objective import loss_from_states
 
 needs_a_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -40,7 +40,7 @@ def test_loss_and_gradients_are_those_of_the_operations(
     source = torch.randint(3, vocabulary, (4, 7), device="cuda")
     batch = Batch(source, target).changed(lambda part: torch.cat((part, part)) if r_drop else part)
     found = []
-    for each in (judge, fused_judge):
+    for each in (loss_from_states, fused_loss_from_states):
         states = 3 * torch.randn(
             *batch.target.shape, 32, device="cuda", generator=torch.Generator("cuda").manual_seed(1)
         )

@@ -10,7 +10,7 @@ from torch import Tensor
 from clearhead.model import Batch, Loss, Transformer
 from clearhead.training import step as step_module
 from clearhead.training.config import TrainingConfig
-from clearhead.training.objective import Judge, objective
+from clearhead.training.objective import LossFunction, objective
 from clearhead.training.step import Stepper, split
 from tests.unit.training.models import joined, settings, tiny_batch, tiny_model, weights
 
@@ -120,11 +120,11 @@ def test_out_of_memory_halves_the_batch_until_it_fits(monkeypatch: pytest.Monkey
     assert one.loss == pytest.approx(other.loss, rel=1e-4)
 
 
-def only(rows: int) -> Callable[[Transformer, Batch, TrainingConfig, Judge], Loss]:
+def only(rows: int) -> Callable[[Transformer, Batch, TrainingConfig, LossFunction], Loss]:
     """Return an objective with memory for so many rows; the last thing it does is to fail."""
 
-    def limited(model: Transformer, batch: Batch, config: TrainingConfig, judge: Judge) -> Loss:
-        found = objective(model, batch, config, judge)
+    def limited(model: Transformer, batch: Batch, config: TrainingConfig, loss_function: LossFunction) -> Loss:
+        found = objective(model, batch, config, loss_function)
         if batch.num_rows > rows:
             raise torch.OutOfMemoryError("CUDA out of memory")
         return found
@@ -170,9 +170,9 @@ def test_the_first_update_that_is_not_finite_is_remembered(monkeypatch: pytest.M
     stepper = make_stepper()
     calls = []
 
-    def failing(model: Transformer, batch: Batch, config: TrainingConfig, judge: Judge) -> Loss:
+    def failing(model: Transformer, batch: Batch, config: TrainingConfig, loss_function: LossFunction) -> Loss:
         calls.append(batch)
-        found = objective(model, batch, config, judge)
+        found = objective(model, batch, config, loss_function)
         return Loss(found.total * float("nan"), found.num_tokens) if len(calls) == 3 else found
 
     monkeypatch.setattr(step_module, "objective", failing)

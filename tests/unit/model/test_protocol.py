@@ -1,0 +1,131 @@
+"""A model is a protocol: the Transformer satisfies it, and few files outside the model's room name its class."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import clearhead
+from clearhead.model import Batch, ModelConfig, Transformer
+from clearhead.model.build import build_model
+from clearhead.model.loss import Loss
+from clearhead.model.mask import Mask
+from clearhead.model.memory import Memory
+from clearhead.model.protocol import SequenceModel, TrainableModel
+from clearhead.steps import NO_TRACE, Trace, Tracer
+
+HOME = Path(clearhead.__file__).parent
+# Files outside model/ that may name the class: those that create or take apart the weights of this very architecture
+NAMES_THE_CLASS = {
+    "formats/checkpoint.py",
+    "formats/ctranslate2.py",
+    "formats/ctranslate2_spec.py",
+    "formats/marian.py",
+    "formats/torch_transformer.py",
+    "formats/weights.py",
+}
+TO_ADOPT_IT = ("decoding/", "explain/")  # rooms that are being moved to the protocol
+
+
+def make_config(**changes: object) -> ModelConfig:
+    sizes = {
+        "source_vocabulary": 13,
+        "encoder_blocks": 2,
+        "decoder_blocks": 3,
+        "d_model": 10,
+        "num_heads": 2,
+        "d_ff": 17,
+    }
+    return ModelConfig.model_validate({**sizes, **changes})
+
+
+def members_of(protocol: type) -> set[str]:
+    """Return the names that a protocol declares, without those of `object`."""
+    names = set()
+    for base in protocol.__mro__:
+        if getattr(base, "_is_protocol", False):
+            names |= {name for name in (*vars(base), *base.__annotations__) if name == "__call__" or name[0] != "_"}
+    return names
+
+
+@pytest.mark.parametrize("shape", ["encoder-decoder", "encoder", "decoder"])
+def test_a_transformer_satisfies_the_protocols(shape: str) -> None:
+    config = make_config(shape=shape, num_classes=3 if shape == "encoder" else None)
+    model: SequenceModel = Transformer(config)
+    trainable: TrainableModel = Transformer(config)
+    assert isinstance(model, SequenceModel)
+    assert isinstance(trainable, TrainableModel)
+    assert {"config", "encode", "trace", "__call__", "device"} <= members_of(SequenceModel) < members_of(TrainableModel)
+    assert [name for name in members_of(TrainableModel) if not hasattr(trainable, name)] == []
+
+
+def test_the_class_is_named_only_where_weights_are_read_and_written() -> None:
+    files = {
+        path.relative_to(HOME).as_posix()
+        for path in HOME.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and "Transformer" in {alias.name for alias in node.names}
+    }
+    assert {name for name in files if not name.startswith(("model/", *TO_ADOPT_IT))} == NAMES_THE_CLASS
+
+
+def test_the_protocol_is_imported_without_torch() -> None:
+    code = "import sys; from clearhead.model import SequenceModel; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_model_says_what_it_can_do() -> None:
+    translator, classifier = build_model(make_config()), build_model(make_config(shape="encoder", num_classes=3))
+    writer, shallow = build_model(make_config(shape="decoder")), build_model(make_config(decoder_blocks=0))
+    models = (translator, classifier, writer, shallow)
+    assert [model.can_translate for model in models] == [True, False, False, True]
+    assert [model.can_classify for model in models] == [False, True, False, False]
+    assert [model.can_continue_text for model in models] == [False, False, True, False]
+    assert [model.has_cross_attention for model in models] == [True, False, False, False]
+    assert [model.can_record_steps for model in models] == [False] * 4  # a CPU records nothing
+    assert [model.config.num_outputs for model in models] == [13, 3, 13, 13]
+
+
+def test_device_and_dtype_are_those_of_the_parameters() -> None:
+    model = build_model(make_config()).to(dtype=torch.float64)
+    assert (model.device, model.dtype) == (torch.device("cpu"), torch.float64)
+    assert {(parameter.device, parameter.dtype) for parameter in model.parameters()} == {(model.device, model.dtype)}
+
+
+@pytest.mark.parametrize("tied", ["three", "two", "none"])
+def test_weight_matrices_are_those_of_the_blocks(tied: str) -> None:
+    model = build_model(make_config(tied=tied))
+    in_blocks = {id(p) for block in model.blocks() for p in block.parameters() if p.dim() == 2}
+    assert len(list(model.blocks())) == 5
+    assert {id(matrix) for matrix in model.weight_matrices()} == in_blocks
+
+
+def test_the_loss_comes_in_two_halves() -> None:
+    model = build_model(make_config()).eval()
+    batch = Batch(torch.tensor([[3, 4, 2]]), torch.tensor([[5, 6, 7, 2, 0]]))
+    both, whole = model.loss_from_states(model.states(batch), batch, 0.1), model.loss(batch, 0.1)
+    assert torch.equal(both.total, whole.total)
+    assert int(whole.num_tokens) == 4  # padding is not counted
+    assert model.ignore_index == 0
+    assert torch.equal(model.labels(batch), batch.target)
+
+
+def test_the_mean_of_a_loss_of_nothing_is_zero() -> None:
+    assert float(Loss(torch.tensor(6.0), torch.tensor(4)).mean) == 1.5
+    assert float(Loss(torch.tensor(0.0), torch.tensor(0)).mean) == 0.0
+
+
+def test_a_memory_is_reordered_with_its_mask() -> None:
+    keys = torch.tensor([[True, False], [True, True]])
+    memory = Memory(torch.arange(12.0).view(2, 2, 3), Mask(keys=keys)).reorder(torch.tensor([1, 1, 0]))
+    assert memory.states[:, 0, 0].tolist() == [6.0, 6.0, 0.0]
+    assert memory.mask.keys is not None
+    assert memory.mask.keys.tolist() == [[True, True], [True, True], [True, False]]
+
+
+def test_a_forward_pass_writes_to_a_trace_or_to_none() -> None:
+    tracers: list[Tracer] = [NO_TRACE, Trace()]
+    assert [tracer.is_on for tracer in tracers] == [False, True]
