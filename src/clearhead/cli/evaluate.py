@@ -1,6 +1,7 @@
 """`clearhead evaluate`: how good translations are, how sure that is, and where they fail."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -8,18 +9,18 @@ import typer
 
 from clearhead.cli.aligning import choose, judge
 from clearhead.cli.evaluation_output import Form, show, waiting
-from clearhead.errors import ClearheadError, ConfigError, DataError, printable
+from clearhead.cli.option_groups import with_option_groups
+from clearhead.errors import ClearheadError, ConfigError, printable
 
 if TYPE_CHECKING:
-    from clearhead.evaluation.leaks import TrainingPair
-    from clearhead.evaluation.report import EvaluationRequest, HeldOut, Requirement
+    from clearhead.evaluation.report import EvaluationReport, EvaluationRequest, Requirement
     from clearhead.evaluation.scores import Score
 
 _EXTRA = {"sacrebleu", "numpy", "torch", "safetensors", "sentencepiece"}
 _AER = "aer"
 
 
-class Tests(StrEnum):
+class SignificanceTests(StrEnum):
     """Which tests are made between systems."""
 
     bootstrap = "bootstrap"
@@ -27,8 +28,14 @@ class Tests(StrEnum):
     both = "both"
     none = "none"
 
+    @property
+    def names(self) -> tuple[Literal["bootstrap", "randomisation"], ...]:
+        """The tests themselves."""
+        every: tuple[Literal["bootstrap", "randomisation"], ...] = ("bootstrap", "randomisation")
+        return tuple(name for name in every if self.value in (name, "both"))
 
-class Tokenise(StrEnum):
+
+class BleuTokenisation(StrEnum):
     """How BLEU cuts text into words."""
 
     usual = "13a"
@@ -38,14 +45,17 @@ class Tokenise(StrEnum):
     none = "none"
 
 
-def evaluate(
-    output: Annotated[
-        str | None, typer.Argument(help="Translations, one a line; - or nothing is standard input.")
-    ] = None,
+@dataclass(frozen=True)
+class TextOptions:
+    """The texts that are scored, and what is right."""
+
+    output: Annotated[str | None, typer.Argument(help="Translations, one a line; - or nothing is standard input.")] = (
+        None
+    )
     reference: Annotated[
         list[str] | None, typer.Option(help="What is right, line for line. May be repeated: any one of them counts.")
-    ] = None,
-    source: Annotated[str | None, typer.Option(help="What was translated: for lengths, leaks and COMET.")] = None,
+    ] = None
+    source: Annotated[str | None, typer.Option(help="What was translated: for lengths, leaks and COMET.")] = None
     system: Annotated[
         list[str] | None,
         typer.Option(
@@ -53,35 +63,83 @@ def evaluate(
             help="Translations by a system. May be repeated: the first is the baseline; a name given twice is one "
             "system with several outputs (seeds).",
         ),
-    ] = None,
+    ] = None
+
+    @property
+    def systems(self) -> dict[str, list[str]]:
+        """The files of every system by its name."""
+        files: dict[str, list[str]] = {}
+        if self.output is not None or not self.system:
+            files["output"] = [self.output or "-"]
+        for text in self.system or []:
+            name, has_name, file = text.partition("=")
+            if not (name and has_name and file):
+                raise ConfigError(f"--system {printable(text)}: write NAME=FILE, as in base=base.txt.")
+            files.setdefault(name, []).append(file)
+        return files
+
+
+@dataclass(frozen=True)
+class MetricOptions:
+    """What is measured, and how."""
+
     metric: Annotated[
         list[str] | None,
         typer.Option(
             help="bleu, tokenised-bleu, chrf, chrf++, ter, exact or comet. May be repeated. "
             "\\[default: bleu, chrf, ter, exact]"
         ),
-    ] = None,
-    tokenisation: Annotated[Tokenise, typer.Option(help="How BLEU cuts text into words.")] = Tokenise.usual,
-    test: Annotated[
-        Tests, typer.Option(help="The test between the first system and each other.")
-    ] = Tests.randomisation,
+    ] = None
+    tokenisation: Annotated[BleuTokenisation, typer.Option(help="How BLEU cuts text into words.")] = (
+        BleuTokenisation.usual
+    )
+    test: Annotated[SignificanceTests, typer.Option(help="The test between the first system and each other.")] = (
+        SignificanceTests.randomisation
+    )
     samples: Annotated[
         int, typer.Option(min=0, help="Test sets drawn for intervals and the bootstrap; 0 for neither.")
-    ] = 1000,
-    trials: Annotated[int, typer.Option(min=40, help="Trials of approximate randomisation.")] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Where the random numbers start.")] = 12345,
-    buckets: Annotated[bool, typer.Option("--buckets/--no-buckets", help="Scores by length too.")] = True,
+    ] = 1000
+    trials: Annotated[int, typer.Option(min=40, help="Trials of approximate randomisation.")] = 10_000
+    seed: Annotated[int, typer.Option(min=0, help="Where the random numbers start.")] = 12345
+    buckets: Annotated[bool, typer.Option("--buckets/--no-buckets", help="Scores by length too.")] = True
+
+    def request(self, required: Sequence["Requirement"], comet_model: str | None) -> "EvaluationRequest":
+        """Return the request for an evaluation; metrics that are required are measured too."""
+        from clearhead.evaluation.report import DEFAULT_METRICS, EvaluationRequest
+        from clearhead.evaluation.significance import Resampling
+
+        required_metrics = [requirement.metric for requirement in required if requirement.metric != _AER]
+        return EvaluationRequest(
+            tuple(dict.fromkeys([*(self.metric or DEFAULT_METRICS), *required_metrics])),
+            self.tokenisation.value,
+            self.test.names,
+            Resampling(self.samples, self.trials, self.seed) if self.samples else None,
+            self.buckets,
+            comet_model,
+        )
+
+
+@dataclass(frozen=True)
+class TrainingTextOptions:
+    """The text that systems were trained on."""
+
     train_source: Annotated[
         list[str] | None, typer.Option(help="Training text, source side: is the test set in it? May be repeated.")
-    ] = None,
+    ] = None
     train_target: Annotated[
         list[str] | None,
         typer.Option(help="Training text, target side: leaks, and words by their frequency. May be repeated."),
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class AlignmentOptions:
+    """Alignments, and what they are judged by."""
+
     links: Annotated[
         list[str] | None, typer.Option(help="Alignments to judge, 0-0 1-2 a line; FILE or NAME=FILE. May be repeated.")
-    ] = None,
-    gold_links: Annotated[str | None, typer.Option(help="The right alignments: 0-0 is sure, 1p2 possible.")] = None,
+    ] = None
+    gold_links: Annotated[str | None, typer.Option(help="The right alignments: 0-0 is sure, 1p2 possible.")] = None
     choose_head: Annotated[
         str | None,
         typer.Option(
@@ -89,173 +147,115 @@ def evaluate(
             help="Choose the head that `translate --align` reads, on --source and --reference, by --gold-links or, "
             "without, by links that are counted; kept beside the model.",
         ),
-    ] = None,
-    comet_model: Annotated[
-        str | None, typer.Option(help="The checkpoint of COMET on this disk. Needs clearhead\\[comet].")
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class ResultOptions:
+    """What is required of the scores, and how they are shown."""
+
     require: Annotated[
         list[str] | None,
         typer.Option(
             metavar="METRIC=NUMBER", help="Exit with 1 if any system is worse than this: bleu=40. May be repeated."
         ),
+    ] = None
+    form: Annotated[Form, typer.Option("--format", help="The form of the output.")] = Form.terminal
+    as_json: Annotated[bool, typer.Option("--json", help="Short for --format json: every value in full.")] = False
+
+
+@with_option_groups
+def evaluate(
+    texts: TextOptions,
+    metrics: MetricOptions,
+    training: TrainingTextOptions,
+    alignments: AlignmentOptions,
+    *,
+    comet_model: Annotated[
+        str | None, typer.Option(help="The checkpoint of COMET on this disk. Needs clearhead\\[comet].")
     ] = None,
-    form: Annotated[Form, typer.Option("--format", help="The form of the output.")] = Form.terminal,
-    as_json: Annotated[bool, typer.Option("--json", help="Short for --format json: every value in full.")] = False,
+    results: ResultOptions,
 ) -> None:
     """Score translations: BLEU, chrF, TER, exact match, with intervals, tests, buckets and leaks."""
     try:
-        from clearhead.evaluation.report import (
-            DEFAULT_METRICS,
-            KNOWN_METRICS,
-            evaluate,
-            parse_requirement,
-            unmet_requirements,
-        )
-
-        required = [parse_requirement(each, (*KNOWN_METRICS, _AER)) for each in require or []]
-        if choose_head is not None:
-            _check_alone(output, system or [], links or [])
-            with waiting():
-                aligned = choose(choose_head, source, reference or [], gold_links)
-        else:
-            aligned = judge(links or [], gold_links)
-        _check_required(required, bool(aligned))
+        required = _requirements(results.require or [])
+        alignment_scores = _alignment_scores(texts, alignments)
+        _check_required(required, bool(alignment_scores))
         report = None
-        if choose_head is None and (reference or output is not None or system or not aligned):
-            chosen = [*(metric or DEFAULT_METRICS), *(each.metric for each in required if each.metric != _AER)]
-            asked = _asked(tuple(dict.fromkeys(chosen)), tokenisation, test, (samples, trials, seed), buckets)
-            asked = _with_comet(asked, comet_model)
-            training = _Training(train_source or [], train_target or [])
-            systems, held_out = _read(_named(output, system or []), reference or [], source, training)
-            with waiting():
-                report = evaluate(systems, held_out, asked)
-            training.tell()
-        show(report, aligned, Form.json if as_json else form)
+        has_texts = bool(texts.reference or texts.output is not None or texts.system)
+        if alignments.choose_head is None and (has_texts or not alignment_scores):
+            report = _measure(texts, training, metrics.request(required, comet_model))
+        show(report, alignment_scores, Form.json if results.as_json else results.form)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
             raise ClearheadError(
                 f"evaluate needs {missing.name}, which is not installed: pip install 'clearhead[train]'."
             ) from None
         raise
-    judged = aligned if choose_head is None else aligned[:1]  # the one that was chosen
-    told = [*(unmet_requirements(report, required) if report is not None else ()), *_misaligned(judged, required)]
-    for sentence in told:
+    judged = alignment_scores if alignments.choose_head is None else alignment_scores[:1]  # the one that was chosen
+    failures = _failures(report, judged, required)
+    for sentence in failures:
         typer.echo(f"clearhead: {sentence}", err=True)
-    if told:
+    if failures:
         raise typer.Exit(1)
 
 
-def _asked(
-    metrics: tuple[str, ...], tokenisation: Tokenise, test: Tests, drawn: tuple[int, ...], has_buckets: bool
-) -> "EvaluationRequest":
-    from clearhead.evaluation.report import EvaluationRequest
-    from clearhead.evaluation.significance import Resampling
+def _requirements(texts: Sequence[str]) -> list["Requirement"]:
+    from clearhead.evaluation.report import KNOWN_METRICS, parse_requirement
 
-    known: dict[Tests, tuple[Literal["bootstrap", "randomisation"], ...]] = {
-        Tests.bootstrap: ("bootstrap",),
-        Tests.randomisation: ("randomisation",),
-        Tests.both: ("bootstrap", "randomisation"),
-        Tests.none: (),
-    }
-    samples, trials, seed = drawn
-    how = Resampling(samples, trials, seed) if samples else None
-    return EvaluationRequest(metrics, tokenisation.value, known[test], how, has_buckets)
+    requirements = []
+    for text in texts:
+        try:
+            requirements.append(parse_requirement(text, (*KNOWN_METRICS, _AER)))
+        except ConfigError as problem:
+            raise problem.located(f"--require {printable(text)}") from None
+    return requirements
 
 
-def _with_comet(asked: "EvaluationRequest", model: str | None) -> "EvaluationRequest":
-    from dataclasses import replace
+def _measure(texts: TextOptions, training: TrainingTextOptions, request: "EvaluationRequest") -> "EvaluationReport":
+    """Score the translations, and say which lines of the training text could not be read."""
+    from clearhead.cli.evaluation_files import EvaluationFiles, evaluate_files
 
-    return replace(asked, comet_model=model)
-
-
-def _named(output: str | None, systems: Sequence[str]) -> dict[str, list[str]]:
-    """Return the files of every system by its name."""
-    found: dict[str, list[str]] = {}
-    if output is not None or not systems:
-        found["output"] = [output or "-"]
-    for each in systems:
-        name, has_name, file = each.partition("=")
-        if not (name and has_name and file):
-            raise ConfigError(f"--system {printable(each)}: write NAME=FILE, as in base=base.txt.")
-        found.setdefault(name, []).append(file)
-    return found
-
-
-class _Training:
-    """The pairs of the training files, a line at a time; lines that are no text are counted and left out."""
-
-    def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
-        if sources and targets and len(sources) != len(targets):
-            raise ConfigError(
-                f"--train-source is given {len(sources)} times and --train-target {len(targets)} times. "
-                "Give both of each corpus, in the same order."
-            )
-        self.sources, self.targets = sources, targets
-        self.faults: dict[str, int] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self.sources or self.targets)
-
-    def __iter__(self) -> Iterator["TrainingPair"]:
-        from clearhead.data.lines import Fault, Notes
-        from clearhead.data.reader import read_aligned, read_text
-        from clearhead.evaluation.leaks import TrainingPair
-
-        has_both = bool(self.sources and self.targets)
-        for place, name in enumerate(self.sources or self.targets):
-            found = read_aligned(name, self.targets[place], Notes()) if has_both else read_text(name, Notes())
-            for each in found:
-                if not isinstance(each, Fault):
-                    text = each.target
-                    one_side = TrainingPair(source=text) if self.sources else TrainingPair(target=text)
-                    yield TrainingPair(each.source, text) if has_both else one_side
-                elif each.is_fatal:
-                    raise DataError(str(each))
-                else:
-                    self.faults[each.file] = self.faults.get(each.file, 0) + 1
-
-    def tell(self) -> None:
-        """Say which lines were left out."""
-        for name, number in self.faults.items():
-            typer.echo(
-                f"clearhead: {printable(name)}: {number:,} lines are not UTF-8 and were not looked at.", err=True
-            )
-
-
-def _read(
-    systems: Mapping[str, Sequence[str]], references: Sequence[str], source: str | None, training: _Training
-) -> tuple[dict[str, list[list[str]]], "HeldOut"]:
-    from clearhead.data.input import STANDARD_INPUT, whole_input
-    from clearhead.evaluation.report import HeldOut
-
-    if not references:
+    systems = texts.systems
+    if not texts.reference:
         raise ConfigError("evaluate needs to know what is right: give it with --reference FILE.")
-    named = [file for files in systems.values() for file in files] + [*references, *([source] if source else [])]
-    if named.count(STANDARD_INPUT) > 1:
-        raise ConfigError("standard input can be read once only. Give files for all but one of the texts.")
-    judged = HeldOut(
-        [whole_input(name) for name in references],
-        None if source is None else whole_input(source),
-        training if training else None,
-    )
-    return {name: [whole_input(file) for file in files] for name, files in systems.items()}, judged
+    train_sources, train_targets = training.train_source or [], training.train_target or []
+    files = EvaluationFiles(systems, texts.reference, texts.source, train_sources, train_targets)
+    with waiting():
+        evaluation = evaluate_files(files, request)
+    for name, number in evaluation.num_skipped_lines.items():
+        typer.echo(f"clearhead: {printable(name)}: {number:,} lines are not UTF-8 and were not looked at.", err=True)
+    return evaluation.report
 
 
-def _check_alone(output: str | None, systems: Sequence[str], links: Sequence[str]) -> None:
-    given = [
-        name
-        for name, is_given in (("OUTPUT", output is not None), ("--system", bool(systems)), ("--links", bool(links)))
-        if is_given
-    ]
-    if given:
-        raise ConfigError(f"--choose-head judges a model's own links, not {given[0]}. Give one of them.")
+def _alignment_scores(texts: TextOptions, alignments: AlignmentOptions) -> list[tuple[str, "Score"]]:
+    """Return the error rates of alignments by name: those of files, or of the heads of a model, the best first."""
+    if alignments.choose_head is None:
+        return judge(alignments.links or [], alignments.gold_links)
+    others = {"OUTPUT": texts.output is not None, "--system": bool(texts.system), "--links": bool(alignments.links)}
+    if any(others.values()):
+        first = next(name for name, is_present in others.items() if is_present)
+        raise ConfigError(f"--choose-head judges a model's own links, not {first}. Give one of them.")
+    with waiting():
+        return choose(alignments.choose_head, texts.source, texts.reference or [], alignments.gold_links)
 
 
 def _check_required(required: Sequence["Requirement"], has_links: bool) -> None:
-    if any(each.metric == _AER for each in required) and not has_links:
+    if any(requirement.metric == _AER for requirement in required) and not has_links:
         raise ConfigError("--require aer needs alignments: give --links FILE and --gold-links FILE, or --choose-head.")
 
 
-def _misaligned(aligned: Sequence[tuple[str, "Score"]], required: Sequence["Requirement"]) -> list[str]:
-    told = (each.failure(name, score) for each in required if each.metric == _AER for name, score in aligned)
-    return [each for each in told if each is not None]
+def _failures(
+    report: "EvaluationReport | None",
+    alignment_scores: Sequence[tuple[str, "Score"]],
+    required: Sequence["Requirement"],
+) -> list[str]:
+    """Return a sentence for every score that does not reach what is required of it."""
+    from clearhead.evaluation.report import unmet_requirements
+
+    failures = [] if report is None else list(unmet_requirements(report, required))
+    for requirement in required:
+        if requirement.metric == _AER:
+            sentences = [requirement.failure(name, score) for name, score in alignment_scores]
+            failures += [sentence for sentence in sentences if sentence is not None]
+    return failures

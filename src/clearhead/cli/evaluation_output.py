@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from clearhead.evaluation.scores import Score
     from clearhead.evaluation.tables import ScoreTable
 
-_WIDE = 400  # a narrow terminal may break a line of a table, but no number is cut short
+_WIDTH = 400  # a narrow terminal may break a line of a table, but no number is cut short
 
 
 class Form(StrEnum):
@@ -37,38 +37,38 @@ def show(report: "EvaluationReport | None", aligned: Sequence[tuple[str, "Score"
     if form is Form.json:
         import json
 
-        told = {} if report is None else report.to_dict()
+        data = {} if report is None else report.to_dict()
         if aligned:
-            told["alignments"] = [{"links": name, **score.to_dict()} for name, score in aligned]
-        typer.echo(json.dumps(told, ensure_ascii=False))
+            data["alignments"] = [{"links": name, **score.to_dict()} for name, score in aligned]
+        typer.echo(json.dumps(data, ensure_ascii=False))
         return
     from clearhead.evaluation.tables import alignment_table, report_tables, to_markdown
 
-    made = [] if report is None else report_tables(report)
+    tables = [] if report is None else report_tables(report)
     if aligned:
-        made.append(alignment_table(aligned))
+        tables.append(alignment_table(aligned))
     if form is Form.markdown:
-        typer.echo(to_markdown(made), nl=False)
+        typer.echo(to_markdown(tables), nl=False)
     else:
-        _draw(made)
+        _draw(tables)
 
 
-def _draw(made: "Sequence[ScoreTable]") -> None:
+def _draw(tables: "Sequence[ScoreTable]") -> None:
     from rich.console import Console
-    from rich.table import Table as Drawn
+    from rich.table import Table as TerminalTable
     from rich.text import Text
 
-    wide = Console(highlight=False, width=_WIDE)
-    for number, table in enumerate(made):
+    console = Console(highlight=False, width=_WIDTH)
+    for number, table in enumerate(tables):
         if number:
-            wide.print()
-        wide.print(Text(table.title, style="bold"))
-        drawn = Drawn(pad_edge=False, show_edge=False)
+            console.print()
+        console.print(Text(table.title, style="bold"))
+        drawn_table = TerminalTable(pad_edge=False, show_edge=False)
         for index, heading in enumerate(table.columns):
             is_number = index > 0 and all(set(row[index]) <= set("+-0123456789.,… ") for row in table.rows)
-            drawn.add_column(Text(heading), justify="right" if is_number else "left", no_wrap=True)
+            drawn_table.add_column(Text(heading), justify="right" if is_number else "left", no_wrap=True)
         for row in table.rows:
-            drawn.add_row(*(Text(cell) for cell in row))
-        wide.print(drawn)
+            drawn_table.add_row(*(Text(cell) for cell in row))
+        console.print(drawn_table)
         for note in table.notes:
-            wide.print(Text(note, style="dim"))
+            console.print(Text(note, style="dim"))

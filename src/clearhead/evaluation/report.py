@@ -272,15 +272,14 @@ def parse_requirement(text: str, metrics: Sequence[str] = KNOWN_METRICS) -> Requ
     name, _, value = (part.strip() for part in text.partition("="))
     if name not in metrics:
         raise ConfigError(
-            f"--require {printable(text)}: '{printable(name)}' is not a metric.{did_you_mean(name, metrics)} "
-            f"Metrics: {', '.join(metrics)}."
+            f"'{printable(name)}' is not a metric.{did_you_mean(name, metrics)} Metrics: {', '.join(metrics)}."
         )
     try:
         bound = float(value)
     except ValueError:
         bound = float("nan")
     if not 0 <= bound < float("inf"):
-        raise ConfigError(f"--require {printable(text)}: give a number from 0 upwards, as in {name}=40.")
+        raise ConfigError(f"give a number from 0 upwards, as in {name}=40.")
     return Requirement(name, bound)
 
 

@@ -156,8 +156,8 @@ def test_requirements_are_met_from_the_side_that_is_better() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("blue=40", "--require blue=40: 'blue' is not a metric. Did you mean 'bleu'"),
-        ("bleu", "--require bleu: give a number from 0 upwards, as in bleu=40"),
+        ("blue=40", "'blue' is not a metric. Did you mean 'bleu'"),
+        ("bleu", "give a number from 0 upwards, as in bleu=40"),
         ("bleu=forty", "give a number from 0 upwards"),
         ("bleu=nan", "give a number from 0 upwards"),
         ("bleu=-1", "give a number from 0 upwards"),

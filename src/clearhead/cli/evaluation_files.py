@@ -1,0 +1,82 @@
+"""An evaluation of files: translations, references, sources and training text are read, then scored."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from clearhead.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from clearhead.evaluation.leaks import TrainingPair
+    from clearhead.evaluation.report import EvaluationReport, EvaluationRequest
+
+
+@dataclass(frozen=True)
+class EvaluationFiles:
+    """The files of an evaluation, one sentence a line; `-` is standard input.
+
+    A system may have several outputs, from several seeds; training text may have a source side, a target side or both.
+    """
+
+    systems: Mapping[str, Sequence[str]]
+    references: Sequence[str]
+    source: str | None = None
+    train_sources: Sequence[str] = ()
+    train_targets: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class FileEvaluation:
+    """A report, and how many lines of each training file were skipped because they are not UTF-8."""
+
+    report: "EvaluationReport"
+    num_skipped_lines: Mapping[str, int]
+
+
+def evaluate_files(files: EvaluationFiles, request: "EvaluationRequest") -> FileEvaluation:
+    """Read the files and measure the systems; the first is the baseline of the tests."""
+    from clearhead.data.input import STANDARD_INPUT, whole_input
+    from clearhead.evaluation.report import HeldOut, evaluate
+
+    training = _TrainingFiles(files.train_sources, files.train_targets)
+    optional_source = [] if files.source is None else [files.source]
+    names = [name for outputs in files.systems.values() for name in outputs] + [*files.references, *optional_source]
+    if names.count(STANDARD_INPUT) > 1:
+        raise ConfigError("standard input can be read once only. Give files for all but one of the texts.")
+    held_out = HeldOut(
+        [whole_input(name) for name in files.references],
+        None if files.source is None else whole_input(files.source),
+        training if files.train_sources or files.train_targets else None,
+    )
+    systems = {name: [whole_input(file) for file in outputs] for name, outputs in files.systems.items()}
+    return FileEvaluation(evaluate(systems, held_out, request), training.num_skipped_lines)
+
+
+class _TrainingFiles:
+    """The pairs of the training files, a line at a time; lines that are not UTF-8 are counted and skipped."""
+
+    def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
+        if sources and targets and len(sources) != len(targets):
+            raise ConfigError(
+                f"the training text has {len(sources)} source files and {len(targets)} target files. "
+                "Give both of each corpus, in the same order."
+            )
+        self.sources, self.targets = sources, targets
+        self.num_skipped_lines: dict[str, int] = {}
+
+    def __iter__(self) -> Iterator["TrainingPair"]:
+        from clearhead.data.lines import Fault, Notes
+        from clearhead.data.reader import read_aligned, read_text
+        from clearhead.evaluation.leaks import TrainingPair
+
+        has_both = bool(self.sources and self.targets)
+        for index, name in enumerate(self.sources or self.targets):
+            lines = read_aligned(name, self.targets[index], Notes()) if has_both else read_text(name, Notes())
+            for line in lines:
+                if not isinstance(line, Fault):
+                    one_side = TrainingPair(source=line.target) if self.sources else TrainingPair(target=line.target)
+                    yield TrainingPair(line.source, line.target) if has_both else one_side
+                elif line.is_fatal:
+                    raise DataError(str(line))
+                else:
+                    self.num_skipped_lines[line.file] = self.num_skipped_lines.get(line.file, 0) + 1

@@ -1,0 +1,36 @@
+"""Options of a verb as typed groups: a parameter that is a dataclass stands for one option per field.
+
+Typer reads one flat list of parameters. With groups a verb has a handful of parameters, each a frozen dataclass whose
+fields are declared as Typer wants them, and hands a group on as one value.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import wraps
+from typing import Any
+
+
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command as Typer reads it: with the fields of its dataclass parameters as parameters of its own."""
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, type] = {}
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        if is_dataclass(parameter.annotation) and isinstance(parameter.annotation, type):
+            groups[parameter.name] = parameter.annotation
+            parameters += inspect.signature(parameter.annotation, eval_str=True).parameters.values()
+        else:
+            parameters.append(parameter)
+
+    @wraps(command)
+    def run(**options: Any) -> None:
+        values = {
+            name: group(**{field.name: options.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**values, **options)
+
+    flat = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
+    run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]  # it stops inspect from looking further
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}
+    return run
