@@ -60,10 +60,10 @@ NOT_YET_TESTED = {
         environment lock loss_kernel prepare
     """,
     "worksheet": """
-        arrays attention.fit attention.layer attention.rule attention.work cells feed_forward kinds.add_norm
+        arrays attention.layer attention.rule attention.validation attention.work cells feed_forward kinds.add_norm
         kinds.attention kinds.blocks kinds.context kinds.parts kinds.positions kinds.seq2seq kinds.sequence
         kinds.transformer kinds.word_vectors layers norm problem render.latex render.page render.terminal
-        sentence shapes writing
+        input_tokens shapes writing
     """,
 }
 

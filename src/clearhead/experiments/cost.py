@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.experiments.colours import BLUE, GREY, VERMILION
-from clearhead.experiments.experiment import Cell, Experiment, Table
+from clearhead.experiments.experiment import Cell, Experiment, ResultTable
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import scale, softmax
 
@@ -48,8 +48,8 @@ def run(seed: int) -> Experiment:
     )
     claim = "Time and memory of attention grow with the square of the length."
     tables = (
-        Table(title, columns, tuple(rows)),
-        Table("growth as a power of the length", ("what", "exponent"), growths),
+        ResultTable(title, columns, tuple(rows)),
+        ResultTable("growth as a power of the length", ("what", "exponent"), growths),
     )
     return Experiment("cost", TITLE, seed, claim, finding, tables, {})
 

@@ -15,7 +15,7 @@ _NOISE = 1e-12  # below this a float64 result is rounding, and its digits differ
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """Rows of plain numbers and words under the names of their columns."""
 
     title: str
@@ -36,7 +36,7 @@ class Experiment:
     seed: int
     claim: str
     finding: str
-    tables: tuple[Table, ...]
+    tables: tuple[ResultTable, ...]
     arrays: Mapping[str, Array]
 
     def __eq__(self, other: object) -> bool:
@@ -67,7 +67,7 @@ class Experiment:
         """Return the experiment that `to_json` wrote, equal to the last bit."""
         data = json.loads(text)
         tables = tuple(
-            Table(each["title"], tuple(each["columns"]), tuple(tuple(row) for row in each["rows"]))
+            ResultTable(each["title"], tuple(each["columns"]), tuple(tuple(row) for row in each["rows"]))
             for each in data["tables"]
         )
         arrays = {name: np.asarray(values, dtype=np.float64) for name, values in data["arrays"].items()}

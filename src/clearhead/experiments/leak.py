@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.experiments.colours import BLUE, GREY, VERMILION
-from clearhead.experiments.experiment import Experiment, Table
+from clearhead.experiments.experiment import Experiment, ResultTable
 from clearhead.worksheet import solve
 from clearhead.worksheet.arrays import Array, Ids
 from clearhead.worksheet.reference import divide, mask, mix, project, score, softmax
@@ -37,12 +37,12 @@ def run(seed: int) -> Experiment:
     masked = divide(mask(weights, allowed, 0.0))
     words = [f"word {number}" for number in range(1, len(weights) + 1)]
     leaks = [float(np.sum(row[~may])) for row, may in zip(weights, allowed, strict=True)]
-    written = Table(
+    written = ResultTable(
         "the table of the notes: each word a mixture of all three",
         ("mixture for", *words, "of it from words not there yet"),
         tuple((word, *row.tolist(), leak) for word, row, leak in zip(words, weights, leaks, strict=True)),
     )
-    kept = Table(
+    kept = ResultTable(
         "the same masked and renormalised",
         ("mixture for", *words),
         tuple((word, *row.tolist()) for word, row in zip(words, masked, strict=True)),
@@ -59,7 +59,7 @@ def run(seed: int) -> Experiment:
                 float(np.mean(training[:, :-1] == inference[:, :-1])),
             )
         )
-    scores = Table(
+    scores = ResultTable(
         f"the copier: {NUM_SEQUENCES:,} sequences of {LENGTH} of {VOCABULARY} tokens; chance is {1 / VOCABULARY:.4f}",
         ("attention", "right in training", "right at inference", "same prediction at both times"),
         tuple(rows),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.experiments.colours import BLUE, GREEN, GREY, VERMILION
-from clearhead.experiments.experiment import Cell, Experiment, Table
+from clearhead.experiments.experiment import Cell, Experiment, ResultTable
 from clearhead.worksheet.arrays import Array, Mask
 from clearhead.worksheet.reading import gallery, read_data
 from clearhead.worksheet.reference import mean, normalise, variance
@@ -56,12 +56,12 @@ def run(seed: int) -> Experiment:
         for rows in _SHOWN
     ]
     tables = (
-        Table(
+        ResultTable(
             "what becomes of z1 = 7 of token s1, with padding counted or left out",
             ("padding rows", "batch mean", "batch variance", *_KINDS),
             tuple(values),
         ),
-        Table(
+        ResultTable(
             "the farthest that any of the 15 real numbers has moved",
             ("padding rows", *_KINDS),
             tuple((rows, *(float(moves[kind][rows]) for kind in _KINDS)) for rows in _SHOWN),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.experiments.colours import VERMILION
-from clearhead.experiments.experiment import Cell, Experiment, Table
+from clearhead.experiments.experiment import Cell, Experiment, ResultTable
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import embed, mask, mix, position, project, scale, score, softmax
 
@@ -58,7 +58,7 @@ def run(seed: int) -> Experiment:
     claim = (
         "Shuffling the tokens only shuffles the outputs of self-attention, until positions or a causal mask are added."
     )
-    return Experiment("order", TITLE, seed, claim, finding, (Table(title, columns, tuple(rows)),), arrays)
+    return Experiment("order", TITLE, seed, claim, finding, (ResultTable(title, columns, tuple(rows)),), arrays)
 
 
 def attend(x: Array, parameters: Array, has_positions: bool, is_causal: bool) -> Array:

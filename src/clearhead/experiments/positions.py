@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.experiments.colours import BLUE, GREY, VERMILION
-from clearhead.experiments.experiment import Cell, Experiment, Table
+from clearhead.experiments.experiment import Cell, Experiment, ResultTable
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import angle, position
 
@@ -41,9 +41,13 @@ def run(seed: int) -> Experiment:
     ]
     errors = [rotation_error(vectors, ahead) for ahead in STEPS_AHEAD]
     tables = (
-        Table(f"positions 0 … {LAST}", ("code", "largest number", "smallest distance", "between"), tuple(compared)),
-        Table("how often a number changes", ("number", "steps", "changes", "changes per step"), _change_rows(vectors)),
-        Table(
+        ResultTable(
+            f"positions 0 … {LAST}", ("code", "largest number", "smallest distance", "between"), tuple(compared)
+        ),
+        ResultTable(
+            "how often a number changes", ("number", "steps", "changes", "changes per step"), _change_rows(vectors)
+        ),
+        ResultTable(
             "PE(pos + k) as a rotation of PE(pos)",
             ("k", "largest error over all positions"),
             tuple(zip(STEPS_AHEAD, errors, strict=True)),
@@ -144,7 +148,7 @@ def draw(result: Experiment, figure: "Figure") -> None:
     _draw_nearness(result.tables[0], nearness)
 
 
-def _draw_nearness(table: Table, axes: "Axes") -> None:
+def _draw_nearness(table: ResultTable, axes: "Axes") -> None:
     names = ("count", "sin(pos)", "PE")
     colours = (GREY, VERMILION, BLUE)
     rows = zip(table.column("smallest distance"), table.column("largest number"), colours, strict=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.experiments.colours import BLUE, GREEN, GREY, VERMILION
-from clearhead.experiments.experiment import Cell, Experiment, Table
+from clearhead.experiments.experiment import Cell, Experiment, ResultTable
 from clearhead.worksheet import solve
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import divide, mix
@@ -43,12 +43,12 @@ def run(seed: int) -> Experiment:
         apples.append((*uses, float(average[0]), float(average[1]), to_fruit, to_technology))
     arrays["apple"] = average_of_uses(*USES[0])
     tables = (
-        Table(
+        ResultTable(
             "'bank' in 'money bank grows' and in 'river bank flows' (the vectors are made up)",
             ("weights", "cosine before", "cosine after", "angle after (degrees)"),
             tuple(rows),
         ),
-        Table(
+        ResultTable(
             "'apple' averaged over its uses",
             ("as fruit", "as technology", "fruit", "technology", "cosine to fruit", "cosine to technology"),
             tuple(apples),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clearhead.experiments.colours import BLUE, GREY, VERMILION
-from clearhead.experiments.experiment import Cell, Experiment, Table
+from clearhead.experiments.experiment import Cell, Experiment, ResultTable
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import scale, softmax
 
@@ -44,8 +44,10 @@ def run(seed: int) -> Experiment:
     )
     claim = "The variance of a dot product grows with the dimension d; dividing by √d keeps it, and softmax, in range."
     tables = (
-        Table(f"scores q·k: {NUM_QUERIES:,} queries, {NUM_KEYS} keys each, all from N(0, 1)", _COLUMNS, tuple(plain)),
-        Table("scores q·k/√d of the same vectors", _COLUMNS, tuple(scaled)),
+        ResultTable(
+            f"scores q·k: {NUM_QUERIES:,} queries, {NUM_KEYS} keys each, all from N(0, 1)", _COLUMNS, tuple(plain)
+        ),
+        ResultTable("scores q·k/√d of the same vectors", _COLUMNS, tuple(scaled)),
     )
     return Experiment("variance", TITLE, seed, claim, finding, tables, {})
 

@@ -11,11 +11,11 @@ from clearhead.steps.vocabulary import ACTIVATE, CONVOLVE, PROJECT
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.cells import Matrix, Vector
 from clearhead.worksheet.pen import Pen
-from clearhead.worksheet.problem import Part
+from clearhead.worksheet.problem import ProblemFields
 from clearhead.worksheet.shapes import Shapes
 
 
-class FeedForwardLayer(Part):
+class FeedForwardLayer(ProblemFields):
     """Two weight matrices, their biases and what bends the numbers between them."""
 
     W_1: Matrix = Field(description="weights of the first product")

@@ -9,20 +9,20 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from clearhead.worksheet.arrays import Array
-from clearhead.worksheet.attention.fit import Side, attention_mistakes
 from clearhead.worksheet.attention.layer import AttentionLayer
 from clearhead.worksheet.attention.rule import Mask, MaskRule, Names
-from clearhead.worksheet.attention.work import Tokens, subscript, work_attention
+from clearhead.worksheet.attention.validation import SequenceShape, attention_mistakes
+from clearhead.worksheet.attention.work import TokenSequence, subscript, work_attention
 from clearhead.worksheet.feed_forward import FeedForwardLayer
 from clearhead.worksheet.norm import NormRule, work_residual
 from clearhead.worksheet.pen import Pen
-from clearhead.worksheet.problem import Part
+from clearhead.worksheet.problem import ProblemFields
 from clearhead.worksheet.shapes import Shapes
 
 Norm = Annotated[NormRule, BeforeValidator(lambda raw: {"norm": raw} if isinstance(raw, str) else raw)]
 
 
-class MaskedLayer(AttentionLayer):
+class MaskedAttentionLayer(AttentionLayer):
     """An attention layer that is causal unless said otherwise."""
 
     mask: Mask = Field(
@@ -31,7 +31,7 @@ class MaskedLayer(AttentionLayer):
     )
 
 
-class NormedBlock(Part):
+class NormedBlock(ProblemFields):
     """What every block has: norms, and where they stand."""
 
     norm: Norm = Field(
@@ -73,8 +73,8 @@ class EncoderLayer(NormedBlock):
 
     def layer_mistakes(self, shapes: Shapes, count: int, width: int) -> None:
         """Tell what does not fit in the block."""
-        side = Side("X", count, width)
-        check_attention(shapes, "self_attention", self.self_attention, side, side)
+        x_shape = SequenceShape("X", count, width)
+        check_attention(shapes, "self_attention", self.self_attention, x_shape, x_shape)
         check_feed_forward(shapes, self.feed_forward, count, width)
         self.block_norm_mistakes(shapes, 1 + (self.feed_forward is not None), count, width)
 
@@ -82,7 +82,7 @@ class EncoderLayer(NormedBlock):
         """Write the block."""
 
         def attend(x: Array) -> Array:
-            tokens = Tokens(x, names)
+            tokens = TokenSequence(x, names)
             return work_attention(pen.at("self_attention"), self.self_attention, tokens, tokens)
 
         x = self.work_residual(pen, 0, x, names, attend)
@@ -95,44 +95,48 @@ class EncoderLayer(NormedBlock):
 class DecoderLayer(NormedBlock):
     """Masked self-attention, cross-attention to the encoder's output, then, if there is one, a feed-forward network."""
 
-    self_attention: MaskedLayer = Field(description="the masked self-attention layer: {W_Q, W_K, W_V, scale …}")
+    self_attention: MaskedAttentionLayer = Field(
+        description="the masked self-attention layer: {W_Q, W_K, W_V, scale …}"
+    )
     cross_attention: AttentionLayer = Field(description="the layer that looks at memory: {W_Q, W_K, W_V, scale …}")
     feed_forward: FeedForwardLayer | None = Field(None, description="{W_1, b_1, W_2, b_2, activation}")
 
-    def layer_mistakes(self, shapes: Shapes, count: int, width: int, memory: Side) -> None:
+    def layer_mistakes(self, shapes: Shapes, count: int, width: int, memory: SequenceShape) -> None:
         """Tell what does not fit in the block."""
-        side = Side("X", count, width)
-        check_attention(shapes, "self_attention", self.self_attention, side, side)
-        check_attention(shapes, "cross_attention", self.cross_attention, side, memory)
+        x_shape = SequenceShape("X", count, width)
+        check_attention(shapes, "self_attention", self.self_attention, x_shape, x_shape)
+        check_attention(shapes, "cross_attention", self.cross_attention, x_shape, memory)
         check_feed_forward(shapes, self.feed_forward, count, width)
         self.block_norm_mistakes(shapes, 2 + (self.feed_forward is not None), count, width)
 
-    def work_layer(self, pen: Pen, x: Array, names: Names, memory: Tokens) -> Array:
+    def work_layer(self, pen: Pen, x: Array, names: Names, memory: TokenSequence) -> Array:
         """Write the block."""
 
         def attend(x: Array) -> Array:
-            tokens = Tokens(x, names)
+            tokens = TokenSequence(x, names)
             return work_attention(pen.at("self_attention"), self.self_attention, tokens, tokens)
 
-        def look(x: Array) -> Array:
-            return work_attention(pen.at("cross_attention"), self.cross_attention, Tokens(x, names), memory)
+        def attend_to_memory(x: Array) -> Array:
+            return work_attention(pen.at("cross_attention"), self.cross_attention, TokenSequence(x, names), memory)
 
         x = self.work_residual(pen, 0, x, names, attend)
-        x = self.work_residual(pen, 1, x, names, look)
+        x = self.work_residual(pen, 1, x, names, attend_to_memory)
         if self.feed_forward is None:
             return x
         feed_forward = self.feed_forward
         return self.work_residual(pen, 2, x, names, lambda x: feed_forward.work_layer(pen.at("feed_forward"), x))
 
 
-def check_attention(shapes: Shapes, name: str, layer: AttentionLayer, asking: Side, asked: Side) -> None:
+def check_attention(
+    shapes: Shapes, name: str, layer: AttentionLayer, query_shape: SequenceShape, key_shape: SequenceShape
+) -> None:
     """Tell what does not fit in an attention layer whose output is added to what went in."""
     inner = Shapes(shapes.layout)
-    attention_mistakes(inner, layer, asking, asked)
-    if not inner.mistakes and _output_width(inner, layer) != asking.width:
+    attention_mistakes(inner, layer, query_shape, key_shape)
+    if not inner.mistakes and _output_width(inner, layer) != query_shape.width:
         inner.mistakes.append(
             f"the layer makes vectors {_output_width(inner, layer)} wide, but the residual adds them to vectors "
-            f"{asking.width} wide. Change W_V or W_O."
+            f"{query_shape.width} wide. Change W_V or W_O."
         )
     shapes.mistakes += [f"{name}: {mistake}" for mistake in inner.mistakes]
 
@@ -141,8 +145,10 @@ def _output_width(shapes: Shapes, layer: AttentionLayer) -> int:
     if layer.W_O is not None:
         return shapes.width(layer.W_O)
     owners = list(layer.kv_heads) or list(layer.heads) or [layer]
-    made = [owner.V if owner.V is not None else owner.W_V for owner in owners]
-    return sum(shapes.width(matrix) for matrix in made if matrix is not None) * (layer.head_count // layer.kv_count)
+    value_matrices = [owner.V if owner.V is not None else owner.W_V for owner in owners]
+    return sum(shapes.width(matrix) for matrix in value_matrices if matrix is not None) * (
+        layer.head_count // layer.kv_count
+    )
 
 
 def check_feed_forward(shapes: Shapes, layer: FeedForwardLayer | None, count: int, width: int) -> None:

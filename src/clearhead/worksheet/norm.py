@@ -10,13 +10,13 @@ from clearhead.steps.vocabulary import ADD, MEAN, NORMALISE, RMS_NORMALISE, VARI
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.cells import Count, Real, Vector
 from clearhead.worksheet.pen import Pen
-from clearhead.worksheet.problem import Part
+from clearhead.worksheet.problem import ProblemFields
 from clearhead.worksheet.shapes import Shapes
 
 _OVER = {"layer": "features", "batch": "tokens", "all": "all"}
 
 
-class NormRule(Part):
+class NormRule(ProblemFields):
     """Over which numbers mean and variance are taken, and what is done with them."""
 
     norm: Literal["layer", "batch", "all", "rms", "none"] = Field(

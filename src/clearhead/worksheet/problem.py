@@ -14,14 +14,14 @@ from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.shapes import Shapes
 
 
-class Part(BaseModel):
+class ProblemFields(BaseModel):
     """A frozen piece of a problem; a key that it does not know is a mistake."""
 
     # Built on first use: a student who solves one kind does not wait for the others.
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
 
-class Problem(Part):
+class Problem(ProblemFields):
     """One exercise: what is given, and the options that say how it is worked."""
 
     summary: ClassVar[str] = ""

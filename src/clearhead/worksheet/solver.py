@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from clearhead.errors import ProblemError
-from clearhead.worksheet.kinds.parts import Parts
+from clearhead.worksheet.kinds.parts import PartsProblem
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
 from clearhead.worksheet.reading import load_problem
@@ -25,6 +25,6 @@ def solve(problem: str | Path | Mapping[str, Any] | Problem, rounding: Rounding 
             raise wrong.located(str(problem)) from None
         raise
     titles: tuple[str, ...] = ()
-    if isinstance(loaded, Parts):
+    if isinstance(loaded, PartsProblem):
         titles = tuple(part.title or part.kind for part in loaded.parts)
     return Worksheet(loaded.kind, loaded.title, policy, pen.finish(), tuple(pen.warnings), titles)

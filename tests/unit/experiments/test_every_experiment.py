@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clearhead.errors import ClearheadError
-from clearhead.experiments import EXPERIMENTS, Experiment, Table, find_experiment
+from clearhead.experiments import EXPERIMENTS, Experiment, ResultTable, find_experiment
 from clearhead.experiments.experiment import shown
 from clearhead.experiments.picture import check_picture, save_picture
 
@@ -110,7 +110,7 @@ def test_a_number_is_shown_short_and_noise_is_named() -> None:
 
 
 def test_a_column_is_found_by_its_name() -> None:
-    assert Table("t", ("a", "b"), ((1, 2.5), (3, 4.5))).column("b") == (2.5, 4.5)
+    assert ResultTable("t", ("a", "b"), ((1, 2.5), (3, 4.5))).column("b") == (2.5, 4.5)
 
 
 def test_the_verb_lists_the_experiments() -> None:

@@ -11,14 +11,14 @@ from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.attention.rule import AttentionRule
 from clearhead.worksheet.cells import Count, Matrix, Real, Vector
 from clearhead.worksheet.pen import Pen
-from clearhead.worksheet.problem import Part
+from clearhead.worksheet.problem import ProblemFields
 
 MAX_HEADS = 1024
 ROLES = ("query", "key", "value")
 LETTER = {"query": "Q", "key": "K", "value": "V"}
 
 
-class KeyValueWeights(Part):
+class KeyValueWeights(ProblemFields):
     """What makes keys and values."""
 
     W_K: Matrix | None = Field(None, description="weights of the keys")
@@ -39,7 +39,7 @@ class HeadWeights(KeyValueWeights):
     Q: Matrix | None = Field(None, description="the queries themselves, instead of weights")
 
 
-class RotaryRule(Part):
+class RotaryRule(ProblemFields):
     """Rotary positions: queries and keys are turned by their position before they meet."""
 
     base: Real = Field(10000.0, gt=0, description="the base of the angles")
@@ -81,10 +81,10 @@ class AttentionLayer(AttentionRule, HeadWeights):
         cached = next((owner.cached_K for owner in owners if owner.cached_K is not None), None)
         return 0 if cached is None else int(cached.shape[0 if layout == "rows" else 1])
 
-    def role(self, role: str, source: KeyValueWeights | None = None) -> "Role":
+    def projection(self, role: str, head: KeyValueWeights | None = None) -> "Projection":
         """Return what makes queries, keys or values: of the layer, or of one head."""
-        owner, letter = source or self, LETTER[role]
-        return Role(
+        owner, letter = head or self, LETTER[role]
+        return Projection(
             role,
             getattr(owner, letter, None),
             getattr(owner, f"W_{letter}", None),
@@ -94,11 +94,11 @@ class AttentionLayer(AttentionRule, HeadWeights):
 
 
 @dataclass(frozen=True, eq=False)
-class Role:
+class Projection:
     """What makes the queries, the keys or the values: of one head, or of all heads side by side."""
 
-    name: str
-    given: Array | None
+    role: str
+    matrix: Array | None
     weights: Array | None
     bias: Array | None
     cached: Array | None
@@ -106,7 +106,7 @@ class Role:
     @property
     def letter(self) -> str:
         """Q, K or V."""
-        return LETTER[self.name]
+        return LETTER[self.role]
 
     def new_symbol(self, sub: str) -> str:
         """Q, K or V; where earlier ones are cached, those of the new tokens are told apart from all of them."""
@@ -115,13 +115,13 @@ class Role:
     def work(self, pen: Pen, x: Array | None, rows: tuple[str, ...], sub: str) -> Array:
         """Write the given matrix, or the projection of `x`."""
         letter, symbol = self.letter, self.new_symbol(sub)
-        if self.given is not None:
-            return pen.give(letter, self.given, symbol=symbol, rows=rows)
+        if self.matrix is not None:
+            return pen.give(letter, self.matrix, symbol=symbol, rows=rows)
         assert self.weights is not None
         assert x is not None
         w = pen.give(f"W_{letter}", self.weights, symbol=f"W_{letter}{sub}")
         b = None if self.bias is None else pen.give(f"b_{letter}", self.bias, symbol=f"b_{letter}{sub}")
-        return pen.at(self.name).work(PROJECT, symbol=symbol, x=x, w=w, b=b)
+        return pen.at(self.role).work(PROJECT, symbol=symbol, x=x, w=w, b=b)
 
     def work_cache(self, pen: Pen, rows: tuple[str, ...], sub: str) -> Array | None:
         """Write the cached rows, if there are any."""

@@ -10,7 +10,7 @@ from clearhead.steps.vocabulary import DIVIDE, MASK, SCALE, SOFTMAX
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.cells import Allowed, Real, read_allowed, read_count, read_number
 from clearhead.worksheet.pen import Pen, turn
-from clearhead.worksheet.problem import Part
+from clearhead.worksheet.problem import ProblemFields
 from clearhead.worksheet.shapes import Shapes
 
 Names = tuple[str, ...]
@@ -32,7 +32,7 @@ def _padding(raw: object) -> int | Array | None:
     return None if raw is None else read_count(raw)
 
 
-class MaskRule(Part):
+class MaskRule(ProblemFields):
     """Which keys a query may see."""
 
     causal: bool = Field(False, description="a token sees itself and what came before it")
@@ -67,16 +67,16 @@ class MaskRule(Part):
 
     def allowed(self, num_queries: int, num_keys: int, is_turned: bool) -> Array:
         """Return 1 where the query (row) may see the key (column); fewer queries than keys are the last tokens."""
-        seen = np.ones((num_queries, num_keys))
+        allowed = np.ones((num_queries, num_keys))
         if self.causal:
-            seen = np.tril(seen, num_keys - num_queries)
+            allowed = np.tril(allowed, num_keys - num_queries)
         if isinstance(self.padding, int):
-            seen[:, num_keys - self.padding :] = 0.0
+            allowed[:, num_keys - self.padding :] = 0.0
         elif self.padding is not None:
-            seen = seen * self.padding
+            allowed = allowed * self.padding
         if self.explicit is not None:
-            seen = seen * (turn(self.explicit) if is_turned else self.explicit)
-        return seen
+            allowed = allowed * (turn(self.explicit) if is_turned else self.explicit)
+        return allowed
 
 
 def _mask_rule(raw: object) -> object:
@@ -113,7 +113,7 @@ Scale = Annotated[Literal["none", "sqrt(d_k)", "sqrt(d_model)"] | float, PlainVa
 Mask = Annotated[MaskRule, BeforeValidator(_mask_rule)]
 
 
-class AttentionRule(Part):
+class AttentionRule(ProblemFields):
     """How scores become weights."""
 
     scale: Scale = Field(
@@ -140,11 +140,11 @@ def work_mask(pen: Pen, mask: MaskRule, num_queries: int, num_keys: int, names: 
     """Write the mask as a given matrix, once for all heads; None if everything may be seen."""
     if mask.is_off:
         return None
-    seen = mask.allowed(num_queries, num_keys, pen.layout == "columns")
-    for row in np.flatnonzero(~seen.any(axis=1)):
+    allowed = mask.allowed(num_queries, num_keys, pen.layout == "columns")
+    for row in np.flatnonzero(~allowed.any(axis=1)):
         name = f"'{names[0][row]}'" if names[0] else f"query {row + 1}"
         pen.warn(f"{name} may see no key at all, so its weights and its output are zeros.")
-    return pen.make("M", seen, rows=names[0], columns=names[1])
+    return pen.make("M", allowed, rows=names[0], columns=names[1])
 
 
 def work_scale(pen: Pen, rule: AttentionRule, scores: Array, d_k: int, d_model: int, sub: str = "") -> Array:
@@ -170,9 +170,9 @@ def work_weights(pen: Pen, rule: AttentionRule, scores: Array, allowed: Array | 
 def work_division(pen: Pen, scores: Array, allowed: Array | None, sub: str = "") -> Array:
     """Write each query's scores divided by their sum; refuse a sum of 0."""
     totals = scores.sum(axis=1)
-    seen = np.ones(len(totals), dtype=bool) if allowed is None else allowed.any(axis=1)
+    has_key = np.ones(len(totals), dtype=bool) if allowed is None else allowed.any(axis=1)
     largest = np.abs(scores).max(axis=1)
-    for row in np.flatnonzero(seen & (np.abs(totals) <= 1e-12 * largest)):
+    for row in np.flatnonzero(has_key & (np.abs(totals) <= 1e-12 * largest)):
         raise ProblemError(
             f"the scores of query {row + 1} sum to 0, so they cannot be divided by their sum. Use normaliser: softmax."
         )

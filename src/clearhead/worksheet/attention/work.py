@@ -23,7 +23,7 @@ def subscript(number: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Tokens:
+class TokenSequence:
     """Vectors with the names of their tokens (`x` is None where Q, K or V were given themselves)."""
 
     x: Array | None
@@ -31,24 +31,26 @@ class Tokens:
     cached_names: Names = ()
 
 
-def work_attention(pen: Pen, layer: AttentionLayer, asking: Tokens, asked: Tokens) -> Array:
-    """Write the whole layer: `asking` gives the queries, `asked` the keys and values."""
-    desk = _Desk(pen, layer, asking, asked)
+def work_attention(pen: Pen, layer: AttentionLayer, query_tokens: TokenSequence, key_tokens: TokenSequence) -> Array:
+    """Write the whole layer: `query_tokens` make the queries, `key_tokens` the keys and values."""
+    matrices = _HeadMatrices(pen, layer, query_tokens, key_tokens)
     allowed: Array | None = None
     outputs = []
     for head in range(layer.head_count):
-        q, k, v = (desk.matrix(role, head) for role in ROLES)
+        q, k, v = (matrices.matrix(role, head) for role in ROLES)
         if head == 0:
             check_scores(layer.head_count, len(q), len(k))
-            allowed = _work_mask(pen, layer, (asking, asked), len(q), len(k))
-        here, sub = desk.place("query", head)
+            allowed = _work_mask(pen, layer, (query_tokens, key_tokens), len(q), len(k))
+        here, sub = matrices.place("query", head)
         raw = "KᵀQ" if pen.layout == "columns" and layer.scale != "none" else SCORE.symbol_in(pen.layout)
         scores = here.work(SCORE, symbol=f"{raw}{sub}", q=q, k=k)
-        d_model = q.shape[1] * (1 if layer.heads else layer.head_count) if asking.x is None else asking.x.shape[1]
+        d_model = (
+            q.shape[1] * (1 if layer.heads else layer.head_count) if query_tokens.x is None else query_tokens.x.shape[1]
+        )
         scores = work_scale(here, layer, scores, q.shape[1], d_model, sub)
         weights = work_weights(here, layer, scores, allowed, sub)
         outputs.append(here.work(MIX, symbol=f"{MIX.symbol_in(pen.layout)}{sub}", weights=weights, v=v))
-    joined = pen.at("output").work(JOIN, parts=tuple(outputs)) if desk.is_many else outputs[0]
+    joined = pen.at("output").work(JOIN, parts=tuple(outputs)) if matrices.is_many else outputs[0]
     if layer.W_O is None:
         return joined
     w = pen.give("W_O", layer.W_O)
@@ -58,32 +60,34 @@ def work_attention(pen: Pen, layer: AttentionLayer, asking: Tokens, asked: Token
 
 
 def _work_mask(
-    pen: Pen, layer: AttentionLayer, sides: tuple[Tokens, Tokens], num_queries: int, num_keys: int
+    pen: Pen, layer: AttentionLayer, sequences: tuple[TokenSequence, TokenSequence], num_queries: int, num_keys: int
 ) -> Array | None:
-    asking, asked = sides
-    key_names = asked.cached_names + asked.names
+    query_tokens, key_tokens = sequences
+    key_names = key_tokens.cached_names + key_tokens.names
     if len(key_names) != num_keys:
         key_names = ()
     if layer.mask.causal and num_queries < num_keys and not layer.num_cached(pen.layout):
         pen.warn("there are fewer queries than keys: the causal mask takes the queries as the last tokens.")
-    return work_mask(pen, layer.mask, num_queries, num_keys, (asking.names, key_names))
+    return work_mask(pen, layer.mask, num_queries, num_keys, (query_tokens.names, key_names))
 
 
-class _Desk:
+class _HeadMatrices:
     """Makes queries, keys and values, each once: by weights of its own for every head, or by splitting one product."""
 
-    def __init__(self, pen: Pen, layer: AttentionLayer, asking: Tokens, asked: Tokens) -> None:
+    def __init__(self, pen: Pen, layer: AttentionLayer, query_tokens: TokenSequence, key_tokens: TokenSequence) -> None:
         self.pen, self.layer = pen, layer
         self.is_many = bool(layer.heads) or layer.num_heads is not None
         self._num_cached = layer.num_cached(pen.layout)
-        self._tokens = {"query": asking, "key": asked, "value": asked}
-        self._made: dict[tuple[str, int], Array] = {}
-        self._whole: dict[str, Array] = {}
+        self._tokens = {"query": query_tokens, "key": key_tokens, "value": key_tokens}
+        self._by_head: dict[tuple[str, int], Array] = {}
+        self._unsplit: dict[str, Array] = {}
         self._caches: dict[str, Array | None] = {}
         if not layer.heads:
             for role in ROLES:
-                self._whole[role] = layer.role(role).work(pen, self._tokens[role].x, self._tokens[role].names, "")
-                self._caches[role] = layer.role(role).work_cache(pen, asked.cached_names, "")
+                self._unsplit[role] = layer.projection(role).work(
+                    pen, self._tokens[role].x, self._tokens[role].names, ""
+                )
+                self._caches[role] = layer.projection(role).work_cache(pen, key_tokens.cached_names, "")
 
     def place(self, role: str, head: int) -> tuple[Pen, str]:
         """Return the pen for a head, and the subscript that its symbols carry."""
@@ -95,33 +99,33 @@ class _Desk:
     def matrix(self, role: str, head: int) -> Array:
         """Return the queries of a head, or the keys or values that it uses."""
         count = self.layer.head_count if role == "query" else self.layer.kv_count
-        home = head * count // self.layer.head_count
-        if (role, home) not in self._made:
-            self._made[role, home] = self._make(role, home, count)
-        return self._made[role, home]
+        index = head * count // self.layer.head_count
+        if (role, index) not in self._by_head:
+            self._by_head[role, index] = self._compute(role, index, count)
+        return self._by_head[role, index]
 
-    def _make(self, role: str, home: int, count: int) -> Array:
-        here, sub = self.place(role, home)
-        letter, tokens = self.layer.role(role).letter, self._tokens[role]
+    def _compute(self, role: str, index: int, count: int) -> Array:
+        here, sub = self.place(role, index)
+        letter, tokens = self.layer.projection(role).letter, self._tokens[role]
         if self.layer.heads:
             owners: tuple[KeyValueWeights, ...] = self.layer.heads
             if role != "query" and self.layer.kv_heads:
                 owners = self.layer.kv_heads
-            maker = self.layer.role(role, owners[home])
+            projection = self.layer.projection(role, owners[index])
             new, cached = (
-                maker.work(here, tokens.x, tokens.names, sub),
-                maker.work_cache(here, tokens.cached_names, sub),
+                projection.work(here, tokens.x, tokens.names, sub),
+                projection.work_cache(here, tokens.cached_names, sub),
             )
         else:
-            new, cached = self._whole[role], self._caches[role]
+            new, cached = self._unsplit[role], self._caches[role]
             if self.is_many:
-                share = {"head": home + 1, "num_heads": count}
-                new = here.at(role).work(SPLIT, symbol=self.layer.role(role).new_symbol(sub), x=new, **share)
+                share = {"head": index + 1, "num_heads": count}
+                new = here.at(role).work(SPLIT, symbol=self.layer.projection(role).new_symbol(sub), x=new, **share)
                 if cached is not None:
                     cached = here.at(role, "cached").work(SPLIT, symbol=f"cached {letter}{sub}", x=cached, **share)
         if role != "value":
             start = self._first_query(new) if role == "query" else self._num_cached
-            new = self._turned(here.at(role), new, start, f"{letter}{sub}′", tokens.names)
+            new = self._rotate(here.at(role), new, start, f"{letter}{sub}′", tokens.names)
         if cached is None:
             return new
         return here.at(role).work(APPEND, symbol=f"{letter}{sub}", cached=cached, new=new)
@@ -129,15 +133,15 @@ class _Desk:
     def _first_query(self, queries: Array) -> int:
         """Return the position of the first query; fewer causal queries than keys are the last tokens."""
         owners: list[KeyValueWeights] = [self.layer, *self.layer.heads, *self.layer.kv_heads]
-        given = next((owner.K for owner in owners if owner.K is not None), None)
-        asked = self._tokens["key"].x
-        num_keys = len(queries) if asked is None else len(asked)
-        if given is not None:
-            num_keys = given.shape[self.pen.layout == "columns"]
+        key_matrix = next((owner.K for owner in owners if owner.K is not None), None)
+        key_vectors = self._tokens["key"].x
+        num_keys = len(queries) if key_vectors is None else len(key_vectors)
+        if key_matrix is not None:
+            num_keys = key_matrix.shape[self.pen.layout == "columns"]
         is_late = self.layer.mask.causal and not self._num_cached
         return max(0, num_keys - len(queries)) if is_late else self._num_cached
 
-    def _turned(self, pen: Pen, matrix: Array, start: int, symbol: str, names: Names) -> Array:
+    def _rotate(self, pen: Pen, matrix: Array, start: int, symbol: str, names: Names) -> Array:
         """Turn queries or keys by their positions, where the layer has rotary positions."""
         rotary = self.layer.rotary
         if rotary is None:

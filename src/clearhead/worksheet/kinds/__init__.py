@@ -5,23 +5,23 @@ from importlib import import_module
 
 from clearhead.worksheet.problem import Problem
 
-_HOMES = {
-    "seq2seq-attention": "seq2seq.Seq2SeqAttention",
-    "self-attention": "attention.SelfAttention",
-    "masked-self-attention": "attention.MaskedSelfAttention",
-    "cross-attention": "attention.CrossAttention",
-    "multi-head-attention": "attention.MultiHeadAttention",
-    "positions": "positions.Positions",
-    "context": "context.Context",
-    "add-and-norm": "add_norm.AddAndNorm",
-    "feed-forward": "blocks.FeedForward",
-    "encoder-block": "blocks.EncoderBlock",
-    "decoder-block": "blocks.DecoderBlock",
-    "transformer": "transformer.Transformer",
-    "word-vectors": "word_vectors.WordVectors",
-    "recurrent": "sequence.Recurrent",
-    "convolution": "sequence.Convolution",
-    "parts": "parts.Parts",
+_CLASSES = {
+    "seq2seq-attention": "seq2seq.Seq2SeqAttentionProblem",
+    "self-attention": "attention.SelfAttentionProblem",
+    "masked-self-attention": "attention.MaskedSelfAttentionProblem",
+    "cross-attention": "attention.CrossAttentionProblem",
+    "multi-head-attention": "attention.MultiHeadAttentionProblem",
+    "positions": "positions.PositionsProblem",
+    "context": "context.ContextProblem",
+    "add-and-norm": "add_norm.AddAndNormProblem",
+    "feed-forward": "blocks.FeedForwardProblem",
+    "encoder-block": "blocks.EncoderBlockProblem",
+    "decoder-block": "blocks.DecoderBlockProblem",
+    "transformer": "transformer.TransformerProblem",
+    "word-vectors": "word_vectors.WordVectorsProblem",
+    "recurrent": "sequence.RecurrentProblem",
+    "convolution": "sequence.ConvolutionProblem",
+    "parts": "parts.PartsProblem",
 }
 
 
@@ -29,15 +29,15 @@ class _Kinds(Mapping[str, type[Problem]]):
     """Look up a kind, loading its file; a student who solves one kind does not wait for the others."""
 
     def __getitem__(self, kind: str) -> type[Problem]:
-        module, _, name = _HOMES[kind].partition(".")
-        found: type[Problem] = getattr(import_module(f"clearhead.worksheet.kinds.{module}"), name)
-        return found
+        module, _, name = _CLASSES[kind].partition(".")
+        problem_class: type[Problem] = getattr(import_module(f"clearhead.worksheet.kinds.{module}"), name)
+        return problem_class
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_HOMES)
+        return iter(_CLASSES)
 
     def __len__(self) -> int:
-        return len(_HOMES)
+        return len(_CLASSES)
 
 
 KINDS: Mapping[str, type[Problem]] = _Kinds()

@@ -11,7 +11,7 @@ from clearhead.worksheet.problem import Problem
 from clearhead.worksheet.shapes import Shapes
 
 
-class AddAndNorm(NormRule, Problem):
+class AddAndNormProblem(NormRule, Problem):
     """What went into a layer plus what came out of it, normalised."""
 
     summary: ClassVar[str] = "residual, then layer norm, batch norm or the norm over everything; padding counted or not"

@@ -4,19 +4,18 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AliasChoices, Field
 
-from clearhead.worksheet.attention.fit import Side, attention_mistakes
 from clearhead.worksheet.attention.layer import AttentionLayer
 from clearhead.worksheet.attention.rule import Mask, MaskRule
-from clearhead.worksheet.attention.work import Tokens as Sequence
-from clearhead.worksheet.attention.work import work_attention
+from clearhead.worksheet.attention.validation import SequenceShape, attention_mistakes
+from clearhead.worksheet.attention.work import TokenSequence, work_attention
 from clearhead.worksheet.cells import Matrix, Tokens
+from clearhead.worksheet.input_tokens import PositionedTokens
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
-from clearhead.worksheet.sentence import Sentence
 from clearhead.worksheet.shapes import Shapes
 
 
-class SelfAttention(Sentence, AttentionLayer, Problem):
+class SelfAttentionProblem(PositionedTokens, AttentionLayer, Problem):
     """Every token looks at every token of its own sentence."""
 
     summary: ClassVar[str] = "self-attention from X and W_Q, W_K, W_V, or from Q, K, V; one more token against a cache"
@@ -26,24 +25,24 @@ class SelfAttention(Sentence, AttentionLayer, Problem):
 
     def mistakes(self, shapes: Shapes) -> None:
         """Tell what does not fit between the tokens and the layer."""
-        self.sentence_mistakes(shapes)
-        side = Side("X", *self.size(shapes)) if self.is_given else None
-        attention_mistakes(shapes, self, side, side)
+        self.token_mistakes(shapes)
+        x_shape = SequenceShape("X", *self.size(shapes)) if self.is_given else None
+        attention_mistakes(shapes, self, x_shape, x_shape)
         shapes.names("cached_tokens", self.cached_tokens, "cached_K", self.num_cached(self.layout))
         if not self.is_given and self.Q is not None:
             shapes.names("tokens", self.tokens, "Q", shapes.tokens(self.Q))
 
     def work(self, pen: Pen) -> None:
         """Write the layer."""
-        x = self.work_sentence(pen.at("input")) if self.is_given else None
+        x = self.work_tokens(pen.at("input")) if self.is_given else None
         key_names = self.names
         if x is None and self.K is not None and len(key_names) != self.K.shape[self.layout == "columns"]:
             key_names = ()
-        asking, asked = Sequence(x, self.names), Sequence(x, key_names, self.cached_tokens)
-        work_attention(pen.at("self_attention"), self, asking, asked)
+        query_tokens, key_tokens = TokenSequence(x, self.names), TokenSequence(x, key_names, self.cached_tokens)
+        work_attention(pen.at("self_attention"), self, query_tokens, key_tokens)
 
 
-class MaskedSelfAttention(SelfAttention):
+class MaskedSelfAttentionProblem(SelfAttentionProblem):
     """Every token looks at itself and at what came before it."""
 
     summary: ClassVar[str] = "self-attention with a causal mask"
@@ -55,7 +54,7 @@ class MaskedSelfAttention(SelfAttention):
     )
 
 
-class CrossAttention(AttentionLayer, Problem):
+class CrossAttentionProblem(AttentionLayer, Problem):
     """The tokens of one sentence look at those of another."""
 
     summary: ClassVar[str] = "queries from one sentence (Y), keys and values from another (X); widths may differ"
@@ -72,9 +71,9 @@ class CrossAttention(AttentionLayer, Problem):
 
     def mistakes(self, shapes: Shapes) -> None:
         """Tell what does not fit between the two sentences and the layer."""
-        asking = None if self.Y is None else Side("Y", shapes.tokens(self.Y), shapes.width(self.Y))
-        asked = None if self.X is None else Side("X", shapes.tokens(self.X), shapes.width(self.X))
-        attention_mistakes(shapes, self, asking, asked)
+        query_shape = None if self.Y is None else SequenceShape("Y", shapes.tokens(self.Y), shapes.width(self.Y))
+        key_shape = None if self.X is None else SequenceShape("X", shapes.tokens(self.X), shapes.width(self.X))
+        attention_mistakes(shapes, self, query_shape, key_shape)
         for names, tokens, name, matrix in (
             ("tokens", self.tokens, "Y", self.Y if self.Y is not None else self.Q),
             ("source_tokens", self.source_tokens, "X", self.X if self.X is not None else self.K),
@@ -87,11 +86,11 @@ class CrossAttention(AttentionLayer, Problem):
         y_symbol, x_symbol = ("X_D", "X_E") if pen.layout == "columns" else ("Y", "X")
         y = None if self.Y is None else pen.give(y_symbol, self.Y, rows=self.tokens)
         x = None if self.X is None else pen.give(x_symbol, self.X, rows=self.source_tokens)
-        asking, asked = Sequence(y, self.tokens), Sequence(x, self.source_tokens)
-        work_attention(pen.at("cross_attention"), self, asking, asked)
+        query_tokens, key_tokens = TokenSequence(y, self.tokens), TokenSequence(x, self.source_tokens)
+        work_attention(pen.at("cross_attention"), self, query_tokens, key_tokens)
 
 
-class MultiHeadAttention(SelfAttention):
+class MultiHeadAttentionProblem(SelfAttentionProblem):
     """Several heads side by side, joined and brought back by W_O; with Y, across two sentences."""
 
     summary: ClassVar[str] = "several heads, split from one product or each with its own weights, joined, times W_O"
@@ -118,8 +117,9 @@ class MultiHeadAttention(SelfAttention):
             shapes.mistakes.append("embedding is not looked up across two sentences. Leave it out: X and Y are given.")
         shapes.names("tokens", self.tokens, "Y", shapes.tokens(self.Y))
         shapes.names("source_tokens", self.source_tokens, "X", shapes.tokens(self.X))
-        asking = Side("Y", shapes.tokens(self.Y), shapes.width(self.Y))
-        attention_mistakes(shapes, self, asking, Side("X", shapes.tokens(self.X), shapes.width(self.X)))
+        query_shape = SequenceShape("Y", shapes.tokens(self.Y), shapes.width(self.Y))
+        key_shape = SequenceShape("X", shapes.tokens(self.X), shapes.width(self.X))
+        attention_mistakes(shapes, self, query_shape, key_shape)
         if self.position is not None:
             shapes.mistakes.append("position is not added across two sentences: add it to X and Y yourself.")
 
@@ -129,5 +129,6 @@ class MultiHeadAttention(SelfAttention):
             super().work(pen)
             return
         y, x = pen.give("Y", self.Y, rows=self.tokens), pen.give("X", self.X, rows=self.source_tokens)
-        asking, asked = Sequence(y, self.tokens), Sequence(x, self.source_tokens, self.cached_tokens)
-        work_attention(pen.at("cross_attention"), self, asking, asked)
+        query_tokens = TokenSequence(y, self.tokens)
+        key_tokens = TokenSequence(x, self.source_tokens, self.cached_tokens)
+        work_attention(pen.at("cross_attention"), self, query_tokens, key_tokens)

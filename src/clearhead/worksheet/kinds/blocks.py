@@ -4,18 +4,18 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from clearhead.worksheet.attention.fit import Side
-from clearhead.worksheet.attention.work import Tokens as Sequence
+from clearhead.worksheet.attention.validation import SequenceShape
+from clearhead.worksheet.attention.work import TokenSequence
 from clearhead.worksheet.cells import Matrix, Tokens
 from clearhead.worksheet.feed_forward import FeedForwardLayer
+from clearhead.worksheet.input_tokens import PositionedTokens
 from clearhead.worksheet.layers import DecoderLayer, EncoderLayer
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
-from clearhead.worksheet.sentence import Sentence
 from clearhead.worksheet.shapes import Shapes
 
 
-class FeedForward(Sentence, FeedForwardLayer, Problem):
+class FeedForwardProblem(PositionedTokens, FeedForwardLayer, Problem):
     """Two products with a bend between them, for every token alike."""
 
     summary: ClassVar[str] = "two products with a bend between them, or the same as two 1-D convolutions"
@@ -24,7 +24,7 @@ class FeedForward(Sentence, FeedForwardLayer, Problem):
 
     def mistakes(self, shapes: Shapes) -> None:
         """Tell what does not fit."""
-        self.sentence_mistakes(shapes)
+        self.token_mistakes(shapes)
         if not self.is_given:
             shapes.mistakes.append("feed-forward needs X, or an embedding with tokens.")
             return
@@ -32,10 +32,10 @@ class FeedForward(Sentence, FeedForwardLayer, Problem):
 
     def work(self, pen: Pen) -> None:
         """Write the network."""
-        self.work_layer(pen.at("feed_forward"), self.work_sentence(pen.at("input")))
+        self.work_layer(pen.at("feed_forward"), self.work_tokens(pen.at("input")))
 
 
-class EncoderBlock(Sentence, EncoderLayer, Problem):
+class EncoderBlockProblem(PositionedTokens, EncoderLayer, Problem):
     """Self-attention and a residual, with or without a norm and a feed-forward network."""
 
     summary: ClassVar[str] = "words and positions, self-attention, residual, norm, feed-forward"
@@ -44,7 +44,7 @@ class EncoderBlock(Sentence, EncoderLayer, Problem):
 
     def mistakes(self, shapes: Shapes) -> None:
         """Tell what does not fit."""
-        self.sentence_mistakes(shapes)
+        self.token_mistakes(shapes)
         if not self.is_given:
             shapes.mistakes.append("encoder-block needs X, or an embedding with tokens.")
             return
@@ -52,10 +52,10 @@ class EncoderBlock(Sentence, EncoderLayer, Problem):
 
     def work(self, pen: Pen) -> None:
         """Write the block."""
-        self.work_layer(pen.at("encoder", 0), self.work_sentence(pen.at("input")), self.names)
+        self.work_layer(pen.at("encoder", 0), self.work_tokens(pen.at("input")), self.names)
 
 
-class DecoderBlock(Sentence, DecoderLayer, Problem):
+class DecoderBlockProblem(PositionedTokens, DecoderLayer, Problem):
     """Masked self-attention and cross-attention to the encoder's output, a residual after each."""
 
     summary: ClassVar[str] = (
@@ -68,16 +68,16 @@ class DecoderBlock(Sentence, DecoderLayer, Problem):
 
     def mistakes(self, shapes: Shapes) -> None:
         """Tell what does not fit."""
-        self.sentence_mistakes(shapes)
+        self.token_mistakes(shapes)
         if not self.is_given:
             shapes.mistakes.append("decoder-block needs X, or an embedding with tokens.")
             return
-        memory = Side("memory", shapes.tokens(self.memory), shapes.width(self.memory))
+        memory = SequenceShape("memory", shapes.tokens(self.memory), shapes.width(self.memory))
         self.layer_mistakes(shapes, *self.size(shapes), memory)
         shapes.names("memory_tokens", self.memory_tokens, "memory", memory.count)
 
     def work(self, pen: Pen) -> None:
         """Write the block."""
-        x = self.work_sentence(pen.at("input"))
-        memory = Sequence(pen.give("memory", self.memory, rows=self.memory_tokens), self.memory_tokens)
+        x = self.work_tokens(pen.at("input"))
+        memory = TokenSequence(pen.give("memory", self.memory, rows=self.memory_tokens), self.memory_tokens)
         self.work_layer(pen.at("decoder", 0), x, self.names, memory)

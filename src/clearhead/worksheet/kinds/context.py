@@ -8,13 +8,13 @@ from clearhead.steps.vocabulary import DIVIDE, KERNEL, MASK, MIX, SCORE
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.attention.rule import AttentionRule, Scale, work_division, work_mask, work_scale, work_weights
 from clearhead.worksheet.cells import Matrix, Real, Tokens, Vector
+from clearhead.worksheet.input_tokens import PositionedTokens
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
-from clearhead.worksheet.sentence import Sentence
 from clearhead.worksheet.shapes import Shapes
 
 
-class Context(Sentence, AttentionRule, Problem):
+class ContextProblem(PositionedTokens, AttentionRule, Problem):
     """A weighted mean of word vectors; nothing is learned."""
 
     summary: ClassVar[str] = "weights given, from the dot products of the words, or by nearness in time; then the mean"
@@ -31,7 +31,7 @@ class Context(Sentence, AttentionRule, Problem):
 
     def mistakes(self, shapes: Shapes) -> None:
         """Tell what is missing or does not fit."""
-        self.sentence_mistakes(shapes)
+        self.token_mistakes(shapes)
         if self.weights is not None and self.times is not None:
             shapes.mistakes.append("both weights and times are given. Leave one out.")
         if not self.is_given and self.weights is None and self.times is None:
@@ -65,7 +65,7 @@ class Context(Sentence, AttentionRule, Problem):
 
     def work(self, pen: Pen) -> None:
         """Write the weights, and the mean if there are vectors to take it of."""
-        x = self.work_sentence(pen.at("input")) if self.is_given else None
+        x = self.work_tokens(pen.at("input")) if self.is_given else None
         weights = self._work_weights(pen.at("context"), x)
         if x is not None:
             pen.at("context").work(MIX, weights=weights, v=x)
@@ -97,5 +97,5 @@ class Context(Sentence, AttentionRule, Problem):
         allowed = work_mask(pen, self.mask, len(weights), weights.shape[1], names)
         if allowed is None:
             return weights
-        kept = pen.work(MASK, symbol="A₀", scores=weights, allowed=allowed, fill=0.0)
-        return work_division(pen, kept, allowed, "′")
+        masked = pen.work(MASK, symbol="A₀", scores=weights, allowed=allowed, fill=0.0)
+        return work_division(pen, masked, allowed, "′")

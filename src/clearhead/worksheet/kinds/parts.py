@@ -9,7 +9,7 @@ from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
 
 
-class Parts(Problem):
+class PartsProblem(Problem):
     """Several problems under one title."""
 
     summary: ClassVar[str] = "several problems on one sheet"

@@ -9,9 +9,9 @@ from clearhead.steps.vocabulary import ADD, ANGLE, EMBED, ROTATE
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.attention.layer import RotaryRule
 from clearhead.worksheet.cells import Count, Matrix
+from clearhead.worksheet.input_tokens import EmbeddedTokens, PositionRule, work_positions
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
-from clearhead.worksheet.sentence import PositionRule, Words, work_positions
 from clearhead.worksheet.shapes import Shapes
 
 Formula = Literal["sinusoidal", "sinusoidal-odd-exponent", "learned", "one-hot", "count", "rotary"]
@@ -31,7 +31,7 @@ def _whole_numbers(raw: Any) -> Any:
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_whole_numbers)]
 
 
-class Positions(Words, RotaryRule, Problem):
+class PositionsProblem(EmbeddedTokens, RotaryRule, Problem):
     """The vectors of positions, as a table or added to the vectors of words."""
 
     summary: ClassVar[str] = "position vectors: single values, whole tables, or added to (rotary: applied to) X"
@@ -49,39 +49,41 @@ class Positions(Words, RotaryRule, Problem):
 
     def mistakes(self, shapes: Shapes) -> None:
         """Tell what is missing or does not fit."""
-        self.words_mistakes(shapes)
+        self.embedding_mistakes(shapes)
         count, width = self.size(shapes) if self.is_given else (None, None)
-        told = shapes.mistakes
+        mistakes = shapes.mistakes
         if self.positions is None and count is None:
-            told.append("positions are missing: give positions (how many, or which), or X to add them to.")
+            mistakes.append("positions are missing: give positions (how many, or which), or X to add them to.")
         if self.positions is not None and count is None:
             shapes.names("tokens", self.tokens, "positions", len(self.positions))
         if self.positions is not None and count is not None and len(self.positions) != count:
-            told.append(f"{len(self.positions)} positions for {count} tokens. Give one position for each token of X.")
+            mistakes.append(
+                f"{len(self.positions)} positions for {count} tokens. Give one position for each token of X."
+            )
         if self.d_model is not None and width is not None and self.d_model != width:
-            told.append(f"d_model = {self.d_model}, but X is {width} wide. Leave d_model out.")
+            mistakes.append(f"d_model = {self.d_model}, but X is {width} wide. Leave d_model out.")
         if self.dimensions is not None and self.is_given:
-            told.append("dimensions goes with a table of positions alone. Leave it out where X is given.")
+            mistakes.append("dimensions goes with a table of positions alone. Leave it out where X is given.")
         if self.formula == "learned":
             self._learned_mistakes(shapes, count, width)
         elif self.P is not None:
-            told.append(f"P goes with formula learned, not {self.formula}. Leave one out.")
+            mistakes.append(f"P goes with formula learned, not {self.formula}. Leave one out.")
         if self.formula == "rotary":
             if not self.is_given:
-                told.append("formula rotary needs X: the vectors that are turned.")
+                mistakes.append("formula rotary needs X: the vectors that are turned.")
             elif width is not None and width % 2:
-                told.append(f"formula rotary turns pairs of dimensions, but X is {width} wide. Give an even width.")
+                mistakes.append(f"formula rotary turns pairs of dimensions, but X is {width} wide. Give an even width.")
         elif self.formula != "learned" and width is None and self.d_model is None:
-            told.append("d_model is missing: how wide is a position's vector?")
+            mistakes.append("d_model is missing: how wide is a position's vector?")
         limit = self.d_model or width
         last = max(self.positions) if self.positions else (count or 1) - 1
         if self.formula == "one-hot" and limit is not None and last >= limit:
-            told.append(
+            mistakes.append(
                 f"position {last} has no place in a one-hot vector of width {limit}, which holds 0 to {limit - 1}. "
                 f"Make it at least {last + 1} wide."
             )
         if self.dimensions is not None and limit is not None and max(self.dimensions) >= limit:
-            told.append(
+            mistakes.append(
                 f"dimension {max(self.dimensions)} is not there: with d_model = {limit} they are 0 to {limit - 1}."
             )
 
@@ -100,21 +102,21 @@ class Positions(Words, RotaryRule, Problem):
 
     def work(self, pen: Pen) -> None:
         """Write the table; add it to, or turn by it, the vectors of the words."""
-        x = self.work_words(pen.at("input")) if self.is_given else None
+        x = self.work_embedding(pen.at("input")) if self.is_given else None
         if x is None:
             assert self.positions is not None
-            asked, names = self.positions, self.tokens or tuple(f"pos {p}" for p in self.positions)
+            numbers, names = self.positions, self.tokens or tuple(f"pos {p}" for p in self.positions)
         else:
-            asked, names = self.positions or tuple(range(x.shape[0])), self.names
+            numbers, names = self.positions or tuple(range(x.shape[0])), self.names
         here = pen.at("position")
         if self.formula == "learned":
             assert self.P is not None
             count = self.P.shape[pen.layout == "columns"]
             table = here.give("P", self.P, rows=tuple(f"pos {p}" for p in range(count)))
-            vectors = here.work(EMBED, symbol="P p" if x is None else "P′", ids=here.make("positions", np.array(asked),
-                                rows=names), table=table)  # fmt: skip
+            ids = here.make("positions", np.array(numbers), rows=names)
+            vectors = here.work(EMBED, symbol="P p" if x is None else "P′", ids=ids, table=table)
         else:
-            positions = here.make("positions", np.array(asked, dtype=np.float64), symbol="pos", rows=names)
+            positions = here.make("positions", np.array(numbers, dtype=np.float64), symbol="pos", rows=names)
             if self.formula == "rotary":
                 assert x is not None
                 angles = here.work(ANGLE, positions=positions, width=x.shape[1], base=self.base)

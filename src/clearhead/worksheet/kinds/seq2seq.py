@@ -25,7 +25,7 @@ _NEEDS = {
 _WEIGHTS = ("W", "W_h", "W_s", "v")
 
 
-class Seq2SeqAttention(Problem):
+class Seq2SeqAttentionProblem(Problem):
     """Attention of one decoder state over the encoder states of a recurrent network."""
 
     summary: ClassVar[str] = "attention in a recurrent encoder-decoder: scores, weights, context, new state"
@@ -63,24 +63,26 @@ class Seq2SeqAttention(Problem):
                 f"Give s {width} numbers, or use score: multiplicative or additive."
             )
         if self.score == "multiplicative" and self.W is not None:
-            self._weights_fit(shapes, "W", self.W, state, width, "s", "h")
+            self._check_weights(shapes, "W", self.W, ("s", state), ("h", width))
         if self.score == "additive-concatenated" and self.W is not None and self.v is not None:
-            self._weights_fit(shapes, "W", self.W, len(self.v), width + state, "v", "[h; s]")
+            self._check_weights(shapes, "W", self.W, ("v", len(self.v)), ("[h; s]", width + state))
         if self.score == "additive" and self.W_h is not None and self.W_s is not None and self.v is not None:
-            self._weights_fit(shapes, "W_h", self.W_h, len(self.v), width, "v", "h")
-            self._weights_fit(shapes, "W_s", self.W_s, len(self.v), state, "v", "s")
+            self._check_weights(shapes, "W_h", self.W_h, ("v", len(self.v)), ("h", width))
+            self._check_weights(shapes, "W_s", self.W_s, ("v", len(self.v)), ("s", state))
         if self.W_c is not None:
-            self._weights_fit(shapes, "W_c", self.W_c, None, width + state, "", "[a; s]")
+            self._check_weights(shapes, "W_c", self.W_c, None, ("[a; s]", width + state))
 
-    def _weights_fit(
-        self, shapes: Shapes, name: str, weights: Array, rows: int | None, columns: int, left: str, right: str
+    def _check_weights(
+        self, shapes: Shapes, name: str, weights: Array, rows: tuple[str, int] | None, columns: tuple[str, int]
     ) -> None:
-        """Weights written before a vector: a row for each number that they make, a column for each that they take."""
-        given = f"{name} is {weights.shape[0]} × {weights.shape[1]}"
-        if rows is not None and weights.shape[0] != rows:
-            shapes.mistakes.append(f"{given}, but {left} has {rows} numbers. Give {name} {rows} rows.")
-        if weights.shape[1] != columns:
-            shapes.mistakes.append(f"{given}, but {right} is {columns} wide. Give {name} {columns} columns.")
+        """Check weights on the left of a vector; `rows` and `columns` name what they must match, and its width."""
+        shape = f"{name} is {weights.shape[0]} × {weights.shape[1]}"
+        if rows is not None and weights.shape[0] != rows[1]:
+            output, length = rows
+            shapes.mistakes.append(f"{shape}, but {output} has {length} numbers. Give {name} {length} rows.")
+        if weights.shape[1] != columns[1]:
+            source, width = columns
+            shapes.mistakes.append(f"{shape}, but {source} is {width} wide. Give {name} {width} columns.")
 
     def work(self, pen: Pen) -> None:
         """Write scores, weights, context and new state."""

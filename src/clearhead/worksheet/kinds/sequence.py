@@ -10,15 +10,15 @@ from clearhead.steps.vocabulary import ACTIVATE, ADD, CONVOLVE, MULTIPLY, PICK, 
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.attention.work import subscript
 from clearhead.worksheet.cells import Matrix, Vector
+from clearhead.worksheet.input_tokens import EmbeddedTokens
 from clearhead.worksheet.pen import Pen
-from clearhead.worksheet.problem import Part, Problem
-from clearhead.worksheet.sentence import Words
+from clearhead.worksheet.problem import Problem, ProblemFields
 from clearhead.worksheet.shapes import Shapes, size
 
 GATES = {"forget": "f", "input": "i", "candidate": "g", "output": "o"}
 
 
-class CellWeights(Part):
+class CellWeights(ProblemFields):
     """W x + U h + b of a recurrent cell, or of one gate of it; the weights stand on the left."""
 
     W: Matrix = Field(description="weights of the input, a row for each number of the state")
@@ -50,7 +50,7 @@ class CellWeights(Part):
         return pen.work(ACTIVATE, symbol=symbol, x=both, function=activation)
 
 
-class LstmGates(Part):
+class LstmGates(ProblemFields):
     """The four gates of an LSTM."""
 
     forget: CellWeights = Field(description="what to keep of the memory: {W, U, b}")
@@ -59,7 +59,7 @@ class LstmGates(Part):
     output: CellWeights = Field(description="how much of the memory to show: {W, U, b}")
 
 
-class Recurrent(Words, Problem):
+class RecurrentProblem(EmbeddedTokens, Problem):
     """A recurrent network reads the tokens one after the other: a plain cell, or an LSTM."""
 
     summary: ClassVar[str] = "a recurrent network, step by step: h = tanh(W x + U h + b), or an LSTM"
@@ -72,7 +72,7 @@ class Recurrent(Words, Problem):
 
     def mistakes(self, shapes: Shapes) -> None:
         """Tell what is missing or does not fit."""
-        self.words_mistakes(shapes)
+        self.embedding_mistakes(shapes)
         if (self.cell is None) == (self.lstm is None):
             shapes.mistakes.append("recurrent needs a cell or an lstm, and not both.")
         if not self.is_given:
@@ -93,7 +93,7 @@ class Recurrent(Words, Problem):
 
     def work(self, pen: Pen) -> None:
         """Write one state after the other."""
-        x = self.work_words(pen.at("input"))
+        x = self.work_embedding(pen.at("input"))
         h = pen.make("h0", self.h0[None, :], symbol="h₀")
         c = None if self.c0 is None else pen.make("c0", self.c0[None, :], symbol="c₀")
         for time in range(len(x)):
@@ -106,20 +106,20 @@ class Recurrent(Words, Problem):
 
     def _lstm_step(self, pen: Pen, x: Array, h: Array, c: Array, sub: str) -> tuple[Array, Array]:
         """c = f ⊙ c + i ⊙ g, h = o ⊙ tanh(c)"""
-        made = {}
+        gates = {}
         for gate, letter in GATES.items():
-            bend = "tanh" if gate == "candidate" else "sigmoid"
-            made[gate] = getattr(self.lstm, gate).work_cell(
-                pen.at(f"{gate}_gate"), letter, x, h, bend, f"{letter}{sub}"
+            activation = "tanh" if gate == "candidate" else "sigmoid"
+            gates[gate] = getattr(self.lstm, gate).work_cell(
+                pen.at(f"{gate}_gate"), letter, x, h, activation, f"{letter}{sub}"
             )
-        kept = pen.at("kept").work(MULTIPLY, symbol=f"kept{sub}", a=made["forget"], b=c)
-        new = pen.at("new").work(MULTIPLY, symbol=f"new{sub}", a=made["input"], b=made["candidate"])
-        memory = pen.work(ADD, symbol=f"c{sub}", a=kept, b=new)
+        old_memory = pen.at("kept").work(MULTIPLY, symbol=f"kept{sub}", a=gates["forget"], b=c)
+        new_memory = pen.at("new").work(MULTIPLY, symbol=f"new{sub}", a=gates["input"], b=gates["candidate"])
+        memory = pen.work(ADD, symbol=f"c{sub}", a=old_memory, b=new_memory)
         shown = pen.work(ACTIVATE, symbol=f"tanh c{sub}", x=memory, function="tanh")
-        return pen.work(MULTIPLY, symbol=f"h{sub}", a=made["output"], b=shown), memory
+        return pen.work(MULTIPLY, symbol=f"h{sub}", a=gates["output"], b=shown), memory
 
 
-class Convolution(Words, Problem):
+class ConvolutionProblem(EmbeddedTokens, Problem):
     """A filter slides over the tokens."""
 
     summary: ClassVar[str] = "a 1-D convolution over the tokens, padded at both ends, causal, or only where it fits"
@@ -136,7 +136,7 @@ class Convolution(Words, Problem):
 
     def mistakes(self, shapes: Shapes) -> None:
         """Tell a filter that does not fit."""
-        self.words_mistakes(shapes)
+        self.embedding_mistakes(shapes)
         if not self.is_given:
             shapes.mistakes.append("convolution needs X, or an embedding with tokens.")
             return
@@ -159,7 +159,7 @@ class Convolution(Words, Problem):
 
     def work(self, pen: Pen) -> None:
         """Write the convolution."""
-        x = self.work_words(pen.at("input"))
+        x = self.work_embedding(pen.at("input"))
         width = len(self.taps)
         first = {"same": -(width // 2), "causal": 1 - width, "valid": 0}[self.padding]
         count = len(x) - width + 1 if self.padding == "valid" else len(x)

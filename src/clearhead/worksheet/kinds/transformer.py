@@ -8,27 +8,26 @@ from pydantic import Field
 from clearhead.errors import ProblemError, did_you_mean
 from clearhead.steps.vocabulary import ADD, CHOOSE, EMBED, GRADIENT, LOSS, PICK, PROJECT, SOFTMAX, TOTAL
 from clearhead.worksheet.arrays import Array, Ids
-from clearhead.worksheet.attention.fit import Side
 from clearhead.worksheet.attention.layer import KeyValueWeights
-from clearhead.worksheet.attention.work import Tokens as Sequence
-from clearhead.worksheet.attention.work import subscript
+from clearhead.worksheet.attention.validation import SequenceShape
+from clearhead.worksheet.attention.work import TokenSequence, subscript
 from clearhead.worksheet.cells import Count, Embedding, Matrix, Title, Tokens, Vector
+from clearhead.worksheet.input_tokens import Position, PositionedTokens, PositionRule
 from clearhead.worksheet.layers import DecoderLayer, EncoderLayer, Norm
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
-from clearhead.worksheet.sentence import Position, PositionRule, Sentence
 from clearhead.worksheet.shapes import Shapes
 
 Names = tuple[str, ...]
 
 
-class Transformer(Problem):
+class TransformerProblem(Problem):
     """Encoder, decoder, output layer; generation, or teacher forcing with its loss and gradient."""
 
     summary: ClassVar[str] = "a whole encoder-decoder: it generates until the end token, or is taught a target sentence"
 
     kind: Literal["transformer"] = "transformer"
-    source: Sentence = Field(description="the sentence to read: {tokens, embedding, position} or {X, position}")
+    source: PositionedTokens = Field(description="the sentence to read: {tokens, embedding, position} or {X, position}")
     encoder: tuple[EncoderLayer, ...] = Field(max_length=64, description="the encoder blocks, each as in encoder-block")
     encoder_norm: Norm | None = Field(None, description="a last norm after the encoder, as pre-norm models have")
     target_embedding: Embedding = Field(description="the words that can be written, with their vectors; their order is "
@@ -53,7 +52,7 @@ class Transformer(Problem):
 
     def mistakes(self, shapes: Shapes) -> None:
         """Tell what does not fit between the sentences, the blocks and the output layer."""
-        self.source.sentence_mistakes(shapes)
+        self.source.token_mistakes(shapes)
         for key, word in (("start", self.start), ("end", self.end), *(("target", word) for word in self.target)):
             if word not in self.target_embedding:
                 near = did_you_mean(word, self.words)
@@ -69,7 +68,7 @@ class Transformer(Problem):
             encoder.layer_mistakes(inner, count, width)
         target_width = len(next(iter(self.target_embedding.values())))
         length = len(self.target) + 1
-        memory = Side("memory", count, width)
+        memory = SequenceShape("memory", count, width)
         for decoder, inner in zip(self.decoder, inside[len(self.encoder) :], strict=True):
             decoder.layer_mistakes(inner, length, target_width, memory)
         places = [f"encoder block {n + 1}" for n in range(len(self.encoder))]
@@ -115,35 +114,35 @@ class Transformer(Problem):
 
     def work(self, pen: Pen) -> None:
         """Write the encoder, then generate or teach."""
-        x = self.source.work_sentence(pen.at("input"))
+        x = self.source.work_tokens(pen.at("input"))
         names = self.source.names
         for number, block in enumerate(self.encoder):
             x = block.work_layer(pen.at("encoder", number), x, names)
         if self.encoder_norm is not None:
             x = self.encoder_norm.work_norm(pen.at("encoder", "norm"), x, names)
-        memory = Sequence(x, names)
+        memory = TokenSequence(x, names)
         table = pen.make("E_target", np.stack(list(self.target_embedding.values())), rows=self.words)
         if self.target:
             self._teach(pen, memory, table)
         else:
             self._generate(pen, memory, table)
 
-    def _generate(self, pen: Pen, memory: Sequence, table: Array) -> None:
+    def _generate(self, pen: Pen, memory: TokenSequence, table: Array) -> None:
         random = np.random.default_rng(self.seed)
-        written: list[str] = []
+        generated: list[str] = []
         longest = self._longest(pen)
-        while not written or (written[-1] != self.end and len(written) < longest):
-            here = pen.at("generate", len(written))
-            prefix = (self.start, *written)
+        while not generated or (generated[-1] != self.end and len(generated) < longest):
+            here = pen.at("generate", len(generated))
+            prefix = (self.start, *generated)
             x = self._decode(here, prefix, memory, table)
             last = here.at("output").work(PICK, symbol="d", x=x, row=len(prefix))
             probabilities = self._probabilities(here, last)
             draw = float(random.random()) if self.choose == "sample" else None
             choice = here.at("output").work(CHOOSE, probabilities=probabilities, draw=draw)
-            written.append(self.words[int(choice[0, 0])])
-        pen.warn(f"generated: {' '.join(written)}")
-        if written[-1] != self.end:
-            pen.warn(f"stopped after {len(written)} words without '{self.end}'.")
+            generated.append(self.words[int(choice[0, 0])])
+        pen.warn(f"generated: {' '.join(generated)}")
+        if generated[-1] != self.end:
+            pen.warn(f"stopped after {len(generated)} words without '{self.end}'.")
 
     def _longest(self, pen: Pen) -> int:
         rule = self.target_position
@@ -151,7 +150,7 @@ class Transformer(Problem):
             return self.max_length
         return min(self.max_length, int(rule.table.shape[pen.layout == "columns"]) - rule.start)
 
-    def _teach(self, pen: Pen, memory: Sequence, table: Array) -> None:
+    def _teach(self, pen: Pen, memory: TokenSequence, table: Array) -> None:
         """Write the parallel pass over the shifted target, its loss and gradient, and the loss word by word."""
         prefix, aims = (self.start, *self.target), (*self.target, self.end)
         here = pen.at("teacher")
@@ -165,7 +164,7 @@ class Transformer(Problem):
         if self.one_by_one:
             self._one_by_one(pen, memory, table, aims)
 
-    def _one_by_one(self, pen: Pen, memory: Sequence, table: Array, aims: Names) -> None:
+    def _one_by_one(self, pen: Pen, memory: TokenSequence, table: Array, aims: Names) -> None:
         losses, prefix = [], (self.start, *self.target)
         for number, word in enumerate(aims):
             here = pen.at("one_by_one", number)
@@ -174,12 +173,12 @@ class Transformer(Problem):
             target = here.make("targets", np.array([self.words.index(word)]), symbol="tokens")
             losses.append(self._loss(here, self._probabilities(here, last), target, f"ℓ{subscript(number + 1)}"))
         running = losses[0]
-        for number, each in enumerate(losses[1:], 1):
+        for number, loss in enumerate(losses[1:], 1):
             running = pen.at("one_by_one", number, "output").work(
-                ADD, symbol=f"L{subscript(number + 1)}", a=running, b=each
+                ADD, symbol=f"L{subscript(number + 1)}", a=running, b=loss
             )
 
-    def _decode(self, pen: Pen, prefix: Names, memory: Sequence, table: Array) -> Array:
+    def _decode(self, pen: Pen, prefix: Names, memory: TokenSequence, table: Array) -> Array:
         place = {word: number for number, word in enumerate(self.words)}
         here = pen.at("input")
         ids = here.make("tokens", np.array([place[word] for word in prefix]), rows=prefix)

@@ -17,14 +17,16 @@ from clearhead.worksheet.shapes import Shapes
 def _documents(raw: object) -> tuple[tuple[str, ...], ...]:
     if not isinstance(raw, list | tuple) or not raw:
         raise ValueError("expected a list of documents, each a list of words or a line of text")
-    documents = tuple(tuple(each.split()) if isinstance(each, str) else read_tokens(each) for each in raw)
+    documents = tuple(
+        tuple(document.split()) if isinstance(document, str) else read_tokens(document) for document in raw
+    )
     empty = [number for number, words in enumerate(documents, 1) if not words]
     if empty:
         raise ValueError(f"document {empty[0]} has no words")
     return documents
 
 
-class WordVectors(Problem):
+class WordVectorsProblem(Problem):
     """One-hot vectors, TF-IDF, static embeddings, and the similarity of words."""
 
     summary: ClassVar[str] = "words as vectors: one-hot, TF-IDF, looked up, or compared by dot product and cosine"

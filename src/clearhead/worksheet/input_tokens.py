@@ -10,11 +10,11 @@ from clearhead.steps.vocabulary import ADD, EMBED, POSITION
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.cells import Count, Embedding, Matrix, Real, Tokens
 from clearhead.worksheet.pen import Pen
-from clearhead.worksheet.problem import Part
+from clearhead.worksheet.problem import ProblemFields
 from clearhead.worksheet.shapes import Shapes
 
 
-class PositionRule(Part):
+class PositionRule(ProblemFields):
     """Which vector each position gets."""
 
     formula: Literal["sinusoidal", "sinusoidal-odd-exponent", "learned", "one-hot", "count", "given"] = Field(
@@ -69,8 +69,11 @@ class PositionRule(Part):
 
 def work_positions(pen: Pen, positions: Array, dimensions: Any, width: int, rule: PositionRule) -> Array:
     """Write the table of position vectors by formula."""
-    asked = pen.make("dimensions", np.asarray(dimensions), symbol="dim", rows=tuple(f"dim {d}" for d in dimensions))
-    return pen.work(POSITION, positions=positions, dimensions=asked, width=width, formula=rule.formula, base=rule.base)
+    names = tuple(f"dim {d}" for d in dimensions)
+    columns = pen.make("dimensions", np.asarray(dimensions), symbol="dim", rows=names)
+    return pen.work(
+        POSITION, positions=positions, dimensions=columns, width=width, formula=rule.formula, base=rule.base
+    )
 
 
 def _position_rule(raw: object) -> object:
@@ -84,7 +87,7 @@ def _position_rule(raw: object) -> object:
 Position = Annotated[PositionRule, BeforeValidator(_position_rule)]
 
 
-class Words(Part):
+class EmbeddedTokens(ProblemFields):
     """The tokens: X itself, or words to be looked up in an embedding."""
 
     X: Matrix | None = Field(None, description="the tokens' vectors, one token a row (a column in layout columns)")
@@ -108,7 +111,7 @@ class Words(Part):
         assert self.embedding is not None
         return len(self.names), len(next(iter(self.embedding.values())))
 
-    def words_mistakes(self, shapes: Shapes, name: str = "X") -> None:
+    def embedding_mistakes(self, shapes: Shapes, name: str = "X") -> None:
         """Tell what does not fit among vectors and names."""
         if self.X is not None and self.embedding is not None:
             shapes.mistakes.append(f"both {name} and embedding are given. Leave one out.")
@@ -124,7 +127,7 @@ class Words(Part):
                         f"tokens: '{word}' has no vector in embedding.{hint} Words: {', '.join(self.embedding)}."
                     )
 
-    def work_words(self, pen: Pen) -> Array:
+    def work_embedding(self, pen: Pen) -> Array:
         """Write the vectors of the tokens, and return them with tokens as rows."""
         if self.X is not None:
             return pen.give("X", self.X, rows=self.tokens)
@@ -135,22 +138,22 @@ class Words(Part):
         return pen.at("embedding").work(EMBED, ids=ids, table=table)
 
 
-class Sentence(Words):
+class PositionedTokens(EmbeddedTokens):
     """The tokens, with positions added if asked for."""
 
     position: Position | None = Field(
         None, description="positions to add: a matrix, the name of a formula, or {formula, base, start, table}"
     )
 
-    def sentence_mistakes(self, shapes: Shapes) -> None:
+    def token_mistakes(self, shapes: Shapes) -> None:
         """Tell what does not fit among vectors, names and positions."""
-        self.words_mistakes(shapes)
+        self.embedding_mistakes(shapes)
         if self.is_given and self.position is not None:
             self.position.mistakes(shapes, "position", *self.size(shapes))
 
-    def work_sentence(self, pen: Pen) -> Array:
+    def work_tokens(self, pen: Pen) -> Array:
         """Write the vectors of the tokens, positions added, and return them with tokens as rows."""
-        x = self.work_words(pen)
+        x = self.work_embedding(pen)
         if self.position is None:
             return x
         added = self.position.work(pen, x.shape[0], x.shape[1], self.names)

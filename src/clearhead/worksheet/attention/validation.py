@@ -1,18 +1,19 @@
-"""Do the parts of an attention layer fit each other? A sentence for everything that does not."""
+"""Validation of an attention layer: a sentence for every matrix, bias or head that does not fit the others."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from clearhead.worksheet.arrays import Array
-from clearhead.worksheet.attention.layer import LETTER, ROLES, AttentionLayer, HeadWeights, KeyValueWeights, Role
+from clearhead.worksheet.attention.layer import LETTER, ROLES, AttentionLayer, HeadWeights, KeyValueWeights, Projection
 from clearhead.worksheet.cells import count
 from clearhead.worksheet.shapes import Shapes, size
 
 
 @dataclass(frozen=True)
-class Side:
-    """The tokens that ask or are asked: what they are called, how many there are and how wide."""
+class SequenceShape:
+    """The tokens that make queries, or keys and values: the name of their matrix, how many there are and how wide."""
 
     name: str
     count: int
@@ -25,8 +26,10 @@ class Side:
         return None if self.is_computed else np.empty(size)
 
 
-def attention_mistakes(shapes: Shapes, layer: AttentionLayer, asking: Side | None, asked: Side | None) -> None:
-    """Tell everything about the layer that does not fit; `asking` makes queries, `asked` keys and values."""
+def attention_mistakes(
+    shapes: Shapes, layer: AttentionLayer, query_shape: SequenceShape | None, key_shape: SequenceShape | None
+) -> None:
+    """Add a sentence for everything in the layer that does not fit the tokens it works on."""
     owners: list[tuple[str, KeyValueWeights]]
     if layer.heads:
         owners = [(f"head {n}: ", head) for n, head in enumerate(layer.heads, 1)]
@@ -36,20 +39,23 @@ def attention_mistakes(shapes: Shapes, layer: AttentionLayer, asking: Side | Non
         owners = [("", layer)]
         if layer.kv_heads:
             shapes.mistakes.append("kv_heads goes with heads. Give heads too, or use num_heads with num_kv_heads.")
+    sources = {"query": query_shape, "key": key_shape, "value": key_shape}
     for prefix, owner in owners:
         wanted: tuple[str, ...] = ROLES
         if layer.kv_heads:
             wanted = ("query",) if isinstance(owner, HeadWeights) else ("key", "value")
-        _role_mistakes(shapes, layer, owner, prefix, wanted, asking, asked)
+        _role_mistakes(shapes, layer, (prefix, owner), wanted, sources)
     if not shapes.mistakes:
-        _layer_mistakes(shapes, layer, asking, asked)
+        _layer_mistakes(shapes, layer, query_shape, key_shape)
 
 
 def _head_list_mistakes(shapes: Shapes, layer: AttentionLayer) -> None:
-    whole = [f"{kind}{letter}" for kind in ("W_", "b_", "", "cached_") for letter in "QKV"]
-    given = [key for key in whole if getattr(layer, key, None) is not None]
-    if given:
-        shapes.mistakes.append(f"both heads and {given[0]} are given. Put {given[0]} into each head, or use num_heads.")
+    layer_keys = [f"{kind}{letter}" for kind in ("W_", "b_", "", "cached_") for letter in "QKV"]
+    present = [key for key in layer_keys if getattr(layer, key, None) is not None]
+    if present:
+        shapes.mistakes.append(
+            f"both heads and {present[0]} are given. Put {present[0]} into each head, or use num_heads."
+        )
     for key in ("num_heads", "num_kv_heads"):
         if getattr(layer, key) is not None:
             shapes.mistakes.append(f"both heads and {key} are given. Leave {key} out: the list of heads says how many.")
@@ -63,50 +69,53 @@ def _head_list_mistakes(shapes: Shapes, layer: AttentionLayer) -> None:
 def _role_mistakes(
     shapes: Shapes,
     layer: AttentionLayer,
-    owner: KeyValueWeights,
-    prefix: str,
+    prefixed_owner: tuple[str, KeyValueWeights],
     wanted: tuple[str, ...],
-    asking: Side | None,
-    asked: Side | None,
+    sources: Mapping[str, SequenceShape | None],
 ) -> None:
+    prefix, owner = prefixed_owner
     for role in ROLES:
-        letter, source = LETTER[role], asking if role == "query" else asked
-        maker = layer.role(role, owner)
+        letter, source = LETTER[role], sources[role]
+        projection = layer.projection(role, owner)
         if role not in wanted:
-            if maker.given is not None or maker.weights is not None:
+            if projection.matrix is not None or projection.weights is not None:
                 shapes.mistakes.append(f"{prefix}{letter} is made in kv_heads. Leave W_{letter} out here.")
             continue
-        if maker.given is not None and maker.weights is not None:
+        if projection.matrix is not None and projection.weights is not None:
             shapes.mistakes.append(f"{prefix}both {letter} and W_{letter} are given. Leave one out.")
-        elif maker.given is None and maker.weights is None:
+        elif projection.matrix is None and projection.weights is None:
             shapes.mistakes.append(f"{prefix}W_{letter} is missing: give the weights W_{letter}, or {letter} itself.")
-        elif maker.weights is not None and source is None:
-            name = "Y" if role == "query" and asked is not None else "X"
+        elif projection.weights is not None and source is None:
+            name = "Y" if role == "query" and sources["key"] is not None else "X"
             shapes.mistakes.append(f"{prefix}W_{letter} needs tokens to work on: give {name} (or {letter} itself).")
-        elif maker.weights is not None and source is not None:
-            shapes.product(source.name, source.width, source.on_paper(shapes), f"{prefix}W_{letter}", maker.weights)
-            if maker.bias is not None:
-                shapes.bias(f"{prefix}b_{letter}", maker.bias, f"W_{letter}", maker.weights)
-        elif maker.given is not None and source is not None and shapes.tokens(maker.given) != source.count:
+        elif projection.weights is not None and source is not None:
+            shapes.product(
+                source.name, source.width, source.on_paper(shapes), f"{prefix}W_{letter}", projection.weights
+            )
+            if projection.bias is not None:
+                shapes.bias(f"{prefix}b_{letter}", projection.bias, f"W_{letter}", projection.weights)
+        elif projection.matrix is not None and source is not None and shapes.tokens(projection.matrix) != source.count:
             shapes.mistakes.append(
-                f"{prefix}{letter} is {size(maker.given)}, but {source.name} has {count(source.count, 'token')}. "
+                f"{prefix}{letter} is {size(projection.matrix)}, but {source.name} has {count(source.count, 'token')}. "
                 f"Give {letter} one vector for each token of {source.name}, or leave {source.name} out."
             )
-        if maker.bias is not None and maker.weights is None:
+        if projection.bias is not None and projection.weights is None:
             shapes.mistakes.append(f"{prefix}b_{letter} goes with W_{letter}, which is not given. Leave it out.")
 
 
-def _layer_mistakes(shapes: Shapes, layer: AttentionLayer, asking: Side | None, asked: Side | None) -> None:
+def _layer_mistakes(
+    shapes: Shapes, layer: AttentionLayer, query_shape: SequenceShape | None, key_shape: SequenceShape | None
+) -> None:
     """Tell what does not fit among queries, keys and values, once each of them can be made."""
     query_owners = list(layer.heads) or [layer]
     kv_owners: list[KeyValueWeights] = list(layer.kv_heads) or list(query_owners)
-    made_widths = []
+    value_widths = []
     num_queries = num_keys = 0
     for number, owner in enumerate(query_owners):
         kv_owner = kv_owners[number * len(kv_owners) // len(query_owners)]
         prefix = f"head {number + 1}: " if layer.heads else ""
-        q = _made(shapes, layer.role("query", owner), asking)
-        k, v = (_made(shapes, layer.role(role, kv_owner), asked) for role in ("key", "value"))
+        q = _count_and_width(shapes, layer.projection("query", owner), query_shape)
+        k, v = (_count_and_width(shapes, layer.projection(role, kv_owner), key_shape) for role in ("key", "value"))
         _qkv_mistakes(shapes, layer, prefix, (q, k, v))
         caches = [("K", kv_owner.cached_K, k), ("V", kv_owner.cached_V, v)]
         _cache_mistakes(shapes, prefix, caches)
@@ -118,11 +127,11 @@ def _layer_mistakes(shapes: Shapes, layer: AttentionLayer, asking: Side | None, 
             )
             break
         num_queries, num_keys = q[0], keys_here
-        made_widths.append(v[1])
+        value_widths.append(v[1])
     if shapes.mistakes:
         return
     layer.mask.mistakes(shapes, num_queries, num_keys)
-    joined = sum(made_widths)
+    joined = sum(value_widths)
     if not layer.heads and layer.kv_count < layer.head_count:
         joined = joined // layer.kv_count * layer.head_count
     if layer.W_O is not None:
@@ -133,13 +142,13 @@ def _layer_mistakes(shapes: Shapes, layer: AttentionLayer, asking: Side | None, 
         shapes.mistakes.append("b_O goes with W_O, which is not given. Leave it out.")
 
 
-def _made(shapes: Shapes, maker: Role, source: Side | None) -> tuple[int, int]:
+def _count_and_width(shapes: Shapes, projection: Projection, source: SequenceShape | None) -> tuple[int, int]:
     """Return how many vectors the role makes and how wide they are."""
-    if maker.given is not None:
-        return shapes.tokens(maker.given), shapes.width(maker.given)
-    assert maker.weights is not None
+    if projection.matrix is not None:
+        return shapes.tokens(projection.matrix), shapes.width(projection.matrix)
+    assert projection.weights is not None
     assert source is not None
-    return source.count, shapes.width(maker.weights)
+    return source.count, shapes.width(projection.weights)
 
 
 def _qkv_mistakes(
