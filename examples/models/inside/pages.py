@@ -12,6 +12,7 @@ from inside.heads import Heads
 from inside.looks import SHOWN, Look, value_of
 
 from clearhead.decoding.alignment import Head
+from clearhead.files.writing import write_file
 from clearhead.model import ModelConfig
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.render.markdown import escape
@@ -20,7 +21,6 @@ from clearhead.worksheet.render.text import ELLIPSIS, label
 from clearhead.worksheet.rounding import Digits
 from clearhead.worksheet.view import MatrixView, SheetView, StepView
 from clearhead.worksheet.worksheet import Worksheet
-from clearhead.worksheet.writing import write_whole
 
 COLUMNS = 8  # of a wide matrix on a page
 
@@ -54,9 +54,9 @@ def write_pages(looks: Sequence[Look], about: About, folder: Path) -> None:
             f"{name}-masked.svg": matrix_svg(_rounded(step_of(shown(look.own), "softmax").matrix)),
         }
         for file, text in files.items():
-            write_whole(folder / file, text.encode())
-        write_whole(folder / f"{name}-head.json", look.across.to_json() + b"\n")
-    write_whole(folder / "index.md", index(looks, about).encode())
+            write_file(folder / file, text.encode())
+        write_file(folder / f"{name}-head.json", look.across.to_json() + b"\n")
+    write_file(folder / "index.md", index(looks, about).encode())
 
 
 # The pages

@@ -197,6 +197,6 @@ class Report:
 
     def save(self, path: str | Path) -> None:
         """Write the JSON to a file, all of it or nothing."""
-        from clearhead.worksheet.writing import write_whole
+        from clearhead.files.writing import write_file
 
-        write_whole(Path(path), self.to_json())
+        write_file(Path(path), self.to_json())

@@ -110,9 +110,9 @@ def _deliver(found: "Sequence[Report]", form: Format, output: Path | None) -> No
         return
     content = _content(found, form)
     if output is not None:
-        from clearhead.worksheet.writing import write_whole
+        from clearhead.files.writing import write_file
 
-        write_whole(output, content)
+        write_file(output, content)
         return
     import sys
 
@@ -175,7 +175,7 @@ def _mark_class(folder: Path, rules: "Scheme", problem: str | None, besides: "Se
 
 def _deliver_class(marked: "ClassReport", csv: Path | None, to: Path, form: Format) -> None:
     from clearhead.check.classroom import grades_csv
-    from clearhead.worksheet.writing import write_whole
+    from clearhead.files.writing import write_file
 
     try:
         to.mkdir(parents=True, exist_ok=True)
@@ -183,9 +183,9 @@ def _deliver_class(marked: "ClassReport", csv: Path | None, to: Path, form: Form
         raise ProblemError(f"{to} cannot be made: {wrong.strerror}.") from None
     for result in marked.results:
         if result.reports:
-            write_whole(to / f"{result.path.name}{_SUFFIX[form]}", _content(result.reports, form))
+            write_file(to / f"{result.path.name}{_SUFFIX[form]}", _content(result.reports, form))
     if csv is not None:
-        write_whole(csv, grades_csv(marked).encode())
+        write_file(csv, grades_csv(marked).encode())
 
 
 def _show_class(marked: "ClassReport", written: str, folder: Path, besides: "Sequence[Path]") -> None:

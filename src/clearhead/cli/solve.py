@@ -188,9 +188,9 @@ def _content(sheet: "Worksheet", form: Format, detail: Detail, blanks: list[str]
 
 def _deliver(content: bytes, output: Path | None) -> None:
     if output is not None:
-        from clearhead.worksheet.writing import write_whole
+        from clearhead.files.writing import write_file
 
-        write_whole(output, content)
+        write_file(output, content)
         return
     import sys
 

@@ -180,8 +180,8 @@ class Job:
         if sys.stderr.isatty() and not sys.stdout.isatty() and time.monotonic() - self._started > _SECONDS:
             sys.stderr.write("\n")
         if self.looks.explain not in (None, "-"):
-            from clearhead.worksheet.writing import write_whole
+            from clearhead.files.writing import write_file
 
             settings = self.options.settings.model_dump()
             data = {"clearhead_explanation": 1, "settings": settings, "lines": self.explained}
-            write_whole(Path(str(self.looks.explain)), self._json(data).encode() + b"\n")
+            write_file(Path(str(self.looks.explain)), self._json(data).encode() + b"\n")

@@ -3,7 +3,6 @@
 Only what is read is loaded, so a corpus may be larger than memory.
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearhead.errors import DataError, printable
+from clearhead.files.writing import flush_to_disk
 
 Numbers = NDArray[Any]
 
@@ -83,8 +83,7 @@ class RaggedWriter:
         """Write what is left, down to the disk."""
         for file in (self._values, self._offsets):
             with file:
-                file.flush()
-                os.fsync(file.fileno())
+                flush_to_disk(file)
 
 
 def open_ragged(folder: Path, name: str, dtype: str) -> Ragged:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +22,8 @@ from clearhead.data.corpora import Corpus, fingerprint, open_corpus
 from clearhead.data.ragged import Ragged, RaggedWriter, map_numbers, open_ragged
 from clearhead.data.reader import Pair
 from clearhead.errors import DataError, printable
+from clearhead.files.json_file import parse_object
+from clearhead.files.writing import flush_to_disk, move_folder, replace_file, temporary_beside
 from clearhead.text.config import Task
 from clearhead.text.tokeniser import Vocabularies
 
@@ -88,7 +89,7 @@ def build_store(
     part = _new_part(place)
     try:
         index = _write(recipe, mark, part)
-        (part / _INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+        replace_file(part / _INDEX, json.dumps(index, indent=1).encode() + b"\n")
         _move(part, place)
     except OSError as wrong:
         raise DataError(
@@ -179,6 +180,7 @@ def _write(recipe: _Recipe, mark: str, part: Path) -> dict[str, Any]:
                 if not corpus.report.num_kept:
                     raise DataError(_too_long(corpus.report, recipe.config))
                 reports.append(corpus.report)
+            flush_to_disk(numbers)
     finally:
         for writer in writers.values():
             writer.close()
@@ -233,10 +235,10 @@ def _located(corpus: Corpus, recipe: _Recipe, block: Sequence[Pair]) -> DataErro
 
 def _read_index(place: Path) -> dict[str, Any] | None:
     try:
-        index = json.loads((place / _INDEX).read_bytes())
-    except (OSError, ValueError):
+        index = parse_object((place / _INDEX).read_bytes())
+    except (OSError, ValueError, TypeError):
         return None
-    return index if isinstance(index, dict) and index.get("format") == _FORMAT else None
+    return index if index.get("format") == _FORMAT else None
 
 
 def _new_part(place: Path) -> Path:
@@ -246,7 +248,7 @@ def _new_part(place: Path) -> Path:
         newest = max((file.stat().st_mtime for file in other.glob("*")), default=other.stat().st_mtime)
         if time.time() - newest > _FORGOTTEN:
             shutil.rmtree(other, ignore_errors=True)
-    part = place.parent / f".{place.name}.{token_hex(4)}.part"
+    part = temporary_beside(place)
     part.mkdir()
     return part
 
@@ -262,9 +264,9 @@ def _refuse_other_things(place: Path) -> None:
 
 def _move(part: Path, place: Path) -> None:
     if not place.exists():
-        part.rename(place)
+        move_folder(part, place)
         return
     old = part.with_suffix(".old")
     place.rename(old)
-    part.rename(place)
+    move_folder(part, place)
     shutil.rmtree(old, ignore_errors=True)

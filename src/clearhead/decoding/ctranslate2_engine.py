@@ -29,9 +29,10 @@ from clearhead.decoding.hypothesis import Hypothesis, normalised
 from clearhead.decoding.settings import SearchSettings
 from clearhead.decoding.wishes import NO_WISHES
 from clearhead.errors import CheckpointError, ConfigError, printable
+from clearhead.files.json_file import read_json
 from clearhead.formats.config_file import read_model_config
 from clearhead.formats.ctranslate2 import Storage, converted, model_lacks
-from clearhead.formats.files import CONFIG, read_json
+from clearhead.formats.files import CONFIG
 from clearhead.formats.marian_config import config_from_marian, read_settings
 from clearhead.model.config import ModelConfig
 

@@ -14,7 +14,8 @@ from clearhead.decoding.loading import find_model, fingerprint
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.words import word_links, words_of
 from clearhead.errors import CheckpointError, DataError, printable
-from clearhead.formats.files import json_writer, read_json, write_together
+from clearhead.files.json_file import json_writer, read_json
+from clearhead.files.writing import write_together
 from clearhead.text.tokeniser import split_tag
 
 CHOICE = "alignment.json"

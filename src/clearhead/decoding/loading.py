@@ -10,7 +10,7 @@ from pathlib import Path
 from clearhead.decoding.engine import Asked, DeviceName, Engine, EngineName, ModelPlace, Precision
 from clearhead.decoding.translator import Translator
 from clearhead.errors import CheckpointError, did_you_mean, printable
-from clearhead.text.files import read_object
+from clearhead.files.json_file import read_json
 from clearhead.text.marian import MARIAN_FILES, load_marian_vocabularies
 from clearhead.text.tokeniser import FOLDER, Vocabularies
 
@@ -61,7 +61,7 @@ def find_model(path: str | Path) -> ModelPlace:
         )
     for folder in candidates(place):
         if (folder / CONFIG).is_file():
-            return ModelPlace(folder, run_of(folder), read_object(folder / CONFIG).get("model_type") == "marian")
+            return ModelPlace(folder, run_of(folder), read_json(folder / CONFIG).get("model_type") == "marian")
     weights = [folder for folder in candidates(place) if (folder / "model.safetensors").is_file()]
     if weights:
         raise CheckpointError(

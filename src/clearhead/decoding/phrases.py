@@ -8,7 +8,7 @@ from pathlib import Path
 from clearhead.decoding.engine import Use
 from clearhead.decoding.wishes import NO_WISHES, Phrase, Wishes
 from clearhead.errors import DataError, printable
-from clearhead.text.files import read_whole
+from clearhead.files.reading import read_file
 from clearhead.text.tokeniser import Tokeniser
 
 
@@ -95,7 +95,7 @@ def read_glossary(path: str | Path) -> dict[str, str]:
     """Read a glossary: on each line a term of the source, a tab, and what it must become; # begins a remark."""
     shown = printable(str(path))
     try:
-        text = read_whole(Path(path)).decode("utf-8-sig")
+        text = read_file(Path(path)).decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
         raise DataError(f"{shown} is not UTF-8 (at byte {wrong.start + 1}). Convert it to UTF-8.") from None
     found: dict[str, str] = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clearhead.errors import ClearheadError
 from clearhead.experiments.experiment import Experiment
 from clearhead.experiments.registry import find_experiment
-from clearhead.worksheet.writing import write_whole
+from clearhead.files.writing import write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,4 +72,4 @@ def save_picture(result: Experiment, path: Path) -> None:
     content = BytesIO()
     with rc_context(_STYLE):
         draw_picture(result).savefig(content, format=kind, dpi=_DOTS_PER_INCH, metadata=metadata)
-    write_whole(path, content.getvalue())
+    write_file(path, content.getvalue())

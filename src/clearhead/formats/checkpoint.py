@@ -7,17 +7,10 @@ import torch
 
 from clearhead import __version__
 from clearhead.errors import CheckpointError, printable
+from clearhead.files.json_file import json_writer, read_json
+from clearhead.files.writing import write_together
 from clearhead.formats.config_file import FORMAT, MARK, VERSION, read_model_config
-from clearhead.formats.files import (
-    CONFIG,
-    WEIGHTS,
-    find_files,
-    json_writer,
-    read_json,
-    read_tensors,
-    tensor_writer,
-    write_together,
-)
+from clearhead.formats.files import CONFIG, WEIGHTS, find_files, read_tensors, tensor_writer
 from clearhead.formats.weights import build, checked_tensors, misfits, shapes_of
 from clearhead.model import TrainableModel, Transformer
 

@@ -3,19 +3,19 @@
 Conversion needs torch; whether a model can be converted, and where a conversion is kept, is found out without it.
 """
 
-import json
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from secrets import token_hex
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, Literal
 
 from clearhead import __version__
 from clearhead.errors import CheckpointError, printable
+from clearhead.files.json_file import json_bytes, parse_object
+from clearhead.files.writing import move_folder, replace_file, temporary_beside
 from clearhead.formats.files import find_files
 from clearhead.model.config import ModelConfig
 
@@ -66,7 +66,7 @@ def converted(folder: Path, storage: Storage, load: Callable[[], "Transformer"])
         return Converted(found)
     model = load()
     target = folder / _folder_name(folder, storage)
-    part = folder / f".{target.name}.{token_hex(4)}.part"
+    part = temporary_beside(target)
     try:
         part.mkdir()
     except OSError:  # a model on a disk that cannot be written still translates
@@ -77,7 +77,7 @@ def converted(folder: Path, storage: Storage, load: Callable[[], "Transformer"])
         convert(model, part, storage)
         _write_notes(part, folder, storage)
         if not target.exists():  # another process may have been first
-            part.rename(target)
+            move_folder(part, target)
     except OSError as wrong:
         if not (target / NOTES).is_file():
             raise CheckpointError(
@@ -131,18 +131,16 @@ def _stamp(folder: Path) -> tuple[list[int], list[int]]:
 
 def _read_notes(place: Path) -> Mapping[str, Any]:
     try:
-        notes = json.loads((place / NOTES).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        notes = parse_object((place / NOTES).read_bytes())
+    except (OSError, ValueError, TypeError):
         return {}
-    return notes if isinstance(notes, dict) and _MARK in notes else {}
+    return notes if _MARK in notes else {}
 
 
 def _write_notes(place: Path, folder: Path, storage: Storage) -> None:
     size, changed = _stamp(folder)
     notes = {_MARK: _FORMAT, "clearhead": __version__, "storage": storage, "size": size, "changed": changed}
-    part = place / f".{NOTES}.{token_hex(4)}.part"
-    part.write_text(json.dumps(notes, indent=1) + "\n", encoding="utf-8")
-    part.replace(place / NOTES)
+    replace_file(place / NOTES, json_bytes(notes))
 
 
 def _tidy(folder: Path, kept: Path, storage: Storage) -> None:

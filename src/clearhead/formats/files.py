@@ -1,19 +1,16 @@
-"""Files whole or not at all: several are written together, tensors come from safetensors, pickles are refused.
+"""Files of a model: tensors in and out as safetensors, config and weights found in a folder, pickles refused.
 
 A pickle can run any code when it is opened. Nothing here, or anywhere in clearhead, opens one.
 """
 
-import json
-import os
-from collections.abc import Callable, Mapping
-from filecmp import cmp
+from collections.abc import Mapping
 from pathlib import Path
-from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from safetensors import SafetensorError, safe_open
 
 from clearhead.errors import CheckpointError, printable
+from clearhead.files.writing import FileWriter
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -22,80 +19,20 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 _PICKLE_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 
-Writer = Callable[[Path], None]
 
-
-def write_together(folder: Path, writers: Mapping[str, Writer]) -> None:
-    """Write files under temporary names, and move them into place when all of them are whole.
-
-    The last one is what makes the others readable: where it changes, it is taken away before they are moved, so that
-    the folder never holds old and new together.
-    """
-    written: dict[str, Path] = {}
-    last = list(writers)[-1]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, write in writers.items():
-            path = written[name] = folder / f".{name}.{token_hex(4)}.part"
-            path.touch(exist_ok=False)
-            rights = path.stat().st_mode
-            write(path)
-            path.chmod(rights)  # safetensors would hide the file from everyone else
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
-        if (folder / last).is_file() and not cmp(folder / last, written[last], shallow=False):
-            (folder / last).unlink()
-        for name, path in written.items():
-            path.replace(folder / name)
-    except (OSError, SafetensorError) as wrong:
-        raise CheckpointError(
-            f"{printable(str(folder))} could not be written: {wrong}. Nothing half written is left. "
-            "Choose a folder that can be written, on a disk with room."
-        ) from None
-    finally:
-        for path in written.values():
-            path.unlink(missing_ok=True)
-
-
-def json_writer(data: Mapping[str, Any]) -> Writer:
-    """Return what writes the data as JSON."""
-    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-    def write(path: Path) -> None:
-        path.write_text(text, encoding="utf-8")
-
-    return write
-
-
-def tensor_writer(tensors: Mapping[str, "Tensor"], metadata: Mapping[str, str]) -> Writer:
+def tensor_writer(tensors: Mapping[str, "Tensor"], metadata: Mapping[str, str]) -> FileWriter:
     """Return what writes tensors as safetensors."""
     from safetensors.torch import save_file  # it loads torch, which a reader of configs does without
 
-    whole = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    return lambda path: save_file(whole, path, {"format": "pt", **metadata})
-
-
-def copy_writer(source: Path) -> Writer:
-    """Return what writes a copy of a file."""
+    contiguous = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
 
     def write(path: Path) -> None:
-        path.write_bytes(source.read_bytes())
+        try:
+            save_file(contiguous, path, {"format": "pt", **metadata})
+        except SafetensorError as wrong:  # so does it report a full disk
+            raise OSError(str(wrong)) from None
 
     return write
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file."""
-    shown = printable(str(path))
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeError) as wrong:
-        raise CheckpointError(f"{shown} cannot be read: {wrong}.") from None
-    except (ValueError, RecursionError) as wrong:
-        raise CheckpointError(f"{shown} is not JSON: {wrong}. Copy it again from where it came.") from None
-    if not isinstance(data, dict):
-        raise CheckpointError(f"{shown} holds {type(data).__name__}, and a model's config is an object, {{…}}.")
-    return data
 
 
 def find_files(folder: Path, advice: str) -> tuple[Path, Path]:

@@ -13,18 +13,10 @@ import torch
 from torch import Tensor
 
 from clearhead.errors import CheckpointError, printable
+from clearhead.files.json_file import json_writer, read_json
+from clearhead.files.writing import copy_writer, write_together
 from clearhead.formats.checkpoint import load_checkpoint, save_checkpoint
-from clearhead.formats.files import (
-    CONFIG,
-    WEIGHTS,
-    copy_writer,
-    find_files,
-    json_writer,
-    read_json,
-    read_tensors,
-    tensor_writer,
-    write_together,
-)
+from clearhead.formats.files import CONFIG, WEIGHTS, find_files, read_tensors, tensor_writer
 from clearhead.formats.marian_config import EPSILON, config_from_marian, read_settings, refuse
 from clearhead.formats.marian_names import BIAS, each_once, pairs_of
 from clearhead.formats.weights import build, checked_tensors, misfits, shapes_elsewhere, shapes_of, to_ours, to_theirs

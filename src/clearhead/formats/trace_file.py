@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from clearhead.errors import TraceError
+from clearhead.files.writing import write_file
 from clearhead.steps import Given, Record, Trace
 from clearhead.worksheet.arrays import AnyArray, Ids
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.worksheet import Worksheet
-from clearhead.worksheet.writing import write_whole
 
 Side = Literal["source", "target", ""]  # whose tokens an axis counts; "" for one that counts no tokens
 Sides = tuple[Side, Side]  # of rows and of columns
@@ -34,7 +34,7 @@ def save_trace(
     target_tokens: Sequence[str] = (),
 ) -> None:
     """Write one sentence of a trace as a worksheet's JSON, all of it or nothing; see `sheet_of_trace`."""
-    write_whole(Path(path), sheet_of_trace(trace, sentence, title, tokens, target_tokens).to_json())
+    write_file(Path(path), sheet_of_trace(trace, sentence, title, tokens, target_tokens).to_json())
 
 
 def sheet_of_trace(

@@ -9,8 +9,9 @@ from hashlib import sha256
 from pathlib import Path
 
 from clearhead.errors import CheckpointError, printable
+from clearhead.files.json_file import read_json
+from clearhead.files.reading import read_file
 from clearhead.text.config import TextConfig
-from clearhead.text.files import read_object, read_whole
 from clearhead.text.tokeniser import Tokeniser, Vocabularies, split_tag
 
 MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
@@ -67,7 +68,7 @@ def load_marian_vocabularies(folder: str | Path) -> Vocabularies:
                 f"{printable(str(place))} has no {name}. "
                 f"The tokeniser of an OPUS-MT folder is {', '.join(MARIAN_FILES)}."
             )
-    settings = read_object(place / _SETTINGS) if (place / _SETTINGS).is_file() else {}
+    settings = read_json(place / _SETTINGS) if (place / _SETTINGS).is_file() else {}
     for name, expected in _NAMES.items():
         given = settings.get(name, expected)
         given = given.get("content") if isinstance(given, dict) else given
@@ -81,15 +82,15 @@ def load_marian_vocabularies(folder: str | Path) -> Vocabularies:
     target_ids = _read_ids(place / _TARGET_VOCABULARY) if is_separate else ids
     config = TextConfig(normalisation="none", vocabulary=max(5, len(ids)), is_joint=not is_separate)
     try:
-        source = MarianTokeniser(read_whole(place / "source.spm"), ids, config)
-        target = MarianTokeniser(read_whole(place / "target.spm"), target_ids, config)
+        source = MarianTokeniser(read_file(place / "source.spm"), ids, config)
+        target = MarianTokeniser(read_file(place / "target.spm"), target_ids, config)
     except CheckpointError as wrong:
         raise CheckpointError(f"{printable(str(place))}: {wrong}") from None
     return Vocabularies(source, target, tuple(source.tags))
 
 
 def _read_ids(path: Path) -> dict[str, int]:
-    ids = read_object(path)
+    ids = read_json(path)
     wrong = next((piece for piece, number in ids.items() if type(number) is not int or number < 0), None)
     if wrong is not None or not ids:
         told = f"'{printable(wrong)}' has {ids[wrong]!r}" if wrong is not None else "it is empty"

@@ -17,9 +17,10 @@ import sentencepiece
 from pydantic import Field, ValidationError
 
 from clearhead.errors import CheckpointError, DataError, did_you_mean, printable
+from clearhead.files.reading import read_file
+from clearhead.files.writing import bytes_writer, write_together
 from clearhead.settings import Settings
 from clearhead.text.config import TextConfig
-from clearhead.text.files import read_whole, write_whole
 from clearhead.text.normalise import SPACE_MARK, normalise
 from clearhead.text.sampling import MergeSampler, UnigramSampler
 from clearhead.text.special import PIECES, language_tag
@@ -121,13 +122,13 @@ class Tokeniser:
 
     def save(self, path: str | Path) -> None:
         """Write the SentencePiece model; what goes with it is saved by the vocabularies."""
-        write_whole(Path(path).parent, {Path(path).name: self.model})
+        write_together(Path(path).parent, {Path(path).name: bytes_writer(self.model)})
 
     @staticmethod
     def load(path: str | Path, config: TextConfig | None = None, languages: Sequence[str] = ()) -> "Tokeniser":
         """Read a SentencePiece model from a file."""
         try:
-            return Tokeniser(read_whole(Path(path)), config or TextConfig(), languages)
+            return Tokeniser(read_file(Path(path)), config or TextConfig(), languages)
         except CheckpointError as wrong:
             raise CheckpointError(f"{printable(str(path))}: {wrong}") from None
 
@@ -234,8 +235,9 @@ class Vocabularies:
             "text": self.source.config.model_copy(update={"tokeniser": None}),
             "ids": ids or None,
         })  # fmt: skip
-        models = {f"{side}.spm": tokeniser.model for side, tokeniser in sides.items()}
-        write_whole(Path(folder) / FOLDER, {**models, SETTINGS: saved.model_dump_json(indent=1).encode() + b"\n"})
+        contents = {f"{side}.spm": tokeniser.model for side, tokeniser in sides.items()}
+        contents[SETTINGS] = saved.model_dump_json(indent=1).encode() + b"\n"
+        write_together(Path(folder) / FOLDER, {name: bytes_writer(content) for name, content in contents.items()})
 
     @staticmethod
     def load(folder: str | Path) -> "Vocabularies":
@@ -267,7 +269,7 @@ class _Saved(Settings):
 
 def _read_saved(path: Path) -> _Saved:
     try:
-        return _Saved.model_validate_json(read_whole(path))
+        return _Saved.model_validate_json(read_file(path))
     except ValidationError as wrong:
         first = wrong.errors()[0]
         where = ".".join(map(str, first["loc"]))
@@ -282,4 +284,4 @@ def _open_side(path: Path, side: Literal["joint", "source", "target"], saved: _S
         return Tokeniser.load(path, saved.text, () if side == "target" else saved.languages)
     from clearhead.text.marian import MarianTokeniser  # it builds on this file
 
-    return MarianTokeniser(read_whole(path), saved.ids[side], saved.text)
+    return MarianTokeniser(read_file(path), saved.ids[side], saved.text)

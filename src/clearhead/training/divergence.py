@@ -5,7 +5,8 @@ from pathlib import Path
 
 from clearhead.data.batches import NO_LABEL, Ids, TokenBatch
 from clearhead.errors import printable
-from clearhead.formats.files import json_writer, write_together
+from clearhead.files.json_file import json_writer
+from clearhead.files.writing import write_together
 from clearhead.text.tokeniser import Tokeniser, Vocabularies
 
 FOLDER = "diverged"

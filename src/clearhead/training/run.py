@@ -8,18 +8,18 @@ outcome.json       how it ended                      README.md       the model c
 """
 
 import json
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from secrets import token_hex
 from types import TracebackType
 from typing import Any, Self
 
 import yaml
 
 from clearhead.errors import RunError, printable
+from clearhead.files.json_file import json_bytes, parse_object
+from clearhead.files.writing import replace_file
 from clearhead.training.config import RunConfig, load_run_config
 from clearhead.training.environment import describe_environment
 from clearhead.training.lock import LOCK, FolderLock
@@ -203,24 +203,17 @@ class RunFolder:
 
     def write_json(self, name: str, data: Mapping[str, Any]) -> None:
         """Write a JSON file, whole or not at all."""
-        self.write(name, (json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode())
+        self.write(name, json_bytes(data))
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file under a temporary name and move it into place."""
-        temporary = self.path / f".{name}.{token_hex(4)}.part"
+        """Write a file, whole or not at all."""
         try:
-            with temporary.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self.path / name)
+            replace_file(self.path / name, content)
         except OSError as wrong:
             raise RunError(
                 f"{printable(str(self.path / name))} cannot be written: {wrong.strerror}. "
                 "Choose a folder that can be written, on a disk with room."
             ) from None
-        finally:
-            temporary.unlink(missing_ok=True)
 
     def _take(self) -> None:
         try:
@@ -253,12 +246,13 @@ class RunFolder:
     def _read_json(self, name: str) -> dict[str, Any]:
         shown = printable(str(self.path / name))
         try:
-            data = json.loads((self.path / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as wrong:
+            return parse_object((self.path / name).read_bytes())
+        except (OSError, ValueError) as wrong:
             raise RunError(f"{shown} cannot be read: {wrong}. Remove it, or take it from a copy of the run.") from None
-        if not isinstance(data, dict):
-            raise RunError(f"{shown} does not hold an object, {{…}}. Remove it, or take it from a copy of the run.")
-        return data
+        except TypeError:
+            raise RunError(
+                f"{shown} does not hold an object, {{…}}. Remove it, or take it from a copy of the run."
+            ) from None
 
 
 def _state(outcome: Outcome | None) -> str:

@@ -4,13 +4,11 @@ Each is a folder, step-00000500: a model that can be used (model.safetensors, co
 (optimiser, averages, random states) and state.json (where the data stands, what was best so far).
 """
 
-import os
 import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
 import torch
@@ -18,8 +16,10 @@ import torch
 from clearhead import __version__
 from clearhead.data.batches import Position
 from clearhead.errors import CheckpointError, printable
+from clearhead.files.json_file import json_bytes, json_writer, read_json
+from clearhead.files.writing import move_folder, replace_file, temporary_beside, write_together
 from clearhead.formats.checkpoint import save_checkpoint
-from clearhead.formats.files import WEIGHTS, json_writer, read_json, read_tensors, tensor_writer, write_together
+from clearhead.formats.files import WEIGHTS, read_tensors, tensor_writer
 from clearhead.training.step import Stepper
 
 FORMAT = 1
@@ -52,7 +52,7 @@ def save_state(folder: Path, stepper: Stepper, progress: Progress) -> Path:
     If that of this update is there already, its numbers are the same, and only what is said of them is written anew.
     """
     place = folder / f"step-{progress.step:08d}"
-    part = _part_of(place)
+    part = temporary_beside(place)
     own = {name: tensor for name, tensor in stepper.tensors().items() if not name.startswith("weight.")}
     tensors = {**own, "random.cpu": torch.get_rng_state()}
     if stepper.device.type == "cuda":
@@ -60,15 +60,12 @@ def save_state(folder: Path, stepper: Stepper, progress: Progress) -> Path:
     index = {"format": FORMAT, "clearhead_version": __version__, **asdict(progress)}
     try:
         if place in checkpoints(folder):
-            json_writer(index)(part)
-            part.replace(place / _INDEX)
+            replace_file(place / _INDEX, json_bytes(index))
             return place
         save_checkpoint(stepper.model, part)
         on_host = {name: tensor.cpu() for name, tensor in tensors.items()}
         write_together(part, {_STATE: tensor_writer(on_host, {}), _INDEX: json_writer(index)})
-        _sync(part)
-        part.replace(place)
-        _sync(folder)
+        move_folder(part, place)
     except (OSError, CheckpointError) as wrong:
         whole = [each.name for each in checkpoints(folder)]
         left = f"The last whole one is {whole[-1]}" if whole else "There is none yet"
@@ -79,10 +76,6 @@ def save_state(folder: Path, stepper: Stepper, progress: Progress) -> Path:
     finally:
         _remove(part)
     return place
-
-
-def _part_of(place: Path) -> Path:
-    return place.with_name(f".{place.name}.{token_hex(4)}.part")
 
 
 def load_state(place: Path, stepper: Stepper) -> Progress:
@@ -167,7 +160,7 @@ def forget_after(folder: Path, step: int) -> None:
 def _remove(place: Path) -> None:
     """Remove a file or a folder; a checkpoint loses its name first, so that half of one is never taken for a whole."""
     if place.is_dir():
-        part = place if place.suffix == ".part" else place.rename(_part_of(place))
+        part = place if place.suffix == ".part" else place.rename(temporary_beside(place))
         shutil.rmtree(part, ignore_errors=True)
     else:
         place.unlink(missing_ok=True)
@@ -180,12 +173,3 @@ def _read_index(place: Path) -> dict[str, Any]:
             f"{printable(str(place / _INDEX))} is in format {index.get('format')!r}, and this clearhead reads {FORMAT}."
         )
     return index
-
-
-def _sync(folder: Path) -> None:
-    """Have the folder's names on the disk, not only in memory."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

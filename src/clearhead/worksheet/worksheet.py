@@ -147,9 +147,9 @@ class Worksheet:
 
     def save(self, path: str | Path) -> None:
         """Write the JSON to a file, all of it or nothing."""
-        from clearhead.worksheet.writing import write_whole
+        from clearhead.files.writing import write_file
 
-        write_whole(Path(path), self.to_json())
+        write_file(Path(path), self.to_json())
 
 
 def _array_json(value: Any) -> orjson.Fragment:

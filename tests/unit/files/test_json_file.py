@@ -1,0 +1,51 @@
+"""JSON files in and out: an object, or a sentence that says what is there instead."""
+
+from pathlib import Path
+
+import pytest
+
+from clearhead.errors import CheckpointError
+from clearhead.files.json_file import json_bytes, json_writer, parse_object, read_json
+from clearhead.files.reading import read_file
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    data = {"name": "Ünï", "sizes": [2, 3, 5]}
+    json_writer(data)(tmp_path / "a.json")
+    assert (tmp_path / "a.json").read_bytes() == json_bytes(data)
+    assert json_bytes(data) == b'{\n  "name": "\xc3\x9cn\xc3\xaf",\n  "sizes": [\n    2,\n    3,\n    5\n  ]\n}\n'
+    assert read_json(tmp_path / "a.json") == data
+
+
+def test_a_byte_order_mark_does_not_matter(tmp_path: Path) -> None:
+    assert parse_object(b'\xef\xbb\xbf{"a": 1}') == {"a": 1}
+
+
+def test_nan_is_not_written() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        json_bytes({"loss": float("nan")})
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"{", "is not JSON: Expecting property name enclosed in double quotes: .* Copy it again from where it came."),
+        (b"", "is not JSON: Expecting value"),
+        (b"[" * 100_000, "is not JSON: maximum recursion depth exceeded"),
+        (b"[1]", r"holds list, and an object \{…\} is needed\.$"),
+        (b"null", r"holds NoneType, and an object \{…\} is needed\.$"),
+        (b"\xff\xfe{\x00", "cannot be read: 'utf-8' codec can't decode"),
+    ],
+)
+def test_what_is_not_an_object_is_said_with_its_file(tmp_path: Path, content: bytes, sentence: str) -> None:
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(CheckpointError, match=rf"a\.json {sentence}"):
+        read_json(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize(("name", "reason"), [("none", "No such file or directory"), ("", "Is a directory")])
+def test_a_file_that_cannot_be_read_is_said(tmp_path: Path, name: str, reason: str) -> None:
+    for read in (read_file, read_json):
+        with pytest.raises(CheckpointError) as error:
+            read(tmp_path / name)
+        assert str(error.value) == f"{tmp_path / name} cannot be read: {reason}."
