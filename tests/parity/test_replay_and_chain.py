@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clearhead import Rounding, Worksheet, solve
-from clearhead.worksheet.pen import in_rows, turn_over, written
+from clearhead.worksheet.pen import compute_line, in_rows, transpose_trace
 from clearhead.worksheet.reference import replay
 from tests.conftest import SHIPPED
 
@@ -15,7 +15,7 @@ POLICIES = [Rounding(), Rounding(lines="rounded", decimals=2), Rounding(lines="r
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_oracle_gives_every_value_from_its_own_inputs(name: str, policy: Rounding) -> None:
     for record in in_rows(solve(name, policy).trace):
-        again = written(record, policy)
+        again = compute_line(record, policy)
         np.testing.assert_array_equal(again, record.value, err_msg=f"{record.where} {record.symbol}")
         if policy.lines == "exact":
             np.testing.assert_array_equal(replay(record), record.value)
@@ -41,7 +41,7 @@ def test_no_two_records_share_place_and_step(name: str, all_sheets: dict[str, Wo
 @pytest.mark.parametrize("name", SHIPPED)
 def test_turning_a_working_over_twice_changes_nothing(name: str, all_sheets: dict[str, Worksheet]) -> None:
     trace = all_sheets[name].trace
-    assert turn_over(turn_over(trace)) == trace
+    assert transpose_trace(transpose_trace(trace)) == trace
 
 
 @pytest.mark.parametrize("name", SHIPPED)

@@ -67,8 +67,8 @@ class Experiment:
         """Return the experiment that `to_json` wrote, equal to the last bit."""
         data = json.loads(text)
         tables = tuple(
-            ResultTable(each["title"], tuple(each["columns"]), tuple(tuple(row) for row in each["rows"]))
-            for each in data["tables"]
+            ResultTable(table["title"], tuple(table["columns"]), tuple(tuple(row) for row in table["rows"]))
+            for table in data["tables"]
         )
         arrays = {name: np.asarray(values, dtype=np.float64) for name, values in data["arrays"].items()}
         return cls(data["experiment"], data["title"], data["seed"], data["claim"], data["finding"], tables, arrays)

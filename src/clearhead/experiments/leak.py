@@ -37,12 +37,12 @@ def run(seed: int) -> Experiment:
     masked = divide(mask(weights, allowed, 0.0))
     words = [f"word {number}" for number in range(1, len(weights) + 1)]
     leaks = [float(np.sum(row[~may])) for row, may in zip(weights, allowed, strict=True)]
-    written = ResultTable(
+    unmasked_table = ResultTable(
         "the table of the notes: each word a mixture of all three",
         ("mixture for", *words, "of it from words not there yet"),
         tuple((word, *row.tolist(), leak) for word, row, leak in zip(words, weights, leaks, strict=True)),
     )
-    kept = ResultTable(
+    masked_table = ResultTable(
         "the same masked and renormalised",
         ("mixture for", *words),
         tuple((word, *row.tolist()) for word, row in zip(words, masked, strict=True)),
@@ -72,7 +72,7 @@ def run(seed: int) -> Experiment:
     )
     claim = "Without a mask a decoder scores in training by reading what it is to predict, and loses it at inference."
     arrays = {"weights": weights, "masked weights": masked, "accuracy": np.array([row[1:3] for row in rows])}
-    return Experiment("leak", TITLE, seed, claim, finding, (written, kept, scores), arrays)
+    return Experiment("leak", TITLE, seed, claim, finding, (unmasked_table, masked_table, scores), arrays)
 
 
 def copier() -> tuple[Array, Array, Array]:
@@ -111,10 +111,10 @@ def accuracy(predicted: Ids, tokens: Ids) -> float:
 
 def draw(result: Experiment, figure: "Figure") -> None:
     """Draw the weights of the notes, the same masked, and the copier's scores."""
-    left, middle, right = figure.subplots(1, 3, width_ratios=(1, 1, 1.25))
+    unmasked_axes, masked_axes, score_axes = figure.subplots(1, 3, width_ratios=(1, 1, 1.25))
     for axes, name, title in (
-        (left, "weights", "No mask: orange looks ahead"),
-        (middle, "masked weights", "Masked, rows summing to 1"),
+        (unmasked_axes, "weights", "No mask: orange looks ahead"),
+        (masked_axes, "masked weights", "Masked, rows summing to 1"),
     ):
         weights = result.arrays[name]
         axes.imshow(weights, cmap="Greys", vmin=0, vmax=1.6)
@@ -129,11 +129,11 @@ def draw(result: Experiment, figure: "Figure") -> None:
         axes.spines[:].set_visible(False)
     scores = 100 * result.arrays["accuracy"]
     for index, (name, colour) in enumerate((("without a mask", VERMILION), ("with a mask", BLUE))):
-        bars = right.bar(np.arange(2) + 0.4 * index, scores[index], 0.36, color=colour, label=name)
-        right.bar_label(bars, fmt="%.0f %%", padding=3, fontsize=15)
-    right.axhline(100 / VOCABULARY, color=GREY, linestyle=":", linewidth=2, label="chance")
-    right.set_xticks([0.2, 1.2], ["training:\nthe future is there", "inference:\nit is not"])
-    right.set(
+        bars = score_axes.bar(np.arange(2) + 0.4 * index, scores[index], 0.36, color=colour, label=name)
+        score_axes.bar_label(bars, fmt="%.0f %%", padding=3, fontsize=15)
+    score_axes.axhline(100 / VOCABULARY, color=GREY, linestyle=":", linewidth=2, label="chance")
+    score_axes.set_xticks([0.2, 1.2], ["training:\nthe future is there", "inference:\nit is not"])
+    score_axes.set(
         title=f"The copier ({VOCABULARY} tokens)", ylabel="next tokens right (%)", ylim=(0, 118), yticks=[0, 50, 100]
     )
-    right.legend(loc="upper right")
+    score_axes.legend(loc="upper right")

@@ -34,7 +34,7 @@ def run(seed: int) -> Experiment:
     words = sorted(set(first))
     table = random.standard_normal((len(words), WIDTH))
     parameters = random.standard_normal((3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
-    one, two = (embed(np.array([words.index(word) for word in each]), table) for each in (first, second))
+    one, two = (embed(np.array([words.index(word) for word in sentence]), table) for sentence in (first, second))
     shuffles = [random.permutation(len(first)) for _ in range(NUM_SHUFFLES)]
     rows: list[tuple[Cell, ...]] = []
     arrays: dict[str, Array] = {}

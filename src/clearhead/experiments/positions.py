@@ -130,15 +130,15 @@ def _below(error: float) -> str:
 def draw(result: Experiment, figure: "Figure") -> None:
     """Draw the 50 × 128 picture, the binary counter beside it, and how near two positions come in each code."""
     grid = figure.add_gridspec(1, 2, width_ratios=(1.9, 1))
-    left, right = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
-    heat = left.subplots()
+    encoding_panel, counter_panel = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
+    heat = encoding_panel.subplots()
     image = heat.imshow(
         result.arrays["positions"], cmap="cividis", vmin=-1, vmax=1, aspect="auto", interpolation="nearest"
     )
     heat.set(title=f"PE: {NUM_SHOWN} positions × {WIDTH} dimensions", xlabel="dimension", ylabel="position")
     heat.set_xticks(range(0, WIDTH, 16))
-    left.colorbar(image, ax=heat, label="value", ticks=[-1, 0, 1], pad=0.02)
-    counter, nearness = right.subplots(2, 1, height_ratios=(1.5, 1))
+    encoding_panel.colorbar(image, ax=heat, label="value", ticks=[-1, 0, 1], pad=0.02)
+    counter, nearness = counter_panel.subplots(2, 1, height_ratios=(1.5, 1))
     counter.imshow(result.arrays["bits"], cmap="cividis", aspect="auto", interpolation="nearest")
     counter.set_xticks(range(NUM_BITS), [str(bit) for bit in reversed(range(NUM_BITS))])
     counter.set_yticks([0, 5, 10, 15])

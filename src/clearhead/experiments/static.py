@@ -83,24 +83,24 @@ def average_of_uses(fruit: int, technology: int) -> Array:
 
 def draw(result: Experiment, figure: "Figure") -> None:
     """Draw the two 'bank's with the static one between them, and the average 'apple' with its two meanings."""
-    left, right = figure.subplots(1, 2)
+    bank_axes, apple_axes = figure.subplots(1, 2)
     name = _WEIGHTS[0][0]
-    _arrow(left, result.arrays["bank"], GREY, "bank, static", (8, 0))
-    _arrow(left, result.arrays[f"money bank, {name}"], VERMILION, "bank in\n'money bank grows'", (8, -26))
-    _arrow(left, result.arrays[f"river bank, {name}"], BLUE, "bank in\n'river bank flows'", (8, 8))
+    _arrow(bank_axes, result.arrays["bank"], GREY, "bank, static", (8, 0))
+    _arrow(bank_axes, result.arrays[f"money bank, {name}"], VERMILION, "bank in\n'money bank grows'", (8, -26))
+    _arrow(bank_axes, result.arrays[f"river bank, {name}"], BLUE, "bank in\n'river bank flows'", (8, 8))
     apart = float(result.tables[0].column("angle after (degrees)")[0])
-    left.set(title=f"'bank' in two sentences: {apart:.0f}° apart", xlabel="finance", ylabel="water")
-    _arrow(right, MEANINGS[0], GREEN, "fruit", (-2, 10))
-    _arrow(right, MEANINGS[1], BLUE, "technology", (10, -4))
+    bank_axes.set(title=f"'bank' in two sentences: {apart:.0f}° apart", xlabel="finance", ylabel="water")
+    _arrow(apple_axes, MEANINGS[0], GREEN, "fruit", (-2, 10))
+    _arrow(apple_axes, MEANINGS[1], BLUE, "technology", (10, -4))
     fruit, technology, first, second, to_fruit, to_technology = (float(cell) for cell in result.tables[1].rows[0])
     cosines = f"cosine {to_fruit:.2f} to fruit,\n{to_technology:.2f} to technology"
     apple = f"apple, averaged: [{first:.1f}, {second:.1f}]\n{cosines}"
-    _arrow(right, result.arrays["apple"], VERMILION, apple, (-200, 22))
+    _arrow(apple_axes, result.arrays["apple"], VERMILION, apple, (-200, 22))
     title = f"'apple': {fruit:,.0f} uses as fruit, {technology:,.0f} as technology"
-    right.set(title=title, xlabel="fruit", ylabel="technology")
-    left.set(xlim=(0, 1), ylim=(0, 1))
-    right.set(xlim=(0, 1.15), ylim=(-0.02, 1.15))
-    for axes in (left, right):
+    apple_axes.set(title=title, xlabel="fruit", ylabel="technology")
+    bank_axes.set(xlim=(0, 1), ylim=(0, 1))
+    apple_axes.set(xlim=(0, 1.15), ylim=(-0.02, 1.15))
+    for axes in (bank_axes, apple_axes):
         axes.set_aspect("equal")
         axes.set_xticks([0, 0.5, 1])
         axes.set_yticks([0, 0.5, 1])

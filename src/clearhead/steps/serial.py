@@ -19,7 +19,7 @@ def trace_to_data(trace: Trace) -> Data:
 
     An input that is none of these breaks the chain from answer to question and raises TraceError.
     """
-    sources: dict[int, Data] = {id(each.value): {"given": name} for name, each in trace.givens.items()}
+    sources: dict[int, Data] = {id(entry.value): {"given": name} for name, entry in trace.givens.items()}
     records = []
     for index, record in enumerate(trace):
         inputs = {name: _reference(value, sources, record, name) for name, value in record.inputs.items()}
@@ -33,18 +33,18 @@ def trace_to_data(trace: Trace) -> Data:
             }
         )
         sources[id(record.value)] = {"record": index}
-    given = [
+    givens = [
         {"name": g.name, "symbol": g.symbol, "rows": list(g.rows), "columns": list(g.columns), "value": g.value}
         for g in trace.givens.values()
     ]
-    return {"layout": trace.layout, "given": given, "records": records}
+    return {"layout": trace.layout, "given": givens, "records": records}
 
 
 def _reference(value: Any, sources: Mapping[int, Data], record: Record, name: str) -> Data:
     if id(value) in sources:
         return sources[id(value)]
     if isinstance(value, tuple | list):
-        return {"list": [_reference(each, sources, record, name) for each in value]}
+        return {"list": [_reference(element, sources, record, name) for element in value]}
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         return {"is": "inf" if value > 0 else "-inf", "type": "number"}
     if isinstance(value, Plain):
@@ -59,16 +59,15 @@ def trace_from_data(data: Mapping[str, Any], make_value: Callable[[Any], Any]) -
     """Rebuild a Trace from what `trace_to_data` made; `make_value` turns nested lists into arrays."""
     try:
         trace = Trace(data["layout"])
-        for each in data["given"]:
-            value = make_value(each["value"])
-            given = Given(each["name"], each["symbol"], value, tuple(each["rows"]), tuple(each["columns"]))
-            trace.givens[given.name] = given
-        for each in data["records"]:
-            if each["step"] not in STEPS:
-                raise TraceError(f"'{each['step']}' is not a step.{did_you_mean(str(each['step']), STEPS)}")
-            inputs = {name: _resolve(reference, trace) for name, reference in each["inputs"].items()}
-            value = make_value(each["value"])
-            trace.records.append(Record(STEPS[each["step"]], each["where"], inputs, value, each["symbol"]))
+        for entry in data["given"]:
+            value, name = make_value(entry["value"]), entry["name"]
+            trace.givens[name] = Given(name, entry["symbol"], value, tuple(entry["rows"]), tuple(entry["columns"]))
+        for entry in data["records"]:
+            if entry["step"] not in STEPS:
+                raise TraceError(f"'{entry['step']}' is not a step.{did_you_mean(str(entry['step']), STEPS)}")
+            inputs = {name: _resolve(reference, trace) for name, reference in entry["inputs"].items()}
+            value = make_value(entry["value"])
+            trace.records.append(Record(STEPS[entry["step"]], entry["where"], inputs, value, entry["symbol"]))
     except (KeyError, TypeError, IndexError, ValueError, AttributeError) as problem:
         raise TraceError(f"this is not a trace that clearhead wrote: {type(problem).__name__} {problem}.") from problem
     return trace
@@ -80,5 +79,5 @@ def _resolve(reference: Mapping[str, Any], trace: Trace) -> Any:
     if "record" in reference:
         return trace.records[reference["record"]].value
     if "list" in reference:
-        return tuple(_resolve(each, trace) for each in reference["list"])
+        return tuple(_resolve(element, trace) for element in reference["list"])
     return float(reference["is"]) if reference.get("type") == "number" else reference["is"]

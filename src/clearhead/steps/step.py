@@ -57,14 +57,14 @@ class Step:
     _by_name: Mapping[str, Input] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_by_name", {each.name: each for each in self.inputs})
+        object.__setattr__(self, "_by_name", {step_input.name: step_input for step_input in self.inputs})
         for template in (self.equation, self.columns_equation):
             assert set(_PLACEHOLDER.findall(template)) <= set(self._by_name), (self.name, template)
 
     @property
     def required(self) -> frozenset[str]:
         """The names of the inputs that every Record of this Step must have."""
-        return frozenset(each.name for each in self.inputs if not each.is_optional)
+        return frozenset(step_input.name for step_input in self.inputs if not step_input.is_optional)
 
     def input(self, name: str) -> Input:
         """Return the declared input of that name."""

@@ -107,7 +107,7 @@ class Trace:
 
     def record(self, step: Step, value: Value, *, symbol: str = "", **inputs: Value) -> None:
         """Write down one step done here."""
-        misfits = (step.required - set(inputs)) | (set(inputs) - {each.name for each in step.inputs})
+        misfits = (step.required - set(inputs)) | (set(inputs) - {step_input.name for step_input in step.inputs})
         assert not misfits, (step.name, misfits)
         self.records.append(Record(step, self.where, inputs, value, symbol or step.symbol_in(self.layout)))
 

@@ -38,8 +38,8 @@ class Product:
 class Difference:
     """a - b"""
 
-    left: "Expression"
-    right: "Expression"
+    minuend: "Expression"
+    subtrahend: "Expression"
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Negative:
 class Quotient:
     """a / b"""
 
-    over: "Expression"
-    under: "Expression"
+    numerator: "Expression"
+    denominator: "Expression"
 
 
 @dataclass(frozen=True)
@@ -102,16 +102,16 @@ def write(expression: Expression) -> str:
         case Number(text):
             return text
         case Sum(terms, left_out):
-            written = [_inside(term, "+") for term in terms]
-            return " + ".join([*written[:-1], f"… ({left_out} more) …", written[-1]] if left_out else written)
+            texts = [_inside(term, "+") for term in terms]
+            return " + ".join([*texts[:-1], f"… ({left_out} more) …", texts[-1]] if left_out else texts)
         case Product(factors):
             return "×".join(_inside(factor, "×") for factor in factors)
-        case Difference(left, right):
-            return f"{_inside(left, '+')} - {_inside(right, '-')}"
+        case Difference(minuend, subtrahend):
+            return f"{_inside(minuend, '+')} - {_inside(subtrahend, '-')}"
         case Negative(argument):
             return f"-{_inside(argument, '-')}"
-        case Quotient(over, under):
-            return f"{_inside(over, '/')} / {_inside(under, '/')}"
+        case Quotient(numerator, denominator):
+            return f"{_inside(numerator, '/')} / {_inside(denominator, '/')}"
         case Power(base, Number("2")):
             return f"{_inside(base, '^')}²"
         case Power(base, exponent):
@@ -164,12 +164,12 @@ def _value(expression: Expression) -> Decimal:
             return sum((_value(term) for term in terms), Decimal(0))
         case Product(factors):
             return math.prod((_value(factor) for factor in factors), start=Decimal(1))
-        case Difference(left, right):
-            return _value(left) - _value(right)
+        case Difference(minuend, subtrahend):
+            return _value(minuend) - _value(subtrahend)
         case Negative(argument):
             return -_value(argument)
-        case Quotient(over, under):
-            return _value(over) / _value(under)
+        case Quotient(numerator, denominator):
+            return _value(numerator) / _value(denominator)
         case Power(Number("e"), exponent):
             return _value(exponent).exp()
         case Power(base, exponent):

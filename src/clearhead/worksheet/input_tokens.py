@@ -40,8 +40,8 @@ class PositionRule(ProblemFields):
                 symbol="P",
                 rows=tuple(str(p) for p in range(self.table.shape[pen.layout == "columns"])),
             )
-            return pen.work(EMBED, symbol="P", ids=pen.make("positions", places, rows=rows), table=table)
-        positions = pen.make("positions", places.astype(np.float64), symbol="pos", rows=rows)
+            return pen.work(EMBED, symbol="P", ids=pen.give_as_rows("positions", places, rows=rows), table=table)
+        positions = pen.give_as_rows("positions", places.astype(np.float64), symbol="pos", rows=rows)
         return work_positions(pen, positions, np.arange(width), width, self)
 
     def mistakes(self, shapes: Shapes, name: str, count: int, width: int) -> None:
@@ -70,7 +70,7 @@ class PositionRule(ProblemFields):
 def work_positions(pen: Pen, positions: Array, dimensions: Any, width: int, rule: PositionRule) -> Array:
     """Write the table of position vectors by formula."""
     names = tuple(f"dim {d}" for d in dimensions)
-    columns = pen.make("dimensions", np.asarray(dimensions), symbol="dim", rows=names)
+    columns = pen.give_as_rows("dimensions", np.asarray(dimensions), symbol="dim", rows=names)
     return pen.work(
         POSITION, positions=positions, dimensions=columns, width=width, formula=rule.formula, base=rule.base
     )
@@ -133,8 +133,8 @@ class EmbeddedTokens(ProblemFields):
             return pen.give("X", self.X, rows=self.tokens)
         assert self.embedding is not None
         number = {word: place for place, word in enumerate(self.embedding)}
-        ids = pen.make("tokens", np.array([number[word] for word in self.names]), rows=self.names)
-        table = pen.make("E", np.stack(list(self.embedding.values())), rows=tuple(self.embedding))
+        ids = pen.give_as_rows("tokens", np.array([number[word] for word in self.names]), rows=self.names)
+        table = pen.give_as_rows("E", np.stack(list(self.embedding.values())), rows=tuple(self.embedding))
         return pen.at("embedding").work(EMBED, ids=ids, table=table)
 
 

@@ -58,13 +58,13 @@ class NormRule(ProblemFields):
         counted = None
         if self.padding and not self.count_padding and over != "features":
             real = np.arange(x.shape[0]) < x.shape[0] - self.padding
-            counted = pen.make("counted", real.astype(np.float64), rows=names)
+            counted = pen.give_as_rows("counted", real.astype(np.float64), rows=names)
         mean = pen.work(MEAN, symbol=f"{MEAN.symbol}{sub}", x=x, over=over, counted=counted)
         variance = pen.work(VARIANCE, symbol=f"{VARIANCE.symbol}{sub}", x=x, mean=mean, over=over, counted=counted)
         if self.epsilon == 0.0 and np.any(variance == 0.0):
             raise ProblemError(self._zero_variance(variance, names))
-        gain = None if self.gain is None else pen.make("γ", self.gain)
-        shift = None if self.shift is None else pen.make("β", self.shift)
+        gain = None if self.gain is None else pen.give_as_rows("γ", self.gain)
+        shift = None if self.shift is None else pen.give_as_rows("β", self.shift)
         place = "epsilon" if self.epsilon_place == "inside" else "epsilon_outside"
         epsilon: dict[str, Any] = {place: self.epsilon} if self.epsilon else {}
         inputs = {"x": x, "mean": mean, "variance": variance, "gain": gain, "shift": shift, **epsilon}
@@ -74,7 +74,7 @@ class NormRule(ProblemFields):
         empty = np.flatnonzero(~np.any(x, axis=1))
         if self.epsilon == 0.0 and empty.size:
             raise ProblemError(self._zero_variance(np.any(x, axis=1).astype(np.float64), names))
-        gain = None if self.gain is None else pen.make("γ", self.gain)
+        gain = None if self.gain is None else pen.give_as_rows("γ", self.gain)
         epsilon: dict[str, Any] = {"epsilon": self.epsilon} if self.epsilon else {}
         return pen.work(RMS_NORMALISE, symbol=f"{RMS_NORMALISE.symbol}{sub}", x=x, gain=gain, **epsilon)
 

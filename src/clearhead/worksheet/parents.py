@@ -36,12 +36,12 @@ def _column(record: Record, name: str, column: int) -> list[Parent]:
 
 def _same(record: Record, row: int, column: int, *names: str) -> list[Parent]:
     """Return the same cell of each input that is there; one row, or one column, may stand for all."""
-    found = []
+    cells = []
     for name in names:
         if name in record.inputs:
             height, width = np.atleast_2d(record.inputs[name]).shape
-            found.append(Parent(name, row if height > 1 else 0, column if width > 1 else 0))
-    return found
+            cells.append(Parent(name, row if height > 1 else 0, column if width > 1 else 0))
+    return cells
 
 
 def same_cell(*names: str) -> Parents:
@@ -110,8 +110,8 @@ def kernel(record: Record, row: int, column: int) -> list[Parent]:
 
 def mask(record: Record, row: int, column: int) -> list[Parent]:
     """What allows it, and the score if it is allowed."""
-    seen = ("scores", "allowed") if record.inputs["allowed"][row, column] else ("allowed",)
-    return _same(record, row, column, *seen)
+    names = ("scores", "allowed") if record.inputs["allowed"][row, column] else ("allowed",)
+    return _same(record, row, column, *names)
 
 
 def mix(record: Record, row: int, column: int) -> list[Parent]:
@@ -152,12 +152,12 @@ def rms_normalise(record: Record, row: int, column: int) -> list[Parent]:
 def convolve(record: Record, row: int, column: int) -> list[Parent]:
     """The neighbours that are there, each with its own column of the filter."""
     x, first = record.inputs["x"], record.inputs["first"]
-    found = _same(record, 0, column, "b")
+    cells = _same(record, 0, column, "b")
     for k, tap in enumerate(record.inputs["taps"]):
         if 0 <= row + first + k < x.shape[0]:
-            found += _row(record, "x", row + first + k)
-            found += [Parent("taps", d, column, k) for d in range(tap.shape[0])]
-    return found
+            cells += _row(record, "x", row + first + k)
+            cells += [Parent("taps", d, column, k) for d in range(tap.shape[0])]
+    return cells
 
 
 def pick(record: Record, row: int, column: int) -> list[Parent]:

@@ -13,8 +13,8 @@ import numpy as np
 
 from clearhead.errors import ClearheadError, ProblemError, did_you_mean
 from clearhead.steps import Given, Record, Trace
-from clearhead.worksheet.pen import in_rows, turn_over
-from clearhead.worksheet.view import Labels, half_of, propagate_names
+from clearhead.worksheet.pen import in_rows, transpose_trace
+from clearhead.worksheet.view import Labels, encoder_or_decoder, propagate_names
 from clearhead.worksheet.worksheet import Worksheet
 
 MAX_TRACE_BYTES = 256 * 2**20
@@ -50,13 +50,13 @@ def part_of_sheet(sheet: Worksheet, where: str) -> Worksheet:
     if not inside:
         raise ProblemError(_no_such_place(where, places_of(worked)))
     part = Trace()
-    part.givens = {given.name: given for given in _givens(worked, inside)}
+    part.givens = {given_input.name: given_input for given_input in _given_inputs(worked, inside)}
     part.records = inside
     others = {record.where for record in worked} - {record.where for record in inside}
     return replace(
         sheet,
         title=f"{sheet.title}: {where}" if sheet.title else where,
-        trace=part if sheet.layout == "rows" else turn_over(part),
+        trace=part if sheet.layout == "rows" else transpose_trace(part),
         warnings=tuple(warning for warning in sheet.warnings if warning.partition(": ")[0] not in others),
     )
 
@@ -68,17 +68,17 @@ def is_under(place: str, where: str) -> bool:
 
 def places_of(trace: Trace) -> list[str]:
     """Return every place at which something was worked, and the places that those lie in, each once."""
-    found: dict[str, None] = {}
+    places: dict[str, None] = {}
     for record in trace:
         words = record.where.split(".")
-        found |= dict.fromkeys(".".join(words[: end + 1]) for end in range(len(words)) if record.where)
-    return list(found)
+        places |= dict.fromkeys(".".join(words[: end + 1]) for end in range(len(words)) if record.where)
+    return list(places)
 
 
-def _givens(worked: Trace, inside: list[Record]) -> Iterator[Given]:
+def _given_inputs(worked: Trace, inside: list[Record]) -> Iterator[Given]:
     """Yield what the part starts from, in the order in which it is used."""
-    given_as = {id(given.value): given for given in worked.givens.values()}
-    made_by = {id(record.value): record for record in worked}
+    given_as = {id(given_input.value): given_input for given_input in worked.givens.values()}
+    producers = {id(record.value): record for record in worked}
     names = _names_of_all(worked)
     done, own = {id(record.value) for record in inside}, {record.symbol for record in inside}
     paths = set()
@@ -88,28 +88,28 @@ def _givens(worked: Trace, inside: list[Record]) -> Iterator[Given]:
                 continue
             done.add(id(value))
             if id(value) in given_as:
-                given = given_as[id(value)]
+                given_input = given_as[id(value)]
             else:
-                maker = made_by[id(value)]
-                symbol = _outside_symbol(maker, record, own)
-                given = Given(f"{maker.where}.{maker.symbol}".lstrip("."), symbol, value, *names[id(value)])
-            path, number = given.name, 2
+                producer = producers[id(value)]
+                symbol = _outside_symbol(producer, record, own)
+                given_input = Given(f"{producer.where}.{producer.symbol}".lstrip("."), symbol, value, *names[id(value)])
+            path, number = given_input.name, 2
             while path in paths:
-                path, number = f"{given.name} {number}", number + 1
+                path, number = f"{given_input.name} {number}", number + 1
             paths.add(path)
-            yield replace(given, name=path)
+            yield replace(given_input, name=path)
 
 
-def _outside_symbol(maker: Record, user: Record, own: set[str]) -> str:
+def _outside_symbol(producer: Record, user: Record, own: set[str]) -> str:
     """Return the symbol of a value from outside: told apart from the part's own lines, and by its half of the model."""
-    half, home = half_of(user.where), half_of(maker.where)
+    half, home = encoder_or_decoder(user.where), encoder_or_decoder(producer.where)
     if half and home and half != home:
-        return f"{maker.symbol} ({home})"
-    return f"{maker.symbol} (before)" if maker.symbol in own else maker.symbol
+        return f"{producer.symbol} ({home})"
+    return f"{producer.symbol} (before)" if producer.symbol in own else producer.symbol
 
 
 def _names_of_all(worked: Trace) -> dict[int, tuple[Labels, Labels]]:
-    names = {id(given.value): (given.rows, given.columns) for given in worked.givens.values()}
+    names = {id(entry.value): (entry.rows, entry.columns) for entry in worked.givens.values()}
     for record in worked:
         names[id(record.value)] = propagate_names(record, names)
     return names
@@ -117,9 +117,9 @@ def _names_of_all(worked: Trace) -> dict[int, tuple[Labels, Labels]]:
 
 def _arrays(record: Record) -> Iterator[Any]:
     for value in record.inputs.values():
-        for each in value if isinstance(value, tuple) else (value,):
-            if isinstance(each, np.ndarray):
-                yield each
+        for element in value if isinstance(value, tuple) else (value,):
+            if isinstance(element, np.ndarray):
+                yield element
 
 
 def _no_such_place(where: str, places: list[str]) -> str:

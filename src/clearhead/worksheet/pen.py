@@ -3,13 +3,14 @@
 Everything is worked with tokens as rows; a sheet with tokens as columns is turned over at the end.
 """
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from clearhead.errors import ProblemError
-from clearhead.steps import Given, Record, Step, Trace
+from clearhead.steps import Record, Step, Trace
 from clearhead.steps.step import Layout
 from clearhead.worksheet.arrays import AnyArray, Array
 from clearhead.worksheet.expression import Number, evaluate
@@ -55,11 +56,14 @@ class Pen:
         What was given before, as the weights of a model that runs again, is returned and not written twice.
         """
         if id(value) not in self._given:
-            turned = turn(value) if self.layout == "columns" else value
-            self._given[id(value)] = (value, self.make(name, turned, symbol=symbol, rows=rows, columns=columns))
+            transposed = transpose(value) if self.layout == "columns" else value
+            self._given[id(value)] = (
+                value,
+                self.give_as_rows(name, transposed, symbol=symbol, rows=rows, columns=columns),
+            )
         return self._given[id(value)][1]
 
-    def make(
+    def give_as_rows(
         self,
         name: str,
         value: AnyArray,
@@ -76,7 +80,7 @@ class Pen:
         """Do one step, round it by the policy, record it and return the line that the work goes on from."""
         inputs = {name: value for name, value in inputs.items() if value is not None}
         _check_size(step, inputs)
-        line = written(Record(step, self.where, inputs, None, ""), self.rounding)
+        line = compute_line(Record(step, self.where, inputs, None, ""), self.rounding)
         if step.name != "mask" and not np.all(np.isfinite(line)):
             raise ProblemError(
                 f"{step.name} gives numbers too large to hold (beyond about 1.8e308). Give smaller numbers."
@@ -92,10 +96,10 @@ class Pen:
 
     def finish(self) -> Trace:
         """Return the working in the layout that was asked for."""
-        return turn_over(self._trace) if self.layout == "columns" else self._trace
+        return transpose_trace(self._trace) if self.layout == "columns" else self._trace
 
 
-class _Exact:
+class _ExactNumbers:
     """Shows every number with all of its digits."""
 
     is_left_first = True
@@ -108,14 +112,14 @@ class _Exact:
         return Number(repr(float(number)))
 
 
-def written(record: Record, rounding: Rounding) -> Array:
+def compute_line(record: Record, rounding: Rounding) -> Array:
     """Return the line that a Record stands for: computed from its inputs and rounded; what is only moved is not."""
     value, working = replay(record), WORKINGS[record.step.name]
     if working is moves:
         return value
 
     def exactly(row: int, column: int) -> Decimal | None:
-        expression = working(record, row, column, _Exact())
+        expression = working(record, row, column, _ExactNumbers())
         return None if expression is None else evaluate(expression)
 
     return rounding.line(value, exactly)
@@ -142,33 +146,33 @@ def _check_size(step: Step, inputs: dict[str, Any]) -> None:
             )
 
 
-def turn(value: AnyArray) -> AnyArray:
+def transpose(value: AnyArray) -> AnyArray:
     """Transpose a matrix; a vector stays."""
     return np.ascontiguousarray(value.T) if value.ndim == 2 else value
 
 
-def turn_over(trace: Trace) -> Trace:
+def transpose_trace(trace: Trace) -> Trace:
     """Return the same working with rows and columns exchanged in every matrix."""
     other = Trace("columns" if trace.layout == "rows" else "rows")
-    turned: dict[int, Any] = {}
+    transposed: dict[int, Any] = {}
 
-    def turned_value(value: Any) -> Any:
+    def transposed_value(value: Any) -> Any:
         if isinstance(value, tuple):
-            return tuple(turned_value(each) for each in value)
+            return tuple(transposed_value(element) for element in value)
         if isinstance(value, np.ndarray):
-            return turned.setdefault(id(value), turn(value))
+            return transposed.setdefault(id(value), transpose(value))
         return value
 
-    for given in trace.givens.values():
-        other.givens[given.name] = Given(
-            given.name, given.symbol, turned_value(given.value), given.columns, given.rows
-        ) if given.value.ndim == 2 else given  # fmt: skip
+    for entry in trace.givens.values():
+        if entry.value.ndim == 2:
+            entry = replace(entry, value=transposed_value(entry.value), rows=entry.columns, columns=entry.rows)
+        other.givens[entry.name] = entry
     for record in trace:
-        inputs = {name: turned_value(value) for name, value in record.inputs.items()}
-        other.records.append(Record(record.step, record.where, inputs, turned_value(record.value), record.symbol))
+        inputs = {name: transposed_value(value) for name, value in record.inputs.items()}
+        other.records.append(Record(record.step, record.where, inputs, transposed_value(record.value), record.symbol))
     return other
 
 
 def in_rows(trace: Trace) -> Trace:
     """Return the working with tokens as rows, whichever way it is laid out."""
-    return trace if trace.layout == "rows" else turn_over(trace)
+    return trace if trace.layout == "rows" else transpose_trace(trace)

@@ -110,11 +110,11 @@ def with_changes(
     """Return the policy with what is not None changed; a new way of counting digits replaces the old one."""
     new = {"lines": lines, "decimals": decimals, "significant": significant, "ties": ties}
     if decimals is not None or significant is not None:
-        kept = policy.model_dump(include={"lines", "ties"})
+        current = policy.model_dump(include={"lines", "ties"})
     else:
-        kept = policy.model_dump()
+        current = policy.model_dump()
     try:
-        return Rounding.model_validate({**kept, **{key: value for key, value in new.items() if value is not None}})
+        return Rounding.model_validate({**current, **{key: value for key, value in new.items() if value is not None}})
     except ValidationError as wrong:
         raise ProblemError([_complaint(error) for error in wrong.errors()]) from None
 

@@ -17,7 +17,7 @@ from clearhead.steps.vocabulary import PLACES, POSITION_FORMULAS
 from clearhead.worksheet.arrays import AnyArray
 from clearhead.worksheet.expression import Expression, Number, evaluate, write
 from clearhead.worksheet.parents import PARENTS
-from clearhead.worksheet.pen import in_rows, turn
+from clearhead.worksheet.pen import in_rows, transpose
 from clearhead.worksheet.rounding import BLANK, Digits
 from clearhead.worksheet.working import WORKINGS, moves
 from clearhead.worksheet.worksheet import Worksheet
@@ -92,7 +92,7 @@ class StepView:
     givens: list[MatrixView]
     matrix: MatrixView
     _rows_record: Record
-    _show: "_Show"
+    _numbers: "_SheetNumbers"
 
     @property
     def step(self) -> Step:
@@ -129,27 +129,27 @@ class StepView:
     def hide(self, row: int, column: int) -> None:
         """Show a blank instead of this cell, here and wherever it is a part of another sum."""
         self.matrix.digits.hide(row, column)
-        self._show.digits[id(self._rows_record.value)].hide(*self._in_rows(row, column))
+        self._numbers.digits[id(self._rows_record.value)].hide(*self._in_rows(row, column))
 
     def cell_expression(self, row: int, column: int) -> Expression | None:
         """Return the sum behind a cell of the sheet."""
-        return WORKINGS[self.step.name](self._rows_record, *self._in_rows(row, column), self._show)
+        return WORKINGS[self.step.name](self._rows_record, *self._in_rows(row, column), self._numbers)
 
     def parents(self, row: int, column: int) -> list[CellView]:
         """Return the cells of the sheet that a cell was worked from; a list that the sheet does not draw has none."""
-        found = []
+        cells = []
         for parent in PARENTS[self.step.name](self._rows_record, *self._in_rows(row, column)):
             value = self._rows_record.inputs[parent.name]
             value = value if parent.part is None else value[parent.part]
-            matrix = self._show.matrices.get(id(value))
+            matrix = self._numbers.matrices.get(id(value))
             if matrix is not None:
                 i, j = self._in_rows(parent.row, parent.column) if value.ndim == 2 else (0, parent.column)
-                found.append(CellView(matrix, i, j))
-        return found
+                cells.append(CellView(matrix, i, j))
+        return cells
 
     def _in_rows(self, row: int, column: int) -> tuple[int, int]:
         """Exchange the two where tokens are columns; the same exchange leads back."""
-        return (row, column) if self._show.is_left_first else (column, row)
+        return (row, column) if self._numbers.is_left_first else (column, row)
 
 
 class SheetView:
@@ -157,29 +157,30 @@ class SheetView:
 
     def __init__(self, sheet: Worksheet, blanks: Sequence[str] = ()) -> None:
         self.sheet = sheet
-        self._turned = sheet.layout == "columns"
+        self._is_transposed = sheet.layout == "columns"
         worked = in_rows(sheet.trace)
         self._names: dict[int, str] = {}
         self._places: dict[int, str] = {}
         self._labels: dict[int, tuple[Labels, Labels]] = {}
-        show = _Show(not self._turned)
+        numbers = _SheetNumbers(not self._is_transposed)
         givens: dict[int, MatrixView] = {}
-        for given in worked.givens.values():
-            self._names[id(given.value)] = given.symbol
-            self._labels[id(given.value)] = (given.rows, given.columns)
-            show.digits[id(given.value)] = Digits(np.asarray(given.value), sheet.rounding, is_given=True)
-            if given.value.ndim == 2:
-                givens[id(given.value)] = self._matrix(given.symbol, given.value, show.digits[id(given.value)])
-            elif given.symbol not in _EVIDENT:
-                row = np.asarray(given.value)[None, :]
+        for entry in worked.givens.values():
+            value_id = id(entry.value)
+            self._names[value_id] = entry.symbol
+            self._labels[value_id] = (entry.rows, entry.columns)
+            numbers.digits[value_id] = Digits(np.asarray(entry.value), sheet.rounding, is_given=True)
+            if entry.value.ndim == 2:
+                givens[value_id] = self._matrix(entry.symbol, entry.value, numbers.digits[value_id])
+            elif entry.symbol not in _EVIDENT:
+                row = np.asarray(entry.value)[None, :]
                 digits = Digits(row, sheet.rounding, is_given=True)
-                givens[id(given.value)] = MatrixView(given.symbol, row, (), given.rows, digits)
+                givens[value_id] = MatrixView(entry.symbol, row, (), entry.rows, digits)
         drawn = dict(givens)
         self.steps: list[StepView] = []
         for record, original in zip(worked, sheet.trace, strict=True):
             value_id = id(record.value)
             self._labels[value_id] = propagate_names(record, self._labels)
-            show.digits[value_id] = Digits(record.value, sheet.rounding)
+            numbers.digits[value_id] = Digits(record.value, sheet.rounding)
             self.steps.append(
                 StepView(
                     record=original,
@@ -187,15 +188,15 @@ class SheetView:
                     equation=self._equation(record),
                     givens=[givens.pop(key) for key in _ids(record.inputs.values()) if key in givens],
                     matrix=self._matrix(
-                        record.symbol, record.value, show.digits[value_id], record.step.name == "choose"
+                        record.symbol, record.value, numbers.digits[value_id], record.step.name == "choose"
                     ),
                     _rows_record=record,
-                    _show=show,
+                    _numbers=numbers,
                 )
             )
             self._names[value_id] = record.symbol
             self._places[value_id] = record.where
-        show.matrices |= drawn | {
+        numbers.matrices |= drawn | {
             id(record.value): step.matrix for record, step in zip(worked, self.steps, strict=True)
         }
         for blank in blanks:
@@ -245,18 +246,20 @@ class SheetView:
     def matrix(self, symbol: str, where: str = "*") -> MatrixView:
         """Return the one matrix with this symbol, worked at a place that matches `where`, or else given for one."""
         here = [step for step in self.steps if fnmatchcase(step.record.where, where)]
-        found = [(step.record.where, step.matrix) for step in here if step.matrix.symbol == symbol]
-        found = found or [(step.record.where, each) for step in here for each in step.givens if each.symbol == symbol]
-        if len(found) == 1:
-            return found[0][1]
-        if found:
-            places = ", ".join(place for place, _ in found)
+        matches = [(step.record.where, step.matrix) for step in here if step.matrix.symbol == symbol]
+        if not matches:
+            matches = [
+                (step.record.where, matrix) for step in here for matrix in step.givens if matrix.symbol == symbol
+            ]
+        if len(matches) == 1:
+            return matches[0][1]
+        if matches:
+            places = ", ".join(place for place, _ in matches)
             raise ProblemError(
-                f"'{symbol}' names {len(found)} matrices of this sheet: {places}. Say at which place, as in "
-                f"'{found[0][0]}:{symbol}'."
+                f"'{symbol}' names {len(matches)} matrices of this sheet: {places}. Say at which place, as in "
+                f"'{matches[0][0]}:{symbol}'."
             )
-        known = [each.symbol for step in self.steps for each in (*step.givens, step.matrix)]
-        symbols = list(dict.fromkeys(known))
+        symbols = list(dict.fromkeys(matrix.symbol for step in self.steps for matrix in (*step.givens, step.matrix)))
         named = symbol if where == "*" else f"{where}:{symbol}"
         raise ProblemError(
             f"'{named}' names no matrix of this sheet.{did_you_mean(symbol, symbols)} Matrices: {', '.join(symbols)}."
@@ -264,9 +267,9 @@ class SheetView:
 
     def _matrix(self, symbol: str, value: AnyArray, digits: Digits, is_choice: bool = False) -> MatrixView:
         rows, columns = self._labels[id(value)]
-        if not self._turned:
+        if not self._is_transposed:
             return MatrixView(symbol, value, rows, columns, digits, is_choice)
-        over = turn(value)
+        over = transpose(value)
         return MatrixView(symbol, over, columns, rows, digits.of(over))
 
     def _section(self, where: str) -> str:
@@ -284,13 +287,13 @@ class SheetView:
 
     def _equation(self, record: Record) -> str:
         names = {name: self._name(record, name, value) for name, value in record.inputs.items()}
-        return record.step.equation_in("columns" if self._turned else "rows", names)
+        return record.step.equation_in("columns" if self._is_transposed else "rows", names)
 
     def _name(self, record: Record, name: str, value: Any) -> str:
         if isinstance(value, tuple):
-            return "; ".join(self._name(record, name, each) for each in value)
+            return "; ".join(self._name(record, name, element) for element in value)
         if isinstance(value, np.ndarray):
-            half, home = half_of(record.where), half_of(self._places.get(id(value), record.where))
+            half, home = encoder_or_decoder(record.where), encoder_or_decoder(self._places.get(id(value), record.where))
             is_other = half and home and half != home
             return f"{self._names[id(value)]} ({home})" if is_other else self._names[id(value)]
         if name == "formula":
@@ -326,7 +329,7 @@ def propagate_names(record: Record, labels: Mapping[int, tuple[Labels, Labels]])
     return rows if len(rows) == height else (), columns if len(columns) == width else ()
 
 
-def half_of(where: str) -> str:
+def encoder_or_decoder(where: str) -> str:
     """Return in which half of a model a place is: encoder, decoder, or neither."""
     return next((half for half in ("encoder", "decoder") if half in where.split(".")), "")
 
@@ -339,7 +342,7 @@ def _ids(values: Iterable[Any]) -> Iterator[int]:
             yield id(value)
 
 
-class _Show:
+class _SheetNumbers:
     """The digits of every array of the sheet."""
 
     max_terms = 12

@@ -26,7 +26,7 @@ from clearhead.worksheet.expression import (
 from clearhead.worksheet.reference import NORM_AXES, rotary_pairs
 
 
-class Show(Protocol):
+class ShownNumbers(Protocol):
     """Gives the digits that a reader sees: of a cell of a value, or of a lone number."""
 
     is_left_first: bool  # False where the sheet writes W X for what is worked as X W
@@ -39,89 +39,91 @@ class Show(Protocol):
         """Return a lone number, such as a width or an epsilon, with its own digits."""
 
 
-Working = Callable[[Record, int, int, Show], Expression | None]
+Working = Callable[[Record, int, int, ShownNumbers], Expression | None]
 
 
-def moves(record: Record, row: int, column: int, show: Show) -> None:
+def moves(record: Record, row: int, column: int, numbers: ShownNumbers) -> None:
     """The numbers are taken over as they are."""
 
 
-def _dot(count: int, pair: Callable[[int], tuple[Number, Number]], show: Show) -> Sum:
-    return long_sum(range(count), lambda k: Product(pair(k) if show.is_left_first else pair(k)[::-1]), show.max_terms)
+def _dot(count: int, pair: Callable[[int], tuple[Number, Number]], numbers: ShownNumbers) -> Sum:
+    return long_sum(
+        range(count), lambda k: Product(pair(k) if numbers.is_left_first else pair(k)[::-1]), numbers.max_terms
+    )
 
 
-def _with_bias(total: Sum, b: Any, column: int, show: Show) -> Sum:
-    return total if b is None else Sum((*total.terms, show.cell(b, column)), total.left_out)
+def _with_bias(total: Sum, b: Any, column: int, numbers: ShownNumbers) -> Sum:
+    return total if b is None else Sum((*total.terms, numbers.cell(b, column)), total.left_out)
 
 
-def project(record: Record, row: int, column: int, show: Show) -> Expression:
+def project(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """Σ x w + b"""
     x, w = record.inputs["x"], record.inputs["w"]
-    total = _dot(w.shape[0], lambda k: (show.cell(x, row, k), show.cell(w, k, column)), show)
-    return _with_bias(total, record.inputs.get("b"), column, show)
+    total = _dot(w.shape[0], lambda k: (numbers.cell(x, row, k), numbers.cell(w, k, column)), numbers)
+    return _with_bias(total, record.inputs.get("b"), column, numbers)
 
 
-def transform(record: Record, row: int, column: int, show: Show) -> Expression:
+def transform(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """Σ w x + b"""
     x, w = record.inputs["x"], record.inputs["w"]
-    total = _dot(w.shape[1], lambda k: (show.cell(w, column, k), show.cell(x, row, k)), show)
-    return _with_bias(total, record.inputs.get("b"), column, show)
+    total = _dot(w.shape[1], lambda k: (numbers.cell(w, column, k), numbers.cell(x, row, k)), numbers)
+    return _with_bias(total, record.inputs.get("b"), column, numbers)
 
 
-def score(record: Record, row: int, column: int, show: Show) -> Expression:
+def score(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """Σ q k"""
     q, k = record.inputs["q"], record.inputs["k"]
-    return _dot(q.shape[1], lambda e: (show.cell(q, row, e), show.cell(k, column, e)), show)
+    return _dot(q.shape[1], lambda e: (numbers.cell(q, row, e), numbers.cell(k, column, e)), numbers)
 
 
-def mix(record: Record, row: int, column: int, show: Show) -> Expression:
+def mix(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """Σ weight v"""
     weights, v = record.inputs["weights"], record.inputs["v"]
-    return _dot(v.shape[0], lambda k: (show.cell(weights, row, k), show.cell(v, k, column)), show)
+    return _dot(v.shape[0], lambda k: (numbers.cell(weights, row, k), numbers.cell(v, k, column)), numbers)
 
 
-def add(record: Record, row: int, column: int, show: Show) -> Expression:
+def add(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """a + b"""
-    return Sum(tuple(_spread(record.inputs[name], row, column, show) for name in ("a", "b")))
+    return Sum(tuple(_spread(record.inputs[name], row, column, numbers) for name in ("a", "b")))
 
 
-def scale(record: Record, row: int, column: int, show: Show) -> Expression:
+def scale(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """score / √d"""
     inputs = record.inputs
     root = inputs.get("root_of")
-    by: Expression = show.plain(inputs["divisor"]) if root is None else Call("√", show.plain(root))
-    return Quotient(show.cell(inputs["scores"], row, column), by)
+    by: Expression = numbers.plain(inputs["divisor"]) if root is None else Call("√", numbers.plain(root))
+    return Quotient(numbers.cell(inputs["scores"], row, column), by)
 
 
-def softmax(record: Record, row: int, column: int, show: Show) -> Expression | None:
+def softmax(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression | None:
     """e^s / Σ e^s, over the keys that may be seen"""
     scores, base = record.inputs["scores"], record.inputs.get("base")
     if not np.isfinite(scores[row, column]):
         return None
-    foot = EULER if base is None else show.plain(base)
-    seen = np.flatnonzero(np.isfinite(scores[row])).tolist()
-    total = long_sum(seen, lambda k: Power(foot, show.cell(scores, row, k)), show.max_terms)
-    return Quotient(Power(foot, show.cell(scores, row, column)), total)
+    foot = EULER if base is None else numbers.plain(base)
+    keys = np.flatnonzero(np.isfinite(scores[row])).tolist()
+    total = long_sum(keys, lambda k: Power(foot, numbers.cell(scores, row, k)), numbers.max_terms)
+    return Quotient(Power(foot, numbers.cell(scores, row, column)), total)
 
 
-def divide(record: Record, row: int, column: int, show: Show) -> Expression | None:
+def divide(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression | None:
     """s / Σ s"""
     scores = record.inputs["scores"]
     if np.sum(scores[row]) == 0.0:
         return None
-    total = long_sum(range(scores.shape[1]), lambda k: show.cell(scores, row, k), show.max_terms)
-    return Quotient(show.cell(scores, row, column), total)
+    total = long_sum(range(scores.shape[1]), lambda k: numbers.cell(scores, row, k), numbers.max_terms)
+    return Quotient(numbers.cell(scores, row, column), total)
 
 
-def kernel(record: Record, row: int, column: int, show: Show) -> Expression:
+def kernel(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """e^(-(tⱼ - tᵢ)² / 2σ²) / √(2πσ²)"""
-    variance, two = show.plain(record.inputs["variance"]), Number("2")
-    gap = Difference(show.cell(record.inputs["key_times"], column), show.cell(record.inputs["query_times"], row))
+    variance, two = numbers.plain(record.inputs["variance"]), Number("2")
+    gap = Difference(numbers.cell(record.inputs["key_times"], column), numbers.cell(record.inputs["query_times"], row))
     exponent = Quotient(Negative(Power(gap, two)), Product((two, variance)))
     return Quotient(Power(EULER, exponent), Call("√", Product((two, PI, variance))))
 
 
-def position(record: Record, row: int, column: int, show: Show) -> Expression | None:
+def position(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression | None:
     """sin(pos / base^(2i/d)) or the cosine"""
     inputs = record.inputs
     if not inputs["formula"].startswith("sinusoidal"):
@@ -129,56 +131,56 @@ def position(record: Record, row: int, column: int, show: Show) -> Expression | 
     dimension = int(inputs["dimensions"][column])
     is_odd = dimension % 2 == 1
     exponent = dimension - 1 if is_odd and inputs["formula"] == "sinusoidal" else dimension
-    angle = _angle(show.cell(inputs["positions"], row), exponent, inputs, show)
+    angle = _angle(numbers.cell(inputs["positions"], row), exponent, inputs, numbers)
     return Call("cos" if is_odd else "sin", angle)
 
 
-def angle(record: Record, row: int, column: int, show: Show) -> Expression:
+def angle(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """pos / base^(2i/d)"""
-    return _angle(show.cell(record.inputs["positions"], row), 2 * column, record.inputs, show)
+    return _angle(numbers.cell(record.inputs["positions"], row), 2 * column, record.inputs, numbers)
 
 
-def _angle(position: Number, exponent: int, inputs: Mapping[str, Any], show: Show) -> Expression:
-    power = Power(show.plain(inputs["base"]), Quotient(show.plain(exponent), show.plain(inputs["width"])))
+def _angle(position: Number, exponent: int, inputs: Mapping[str, Any], numbers: ShownNumbers) -> Expression:
+    power = Power(numbers.plain(inputs["base"]), Quotient(numbers.plain(exponent), numbers.plain(inputs["width"])))
     return Quotient(position, power)
 
 
-def rotate(record: Record, row: int, column: int, show: Show) -> Expression:
+def rotate(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """a cos θ - b sin θ, or a sin θ + b cos θ"""
     x, angles = record.inputs["x"], record.inputs["angles"]
     first, second = rotary_pairs(x.shape[1], record.inputs["pairing"])
     is_first = column in first
     pair = int(np.flatnonzero((first if is_first else second) == column)[0])
-    a, b = show.cell(x, row, int(first[pair])), show.cell(x, row, int(second[pair]))
-    turn = show.cell(angles, row, pair)
+    a, b = numbers.cell(x, row, int(first[pair])), numbers.cell(x, row, int(second[pair]))
+    turn = numbers.cell(angles, row, pair)
     cosine, sine = Call("cos", turn), Call("sin", turn)
     if is_first:
         return Difference(Product((a, cosine)), Product((b, sine)))
     return Sum((Product((a, sine)), Product((b, cosine))))
 
 
-def activate(record: Record, row: int, column: int, show: Show) -> Expression:
+def activate(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """f(x)"""
-    return Call(record.inputs["function"], show.cell(record.inputs["x"], row, column))
+    return Call(record.inputs["function"], numbers.cell(record.inputs["x"], row, column))
 
 
-def mean(record: Record, row: int, column: int, show: Show) -> Expression:
+def mean(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """Σ x / n"""
     x, together = record.inputs["x"], normalised_together(record, row, column)
-    total = long_sum(range(len(together)), lambda n: show.cell(x, *together[n]), show.max_terms)
-    return Quotient(total, show.plain(len(together)))
+    total = long_sum(range(len(together)), lambda n: numbers.cell(x, *together[n]), numbers.max_terms)
+    return Quotient(total, numbers.plain(len(together)))
 
 
-def variance(record: Record, row: int, column: int, show: Show) -> Expression:
+def variance(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """Σ (x - μ)² / n"""
     x, together = record.inputs["x"], normalised_together(record, row, column)
-    average, two = show.cell(record.inputs["mean"], row, column), Number("2")
+    average, two = numbers.cell(record.inputs["mean"], row, column), Number("2")
 
     def square(n: int) -> Expression:
-        return Power(Difference(show.cell(x, *together[n]), average), two)
+        return Power(Difference(numbers.cell(x, *together[n]), average), two)
 
-    total = long_sum(range(len(together)), square, show.max_terms)
-    return Quotient(total, show.plain(len(together)))
+    total = long_sum(range(len(together)), square, numbers.max_terms)
+    return Quotient(total, numbers.plain(len(together)))
 
 
 def normalised_together(record: Record, row: int, column: int) -> list[tuple[int, int]]:
@@ -190,42 +192,42 @@ def normalised_together(record: Record, row: int, column: int) -> list[tuple[int
     return [(i, j) for i in rows for j in columns if is_counted[i]]
 
 
-def normalise(record: Record, row: int, column: int, show: Show) -> Expression:
+def normalise(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """γ (x - μ) / √(σ² + ε) + β; a mean and a variance that no line holds are the token's own, to six figures"""
     inputs = record.inputs
     if "mean" in inputs:
-        average, spread = (_spread(inputs[name], row, column, show) for name in ("mean", "variance"))
+        average, spread = (_spread(inputs[name], row, column, numbers) for name in ("mean", "variance"))
     else:
-        average, spread = (show.plain(float(f"{of(inputs['x'][row]):.6g}")) for of in (np.mean, np.var))
-    return _normalised(inputs, show.cell(inputs["x"], row, column), average, spread, column, show)
+        average, spread = (numbers.plain(float(f"{of(inputs['x'][row]):.6g}")) for of in (np.mean, np.var))
+    return _normalised(inputs, numbers.cell(inputs["x"], row, column), average, spread, column, numbers)
 
 
 def _normalised(
-    inputs: Mapping[str, Any], x: Number, average: Number, spread: Expression, column: int, show: Show
+    inputs: Mapping[str, Any], x: Number, average: Number, spread: Expression, column: int, numbers: ShownNumbers
 ) -> Expression:
     if "epsilon" in inputs:
-        spread = Sum((spread, show.plain(inputs["epsilon"])))
+        spread = Sum((spread, numbers.plain(inputs["epsilon"])))
     deviation: Expression = Call("√", spread)
     if "epsilon_outside" in inputs:
-        deviation = Sum((deviation, show.plain(inputs["epsilon_outside"])))
+        deviation = Sum((deviation, numbers.plain(inputs["epsilon_outside"])))
     result: Expression = Quotient(Difference(x, average), deviation)
     if "gain" in inputs:
-        result = Product((show.cell(inputs["gain"], column), result))
-    return Sum((result, show.cell(inputs["shift"], column))) if "shift" in inputs else result
+        result = Product((numbers.cell(inputs["gain"], column), result))
+    return Sum((result, numbers.cell(inputs["shift"], column))) if "shift" in inputs else result
 
 
-def rms_normalise(record: Record, row: int, column: int, show: Show) -> Expression:
+def rms_normalise(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """γ x / √(Σ x² / n + ε)"""
     inputs, x = record.inputs, record.inputs["x"]
-    squares = long_sum(range(x.shape[1]), lambda d: Power(show.cell(x, row, d), Number("2")), show.max_terms)
-    spread: Expression = Quotient(squares, show.plain(x.shape[1]))
+    squares = long_sum(range(x.shape[1]), lambda d: Power(numbers.cell(x, row, d), Number("2")), numbers.max_terms)
+    spread: Expression = Quotient(squares, numbers.plain(x.shape[1]))
     if "epsilon" in inputs:
-        spread = Sum((spread, show.plain(inputs["epsilon"])))
-    result: Expression = Quotient(show.cell(x, row, column), Call("√", spread))
-    return Product((show.cell(inputs["gain"], column), result)) if "gain" in inputs else result
+        spread = Sum((spread, numbers.plain(inputs["epsilon"])))
+    result: Expression = Quotient(numbers.cell(x, row, column), Call("√", spread))
+    return Product((numbers.cell(inputs["gain"], column), result)) if "gain" in inputs else result
 
 
-def convolve(record: Record, row: int, column: int, show: Show) -> Expression:
+def convolve(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """Σₖ Σ x[t + first + k] wₖ + b, only over the tokens that are there"""
     x, taps, first = record.inputs["x"], record.inputs["taps"], record.inputs["first"]
     pairs = [
@@ -237,62 +239,62 @@ def convolve(record: Record, row: int, column: int, show: Show) -> Expression:
 
     def pair(n: int) -> tuple[Number, Number]:
         token, tap, d = pairs[n]
-        return show.cell(x, token, d), show.cell(tap, d, column)
+        return numbers.cell(x, token, d), numbers.cell(tap, d, column)
 
-    return _with_bias(_dot(len(pairs), pair, show), record.inputs.get("b"), column, show)
+    return _with_bias(_dot(len(pairs), pair, numbers), record.inputs.get("b"), column, numbers)
 
 
-def multiply(record: Record, row: int, column: int, show: Show) -> Expression:
+def multiply(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """a × b"""
-    return Product(tuple(_spread(record.inputs[name], row, column, show) for name in ("a", "b")))
+    return Product(tuple(_spread(record.inputs[name], row, column, numbers) for name in ("a", "b")))
 
 
-def loss(record: Record, row: int, column: int, show: Show) -> Expression:
+def loss(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """-ln p"""
     target = int(record.inputs["targets"][row])
-    return Negative(Call("ln", show.cell(record.inputs["probabilities"], row, target)))
+    return Negative(Call("ln", numbers.cell(record.inputs["probabilities"], row, target)))
 
 
-def total(record: Record, row: int, column: int, show: Show) -> Expression:
+def total(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """Σ x"""
     x = record.inputs["x"]
     cells = list(np.ndindex(x.shape))
-    return long_sum(range(len(cells)), lambda n: show.cell(x, *cells[n]), show.max_terms)
+    return long_sum(range(len(cells)), lambda n: numbers.cell(x, *cells[n]), numbers.max_terms)
 
 
-def gradient(record: Record, row: int, column: int, show: Show) -> Expression:
+def gradient(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """p - y"""
     is_target = int(record.inputs["targets"][row]) == column
-    return Difference(show.cell(record.inputs["probabilities"], row, column), show.plain(1 if is_target else 0))
+    return Difference(numbers.cell(record.inputs["probabilities"], row, column), numbers.plain(1 if is_target else 0))
 
 
-def idf(record: Record, row: int, column: int, show: Show) -> Expression:
+def idf(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """ln(N / df)"""
     counts = record.inputs["counts"]
     documents, having = len(counts), int(np.sum(counts[:, column] > 0))
     if record.inputs["rule"] == "N/df":
-        return Call("ln", Quotient(show.plain(documents), show.plain(having)))
-    inner = Quotient(show.plain(1 + documents), show.plain(1 + having))
+        return Call("ln", Quotient(numbers.plain(documents), numbers.plain(having)))
+    inner = Quotient(numbers.plain(1 + documents), numbers.plain(1 + having))
     return Sum((Call("ln", inner), Number("1")))
 
 
-def length(record: Record, row: int, column: int, show: Show) -> Expression:
+def length(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """√Σ x²"""
     x = record.inputs["x"]
-    squares = long_sum(range(x.shape[1]), lambda d: Power(show.cell(x, row, d), Number("2")), show.max_terms)
+    squares = long_sum(range(x.shape[1]), lambda d: Power(numbers.cell(x, row, d), Number("2")), numbers.max_terms)
     return Call("√", squares)
 
 
-def cosine(record: Record, row: int, column: int, show: Show) -> Expression:
+def cosine(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """x·y / (|x| |y|)"""
     dots, lengths = record.inputs["dots"], record.inputs["lengths"]
-    both = Product((show.cell(lengths, row, 0), show.cell(lengths, column, 0)))
-    return Quotient(show.cell(dots, row, column), both)
+    both = Product((numbers.cell(lengths, row, 0), numbers.cell(lengths, column, 0)))
+    return Quotient(numbers.cell(dots, row, column), both)
 
 
-def _spread(value: Any, row: int, column: int, show: Show) -> Number:
+def _spread(value: Any, row: int, column: int, numbers: ShownNumbers) -> Number:
     """Return the cell of a value that may have one row, or one column, for all."""
-    return show.cell(value, row if value.shape[0] > 1 else 0, column if value.shape[1] > 1 else 0)
+    return numbers.cell(value, row if value.shape[0] > 1 else 0, column if value.shape[1] > 1 else 0)
 
 
 WORKINGS: Mapping[str, Working] = {

@@ -63,11 +63,11 @@ class Worksheet:
         """Return the value of the one step or given matrix with this symbol, at the places that match `where`."""
         steps: list[Any] = [record for record in self.trace.find(where=where) if record.symbol == symbol]
         if not steps:
-            steps = [given for given in self.trace.givens.values() if given.symbol == symbol and where == "*"]
+            steps = [entry for entry in self.trace.givens.values() if entry.symbol == symbol and where == "*"]
         if len(steps) != 1:
-            known = sorted({record.symbol for record in self.trace})
+            symbols = sorted({record.symbol for record in self.trace})
             raise TraceError(
-                f"'{symbol}' names {len(steps)} steps of this worksheet. Steps: {', '.join(known)}; "
+                f"'{symbol}' names {len(steps)} steps of this worksheet. Steps: {', '.join(symbols)}; "
                 "say where, as in where='cross_attention*', to choose among several."
             )
         return np.asarray(steps[0].value)

@@ -9,7 +9,7 @@ from clearhead.errors import ProblemError
 from clearhead.steps.vocabulary import DIVIDE, MASK, SCALE, SOFTMAX
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.cells import Allowed, Real, read_allowed, read_count, read_number
-from clearhead.worksheet.pen import Pen, turn
+from clearhead.worksheet.pen import Pen, transpose
 from clearhead.worksheet.problem import ProblemFields
 from clearhead.worksheet.shapes import Shapes
 
@@ -65,7 +65,7 @@ class MaskRule(ProblemFields):
             because = f"there are {num_queries} queries and {num_keys} keys"
             shapes.shape("mask: explicit", self.explicit, num_queries, num_keys, because)
 
-    def allowed(self, num_queries: int, num_keys: int, is_turned: bool) -> Array:
+    def allowed(self, num_queries: int, num_keys: int, is_transposed: bool) -> Array:
         """Return 1 where the query (row) may see the key (column); fewer queries than keys are the last tokens."""
         allowed = np.ones((num_queries, num_keys))
         if self.causal:
@@ -75,7 +75,7 @@ class MaskRule(ProblemFields):
         elif self.padding is not None:
             allowed = allowed * self.padding
         if self.explicit is not None:
-            allowed = allowed * (turn(self.explicit) if is_turned else self.explicit)
+            allowed = allowed * (transpose(self.explicit) if is_transposed else self.explicit)
         return allowed
 
 
@@ -144,7 +144,7 @@ def work_mask(pen: Pen, mask: MaskRule, num_queries: int, num_keys: int, names: 
     for row in np.flatnonzero(~allowed.any(axis=1)):
         name = f"'{names[0][row]}'" if names[0] else f"query {row + 1}"
         pen.warn(f"{name} may see no key at all, so its weights and its output are zeros.")
-    return pen.make("M", allowed, rows=names[0], columns=names[1])
+    return pen.give_as_rows("M", allowed, rows=names[0], columns=names[1])
 
 
 def work_scale(pen: Pen, rule: AttentionRule, scores: Array, d_k: int, d_model: int, sub: str = "") -> Array:

@@ -151,6 +151,6 @@ class _HeadMatrices:
                 f"rotary positions turn pairs of dimensions, but a head is {matrix.shape[1]} wide. Make d_k even."
             )
         places = start + np.arange(matrix.shape[0], dtype=np.float64)
-        positions = pen.make("positions", places, symbol="pos", rows=names)
+        positions = pen.give_as_rows("positions", places, symbol="pos", rows=names)
         angles = pen.work(ANGLE, positions=positions, width=matrix.shape[1], base=rotary.base)
         return pen.work(ROTATE, symbol=symbol, x=matrix, angles=angles, pairing=rotary.pairing)

@@ -78,7 +78,7 @@ class ContextProblem(PositionedTokens, AttentionRule, Problem):
             weights = pen.give(symbol, self.weights, rows=rows, columns=names)
             return self._renormalised(pen, weights, (rows, names))
         if self.times is not None:
-            times = pen.make("t", self.times, rows=names)
+            times = pen.give_as_rows("t", self.times, rows=names)
             near = pen.work(KERNEL, query_times=times, key_times=times, variance=self.variance)
             shares = work_division(pen, near, None)
             return self._renormalised(pen.at("masked"), shares, (names, names))

@@ -113,10 +113,10 @@ class PositionsProblem(EmbeddedTokens, RotaryRule, Problem):
             assert self.P is not None
             count = self.P.shape[pen.layout == "columns"]
             table = here.give("P", self.P, rows=tuple(f"pos {p}" for p in range(count)))
-            ids = here.make("positions", np.array(numbers), rows=names)
+            ids = here.give_as_rows("positions", np.array(numbers), rows=names)
             vectors = here.work(EMBED, symbol="P p" if x is None else "P′", ids=ids, table=table)
         else:
-            positions = here.make("positions", np.array(numbers, dtype=np.float64), symbol="pos", rows=names)
+            positions = here.give_as_rows("positions", np.array(numbers, dtype=np.float64), symbol="pos", rows=names)
             if self.formula == "rotary":
                 assert x is not None
                 angles = here.work(ANGLE, positions=positions, width=x.shape[1], base=self.base)

@@ -88,7 +88,7 @@ class Seq2SeqAttentionProblem(Problem):
         """Write scores, weights, context and new state."""
         names = self.tokens or tuple(f"h{i}" for i in range(1, self.h.shape[pen.layout == "columns"] + 1))
         h = pen.give("h", self.h, rows=names)
-        s = pen.make("s", self.s[None, :], rows=("s",))
+        s = pen.give_as_rows("s", self.s[None, :], rows=("s",))
         scores = self._work_scores(pen.at("attention"), h, s)
         weights = pen.at("attention").work(SOFTMAX, symbol="α", scores=scores)
         context = pen.at("attention").work(MIX, symbol="a", weights=weights, v=h)
@@ -118,7 +118,7 @@ class Seq2SeqAttentionProblem(Problem):
             query = self._transform(pen.at("query"), "W_s", self.W_s, s, "W_s s")
             before = pen.at("key").work(ADD, symbol="U", a=keys, b=query)
         bent = pen.at("key").work(ACTIVATE, symbol="T", x=before, function="tanh")
-        v = pen.make("v", self.v[None, :], rows=("s",))
+        v = pen.give_as_rows("v", self.v[None, :], rows=("s",))
         return pen.work(SCORE, symbol="e", q=v, k=bent)
 
     def _transform(self, pen: Pen, name: str, weights: Array, x: Array, symbol: str) -> Array:

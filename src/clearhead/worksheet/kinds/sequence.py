@@ -94,8 +94,8 @@ class RecurrentProblem(EmbeddedTokens, Problem):
     def work(self, pen: Pen) -> None:
         """Write one state after the other."""
         x = self.work_embedding(pen.at("input"))
-        h = pen.make("h0", self.h0[None, :], symbol="h₀")
-        c = None if self.c0 is None else pen.make("c0", self.c0[None, :], symbol="c₀")
+        h = pen.give_as_rows("h0", self.h0[None, :], symbol="h₀")
+        c = None if self.c0 is None else pen.give_as_rows("c0", self.c0[None, :], symbol="c₀")
         for time in range(len(x)):
             here, sub = pen.at("time", time), subscript(time + 1)
             token = here.work(PICK, symbol=f"x{sub}", x=x, row=time + 1)

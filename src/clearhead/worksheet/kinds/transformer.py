@@ -121,7 +121,7 @@ class TransformerProblem(Problem):
         if self.encoder_norm is not None:
             x = self.encoder_norm.work_norm(pen.at("encoder", "norm"), x, names)
         memory = TokenSequence(x, names)
-        table = pen.make("E_target", np.stack(list(self.target_embedding.values())), rows=self.words)
+        table = pen.give_as_rows("E_target", np.stack(list(self.target_embedding.values())), rows=self.words)
         if self.target:
             self._teach(pen, memory, table)
         else:
@@ -155,7 +155,7 @@ class TransformerProblem(Problem):
         prefix, aims = (self.start, *self.target), (*self.target, self.end)
         here = pen.at("teacher")
         probabilities = self._probabilities(here, self._decode(here, prefix, memory, table))
-        targets = here.make(
+        targets = here.give_as_rows(
             "targets", np.array([self.words.index(word) for word in aims]), symbol="tokens", rows=prefix
         )
         loss = self._loss(here, probabilities, targets)
@@ -170,7 +170,7 @@ class TransformerProblem(Problem):
             here = pen.at("one_by_one", number)
             x = self._decode(here, prefix[: number + 1], memory, table)
             last = here.at("output").work(PICK, symbol="d", x=x, row=number + 1)
-            target = here.make("targets", np.array([self.words.index(word)]), symbol="tokens")
+            target = here.give_as_rows("targets", np.array([self.words.index(word)]), symbol="tokens")
             losses.append(self._loss(here, self._probabilities(here, last), target, f"ℓ{subscript(number + 1)}"))
         running = losses[0]
         for number, loss in enumerate(losses[1:], 1):
@@ -181,7 +181,7 @@ class TransformerProblem(Problem):
     def _decode(self, pen: Pen, prefix: Names, memory: TokenSequence, table: Array) -> Array:
         place = {word: number for number, word in enumerate(self.words)}
         here = pen.at("input")
-        ids = here.make("tokens", np.array([place[word] for word in prefix]), rows=prefix)
+        ids = here.give_as_rows("tokens", np.array([place[word] for word in prefix]), rows=prefix)
         x = here.at("embedding").work(EMBED, symbol="Y", ids=ids, table=table)
         if self.target_position is not None:
             rule = _as_learned(self.target_position)

@@ -62,8 +62,8 @@ class WordVectorsProblem(Problem):
         """Write the vectors."""
         if self.task == "one-hot":
             words = tuple(dict.fromkeys(self.tokens))
-            ids = pen.make("tokens", np.array([words.index(word) for word in self.tokens]), rows=self.tokens)
-            vocabulary = pen.make("words", np.arange(len(words)), symbol="positions", rows=words)
+            ids = pen.give_as_rows("tokens", np.array([words.index(word) for word in self.tokens]), rows=self.tokens)
+            vocabulary = pen.give_as_rows("words", np.arange(len(words)), symbol="positions", rows=words)
             pen.work(ONE_HOT, ids=ids, words=vocabulary)
         elif self.task == "tf-idf":
             self._tf_idf(pen)
@@ -79,15 +79,15 @@ class WordVectorsProblem(Problem):
     def _look_up(self, pen: Pen) -> Array:
         assert self.embedding is not None
         words, names = list(self.embedding), self.tokens or tuple(self.embedding)
-        ids = pen.make("tokens", np.array([words.index(word) for word in names]), rows=names)
-        table = pen.make("E", np.stack(list(self.embedding.values())), rows=tuple(words))
+        ids = pen.give_as_rows("tokens", np.array([words.index(word) for word in names]), rows=names)
+        table = pen.give_as_rows("E", np.stack(list(self.embedding.values())), rows=tuple(words))
         return pen.work(EMBED, ids=ids, table=table)
 
     def _tf_idf(self, pen: Pen) -> None:
         words = tuple(dict.fromkeys(word for document in self.documents for word in document))
         counted = np.array([[document.count(word) for word in words] for document in self.documents], dtype=np.float64)
         rows = tuple(f"document {number}" for number in range(1, len(self.documents) + 1))
-        counts = pen.make("C", counted, rows=rows, columns=words)
+        counts = pen.give_as_rows("C", counted, rows=rows, columns=words)
         frequency = pen.work(DIVIDE, symbol="tf", scores=counts)
         rare = pen.work(IDF, counts=counts, rule="N/df" if self.idf == "N/df" else "(1+N)/(1+df), plus 1,")
         pen.work(MULTIPLY, symbol="tf·idf", a=frequency, b=rare)

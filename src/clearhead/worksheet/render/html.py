@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from clearhead.worksheet.render.page import document, escape, minified, package_file, print_size, tag
 from clearhead.worksheet.render.roles import ROLES, role_of
-from clearhead.worksheet.render.text import ELLIPSIS, cell_name, label, left_out, shown_sections
+from clearhead.worksheet.render.text import ELLIPSIS, cell_name, label, omission_note, shown_sections
 from clearhead.worksheet.rounding import BLANK
 from clearhead.worksheet.view import CellView, MatrixView, SheetView, StepView
 from clearhead.worksheet.worksheet import Detail, Worksheet
@@ -121,9 +121,9 @@ class _Page:
             for line in lines:
                 line.insert(-1, gap)
         if len(rows) < height:
-            left = f'<th scope="row" aria-label="left out">{ELLIPSIS}</th>'
-            lines.insert(-1, [left, *[gap] * (len(lines[0]) - 1)])
-        note = left_out(matrix)
+            gap_name = f'<th scope="row" aria-label="left out">{ELLIPSIS}</th>'
+            lines.insert(-1, [gap_name, *[gap] * (len(lines[0]) - 1)])
+        note = omission_note(matrix)
         identity = f' id="m{number}" data-symbol="{escape(matrix.symbol)}"' if self.is_live else ""
         kind = ("given" if step is None else "worked") + _width_class(matrix)
         return "\n".join(
@@ -154,9 +154,9 @@ class _Page:
     def parents(self, cells: list[CellView]) -> str:
         """Write cells as blocks of matrices drawn before: `3:0-0:0-7` is the first row of the fourth matrix."""
         by_matrix: dict[int, list[tuple[int, int]]] = {}
-        for each in cells:
-            if id(each.matrix) in self.numbers:
-                by_matrix.setdefault(self.numbers[id(each.matrix)], []).append((each.row, each.column))
+        for cell in cells:
+            if id(cell.matrix) in self.numbers:
+                by_matrix.setdefault(self.numbers[id(cell.matrix)], []).append((cell.row, cell.column))
         return " ".join(block for number, places in by_matrix.items() for block in _blocks(number, places))
 
 

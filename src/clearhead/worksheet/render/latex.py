@@ -6,7 +6,7 @@ from rich.cells import cell_len
 
 from clearhead.worksheet.render.latex_maths import equation, expression_tex, number_tex, symbol
 from clearhead.worksheet.render.latex_text import escape, font_commands
-from clearhead.worksheet.render.text import ELLIPSIS, label, left_out, shown_sections, table
+from clearhead.worksheet.render.text import ELLIPSIS, label, omission_note, shown_sections, table
 from clearhead.worksheet.rounding import BLANK
 from clearhead.worksheet.view import MAX_COLUMNS, MAX_ROWS, MatrixView, SheetView, StepView
 from clearhead.worksheet.worksheet import Detail, Worksheet
@@ -87,19 +87,19 @@ def _givens(matrices: list[MatrixView]) -> list[str]:
     lines = ["", r"\medskip Given:\par\nopagebreak\smallskip"]
     for matrix in matrices:
         lines += [rf"\clearheadfit{{${block}$}}\hspace{{1.5em}}" for block in _blocks(matrix)]
-    return [*lines, r"\par"] + [_note(matrix) for matrix in matrices if left_out(matrix)]
+    return [*lines, r"\par"] + [_note(matrix) for matrix in matrices if omission_note(matrix)]
 
 
 def _step(step: StepView, detail: Detail, *, is_new: bool) -> list[str]:
     lines = ["", rf"\bigskip {equation(f'{step.matrix.symbol} = {step.equation}')}\par\nopagebreak"]
     lines += [rf"{{\small\itshape {escape(step.step.sentence)}\par}}\nopagebreak"] if is_new else []
     lines += [rf"\smallskip\clearheadfit{{\hspace*{{1.5em}}${block}$}}\par" for block in _blocks(step.matrix)]
-    lines += [_note(step.matrix)] if left_out(step.matrix) else []
+    lines += [_note(step.matrix)] if omission_note(step.matrix) else []
     return lines + (_sums(step) if detail == "products" else [])
 
 
 def _note(matrix: MatrixView) -> str:
-    return rf"{{\footnotesize ${symbol(matrix.symbol)}$: {escape(left_out(matrix))}\par}}"
+    return rf"{{\footnotesize ${symbol(matrix.symbol)}$: {escape(omission_note(matrix))}\par}}"
 
 
 def _sums(step: StepView) -> list[str]:
@@ -133,14 +133,14 @@ def _blocks(matrix: MatrixView) -> list[str]:
     numbers = [str(j + 1) for j in matrix.shown()[1]]
     if len(numbers) < matrix.value.shape[1]:
         numbers.insert(-1, ELLIPSIS)
-    each = -(-len(numbers) // count)
+    block_width = -(-len(numbers) // count)
     blocks = []
-    for start in range(0, len(numbers), each):
-        here = [n for n in numbers[start : start + each] if n != ELLIPSIS]
+    for start in range(0, len(numbers), block_width):
+        here = [n for n in numbers[start : start + block_width] if n != ELLIPSIS]
         if not here:
             continue
         span = f"columns {here[0]} to {here[-1]}" if len(here) > 1 else f"column {here[0]}"
-        part = [[line[0], *line[1 + start : 1 + start + each]] for line in lines]
+        part = [[line[0], *line[1 + start : 1 + start + block_width]] for line in lines]
         blocks.append(rf"{symbol(matrix.symbol)}\text{{ ({span})}} = {_array(part)}")
     return blocks
 
@@ -164,8 +164,8 @@ def _array(lines: list[list[str]]) -> str:
     if any(head):
         names = [rf"\multicolumn{{1}}{{r}}{{{_name(text)}}}" for text in head[1:]]
         names[-1] = names[-1].replace("{r}", r"{r@{\,}}", 1)
-        left, right = r"\multicolumn{1}{@{}c@{\,}}{}", r"\multicolumn{1}{@{}c@{}}{}"
-        tex.append(" & ".join([r"\multicolumn{1}{r@{\hspace{4pt}}}{}", left, *names, right]) + r"\\[1pt]")
+        opening, closing = r"\multicolumn{1}{@{}c@{\,}}{}", r"\multicolumn{1}{@{}c@{}}{}"
+        tex.append(" & ".join([r"\multicolumn{1}{r@{\hspace{4pt}}}{}", opening, *names, closing]) + r"\\[1pt]")
     corners = rf"\cline{{2-2}}\cline{{{count + 3}-{count + 3}}}"
     tex.append(corners)
     for name, *cells in body:

@@ -56,14 +56,14 @@ def symbol(text: str) -> str:
 
 def equation(text: str) -> str:
     """Return an equation as a line of text with maths in it, which can break between words and at signs."""
-    written = ""
+    line = ""
     for is_maths, run in groupby(_fractions(_Reader(text).pieces()), key=lambda piece: piece.text is None):
         pieces = list(run)
         if is_maths:
-            written += " " * (pieces[0].is_spaced and bool(written)) + f"${_in_maths(pieces)}$"
+            line += " " * (pieces[0].is_spaced and bool(line)) + f"${_in_maths(pieces)}$"
         else:
-            written += "".join(" " * (piece.is_spaced and bool(written)) + (piece.text or "") for piece in pieces)
-    return written
+            line += "".join(" " * (piece.is_spaced and bool(line)) + (piece.text or "") for piece in pieces)
+    return line
 
 
 def _in_maths(pieces: list[_Piece]) -> str:
@@ -103,7 +103,7 @@ class _Reader:
 
     def pieces(self, until: str = "") -> list[_Piece]:
         """Read up to the closing bracket `until`, or to the end."""
-        found: list[_Piece] = []
+        pieces: list[_Piece] = []
         is_spaced = False
         while self.at < len(self.text):
             letter = self.text[self.at]
@@ -114,9 +114,9 @@ class _Reader:
                 self.at += 1
                 continue
             piece = self.piece(at_top=not until)
-            found.append(_Piece(piece.tex, piece.text, piece.bare, is_spaced, piece.is_operator))
+            pieces.append(_Piece(piece.tex, piece.text, piece.bare, is_spaced, piece.is_operator))
             is_spaced = False
-        return found
+        return pieces
 
     def piece(self, *, at_top: bool = False) -> _Piece:
         """Read one symbol, number, word, bracket or sign, with what is written above and below it."""
@@ -145,8 +145,8 @@ class _Reader:
     def word(self, word: str) -> _Piece:
         self.at += len(word)
         if len(word) == 2 and word[0].isupper() and word[1].islower():  # Wh is W times h
-            whole = self.with_scripts(word).tex
-            return _Piece(whole if whole == word else f"({word}){whole.removeprefix(word)}")
+            product = self.with_scripts(word).tex
+            return _Piece(product if product == word else f"({word}){product.removeprefix(word)}")
         is_call = self.text[self.at : self.at + 1] == "("
         if word in _TEX_FUNCTIONS and is_call:
             return _Piece("\\" + word)
@@ -162,11 +162,12 @@ class _Reader:
         self.at += 1
         inside = _in_maths(self.pieces(_CLOSING[opening]))
         self.at += 1
-        left, right = ("\\{", "\\}") if opening == "{" else (opening, _CLOSING[opening])
-        grown = (rf"\left{left}", rf"\right{right}") if r"\dfrac" in inside else (left, right)
-        whole = f"{grown[0]}{inside}{grown[1]}"
-        piece = self.with_scripts(whole)
-        return _Piece(piece.tex, bare=inside if piece.tex == whole and opening == "(" else None)
+        brackets = ("\\{", "\\}") if opening == "{" else (opening, _CLOSING[opening])
+        if r"\dfrac" in inside:  # brackets as tall as the fraction
+            brackets = (rf"\left{brackets[0]}", rf"\right{brackets[1]}")
+        bracketed = f"{brackets[0]}{inside}{brackets[1]}"
+        piece = self.with_scripts(bracketed)
+        return _Piece(piece.tex, bare=inside if piece.tex == bracketed and opening == "(" else None)
 
     def root(self) -> _Piece:
         if self.at >= len(self.text):
@@ -242,20 +243,20 @@ def expression_tex(expression: Expression, *, is_small: bool = False) -> str:
         case Number(text):
             return number_tex(text)
         case Sum(terms, left_out):
-            written = [_inside(term, "+", is_small) for term in terms]
+            texts = [_inside(term, "+", is_small) for term in terms]
             more = rf"\cdots\ \text{{({left_out} more)}}\ \cdots"
-            return " + ".join([*written[:-1], more, written[-1]] if left_out else written)
+            return " + ".join([*texts[:-1], more, texts[-1]] if left_out else texts)
         case Product(factors):
             return r" \cdot ".join(_inside(factor, "×", is_small) for factor in factors)
-        case Difference(left, right):
-            return f"{_inside(left, '+', is_small)} - {_inside(right, '-', is_small)}"
+        case Difference(minuend, subtrahend):
+            return f"{_inside(minuend, '+', is_small)} - {_inside(subtrahend, '-', is_small)}"
         case Negative(argument):
             return f"-{_inside(argument, '-', is_small)}"
-        case Quotient(over, under):
-            if is_small or not (_is_short(over) and _is_short(under)):
+        case Quotient(numerator, denominator):
+            if is_small or not (_is_short(numerator) and _is_short(denominator)):
                 stroke = "/" if is_small else r"\,/\,"
-                return _inside(over, "/", is_small) + stroke + _inside(under, "/", is_small)
-            return rf"\dfrac{{{expression_tex(over)}}}{{{expression_tex(under)}}}"
+                return _inside(numerator, "/", is_small) + stroke + _inside(denominator, "/", is_small)
+            return rf"\dfrac{{{expression_tex(numerator)}}}{{{expression_tex(denominator)}}}"
         case Power(base, exponent):
             return f"{_inside(base, '^', is_small)}^{{{expression_tex(exponent, is_small=True)}}}"
         case Call("√", argument):

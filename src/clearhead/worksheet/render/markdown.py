@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from clearhead.errors import printable
-from clearhead.worksheet.render.text import cell_lines, left_out, shown_sections, table
+from clearhead.worksheet.render.text import cell_lines, omission_note, shown_sections, table
 from clearhead.worksheet.view import MAX_COLUMNS, MatrixView, SheetView
 from clearhead.worksheet.worksheet import Detail, Worksheet
 
@@ -43,7 +43,7 @@ def _table(matrix: MatrixView) -> list[str]:
         if len(numbers) < matrix.value.shape[1]:
             head.insert(-1, "…")
     lines = [_row(head), "|---" + "|---:" * (len(head) - 1) + "|", *(_row(line) for line in body), ""]
-    note = left_out(matrix)
+    note = omission_note(matrix)
     return [*lines, f"*{note}*", ""] if note else lines
 
 

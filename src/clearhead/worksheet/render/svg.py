@@ -84,8 +84,8 @@ class _Drawing:
         self.matrix = matrix
         self.height, self.width = (min(int(side), _MAX_SIDE) for side in matrix.value.shape)
         cells = [(i, j) for i in range(self.height) for j in range(self.width)]
-        seen = [float(matrix.value[cell]) for cell in cells if not matrix.digits.is_hidden(*cell)]
-        self.scale = _scale([value for value in seen if np.isfinite(value)])
+        values = [float(matrix.value[cell]) for cell in cells if not matrix.digits.is_hidden(*cell)]
+        self.scale = _scale([value for value in values if np.isfinite(value)])
         self.row_names = [label(matrix.row_name(i)) for i in range(self.height)]
         self.column_names = [label(matrix.column_name(j)) for j in range(self.width)]
         self.texts = self._digits(cells) if numbers else {}

@@ -75,7 +75,7 @@ def grid(matrix: MatrixView, max_width: int) -> Picture:
     while True:
         lines = _grid(matrix, max_columns)
         if max_columns <= 2 or cell_len(lines[-1].replace(ANCHOR, "")) <= max_width:
-            return Picture(lines, left_out(matrix, max_columns))
+            return Picture(lines, omission_note(matrix, max_columns))
         max_columns -= 1
 
 
@@ -84,10 +84,10 @@ def _grid(matrix: MatrixView, max_columns: int) -> list[str]:
     widths = [max(room(line[j]) for line in [head, *body]) for j in range(len(head))]
     lines = []
     for number, line in enumerate(body):
-        left, right = bracket(number, len(body))
+        opening, closing = bracket(number, len(body))
         name = pad(line[0], widths[0], right=False)
         cells = "  ".join(pad(text, width) for text, width in zip(line[1:], widths[1:], strict=True))
-        lines.append(f"{name} {ANCHOR}{left} {cells} {right}" if widths[0] else f"{left} {cells} {right}")
+        lines.append(f"{name} {ANCHOR}{opening} {cells} {closing}" if widths[0] else f"{opening} {cells} {closing}")
     if matrix.columns:
         gap = " " * (widths[0] + 3) if widths[0] else "  "
         names = f"  {ANCHOR}".join(pad(text, width) for text, width in zip(head[1:], widths[1:], strict=True))
@@ -104,7 +104,7 @@ def bracket(number: int, count: int) -> tuple[str, str]:
     return ("⎣", "⎦") if number == count - 1 else ("⎢", "⎥")
 
 
-def left_out(matrix: MatrixView, max_columns: int = MAX_COLUMNS) -> str:
+def omission_note(matrix: MatrixView, max_columns: int = MAX_COLUMNS) -> str:
     """Say how much of a large matrix is shown; empty if all of it is."""
     rows, columns = matrix.shown(max_columns)
     if (len(rows), len(columns)) == matrix.value.shape:
