@@ -1,22 +1,34 @@
 """The command line adds flags to messages of the library, which name parameters only."""
 
+from typing import Annotated
+
 import pytest
 import typer
-from typer.core import TyperArgument, TyperCommand, TyperOption
+from typer.core import TyperCommand
 
 from clearhead.cli.flags import with_flags
 from clearhead.cli.main import main
 from clearhead.errors import RunError
 
-COMMAND = TyperCommand(
-    "walk",
-    params=[
-        TyperArgument(param_decls=["path"]),
-        TyperOption(param_decls=["-r", "--run", "run"]),
-        TyperOption(param_decls=["--resume/--no-resume"]),
-        TyperOption(param_decls=["--set", "--change", "changes"]),
-    ],
-)
+walking = typer.Typer(add_completion=False)
+
+
+@walking.command()
+def walk(
+    path: str,
+    run: Annotated[str, typer.Option("-r", "--run")] = "",
+    resume: bool = False,
+    changes: Annotated[str, typer.Option("--set", "--change")] = "",
+) -> None:
+    """Walk."""
+
+
+def command() -> TyperCommand:
+    verb = typer.main.get_command(walking)
+    assert isinstance(verb, TyperCommand)
+    return verb
+
+
 CASES = [
     (("run", "resume"), "Choose another folder, or resume that run (--run, --resume)."),
     (("changes",), "Choose another folder, or resume that run (--set)."),
@@ -32,11 +44,11 @@ CASES = [
 
 @pytest.mark.parametrize(("options", "message"), CASES)
 def test_flags_come_from_the_parameters_of_the_verb(options: tuple[str, ...] | dict[str, str], message: str) -> None:
-    assert with_flags("Choose another folder, or resume that run.", options, COMMAND) == message
+    assert with_flags("Choose another folder, or resume that run.", options, command()) == message
 
 
 def test_flags_stand_after_a_message_that_does_not_end_with_a_full_stop() -> None:
-    assert with_flags("Did you mean 'x'?", ("run",), COMMAND) == "Did you mean 'x'? (--run)"
+    assert with_flags("Did you mean 'x'?", ("run",), command()) == "Did you mean 'x'? (--run)"
 
 
 @pytest.mark.parametrize("arguments", [("train", "a.yaml"), ("--version", "train", "--resume")])
