@@ -1,9 +1,7 @@
-"use strict";
 // Shows what an error reaches: pointing at it lights the cells below it, clicking a cell tells its story.
 // Every sentence was written before; nothing is computed here.
 (() => {
   const status = document.getElementById("status");
-  const cellsOf = (scope) => [...scope.querySelectorAll("td[data-at]")];
   const numbersOf = (cell, name) => (cell.dataset[name] ?? "").split(" ").filter(Boolean);
 
   for (const table of document.querySelectorAll("figure.matrix table")) {
@@ -27,7 +25,7 @@
   }
 
   function look() {
-    for (const each of document.querySelectorAll(".lit, .source, .current")) each.classList.remove("lit", "source", "current");
+    for (const element of document.querySelectorAll(".lit, .source, .current")) element.classList.remove("lit", "source", "current");
     const target = pointed ?? focused ?? pinned;
     const isCell = target?.matches("td") ?? false;
     status.hidden = !isCell || target === pinned; // an open story stands beside its matrix
@@ -81,16 +79,6 @@
   }
 
   // ---- keys and pointer ----
-  const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-
-  function next(cell, [down, right]) {
-    const body = cell.closest("tbody");
-    let i = cell.parentElement.sectionRowIndex + down;
-    let j = cell.cellIndex + right;
-    for (; body.rows[i]?.cells[j]; i += down, j += right) if (body.rows[i].cells[j].matches("td[data-at]")) return body.rows[i].cells[j];
-    return cell;
-  }
-
   document.addEventListener("keydown", (event) => {
     if (event.altKey || event.metaKey) return;
     if (event.key === "Escape" && pinned) {
@@ -102,8 +90,8 @@
     }
     const cell = event.target.closest?.("td[data-at]");
     if (!cell) return;
-    if (event.key in ARROWS) next(cell, ARROWS[event.key]).focus();
-    else if (event.key === "Home" || event.key === "End") cellsOf(event.ctrlKey ? cell.closest("tbody") : cell.parentElement).at(event.key === "Home" ? 0 : -1).focus();
+    const target = cellByKey(cell, event);
+    if (target) target.focus();
     else if (event.key === "Enter" || event.key === " ") tell(cell);
     else return;
     event.preventDefault();
@@ -111,8 +99,7 @@
   document.addEventListener("focusin", (event) => {
     focused = event.target.closest("td[data-at], .finding");
     if (focused?.matches("td")) {
-      for (const cell of cellsOf(focused.closest("table"))) cell.tabIndex = -1;
-      focused.tabIndex = 0;
+      makeTabStop(focused);
       focused.scrollIntoView({ block: "nearest", inline: "nearest" });
     }
     look();
@@ -138,14 +125,6 @@
   });
 
   document.querySelector(".help").hidden = false;
-  const asked = /^#r\d+f\d+$/.test(location.hash) && document.querySelector(location.hash);
-  if (asked) open(asked);
-  let closed = [];
-  addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open])")];
-    for (const each of closed) each.open = true;
-  });
-  addEventListener("afterprint", () => {
-    for (const each of closed) each.open = false;
-  });
+  const linked = /^#r\d+f\d+$/.test(location.hash) && document.querySelector(location.hash);
+  if (linked) open(linked);
 })();

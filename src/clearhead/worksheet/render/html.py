@@ -1,6 +1,6 @@
 """A worksheet as one HTML file that needs nothing else: tables with every number, and a script that walks over them.
 
-Only text is made here; numbers come from the view. `sheet.css` and `sheet.js` are put into the page as they are.
+Only text is made here; numbers come from the view. `sheet.css`, `keys.js` and `sheet.js` go into the page as they are.
 """
 
 from collections.abc import Iterator, Sequence

@@ -30,8 +30,12 @@ def minified(style: str) -> str:
 
 
 def document(title: str, style: str, script: str, attributes: str, lines: Iterable[str]) -> str:
-    """Return a whole page: `attributes` are the body's, as HTML; `title` is made safe here."""
+    """Return a whole page: `attributes` are the body's, as HTML; `title` is made safe here.
+
+    `script` follows what all pages share (`keys.js`), in one element, so that the policy names one hash.
+    """
     style += _PAPER
+    script = package_file("keys.js") + script
     policy = f"default-src 'none'; style-src {_fingerprint(style)}; script-src {_fingerprint(script)}"
     return "\n".join(
         [

@@ -1,4 +1,3 @@
-"use strict";
 // Walks over the numbers of a worksheet. It computes none of them: it rounds what the cells hold, and shows whence it came.
 (() => {
   const page = document.body;
@@ -61,7 +60,7 @@
     for (const line of figure.parentElement.querySelectorAll(":scope > details li, :scope > ol li"))
       lines.set(line.dataset.at, line.textContent);
     const number = figure.id.slice(1);
-    const cells = [...table.querySelectorAll("td[data-at]")];
+    const cells = cellsOf(table);
     const sizes = cells.map((cell) => Math.abs(Number(cell.dataset.value))).filter(Number.isFinite);
     const largest = Math.max(...sizes, 0) || 1;
     const columns = table.tHead.rows[0].cells;
@@ -85,7 +84,7 @@
   }
 
   function parentsOf(cell) {
-    const found = [];
+    const parents = [];
     for (const block of (cell.dataset.from ?? "").split(" ").filter(Boolean)) {
       const [matrix, rows, columns] = block.split(":");
       const [top, bottom] = rows.split("-").map(Number);
@@ -93,10 +92,10 @@
       for (let i = top; i <= bottom; i++)
         for (let j = left; j <= right; j++) {
           const parent = cellAt.get(`${matrix}:${i},${j}`);
-          if (parent) found.push(parent); // one that is left out of a large matrix has no cell
+          if (parent) parents.push(parent); // one that is left out of a large matrix has no cell
         }
     }
-    return found;
+    return parents;
   }
 
   // ---- looking at a cell: what is pointed at comes first, then what has the focus, then what is pinned ----
@@ -143,27 +142,11 @@
   }
 
   // ---- keys ----
-  const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-
-  function next(cell, [down, right]) {
-    const body = cell.closest("tbody");
-    let i = cell.parentElement.sectionRowIndex + down;
-    let j = cell.cellIndex + right;
-    for (; body.rows[i]?.cells[j]; i += down, j += right) if (body.rows[i].cells[j].dataset.at) return body.rows[i].cells[j];
-    return cell;
-  }
-
-  function far(cell, key, isWhole) {
-    const scope = isWhole ? cell.closest("tbody") : cell.parentElement;
-    const cells = scope.querySelectorAll("td[data-at]");
-    return cells[key === "Home" ? 0 : cells.length - 1];
-  }
-
   document.addEventListener("keydown", (event) => {
     const cell = event.target.closest?.("td[data-at]");
     if (!cell || event.altKey || event.metaKey) return;
-    if (event.key in ARROWS) next(cell, ARROWS[event.key]).focus();
-    else if (event.key === "Home" || event.key === "End") far(cell, event.key, event.ctrlKey).focus();
+    const target = cellByKey(cell, event);
+    if (target) target.focus();
     else if (event.key === "Enter") goIn(cell);
     else if (event.key === "Escape") goOut(cell);
     else return;
@@ -171,10 +154,7 @@
   });
   document.addEventListener("focusin", (event) => {
     focused = event.target.closest("td[data-at]");
-    if (focused) {
-      for (const cell of focused.closest("table").querySelectorAll('td[tabindex="0"]')) cell.tabIndex = -1;
-      focused.tabIndex = 0;
-    }
+    if (focused) makeTabStop(focused);
     look();
     focused?.scrollIntoView({ block: "nearest", inline: "nearest" });
   });
@@ -203,14 +183,5 @@
     unpin();
     for (const figure of figures) figure.dataset.zoom = event.target.value;
     look();
-  });
-  // A closed list of sums is printed too: whoever asked for every product wants them on paper.
-  let closed = [];
-  addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open])")];
-    for (const each of closed) each.open = true;
-  });
-  addEventListener("afterprint", () => {
-    for (const each of closed) each.open = false;
   });
 })();
