@@ -14,7 +14,7 @@ from clearhead.check.report_writer import Marked, Writer
 from clearhead.check.statement import Statement
 from clearhead.check.style import Style
 from clearhead.check.sums import plain_number
-from clearhead.check.working import NOT_MARKED, Note, Working
+from clearhead.check.working import Note, Working
 from clearhead.errors import ProblemError
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reading import parse_problem
@@ -53,7 +53,7 @@ def _told(notes: Sequence[Note]) -> str:
 
 def _nothing_marked(working: Working, marked: Marked) -> str:
     """Say why nothing could be marked, the names that fit nowhere in one sentence."""
-    lost = [note for note in marked.placing.notes if NOT_MARKED in note.sentence]
+    lost = [note for note in marked.placing.notes if note.is_unknown_line]
     if not lost or len(lost) < len(marked.placing.notes):
         return f"nothing in this working could be marked. {_told((*working.notes, *marked.placing.notes))}".strip()
     names = list(dict.fromkeys(line.name for line in working.lines))

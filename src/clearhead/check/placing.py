@@ -25,7 +25,7 @@ from clearhead.check.names import (
 from clearhead.check.read.number import Written, is_blank, read_cell
 from clearhead.check.statement import Copy, Statement, make_statement
 from clearhead.check.style import Evidence, Style, evidence, line_style, sheet_style
-from clearhead.check.working import NOT_MARKED, Cells, Line, Note, NoteKind, Working
+from clearhead.check.working import Cells, Line, Note, NoteKind, Working
 from clearhead.errors import did_you_mean
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.view import SheetView
@@ -270,12 +270,11 @@ class Placer:
         symbols = list(dict.fromkeys(record.symbol for record in self.graph.records))
         near = did_you_mean(pick.name, symbols)
         shown = ", ".join(symbols[:20]) + (" …" if len(symbols) > 20 else "")
-        self._note(
-            "unplaced",
-            f"{line.name}{_in(line.where)} is not a line of this sheet, {NOT_MARKED}.{near} "
-            f"Its lines: {shown}; also words such as scores, weights, output.",
-            line,
+        sentence = (
+            f"{line.name}{_in(line.where)} is not a line of this sheet, so it was not marked.{near} "
+            f"Its lines: {shown}; also words such as scores, weights, output."
         )
+        self.result.notes.append(Note("unplaced", sentence, line.place, is_unknown_line=True))
 
     def _place_copy(self, number: int, line: Line, grid: Grid, pick: Pick) -> None:
         users = find_records(self.graph, split_pick(line.copied_into).name, line.where).nodes

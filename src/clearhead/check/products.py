@@ -28,28 +28,43 @@ def failing_product(comparison: Comparison, judged: Judged, row: int, column: in
     value, unit = float(judged.statement.value[row, column]), float(judged.statement.unit[row, column])
     gap = value - sum(number for _, number in terms)
     reach = max(unit / 2, 1e-9 * max(1.0, abs(value))) * (1 + 1e-9)
-    found: list[FailingProduct] = []
+    explanations: list[FailingProduct] = []
     for place, (term, number) in enumerate(terms):
         if abs(number) <= 2 * reach:
             continue
-        shown = write(term)
-        for name, change, instead in (
-            (f"the term {shown} is left out", -number, None),
-            (f"the term {shown} has the wrong sign", -2 * number, Negative(term)),
-            (f"the term {shown} is ten times too large", 9 * number, None),
-            (f"the term {shown} is ten times too small", -0.9 * number, None),
-            (f"the term {shown} is counted twice", number, None),
-        ):
-            if abs(gap - change) <= reach and abs(change) > 2 * reach:
-                kept: list[Expression] = [each for other, (each, _) in enumerate(terms) if other != place]
-                if "twice" in name:
-                    kept[place:place] = [term, term]
-                elif instead is not None:
-                    kept.insert(place, instead)
-                total = judged.statement.texts[row][column]
-                student = f"{write(Sum(tuple(kept)))} = {total}" if kept and "ten times" not in name else ""
-                found.append(FailingProduct(name, student))
-    return found[0] if len(found) == 1 else None
+        for slip in _term_slips(term, number):
+            if abs(gap - slip.change) <= reach and abs(slip.change) > 2 * reach:
+                student_sum = ""
+                if slip.instead is not None:
+                    before, after = ([other for other, _ in part] for part in (terms[:place], terms[place + 1 :]))
+                    student_terms = (*before, *slip.instead, *after)
+                    total = judged.statement.texts[row][column]
+                    student_sum = f"{write(Sum(student_terms))} = {total}"
+                explanations.append(FailingProduct(f"the term {write(term)} {slip.name}", student_sum))
+    return explanations[0] if len(explanations) == 1 else None
+
+
+@dataclass(frozen=True)
+class _TermSlip:
+    """A slip in one term of a sum: what it adds to the sum, and the terms that the student had instead of it.
+
+    `instead` is None where the slip is in the product itself, so that the student's own sum cannot be shown.
+    """
+
+    name: str
+    change: float
+    instead: tuple[Expression, ...] | None
+
+
+def _term_slips(term: Expression, number: float) -> tuple[_TermSlip, ...]:
+    """Return the ways in which a term of this value is known to go wrong."""
+    return (
+        _TermSlip("is left out", -number, ()),
+        _TermSlip("has the wrong sign", -2 * number, (Negative(term),)),
+        _TermSlip("is ten times too large", 9 * number, None),
+        _TermSlip("is ten times too small", -0.9 * number, None),
+        _TermSlip("is counted twice", number, (term, term)),
+    )
 
 
 def _terms(comparison: Comparison, judged: Judged, row: int, column: int) -> list[tuple[Expression, float]] | None:

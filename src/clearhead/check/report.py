@@ -1,16 +1,17 @@
 """The result of marking: every cell with its verdict, every root error with its story, the marks, and all as JSON."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import orjson
 
 from clearhead.check.verdict import ROUNDING_FAULTS, Verdict
 from clearhead.check.working import Note
 
-NOT_WRITTEN = "not written"  # begins the note of a line that the scheme asks for and nobody wrote
 FORMAT = 1  # of the JSON; raised when an old reader would misread a new file
+_NOT_IN_JSON = ("is_unknown_line", "is_missing")  # a reader of the JSON has the sentence
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class LineMark:
     """One written line, placed and marked; `cells` has None where nothing was written.
 
     `section` is the part of the model in words, `copy_of` the symbol of the line that this one only restates.
-    `note` says what concerns the line as a whole (a wrong shape, say).
+    `note` says what concerns the line as a whole (a wrong shape, say). `is_missing`: the scheme asks for the line and
+    nobody wrote it.
     """
 
     name: str
@@ -74,6 +76,7 @@ class LineMark:
     marks: LineMarks
     copy_of: str = ""
     note: str = ""
+    is_missing: bool = False
 
     @property
     def marked(self) -> list[CellMark]:
@@ -147,7 +150,7 @@ class Report:
     @property
     def num_misshapen(self) -> int:
         """How many written lines have a shape in which they could not be compared."""
-        return sum(not line.cells and not line.note.startswith(NOT_WRITTEN) for line in self.lines)
+        return sum(not line.cells and not line.is_missing for line in self.lines)
 
     @property
     def is_fully_read(self) -> bool:
@@ -171,9 +174,9 @@ class Report:
             "marks": {"earned": self.earned, "out_of": self.out_of},
             "has_error": self.has_error,
             "counts": {verdict.value: number for verdict, number in self.counts.items()},
-            "notes": self.notes,
+            "notes": [_json_fields(note) for note in self.notes],
             "findings": self.findings,
-            "lines": self.lines,
+            "lines": [_json_fields(line) for line in self.lines],
         }
         return orjson.dumps(data)
 
@@ -200,3 +203,8 @@ class Report:
         from clearhead.files.writing import write_file
 
         write_file(Path(path), self.to_json())
+
+
+def _json_fields(entry: LineMark | Note) -> dict[str, Any]:
+    """Return the fields of a line or a note that stand in the JSON."""
+    return {field.name: getattr(entry, field.name) for field in fields(entry) if field.name not in _NOT_IN_JSON}

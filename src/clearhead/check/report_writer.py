@@ -1,7 +1,7 @@
 """From a comparison to a report: lines with their cells and marks, the story of every root error, notes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from clearhead.check.marks import Ledger, LineScheme, Scheme, line_marks
 from clearhead.check.names import find_records, split_pick
 from clearhead.check.placing import Placing
 from clearhead.check.read.number import read_cell
-from clearhead.check.report import NOT_WRITTEN, CellMark, Finding, LineMark, LineMarks, Report
+from clearhead.check.report import CellMark, Finding, LineMark, LineMarks, Report
 from clearhead.check.statement import Judged
 from clearhead.check.story import remedy, what_follows, what_is_wrong
 from clearhead.check.sums import plain_number, right_sum
@@ -122,9 +122,9 @@ class Writer:
             if nodes[0] in self.comparison.statements or any(each.node == nodes[0] for each in self.placing.misshapen):
                 continue
             is_implied = self._is_implied(nodes[0])
-            why = f"{NOT_WRITTEN}, but later lines imply it" if is_implied else NOT_WRITTEN
+            why = "not written, but later lines imply it" if is_implied else "not written"
             marks = LineMarks(worth.M * is_implied, worth.M, worth.A * is_implied, worth.A, False, why)
-            missing.append(self._bare_line(nodes[0], name, "", marks, why))
+            missing.append(replace(self._bare_line(nodes[0], name, "", marks, why), is_missing=True))
         return missing
 
     def _is_implied(self, node: int) -> bool:

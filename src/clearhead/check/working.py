@@ -22,17 +22,20 @@ class Line:
     copied_into: str = ""
 
 
-NOT_MARKED = "so it was not marked"  # ends the note about a line that fits nowhere
 NoteKind = Literal["read", "placed", "unplaced", "unreadable", "convention", "warning"]
 
 
 @dataclass(frozen=True)
 class Note:
-    """Something to say about the reading: what was understood, what was not, and where."""
+    """Something to say about the reading: what was understood, what was not, and where.
+
+    `is_unknown_line`: a line was not marked, because no line of the sheet has its name. It is not in the JSON.
+    """
 
     kind: NoteKind
     sentence: str
     place: str = ""
+    is_unknown_line: bool = False
 
 
 @dataclass(frozen=True)

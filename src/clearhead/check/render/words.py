@@ -10,7 +10,7 @@ from itertools import groupby
 from clearhead.check.render.cells import Marking, cells_place, listed, verdict_of
 from clearhead.check.report import Finding, LineMark, LineMarks, Report
 from clearhead.check.verdict import Verdict
-from clearhead.check.working import NOT_MARKED, Note, NoteKind
+from clearhead.check.working import Note, NoteKind
 from clearhead.worksheet.render.text import label
 
 BLANK = "__"  # where nothing was written
@@ -157,7 +157,7 @@ def _noticed(report: Report) -> str:
     ]
     if report.num_misshapen:
         parts.append(_count(report.num_misshapen, "line has", "lines have") + " a wrong shape")
-    num_lost = sum(note.kind == "unplaced" and NOT_MARKED in note.sentence for note in report.notes)
+    num_lost = sum(note.is_unknown_line for note in report.notes)
     if num_lost:
         parts.append(_count(num_lost, "line was", "lines were") + " not marked (see below)")
     return "; ".join(parts) + "." if parts else ""
