@@ -11,7 +11,7 @@ from clearhead.check.verdict import ROUNDING_FAULTS, Verdict
 from clearhead.check.working import Note
 
 FORMAT = 1  # of the JSON; raised when an old reader would misread a new file
-_NOT_IN_JSON = ("is_unknown_line", "is_missing")  # a reader of the JSON has the sentence
+_NOT_IN_JSON = ("is_unknown_line", "line", "is_missing")  # a reader of the JSON has the sentence
 
 
 @dataclass(frozen=True)

@@ -29,13 +29,20 @@ NoteKind = Literal["read", "placed", "unplaced", "unreadable", "convention", "wa
 class Note:
     """Something to say about the reading: what was understood, what was not, and where.
 
-    `is_unknown_line`: a line was not marked, because no line of the sheet has its name. It is not in the JSON.
+    `is_unknown_line`: a line was not marked, because no line of the sheet has its name. `line` is the line of the
+    document that `place` names, or 0. Neither is in the JSON of a report.
     """
 
     kind: NoteKind
     sentence: str
     place: str = ""
     is_unknown_line: bool = False
+    line: int = 0
+
+
+def line_note(kind: NoteKind, sentence: str, line: int) -> Note:
+    """Return a note about a line of a document."""
+    return Note(kind, sentence, f"line {line}", line=line)
 
 
 @dataclass(frozen=True)

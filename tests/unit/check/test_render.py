@@ -173,7 +173,7 @@ def test_a_form_tells_everything_in_order(form: str, make: Callable[[], Report])
     for each in (one for one in report.lines if not one.is_good_copy):  # those are told in one sentence
         expected += [words.equation_of(each), words.line_score(each.marks), *words.remarks(each)]
         expected += [f"{cell.text} {Marking(report).tail(cell)}" for cell in each.marked]
-    expected += [sentence for _, sentences in words.notes(report) for sentence in sentences]
+    expected += [sentence for group in words.notes(report) for sentence in group.sentences]
     for key in words.legend(report):
         expected += [key.symbol, key.name, key.meaning]
     assert len(expected) > 40

@@ -229,9 +229,10 @@ class _Reader:
             return end - at
         symbol = table.symbol or self._caption()
         self.document.add(Statement(symbol, (Side("▢", (table.grid,)),), line, labels=table.labels))
-        for sentence in table.sentences:
-            name = symbol.name if symbol else "the table"
-            self.document.note("unreadable", sentence.replace("TABLE", name), line)
+        name = symbol.name if symbol else "the table"
+        for stray in table.strays:
+            fault = f"row {stray.row} of {name} has one number more than its other rows"
+            self.document.note("unreadable", f"{fault}: {stray.text} at its end is left out", line)
         return end - at
 
     def _worded_table(self, rows: list[list[str]], line: int) -> None:

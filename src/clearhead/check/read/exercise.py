@@ -23,7 +23,7 @@ from clearhead.check.read.mending import (
 )
 from clearhead.check.read.page_item import Document, Heading, Prose
 from clearhead.check.read.token_page import TokenPages, read_token_pages
-from clearhead.check.working import Line, Note, Working
+from clearhead.check.working import Line, Note, Working, line_note
 
 _RESULTS = ("Q", "K", "V", "scores", "scaled", "weights", "output")
 _MAX_ALIKE = 24
@@ -75,15 +75,10 @@ def read_exercises(document: Document, problem: Mapping[str, Any] | None, name: 
     for number, exercise in enumerate(exercises):
         end = exercises[number + 1].first_line if number + 1 < len(exercises) else 10**9
         start = exercise.first_line if number else 0
-        notes = [note for note in document.notes if start <= _line_of(note) < end]
+        notes = [note for note in document.notes if start <= note.line < end]
         built.append(build(exercise, notes, problem, [each for each in built if each.inferred.data]))
     workings = [each.working for each in built]
     return [each for each in [*workings, *pages.workings] if each.lines or each.notes or each.problem]
-
-
-def _line_of(note: Note) -> int:
-    found = re.search(r"\d+", note.place)
-    return int(found[0]) if found else 0
 
 
 def _whole(document: Document) -> Exercise:
@@ -181,7 +176,7 @@ def build(exercise: Exercise, notes: list[Note], problem: Mapping[str, Any] | No
         entries += take_apart(chain, context)
     entries = _without_odd_numbers(entries)
     notes = list(notes)
-    notes += [Note("read", sentence, f"line {line}") for sentence, line in context.renamed]
+    notes += [line_note("read", sentence, line) for sentence, line in context.renamed]
     entries = _mend(entries, notes)
     if problem is None:
         inferred = infer_problem(
@@ -190,7 +185,7 @@ def build(exercise: Exercise, notes: list[Note], problem: Mapping[str, Any] | No
     else:
         inferred = find_repeats(entries, problem)
     skipped = [] if not entries and not inferred.data and not context.sayings else context.sayings
-    notes += [Note("unplaced", sentence, f"line {line}") for sentence, line in skipped[:100]]
+    notes += [line_note("unplaced", sentence, line) for sentence, line in skipped[:100]]
     notes += inferred.notes
     used = set(inferred.used)
     lines = tuple(
@@ -200,7 +195,7 @@ def build(exercise: Exercise, notes: list[Note], problem: Mapping[str, Any] | No
     )
     cells = [cell for entry in entries for cell in entry.grid.numbers]
     has_comma = any(re.fullmatch(r"[-−+]?\d{1,9},\d{1,30}", cell) for cell in cells)
-    notes.sort(key=_line_of)
+    notes.sort(key=lambda note: note.line)
     working = Working(inferred.data, lines, exercise.title, has_decimal_comma=has_comma, notes=tuple(notes))
     return Built(working, inferred, tuple(entries))
 
@@ -251,14 +246,14 @@ def _mend(entries: list[Entry], notes: list[Note]) -> list[Entry]:
         if height:
             grid = _told(mend_height(entry.name, grid, height), entry, notes)
         for sentence in doubtful_cells(entry.name, grid, are_weights=entry.part == "weights"):
-            notes.append(Note("unreadable", sentence, f"line {entry.line}"))
+            notes.append(line_note("unreadable", sentence, entry.line))
         mended[number] = _with(entry, grid)
     return mended
 
 
 def _told(mended: Mended, entry: Entry, notes: list[Note]) -> Grid:
-    notes += [Note("read", sentence, f"line {entry.line}") for sentence in mended.said]
-    notes += [Note("unreadable", sentence, f"line {entry.line}") for sentence in mended.lost]
+    notes += [line_note("read", sentence, entry.line) for sentence in mended.said]
+    notes += [line_note("unreadable", sentence, entry.line) for sentence in mended.lost]
     return mended.grid
 
 

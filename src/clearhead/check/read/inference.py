@@ -11,7 +11,7 @@ from typing import Any
 from clearhead.check.read.chain import Context, Entry
 from clearhead.check.read.latex import Grid
 from clearhead.check.read.mending import share_of_same
-from clearhead.check.working import Note
+from clearhead.check.working import Note, line_note
 from clearhead.errors import ProblemError
 
 Earlier = Sequence[tuple[Mapping[str, Any], Sequence[Entry]]]
@@ -58,9 +58,7 @@ def find_repeats(entries: Sequence[Entry], data: Mapping[str, Any], used: Collec
         grid = Grid(tuple(tuple(str(cell) for cell in row) for row in rows if isinstance(row, list | tuple)))
         if grid.cells and share_of_same(grid, entry.grid) == 1.0:
             found.append(number)
-            notes.append(
-                Note("read", f"{entry.name} is stated here in the numbers that are given", f"line {entry.line}")
-            )
+            notes.append(line_note("read", f"{entry.name} is stated here in the numbers that are given", entry.line))
     return Inferred(dict(data), tuple(found), tuple(notes))
 
 

@@ -16,7 +16,7 @@ from clearhead.check.read.latex import (
     split_numbers,
 )
 from clearhead.check.read.symbol import Symbol, plain
-from clearhead.check.working import Note, NoteKind
+from clearhead.check.working import Note, NoteKind, line_note
 from clearhead.errors import ProblemError
 
 MAX_ITEMS = 20_000
@@ -99,7 +99,7 @@ class Document:
     def note(self, kind: NoteKind, sentence: str, line: int) -> None:
         """Say something about a place, but not without end."""
         if len(self.notes) < _MAX_NOTES:
-            self.notes.append(Note(kind, sentence, f"line {line}"))
+            self.notes.append(line_note(kind, sentence, line))
 
 
 def part_inline(text: str) -> str:

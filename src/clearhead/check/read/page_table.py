@@ -37,13 +37,21 @@ def table_cells(line: str, parting: str) -> list[str]:
 
 
 @dataclass(frozen=True)
+class StrayNumber:
+    """A number at the end of one row (counted from 1) in a column that all other rows leave empty."""
+
+    row: int
+    text: str
+
+
+@dataclass(frozen=True)
 class Table:
     """The numbers of a table, the name in its corner, the labels of its rows, and what was left out of it."""
 
     grid: Grid
     symbol: Symbol | None
     labels: tuple[str, ...]
-    sentences: tuple[str, ...]
+    strays: tuple[StrayNumber, ...]
 
 
 def as_table(rows: list[list[str]]) -> Table | None:
@@ -71,13 +79,13 @@ def as_table(rows: list[list[str]]) -> Table | None:
     grid = as_grid(body)
     if grid is None:
         return None
-    kept, sentences = _without_stray(grid.cells)
-    return Table(Grid(kept), symbol, labels, sentences)
+    cells, strays = _without_strays(grid.cells)
+    return Table(Grid(cells), symbol, labels, strays)
 
 
-def _without_stray(cells: Cells) -> tuple[Cells, tuple[str, ...]]:
+def _without_strays(cells: Cells) -> tuple[Cells, tuple[StrayNumber, ...]]:
     """Leave out columns at the end that are empty, or in which only one row of several has anything."""
-    sentences: list[str] = []
+    strays: list[StrayNumber] = []
     while cells and len(cells[0]) > 1:
         column = [row[-1] for row in cells]
         filled = [cell for cell in column if cell]
@@ -85,8 +93,6 @@ def _without_stray(cells: Cells) -> tuple[Cells, tuple[str, ...]]:
             break
         if filled:
             row = next(number for number, cell in enumerate(column, 1) if cell)
-            sentences.append(
-                f"row {row} of TABLE has one number more than its other rows: {filled[0]} at its end is left out"
-            )
+            strays.append(StrayNumber(row, filled[0]))
         cells = tuple(row[:-1] for row in cells)
-    return cells, tuple(sentences)
+    return cells, tuple(strays)

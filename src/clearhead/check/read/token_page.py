@@ -10,7 +10,7 @@ from typing import Any
 
 from clearhead.check.read.latex import Grid
 from clearhead.check.read.page_item import Heading, Item, Prose, Statement
-from clearhead.check.working import Line, Note, Working
+from clearhead.check.working import Cells, Line, Note, Working, line_note
 from clearhead.errors import ProblemError
 
 Row = tuple[str, ...]
@@ -36,6 +36,17 @@ class _Score:
     line: int
 
 
+@dataclass(frozen=True)
+class _WorkedRow:
+    """A row of scores, weights or outputs; `query` is the letters of its token, or a number where there is none."""
+
+    symbol: str  # E, A or Output
+    query: str
+    cells: Cells
+    line: int
+    copied_into: str = ""  # the symbol of the line in which it is a factor
+
+
 @dataclass
 class _Section:
     title: str
@@ -46,10 +57,10 @@ class _Section:
     keys: list[str] = field(default_factory=list)
     vectors: list["_Vector"] = field(default_factory=list)
     scores: list["_Score"] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
+    rows: list[_WorkedRow] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     inputs: dict[str, Row] = field(default_factory=dict)
-    asked_input: Row | None = None
+    query_input: Row | None = None
     awaits: str = ""
     weight_rows: int = 0
     output_rows: int = 0
@@ -59,6 +70,10 @@ class _Section:
         """Whether queries and keys come from different tokens."""
         is_apart = bool(self.queries) and bool(self.keys) and not set(self.queries) & set(self.keys)
         return is_apart and ("cross" in self.title.lower() or "attention" not in self.title.lower())
+
+    def query_at(self, row: int) -> str:
+        """Return the letters of the query of a row (from 0), or the row's number where there are fewer queries."""
+        return self.queries[row] if row < len(self.queries) else str(row + 1)
 
 
 @dataclass(frozen=True)
@@ -74,7 +89,7 @@ def read_token_pages(items: Sequence[Item]) -> TokenPages:
     if sum(len(_ROLE.findall(_spelled(item))) for item in items if isinstance(item, Statement)) < 3:
         return TokenPages((), list(items))
     spelled = [_spelled(item) for item in items if isinstance(item, Statement)]
-    reader = _Reader({found[2].lower() for text in spelled for found in _ROLE.findall(text)})
+    reader = _Reader({word.lower() for text in spelled for _, _, word, _ in _ROLE.findall(text)})
     rest = [item for item in items if not reader.read(item)]
     return TokenPages(tuple(_working(section) for section in reader.sections if section.weights), rest)
 
@@ -164,7 +179,6 @@ class _Reader:
     def _worked(self, item: Statement, section: _Section) -> bool:
         symbol, sides = item.symbol, item.sides
         value = sides[-1].value if sides else None
-        place = f"line {item.line}"
         spelled = _spelled(item)
         score = _SCORE.fullmatch(symbol.name) if symbol else None
         is_vector = symbol is not None and not score and re.fullmatch(r"[QKV][A-Za-z]{1,12}", symbol.name) is not None
@@ -177,52 +191,49 @@ class _Reader:
             if cell:
                 section.scores.append(_Score(score[1], score[2], cell, item.line))
             if lone and value is not None:
-                self._weights(section, value, place)
+                self._weights(section, value, item.line)
             return True
         if "softmax" in spelled.lower() and any(side.grids for side in sides):
-            self._softmax(item, section, place)
+            self._softmax(item, section)
             return True
         if value is not None and symbol is None and len(sides) == 1:
-            return self._alone(value, section, place)
+            return self._alone(value, section, item.line)
         if len(sides) == 1 and _SUM.search(spelled) and len(sides[0].grids) == 1:
-            self._output(section, sides[0].grids[0], place)
+            self._output(section, sides[0].grids[0], item.line)
             return True
-        return self._sum(item, section, place)
+        return self._sum(item, section)
 
-    def _softmax(self, item: Statement, section: _Section, place: str) -> None:
+    def _softmax(self, item: Statement, section: _Section) -> None:
         grids = [grid for side in item.sides for grid in side.grids]
         if re.search(r"(?i)softmax\s?\(?\s?▢", _spelled(item)) and len(grids[0].numbers) > 1:
-            row = section.queries[section.weight_rows] if section.weight_rows < len(section.queries) else ""
-            into = f"A[{row or section.weight_rows + 1}]"
-            name = f"E[{row or section.weight_rows + 1}]"
-            section.lines.append(Line(name, grids[0].cells, place=place, copied_into=into))
+            query = section.query_at(section.weight_rows)
+            section.rows.append(_WorkedRow("E", query, grids[0].cells, item.line, copied_into="A"))
         if len(grids) > 1 or not re.search(r"(?i)softmax\s?▢", _spelled(item)):
-            self._weights(section, grids[-1], place)
+            self._weights(section, grids[-1], item.line)
         else:
             section.awaits = "weights"
 
-    def _weights(self, section: _Section, grid: Grid, place: str) -> None:
-        row = section.queries[section.weight_rows] if section.weight_rows < len(section.queries) else ""
+    def _weights(self, section: _Section, grid: Grid, line: int) -> None:
+        section.rows.append(_WorkedRow("A", section.query_at(section.weight_rows), grid.cells, line))
         section.weight_rows += 1
-        section.lines.append(Line(f"A[{row or section.weight_rows}]", grid.cells, place=place))
         section.awaits = ""
 
-    def _output(self, section: _Section, grid: Grid, place: str) -> None:
-        row = section.queries[section.output_rows] if section.output_rows < len(section.queries) else ""
+    def _output(self, section: _Section, grid: Grid, line: int) -> None:
+        section.rows.append(_WorkedRow("Output", section.query_at(section.output_rows), grid.cells, line))
         section.output_rows += 1
-        section.lines.append(Line(f"Output[{row or section.output_rows}]", grid.cells, place=place))
         section.awaits = ""
 
-    def _alone(self, value: Grid, section: _Section, place: str) -> bool:
+    def _alone(self, value: Grid, section: _Section, line: int) -> bool:
         if section.awaits == "weights":
-            self._weights(section, value, place)
+            self._weights(section, value, line)
         elif section.awaits == "output":
-            self._output(section, value, place)
+            self._output(section, value, line)
         else:
-            section.notes.append(Note("unplaced", f"these numbers have no name: {' '.join(value.numbers)[:80]}", place))
+            sentence = f"these numbers have no name: {' '.join(value.numbers)[:80]}"
+            section.notes.append(line_note("unplaced", sentence, line))
         return True
 
-    def _sum(self, item: Statement, section: _Section, place: str) -> bool:
+    def _sum(self, item: Statement, section: _Section) -> bool:
         """Read a residual or a position added: it moves a token's vector on, and is not part of the attention."""
         grids = [grid for side in item.sides for grid in side.grids]
         rows = [grid.cells[0] for grid in grids]
@@ -230,26 +241,25 @@ class _Reader:
         word = re.search(r"([^\W\d_]{2,20})\s?▢", text)
         if "position" in text.lower() and word and len(rows) == 3:
             self.latest[word[1].lower()] = self.entered[word[1].lower()] = rows[-1]
-            said = f"{word[1]} with its position is {' '.join(rows[-1])[:80]}; the sum itself is not marked"
-            self.pending.append(Note("read", said, place))
+            sentence = f"{word[1]} with its position is {' '.join(rows[-1])[:80]}; the sum itself is not marked"
+            self.pending.append(line_note("read", sentence, item.line))
             return True
         if len(item.sides) == 2 and len(rows) >= 2:
-            known = section.tokens.get(section.queries[0], "") if section.queries else ""
-            section.asked_input = rows[0]
-            self.latest[known.lower()] = rows[-1]
+            token = section.tokens.get(section.queries[0], "") if section.queries else ""
+            section.query_input = rows[0]
+            self.latest[token.lower()] = rows[-1]
         elif (
             len(item.sides) == 1
             and len(rows) == len(section.queries) > 1
             and "+" not in text
             and "from" not in text.lower()
         ):
-            words = [section.tokens[each].lower() for each in section.queries]
+            words = [section.tokens[suffix].lower() for suffix in section.queries]
             self.latest |= dict(zip(words, rows, strict=True))
         if rows:
             shown = " ".join(cell for row in rows for cell in row)[:80]
-            section.notes.append(
-                Note("unplaced", f"a sum with the token's own vector, outside this attention: {shown}", place)
-            )
+            sentence = f"a sum with the token's own vector, outside this attention: {shown}"
+            section.notes.append(line_note("unplaced", sentence, item.line))
         return bool(rows)
 
 
@@ -258,24 +268,27 @@ def _working(section: _Section) -> Working:
     data = _problem(section, notes)
     query_rows = {suffix: number for number, suffix in enumerate(_order(section, "Q"), 1)}
     key_rows = {suffix: number for number, suffix in enumerate(_order(section, "K"), 1)}
-    lines = []
+    entries: list[tuple[int, Line]] = []  # each with its line in the document
     width = len(data["W_Q"][0]) if data else 0
-    for each in section.vectors:
-        row = (query_rows if each.letter == "Q" else key_rows).get(each.suffix)
-        spelled = f"{each.letter}{each.suffix}"
-        cells = _repaired(spelled, each.grid, width, notes, each.line)
-        lines.append(Line(f"{each.letter}[{row}]" if row else spelled, cells, place=f"line {each.line}"))
-    lines += _scores(section, query_rows, key_rows)
-    for line in section.lines:
-        into = _numbered(line.copied_into, query_rows, key_rows)
-        lines.append(Line(_numbered(line.name, query_rows, key_rows), line.cells, place=line.place, copied_into=into))
-    lines.sort(key=lambda each: int(each.place.removeprefix("line ")))
+    for vector in section.vectors:
+        row = (query_rows if vector.letter == "Q" else key_rows).get(vector.suffix)
+        spelled = f"{vector.letter}{vector.suffix}"
+        cells = _repaired(spelled, vector.grid, width, notes, vector.line)
+        name = f"{vector.letter}[{row}]" if row else spelled
+        entries.append((vector.line, Line(name, cells, place=f"line {vector.line}")))
+    entries += _scores(section, query_rows, key_rows)
+    for worked in section.rows:
+        number = query_rows.get(worked.query, worked.query)
+        into = f"{worked.copied_into}[{number}]" if worked.copied_into else ""
+        line = Line(f"{worked.symbol}[{number}]", worked.cells, place=f"line {worked.line}", copied_into=into)
+        entries.append((worked.line, line))
+    lines = tuple(line for _, line in sorted(entries, key=lambda entry: entry[0]))
     rounded = ("W_Q", "W_K", "W_V") if data and _are_shortened(data) else ()
     if rounded:
-        said = "the weights are written to one decimal beside vectors of more, so they are taken as rounded"
-        notes.append(Note("convention", said))
-    notes.sort(key=lambda note: int(note.place.removeprefix("line ") or 0))
-    return Working(data, tuple(lines), section.title, rounded=rounded, notes=tuple(notes))
+        sentence = "the weights are written to one decimal beside vectors of more, so they are taken as rounded"
+        notes.append(Note("convention", sentence))
+    notes.sort(key=lambda note: note.line)
+    return Working(data, lines, section.title, rounded=rounded, notes=tuple(notes))
 
 
 def _are_shortened(data: dict[str, Any]) -> bool:
@@ -286,35 +299,31 @@ def _are_shortened(data: dict[str, Any]) -> bool:
     )
 
 
-def _scores(section: _Section, query_rows: dict[str, int], key_rows: dict[str, int]) -> list[Line]:
-    """Return the single scores as one matrix, blank where none was written; a second one of a cell stands alone."""
+def _scores(section: _Section, query_rows: dict[str, int], key_rows: dict[str, int]) -> list[tuple[int, Line]]:
+    """Return the single scores as one matrix, blank where none was written; a second one of a cell stands alone.
+
+    Each comes with its line in the document.
+    """
     cells = [["" for _ in key_rows] for _ in query_rows]
-    others: list[Line] = []
-    for each in section.scores:
-        row, column = query_rows.get(each.query, 0), key_rows.get(each.key, 0)
+    others: list[tuple[int, Line]] = []
+    for score in section.scores:
+        row, column = query_rows.get(score.query, 0), key_rows.get(score.key, 0)
         if row and column and not cells[row - 1][column - 1]:
-            cells[row - 1][column - 1] = each.cell
+            cells[row - 1][column - 1] = score.cell
         else:
-            name = f"E[{row or each.query}, {column or each.key}]"
-            others.append(Line(name, ((each.cell,),), place=f"line {each.line}"))
+            name = f"E[{row or score.query}, {column or score.key}]"
+            others.append((score.line, Line(name, ((score.cell,),), place=f"line {score.line}")))
     if not any(cell for row in cells for cell in row):
         return others
-    return [Line("E", tuple(map(tuple, cells)), place=f"line {section.scores[0].line}"), *others]
+    first = section.scores[0].line
+    return [(first, Line("E", tuple(map(tuple, cells)), place=f"line {first}")), *others]
 
 
 def _order(section: _Section, letter: str) -> list[str]:
     """Return the tokens of the queries or the keys; one sentence that attends to itself has one order."""
     if section.is_cross:
         return section.queries if letter == "Q" else section.keys
-    return section.keys + [each for each in section.queries if each not in section.keys]
-
-
-def _numbered(name: str, query_rows: dict[str, int], key_rows: dict[str, int]) -> str:
-    found = re.fullmatch(r"(\w+)\[(\w+)(?:, (\w+))?\]", name)
-    if found is None:
-        return name
-    row = query_rows.get(found[2], found[2])
-    return f"{found[1]}[{row}, {key_rows.get(found[3], found[3])}]" if found[3] else f"{found[1]}[{row}]"
+    return section.keys + [suffix for suffix in section.queries if suffix not in section.keys]
 
 
 def _repaired(name: str, grid: Grid, width: int, notes: list[Note], line: int) -> tuple[Row, ...]:
@@ -326,14 +335,9 @@ def _repaired(name: str, grid: Grid, width: int, notes: list[Note], line: int) -
         and len(row) == 2 * width
         and all(re.fullmatch(r"[-−]?\d{1,6}", cell) for cell in row)
     ):
-        mended = tuple(f"{whole}.{part}" for whole, part in zip(row[::2], row[1::2], strict=True))
-        notes.append(
-            Note(
-                "read",
-                f"read {', '.join(row)} as {', '.join(mended)} in {name}, which has {width} numbers",
-                f"line {line}",
-            )
-        )
+        mended = tuple(f"{integer}.{decimals}" for integer, decimals in zip(row[::2], row[1::2], strict=True))
+        sentence = f"read {', '.join(row)} as {', '.join(mended)} in {name}, which has {width} numbers"
+        notes.append(line_note("read", sentence, line))
         return (mended,)
     return grid.cells
 
@@ -342,12 +346,12 @@ def _problem(section: _Section, notes: list[Note]) -> dict[str, Any]:
     data: dict[str, Any] = {"kind": "cross-attention" if section.is_cross else "self-attention"}
     if section.title:
         data["title"] = section.title
-    asked = [section.tokens[each] for each in _order(section, "Q")]
-    keys = [section.tokens[each] for each in _order(section, "K")]
+    queries = [section.tokens[suffix] for suffix in _order(section, "Q")]
+    keys = [section.tokens[suffix] for suffix in _order(section, "K")]
     own = {word.lower(): row for word, row in section.inputs.items()}
-    if section.is_cross and section.asked_input and len(asked) == 1:
-        own[asked[0].lower()] = section.asked_input
-    missing = [word for word in dict.fromkeys([*asked, *keys]) if word.lower() not in own]
+    if section.is_cross and section.query_input and len(queries) == 1:
+        own[queries[0].lower()] = section.query_input
+    missing = [word for word in dict.fromkeys([*queries, *keys]) if word.lower() not in own]
     if missing or set(section.weights) != set("QKV"):
         lost = ", ".join(
             [
@@ -360,7 +364,7 @@ def _problem(section: _Section, notes: list[Note]) -> dict[str, Any]:
         )
         return {}
     if section.is_cross:
-        data |= {"Y": [list(own[word.lower()]) for word in asked], "tokens": asked, "source_tokens": keys}
+        data |= {"Y": [list(own[word.lower()]) for word in queries], "tokens": queries, "source_tokens": keys}
     else:
         data["tokens"] = keys
     data["X"] = [list(own[word.lower()]) for word in keys]
@@ -375,9 +379,9 @@ def _problem(section: _Section, notes: list[Note]) -> dict[str, Any]:
 
 def _has_bare_softmax(section: _Section) -> bool:
     """Say whether the page takes the softmax of the scores themselves, but for a sign or a digit."""
-    scores = {each.cell.lstrip("-−") for each in section.scores}
-    taken = [cell.lstrip("-−") for line in section.lines if line.name.startswith("E[") for cell in line.cells[0]]
-    return len(taken) > 1 and sum(cell in scores for cell in taken) * 2 > len(taken)
+    scores = {score.cell.lstrip("-−") for score in section.scores}
+    exponents = [cell.lstrip("-−") for row in section.rows if row.symbol == "E" for cell in row.cells[0]]
+    return len(exponents) > 1 and sum(cell in scores for cell in exponents) * 2 > len(exponents)
 
 
 def _weights(letter: str, grid: Grid, width: int, notes: list[Note], line: int) -> list[list[str]]:
@@ -385,11 +389,10 @@ def _weights(letter: str, grid: Grid, width: int, notes: list[Note], line: int) 
     row = grid.cells[0]
     if grid.height == 1 and width > 1 and len(row) > width and len(row) % width == 0:
         columns = len(row) // width
-        notes.append(
-            Note("read", f"read the {len(row)} numbers of W_{letter} as {width} rows of {columns}", f"line {line}")
-        )
+        sentence = f"read the {len(row)} numbers of W_{letter} as {width} rows of {columns}"
+        notes.append(line_note("read", sentence, line))
         return [list(row[start : start + columns]) for start in range(0, len(row), columns)]
-    return [list(each) for each in grid.cells]
+    return [list(cells) for cells in grid.cells]
 
 
 def _is_sound(data: dict[str, Any], notes: list[Note]) -> bool:

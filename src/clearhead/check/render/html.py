@@ -103,10 +103,10 @@ class _Article:
             for index in indices:
                 yield from self.line(index)
             yield "</div></section>"
-        for heading, sentences in words.notes(self.report):
-            kind = "notes care" if heading == "Take care" else "notes"
-            yield f'<section class="{kind}">{self.heading(1, heading, "part")}<ul>'
-            yield "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
+        for group in words.notes(self.report):
+            kind = "notes care" if group.is_warning else "notes"
+            yield f'<section class="{kind}">{self.heading(1, group.heading, "part")}<ul>'
+            yield "".join(f"<li>{escape(sentence)}</li>" for sentence in group.sentences)
             yield "</ul></section>"
         yield from self.legend()
         yield "</article>"
@@ -225,10 +225,10 @@ class _Article:
         keys = words.legend(self.report)
         if not keys:
             return
-        classes = {verdict.value: _CLASSES.get(verdict, "wrong") for verdict in Verdict}
         yield f'<section class="keys">{self.heading(1, "Symbols", "part")}<ul>'
         for key in keys:
-            yield _swatch(classes.get(key.name, "empty"), key.symbol, key.name, key.meaning)
+            kind = "empty" if key.verdict is None else _CLASSES.get(key.verdict, "wrong")
+            yield _swatch(kind, key.symbol, key.name, key.meaning)
         if self.has_hatch:
             yield _swatch("hatch h0", "&nbsp;", "hatched", "stands below an error")
         yield "</ul></section>"

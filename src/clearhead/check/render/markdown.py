@@ -38,8 +38,8 @@ def to_markdown(report: Report) -> str:
         lines += [f"## {escape(heading or 'Working')}", ""]
         for index in indices:
             lines += _line(marking, index)
-    for heading, sentences in words.notes(report):
-        lines += [f"## {heading}", "", *(f"- {paragraph(sentence)}" for sentence in sentences), ""]
+    for group in words.notes(report):
+        lines += [f"## {group.heading}", "", *(f"- {paragraph(sentence)}" for sentence in group.sentences), ""]
     keys = words.legend(report)
     if keys:
         rows = [_row([key.symbol, key.name, key.meaning]) for key in keys]

@@ -60,10 +60,10 @@ class _Page:
             self.heading(heading or "Working", "bold underline")
             for index in indices:
                 self.line(index)
-        for heading, sentences in words.notes(self.report):
-            self.heading(heading)
-            for sentence in sentences:
-                self.say(sentence, "yellow" if heading == "Take care" else "", indent=2, hang="- ")
+        for group in words.notes(self.report):
+            self.heading(group.heading)
+            for sentence in group.sentences:
+                self.say(sentence, "yellow" if group.is_warning else "", indent=2, hang="- ")
         self.legend()
 
     def say(self, text: str, style: str = "", *, indent: int = 0, hang: str = "") -> None:
@@ -191,10 +191,10 @@ class _Page:
         if not keys:
             return
         self.heading("Symbols")
-        styles = {verdict.value: style for verdict, style in STYLES.items()}
         width = max(len(key.name) for key in keys)
         for key in keys:
-            self.say(key.meaning, styles.get(key.name, "dim"), indent=2, hang=f"{key.symbol:2}  {key.name:{width}}  ")
+            style = "dim" if key.verdict is None else STYLES[key.verdict]
+            self.say(key.meaning, style, indent=2, hang=f"{key.symbol:2}  {key.name:{width}}  ")
 
 
 def _between(columns: Sequence[int], position: int) -> str:

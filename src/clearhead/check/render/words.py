@@ -227,15 +227,25 @@ def _good_copies(report: Report) -> str:
     return f"Restated rightly where they are used: {', '.join(named)}."
 
 
-def notes(report: Report) -> list[tuple[str, list[str]]]:
+@dataclass(frozen=True)
+class NoteGroup:
+    """Notes under one heading; `is_warning`: they ask the reader to take care."""
+
+    heading: str
+    sentences: tuple[str, ...]
+    is_warning: bool
+
+
+def notes(report: Report) -> list[NoteGroup]:
     """Return the notes under their headings: warnings, what was read, and what was not."""
-    found = []
+    groups = []
     for heading, kinds in _NOTE_HEADINGS.items():
-        said = [_note(note) for kind in kinds for note in report.notes if note.kind == kind]
-        said += [_good_copies(report)] if "read" in kinds and any(line.is_good_copy for line in report.lines) else []
-        if said:
-            found.append((heading, said))
-    return found
+        sentences = [_note(note) for kind in kinds for note in report.notes if note.kind == kind]
+        if "read" in kinds and any(line.is_good_copy for line in report.lines):
+            sentences.append(_good_copies(report))
+        if sentences:
+            groups.append(NoteGroup(heading, tuple(sentences), is_warning="warning" in kinds))
+    return groups
 
 
 def _note(note: Note) -> str:
@@ -244,16 +254,17 @@ def _note(note: Note) -> str:
 
 @dataclass(frozen=True)
 class Key:
-    """An entry of the legend."""
+    """An entry of the legend: a verdict, or None for a cell in which nothing was written."""
 
     symbol: str
     name: str
     meaning: str
+    verdict: Verdict | None = None
 
 
 def legend(report: Report) -> list[Key]:
     """Return the symbols that occur, in words; first what is well, last what could not be told."""
-    keys = [Key(each.symbol, each.value, MEANINGS[each]) for each in Verdict if report.counts[each]]
+    keys = [Key(v.symbol, v.value, MEANINGS[v], v) for v in Verdict if report.counts[v]]
     if any(_has_blank(line) for line in report.lines):
         keys.append(Key(BLANK, "blank", "nothing was written there"))
     return keys
