@@ -14,6 +14,7 @@ an error carries the names of the parameters that the reader can change, and the
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Self
 
@@ -21,6 +22,23 @@ Options = Sequence[str] | Mapping[str, str]
 
 _MAX_TOLD = 20  # more mistakes than this are counted, not listed
 _JOINERS = "\u200c\u200d"  # they shape Indic scripts and emoji, and are harmless
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One thing wrong: a sentence about it, and the dotted paths it concerns, first the one where it is reported."""
+
+    paths: tuple[str, ...]
+    sentence: str
+
+    @property
+    def path(self) -> str:
+        """Where it is reported."""
+        return self.paths[0]
+
+    def concerns(self, path: str) -> bool:
+        """Whether it depends on what stands at a path."""
+        return any(own == path or own.startswith(f"{path}.") for own in self.paths)
 
 
 class ClearheadError(Exception):

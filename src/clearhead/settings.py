@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, fie
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from clearhead.errors import ConfigError, did_you_mean, printable
+from clearhead.errors import ConfigError, Mistake, closest_match, did_you_mean, printable
 
 _MAX_SHOWN = 60  # characters of a value in a sentence
 _MAX_NAMES = 12  # of a group of settings, listed where no name is near
@@ -38,26 +38,21 @@ class Settings(BaseModel):
 
 
 class MisfitError(ValueError):
-    """What a validator raises when several settings do not fit each other: one fact for each, without a full stop."""
+    """What a validator raises when settings do not fit each other.
 
-    def __init__(self, facts: Sequence[str]) -> None:
-        self.facts = tuple(facts)
-        super().__init__(". ".join(facts))
+    The path of a mistake is the name of a field of that validator's model, and its sentence has no full stop.
+    """
+
+    def __init__(self, mistakes: Sequence[Mistake]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__(". ".join(mistake.sentence for mistake in mistakes))
 
 
 S = TypeVar("S", bound=BaseModel)
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """One thing wrong: the dotted path of the setting, and a sentence about it."""
-
-    path: str
-    sentence: str
-
-
-@dataclass(frozen=True)
-class Reading(Generic[S]):
+class SettingsReading(Generic[S]):
     """What could be read (wrong settings at their defaults), every mistake, and the paths that were wrong."""
 
     value: S | None
@@ -87,13 +82,13 @@ def read_settings(cls: type[S], data: Mapping[str, Any], place: str = "") -> S:
 
 def examine(
     cls: type[S], data: Mapping[str, Any], place: str = "", stand_ins: Mapping[str, Any] | None = None
-) -> Reading[S]:
+) -> SettingsReading[S]:
     """Return what can be read of the data, with every mistake in it.
 
     `stand_ins` holds, by path, what takes the place of a needed setting that is wrong, so that the rest can be read.
     """
     try:
-        return Reading(cls.model_validate(data), (), frozenset())
+        return SettingsReading(cls.model_validate(data), (), frozenset())
     except ValidationError as wrong:
         # A list whose entries are all wrong is also called too short: the entries are told already.
         errors = [error for error in wrong.errors() if error["type"] != "too_short" or not error["input"]]
@@ -108,7 +103,7 @@ def examine(
         again = [error for error in wrong.errors() if error["type"] == "value_error"]
         mistakes += [mistake for error in again for mistake in reader.mistakes(error)]
     unique = {mistake.sentence: mistake for mistake in mistakes}
-    return Reading(value, tuple(unique.values()), frozenset(reader.blamed))
+    return SettingsReading(value, tuple(unique.values()), frozenset(reader.blamed))
 
 
 def fields_of(cls: type[BaseModel], place: str = "") -> Iterator[FieldHelp]:
@@ -247,13 +242,15 @@ class _Reader:
         path = self._path(spot.parts)
         if error["type"] == "value_error":
             wrong = error.get("ctx", {}).get("error")
-            facts = wrong.facts if isinstance(wrong, MisfitError) else (str(wrong),)
-            for fact in facts:
-                if not any(_mentions(fact, blamed.rpartition(".")[2]) for blamed in self.blamed):
-                    yield Mistake(path, f"{path}: {fact}." if path else f"{fact}.")
+            misfits = wrong.mistakes if isinstance(wrong, MisfitError) else (Mistake((), str(wrong)),)
+            for misfit in misfits:
+                sentence = f"{path}: {misfit.sentence}." if path else f"{misfit.sentence}."
+                mistake = Mistake((path, *(_joined(path, name) for name in misfit.paths)), sentence)
+                if not any(mistake.concerns(blamed) for blamed in self.blamed):
+                    yield mistake
             return
         self.blamed.add(path)
-        yield Mistake(path, self._sentence(error, spot, path))
+        yield Mistake((path,), self._sentence(error, spot, path))
 
     def spot(self, location: Iterable[int | str]) -> _Spot:
         """Find the field that a location of pydantic's lies in."""
@@ -292,12 +289,12 @@ class _Reader:
 
     def _unknown(self, spot: _Spot, path: str) -> str:
         name, names = str(spot.parts[-1]), list(spot.owner.model_fields)
-        near = did_you_mean(name, names)
-        if near:
-            meant = (*spot.parts[:-1], near.split("'")[1])
+        match = closest_match(name, names)
+        if match is not None:
+            meant = (*spot.parts[:-1], match)
             if _found(self._data, meant) is None:  # what is said under a wrong name is not missing
                 self.blamed.add(self._path(meant))
-            return f"{path} is not a setting.{near}"
+            return f"{path} is not a setting. Did you mean '{match}'?"
         elsewhere = [each.path for each in fields_of(self._cls, self._place) if each.path.endswith(f".{name}")]
         if elsewhere:
             self.blamed.add(elsewhere[0])
@@ -314,10 +311,6 @@ def _wrong_group(path: str, given: Any, field: FieldInfo, is_entry: bool) -> str
     if not given:
         return f"{path} is empty: {field.description}."
     return f"{path} = {shown(given)} is not a list. Write '- ' before each entry, whose settings are {names}."
-
-
-def _mentions(sentence: str, name: str) -> bool:
-    return name in sentence.replace("'", " ").replace(",", " ").split()
 
 
 def _found(data: Any, parts: Iterable[int | str]) -> Any:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 import pytest
 from pydantic import Field, model_validator
 
-from clearhead.errors import ConfigError, ProblemError
+from clearhead.errors import ConfigError, Mistake, ProblemError
 from clearhead.settings import MisfitError, Settings, examine, fields_of, read_settings, shown
 
 
@@ -27,9 +27,10 @@ class Bicycle(Settings):
     def _fits(self) -> Self:
         facts = []
         if self.weight is not None and self.weight < len(self.wheels):
-            facts.append(f"weight = {self.weight:g} is too little for {len(self.wheels)} wheels")
+            sentence = f"weight = {self.weight:g} is too little for {len(self.wheels)} wheels"
+            facts.append(Mistake(("weight", "wheels"), sentence))
         if self.name == "unicycle" and len(self.wheels) != 1:
-            facts.append("a unicycle has one of wheels")
+            facts.append(Mistake(("name", "wheels"), "a unicycle has one of wheels"))
         if facts:
             raise MisfitError(facts)
         return self
@@ -119,6 +120,19 @@ def test_what_is_wrong_by_itself_is_not_blamed_twice() -> None:
     assert [mistake.path for mistake in reading.mistakes] == ["weight", ""]
     assert reading.blamed == {"weight"}
     assert reading.value is None
+
+
+def test_a_mistake_concerns_settings_not_words_of_its_sentence() -> None:
+    reading = examine(Bicycle, {"name": "unicycle", "one": 3, "wheels": [WHEEL, WHEEL]}, "shed")
+    assert [mistake.paths for mistake in reading.mistakes] == [("shed.one",), ("shed", "shed.name", "shed.wheels")]
+
+
+def test_what_stands_inside_or_above_is_concerned() -> None:
+    mistake = Mistake(("data.valid", "data.train.0"), "data.valid is the same text as data.train.0.")
+    assert mistake.path == "data.valid"
+    concerned = [path for path in ("data", "data.train", "data.train.0", "data.valid") if mistake.concerns(path)]
+    assert concerned == ["data", "data.train", "data.train.0", "data.valid"]
+    assert not any(mistake.concerns(path) for path in ("text", "dat", "data.train.0.tsv", "data.train.1", "valid"))
 
 
 def test_what_can_be_read_is_returned_with_a_stand_in_for_what_is_needed() -> None:

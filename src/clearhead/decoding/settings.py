@@ -4,6 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from clearhead.errors import Mistake
 from clearhead.settings import MisfitError, Settings
 
 
@@ -51,13 +52,17 @@ class SearchSettings(Settings):
     def _fits(self) -> Self:
         mistakes = []
         if not self.is_sampling and self.n_best > self.beam:
-            mistakes.append(f"n_best = {self.n_best} is more than beam = {self.beam}. Use a beam of {self.n_best}")
+            sentence = f"n_best = {self.n_best} is more than beam = {self.beam}. Use a beam of {self.n_best}"
+            mistakes.append(Mistake(("n_best", "beam"), sentence))
         if self.is_sampling and self.beam > 1:
-            mistakes.append(f"temperature draws at random, and beam = {self.beam} searches. Leave one of them out")
+            sentence = f"temperature draws at random, and beam = {self.beam} searches. Leave one of them out"
+            mistakes.append(Mistake(("temperature", "beam"), sentence))
         if not self.is_sampling and (self.top_k is not None or self.top_p is not None):
-            mistakes.append("top_k and top_p say what is drawn from. Give a temperature too, 1.0 say")
+            sentence = "top_k and top_p say what is drawn from. Give a temperature too, 1.0 say"
+            mistakes.append(Mistake(("top_k", "top_p", "temperature"), sentence))
         if self.min_length >= self.max_length:
-            mistakes.append(f"min_length = {self.min_length} leaves no room below max_length = {self.max_length}")
+            sentence = f"min_length = {self.min_length} leaves no room below max_length = {self.max_length}"
+            mistakes.append(Mistake(("min_length", "max_length"), sentence))
         if mistakes:
             raise MisfitError(mistakes)
         return self

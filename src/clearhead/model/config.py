@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from clearhead.errors import ConfigError, did_you_mean
+from clearhead.errors import ConfigError, Mistake, did_you_mean
 from clearhead.settings import MisfitError, Settings, read_settings
 
 Norm = Literal["layer", "rms", "all"]
@@ -110,54 +110,64 @@ class ModelConfig(Settings):
             raise MisfitError(mistakes)
         return self
 
-    def _width_mistakes(self) -> Iterator[str]:
+    def _width_mistakes(self) -> Iterator[Mistake]:
         widths = {"d_model": self.d_model, "d_decoder": self.decoder_width}
         for name, width in widths.items():
             if name == "d_decoder" and width == self.d_model:
                 continue
             if width % self.num_heads:
                 fits = ", ".join(str(n) for n in range(1, min(width, 64) + 1) if width % n == 0)
-                yield f"num_heads = {self.num_heads} does not divide {name} = {width}. Use {fits} heads"
+                yield Mistake(
+                    ("num_heads", name),
+                    f"num_heads = {self.num_heads} does not divide {name} = {width}. Use {fits} heads",
+                )
             elif self.positions == "rotary" and (width // self.num_heads) % 2:
-                yield (
+                yield Mistake(
+                    ("positions", name, "num_heads"),
                     f"rotary positions turn pairs, but {name} = {width} gives num_heads = {self.num_heads} heads "
-                    f"{width // self.num_heads} wide. Make them even"
+                    f"{width // self.num_heads} wide. Make them even",
                 )
 
-    def _shape_mistakes(self) -> Iterator[str]:
+    def _shape_mistakes(self) -> Iterator[Mistake]:
         if self.decoder_norm == "all":
-            yield (
+            yield Mistake(
+                ("decoder_norm",),
                 "decoder_norm = 'all' would let a token read the future: its norm averages over later tokens. "
-                "Use layer or rms in a decoder"
+                "Use layer or rms in a decoder",
             )
         if self.shape == "encoder" and self.num_classes is None:
-            yield "shape encoder needs num_classes: how many classes there are"
+            yield Mistake(("shape", "num_classes"), "shape encoder needs num_classes: how many classes there are")
         if self.shape != "encoder" and self.num_classes is not None:
-            yield "num_classes goes with shape encoder. Leave it out"
+            yield Mistake(("num_classes", "shape"), "num_classes goes with shape encoder. Leave it out")
 
-    def _table_mistakes(self) -> Iterator[str]:
+    def _table_mistakes(self) -> Iterator[Mistake]:
         if self.tied != "three" or self.shape != "encoder-decoder":
             return
         if self.target_size != self.source_vocabulary:
-            yield (
+            yield Mistake(
+                ("tied", "source_vocabulary", "target_vocabulary"),
                 f"tied = 'three' shares one table, but source_vocabulary = {self.source_vocabulary} and "
-                f"target_vocabulary = {self.target_size}. Use one vocabulary, or tied: two"
+                f"target_vocabulary = {self.target_size}. Use one vocabulary, or tied: two",
             )
         if self.decoder_width != self.d_model:
-            yield (
+            yield Mistake(
+                ("tied", "d_model", "d_decoder"),
                 f"tied = 'three' shares one table, but d_model = {self.d_model} and d_decoder = {self.decoder_width}. "
-                "Use one width, or tied: two"
+                "Use one width, or tied: two",
             )
 
-    def _token_mistakes(self) -> Iterator[str]:
+    def _token_mistakes(self) -> Iterator[Mistake]:
         top = {"encoder": self.source_vocabulary, "decoder": self.target_size}.get(
             self.shape, min(self.source_vocabulary, self.target_size)
         )
         for name in ("pad", "bos", "eos"):
             if getattr(self, name) >= top:
-                yield f"{name} = {getattr(self, name)} is not in a vocabulary of {top} tokens"
+                yield Mistake((name,), f"{name} = {getattr(self, name)} is not in a vocabulary of {top} tokens")
         if self.pad == self.eos and self.shape != "encoder":
-            yield f"pad and eos are both {self.pad}, so that no sentence could be learned to its end. Give each its id"
+            yield Mistake(
+                ("pad", "eos"),
+                f"pad and eos are both {self.pad}, so that no sentence could be learned to its end. Give each its id",
+            )
 
 
 # Differences from the defaults of ModelConfig; vocabularies come from the data.

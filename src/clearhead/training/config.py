@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from clearhead.data.config import DataConfig
-from clearhead.errors import ConfigError, printable
-from clearhead.settings import Mistake, Settings, examine
+from clearhead.errors import ConfigError, Mistake, printable
+from clearhead.settings import Settings, examine
 from clearhead.text.config import TextConfig
 from clearhead.training.config_file import change, read_yaml
 
@@ -160,14 +160,13 @@ def check_run_config(
         more = [*model_mistakes(config), *setting_mistakes(config)]
         more += file_mistakes(config) if check_files else []
         # What was wrong has its default now: blame nothing for not fitting that.
-        mistakes += [each for each in more if not any(_speaks_of(each, path) for path in reading.blamed)]
+        mistakes += [mistake for mistake in more if not any(_follows(mistake, path) for path in reading.blamed)]
     return config, tuple(mistakes)
 
 
-def _speaks_of(mistake: Mistake, path: str) -> bool:
-    words = mistake.sentence.replace(",", " ").replace(":", " ").replace("'", " ").split()
-    is_named = any(word.rstrip(".") == path or word.startswith(f"{path}.") for word in words)
-    return is_named or path.startswith(f"{mistake.path}.")
+def _follows(mistake: Mistake, blamed: str) -> bool:
+    """Whether a mistake may only follow from one at another path, which it concerns or which lies in its group."""
+    return mistake.concerns(blamed) or blamed.startswith(f"{mistake.path}.")
 
 
 def _is_of(mistake: Mistake, changed: str, in_file: Collection[str]) -> bool:

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from clearhead.data.config import CorpusConfig
-from clearhead.errors import did_you_mean, printable
+from clearhead.errors import Mistake, did_you_mean, printable
 from clearhead.model.config import PRESETS, ModelConfig
-from clearhead.settings import Mistake, examine, shown
+from clearhead.settings import examine, shown
 from clearhead.training.config import RunConfig
 
 SHAPES: Mapping[str, str] = {"translate": "encoder-decoder", "classify": "encoder", "language-model": "decoder"}
@@ -34,11 +34,11 @@ def model_mistakes(config: RunConfig) -> Iterator[Mistake]:
     if config.preset not in PRESETS:
         near = did_you_mean(config.preset, PRESETS)
         yield Mistake(
-            "preset", f"preset = {shown(config.preset)} is not a preset.{near} Presets: {', '.join(PRESETS)}."
+            ("preset",), f"preset = {shown(config.preset)} is not a preset.{near} Presets: {', '.join(PRESETS)}."
         )
     for name in config.model:
         if name in DECIDED:
-            yield Mistake(f"model.{name}", f"model.{name} {DECIDED[name]}. Leave it out.")
+            yield Mistake((f"model.{name}",), f"model.{name} {DECIDED[name]}. Leave it out.")
     for mistake in examine(ModelConfig, model_settings(config), "model").mistakes:
         if mistake.path != "model" or config.preset in PRESETS:  # an unknown preset has no sizes to fit
             yield mistake
@@ -46,7 +46,8 @@ def model_mistakes(config: RunConfig) -> Iterator[Mistake]:
     for name in config.model:
         if other and isinstance(name, str) and (name.startswith(f"{other}_") or name == f"d_{other}"):
             yield Mistake(
-                f"model.{name}", f"model.{name} is of the {other}, and task = {config.task!r} has none. Leave it out."
+                (f"model.{name}", "task"),
+                f"model.{name} is of the {other}, and task = {config.task!r} has none. Leave it out.",
             )
 
 
@@ -73,16 +74,19 @@ def setting_mistakes(config: RunConfig) -> Iterator[Mistake]:
 def _end_mistakes(config: RunConfig) -> Iterator[Mistake]:
     training = config.training
     if training.steps is None and training.epochs is None:
-        yield Mistake("training.steps", "training.steps or training.epochs is missing: say how long to train.")
+        yield Mistake(
+            ("training.steps", "training.epochs"),
+            "training.steps or training.epochs is missing: say how long to train.",
+        )
     if training.steps is not None and training.epochs is not None:
         yield Mistake(
-            "training.epochs",
+            ("training.epochs", "training.steps"),
             f"training.steps = {training.steps} and training.epochs = {training.epochs:g} both say how long to train. "
             "Leave one out.",
         )
     if training.final_rate and training.schedule not in ("cosine", "linear"):
         yield Mistake(
-            "training.final_rate",
+            ("training.final_rate", "training.schedule"),
             f"training.final_rate = {training.final_rate:g} goes with the schedules cosine and linear, and "
             f"training.schedule = {training.schedule!r} has no end. Leave it out.",
         )
@@ -96,13 +100,13 @@ def _judging_mistakes(config: RunConfig) -> Iterator[Mistake]:
         ):  # fmt: skip
             if value is not None:
                 yield Mistake(
-                    f"validation.{name}",
+                    (f"validation.{name}", "data.valid"),
                     f"validation.{name} = {shown(value)} needs sentences to judge by. Give data.valid.",
                 )
     if config.metric not in _METRICS[config.task]:
         allowed = ", ".join(_METRICS[config.task])
         yield Mistake(
-            "validation.metric",
+            ("validation.metric", "task"),
             f"validation.metric = {config.metric!r} does not judge task = {config.task!r}. Choices: {allowed}.",
         )
 
@@ -111,7 +115,7 @@ def _text_mistakes(config: RunConfig) -> Iterator[Mistake]:
     text = config.text
     if text.sampling and text.kind in ("word", "char"):
         yield Mistake(
-            "text.sampling",
+            ("text.sampling", "text.kind"),
             f"text.sampling = {text.sampling:g} cuts words in other ways, and text.kind = {text.kind!r} has only one. "
             "Use unigram or bpe, or leave it out.",
         )
@@ -120,14 +124,14 @@ def _text_mistakes(config: RunConfig) -> Iterator[Mistake]:
     tied = config.model.get("tied", ModelConfig.model_fields["tied"].default)
     if config.task == "translate" and text.tokeniser is None and not text.is_joint and tied == "three":
         yield Mistake(
-            "model.tied",
+            ("model.tied", "text.is_joint"),
             "text.is_joint = false makes two vocabularies, and model.tied = 'three' shares one table. "
             "Set model.tied: two, or leave text.is_joint out.",
         )
     longest = config.model.get("max_length", ModelConfig.model_fields["max_length"].default)
     if isinstance(longest, int) and config.data.max_tokens > longest:
         yield Mistake(
-            "data.max_tokens",
+            ("data.max_tokens", "model.max_length"),
             f"data.max_tokens = {config.data.max_tokens} is longer than model.max_length = {longest}, the last "
             "position that the model has. Lower one or raise the other.",
         )
@@ -143,27 +147,29 @@ def _corpora(config: RunConfig) -> Iterator[tuple[str, CorpusConfig]]:
 def _corpus_mistakes(config: RunConfig, path: str, corpus: CorpusConfig) -> Iterator[Mistake]:
     forms = [name for name in ("source", "tsv", "jsonl", "built_in") if getattr(corpus, name) is not None]
     if not forms:
-        yield Mistake(path, f"{path} names no text. Give source and target, or tsv, or jsonl, or built_in.")
+        yield Mistake((path,), f"{path} names no text. Give source and target, or tsv, or jsonl, or built_in.")
     if len(forms) > 1:
-        yield Mistake(path, f"{path} has {' and '.join(forms)}, which are different corpora. Make each an entry.")
+        yield Mistake((path,), f"{path} has {' and '.join(forms)}, which are different corpora. Make each an entry.")
     if corpus.source is not None and corpus.target is None and config.task != "language-model":
         what = "labels" if config.task == "classify" else "translations"
-        yield Mistake(f"{path}.target", f"{path}.target is missing: the file of {what}, line by line.")
+        yield Mistake((f"{path}.target",), f"{path}.target is missing: the file of {what}, line by line.")
     if corpus.target is not None and config.task == "language-model":
-        yield Mistake(f"{path}.target", f"{path}.target: task = 'language-model' reads one text. Leave it out.")
+        yield Mistake(
+            (f"{path}.target", "task"), f"{path}.target: task = 'language-model' reads one text. Leave it out."
+        )
     elif corpus.target is not None and corpus.source is None:
-        yield Mistake(f"{path}.target", f"{path}.target goes with {path}.source. Give both files.")
+        yield Mistake((f"{path}.target", f"{path}.source"), f"{path}.target goes with {path}.source. Give both files.")
     if corpus.split is not None and corpus.built_in is None:
-        yield Mistake(f"{path}.split", f"{path}.split goes with {path}.built_in. Leave it out.")
+        yield Mistake((f"{path}.split", f"{path}.built_in"), f"{path}.split goes with {path}.built_in. Leave it out.")
     if corpus.built_in is not None and config.task == "classify":
         yield Mistake(
-            f"{path}.built_in",
+            (f"{path}.built_in", "task"),
             f"{path}.built_in = {corpus.built_in!r} has no labels for task = 'classify'. Give files.",
         )
     part = corpus.split or ("valid" if path == "data.valid" else "train")
     if corpus.built_in == "set-phrases" and part != "train":
         yield Mistake(
-            f"{path}.built_in",
+            (f"{path}.built_in",),
             f"{path}.built_in = 'set-phrases' has no part {part!r}: all of them are for training. "
             "Hold out a part of the phrasebook: built_in: phrasebook.",
         )
@@ -174,20 +180,21 @@ def _language_mistakes(config: RunConfig) -> Iterator[Mistake]:
     for path, corpus in _corpora(config):
         if corpus.language is not None and config.task != "translate":
             yield Mistake(
-                f"{path}.language",
+                (f"{path}.language", "task"),
                 f"{path}.language = {shown(corpus.language)} says into which language to translate, and "
                 f"task = {config.task!r} does not. Leave it out.",
             )
         elif known and corpus.language is None:
             yield Mistake(
-                f"{path}.language",
+                (f"{path}.language",),
                 f"{path}.language is missing: other corpora have one ({', '.join(sorted(map(str, known)))}).",
             )
         elif corpus.language is not None and corpus.language not in known:
             near = did_you_mean(corpus.language, map(str, known))
             told = f"Languages: {', '.join(sorted(map(str, known)))}." if known else "No corpus of data.train has one."
             yield Mistake(
-                f"{path}.language", f"{path}.language = {shown(corpus.language)} is not trained on.{near} {told}"
+                (f"{path}.language", "data.train"),
+                f"{path}.language = {shown(corpus.language)} is not trained on.{near} {told}",
             )
 
 
@@ -196,7 +203,7 @@ def _leak_mistakes(config: RunConfig) -> Iterator[Mistake]:
     for index, corpus in enumerate(config.data.train):
         if valid is not None and _texts(corpus, "train") == _texts(valid, "valid") != (None,) * 5:
             yield Mistake(
-                "data.valid",
+                ("data.valid", f"data.train.{index}"),
                 f"data.valid is the same text as data.train.{index}, so that its scores would say nothing. "
                 "Hold some sentences back.",
             )
@@ -224,11 +231,11 @@ def _missing(path: str, name: str, may_be_folder: bool) -> Iterator[Mistake]:
     try:
         if file.is_dir():
             if not may_be_folder:
-                yield Mistake(path, f"{path} = {shown(name)} is a folder. Name a file in it.")
+                yield Mistake((path,), f"{path} = {shown(name)} is a folder. Name a file in it.")
         elif not file.exists():
-            yield Mistake(path, f"{path} = {shown(name)} does not exist.{_nearest(file)}")
+            yield Mistake((path,), f"{path} = {shown(name)} does not exist.{_nearest(file)}")
     except (OSError, ValueError) as wrong:  # a name that is too long, or holds a NUL
-        yield Mistake(path, f"{path} = {shown(name)} cannot be the name of a file: {printable(str(wrong))}.")
+        yield Mistake((path,), f"{path} = {shown(name)} cannot be the name of a file: {printable(str(wrong))}.")
 
 
 def _nearest(file: Path) -> str:

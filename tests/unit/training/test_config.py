@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from clearhead.model.config import ModelConfig
+from clearhead.text.config import TextConfig
 from clearhead.training.config import RunConfig, load_run_config
 from clearhead.training.config_checks import DECIDED, model_settings
 from clearhead.training.config_help import config_fields, config_help_data, help_config
@@ -175,6 +176,20 @@ def test_what_is_said_under_a_wrong_name_is_not_missing_as_well(tmp_path: Path) 
         "my.yaml: data.train.0.buit_in is not a setting. Did you mean 'built_in'?",
         "my.yaml: training.stesp is not a setting. Did you mean 'steps'?",
     ]
+
+
+def test_a_wrong_group_silences_no_sentence_that_holds_its_name_as_a_word(tmp_path: Path) -> None:
+    data = {"text": 5, "data": {"train": [{"weight": 2}]}, "training": {"steps": 7}}
+    assert mistakes_of(written(tmp_path, data)) == [
+        "my.yaml: text = 5 is not a group of settings. Its settings: " + ", ".join(TextConfig.model_fields) + ".",
+        "my.yaml: data.train.0 names no text. Give source and target, or tsv, or jsonl, or built_in.",
+    ]
+
+
+def test_what_follows_from_a_wrong_setting_is_not_blamed_too(tmp_path: Path) -> None:
+    data = config_of(training={"steps": 7, "schedule": "cosin", "final_rate": 0.5})
+    (mistake,) = mistakes_of(written(tmp_path, data))
+    assert mistake.startswith("my.yaml: training.schedule = 'cosin' is not a choice. Did you mean 'cosine'?")
 
 
 def test_an_unknown_preset_has_no_sizes_to_fit(tmp_path: Path) -> None:
