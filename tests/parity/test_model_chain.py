@@ -129,12 +129,12 @@ def test_only_chain_sees_a_shadow_shown_instead_of_the_real_value(monkeypatch: p
 
 
 def test_only_chain_sees_a_copy_of_a_parameter(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = attention.trace_product
+    real = attention.record_product
 
-    def copied(trace: Any, x: Tensor, weight: Tensor, bias: Any, letter: str) -> Tensor:
-        return real(trace, x, weight.clone(), bias, letter)
+    def copied(trace: Any, y: Tensor, x: Tensor, weight: Tensor, bias: Any, letter: str) -> None:
+        real(trace, y, x, weight.clone(), bias, letter)
 
-    monkeypatch.setattr(attention, "trace_product", copied)
+    monkeypatch.setattr(attention, "record_product", copied)
     assert failing() == {"chain"}
 
 

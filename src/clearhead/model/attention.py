@@ -20,6 +20,7 @@ from clearhead.steps import NO_TRACE, Tracer
 from clearhead.steps.vocabulary import APPEND, JOIN, MASK, MIX, PROJECT, SCALE, SCORE, SOFTMAX, SPLIT
 
 _PRODUCTS = {"1": "F₁", "2": "F₂", "3": "F₃", "out": "logits"}  # as a worksheet calls them; Q, K, V, O are their own
+_PLACES = {"Q": "query", "K": "key", "V": "value"}
 _SHORT = 64  # tokens
 _TILES: dict[int, Any] = {
     tile: {
@@ -109,8 +110,8 @@ def attend_fused(
             k, v = cache.k, cache.v
     dropout = layer.dropout if layer.training else 0.0
     z = fused_heads(q, k, v, mask, dropout)  # (B, H, Q, E)
-    made: Tensor = layer.output(z.transpose(1, 2).flatten(-2))  # (B, Q, D)
-    return made
+    output: Tensor = layer.output(z.transpose(1, 2).flatten(-2))  # (B, Q, D)
+    return output
 
 
 def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: PreparedMask, dropout: float) -> Tensor:
@@ -165,28 +166,16 @@ def attend_traced(
     trace: Tracer = NO_TRACE,
 ) -> Tensor:
     """Attend step by step and write every step down; the output is made from the recorded values."""
-    width = layer.num_heads * layer.d_k
-    source = x if memory is None else memory
-    if layer.is_cross:
-        weights = {"Q": (layer.query, 0), "K": (layer.packed, 0), "V": (layer.packed, 1)}
-    else:
-        weights = {"Q": (layer.packed, 0), "K": (layer.packed, 1), "V": (layer.packed, 2)}
-    made = {}
-    for letter, place in (("Q", "query"), ("K", "key"), ("V", "value")):
-        linear, share = weights[letter]
-        rows = slice(share * width, (share + 1) * width)
-        bias = None if linear.bias is None else linear.bias[rows]
-        given = x if letter == "Q" else source
-        made[letter] = trace_product(trace.at(place), given, linear.weight[rows], bias, letter)
+    projections = _trace_projections(layer, x, memory, trace)
     allowed = mask.allowed()
     trace.give("M", allowed)
-    outputs, kept = [], []
+    outputs, pasts = [], []
     for head in range(layer.num_heads):
         here, sub = trace.at("head", head), str(head + 1).translate(_SUBSCRIPTS)
         part = {"head": head + 1, "num_heads": layer.num_heads}
         q, k, v = (
-            _trace_share(here.at(p), made[m], f"{m}{sub}", part)
-            for m, p in (("Q", "query"), ("K", "key"), ("V", "value"))
+            _trace_share(here.at(_PLACES[letter]), projection, f"{letter}{sub}", part)
+            for letter, projection in projections.items()
         )
         if places is not None and not layer.is_cross:
             q = trace_rotation(q, places.queries, f"Q{sub}′", here.at("query"))
@@ -196,27 +185,48 @@ def attend_traced(
                 _trace_append(here.at(p), old[:, head], new, f"{m}{sub}")
                 for p, m, old, new in (("key", "K", cache.k, k), ("value", "V", cache.v, v))
             )
-        kept.append((k, v))
+        pasts.append((k, v))
         outputs.append(_trace_head(here, q, k, v, allowed, sub))
     if cache is not None and not layer.is_cross:
-        keys, values = zip(*kept, strict=True)
+        keys, values = zip(*pasts, strict=True)
         cache.replace(torch.stack(keys, dim=1), torch.stack(values, dim=1))  # (B, H, K, E)
     joined = torch.cat(outputs, dim=-1)  # (B, Q, D)
     trace.at("output").record(JOIN, joined, parts=tuple(outputs))
-    return trace_product(trace.at("output"), joined, layer.output.weight, layer.output.bias, "O")
+    output: Tensor = layer.output(joined)
+    record_product(trace.at("output"), output, joined, layer.output.weight, layer.output.bias, "O")
+    return output
 
 
-def trace_product(trace: Tracer, x: Tensor, weight: Tensor, bias: Tensor | None, letter: str) -> Tensor:
-    """x W + b, W written as (in, out)"""
+def _trace_projections(layer: Attention, x: Tensor, memory: Tensor | None, trace: Tracer) -> dict[str, Tensor]:
+    """Return Q, K and V of all heads (B, T, D), each written down as a product of its own with its share of W."""
+    width = layer.num_heads * layer.d_k
+    if layer.is_cross:
+        assert memory is not None
+        products = [("Q", layer.query, x), ("KV", layer.packed, memory)]
+    else:
+        products = [("QKV", layer.packed, x)]
+    projections = {}
+    for letters, linear, y in products:
+        shares = linear(y).split(width, dim=-1)
+        for number, (letter, share) in enumerate(zip(letters, shares, strict=True)):
+            rows = slice(number * width, (number + 1) * width)
+            bias = None if linear.bias is None else linear.bias[rows]
+            record_product(trace.at(_PLACES[letter]), share, y, linear.weight[rows], bias, letter)
+            projections[letter] = share
+    return projections
+
+
+def record_product(trace: Tracer, y: Tensor, x: Tensor, weight: Tensor, bias: Tensor | None, letter: str) -> None:
+    """Write down that y = x W + b, with W shown as (in, out)."""
+    if not trace.is_on:
+        return
     w, symbol = weight.T, _PRODUCTS.get(letter, letter)
-    y = x @ w if bias is None else x @ w + bias
     trace.give(f"W_{letter}", w)
     if bias is None:
         trace.record(PROJECT, y, symbol=symbol, x=x, w=w)
     else:
         trace.give(f"b_{letter}", bias)
         trace.record(PROJECT, y, symbol=symbol, x=x, w=w, b=bias)
-    return y
 
 
 def _trace_share(trace: Tracer, x: Tensor, symbol: str, share: dict[str, int]) -> Tensor:

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clearhead.model.attention import Attention, Places, trace_product
+from clearhead.model.attention import Attention, Places, record_product
 from clearhead.model.config import ModelConfig
 from clearhead.model.dropout import dropout
 from clearhead.model.key_values import KeyValues
@@ -16,7 +16,7 @@ from clearhead.model.norm import NORMS
 from clearhead.steps import NO_TRACE, Tracer
 from clearhead.steps.vocabulary import ACTIVATE, ADD, MULTIPLY
 
-_BENDS: Mapping[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
 
 
 class FeedForward(nn.Module):
@@ -30,25 +30,21 @@ class FeedForward(nn.Module):
         self.second = nn.Linear(config.d_ff, width, bias=config.has_bias)
 
     def forward(self, x: Tensor, *, trace: Tracer = NO_TRACE) -> Tensor:
-        """Bend every token by itself."""
-        if trace.is_on:
-            return self._traced(x, trace)
-        hidden = _BENDS[self.activation](self.first(x))
-        if self.gate is not None:
-            hidden = hidden * self.gate(x)
-        made: Tensor = self.second(dropout(hidden, self.dropout, self.training))
-        return made
-
-    def _traced(self, x: Tensor, trace: Tracer) -> Tensor:
-        first = trace_product(trace.at("first"), x, self.first.weight, self.first.bias, "1")
-        hidden = _BENDS[self.activation](first)
+        """Transform every token by itself."""
+        first = self.first(x)  # (B, T, F)
+        record_product(trace.at("first"), first, x, self.first.weight, self.first.bias, "1")
+        hidden = ACTIVATIONS[self.activation](first)
         trace.at("first").record(ACTIVATE, hidden, symbol="F₁′", x=first, function=self.activation)
         if self.gate is not None:
-            gate = trace_product(trace.at("gate"), x, self.gate.weight, self.gate.bias, "3")
+            gate = self.gate(x)
+            record_product(trace.at("gate"), gate, x, self.gate.weight, self.gate.bias, "3")
             gated = hidden * gate
             trace.at("gate").record(MULTIPLY, gated, symbol="F′", a=hidden, b=gate)
             hidden = gated
-        return trace_product(trace.at("second"), hidden, self.second.weight, self.second.bias, "2")
+        hidden = dropout(hidden, self.dropout, self.training)
+        second: Tensor = self.second(hidden)  # (B, T, D)
+        record_product(trace.at("second"), second, hidden, self.second.weight, self.second.bias, "2")
+        return second
 
 
 class Residual(nn.Module):
@@ -66,8 +62,7 @@ class Residual(nn.Module):
     def after(self, x: Tensor, y: Tensor, keys: Tensor | None, trace: Tracer) -> Tensor:
         """Return x with what the sublayer made of it."""
         total = x + dropout(y, self.dropout, self.training)
-        if trace.is_on:
-            trace.record(ADD, total, symbol="R", a=x, b=y)
+        trace.record(ADD, total, symbol="R", a=x, b=y)
         return total if self.is_pre else self.norm(total, keys, trace=trace.at("norm"))
 
 

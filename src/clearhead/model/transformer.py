@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clearhead.errors import TraceError
-from clearhead.model.attention import Places, trace_product
+from clearhead.model.attention import Places, record_product
 from clearhead.model.batch import Batch, check_batch, check_length
 from clearhead.model.cache import BeamCache, Cache
 from clearhead.model.config import ModelConfig
@@ -49,34 +49,32 @@ class Stack(nn.Module):
 
     def embed(self, ids: Tensor, places: Tensor, trace: Tracer) -> Tensor:
         """Look the tokens up and add their positions: (B, T) → (B, T, D)"""
-        if trace.is_on:
-            return self._embed_traced(ids, places, trace)
-        x = self.embedding(ids) * self.scale
-        if self.position is not None:
-            x = x + F.embedding(places, self.position)
-        return dropout(x, self.dropout, self.training)
-
-    def _embed_traced(self, ids: Tensor, places: Tensor, trace: Tracer) -> Tensor:
         trace.give("tokens", ids)
         trace.give("E", self.embedding.weight)
         x: Tensor = self.embedding(ids)
         trace.at("embedding").record(EMBED, x, ids=ids, table=self.embedding.weight)
         if self.scale != 1.0:
-            root = torch.full((1, 1), self.scale, dtype=x.dtype, device=x.device)
-            trace.give("scale", root, symbol="√d")
-            scaled = x * root
-            trace.at("scaled").record(MULTIPLY, scaled, symbol="X̂", a=x, b=root)
+            scaled = x * self.scale
+            self._record_scale(trace, scaled, x)
             x = scaled
-        if self.position is None:
-            return x
-        here = trace.at("position")
-        here.give("P", self.position)
-        here.give("positions", places, symbol="pos")
-        position = F.embedding(places, self.position)
-        here.record(EMBED, position, symbol="P", ids=places, table=self.position)
-        total = x + position
-        trace.record(ADD, total, symbol="X′", a=x, b=position)
-        return total
+        if self.position is not None:
+            position = F.embedding(places, self.position)
+            here = trace.at("position")
+            here.give("P", self.position)
+            here.give("positions", places, symbol="pos")
+            here.record(EMBED, position, symbol="P", ids=places, table=self.position)
+            total = x + position
+            trace.record(ADD, total, symbol="X′", a=x, b=position)
+            x = total
+        return dropout(x, self.dropout, self.training)
+
+    def _record_scale(self, trace: Tracer, scaled: Tensor, x: Tensor) -> None:
+        """Write down x √d; the root is shown in the precision that PyTorch multiplies with."""
+        if trace.is_on:
+            dtype = torch.promote_types(x.dtype, torch.float32)
+            root = torch.full((1, 1), self.scale, dtype=dtype, device=x.device)
+            trace.give("scale", root, symbol="√d")
+            trace.at("scaled").record(MULTIPLY, scaled, symbol="X̂", a=x, b=root)
 
 
 class Transformer(nn.Module):
@@ -248,9 +246,8 @@ class Transformer(nn.Module):
 
     def project(self, states: Tensor, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Return the logits of states."""
-        if trace.is_on:
-            return trace_product(trace.at("output"), states, self.output.weight, self.output.bias, "out")
         logits: Tensor = self.output(states)
+        record_product(trace.at("output"), logits, states, self.output.weight, self.output.bias, "out")
         return logits
 
     def mean_states(self, source: Tensor, *, is_padded: bool = True, trace: Tracer = NO_TRACE) -> Tensor:
@@ -260,9 +257,8 @@ class Transformer(nn.Module):
         counted = torch.ones_like(source, dtype=torch.bool) if keys is None else counted_tokens(keys)
         weight = counted[..., None].to(memory.states.dtype)
         mean = (memory.states * weight).sum(dim=1, keepdim=True) / weight.sum(dim=1, keepdim=True)
-        if trace.is_on:
-            trace.at("output").give("counted", counted)
-            trace.at("output").record(MEAN, mean, x=memory.states, over="tokens", counted=counted)
+        trace.at("output").give("counted", counted)
+        trace.at("output").record(MEAN, mean, x=memory.states, over="tokens", counted=counted)
         return mean
 
     def classify(self, source: Tensor, *, is_padded: bool = True, trace: Tracer = NO_TRACE) -> Tensor:
