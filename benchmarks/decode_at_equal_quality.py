@@ -24,7 +24,6 @@ from typing import Any
 
 import torch
 
-from clearhead.data.input import whole_input
 from clearhead.data.phrasebook import pairs
 from clearhead.decoding.ctranslate2_engine import open_ctranslate2
 from clearhead.decoding.engine import Engine, ModelPlace, Request, batches_by_length, length_limit
@@ -34,6 +33,7 @@ from clearhead.decoding.torch_engine import facts_of, load_model
 from clearhead.decoding.translator import Piece, Translator
 from clearhead.errors import ClearheadError, DataError
 from clearhead.evaluation.scores import Score, bleu, tokenised_bleu
+from clearhead.files.input import whole_input
 from clearhead.formats import save_checkpoint, to_marian
 from clearhead.model import Transformer, preset
 from clearhead.text.config import TextConfig

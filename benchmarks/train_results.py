@@ -23,8 +23,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from clearhead.data.lines import Notes, read_lines
 from clearhead.evaluation.scores import Score, bleu, chrf, tokenised_bleu
+from clearhead.files.lines import Notes, read_lines
 from clearhead.training.environment import describe_environment
 
 

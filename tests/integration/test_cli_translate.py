@@ -259,7 +259,10 @@ def test_what_is_no_text_is_told_in_a_sentence(
         (("--temperature", "1", "--explain", "-"), "--explain shows a search, and --temperature draws at random."),
         (("--resume",), "--resume goes on with an output file. Name it with --output FILE."),
         (("--input", "a.txt"), "a sentence and a file (--input) are given. Choose one of them."),
-        (("--column", "b"), "--column b names a part of a TSV or JSONL line."),
+        (
+            ("--column", "b"),
+            "column = b names a part of a TSV or JSONL line. Say which form the lines have, tsv or jsonl (--form).",
+        ),
         (("--all-heads",), "--all-heads is about --explain FILE."),
         (("--head", "1"), "--head is about --align, --draw and --explain."),
         (("--no-shift",), "--shift is about --align, --draw and --explain."),
@@ -313,7 +316,7 @@ def test_a_full_disk_is_told_in_a_sentence(model: str, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=little_room, timeout=60, check=False)
     assert done.returncode == 2
     assert "cannot be written: File too large." in done.stderr
-    assert "lines are done and kept; make room, and go on with --resume." in done.stderr
+    assert "lines are done and kept; make room, and resume (--resume)." in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "out.txt").exists()
     subprocess.run([*command, "--resume"], timeout=60, check=True)

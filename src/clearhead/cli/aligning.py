@@ -60,7 +60,7 @@ def choose(model: str, source: str | None, references: Sequence[str], gold: str 
 
 
 def _texts(source: str, reference: str) -> list[tuple[str, str]]:
-    from clearhead.data.input import whole_input
+    from clearhead.files.input import whole_input
 
     if source == reference:
         raise ConfigError("--source and --reference are the same. Give sentences and their translations.")
@@ -115,7 +115,7 @@ def _as_score(rated: "Rated", signature: str) -> "Score":
 
 
 def _parsed(name: str, read: Any) -> list[Any]:
-    from clearhead.data.input import whole_input
+    from clearhead.files.input import whole_input
 
     found = []
     for number, line in enumerate(whole_input(name), 1):

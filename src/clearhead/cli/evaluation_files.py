@@ -35,8 +35,8 @@ class FileEvaluation:
 
 def evaluate_files(files: EvaluationFiles, request: "EvaluationRequest") -> FileEvaluation:
     """Read the files and measure the systems; the first is the baseline of the tests."""
-    from clearhead.data.input import STANDARD_INPUT, whole_input
     from clearhead.evaluation.report import HeldOut, evaluate
+    from clearhead.files.input import STANDARD_INPUT, whole_input
 
     training = _TrainingFiles(files.train_sources, files.train_targets)
     optional_source = [] if files.source is None else [files.source]
@@ -65,9 +65,9 @@ class _TrainingFiles:
         self.num_skipped_lines: dict[str, int] = {}
 
     def __iter__(self) -> Iterator["TrainingPair"]:
-        from clearhead.data.lines import Fault, Notes
         from clearhead.data.reader import read_aligned, read_text
         from clearhead.evaluation.leaks import TrainingPair
+        from clearhead.files.lines import Fault, Notes
 
         has_both = bool(self.sources and self.targets)
         for index, name in enumerate(self.sources or self.targets):

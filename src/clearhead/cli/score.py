@@ -90,8 +90,8 @@ def _pairs(scorer: "Scorer", source: str | None, target: str) -> Iterator["TextP
 def _read(source: str | None, target: str) -> Iterator["TextPair"]:
     from itertools import zip_longest
 
-    from clearhead.data.input import input_lines
     from clearhead.decoding.scoring import TextPair
+    from clearhead.files.input import input_lines
 
     number = 0
     targets = input_lines(target)

@@ -14,12 +14,12 @@ from clearhead.cli.translation_job import Job
 from clearhead.errors import ClearheadError, ConfigError, DataError, printable
 
 if TYPE_CHECKING:
-    from clearhead.data.line_input import Form, Record
-    from clearhead.data.line_output import LineOutput
     from clearhead.decoding.alignment import Reading
     from clearhead.decoding.engine import DeviceName, EngineName, Precision
     from clearhead.decoding.lines import LineOptions
     from clearhead.decoding.settings import SearchSettings
+    from clearhead.files.line_input import Form, InputLine
+    from clearhead.files.line_output import LineOutput
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,11 @@ class Looks:
 
 def translate_all(engines: Engines, feed: Feed, search: Mapping[str, Any], words: Words, looks: Looks) -> None:
     """Translate everything that is asked for."""
-    from clearhead.data.line_input import LineSource
-    from clearhead.data.line_output import LineOutput
     from clearhead.decoding.engine import Asked
     from clearhead.decoding.loading import find_model, fingerprint, open_translator
     from clearhead.decoding.settings import SearchSettings
+    from clearhead.files.line_input import LineSource
+    from clearhead.files.line_output import LineOutput
     from clearhead.settings import read_settings
 
     _check(feed, looks)
@@ -176,8 +176,8 @@ def _reading(model: Path, looks: Looks) -> "Reading | None":
 
 def _window(feed: Feed) -> int:
     """Return how many lines are sorted together: one, where someone types them."""
-    from clearhead.data.line_input import is_interactive
     from clearhead.decoding.lines import WINDOW
+    from clearhead.files.line_input import is_interactive
 
     if feed.window is not None:
         return feed.window
@@ -217,7 +217,7 @@ def _to_file(job: Job, size: int, output: "LineOutput") -> None:
             raise DataError(f"{wrong} {output.num_done:,} lines are done and kept: go on with --resume.") from None
 
 
-def _first(records: "Iterator[Record]", number: int) -> "Iterator[Record]":
+def _first(records: "Iterator[InputLine]", number: int) -> "Iterator[InputLine]":
     """Yield so many records, or say that there are fewer."""
     count = 0
     for record in islice(records, number):

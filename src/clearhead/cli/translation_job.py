@@ -13,11 +13,11 @@ from clearhead.errors import ClearheadError, DataError, printable
 
 if TYPE_CHECKING:
     from clearhead.cli.translating import Looks
-    from clearhead.data.line_input import LineSource, Record
     from clearhead.decoding.alignment import Reading
     from clearhead.decoding.line_result import LineResult
     from clearhead.decoding.lines import LineOptions
     from clearhead.decoding.translator import Translator
+    from clearhead.files.line_input import InputLine, LineSource
 
 _MAX_EXPLAINED = 100  # lines: each search is some hundred numbers a step
 _SECONDS = 2  # a terminal is told nothing of what takes less
@@ -75,7 +75,7 @@ class Job:
             "reading": None if self.reading is None else asdict(self.reading),
         }
 
-    def translated(self, window: "Sequence[Record]") -> bytes:
+    def translated(self, window: "Sequence[InputLine]") -> bytes:
         """Return what is written for a window of the input."""
         from clearhead.decoding.lines import Line
 
@@ -90,7 +90,7 @@ class Job:
         self._tell()
         return "".join(line + "\n" for line in made).encode(errors="replace")
 
-    def _written(self, record: "Record", result: "LineResult") -> list[str]:
+    def _written(self, record: "InputLine", result: "LineResult") -> list[str]:
         from clearhead.decoding.line_result import to_lines
 
         if record.is_header:
@@ -148,7 +148,7 @@ class Job:
         tokens = [token for each in result.hypotheses_of(0) for token in each.tokens]
         return to_record(result, self._shown, target.pieces(tokens) if self._shown.scores else ())
 
-    def _added(self, record: "Record", result: "LineResult") -> str:
+    def _added(self, record: "InputLine", result: "LineResult") -> str:
         if record.data is None:
             return ""
         full = self._record(result)

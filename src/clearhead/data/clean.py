@@ -6,9 +6,9 @@ from hashlib import blake2b
 from typing import Any
 
 from clearhead.data.config import DataConfig
-from clearhead.data.lines import Notes
 from clearhead.data.reader import Pair
 from clearhead.errors import printable
+from clearhead.files.lines import Notes
 from clearhead.text.config import Task
 
 EMPTY, TOO_MANY_WORDS, UNEVEN, DUPLICATE, TOO_MANY_TOKENS = (

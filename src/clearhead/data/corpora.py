@@ -5,9 +5,9 @@ from hashlib import sha256
 
 from clearhead.data.clean import EMPTY, Filter, Report, Tally
 from clearhead.data.config import CorpusConfig, DataConfig
-from clearhead.data.lines import Fault, Notes, hash_file
 from clearhead.data.reader import Pair, read_aligned, read_jsonl, read_text, read_tsv
 from clearhead.errors import ConfigError, DataError, printable
+from clearhead.files.lines import Fault, Notes, hash_file
 from clearhead.text.config import Task
 from clearhead.text.special import language_tag
 

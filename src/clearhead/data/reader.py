@@ -4,15 +4,13 @@ Every reader yields a Pair or a Fault for each line; what to do about faults is 
 """
 
 import json
-import re
 from collections.abc import Iterator
 from itertools import count, zip_longest
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from clearhead.data.lines import Fault, Notes, read_lines
-from clearhead.errors import DataError, did_you_mean, printable
-
-_UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
+from clearhead.errors import printable
+from clearhead.files.fields import FieldFault, find_columns, json_text
+from clearhead.files.lines import Fault, Notes, read_lines
 
 
 class Pair(NamedTuple):
@@ -45,11 +43,11 @@ def read_aligned(source: str, target: str, notes: Notes) -> Iterator[Pair | Faul
 
 
 def _misaligned(source: str, target: str, counts: tuple[int, int]) -> Fault:
-    told = (
+    detail = (
         f"{counts[0]:,} lines, but {printable(target)} has {counts[1]:,}. "
         "Line by line they must be translations of each other: find the line where they part."
     )
-    return Fault(source, None, "misaligned files", told, is_fatal=True)
+    return Fault(source, None, "misaligned files", detail, is_fatal=True)
 
 
 def read_text(name: str, notes: Notes) -> Iterator[Pair | Fault]:
@@ -72,29 +70,11 @@ def read_tsv(name: str, fields: tuple[str | None, str], notes: Notes) -> Iterato
             if has_header:
                 continue
         if line and max(columns) >= len(cells):
-            told = f"{len(cells)} columns, and column {max(columns) + 1} is needed. Columns are parted by tabs."
-            yield Fault(name, number, "missing column", told)
+            detail = f"{len(cells)} columns, and column {max(columns) + 1} is needed. Columns are parted by tabs."
+            yield Fault(name, number, "missing column", detail)
             continue
         sides = [cells[column] if line else "" for column in columns]
         yield Pair(sides[0] if len(sides) == 2 else "", sides[-1], number)
-
-
-def find_columns(name: str, cells: list[str], fields: tuple[str | None, str]) -> tuple[bool, list[int]]:
-    """Return whether the first line is a header, and where the columns are that are read."""
-    asked = [field for field in fields if field is not None]
-    if all(re.fullmatch("[1-9][0-9]{0,5}", field) for field in asked):
-        return False, [int(field) - 1 for field in asked]
-    header = [cell.strip() for cell in cells]
-    missing = [field for field in asked if field not in header]
-    if not missing:
-        return True, [header.index(field) for field in asked]
-    if set(asked) <= {"source", "target"}:  # nothing was said, and the file has no header: the first columns
-        return False, list(range(len(asked)))
-    shown = ", ".join(printable(cell[:40]) for cell in header[:10])
-    raise DataError(
-        f"{printable(name)}:1: no column is called '{printable(missing[0])}'.{did_you_mean(missing[0], header)} "
-        f"The first line has: {shown}. Say a name of the first line, or a column's number from 1."
-    )
 
 
 def read_jsonl(name: str, fields: tuple[str | None, str], notes: Notes, has_labels: bool) -> Iterator[Pair | Fault]:
@@ -109,60 +89,14 @@ def read_jsonl(name: str, fields: tuple[str | None, str], notes: Notes, has_labe
         try:
             data = json.loads(line)
         except (ValueError, RecursionError) as wrong:
-            told = f'not JSON: {wrong}. Each line is one object, as in {{"source": "…", "target": "…"}}.'
-            yield Fault(name, number, "not JSON", told)
+            detail = f'not JSON: {wrong}. Each line is one object, as in {{"source": "…", "target": "…"}}.'
+            yield Fault(name, number, "not JSON", detail)
             continue
-        source = "" if fields[0] is None else _value(data, fields[0], False)
-        target = _value(data, fields[1], has_labels)
+        source = "" if fields[0] is None else json_text(data, fields[0])
+        target = json_text(data, fields[1], is_label=has_labels)
         for side in (source, target):
-            if isinstance(side, _Trouble):
+            if isinstance(side, FieldFault):
                 yield Fault(name, number, side.reason, side.detail)
                 break
         else:
             yield Pair(str(source), str(target), number)
-
-
-class TextUnder(NamedTuple):
-    """The text under a key, or a sentence why there is none."""
-
-    value: str
-    wrong: str = ""
-
-
-def text_under(data: Any, field: str) -> TextUnder:
-    """Return the text under a key of a JSON object; `translation.en` is a key inside a key."""
-    found = _value(data, field, is_label=False)
-    return TextUnder("", found.detail) if isinstance(found, _Trouble) else TextUnder(found)
-
-
-class _Trouble(NamedTuple):
-    reason: str
-    detail: str
-
-
-def _value(data: Any, field: str, is_label: bool) -> str | _Trouble:
-    """Return the text under a key; a label may also be a number or true and false."""
-    if not isinstance(data, dict):
-        return _Trouble("not JSON", f"a JSON {_kind(data)}, and an object {{…}} is needed.")
-    found: Any = data
-    for key in [field] if field in data else field.split("."):
-        if not isinstance(found, dict) or key not in found:
-            held = ", ".join(printable(str(name)[:40]) for name in list(data)[:10]) or "none"
-            told = f"no key '{printable(field)}'.{did_you_mean(field, data)} Keys: {held}."
-            return _Trouble("missing key", told)
-        found = found[key]
-    if is_label and isinstance(found, int | float):
-        return json.dumps(found)
-    if not isinstance(found, str):
-        return _Trouble("not text", f"'{printable(field)}' is a JSON {_kind(found)}, and text is needed.")
-    wrong = _UNWRITABLE.search(found)
-    if wrong is None:
-        return found
-    if wrong[0] == "\0":
-        return _Trouble("NUL byte", f"a NUL character in '{printable(field)}'.")
-    return _Trouble("invalid UTF-8", f"half a surrogate pair in '{printable(field)}', which is no character.")
-
-
-def _kind(value: Any) -> str:
-    names = {dict: "object", list: "array", str: "string", bool: "true or false", type(None): "null"}
-    return names.get(type(value), "number")

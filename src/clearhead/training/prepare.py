@@ -6,10 +6,10 @@ from pathlib import Path
 
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import file_names, read_texts
-from clearhead.data.lines import hash_file
 from clearhead.data.store import PairStore, build_store
 from clearhead.decoding.loading import find_model, run_of
 from clearhead.errors import CheckpointError, ConfigError, RunError, printable
+from clearhead.files.lines import hash_file
 from clearhead.formats import from_marian, load_checkpoint
 from clearhead.model import PRESETS, ModelConfig, TrainableModel, build_model
 from clearhead.model.config import read_config

@@ -19,10 +19,10 @@ import yaml
 
 from clearhead.errors import RunError, printable
 from clearhead.files.json_file import json_bytes, parse_object
+from clearhead.files.lock import LOCK, FolderInUseError, FolderLock
 from clearhead.files.writing import replace_file
 from clearhead.training.config import RunConfig, load_run_config
 from clearhead.training.environment import describe_environment
-from clearhead.training.lock import LOCK, FolderLock
 from clearhead.training.outcome import WORDS, Outcome
 
 CONFIG, ENVIRONMENT, DATA, METRICS = "config.yaml", "environment.json", "data.json", "metrics.jsonl"
@@ -219,6 +219,12 @@ class RunFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock.take()
+        except FolderInUseError as holder:
+            raise RunError(
+                f"{printable(str(self.path))} is in use: {holder} trains there. "
+                "Wait for it, stop it, or choose another folder.",
+                options=("run",),
+            ) from None
         except (OSError, ValueError) as wrong:  # ValueError: a NUL in the name
             reason = wrong.strerror if isinstance(wrong, OSError) else wrong
             raise RunError(

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from clearhead.data import lines as lines_module
 from clearhead.data.config import CorpusConfig
 from clearhead.errors import ConfigError, DataError
+from clearhead.files import lines as lines_module
 from tests.unit.data.files import aligned, read, write
 
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clearhead.data import lines as lines_module
 from clearhead.data import store as store_module
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.ragged import Ragged, RaggedWriter, open_ragged
 from clearhead.data.store import PairStore, build_store, open_store
 from clearhead.errors import DataError
+from clearhead.files import lines as lines_module
 from clearhead.text.config import TextConfig
 from clearhead.text.tokeniser import Vocabularies
 from clearhead.text.train import train_vocabularies

@@ -45,7 +45,7 @@ def test_what_is_not_an_object_is_said_with_its_file(tmp_path: Path, content: by
 
 @pytest.mark.parametrize(("name", "reason"), [("none", "No such file or directory"), ("", "Is a directory")])
 def test_a_file_that_cannot_be_read_is_said(tmp_path: Path, name: str, reason: str) -> None:
-    for read in (read_file, read_json):
+    for reader in (read_file, read_json):
         with pytest.raises(CheckpointError) as error:
-            read(tmp_path / name)
+            reader(tmp_path / name)
         assert str(error.value) == f"{tmp_path / name} cannot be read: {reason}."

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from io import BufferedIOBase
 from pathlib import Path
 
-from clearhead.data.lines import Fault, Notes, read_lines, read_stream
 from clearhead.errors import DataError
+from clearhead.files.lines import Fault, Notes, read_lines, read_stream
 
 STANDARD_INPUT = "-"
 _SHOWN = "standard input"
@@ -35,8 +35,8 @@ def _whole_lines(lines: Iterator[str | Fault]) -> Iterator[str]:
 
 def whole_input(name: str) -> list[str]:
     """Return all lines of a file, or of standard input for `-`; there must be one at least."""
-    found = list(input_lines(name))
-    if not found:
+    lines = list(input_lines(name))
+    if not lines:
         shown = _SHOWN if name == STANDARD_INPUT else Fault(name, None, "").place
         raise DataError(f"{shown} is empty. Give at least one sentence.")
-    return found
+    return lines

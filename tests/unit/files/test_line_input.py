@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.data.line_input import LineSource, Record
 from clearhead.errors import DataError
+from clearhead.files.line_input import InputLine, LineSource
 
 
 def texts(source: LineSource) -> list[str]:
@@ -42,9 +42,9 @@ def test_a_sentence_of_the_command_line_is_a_line() -> None:
 def test_columns_are_found_by_name_and_by_number(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_text("id\tsource\n7\tone\n\n8\ttwo\n")
-    found = list(LineSource.of(str(path), None, None, None).records())
-    assert found[0] == Record(1, "id\tsource", "", ("id", "source"), is_header=True)
-    assert [record.text for record in found] == ["", "one", "", "two"]
+    lines = list(LineSource.of(str(path), None, None, None).records())
+    assert lines[0] == InputLine(1, "id\tsource", "", ("id", "source"), is_header=True)
+    assert [record.text for record in lines] == ["", "one", "", "two"]
     assert texts(LineSource.of(str(path), None, "1", None)) == ["id", "7", "", "8"]
     path.write_text("7\tone\n8\n")
     with pytest.raises(DataError, match=r"a\.tsv:2: 1 columns, and column 2 is needed"):
@@ -56,7 +56,7 @@ def test_keys_of_jsonl_are_found_inside_keys(tmp_path: Path) -> None:
     path.write_text('{"t": {"en": "one"}}\n\n{"t": {"de": "zwei"}}\n')
     records = LineSource.of(str(path), None, "t.en", None).records()
     assert next(records).text == "one"
-    assert next(records) == Record(2, "", "")
+    assert next(records) == InputLine(2, "", "")
     with pytest.raises(DataError, match=r"a\.jsonl:3: no key 't\.en'"):
         next(records)
     path.write_text("[1]\n")
@@ -68,8 +68,9 @@ def test_keys_of_jsonl_are_found_inside_keys(tmp_path: Path) -> None:
 
 
 def test_a_column_of_plain_text_is_refused() -> None:
-    with pytest.raises(DataError, match="--column b names a part of a TSV or JSONL line"):
+    with pytest.raises(DataError, match="column = b names a part of a TSV or JSONL line") as error:
         LineSource.of("a.txt", None, "b", None)
+    assert error.value.options == ("form",)
 
 
 def test_what_is_no_text_is_told_with_its_line(tmp_path: Path) -> None:

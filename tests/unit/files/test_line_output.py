@@ -1,12 +1,13 @@
 """An output file in the making: killed anywhere, it goes on where it stopped, and it has its name only when whole."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
-from clearhead.data.line_output import LineOutput
 from clearhead.errors import RunError
+from clearhead.files.line_output import LineOutput
 
 MADE_WITH = {"beam": 3, "model": "m"}
 
@@ -25,7 +26,7 @@ def test_a_file_has_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
         assert output.part.read_text() == "t0\nt1\n"
         output.finish()
     assert path.read_text() == "t0\nt1\n"
-    assert [each.name for each in tmp_path.iterdir()] == ["out.txt"]
+    assert [file.name for file in tmp_path.iterdir()] == ["out.txt"]
     assert LineOutput.is_complete(path)
 
 
@@ -69,8 +70,9 @@ def test_an_empty_input_gives_an_empty_file(tmp_path: Path) -> None:
 def test_an_unfinished_file_is_not_written_over(tmp_path: Path) -> None:
     with begun(tmp_path / "out.txt"):
         pass
-    with pytest.raises(RunError, match=r"out\.txt\.part is there already.*adding --resume, or remove it"):
+    with pytest.raises(RunError, match=r"out\.txt\.part is there already.*Remove it, or resume it\.$") as error:
         LineOutput.open(tmp_path / "out.txt", MADE_WITH)
+    assert error.value.options == ("resume",)
 
 
 def test_other_settings_and_other_input_are_refused(tmp_path: Path) -> None:
@@ -114,3 +116,26 @@ def test_places_that_cannot_hold_a_file_are_refused(tmp_path: Path) -> None:
         LineOutput.open(tmp_path, MADE_WITH)
     with pytest.raises(RunError, match="does not exist. Make it first"):
         LineOutput.open(tmp_path / "no" / "out.txt", MADE_WITH)
+
+
+def test_lines_are_on_the_disk_before_the_journal_counts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+    sync, move = os.fsync, Path.replace
+
+    def recorded_sync(handle: int) -> None:
+        (path,) = (path for path in (tmp_path, *tmp_path.iterdir()) if path.stat().st_ino == os.fstat(handle).st_ino)
+        events.append(f"sync {path.name}")
+        sync(handle)
+
+    def recorded_move(self: Path, target: Path) -> Path:
+        events.append(f"move to {target.name}")
+        return move(self, target)
+
+    monkeypatch.setattr(os, "fsync", recorded_sync)
+    monkeypatch.setattr(Path, "replace", recorded_move)
+    with begun(tmp_path / "out.txt", 1) as output:
+        output.finish()
+    assert events == [
+        *("sync out.txt.part", "sync out.txt.part.json.new", "move to out.txt.part.json"),
+        *("move to out.txt", f"sync {tmp_path.name}"),
+    ]

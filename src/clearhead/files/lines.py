@@ -120,13 +120,13 @@ def _lines(blocks: Iterator[bytes | str], name: str, notes: Notes) -> Iterator[s
             yield _one_line(line, name, number, notes)
 
 
-def _whole_lines(read: Callable[[], bytes]) -> Iterator[bytes | str]:
+def _whole_lines(read_block: Callable[[], bytes]) -> Iterator[bytes | str]:
     """Yield whole lines, about a megabyte at once, without the last line's end; or a sentence why it cannot go on."""
     parts: list[bytes] = []
     size = 0
-    while block := read():
-        head, found, tail = block.rpartition(b"\n")
-        if found:
+    while block := read_block():
+        head, line_end, tail = block.rpartition(b"\n")
+        if line_end:
             yield b"".join([*parts, head])
             parts, size = [], 0
         parts.append(tail)
@@ -179,13 +179,13 @@ def _decoded(raw: bytes, notes: Notes) -> list[str] | None:
 def _one_line(raw: bytes, name: str, number: int, notes: Notes) -> str | Fault:
     if b"\0" in raw:
         column = raw.index(b"\0") + 1
-        told = f"a NUL byte at byte {column}. Is this a text file, in UTF-8 and not UTF-16?"
-        return Fault(name, number, "NUL byte", told)
+        detail = f"a NUL byte at byte {column}. Is this a text file, in UTF-8 and not UTF-16?"
+        return Fault(name, number, "NUL byte", detail)
     try:
         text = raw.decode()
     except UnicodeDecodeError as wrong:
-        told = f"not UTF-8: byte {raw[wrong.start]:#04x} at byte {wrong.start + 1}. Convert the file to UTF-8."
-        return Fault(name, number, "invalid UTF-8", told)
+        detail = f"not UTF-8: byte {raw[wrong.start]:#04x} at byte {wrong.start + 1}. Convert the file to UTF-8."
+        return Fault(name, number, "invalid UTF-8", detail)
     if text.endswith("\r"):
         notes.num_carriage_returns += 1
         return text[:-1]

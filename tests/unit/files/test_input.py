@@ -7,19 +7,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from clearhead.data import lines
-from clearhead.data.input import input_lines, whole_input
 from clearhead.errors import DataError
+from clearhead.files import lines
+from clearhead.files.input import input_lines, whole_input
 
 
-def pipe_in(monkeypatch: pytest.MonkeyPatch, given: bytes) -> None:
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(given), closed=False))
+def pipe_in(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content), closed=False))
 
 
-@pytest.mark.parametrize("given", [b"a\r\nb\xe2\x80\xa8c\n\n d", b"\xef\xbb\xbfa\r\nb\xe2\x80\xa8c\n\n d\n"])
-def test_a_pipe_and_a_file_give_the_same_lines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: bytes) -> None:
-    pipe_in(monkeypatch, given)
-    (tmp_path / "text").write_bytes(given)
+@pytest.mark.parametrize("content", [b"a\r\nb\xe2\x80\xa8c\n\n d", b"\xef\xbb\xbfa\r\nb\xe2\x80\xa8c\n\n d\n"])
+def test_a_pipe_and_a_file_give_the_same_lines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes) -> None:
+    pipe_in(monkeypatch, content)
+    (tmp_path / "text").write_bytes(content)
     expected = ["a", "b\u2028c", "", " d"]
     assert list(input_lines("-")) == expected
     assert list(input_lines(str(tmp_path / "text"))) == expected
@@ -27,10 +27,10 @@ def test_a_pipe_and_a_file_give_the_same_lines(monkeypatch: pytest.MonkeyPatch, 
 
 def test_lines_before_a_fault_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe_in(monkeypatch, b"one\ntwo\nb\xffd\n")
-    found = input_lines("-")
-    assert [next(found), next(found)] == ["one", "two"]
+    lines_read = input_lines("-")
+    assert [next(lines_read), next(lines_read)] == ["one", "two"]
     with pytest.raises(DataError, match="standard input:3: not UTF-8: byte 0xff at byte 2. Convert"):
-        next(found)
+        next(lines_read)
 
 
 def test_an_endless_line_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,10 +58,10 @@ def test_a_fifo_is_read(tmp_path: Path) -> None:
     reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         writer = os.open(path, os.O_WRONLY)
-        found = input_lines(str(path))
+        lines_read = input_lines(str(path))
         os.write(writer, b"one\ntwo\n")
-        assert next(found) == "one"
+        assert next(lines_read) == "one"
         os.close(writer)
-        assert list(found) == ["two"]
+        assert list(lines_read) == ["two"]
     finally:
         os.close(reader)

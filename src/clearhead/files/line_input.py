@@ -1,6 +1,6 @@
 """Lines to translate, from a file, a pipe or the words of a command: plain, TSV or JSONL, one at a time.
 
-A record keeps what else stood on its line, so that the translation can be put beside it.
+An InputLine keeps what else stood on its line, so that the translation can be put beside it.
 """
 
 import io
@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from clearhead.data.lines import Fault, Notes, read_lines, read_stream
-from clearhead.data.reader import find_columns, text_under
 from clearhead.errors import DataError
+from clearhead.files.fields import FieldFault, find_columns, json_text
+from clearhead.files.lines import Fault, Notes, read_lines, read_stream
 
 Form = Literal["text", "tsv", "jsonl"]
 _FORMS: dict[str, Form] = {".tsv": "tsv", ".jsonl": "jsonl"}
 
 
 @dataclass(frozen=True)
-class Record:
+class InputLine:
     """A line of the input: the text to translate, and its cells or its object; a header has nothing to translate."""
 
     number: int
@@ -45,15 +45,16 @@ class LineSource:
     def of(name: str | None, form: Form | None, column: str | None, text: str | None) -> "LineSource":
         """Return the source that is asked for; the form of a file is read off its name, unless it is said."""
         suffixes = Path(name or "").suffixes
-        found: Form = next((_FORMS[each] for each in suffixes if each in _FORMS), "text")
-        chosen = form or found
-        if column is not None and chosen == "text":
+        form_of_name: Form = next((_FORMS[suffix] for suffix in suffixes if suffix in _FORMS), "text")
+        form = form or form_of_name
+        if column is not None and form == "text":
             raise DataError(
-                f"--column {column} names a part of a TSV or JSONL line. Say which with --form tsv or jsonl."
+                f"column = {column} names a part of a TSV or JSONL line. Say which form the lines have, tsv or jsonl.",
+                options=("form",),
             )
-        return LineSource(name or "-", chosen, column or "source", text)
+        return LineSource(name or "-", form, column or "source", text)
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[InputLine]:
         """Yield every line, or raise DataError at the first that cannot be read."""
         if self.form == "tsv":
             yield from self._tsv()
@@ -61,7 +62,7 @@ class LineSource:
             yield from self._jsonl()
         else:
             for number, line in enumerate(self._lines(), 1):
-                yield Record(number, line, line)
+                yield InputLine(number, line, line)
 
     def _lines(self) -> Iterator[str]:
         for line in self._raw():
@@ -72,8 +73,8 @@ class LineSource:
     def _raw(self) -> Iterator[str | Fault]:
         notes = Notes()
         if self.text is not None:
-            given = self.text.removesuffix("\n").encode(errors="surrogateescape")
-            yield from read_stream(_Once(given + b"\n"), "the sentence", notes)
+            content = self.text.removesuffix("\n").encode(errors="surrogateescape") + b"\n"
+            yield from read_stream(_BytesStream(content), "the sentence", notes)
         elif self.name == "-":
             with io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False)) as stream:
                 yield from read_stream(stream, "standard input", notes)
@@ -83,7 +84,7 @@ class LineSource:
         else:
             yield from read_lines(self.name, notes)
 
-    def _tsv(self) -> Iterator[Record]:
+    def _tsv(self) -> Iterator[InputLine]:
         column: int | None = None
         for number, line in enumerate(self._lines(), 1):
             cells = line.split("\t")
@@ -91,19 +92,19 @@ class LineSource:
                 has_header, places = find_columns(self.name, cells, (None, self.column))
                 column = places[0]
                 if has_header:
-                    yield Record(number, line, "", tuple(cells), is_header=True)
+                    yield InputLine(number, line, "", tuple(cells), is_header=True)
                     continue
             if line and column >= len(cells):
                 raise DataError(
                     f"{self.name}:{number}: {len(cells)} columns, and column {column + 1} is needed. "
                     "Columns are parted by tabs."
                 )
-            yield Record(number, line, cells[column] if line else "", tuple(cells))
+            yield InputLine(number, line, cells[column] if line else "", tuple(cells))
 
-    def _jsonl(self) -> Iterator[Record]:
+    def _jsonl(self) -> Iterator[InputLine]:
         for number, line in enumerate(self._lines(), 1):
             if not line.strip():
-                yield Record(number, line, "")
+                yield InputLine(number, line, "")
                 continue
             try:
                 data = json.loads(line)
@@ -111,13 +112,13 @@ class LineSource:
                 raise DataError(
                     f'{self.name}:{number}: not JSON: {wrong}. Each line is one object, as in {{"source": "…"}}.'
                 ) from None
-            text = text_under(data, self.column)
-            if text.wrong:
-                raise DataError(f"{self.name}:{number}: {text.wrong}")
-            yield Record(number, line, text.value, data=data)
+            text = json_text(data, self.column)
+            if isinstance(text, FieldFault):
+                raise DataError(f"{self.name}:{number}: {text.detail}")
+            yield InputLine(number, line, text, data=data)
 
 
-class _Once:
+class _BytesStream:
     """Bytes that are read like a pipe."""
 
     def __init__(self, content: bytes) -> None:
@@ -125,8 +126,8 @@ class _Once:
 
     def read1(self, size: int) -> bytes:
         """Return the next bytes."""
-        made, self._content = self._content[:size], self._content[size:]
-        return made
+        block, self._content = self._content[:size], self._content[size:]
+        return block
 
 
 def is_interactive() -> bool:

@@ -13,11 +13,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from clearhead.errors import RunError, printable
-
-try:
-    import fcntl
-except ImportError:  # Windows has no such lock; there two processes are not kept apart
-    fcntl = None  # type: ignore[assignment]
+from clearhead.files.lock import lock_file
+from clearhead.files.writing import flush_to_disk, sync_folder
 
 _PART, _JOURNAL = ".part", ".part.json"
 
@@ -42,7 +39,7 @@ class LineOutput:
         output = LineOutput(Path(path), made_with)
         shown = printable(str(path))
         if output.path.is_dir():
-            raise RunError(f"{shown} is a folder. Give the name of a file with -o.")
+            raise RunError(f"{shown} is a folder. Give the name of a file.", options=("output",))
         if not output.path.parent.is_dir():
             raise RunError(f"the folder of {shown} does not exist. Make it first.")
         if not output.part.exists():
@@ -50,7 +47,8 @@ class LineOutput:
         if not resume:
             raise RunError(
                 f"{printable(str(output.part))} is there already: a translation that was not finished. "
-                "Go on with it by adding --resume, or remove it."
+                "Remove it, or resume it.",
+                options=("resume",),
             )
         output._reopen()
         return output
@@ -77,10 +75,12 @@ class LineOutput:
         mine = json.loads(json.dumps(self._made_with))
         other = [name for name in {**before, **mine} if before.get(name) != mine.get(name)]
         if other:
-            told = "; ".join(
+            differences = "; ".join(
                 f"{name} was {_shown(before.get(name))}, and is {_shown(mine.get(name))}" for name in other
             )
-            raise RunError(f"{shown} was made with other settings: {told}. Use the same, or remove it and begin again.")
+            raise RunError(
+                f"{shown} was made with other settings: {differences}. Use the same, or remove it and begin again."
+            )
         if self.part.stat().st_size < num_bytes:
             raise RunError(f"{shown} is shorter than its journal says. Remove both, and begin again.")
         self.num_done, self._num_bytes = lines, num_bytes
@@ -112,21 +112,18 @@ class LineOutput:
             self._num_bytes += len(content)
             self._write_journal()
         except OSError as wrong:
+            fact = f"{printable(str(self.part))} cannot be written: {wrong.strerror}."
+            if not self.num_done:
+                raise RunError(f"{fact} Choose a place with room.") from None
             raise RunError(
-                f"{printable(str(self.part))} cannot be written: {wrong.strerror}. {self.num_done:,} lines are done "
-                "and kept; make room, and go on with --resume."
-                if self.num_done
-                else f"{printable(str(self.part))} cannot be written: {wrong.strerror}. Choose a place with room."
+                f"{fact} {self.num_done:,} lines are done and kept; make room, and resume.", options=("resume",)
             ) from None
 
     def _open_part(self) -> int:
         handle = os.open(self.part, os.O_WRONLY | os.O_CREAT, 0o666)
-        try:
-            if fcntl is not None:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not lock_file(handle):
             os.close(handle)
-            raise RunError(f"{printable(str(self.part))} is being written by another process. Wait for it.") from None
+            raise RunError(f"{printable(str(self.part))} is being written by another process. Wait for it.")
         os.ftruncate(handle, self._num_bytes)  # what is beyond was not finished
         os.lseek(handle, self._num_bytes, os.SEEK_SET)
         return handle
@@ -138,12 +135,13 @@ class LineOutput:
             "input": self._input.hexdigest(),
             "made_with": self._made_with,
         }
+        # One name for every journal in the making, since the lock is ours: a process that is often killed leaves one.
+        # The folder is not synced: the journal before this one is as good after a power cut, and batches stay fast.
         fresh = self.journal.with_name(self.journal.name + ".new")
         try:
             with fresh.open("wb") as file:
                 file.write(json.dumps(state, ensure_ascii=False).encode())
-                file.flush()
-                os.fsync(file.fileno())
+                flush_to_disk(file)
             fresh.replace(self.journal)
         finally:
             fresh.unlink(missing_ok=True)
@@ -154,6 +152,7 @@ class LineOutput:
             if self._file is None:
                 self._file = self._open_part()
             self.part.replace(self.path)
+            sync_folder(self.path.parent)
             self.journal.unlink(missing_ok=True)
         except OSError as wrong:
             raise RunError(f"{printable(str(self.path))} cannot be written: {wrong.strerror}.") from None

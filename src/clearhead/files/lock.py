@@ -1,11 +1,12 @@
-"""One process to a run folder: a lock that the system lets go when its process dies, so that none is ever stale."""
+"""One process to a folder or a file: locks that the system releases when their process dies, so that none is stale."""
 
 import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from clearhead.errors import RunError, printable
+from clearhead.errors import printable
+from clearhead.files.json_file import parse_object
 
 try:
     import fcntl
@@ -15,42 +16,49 @@ except ImportError:  # Windows has no such lock; there two processes are not kep
 LOCK = ".lock"
 
 
+class FolderInUseError(Exception):
+    """A folder whose lock another process holds; the message names that process."""
+
+
 class FolderLock:
     """A lock on a folder; the file stays, what counts is whether a living process holds it."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._path = folder / LOCK
         self._handle: int | None = None
 
     def take(self) -> None:
-        """Take the lock, or raise RunError with the process that has it."""
-        path = self._folder / LOCK
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            if fcntl is not None:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        """Take the lock, or raise FolderInUseError with the process that holds it."""
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+        if not lock_file(handle):
             os.close(handle)
-            raise RunError(
-                f"{printable(str(self._folder))} is in use: {_holder(path)} trains there. "
-                "Wait for it, stop it, or choose another folder with --run."
-            ) from None
+            raise FolderInUseError(_holder(self._path))
         started = datetime.now(UTC).isoformat(timespec="seconds")
         os.ftruncate(handle, 0)
         os.write(handle, json.dumps({"process": os.getpid(), "started": started}).encode())
         self._handle = handle
 
     def release(self) -> None:
-        """Let the lock go."""
+        """Release the lock."""
         if self._handle is not None:
             os.ftruncate(self._handle, 0)
             os.close(self._handle)
             self._handle = None
 
 
+def lock_file(handle: int) -> bool:
+    """Lock an open file until it is closed; return whether no other process has it."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
 def _holder(path: Path) -> str:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = parse_object(path.read_bytes())
         return f"process {int(data['process'])} (since {printable(str(data['started']))})"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"

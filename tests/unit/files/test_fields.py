@@ -1,0 +1,69 @@
+"""Where the text of a line is: columns by number or name, keys and keys inside keys."""
+
+from typing import Any
+
+import pytest
+
+from clearhead.errors import DataError
+from clearhead.files.fields import FieldFault, find_columns, json_text
+
+
+@pytest.mark.parametrize(
+    ("cells", "fields", "places"),
+    [
+        (["a", "b", "c"], ("3", "1"), (False, [2, 0])),
+        (["id", " target ", "source"], ("source", "target"), (True, [2, 1])),
+        (["hello", "hallo"], ("source", "target"), (False, [0, 1])),
+        (["hello"], (None, "source"), (False, [0])),
+        (["id", "de"], (None, "de"), (True, [1])),
+    ],
+)
+def test_columns_are_found_by_number_by_name_or_as_the_first_ones(
+    cells: list[str], fields: tuple[str | None, str], places: tuple[bool, list[int]]
+) -> None:
+    assert find_columns("a.tsv", cells, fields) == places
+
+
+def test_a_column_that_is_not_there_gets_a_close_match() -> None:
+    with pytest.raises(DataError) as error:
+        find_columns("a.tsv", ["english", "german"], ("englsh", "german"))
+    assert str(error.value) == (
+        "a.tsv:1: no column is called 'englsh'. Did you mean 'english'? The first line has: english, german. "
+        "Say a name of the first line, or a column's number from 1."
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "field", "text"),
+    [
+        ({"source": "one"}, "source", "one"),
+        ({"translation": {"en": "one"}}, "translation.en", "one"),
+        ({"translation.en": "two", "translation": {"en": "one"}}, "translation.en", "two"),
+    ],
+)
+def test_text_is_found_under_a_key_and_inside_a_key(data: dict[str, Any], field: str, text: str) -> None:
+    assert json_text(data, field) == text
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        ([1], FieldFault("not JSON", "a JSON array, and an object {…} is needed.")),
+        ({"sourc": "x"}, FieldFault("missing key", "no key 'source'. Did you mean 'sourc'? Keys: sourc.")),
+        ({}, FieldFault("missing key", "no key 'source'. Keys: none.")),
+        ({"source": 3}, FieldFault("not text", "'source' is a JSON number, and text is needed.")),
+        ({"source": None}, FieldFault("not text", "'source' is a JSON null, and text is needed.")),
+        ({"source": "a\0"}, FieldFault("NUL byte", "a NUL character in 'source'.")),
+        (
+            {"source": "\ud800"},
+            FieldFault("invalid UTF-8", "half a surrogate pair in 'source', which is no character."),
+        ),
+    ],
+)
+def test_what_is_no_text_is_a_fault(data: Any, fault: FieldFault) -> None:
+    assert json_text(data, "source") == fault
+
+
+@pytest.mark.parametrize(("label", "text"), [(3, "3"), (0.5, "0.5"), (True, "true"), ("good", "good")])
+def test_a_label_may_be_a_number_or_true_or_false(label: Any, text: str) -> None:
+    assert json_text({"label": label}, "label", is_label=True) == text
