@@ -13,7 +13,7 @@ from clearhead.decoding.phrases import Phrases, Wishing
 from clearhead.decoding.settings import SearchSettings
 from clearhead.decoding.translator import Piece, Translator
 from clearhead.errors import DataError, printable
-from clearhead.text.sentences import Part, split_long, split_sentences
+from clearhead.text.sentences import TextPart, split_long, split_sentences
 from clearhead.text.special import language_tag
 from clearhead.text.tokeniser import split_tag
 
@@ -87,7 +87,7 @@ class _Opened(NamedTuple):
 
     number: int
     tag: str
-    parts: list[Part]
+    parts: list[TextPart]
 
 
 @dataclass
@@ -140,14 +140,14 @@ class LineTranslator:
         tag, text = self._tag(line)
         if not text.strip():
             return _Opened(line.number, tag, [])
-        return _Opened(line.number, tag, split_sentences(text) if self.options.is_paragraphs else [Part(text)])
+        return _Opened(line.number, tag, split_sentences(text) if self.options.is_paragraphs else [TextPart(text)])
 
     def _rows(self, lines: Sequence[_Opened]) -> list[list[_Row]]:
         """Return the parts of every line as ids; what is too long is cut here."""
         ids = iter(self._source.encode([line.tag + part.text for line in lines for part in line.parts]))
         made = []
         for line in lines:
-            cut: list[tuple[Part, tuple[int, ...]]] = []
+            cut: list[tuple[TextPart, tuple[int, ...]]] = []
             for part in line.parts:
                 own = tuple(next(ids))
                 cut += [(part, own)] if len(own) <= self.longest else self._short(part, len(own), line)
@@ -155,7 +155,7 @@ class LineTranslator:
             made.append(rows or [_Row(None, PartResult("", "", ()))])
         return made
 
-    def _row(self, line: _Opened, place: int, part: Part, ids: tuple[int, ...]) -> _Row:
+    def _row(self, line: _Opened, place: int, part: TextPart, ids: tuple[int, ...]) -> _Row:
         number = (line.number - 1 + place * _PART_STRIDE) % 2**31
         wishes = self._wishing.wishes(part.text, is_first=place == 0)
         piece = Piece(ids, wishes, number) if ids else None
@@ -177,7 +177,7 @@ class LineTranslator:
             self._is_warned = True
         return (language_tag(language) if language is not None else ""), text
 
-    def _short(self, part: Part, count: int, line: _Opened) -> list[tuple[Part, tuple[int, ...]]]:
+    def _short(self, part: TextPart, count: int, line: _Opened) -> list[tuple[TextPart, tuple[int, ...]]]:
         """Return a part cut so that the model can read each piece, or refuse it."""
         if self.options.long == "refuse":
             raise DataError(

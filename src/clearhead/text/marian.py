@@ -15,8 +15,8 @@ from clearhead.text.config import TextConfig
 from clearhead.text.tokeniser import Tokeniser, Vocabularies, split_tag
 
 MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
-_TARGET_VOCABULARY, _SETTINGS = "target_vocab.json", "tokenizer_config.json"
-_NAMES = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+_TARGET_VOCABULARY, _TOKENISER_SETTINGS = "target_vocab.json", "tokenizer_config.json"
+_SPECIAL_PIECES = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
 
 
 class MarianTokeniser(Tokeniser):
@@ -25,12 +25,12 @@ class MarianTokeniser(Tokeniser):
     def __init__(self, model: bytes, ids: Mapping[str, int], config: TextConfig) -> None:
         super().__init__(model, config)
         self.ids = dict(ids)
-        self._piece_of = {number: piece for piece, number in self.ids.items()}
+        self._piece_of = {piece_id: piece for piece, piece_id in self.ids.items()}
         self.size = max(self._piece_of, default=-1) + 1
-        self.pad, self.eos, self.unk = (self._required(name) for name in _NAMES.values())
+        self.pad, self.eos, self.unk = (self._required(name) for name in _SPECIAL_PIECES.values())
         self.bos = self.pad
-        split = ((split_tag(piece), number) for piece, number in self.ids.items())
-        self.tags = {language: number for (language, rest), number in split if language and not rest}
+        split = ((split_tag(piece), piece_id) for piece, piece_id in self.ids.items())
+        self.tags = {language: piece_id for (language, rest), piece_id in split if language and not rest}
 
     @property
     def ids_digest(self) -> str:
@@ -43,20 +43,20 @@ class MarianTokeniser(Tokeniser):
             raise CheckpointError(f"the vocabulary has no {name}, which MarianMT needs.")
         return self.ids[name]
 
-    def _cut(self, texts: list[str], num_threads: int) -> list[list[int]]:
+    def _encode_texts(self, texts: list[str], num_threads: int) -> list[list[int]]:
         """Cut into pieces, not numbers: a piece that this model cannot name may still be in vocab.json."""
         pieces: list[list[str]] = self._processor.encode(texts, out_type=str, num_threads=num_threads)
-        return [[self._number(piece) for piece in row] for row in pieces]
+        return [[self._piece_id(piece) for piece in row] for row in pieces]
 
-    def _number(self, piece: str) -> int:
+    def _piece_id(self, piece: str) -> int:
         assert self.ids is not None
         return self.ids.get(piece, self.unk)
 
-    def _spell(self, rows: list[list[int]]) -> list[str]:
-        return [self._processor.decode_pieces([self._piece(number) for number in row]) for row in rows]
+    def _decode_rows(self, rows: list[list[int]]) -> list[str]:
+        return [self._processor.decode_pieces([self._piece(piece_id) for piece_id in row]) for row in rows]
 
-    def _piece(self, number: int) -> str:
-        return self._piece_of.get(number, "<unk>")
+    def _piece(self, piece_id: int) -> str:
+        return self._piece_of.get(piece_id, "<unk>")
 
 
 def load_marian_vocabularies(folder: str | Path) -> Vocabularies:
@@ -68,13 +68,13 @@ def load_marian_vocabularies(folder: str | Path) -> Vocabularies:
                 f"{printable(str(place))} has no {name}. "
                 f"The tokeniser of an OPUS-MT folder is {', '.join(MARIAN_FILES)}."
             )
-    settings = read_json(place / _SETTINGS) if (place / _SETTINGS).is_file() else {}
-    for name, expected in _NAMES.items():
-        given = settings.get(name, expected)
-        given = given.get("content") if isinstance(given, dict) else given
-        if given != expected:
+    settings = read_json(place / _TOKENISER_SETTINGS) if (place / _TOKENISER_SETTINGS).is_file() else {}
+    for name, expected in _SPECIAL_PIECES.items():
+        token = settings.get(name, expected)
+        token = token.get("content") if isinstance(token, dict) else token
+        if token != expected:
             raise CheckpointError(
-                f"{printable(str(place / _SETTINGS))}: {name} is '{printable(str(given))}'. "
+                f"{printable(str(place / _TOKENISER_SETTINGS))}: {name} is '{printable(str(token))}'. "
                 f"Only '{expected}' can be read."
             )
     ids = _read_ids(place / "vocab.json")
@@ -93,8 +93,8 @@ def _read_ids(path: Path) -> dict[str, int]:
     ids = read_json(path)
     wrong = next((piece for piece, number in ids.items() if type(number) is not int or number < 0), None)
     if wrong is not None or not ids:
-        told = f"'{printable(wrong)}' has {ids[wrong]!r}" if wrong is not None else "it is empty"
-        raise CheckpointError(f"{printable(str(path))} gives each piece its id, a whole number: {told}.")
+        detail = f"'{printable(wrong)}' has {ids[wrong]!r}" if wrong is not None else "it is empty"
+        raise CheckpointError(f"{printable(str(path))} gives each piece its id, a whole number: {detail}.")
     if len(set(ids.values())) != len(ids):
         raise CheckpointError(f"{printable(str(path))} gives two pieces the same id. Copy it again from where it came.")
     return ids

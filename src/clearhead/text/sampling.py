@@ -14,40 +14,44 @@ from sentencepiece import SentencePieceProcessor
 
 from clearhead.text.normalise import SPACE_MARK
 
-_MAX_CUTS = 32  # of a word that are weighed; the rest are far less likely
-_MAX_WORDS = 1_000_000  # remembered
+_MAX_SEGMENTATIONS = 32  # of a word that are weighed; the rest are far less likely
+_MAX_CACHED = 1_000_000  # remembered
 
 
 class UnigramSampler:
     """P(cut)^α over the likeliest cuts of each word."""
 
-    def __init__(self, processor: SentencePieceProcessor, number_of: Callable[[str], int], sharpness: float) -> None:
-        self._processor, self._number_of, self._sharpness = processor, number_of, sharpness
-        self._words: dict[str, tuple[list[list[int]], list[float]]] = {}
+    def __init__(self, processor: SentencePieceProcessor, piece_id: Callable[[str], int], sharpness: float) -> None:
+        self._processor, self._piece_id, self._sharpness = processor, piece_id, sharpness
+        self._cache: dict[str, tuple[list[list[int]], list[float]]] = {}
 
-    def cut(self, text: str, random: Random) -> list[int]:
+    def sample_ids(self, text: str, random: Random) -> list[int]:
         """Return the ids of a text, cut at random."""
-        found: list[int] = []
+        ids: list[int] = []
         for word in text.split(" "):
-            known = self._words.get(word)
-            if known is None:
-                known = self._learn(word)
-            cuts, shares = known
-            found += cuts[0] if len(cuts) == 1 else cuts[min(bisect(shares, random.random()), len(cuts) - 1)]
-        return found
+            segmentations = self._cache.get(word)
+            if segmentations is None:
+                segmentations = self._weigh_segmentations(word)
+            choices, cumulative = segmentations
+            ids += (
+                choices[0] if len(choices) == 1 else choices[min(bisect(cumulative, random.random()), len(choices) - 1)]
+            )
+        return ids
 
-    def _learn(self, word: str) -> tuple[list[list[int]], list[float]]:
-        if len(self._words) >= _MAX_WORDS:
-            self._words.clear()
-        made: list[list[str]] = self._processor.nbest_encode(word, nbest_size=_MAX_CUTS, out_type=str) if word else []
-        cuts = [[self._number_of(piece) for piece in pieces] for pieces in made]
-        scores = [sum(map(self._score, pieces)) for pieces in made]
+    def _weigh_segmentations(self, word: str) -> tuple[list[list[int]], list[float]]:
+        if len(self._cache) >= _MAX_CACHED:
+            self._cache.clear()
+        segmentations: list[list[str]] = (
+            self._processor.nbest_encode(word, nbest_size=_MAX_SEGMENTATIONS, out_type=str) if word else []
+        )
+        choices = [[self._piece_id(piece) for piece in pieces] for pieces in segmentations]
+        scores = [sum(map(self._score, pieces)) for pieces in segmentations]
         best = max(scores, default=0.0)
         weights = [exp(self._sharpness * (score - best)) for score in scores]
         total = sum(weights)
-        known = (cuts or [[]], [weight / total for weight in accumulate(weights)])
-        self._words[word] = known
-        return known
+        weighted = (choices or [[]], [weight / total for weight in accumulate(weights)])
+        self._cache[word] = weighted
+        return weighted
 
     def _score(self, piece: str) -> float:
         """Return the log-probability of a piece."""
@@ -55,37 +59,39 @@ class UnigramSampler:
         return score
 
 
-class MergeSampler:
+class BpeDropoutSampler:
     """BPE whose merges are each left out with probability p, whenever they could be made (BPE-dropout)."""
 
-    def __init__(self, processor: SentencePieceProcessor, spell: Callable[[str], list[int]], dropped: float) -> None:
-        self._processor, self._spell, self._dropped = processor, spell, dropped
+    def __init__(
+        self, processor: SentencePieceProcessor, ids_of_piece: Callable[[str], list[int]], dropout: float
+    ) -> None:
+        self._processor, self._ids_of_piece, self._dropout = processor, ids_of_piece, dropout
         self._rank: dict[str, float | None] = {}
 
-    def cut(self, text: str, random: Random) -> list[int]:
+    def sample_ids(self, text: str, random: Random) -> list[int]:
         """Return the ids of a text, its merges dropped at random."""
-        found: list[int] = []
+        ids: list[int] = []
         for word in text.split(" "):
-            for symbol in self._merged(list(SPACE_MARK + word), random):
-                found += self._spell(symbol)
-        return found
+            for symbol in self._apply_merges(list(SPACE_MARK + word), random):
+                ids += self._ids_of_piece(symbol)
+        return ids
 
-    def _merged(self, symbols: list[str], random: Random) -> Sequence[str]:
+    def _apply_merges(self, symbols: list[str], random: Random) -> Sequence[str]:
         while len(symbols) > 1:
-            best, place = None, -1
-            for at in range(len(symbols) - 1):
-                rank = self._rank_of(symbols[at] + symbols[at + 1])
-                if rank is not None and (best is None or rank > best) and random.random() >= self._dropped:
-                    best, place = rank, at
+            best, best_index = None, -1
+            for index in range(len(symbols) - 1):
+                rank = self._rank_of(symbols[index] + symbols[index + 1])
+                if rank is not None and (best is None or rank > best) and random.random() >= self._dropout:
+                    best, best_index = rank, index
             if best is None:
                 break
-            symbols[place : place + 2] = [symbols[place] + symbols[place + 1]]
+            symbols[best_index : best_index + 2] = [symbols[best_index] + symbols[best_index + 1]]
         return symbols
 
     def _rank_of(self, piece: str) -> float | None:
         """Return how early a merge is made; None if there is no such piece."""
         if piece not in self._rank:
-            if len(self._rank) >= _MAX_WORDS:
+            if len(self._rank) >= _MAX_CACHED:
                 self._rank.clear()
             number = self._processor.piece_to_id(piece)
             is_piece = number != self._processor.unk_id() and not self._processor.is_control(number)

@@ -31,20 +31,20 @@ def train_vocabularies(
 ) -> Vocabularies:
     """Learn the vocabularies of a task from its pairs of texts; what had to be changed is told in their notes."""
     labels: set[str] = set()
-    kept = _sample(_with_labels(pairs, labels) if task == "classify" else pairs, config, Random(seed))
-    if not kept:
+    sample = _sample(_with_labels(pairs, labels) if task == "classify" else pairs, config, Random(seed))
+    if not sample:
         raise DataError("There is no text to learn a vocabulary from: not one pair is left.")
-    sources = [split_tag(source)[1] if languages else source for source, _ in kept]
-    targets = [target for _, target in kept]
-    names = tuple(dict.fromkeys(languages))
+    sources = [split_tag(source)[1] if languages else source for source, _ in sample]
+    targets = [target for _, target in sample]
+    language_names = tuple(dict.fromkeys(languages))
     if task != "translate":
-        one = _train(sources if task == "classify" else targets, config, names)
-        return Vocabularies(one, one, names, tuple(sorted(labels)), _notes(config, one))
+        tokeniser = _train(sources if task == "classify" else targets, config, language_names)
+        return Vocabularies(tokeniser, tokeniser, language_names, tuple(sorted(labels)), _notes(config, tokeniser))
     if config.is_joint:
-        one = _train([*sources, *targets], config, names)
-        return Vocabularies(one, one, names, notes=_notes(config, one))
-    source, target = _train(sources, config, names, "source"), _train(targets, config, (), "target")
-    return Vocabularies(source, target, names, notes=_notes(config, source, target))
+        tokeniser = _train([*sources, *targets], config, language_names)
+        return Vocabularies(tokeniser, tokeniser, language_names, notes=_notes(config, tokeniser))
+    source, target = _train(sources, config, language_names, "source"), _train(targets, config, (), "target")
+    return Vocabularies(source, target, language_names, notes=_notes(config, source, target))
 
 
 def find_labels(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
@@ -68,28 +68,28 @@ def _with_labels(pairs: Iterable[tuple[str, str]], labels: set[str]) -> Iterator
 
 def _sample(pairs: Iterable[tuple[str, str]], config: TextConfig, random: Random) -> list[tuple[str, str]]:
     """Return all pairs, or as many as are allowed, each with the same chance."""
-    room = max(1, config.max_sentences // 2) if config.is_joint else config.max_sentences
-    kept: list[tuple[str, str]] = []
+    capacity = max(1, config.max_sentences // 2) if config.is_joint else config.max_sentences
+    sample: list[tuple[str, str]] = []
     for number, pair in enumerate(pairs):
-        if number < room:
-            kept.append(pair)
-        elif (place := random.randrange(number + 1)) < room:
-            kept[place] = pair
-    return kept
+        if number < capacity:
+            sample.append(pair)
+        elif (index := random.randrange(number + 1)) < capacity:
+            sample[index] = pair
+    return sample
 
 
 def _train(sentences: list[str], config: TextConfig, languages: Sequence[str], side: str = "") -> Tokeniser:
     texts = (normalise(sentence, config.normalisation, config.lower_case) for sentence in sentences)
-    told = list(dict.fromkeys(filter(None, texts)))
-    if not told:
+    unique_texts = list(dict.fromkeys(filter(None, texts)))
+    if not unique_texts:
         raise DataError("There is no text to learn a vocabulary from: every sentence is empty.")
     # SentencePiece looks for what is repeated, in a time that grows with the square of the longest repeated passage:
     # a text that comes twice, line by line, would take it hours
-    Random(len(told)).shuffle(told)
+    Random(len(unique_texts)).shuffle(unique_texts)
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(told),
+            sentence_iterator=iter(unique_texts),
             model_writer=model,
             model_type=config.kind,
             vocab_size=config.vocabulary,
@@ -112,12 +112,12 @@ def _train(sentences: list[str], config: TextConfig, languages: Sequence[str], s
 
 def _refusal(wrong: str, config: TextConfig, num_languages: int, side: str) -> ConfigError | DataError:
     of_side = f" of the {side}" if side else ""
-    found = re.search(r"required_chars\. \d+ vs (\d+)", wrong)
-    least = int(found[1]) if found else len(PIECES) + num_languages + _BYTES * config.byte_fallback + 1
-    if config.vocabulary < least:
+    match = re.search(r"required_chars\. \d+ vs (\d+)", wrong)
+    min_size = int(match[1]) if match else len(PIECES) + num_languages + _BYTES * config.byte_fallback + 1
+    if config.vocabulary < min_size:
         return ConfigError(
-            f"text.vocabulary = {config.vocabulary} is too small: the characters{of_side} alone need {least}. "
-            f"Say text.vocabulary: {least} or more, or leave rare characters out with a lower text.coverage."
+            f"text.vocabulary = {config.vocabulary} is too small: the characters{of_side} alone need {min_size}. "
+            f"Say text.vocabulary: {min_size} or more, or leave rare characters out with a lower text.coverage."
         )
     fact = wrong.rpartition("]")[2].strip() or wrong
     return DataError(f"SentencePiece could not learn a vocabulary{of_side}: {printable(fact)} Is there enough text?")

@@ -13,7 +13,7 @@ from clearhead.files.lines import hash_file
 from clearhead.formats import from_marian, load_checkpoint
 from clearhead.model import PRESETS, ModelConfig, TrainableModel, build_model
 from clearhead.model.config import read_config
-from clearhead.text.outside import open_vocabularies
+from clearhead.text.loading import open_vocabularies
 from clearhead.text.tokeniser import FOLDER, Vocabularies
 from clearhead.text.train import find_labels, train_vocabularies
 from clearhead.training.config import RunConfig

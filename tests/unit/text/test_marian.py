@@ -10,8 +10,8 @@ import sentencepiece
 
 from clearhead.errors import CheckpointError, DataError
 from clearhead.text.config import TextConfig
+from clearhead.text.loading import open_vocabularies
 from clearhead.text.marian import load_marian_vocabularies
-from clearhead.text.outside import open_vocabularies
 from clearhead.text.tokeniser import Vocabularies
 from tests.unit.text.sentences import ENGLISH, GERMAN
 
@@ -59,24 +59,24 @@ def test_ids_and_texts_are_those_of_transformers(tmp_path: Path, is_separate: bo
 
 
 def test_a_decoder_starts_from_the_padding(tmp_path: Path) -> None:
-    found = load_marian_vocabularies(make_folder(tmp_path))
-    assert found.target.bos == found.target.pad == found.target.size - 1
-    assert found.source.pieces([0, 1, found.source.pad]) == ["</s>", "<unk>", "<pad>"]
+    vocabularies = load_marian_vocabularies(make_folder(tmp_path))
+    assert vocabularies.target.bos == vocabularies.target.pad == vocabularies.target.size - 1
+    assert vocabularies.source.pieces([0, 1, vocabularies.source.pad]) == ["</s>", "<unk>", "<pad>"]
 
 
 def test_text_that_spells_a_special_token_is_only_text_unlike_in_transformers(tmp_path: Path) -> None:
-    found = load_marian_vocabularies(make_folder(tmp_path)).source
-    assert not {found.eos, found.pad} & set(found.encode(["the </s> <pad> cat"])[0])
+    tokeniser = load_marian_vocabularies(make_folder(tmp_path)).source
+    assert not {tokeniser.eos, tokeniser.pad} & set(tokeniser.encode(["the </s> <pad> cat"])[0])
 
 
 def test_its_languages_are_the_tags_of_its_vocabulary(tmp_path: Path) -> None:
-    found = load_marian_vocabularies(make_folder(tmp_path))
-    assert found.languages == ("deu", "nld")
-    ids = found.source.encode([">>nld<< the cat"])
-    assert ids[0][0] == found.source.tag("nld")
-    assert found.source.decode(ids) == ["the cat"]
+    vocabularies = load_marian_vocabularies(make_folder(tmp_path))
+    assert vocabularies.languages == ("deu", "nld")
+    ids = vocabularies.source.encode([">>nld<< the cat"])
+    assert ids[0][0] == vocabularies.source.tag("nld")
+    assert vocabularies.source.decode(ids) == ["the cat"]
     with pytest.raises(DataError, match=r"^>>dew<< is not a language of this vocabulary\. Did you mean 'deu'\?"):
-        found.source.encode([">>dew<< the cat"])
+        vocabularies.source.encode([">>dew<< the cat"])
 
 
 def test_it_is_the_same_in_a_run_folder(tmp_path: Path) -> None:
@@ -90,12 +90,12 @@ def test_it_is_the_same_in_a_run_folder(tmp_path: Path) -> None:
 
 
 def test_it_can_be_sampled_when_a_run_says_so(tmp_path: Path) -> None:
-    found = open_vocabularies(make_folder(tmp_path), TextConfig(sampling=0.1), ("nld",)).source
-    assert found.sample(ENGLISH, 3) == found.sample(ENGLISH, 3) != found.sample(ENGLISH, 5)
+    tokeniser = open_vocabularies(make_folder(tmp_path), TextConfig(sampling=0.1), ("nld",)).source
+    assert tokeniser.sample(ENGLISH, 3) == tokeniser.sample(ENGLISH, 3) != tokeniser.sample(ENGLISH, 5)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "message"),
     [
         (
             "vocab.json",
@@ -112,8 +112,8 @@ def test_it_can_be_sampled_when_a_run_says_so(tmp_path: Path) -> None:
         ("tokenizer_config.json", '{"eos_token": "<end>"}', r"eos_token is '<end>'\. Only '</s>' can be read\.$"),
     ],
 )
-def test_a_damaged_folder_is_told_with_its_file(tmp_path: Path, name: str, content: str | None, told: str) -> None:
+def test_a_damaged_folder_is_told_with_its_file(tmp_path: Path, name: str, content: str | None, message: str) -> None:
     path = make_folder(tmp_path) / name
     path.unlink() if content is None else path.write_text(content)
-    with pytest.raises(CheckpointError, match=told):
+    with pytest.raises(CheckpointError, match=message):
         load_marian_vocabularies(tmp_path)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from clearhead.text.sentences import Part, join_parts, split_long, split_sentences
+from clearhead.text.sentences import TextPart, join_parts, split_long, split_sentences
 
 
-def spelled(parts: list[Part]) -> str:
+def spelled(parts: list[TextPart]) -> str:
     return "".join(part.text + part.space for part in parts)
 
 
@@ -46,7 +46,7 @@ def test_a_long_text_is_cut_between_sentences_then_after_commas_then_at_spaces()
 
 def test_what_is_cut_short_spells_the_text_again() -> None:
     text = "The cat,  the dog; and a bird. " * 23 + "x" * 57
-    parts = split_long(text, lambda each: len(each) <= 17)
+    parts = split_long(text, lambda piece: len(piece) <= 17)
     assert spelled(parts) == text.strip()
     assert all(0 < len(part.text) <= 17 for part in parts)
 

@@ -115,16 +115,16 @@ def test_the_same_seed_gives_the_same_cuts_whatever_was_sampled_before(bytewise:
 
 def test_the_same_seed_gives_the_same_cuts_in_other_threads_at_the_same_time(bytewise: Tokeniser) -> None:
     expected = {seed: bytewise.sample(ENGLISH, seed) for seed in range(5)}
-    found: dict[int, list[list[int]]] = {}
+    samples: dict[int, list[list[int]]] = {}
     threads = [
-        threading.Thread(target=lambda seed=seed: found.update({seed: bytewise.sample(ENGLISH, seed)}))
+        threading.Thread(target=lambda seed=seed: samples.update({seed: bytewise.sample(ENGLISH, seed)}))
         for seed in expected
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == expected
+    assert samples == expected
 
 
 def test_bpe_drops_merges_at_random_and_words_are_never_sampled() -> None:
@@ -156,10 +156,10 @@ def test_a_tag_in_front_is_only_text_where_there_are_no_languages(bytewise: Toke
 
 
 def test_an_unknown_language_gets_a_close_match(tagged: Vocabularies) -> None:
-    told = (
+    message = (
         r"^>>ben_Bing<< is not a language of this vocabulary\. Did you mean 'ben_Beng'\? It has >>hi<<, >>ben_Beng<<\.$"
     )
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         tagged.source.encode([">>ben_Bing<< the cat"])
 
 
@@ -170,8 +170,8 @@ def test_a_tag_is_split_from_its_sentence() -> None:
 
 
 def test_lower_case_leaves_tags_as_they_are() -> None:
-    found = train_vocabularies(PAIRS, TextConfig(vocabulary=151, lower_case=True), ("zh_Hant",)).source
-    assert found.encode([">>zh_Hant<< THE CAT"]) == found.encode([">>zh_Hant<<the cat"])
+    tokeniser = train_vocabularies(PAIRS, TextConfig(vocabulary=151, lower_case=True), ("zh_Hant",)).source
+    assert tokeniser.encode([">>zh_Hant<< THE CAT"]) == tokeniser.encode([">>zh_Hant<<the cat"])
 
 
 @pytest.mark.parametrize("is_joint", [True, False])
@@ -211,8 +211,8 @@ def test_another_model_beside_the_settings_is_refused(tmp_path: Path, bytewise: 
 def test_damaged_settings_are_told_with_their_file(tmp_path: Path) -> None:
     train_vocabularies(PAIRS, TextConfig(vocabulary=151)).save(tmp_path)
     path = tmp_path / "tokeniser" / "tokeniser.json"
-    whole = json.loads(path.read_text())
-    path.write_text(json.dumps({**whole, "format": 7}))
+    settings = json.loads(path.read_text())
+    path.write_text(json.dumps({**settings, "format": 7}))
     with pytest.raises(
         CheckpointError, match=r"tokeniser\.json is damaged, or of another version of clearhead: format: "
     ):
@@ -238,14 +238,16 @@ def test_the_digest_is_that_of_the_models_bytes(bytewise: Tokeniser, tmp_path: P
 
 
 def test_an_unknown_label_gets_a_close_match() -> None:
-    found = train_vocabularies([("good", "positive"), ("bad", "negative")], TextConfig(kind="char"), task="classify")
-    assert found.labels == ("negative", "positive")
-    assert found.label("positive") == 1
+    vocabularies = train_vocabularies(
+        [("good", "positive"), ("bad", "negative")], TextConfig(kind="char"), task="classify"
+    )
+    assert vocabularies.labels == ("negative", "positive")
+    assert vocabularies.label("positive") == 1
     with pytest.raises(
         DataError,
         match=r"^'positiv' is not a label that was learned\. Did you mean 'positive'\? Labels: negative, positive\.$",
     ):
-        found.label("positiv")
+        vocabularies.label("positiv")
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
@@ -259,14 +261,14 @@ def test_a_seed_gives_the_same_cuts_in_another_process(kind: str, tmp_path: Path
         f"own = Tokeniser.load(sys.argv[1], TextConfig(kind='{kind}', sampling=0.3));"
         "print(own.sample(sys.argv[2:], 7))"
     )
-    told = [
+    outputs = [
         subprocess.run(
             [sys.executable, "-c", code, str(tmp_path / "own.spm"), *ENGLISH], capture_output=True, check=True
         )
         for _ in range(2)
     ]
-    assert told[0].stdout == told[1].stdout
-    assert told[0].stdout.decode().strip() == str(own.sample(ENGLISH, 7))
+    assert outputs[0].stdout == outputs[1].stdout
+    assert outputs[0].stdout.decode().strip() == str(own.sample(ENGLISH, 7))
 
 
 def test_unigram_draws_cuts_by_their_probability() -> None:

@@ -18,39 +18,39 @@ def test_learning_twice_gives_the_same_bytes_and_says_nothing(capfd: pytest.Capt
 
 def test_a_sample_is_drawn_by_the_seed_from_all_of_the_text() -> None:
     config = TextConfig(kind="word", max_sentences=14, coverage=1.0)
-    found = {seed: train_vocabularies(PAIRS, config, seed=seed).digest for seed in (1, 2)}
-    assert found[1] == train_vocabularies(iter(PAIRS), config, seed=1).digest
-    assert found[1] != found[2]
+    digests = {seed: train_vocabularies(PAIRS, config, seed=seed).digest for seed in (1, 2)}
+    assert digests[1] == train_vocabularies(iter(PAIRS), config, seed=1).digest
+    assert digests[1] != digests[2]
     last = [("zebra", "Zebra")]
-    seen = [train_vocabularies([*PAIRS[:10], *last], config, seed=seed) for seed in range(10)]
-    has_last = [3 not in vocabularies.source.encode(["zebra"])[0] for vocabularies in seen]
+    trained = [train_vocabularies([*PAIRS[:10], *last], config, seed=seed) for seed in range(10)]
+    has_last = [3 not in vocabularies.source.encode(["zebra"])[0] for vocabularies in trained]
     assert True in has_last
     assert False in has_last
 
 
 def test_each_sentence_has_a_chance_to_be_drawn_the_first_and_the_last() -> None:
     config = TextConfig(kind="word", max_sentences=1)
-    seen = [train_vocabularies([("a", "a"), ("b", "b")], config, seed=seed).source for seed in range(20)]
-    assert {tokeniser.pieces([4])[0] for tokeniser in seen} == {"▁a", "▁b"}
-    assert {tokeniser.size for tokeniser in seen} == {5}
+    tokenisers = [train_vocabularies([("a", "a"), ("b", "b")], config, seed=seed).source for seed in range(20)]
+    assert {tokeniser.pieces([4])[0] for tokeniser in tokenisers} == {"▁a", "▁b"}
+    assert {tokeniser.size for tokeniser in tokenisers} == {5}
 
 
 def test_a_vocabulary_larger_than_the_text_is_reduced_and_that_is_said() -> None:
-    found = train_vocabularies(PAIRS, TextConfig(kind="word", vocabulary=5000))
+    vocabularies = train_vocabularies(PAIRS, TextConfig(kind="word", vocabulary=5000))
     words = {word for text in [*ENGLISH, *GERMAN] for word in text.split()}
-    assert found.source.size == len(words) + 4
-    size = found.source.size
-    assert found.notes == (
+    assert vocabularies.source.size == len(words) + 4
+    size = vocabularies.source.size
+    assert vocabularies.notes == (
         f"text.vocabulary = 5000, but the text gives no more than {size} pieces, so the vocabulary has {size}.",
     )
 
 
 def test_two_vocabularies_each_say_when_they_are_reduced() -> None:
-    found = train_vocabularies(PAIRS, TextConfig(kind="word", vocabulary=5000, is_joint=False))
-    assert not found.is_joint
-    assert ["of the source" in note for note in found.notes] == [True, False]
-    assert found.target.encode(["cat"]) == [[3]]
-    assert found.source.encode(["Katze"]) == [[3]]
+    vocabularies = train_vocabularies(PAIRS, TextConfig(kind="word", vocabulary=5000, is_joint=False))
+    assert not vocabularies.is_joint
+    assert ["of the source" in note for note in vocabularies.notes] == [True, False]
+    assert vocabularies.target.encode(["cat"]) == [[3]]
+    assert vocabularies.source.encode(["Katze"]) == [[3]]
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
@@ -91,8 +91,8 @@ def test_no_text_at_all_is_refused(pairs: list[tuple[str, str]]) -> None:
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
 def test_one_short_sentence_is_enough_to_learn_from(kind: str) -> None:
-    found = train_vocabularies([("a", "b")], TextConfig.model_validate({"kind": kind})).source
-    assert found.decode(found.encode(["a", "b"])) == ["a", "b"]
+    tokeniser = train_vocabularies([("a", "b")], TextConfig.model_validate({"kind": kind})).source
+    assert tokeniser.decode(tokeniser.encode(["a", "b"])) == ["a", "b"]
 
 
 def test_the_tag_in_front_is_no_text_to_learn() -> None:
@@ -105,9 +105,9 @@ def test_the_tag_in_front_is_no_text_to_learn() -> None:
 
 def test_a_classifier_learns_pieces_of_its_texts_and_all_of_its_labels() -> None:
     pairs = [(source, "de" if "book" in source else "en") for source in ENGLISH]
-    found = train_vocabularies(pairs, TextConfig(kind="word"), task="classify")
-    assert found.labels == ("de", "en") == find_labels(pairs)
-    assert found.source.encode(["de"]) == [[3]]
+    vocabularies = train_vocabularies(pairs, TextConfig(kind="word"), task="classify")
+    assert vocabularies.labels == ("de", "en") == find_labels(pairs)
+    assert vocabularies.source.encode(["de"]) == [[3]]
 
 
 def test_sentences_in_the_place_of_labels_are_refused() -> None:
@@ -120,6 +120,8 @@ def test_sentences_in_the_place_of_labels_are_refused() -> None:
 
 
 def test_a_language_model_learns_from_its_text() -> None:
-    found = train_vocabularies([("", target) for target in GERMAN], TextConfig(kind="word"), task="language-model")
-    assert found.is_joint
-    assert 3 not in found.target.encode(["die Katze"])[0]
+    vocabularies = train_vocabularies(
+        [("", target) for target in GERMAN], TextConfig(kind="word"), task="language-model"
+    )
+    assert vocabularies.is_joint
+    assert 3 not in vocabularies.target.encode(["die Katze"])[0]

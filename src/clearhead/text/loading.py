@@ -15,16 +15,16 @@ def open_vocabularies(path: str | Path, config: TextConfig, languages: Sequence[
 
     A lone SentencePiece model knows nothing of how its text was normalised: for it the config says that too.
     """
-    place = Path(path)
-    if place.is_file():
-        one = Tokeniser.load(place, config, languages)
-        return Vocabularies(one, one, tuple(languages))
-    found = _open_folder(place)
+    location = Path(path)
+    if location.is_file():
+        tokeniser = Tokeniser.load(location, config, languages)
+        return Vocabularies(tokeniser, tokeniser, tuple(languages))
+    vocabularies = _open_folder(location)
     for language in languages:
-        found.source.tag(language)
-    for tokeniser in (found.source, found.target):
+        vocabularies.source.tag(language)
+    for tokeniser in (vocabularies.source, vocabularies.target):
         tokeniser.config = tokeniser.config.model_copy(update={"sampling": config.sampling})
-    return replace(found, labels=())
+    return replace(vocabularies, labels=())
 
 
 def _open_folder(place: Path) -> Vocabularies:
