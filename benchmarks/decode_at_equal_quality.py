@@ -25,11 +25,11 @@ from typing import Any
 import torch
 
 from clearhead.data.phrasebook import pairs
-from clearhead.decoding.ctranslate2_engine import open_ctranslate2
-from clearhead.decoding.engine import Engine, ModelPlace, Request, batches_by_length, length_limit
+from clearhead.decoding.engines.ctranslate2_engine import open_ctranslate2
+from clearhead.decoding.engines.engine import Engine, ModelFolder, Request, batches_by_length, length_limit
+from clearhead.decoding.engines.torch_engine import info_of, load_model
 from clearhead.decoding.loading import find_model, load_vocabularies
-from clearhead.decoding.settings import SearchSettings
-from clearhead.decoding.torch_engine import facts_of, load_model
+from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Piece, Translator
 from clearhead.errors import ClearheadError, DataError
 from clearhead.evaluation.scores import Score, bleu, tokenised_bleu
@@ -106,7 +106,7 @@ def clean(rows: Sequence[Row], vocabularies: Vocabularies) -> Output:
     return Output(kept, vocabularies.target.decode(kept))
 
 
-def by_ctranslate2(name: str, place: ModelPlace, threads: int) -> System:
+def by_ctranslate2(name: str, place: ModelFolder, threads: int) -> System:
     """Return our translator with CTranslate2 in int8."""
     vocabularies = load_vocabularies(place)
     engine: Engine = open_ctranslate2(place, "cpu", "int8", threads)
@@ -120,7 +120,7 @@ def by_ctranslate2(name: str, place: ModelPlace, threads: int) -> System:
     return System(f"{name}, CTranslate2", "int8", num_parameters(load_model(place, "cpu")), run)
 
 
-def by_transformers(name: str, place: ModelPlace, folder: Path) -> System:
+def by_transformers(name: str, place: ModelFolder, folder: Path) -> System:
     """Return Transformers with the same weights as a MarianMT."""
     from transformers import MarianMTModel
     from transformers.utils import logging
@@ -132,19 +132,19 @@ def by_transformers(name: str, place: ModelPlace, folder: Path) -> System:
     # what MarianMT does besides, and would only be slowed down by
     for habit in ("forced_eos_token_id", "bad_words_ids", "max_length"):
         setattr(model.generation_config, habit, None)
-    facts = facts_of(ours.config)
+    info = info_of(ours.config)
 
     @torch.inference_mode()
     def run(lines: Sequence[str], settings: SearchSettings) -> Output:
-        ids = [(*row, facts.eos) for row in vocabularies.source.encode(lines)]
-        requests = [Request(row, length_limit(len(row), settings, facts)) for row in ids]
+        ids = [(*row, info.eos) for row in vocabularies.source.encode(lines)]
+        requests = [Request(row, length_limit(len(row), settings, info)) for row in ids]
         made: list[Row] = [()] * len(lines)
         several = {"early_stopping": True, "length_penalty": settings.length_penalty} if settings.beam > 1 else {}
         for places in batches_by_length(requests, settings.tokens_on("cpu")):
             longest = max(len(ids[place]) for place in places)
-            source = torch.tensor([[*ids[place], *[facts.pad] * (longest - len(ids[place]))] for place in places])
+            source = torch.tensor([[*ids[place], *[info.pad] * (longest - len(ids[place]))] for place in places])
             found = model.generate(
-                input_ids=source, attention_mask=(source != facts.pad).long(), num_beams=settings.beam,
+                input_ids=source, attention_mask=(source != info.pad).long(), num_beams=settings.beam,
                 do_sample=False, max_new_tokens=max(requests[place].limit for place in places), **several,
             )  # fmt: skip
             for place, row in zip(places, found[:, 1:].tolist(), strict=True):
@@ -221,7 +221,7 @@ def measure(
 # What is told
 
 
-def tell_machine(options: argparse.Namespace, lines: Sequence[str], place: ModelPlace) -> None:
+def tell_machine(options: argparse.Namespace, lines: Sequence[str], place: ModelFolder) -> None:
     """Print what was measured, on what, with what."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
     versions = [f"Python {platform.python_version()}", f"torch {torch.__version__}"]

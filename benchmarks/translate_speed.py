@@ -24,9 +24,9 @@ from typing import Any
 
 import torch
 
-from clearhead.decoding.engine import ModelPlace, Request
-from clearhead.decoding.settings import SearchSettings
-from clearhead.decoding.torch_engine import TorchEngine, open_torch
+from clearhead.decoding.engines.engine import ModelFolder, Request
+from clearhead.decoding.engines.torch_engine import TorchEngine, open_torch
+from clearhead.decoding.search.settings import SearchSettings
 from clearhead.formats import save_checkpoint, to_marian
 from clearhead.model import Transformer, preset
 
@@ -188,11 +188,11 @@ def cpu_systems(options: argparse.Namespace, folder: Path, work: Work) -> list[S
     """Return everyone on a CPU."""
     from ctranslate2 import Translator as CTranslate2Translator
 
-    from clearhead.decoding.ctranslate2_engine import open_ctranslate2
+    from clearhead.decoding.engines.ctranslate2_engine import open_ctranslate2
     from clearhead.decoding.loading import load_vocabularies
     from clearhead.decoding.translator import Translator
 
-    place = ModelPlace(folder, folder, is_marian=False)
+    place = ModelFolder(folder, folder, is_marian=False)
     vocabularies = load_vocabularies(place)
     systems = [transformers_generate(folder / "marian", "cpu", torch.float32)]
     systems.append(ours_by_text("clearhead torch", "float32", Translator(vocabularies, open_torch(place, "cpu"))))
@@ -211,7 +211,7 @@ def cpu_systems(options: argparse.Namespace, folder: Path, work: Work) -> list[S
 
 def gpu_systems(folder: Path) -> list[System]:
     """Return everyone on a GPU, in bfloat16."""
-    place = ModelPlace(folder, folder, is_marian=False)
+    place = ModelFolder(folder, folder, is_marian=False)
     theirs = transformers_generate(folder / "marian", "cuda", torch.bfloat16)
     return [theirs, ours_by_ids("clearhead torch", "bfloat16", open_torch(place, "cuda"))]
 
@@ -258,7 +258,7 @@ def start_ups(folder: Path, options: argparse.Namespace) -> dict[str, float]:
     """Return how long it takes from nothing to the first translation of a sentence, in a process of its own."""
     ours = (
         "from clearhead.decoding.loading import open_translator; "
-        f"from clearhead.decoding.settings import SearchSettings; t = open_translator({str(folder)!r}, "
+        f"from clearhead.decoding.search.settings import SearchSettings; t = open_translator({str(folder)!r}, "
         "engine='{}', device='cpu'); t.translate(['Good morning'], SearchSettings(max_length=10)); "
     )
     programs = {

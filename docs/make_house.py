@@ -141,8 +141,10 @@ def figures(files: list[SourceFile]) -> str:
 def depths(graph: dict[str, set[str]]) -> dict[str, int]:
     """Return the floor of each room: 0 for one that imports no other, else one above the highest that it imports."""
 
-    def depth(room: str) -> int:
-        return 1 + max((depth(other) for other in graph.get(room, ())), default=-1)
+    def depth(room: str, above: tuple[str, ...] = ()) -> int:
+        if room in above:
+            raise SystemExit(f"rooms import each other: {' -> '.join((*above, room))}")
+        return 1 + max((depth(other, (*above, room)) for other in graph.get(room, ())), default=-1)
 
     return {room: depth(room) for room in graph}
 

@@ -15,8 +15,8 @@ from inside.looks import look
 from inside.pages import About, write_pages
 
 from clearhead.data import phrasebook
+from clearhead.decoding.annotation import read_head
 from clearhead.decoding.loading import find_model, load_vocabularies
-from clearhead.decoding.looking import read_head
 from clearhead.errors import ClearheadError, DataError
 from clearhead.files.input import input_lines
 from clearhead.training.prepare import open_model

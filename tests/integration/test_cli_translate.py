@@ -256,7 +256,10 @@ def test_what_is_no_text_is_told_in_a_sentence(
     [
         (("--beam", "0"), "beam = 0 is not a whole number from 1 to 4096."),
         (("--n-best", "3"), "n_best = 3 is more than beam = 1. Use a beam of 3."),
-        (("--temperature", "1", "--explain", "-"), "--explain shows a search, and --temperature draws at random."),
+        (
+            ("--temperature", "1", "--explain", "-"),
+            "an explanation shows a search, and a temperature draws at random. Leave one of them out (--explain",
+        ),
         (("--resume",), "--resume goes on with an output file. Name it with --output FILE."),
         (("--input", "a.txt"), "a sentence and a file (--input) are given. Choose one of them."),
         (

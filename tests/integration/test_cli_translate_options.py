@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from clearhead.cli.main import app
 from clearhead.cli.translate import StoppingChoice
-from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.search.settings import SearchSettings
 
 # a value of each setting that is not its default; those that need others have them too
 VALUES: dict[str, dict[str, Any]] = {

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import torch
 
-from clearhead.decoding.beam import beam_search
-from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.search.beam import beam_search
+from clearhead.decoding.search.settings import SearchSettings
 from clearhead.formats import from_marian_tensors
 from tests.parity.test_marian import marian_of, sources
 

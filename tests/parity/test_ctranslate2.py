@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from clearhead.decoding.ctranslate2_engine import CTranslate2Engine
-from clearhead.decoding.engine import Request
-from clearhead.decoding.settings import SearchSettings
-from clearhead.decoding.torch_engine import TorchEngine
-from clearhead.decoding.wishes import NO_WISHES, Wishes
+from clearhead.decoding.engines.ctranslate2_engine import CTranslate2Engine
+from clearhead.decoding.engines.engine import Request
+from clearhead.decoding.engines.torch_engine import TorchEngine
+from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
+from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import ConfigError
 from clearhead.formats.ctranslate2 import Storage, convert
 from clearhead.model import Transformer
@@ -143,18 +143,18 @@ def test_a_greedy_search_without_scores_writes_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "wishes", "reason"),
+    ("options", "constraints", "reason"),
     [
-        ({"beam": 3, "stopping": "proved"}, NO_WISHES, "it stops a beam by the rule 'first', not 'proved'"),
-        ({"temperature": 1.0}, NO_WISHES, "it draws other random numbers"),
-        ({}, Wishes(prefix=(5,)), "it knows no wishes"),
+        ({"beam": 3, "stopping": "proved"}, NO_CONSTRAINTS, "it stops a beam by the rule 'first', not 'proved'"),
+        ({"temperature": 1.0}, NO_CONSTRAINTS, "it draws other random numbers"),
+        ({}, Constraints(prefix=(5,)), "it knows no constraints"),
     ],
 )
 def test_what_the_engine_lacks_is_refused_and_not_done_otherwise(
-    tmp_path: Path, options: dict[str, Any], wishes: Wishes, reason: str
+    tmp_path: Path, options: dict[str, Any], constraints: Constraints, reason: str
 ) -> None:
     model = toy()
     _, engine = engines(model, tmp_path)
-    asked = [replace(each, wishes=wishes) for each in requests(model)]
+    asked = [replace(each, constraints=constraints) for each in requests(model)]
     with pytest.raises(ConfigError, match=re.escape(f"the engine ctranslate2 cannot search like this: {reason}. Open")):
         engine.translate(asked, SearchSettings(**options))

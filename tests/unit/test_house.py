@@ -39,7 +39,7 @@ NOT_YET_TESTED = {
         phrasebook.liking phrasebook.places
     """,
     "decoding": """
-        ledger selection state vocabulary watching
+        search.record_reader search.selection search.state vocabulary search.observer
     """,
     "experiments": """
         colours registry

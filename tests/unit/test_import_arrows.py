@@ -35,6 +35,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
         {"formats", "model", "text", "steps"},
         {"torch", "numpy", "pydantic", "ctranslate2"},
     ),
+    "explain": ({"decoding", "formats", "model", "text", "steps"}, {"torch", "numpy", "pydantic"}),
     "evaluation": ({"text"}, {"sacrebleu", "numpy"}),
     "experiments": ({"worksheet", "steps"}, {"numpy", "matplotlib"}),
     "cli": (EVERYTHING, {"typer", "rich"}),

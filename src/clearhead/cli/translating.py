@@ -15,9 +15,9 @@ from clearhead.errors import ClearheadError, ConfigError, DataError, printable
 
 if TYPE_CHECKING:
     from clearhead.decoding.alignment import Reading
-    from clearhead.decoding.engine import DeviceName, EngineName, Precision
+    from clearhead.decoding.engines.engine import DeviceName, EngineName, Precision
     from clearhead.decoding.lines import LineOptions
-    from clearhead.decoding.settings import SearchSettings
+    from clearhead.decoding.search.settings import SearchSettings
     from clearhead.files.line_input import Form, InputLine
     from clearhead.files.line_output import LineOutput
 
@@ -87,9 +87,9 @@ class Looks:
 
 def translate_all(engines: Engines, feed: Feed, search: Mapping[str, Any], words: Words, looks: Looks) -> None:
     """Translate everything that is asked for."""
-    from clearhead.decoding.engine import Asked
+    from clearhead.decoding.engines.engine import EngineNeeds
     from clearhead.decoding.loading import find_model, fingerprint, open_translator
-    from clearhead.decoding.settings import SearchSettings
+    from clearhead.decoding.search.settings import SearchSettings
     from clearhead.files.line_input import LineSource
     from clearhead.files.line_output import LineOutput
     from clearhead.settings import read_settings
@@ -101,9 +101,9 @@ def translate_all(engines: Engines, feed: Feed, search: Mapping[str, Any], words
     if feed.resume and feed.output is not None and LineOutput.is_complete(feed.output):
         typer.echo(f"clearhead: {printable(str(feed.output))} is complete already.", err=True)
         return
-    asked = Asked(options.settings, (*options.phrases.uses, *_uses(looks)))
+    needs = EngineNeeds(options.settings, (*options.phrases.uses, *_uses(looks)))
     translator = open_translator(
-        engines.model, engine=engines.engine, device=engines.device, precision=engines.precision, asked=asked
+        engines.model, engine=engines.engine, device=engines.device, precision=engines.precision, needs=needs
     )
     for note in translator.notes:
         typer.echo(f"clearhead: {note}", err=True)
@@ -140,10 +140,10 @@ def _uses(looks: Looks) -> list[Any]:
 
 def _options(feed: Feed, settings: "SearchSettings", words: Words) -> "LineOptions":
     from clearhead.decoding.lines import LineOptions
-    from clearhead.decoding.phrases import Phrases, read_glossary
+    from clearhead.decoding.phrases import PhraseConstraints, read_glossary
 
     glossary = {} if words.glossary is None else read_glossary(words.glossary)
-    phrases = Phrases(words.prefix or "", words.forbid, words.require, glossary)
+    phrases = PhraseConstraints(words.prefix or "", words.forbid, words.require, glossary)
     return LineOptions(settings, phrases, words.language, feed.is_paragraphs, feed.long, feed.max_source)
 
 
@@ -157,8 +157,8 @@ def _reading(model: Path, looks: Looks) -> "Reading | None":
             )
         return None
     from clearhead.decoding.alignment import Reading
+    from clearhead.decoding.annotation import read_head
     from clearhead.decoding.head_choice import read_choice
-    from clearhead.decoding.looking import read_head
 
     if looks.head is not None:
         return Reading(read_head(looks.head), looks.shift is not False)

@@ -50,11 +50,13 @@ class Job:
             raise ClearheadError("--n-best and --alternatives give several lines for one row of a TSV. Use --json.")
         self._looker = None
         if self.looks.needs_model:
-            from clearhead.decoding.looking import Looker
+            from clearhead.decoding.annotation import Annotator
+            from clearhead.explain.explainer import SearchExplainer
 
             head = None if self.reading is None else self.reading.head
             is_shifted = self.looks.shift is not False if self.reading is None else self.reading.is_shifted
-            self._looker = Looker(self.translator, self.options.settings, head, is_shifted=is_shifted)
+            self._looker = Annotator(self.translator, self.options.settings, head, is_shifted=is_shifted)
+            self._explainer = SearchExplainer(self.translator, self.options.settings, head)
         self._started = time.monotonic()
 
     @property
@@ -109,7 +111,7 @@ class Job:
         if self._looker is None:
             return result
         if self.looks.explain is not None:
-            result = self._looker.explained(result, all_heads=self.looks.all_heads)
+            result = self._explainer.explained(result, all_heads=self.looks.all_heads)
             self._keep(result)
         if self.looks.align or self.looks.draw:
             result = self._looker.aligned(result)
@@ -127,7 +129,8 @@ class Job:
         self.explained.append({**told, "parts": parts})
 
     def _drawn(self, result: "LineResult") -> list[str]:
-        from clearhead.decoding.render_explain import render_alignment, render_explanation
+        from clearhead.decoding.alignment_text import render_alignment
+        from clearhead.explain.search_text import render_explanation
 
         made = []
         if self.looks.draw and result.alignment is not None:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from clearhead.decoding.beam import beam_search
-from clearhead.decoding.hypothesis import Hypothesis
-from clearhead.decoding.rules import rules_of
-from clearhead.decoding.settings import SearchSettings
-from clearhead.decoding.stepper import Stepper
-from clearhead.decoding.wishes import Wishes
+from clearhead.decoding.search.beam import beam_search
+from clearhead.decoding.search.constraints import Constraints
+from clearhead.decoding.search.hypothesis import Hypothesis
+from clearhead.decoding.search.rules import rules_of
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.search.stepper import Stepper
 from clearhead.model import Transformer
 
 
@@ -37,14 +37,14 @@ def alternatives(
     for length in range(len(prefix)):
         stepper.step(written[..., :length])
     log_probs = stepper.step(written)
-    rules_of(settings, [Wishes()], model.config).hide(log_probs, written, [0])
+    rules_of(settings, [Constraints()], model.config).hide(log_probs, written, [0])
     best = log_probs[0, 0].topk(min(number, log_probs.shape[-1]))
     found = [
         (token, own)
         for own, token in zip(best.values.tolist(), best.indices.tolist(), strict=True)
         if own > -float("inf")
     ]
-    wishes = [Wishes(prefix=(*prefix, token)) for token, _ in found]
+    constraints = [Constraints(prefix=(*prefix, token)) for token, _ in found]
     several = source.expand(len(found), -1)
-    made = beam_search(model, several, [limit] * len(found), settings, wishes)
+    made = beam_search(model, several, [limit] * len(found), settings, constraints)
     return [Alternative(token, own, each[0]) for (token, own), each in zip(found, made, strict=True)]

@@ -38,7 +38,7 @@ def rate_heads(
 ) -> list[Rated]:
     """Return every reading, the best first, on sentences and their translations; errors are of links of words."""
     model, vocabularies = translator.model, translator.vocabularies
-    longest = translator.engine.facts.max_length
+    longest = translator.engine.info.max_length
     pairs, words = [], []
     sources, targets = zip(*texts, strict=True) if texts else ((), ())
     rows = zip(vocabularies.source.encode(sources), vocabularies.target.encode(targets), strict=True)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clearhead.decoding.hypothesis import Hypothesis, normalised
-from clearhead.decoding.wishes import NO_WISHES, Wishes
+from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
+from clearhead.decoding.search.hypothesis import Hypothesis, normalised
 from clearhead.text.sentences import join_parts
 
 
@@ -35,7 +35,7 @@ class PartResult:
     source: str
     space: str  # between this part and the next
     ids: tuple[int, ...]  # without eos; none for a part with nothing in it
-    wishes: Wishes = NO_WISHES
+    constraints: Constraints = NO_CONSTRAINTS
     texts: tuple[str, ...] = ("",)
     hypotheses: tuple[Hypothesis, ...] = ()
     alignment: LinkedWords | None = None

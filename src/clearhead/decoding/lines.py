@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
-from clearhead.decoding.hypothesis import Hypothesis
 from clearhead.decoding.line_result import LineResult, PartResult
-from clearhead.decoding.phrases import Phrases, Wishing
-from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.phrases import ConstraintEncoder, PhraseConstraints
+from clearhead.decoding.search.hypothesis import Hypothesis
+from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Piece, Translator
 from clearhead.errors import DataError, printable
 from clearhead.text.sentences import TextPart, split_long, split_sentences
@@ -45,7 +45,7 @@ class LineOptions:
     """How lines become what a model reads."""
 
     settings: SearchSettings = SearchSettings()
-    phrases: Phrases = Phrases()
+    phrases: PhraseConstraints = PhraseConstraints()
     language: str | None = None  # the target's, of a model with tags
     is_paragraphs: bool = False  # each line is split into sentences
     long: Literal["split", "refuse"] = "split"  # what is done with a line that is too long for the model
@@ -108,7 +108,7 @@ class LineTranslator:
     def __post_init__(self) -> None:
         self.notes: list[str] = []
         vocabularies = self.translator.vocabularies
-        self._wishing = Wishing(self.options.phrases, vocabularies.target)
+        self._encoder = ConstraintEncoder(self.options.phrases, vocabularies.target)
         self._source = vocabularies.source
         self._is_warned = False
         if self.options.language is not None:
@@ -117,7 +117,7 @@ class LineTranslator:
     @property
     def longest(self) -> int:
         """The most tokens that are read at once, the end not counted."""
-        has = self.translator.engine.facts.max_length
+        has = self.translator.engine.info.max_length
         most = _DEFAULT_LONGEST if has is None else has - 1
         return most if self.options.max_source is None else min(most, self.options.max_source)
 
@@ -157,9 +157,9 @@ class LineTranslator:
 
     def _row(self, line: _Opened, place: int, part: TextPart, ids: tuple[int, ...]) -> _Row:
         number = (line.number - 1 + place * _PART_STRIDE) % 2**31
-        wishes = self._wishing.wishes(part.text, is_first=place == 0)
-        piece = Piece(ids, wishes, number) if ids else None
-        return _Row(piece, PartResult(part.text, part.space, ids, wishes))
+        constraints = self._encoder.constraints(part.text, is_first=place == 0)
+        piece = Piece(ids, constraints, number) if ids else None
+        return _Row(piece, PartResult(part.text, part.space, ids, constraints))
 
     def _tag(self, line: Line) -> tuple[str, str]:
         """Return the tag of a line's language, its own or else that of the options, and the rest."""
@@ -204,7 +204,7 @@ class LineTranslator:
         groups: dict[object, list[_Row]] = {}
         for row in rows:
             assert row.piece is not None
-            key = row.piece if is_drawn else (row.piece.ids, row.piece.wishes)
+            key = row.piece if is_drawn else (row.piece.ids, row.piece.constraints)
             groups.setdefault(key, []).append(row)
         pieces = [several[0].piece for several in groups.values() if several[0].piece is not None]
         found = self._search(pieces)
@@ -223,7 +223,7 @@ class LineTranslator:
     def _search(self, pieces: Sequence[Piece]) -> list[list[Hypothesis]]:
         """Search; again where a forbidden phrase came back in other pieces, which are then forbidden too."""
         found = self._searched(pieces)
-        if not self._wishing.forbidden:
+        if not self._encoder.forbidden:
             return found
         asked = dict(enumerate(pieces))
         for _ in range(_MAX_ROUNDS):
@@ -246,9 +246,9 @@ class LineTranslator:
             slips = [
                 slip
                 for text, each in zip(texts, found[place], strict=True)
-                for slip in self._wishing.slips(each.tokens, text)
+                for slip in self._encoder.slips(each.tokens, text)
             ]
             if slips:
-                wishes = replace(piece.wishes, forbidden=(*piece.wishes.forbidden, *slips))
-                made[place] = replace(piece, wishes=wishes)
+                constraints = replace(piece.constraints, forbidden=(*piece.constraints.forbidden, *slips))
+                made[place] = replace(piece, constraints=constraints)
         return made

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from clearhead.decoding.engine import Asked, DeviceName, Engine, EngineName, ModelPlace, Precision
+from clearhead.decoding.engines.engine import DeviceName, Engine, EngineName, EngineNeeds, ModelFolder, Precision
 from clearhead.decoding.translator import Translator
 from clearhead.errors import CheckpointError, did_you_mean, printable
 from clearhead.files.json_file import read_json
@@ -23,33 +23,33 @@ def open_translator(
     engine: EngineName = "auto",
     device: DeviceName = "auto",
     precision: Precision = "auto",
-    asked: Asked = Asked(),
+    needs: EngineNeeds = EngineNeeds(),
 ) -> Translator:
     """Open the model at a path with an engine that can do all that is asked; `notes` tell where it is another one."""
     place = find_model(path)
     vocabularies = load_vocabularies(place)
-    chosen, notes = _open_engine(place, engine, device, precision, asked)
+    chosen, notes = _open_engine(place, engine, device, precision, needs)
     return Translator(vocabularies, chosen, tuple(notes))
 
 
 def _open_engine(
-    place: ModelPlace, name: EngineName, device: DeviceName, precision: Precision, asked: Asked
+    place: ModelFolder, name: EngineName, device: DeviceName, precision: Precision, needs: EngineNeeds
 ) -> tuple[Engine, list[str]]:
-    from clearhead.decoding import ctranslate2_engine
+    from clearhead.decoding.engines import ctranslate2_engine
 
     notes: list[str] = []
     if name == "ctranslate2" or (name == "auto" and not ctranslate2_engine.sees_gpu(device)):
-        missing = ctranslate2_engine.lacks(place, asked, device, precision)
+        missing = ctranslate2_engine.lacks(place, needs, device, precision)
         if missing is None:
             return ctranslate2_engine.open_ctranslate2(place, device, precision), notes
         if name == "ctranslate2":
             notes.append(f"The engine ctranslate2 cannot do this ({missing}); torch does it.")
-    from clearhead.decoding.torch_engine import open_torch
+    from clearhead.decoding.engines.torch_engine import open_torch
 
     return open_torch(place, device, precision), notes
 
 
-def find_model(path: str | Path) -> ModelPlace:
+def find_model(path: str | Path) -> ModelFolder:
     """Return where the parts of a model lie, or say which is missing."""
     place = Path(path)
     if not place.is_dir():
@@ -61,7 +61,7 @@ def find_model(path: str | Path) -> ModelPlace:
         )
     for folder in candidates(place):
         if (folder / CONFIG).is_file():
-            return ModelPlace(folder, run_of(folder), read_json(folder / CONFIG).get("model_type") == "marian")
+            return ModelFolder(folder, run_of(folder), read_json(folder / CONFIG).get("model_type") == "marian")
     weights = [folder for folder in candidates(place) if (folder / "model.safetensors").is_file()]
     if weights:
         raise CheckpointError(
@@ -84,7 +84,7 @@ def fingerprint(folder: Path) -> str:
     return made.hexdigest()[:16]
 
 
-def load_vocabularies(place: ModelPlace) -> Vocabularies:
+def load_vocabularies(place: ModelFolder) -> Vocabularies:
     """Read the tokeniser of a model."""
     if (place.vocabularies / FOLDER).is_dir():
         return Vocabularies.load(place.vocabularies)

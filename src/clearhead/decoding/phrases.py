@@ -5,15 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from clearhead.decoding.engine import Use
-from clearhead.decoding.wishes import NO_WISHES, Phrase, Wishes
+from clearhead.decoding.engines.engine import Use
+from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints, Phrase
 from clearhead.errors import DataError, printable
 from clearhead.files.reading import read_file
 from clearhead.text.tokeniser import Tokeniser
 
 
 @dataclass(frozen=True)
-class Phrases:
+class PhraseConstraints:
     """What is asked of every translation, as text; `glossary` says which phrase a word of the source asks for."""
 
     prefix: str = ""
@@ -32,10 +32,10 @@ class Phrases:
         return tuple(use for use, asked in named.items() if asked)
 
 
-class Wishing:
+class ConstraintEncoder:
     """Phrases in the ids of a target vocabulary, and what they ask of each sentence."""
 
-    def __init__(self, phrases: Phrases, target: Tokeniser) -> None:
+    def __init__(self, phrases: PhraseConstraints, target: Tokeniser) -> None:
         self.phrases, self._target = phrases, target
         self._prefix = self._ids(phrases.prefix, "--prefix") if phrases.prefix else ()
         self.forbidden = tuple(self._ids(each, "--forbid") for each in phrases.forbidden)
@@ -53,17 +53,17 @@ class Wishing:
             )
         return ids
 
-    def wishes(self, source: str, *, is_first: bool = True) -> Wishes:
+    def constraints(self, source: str, *, is_first: bool = True) -> Constraints:
         """Return what is asked of the translation of a text; only the first part of a line begins with the prefix."""
         if not (self._prefix or self.forbidden or self._required or self._glossary):
-            return NO_WISHES
+            return NO_CONSTRAINTS
         asked = list(self._required if is_first else ())
         rest = source
         for pattern, ids in self._glossary:
             rest, count = pattern.subn("\n", rest)  # so that no shorter term is found inside it
             if count and ids not in asked:
                 asked.append(ids)
-        return Wishes(self._prefix if is_first else (), self.forbidden, tuple(asked))
+        return Constraints(self._prefix if is_first else (), self.forbidden, tuple(asked))
 
     def slips(self, tokens: Sequence[int], text: str) -> list[Phrase]:
         """Return other spellings of forbidden phrases that a translation holds, in pieces not thought of before."""

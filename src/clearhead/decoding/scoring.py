@@ -10,9 +10,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from clearhead.decoding.engine import DeviceName, Precision
+from clearhead.decoding.engines.engine import DeviceName, Precision
+from clearhead.decoding.engines.torch_engine import info_of, load_model
 from clearhead.decoding.loading import find_model, load_vocabularies
-from clearhead.decoding.torch_engine import facts_of, load_model
 from clearhead.decoding.translate import evaluating, padded
 from clearhead.errors import ConfigError, DataError
 from clearhead.model import Transformer
@@ -131,7 +131,7 @@ class Scorer:
 
     def _excess(self, row: _Row) -> str | None:
         """Return what is wrong with a pair that the model has no positions for."""
-        longest = facts_of(self.model.config).max_length
+        longest = info_of(self.model.config).max_length
         for side, ids in (("source", row.source), ("target", row.target)):
             if longest is not None and len(ids) > longest:
                 return (

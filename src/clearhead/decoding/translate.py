@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clearhead.decoding.beam import beam_search
-from clearhead.decoding.hypothesis import Hypothesis
-from clearhead.decoding.sampling import sample
-from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.search.beam import beam_search
+from clearhead.decoding.search.constraints import Constraints
+from clearhead.decoding.search.hypothesis import Hypothesis
+from clearhead.decoding.search.sampling import sample
+from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.vocabulary import Vocabularies
-from clearhead.decoding.wishes import Wishes
 from clearhead.errors import ConfigError
 from clearhead.model import ModelConfig, Transformer
 
@@ -54,9 +54,9 @@ def translate(
     vocabularies: Vocabularies,
     sentences: Sequence[str],
     settings: SearchSettings = SearchSettings(),
-    wishes: Sequence[Wishes] | None = None,
+    constraints: Sequence[Constraints] | None = None,
 ) -> list[Translation]:
-    """Translate sentences; one without a token (an empty line) stays empty. `wishes` are one for each sentence."""
+    """Translate sentences; one without a token (an empty line) stays empty. `constraints` are one for each sentence."""
     if model.config.shape != "encoder-decoder":
         raise ConfigError(
             f"a model of shape {model.config.shape} cannot translate: it has no "
@@ -66,7 +66,7 @@ def translate(
     with evaluating(model), torch.inference_mode():
         most = settings.tokens_on(model.output.weight.device.type)
         for batch in batches(read(vocabularies, sentences, model.config), most):
-            found = search(model, batch, settings, wishes)
+            found = search(model, batch, settings, constraints)
             texts = iter(vocabularies.target.decode([each.tokens for several in found for each in several]))
             for sentence, several in zip(batch, found, strict=True):
                 made[sentence.number] = Translation(
@@ -124,14 +124,17 @@ def length_limits(batch: Sequence[Sentence], settings: SearchSettings, config: M
 
 
 def search(
-    model: Transformer, batch: Sequence[Sentence], settings: SearchSettings, wishes: Sequence[Wishes] | None = None
+    model: Transformer,
+    batch: Sequence[Sentence],
+    settings: SearchSettings,
+    constraints: Sequence[Constraints] | None = None,
 ) -> list[list[Hypothesis]]:
     """Return the hypotheses of each sentence, best first."""
     config, device = model.config, model.output.weight.device
     source = padded([sentence.ids for sentence in batch], config.pad, device)
     limits = length_limits(batch, settings, config)
     numbers = [sentence.number for sentence in batch]
-    asked = None if wishes is None else [wishes[number] for number in numbers]
+    asked = None if constraints is None else [constraints[number] for number in numbers]
     if settings.is_sampling:
         return sample(model, source, limits, settings, asked, numbers)
     return beam_search(model, source, limits, settings, asked)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from clearhead.decoding.engine import Engine, Request, length_limit
-from clearhead.decoding.hypothesis import Hypothesis
-from clearhead.decoding.settings import SearchSettings
-from clearhead.decoding.wishes import NO_WISHES, Wishes
+from clearhead.decoding.engines.engine import Engine, Request, length_limit
+from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
+from clearhead.decoding.search.hypothesis import Hypothesis
+from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import ConfigError
 from clearhead.text.tokeniser import Vocabularies
 
@@ -20,7 +20,7 @@ class Piece:
     """A text that a model can read as a whole: its ids without eos, what is asked of it, and its number."""
 
     ids: tuple[int, ...]
-    wishes: Wishes = NO_WISHES
+    constraints: Constraints = NO_CONSTRAINTS
     number: int = 0
 
 
@@ -35,7 +35,7 @@ class Translator:
     @property
     def model(self) -> "Transformer":
         """The model itself, for what only torch can do: attention, explanations, alternatives."""
-        from clearhead.decoding.torch_engine import TorchEngine
+        from clearhead.decoding.engines.torch_engine import TorchEngine
 
         if not isinstance(self.engine, TorchEngine):
             raise ConfigError(f"this needs the model itself, and {self.engine.name} has it fused away. Use torch.")
@@ -50,12 +50,12 @@ class Translator:
 
     def request(self, piece: Piece, settings: SearchSettings, *, has_score: bool = True) -> Request:
         """Return what the engine is asked for a piece."""
-        facts = self.engine.facts
-        ids = (*piece.ids, facts.eos)
+        info = self.engine.info
+        ids = (*piece.ids, info.eos)
         # what must be there is not to be cut off because it is long
-        asked = len(piece.wishes.prefix) + sum(map(len, piece.wishes.required))
-        limit = length_limit(len(ids), settings, facts, num_asked=asked)
-        return Request(ids, limit, piece.wishes, piece.number, has_score)
+        asked = len(piece.constraints.prefix) + sum(map(len, piece.constraints.required))
+        limit = length_limit(len(ids), settings, info, num_asked=asked)
+        return Request(ids, limit, piece.constraints, piece.number, has_score)
 
     def translate(
         self,
@@ -63,7 +63,7 @@ class Translator:
         settings: SearchSettings = SearchSettings(),
     ) -> list[str]:
         """Return the best translation of each sentence; one without a token stays empty, one too long is cut."""
-        longest = self.engine.facts.max_length
+        longest = self.engine.info.max_length
         rows = self.vocabularies.source.encode(sentences)
         cut = [tuple(row if longest is None else row[: longest - 1]) for row in rows]
         asked = [n for n, (row, text) in enumerate(zip(cut, sentences, strict=True)) if row and text.strip()]

@@ -8,8 +8,8 @@ import torch
 
 from clearhead.data.batches import NO_LABEL, BatchStream, make_layout
 from clearhead.data.store import PairStore
-from clearhead.decoding.settings import SearchSettings
-from clearhead.decoding.torch_engine import TorchEngine
+from clearhead.decoding.engines.torch_engine import TorchEngine
+from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translate import evaluating, translate
 from clearhead.decoding.translator import Translator
 from clearhead.evaluation.scores import Score, accuracy, bleu, chrf, exact_match

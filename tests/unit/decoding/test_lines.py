@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.decoding.engine import ModelFacts, Request, batches_by_length, length_limit
-from clearhead.decoding.hypothesis import Hypothesis
+from clearhead.decoding.engines.engine import ModelInfo, Request, batches_by_length, length_limit
 from clearhead.decoding.line_result import LineResult, Shown, to_lines, to_record
 from clearhead.decoding.lines import Line, LineOptions, LineTranslator, translate_lines, windows
 from clearhead.decoding.loading import find_model, open_translator
-from clearhead.decoding.phrases import Phrases, Wishing, read_glossary
-from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.phrases import ConstraintEncoder, PhraseConstraints, read_glossary
+from clearhead.decoding.search.hypothesis import Hypothesis
+from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.errors import CheckpointError, ConfigError, DataError
 from tests.small_run import make_run
@@ -57,7 +57,7 @@ def test_equal_lines_are_translated_once(translator: Translator) -> None:
 
     class Counting:
         name = described = "counting"
-        facts = translator.engine.facts
+        info = translator.engine.info
 
         def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
             asked.append(len(requests))
@@ -115,30 +115,32 @@ def test_the_language_is_that_of_the_line_or_of_the_options(tagged: Translator) 
 def test_a_translation_begins_holds_and_avoids_what_is_asked(translator: Translator) -> None:
     beam = SearchSettings(beam=5, max_length=19)
     plain = made(translator, ["a dog"], LineOptions(beam))[0]
-    begun = made(translator, ["a dog"], LineOptions(beam, Phrases(prefix="die rote")))[0]
+    begun = made(translator, ["a dog"], LineOptions(beam, PhraseConstraints(prefix="die rote")))[0]
     assert begun.startswith("die rote")
-    held = made(translator, ["a dog", "the cat"], LineOptions(beam, Phrases(required=("alte Haus",))))
+    held = made(translator, ["a dog", "the cat"], LineOptions(beam, PhraseConstraints(required=("alte Haus",))))
     assert all("alte Haus" in text for text in held)
     word = max(plain.split(), key=len)
-    without = made(translator, ["a dog"], LineOptions(beam, Phrases(forbidden=(word,))))[0]
+    without = made(translator, ["a dog"], LineOptions(beam, PhraseConstraints(forbidden=(word,))))[0]
     assert word not in without.split()
-    by_glossary = made(translator, ["a Dog.", "the dogs"], LineOptions(beam, Phrases(glossary={"dog": "Vogel"})))
+    by_glossary = made(
+        translator, ["a Dog.", "the dogs"], LineOptions(beam, PhraseConstraints(glossary={"dog": "Vogel"}))
+    )
     assert "Vogel" in by_glossary[0]
     assert "Vogel" not in by_glossary[1]
 
 
 def test_a_longer_term_hides_the_shorter_one_in_it(translator: Translator) -> None:
     target = translator.vocabularies.target
-    wishing = Wishing(Phrases(glossary={"dog": "Hund", "small dog": "Vogel"}), target)
+    wishing = ConstraintEncoder(PhraseConstraints(glossary={"dog": "Hund", "small dog": "Vogel"}), target)
     vogel, hund = (tuple(target.encode([word])[0]) for word in ("Vogel", "Hund"))
-    assert wishing.wishes("a small  dog").required == (vogel,)
-    assert wishing.wishes("small dog, dog").required == (vogel, hund)
-    assert wishing.wishes("a hotdog").required == ()
+    assert wishing.constraints("a small  dog").required == (vogel,)
+    assert wishing.constraints("small dog, dog").required == (vogel, hund)
+    assert wishing.constraints("a hotdog").required == ()
 
 
 def test_a_phrase_that_cannot_be_spelled_is_refused(translator: Translator) -> None:
     with pytest.raises(DataError, match="--require: the vocabulary of this model cannot spell '世界'"):
-        LineTranslator(translator, LineOptions(SHORT, Phrases(required=("世界",))))
+        LineTranslator(translator, LineOptions(SHORT, PhraseConstraints(required=("世界",))))
 
 
 @pytest.mark.parametrize(
@@ -177,10 +179,10 @@ def test_what_would_break_a_line_is_a_space(translator: Translator) -> None:
 
 
 def test_limits_and_batches_are_counted_as_before() -> None:
-    facts = ModelFacts(pad=0, eos=2, max_length=23)
-    assert length_limit(3, SearchSettings(), facts) == 14
-    assert length_limit(3, SearchSettings(), facts, num_asked=5) == 19
-    assert length_limit(11, SearchSettings(), facts) == 23
+    info = ModelInfo(pad=0, eos=2, max_length=23)
+    assert length_limit(3, SearchSettings(), info) == 14
+    assert length_limit(3, SearchSettings(), info, num_asked=5) == 19
+    assert length_limit(11, SearchSettings(), info) == 23
     requests = [Request((5,) * size, 9) for size in (3, 7, 5, 2)]
     assert batches_by_length(requests, 14) == [[1, 2], [0, 3]]
     assert batches_by_length(requests, 1) == [[1], [2], [0], [3]]

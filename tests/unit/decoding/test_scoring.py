@@ -11,7 +11,7 @@ import torch
 from clearhead.decoding import scoring
 from clearhead.decoding.loading import open_translator
 from clearhead.decoding.scoring import Scored, Scorer, TextPair, open_scorer
-from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translate import translate
 from clearhead.errors import ConfigError, DataError
 from clearhead.formats import save_checkpoint

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import torch
 
-from clearhead.decoding.settings import SearchSettings
+from clearhead.decoding.search.constraints import Constraints
+from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translate import Sentence, Translation, batches, length_limits, translate
-from clearhead.decoding.wishes import Wishes
 from clearhead.errors import ConfigError
 from tests.unit.decoding.toys import Both, random_model
 
@@ -97,6 +97,6 @@ def test_limits_follow_the_source_up_to_what_the_model_can_place() -> None:
 def test_each_sentence_has_its_own_wishes() -> None:
     model = random_model(36)
     sentences = ["abcdefg", "", "xy", "q"]
-    wishes = [Wishes(prefix=(number + 5,)) for number in range(4)]
-    made = translate(model, Both(), sentences, SearchSettings(beam=2), wishes)
+    constraints = [Constraints(prefix=(number + 5,)) for number in range(4)]
+    made = translate(model, Both(), sentences, SearchSettings(beam=2), constraints)
     assert [each.text[:1] for each in made] == ["b", "", "d", "e"]

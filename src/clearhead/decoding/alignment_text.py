@@ -1,0 +1,38 @@
+"""An alignment drawn as plain text, for a terminal."""
+
+import unicodedata
+
+from clearhead.decoding.line_result import LinkedWords
+from clearhead.errors import printable
+
+
+def render_alignment(found: LinkedWords) -> str:
+    """Draw links: a row for each target word, a column for each source word, whose number stands above it."""
+    source = [printable(word) for word in found.source]
+    target = [printable(word) for word in found.target]
+    side = max([width(word) for word in target] + [0])
+    links = set(found.links)
+    made = [f"{number:>{side + 2}}  {word}" for number, word in enumerate(source, 1)]
+    wide = len(str(len(source)))
+    made.append(" " * (side + 2) + " ".join(f"{number:>{wide}}" for number in range(1, len(source) + 1)))
+    for row, word in enumerate(target):
+        marks = " ".join(f"{'●' if (column, row) in links else '·':>{wide}}" for column in range(len(source)))
+        made.append(f"{padded_to(word, side)}  {marks}")
+    return "\n".join(line.rstrip() for line in made) + "\n"
+
+
+def padded_to(text: str, size: int) -> str:
+    """Return a text with spaces after it, so that it takes that many columns."""
+    return text + " " * (size - width(text))
+
+
+def width(text: str) -> int:
+    """Return how many columns of a terminal a text takes: marks that sit on a letter none, wide letters two."""
+    return sum(
+        0
+        if unicodedata.category(letter) in ("Mn", "Me", "Cf")
+        else 2
+        if unicodedata.east_asian_width(letter) in "WF"
+        else 1
+        for letter in text
+    )

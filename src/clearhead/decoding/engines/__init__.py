@@ -1,0 +1,1 @@
+"""What computes translations: the model in PyTorch, or CTranslate2, behind one protocol."""

@@ -1,0 +1,281 @@
+"""The engine of CTranslate2: the same model, converted once, in C++ and without torch.
+
+It searches as ours does with stopping 'first', and gives the same scores: they count the end as a token. What it would
+do in another way (shares of hidden tokens, forced tokens of no cost) is left to torch, but for the little share of
+padding and bos: they are hidden by their bias, and the tokens that are left have it among them.
+"""
+
+import math
+import os
+import shutil
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clearhead.decoding.engines.engine import (
+    DeviceName,
+    EngineNeeds,
+    ModelFolder,
+    ModelInfo,
+    Precision,
+    Request,
+    Use,
+    batches_by_length,
+)
+from clearhead.decoding.search.constraints import NO_CONSTRAINTS
+from clearhead.decoding.search.hypothesis import Hypothesis, normalised
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.errors import CheckpointError, ConfigError, printable
+from clearhead.files.json_file import read_json
+from clearhead.formats.config_file import read_model_config
+from clearhead.formats.ctranslate2 import Storage, converted, model_lacks
+from clearhead.formats.files import CONFIG
+from clearhead.formats.marian_config import config_from_marian, read_settings
+from clearhead.model.config import ModelConfig
+
+if TYPE_CHECKING:
+    from clearhead.model import Transformer
+
+LEAST_VERSION = (4, 8)
+_STORAGES: dict[Precision, Storage] = {"auto": "float32", "float32": "float32", "int8": "int8", "float16": "float16"}
+# no CPU counts in float16: the weights are only kept so
+_TYPES: dict[Storage, Any] = {"float16": {"cpu": "float32", "cuda": "float16"}}
+_USES: dict[Use, str] = {
+    "prefix": "a forced prefix needs",
+    "forbidden": "forbidden phrases need",
+    "required": "required phrases need",
+    "alignment": "alignments need",
+    "explain": "explanations need",
+    "alternatives": "alternatives need",
+    "token_scores": "scores of single tokens need",
+}
+# with a length penalty of exactly 0 its search stops by another rule; this one divides by 1.0 too
+_NO_PENALTY = 1e-30
+_MAX_WORKERS = 32
+_MANY = 2  # batches for each worker
+
+
+def lacks(place: ModelFolder, needs: EngineNeeds, device: DeviceName, precision: Precision) -> str | None:
+    """Return why this engine cannot do what is asked, as a clause (`it has no coverage penalty`), or None."""
+    if precision not in _STORAGES:
+        return f"it has no {precision} here"
+    return (
+        _search_lacks(needs)
+        or _installation_lacks(device)
+        or model_lacks(config := config_of(place))
+        or _vocabulary_lacks(config, needs.settings)
+    )
+
+
+def _search_lacks(needs: EngineNeeds) -> str | None:
+    settings, uses = needs.settings, set(needs.uses)
+    reasons = {
+        **{f"it has not what {_USES[use]}": True for use in sorted(uses)},
+        "it draws other random numbers": settings.is_sampling,
+        "its coverage penalty is another": bool(settings.coverage_penalty),
+        f"it stops a beam by the rule 'first', not '{settings.stopping}'": (
+            settings.beam > 1 and settings.stopping != "first"
+        ),
+        "with no_repeat it gives other scores": settings.no_repeat is not None,
+        "with min_length it gives other scores": bool(settings.min_length),
+    }
+    return next((reason for reason, is_so in reasons.items() if is_so), None)
+
+
+def _installation_lacks(device: DeviceName) -> str | None:
+    least = ".".join(map(str, LEAST_VERSION))
+    try:
+        version = metadata.version("ctranslate2")
+    except metadata.PackageNotFoundError:
+        return f"ctranslate2 is not installed: pip install 'ctranslate2>={least}'"
+    if tuple(int(part) for part in version.split(".")[:2]) < LEAST_VERSION:
+        return f"ctranslate2 {version} is older than {least}"
+    return "it sees no GPU" if device == "cuda" and not sees_gpu(device) else None
+
+
+def sees_gpu(device: DeviceName) -> bool:
+    """Return whether a GPU may be used, and there is one: torch is the faster engine there."""
+    if device == "cpu" or _installation_lacks("cpu") is not None:
+        return False
+    import ctranslate2
+
+    return bool(ctranslate2.get_cuda_device_count())
+
+
+def _vocabulary_lacks(config: ModelConfig, settings: SearchSettings) -> str | None:
+    if 2 * settings.beam < config.target_size:
+        return None
+    size = config.target_size
+    return f"a beam of {settings.beam} needs more than {2 * settings.beam} tokens, and the vocabulary has {size}"
+
+
+def config_of(place: ModelFolder) -> ModelConfig:
+    """Return the config of a model, read without torch."""
+    path = place.folder / CONFIG
+    data = read_json(path)
+    if not place.is_marian:
+        return read_model_config(path, data)
+    try:
+        return config_from_marian(read_settings(data))
+    except CheckpointError as wrong:
+        raise CheckpointError(f"{printable(str(place.folder))}: {wrong}") from None
+
+
+def open_ctranslate2(
+    place: ModelFolder, device: DeviceName = "auto", precision: Precision = "auto", num_threads: int = 0
+) -> "CTranslate2Engine":
+    """Load a model, which is converted on first use and kept beside it; 0 threads are as many as there are cores."""
+    if precision not in _STORAGES:
+        raise ConfigError(f"{precision} is not a precision of the engine ctranslate2. Use float32, int8 or float16.")
+    storage = _STORAGES[precision]
+    made = converted(place.folder, storage, _loader(place))
+    try:
+        return CTranslate2Engine(made.folder, config_of(place), storage, device, num_threads)
+    finally:
+        if made.is_temporary:
+            shutil.rmtree(made.folder, ignore_errors=True)
+
+
+def _loader(place: ModelFolder) -> Callable[[], "Transformer"]:
+    def load() -> "Transformer":
+        from clearhead.formats import from_marian, load_checkpoint
+
+        model = from_marian(place.folder) if place.is_marian else load_checkpoint(place.folder)
+        return model.float()
+
+    return load
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Some requests at work: their places, the limit they share, and what will come of them."""
+
+    places: Sequence[int]
+    limit: int
+    has_scores: bool
+    results: Sequence[Any]
+
+
+class CTranslate2Engine:
+    """A converted model, loaded.
+
+    On a CPU every core translates batches of its own: cores that share one wait for each other at every product.
+    """
+
+    name = "ctranslate2"
+
+    def __init__(
+        self, folder: Path, config: ModelConfig, storage: Storage, device: DeviceName = "cpu", num_threads: int = 0
+    ) -> None:
+        import ctranslate2
+
+        self.config = config
+        is_gpu = sees_gpu(device)
+        self._workers = 1 if is_gpu else min(num_threads or _num_cores(), _MAX_WORKERS)
+        try:
+            self.translator: Any = ctranslate2.Translator(
+                str(folder), device, compute_type=_TYPES.get(storage, storage), inter_threads=self._workers,
+                intra_threads=1,
+            )  # fmt: skip
+        except (RuntimeError, ValueError) as wrong:
+            raise CheckpointError(
+                f"{printable(str(folder))} cannot be opened by CTranslate2 ({printable(str(wrong))}). "
+                "Delete that folder: it is made again from the model."
+            ) from None
+        self.described = f"ctranslate2, {self.translator.device}, {self.translator.compute_type}"
+        self._names = [str(number) for number in range(max(config.source_vocabulary, config.target_size))]
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+
+    @property
+    def info(self) -> ModelInfo:
+        """What has to be known of the model."""
+        return ModelInfo(self.config.pad, self.config.eos, self.config.max_length)
+
+    def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each request, best first; what CTranslate2 would do otherwise is refused."""
+        missing = _search_lacks(EngineNeeds(settings))
+        if missing is None and any(request.constraints != NO_CONSTRAINTS for request in requests):
+            missing = "it knows no constraints"
+        if missing is not None:
+            raise ConfigError(
+                f"the engine ctranslate2 cannot search like this: {missing}. Open the model with "
+                "needs=EngineNeeds(settings), which chooses an engine that can, or with engine='torch'."
+            )
+        made: list[list[Hypothesis]] = [[] for _ in requests]
+        most = settings.tokens_on(self.translator.device)
+        to_do = deque(shared(batches_by_length(requests, most), self._workers))
+        at_work: deque[_Batch] = deque()
+        while to_do or at_work:
+            while to_do and len(at_work) < 2 * self._workers:  # no more, or Ctrl-C would wait for them
+                at_work.append(self._begin(to_do.popleft(), requests, settings))
+            to_do += self._end(at_work.popleft(), requests, settings, made)
+        return made
+
+    def _begin(self, places: Sequence[int], requests: Sequence[Request], settings: SearchSettings) -> _Batch:
+        """Begin to search with the longest limit of a batch."""
+        limit = max(requests[place].limit for place in places)
+        has_scores = settings.beam > 1 or any(requests[place].has_score for place in places)
+        results = self.translator.translate_batch(
+            [[self._names[number] for number in requests[place].ids] for place in places],
+            asynchronous=True,
+            beam_size=settings.beam,
+            num_hypotheses=settings.beam,
+            length_penalty=settings.length_penalty or _NO_PENALTY,
+            max_decoding_length=limit,
+            min_decoding_length=0,
+            max_input_length=0,
+            return_end_token=True,
+            return_scores=has_scores,
+        )
+        return _Batch(places, limit, has_scores, results)
+
+    def _end(
+        self, batch: _Batch, requests: Sequence[Request], settings: SearchSettings, made: list[list[Hypothesis]]
+    ) -> list[list[int]]:
+        """Wait for a batch; return what has to be searched again: sentences that came to a limit of their own.
+
+        All hypotheses are asked for: the longest of them says when the search of its sentence came to its end.
+        """
+        late: dict[int, list[int]] = {}
+        for place, waiting in zip(batch.places, batch.results, strict=True):
+            several = self._hypotheses(waiting.result(), settings, batch.has_scores)
+            own = requests[place].limit
+            if own < batch.limit and max(len(each.tokens) for each in several) >= own:
+                late.setdefault(own, []).append(place)
+            else:
+                made[place] = several[: settings.n_best]
+        return list(late.values())
+
+    def _hypotheses(self, result: Any, settings: SearchSettings, has_scores: bool) -> list[Hypothesis]:
+        scores = result.scores if has_scores else [math.nan] * len(result.hypotheses)
+        return [
+            self._hypothesis(*pair, settings.length_penalty) for pair in zip(result.hypotheses, scores, strict=True)
+        ]
+
+    def _hypothesis(self, names: Sequence[str], score: float, alpha: float) -> Hypothesis:
+        tokens = tuple(self._numbers[name] for name in names)
+        total = score * len(tokens) ** alpha
+        return Hypothesis(tokens, (), normalised(total, len(tokens), alpha), tokens[-1] == self.config.eos, total)
+
+
+def shared(batches: list[list[int]], workers: int) -> list[list[int]]:
+    """Return batches such that no worker stands idle for long: few of them are cut into parts.
+
+    Parts of a batch, never of several: one long sentence among short ones would make them all as long.
+    """
+    if len(batches) >= _MANY * workers:
+        return batches
+    parts = workers if len(batches) == 1 else -(-_MANY * workers // max(1, len(batches)))
+    made = []
+    for batch in batches:
+        size = -(-len(batch) // parts)
+        made += [batch[start : start + size] for start in range(0, len(batch), size)]
+    return made
+
+
+def _num_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,162 @@
+"""Beam search: at each step every hypothesis is continued by every token, and the best few of all of them go on.
+
+Hypotheses that end are set aside in a pool. A sentence is done when nothing that is still going on can come before
+what the pool holds; it then leaves the batch.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from clearhead.decoding.search.constraints import Constraints
+from clearhead.decoding.search.coverage import CoverageStepper
+from clearhead.decoding.search.hypothesis import Hypothesis, Pool, best_attainable, normalised
+from clearhead.decoding.search.observer import NO_OBSERVER, SearchObserver
+from clearhead.decoding.search.required import holds_all, spread
+from clearhead.decoding.search.rules import Rules, rules_of
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.search.state import Beams, Candidates
+from clearhead.decoding.search.stepper import Stepper
+from clearhead.model import Transformer
+
+
+def beam_search(
+    model: Transformer,
+    source: Tensor,
+    limits: Sequence[int],
+    settings: SearchSettings,
+    constraints: Sequence[Constraints] | None = None,
+    observer: SearchObserver = NO_OBSERVER,
+) -> list[list[Hypothesis]]:
+    """Return the `n_best` best hypotheses of each sentence of `source` (B, S), best first.
+
+    `limits` are the most tokens that each may have, the end included; one that reaches its limit is taken as it is.
+    """
+    weight = settings.coverage_penalty
+    stepper = CoverageStepper(model, source, weight) if weight else Stepper(model, source)
+    return search_with(stepper, source, limits, settings, constraints, observer)
+
+
+def search_with(
+    stepper: Stepper,
+    source: Tensor,
+    limits: Sequence[int],
+    settings: SearchSettings,
+    constraints: Sequence[Constraints] | None = None,
+    observer: SearchObserver = NO_OBSERVER,
+) -> list[list[Hypothesis]]:
+    """Search as `beam_search` does, with a stepper that has read the source already."""
+    constraints = [Constraints()] * len(source) if constraints is None else constraints
+    model = stepper.model
+    search = BeamSearch(limits, settings, rules_of(settings, constraints, model.config), model.config.eos, observer)
+    beams = Beams.start(source, model.output.weight.dtype)
+    while beams.numbers:
+        log_probs = stepper.step(beams.written)  # (B, K, V)
+        candidates = search.candidates(beams, log_probs)
+        search.set_aside(beams, candidates, stepper.penalties())
+        parents, beams = search.survivors(beams, candidates)
+        stepper.follow(parents)
+        going = search.still_going(beams)
+        if len(going) < len(beams.numbers):
+            rows = torch.tensor(going, device=source.device, dtype=torch.long)
+            beams = beams.only(rows)
+            stepper.keep(rows)
+    return [pool.kept[: settings.n_best] for pool in search.pools]
+
+
+@dataclass
+class BeamSearch:
+    """The choices of one search, and what has ended so far."""
+
+    limits: Sequence[int]
+    settings: SearchSettings
+    rules: Rules
+    eos: int
+    observer: SearchObserver = NO_OBSERVER
+
+    def __post_init__(self) -> None:
+        self.pools = [Pool(self.settings.beam) for _ in self.limits]
+
+    def candidates(self, beams: Beams, log_probs: Tensor) -> Candidates:
+        """Return twice as many continuations as go on: as many as `beam` may end, and as many must be left."""
+        if self.observer.is_on:
+            self.observer.look(beams, log_probs.clone(), self.rules)
+        self.rules.hide(log_probs, beams.written, beams.numbers)
+        number = 2 * self.settings.beam
+        each = log_probs.topk(min(number, log_probs.shape[-1]))  # (B, K, C)
+        totals = (beams.totals[..., None] + each.values).flatten(1)  # (B, K·C)
+        best = totals.topk(min(number, totals.shape[1]))  # (B, 2·beam)
+        parents = best.indices // each.values.shape[-1]
+        tokens, own = (part.flatten(1).gather(1, best.indices) for part in (each.indices, each.values))
+        found = Candidates(parents, tokens, own, best.values, self._is_ended(beams, tokens))
+        if any(self.rules.constraints[number].required for number in beams.numbers):
+            found = spread(found, beams, log_probs, self.rules.constraints)
+            return replace(found, is_ended=self._is_ended(beams, found.tokens))
+        return found
+
+    def _is_ended(self, beams: Beams, tokens: Tensor) -> Tensor:
+        """Return (B, C): whether candidates write eos, or reach the limit of their sentence."""
+        limits = torch.tensor([self.limits[number] for number in beams.numbers], device=tokens.device)
+        return (tokens == self.eos) | (limits <= beams.length + 1)[:, None]
+
+    def set_aside(self, beams: Beams, candidates: Candidates, penalties: Tensor | None) -> None:
+        """Put candidates that end into the pools; only those among the best `beam` of all candidates count."""
+        ended, stuck = candidates.ended(self.settings.beam)
+        lost = None if penalties is None or not ended else penalties.tolist()
+        before = beams.hypotheses([(row, each.parent) for row, each in ended])
+        for (row, each), begun in zip(ended, before, strict=True):
+            score = normalised(each.total, beams.length + 1, self.settings.length_penalty)
+            score += 0.0 if lost is None else lost[row][each.parent]
+            if self.pools[beams.numbers[row]].would_take(score):
+                made = replace(begun, score=score).followed_by(each.token, each.log_prob, each.token == self.eos)
+                self.add(beams.numbers[row], made)
+        for row in stuck:
+            self._give_up(beams, row)
+
+    def add(self, number: int, made: Hypothesis) -> None:
+        """Put a hypothesis that goes no further into the pool of its sentence."""
+        pool = self.pools[number]
+        # cut at its limit without a phrase that it must hold, it counts only where there is no other
+        if made.has_ended or not pool.kept or holds_all(made.tokens, self.rules.constraints[number]):
+            self.observer.ended(number, made, pool.add(made))
+
+    def _give_up(self, beams: Beams, row: int) -> None:
+        """Take the hypotheses of a sentence as they are, for the rules leave nothing to go on with."""
+        for beam, total in enumerate(beams.totals[row].tolist()):
+            if total > -math.inf:
+                score = normalised(total, max(beams.length, 1), self.settings.length_penalty)
+                self.add(beams.numbers[row], beams.hypothesis(row, beam, score))
+
+    def survivors(self, beams: Beams, candidates: Candidates) -> tuple[Tensor, Beams]:
+        """Return the first `beam` candidates that go on, and which hypotheses their parents were: (B, K)."""
+        choice = candidates.is_ended.int().argsort(dim=1, stable=True)[:, : self.settings.beam]  # (B, K)
+        made = candidates.chosen(beams, choice)
+        has_ended = candidates.is_ended.gather(1, choice)
+        made.totals[has_ended] = -math.inf
+        if self.observer.is_on:
+            self.observer.chose(beams, candidates, choice)
+        return candidates.parents.gather(1, choice), made
+
+    def still_going(self, beams: Beams) -> list[int]:
+        """Return the rows of sentences that need a further step; what goes on is `beams`, after this step."""
+        going = []
+        for row, (number, best) in enumerate(zip(beams.numbers, beams.totals[:, 0].tolist(), strict=True)):
+            if self.is_done(number, best, beams.length):
+                self.observer.stopped(number, beams.length, best)
+            else:
+                going.append(row)
+        return going
+
+    def is_done(self, number: int, best: float, length: int) -> bool:
+        """Return whether a sentence needs no further step; log P of what is best of what goes on is `best`."""
+        pool, alpha = self.pools[number], self.settings.length_penalty
+        if best == -math.inf:
+            return True
+        if self.settings.beam == 1 or self.settings.stopping == "first":
+            return len(pool.kept) == pool.size
+        if self.settings.stopping == "likely":
+            return pool.nth_score(pool.size) >= normalised(best, length, alpha)
+        return pool.nth_score(self.settings.n_best) >= best_attainable(best, length, self.limits[number], alpha)

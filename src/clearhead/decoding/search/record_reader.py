@@ -1,0 +1,65 @@
+"""Beam search read from a record: the pools, the stopping and the hypotheses of `beam.py`, one step behind a device.
+
+The device goes on without waiting; what it has chosen is read here one step later, and is the same.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clearhead.decoding.search.beam import BeamSearch
+from clearhead.decoding.search.hypothesis import Hypothesis, normalised
+from clearhead.decoding.search.selection import IS_ENDED, LOG_PROB, PARENT, TOKEN, TOTAL
+
+Numbers = NDArray[np.float64]
+
+
+class RecordReader:
+    """What was chosen at every step so far, and the sentences that are still going."""
+
+    def __init__(self, search: BeamSearch) -> None:
+        self.search = search
+        self.going: list[int] = list(range(len(search.limits)))
+        self._steps: list[Numbers] = []  # (B, K, 3) each: parent, token and log-probability of what went on
+
+    def read(self, record: Numbers) -> None:
+        """Take in the record (B, C, 5) of one step."""
+        beam = self.search.settings.beam
+        self._set_aside(record[:, :beam])
+        choice = record[:, :, IS_ENDED].argsort(axis=1, kind="stable")[:, :beam]
+        kept = np.take_along_axis(record, choice[..., None], axis=1)
+        best = np.where(kept[:, 0, IS_ENDED] > 0, -math.inf, kept[:, 0, TOTAL]).tolist()
+        self._steps.append(kept[:, :, [PARENT, TOKEN, LOG_PROB]])
+        length = len(self._steps)
+        self.going = [row for row in self.going if not self.search.is_done(row, best[row], length)]
+
+    def _set_aside(self, first: Numbers) -> None:
+        """Put what ends among the first candidates into the pools of their sentences."""
+        is_going = np.zeros(len(first), dtype=bool)
+        is_going[self.going] = True
+        ended = (first[:, :, IS_ENDED] > 0) & (first[:, :, TOTAL] > -math.inf) & is_going[:, None]
+        rows, places = ended.nonzero()
+        if not len(rows):
+            return
+        length, alpha = len(self._steps) + 1, self.search.settings.length_penalty
+        before = self._before(rows, first[rows, places, PARENT].astype(np.int64))
+        last = first[rows, places].tolist()
+        for row, (tokens, log_probs), each in zip(rows.tolist(), before, last, strict=True):
+            score = normalised(each[TOTAL], length, alpha)
+            if self.search.pools[row].would_take(score):
+                token = int(each[TOKEN])
+                made = (*tokens, token), (*log_probs, each[LOG_PROB])
+                self.search.add(row, Hypothesis(*made, score, has_ended=token == self.search.eos))
+
+    def _before(
+        self, rows: NDArray[np.int64], beams: NDArray[np.int64]
+    ) -> Sequence[tuple[Sequence[int], Sequence[float]]]:
+        """Return the tokens, and their log-probabilities, that hypotheses had written before this step."""
+        told = np.empty((len(rows), len(self._steps), 2))
+        for step in range(len(self._steps) - 1, -1, -1):
+            chosen = self._steps[step][rows, beams]  # (N, 3)
+            told[:, step] = chosen[:, 1:]
+            beams = chosen[:, 0].astype(np.int64)
+        return list(zip(told[..., 0].astype(np.int64).tolist(), told[..., 1].tolist(), strict=True))

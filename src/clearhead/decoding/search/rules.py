@@ -1,0 +1,159 @@
+"""Rules about what may be written next: each hides tokens by setting their log-probability to -∞.
+
+What is left is not made to sum to 1 again, so that a score stays the model's own log-probability.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from clearhead.decoding.search.constraints import Constraints, Phrase
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.model import ModelConfig
+
+HIDDEN = float("-inf")
+
+
+class Rule(Protocol):
+    """One reason for which a token may not come next."""
+
+    name: str
+
+    def hide(self, log_probs: Tensor, written: Tensor, numbers: Sequence[int]) -> None:
+        """Hide tokens in log_probs (B, K, V) that may not follow `written` (B, K, T), in place.
+
+        `numbers` says which sentences these are, among those that the search was given.
+        """
+
+
+@dataclass
+class NeverWritten:
+    """Padding, and the token that stands before a sentence, are not part of any."""
+
+    token: int
+    name: str = "padding"
+
+    def hide(self, log_probs: Tensor, written: Tensor, numbers: Sequence[int]) -> None:
+        """Hide the token."""
+        log_probs[..., self.token] = HIDDEN
+
+
+@dataclass
+class LongEnough:
+    """A translation does not end before its shortest length."""
+
+    eos: int
+    min_length: int
+    name: str = "min_length"
+
+    def hide(self, log_probs: Tensor, written: Tensor, numbers: Sequence[int]) -> None:
+        """Hide eos while too little is written."""
+        if written.shape[-1] < self.min_length:
+            log_probs[..., self.eos] = HIDDEN
+
+
+@dataclass
+class NoRepeat:
+    """No run of `size` tokens is written twice."""
+
+    size: int
+    name: str = "no_repeat"
+
+    def hide(self, log_probs: Tensor, written: Tensor, numbers: Sequence[int]) -> None:
+        """Hide what would complete a run that is there already."""
+        if written.shape[-1] < self.size:
+            return
+        runs = written.unfold(-1, self.size, 1)  # (B, K, runs, size)
+        end = written[..., written.shape[-1] - self.size + 1 :]  # the last size - 1 tokens
+        is_again = (runs[..., :-1] == end[..., None, :]).all(dim=-1)  # (B, K, runs)
+        sentence, beam, run = is_again.nonzero(as_tuple=True)
+        log_probs[sentence, beam, runs[sentence, beam, run, -1]] = HIDDEN
+
+
+@dataclass
+class Forbidden:
+    """The last token of a phrase that may not be written does not follow the tokens before it."""
+
+    constraints: Sequence[Constraints]
+    name: str = "forbidden"
+
+    def hide(self, log_probs: Tensor, written: Tensor, numbers: Sequence[int]) -> None:
+        """Hide tokens that would complete a phrase."""
+        for row, number in enumerate(numbers):
+            for phrase in self.constraints[number].forbidden:
+                is_begun = ends_with(written[row], phrase[:-1])
+                log_probs[row, is_begun, phrase[-1]] = HIDDEN
+
+
+@dataclass
+class Unfinished:
+    """A translation does not end before every required phrase is in it."""
+
+    eos: int
+    constraints: Sequence[Constraints]
+    name: str = "required"
+
+    def hide(self, log_probs: Tensor, written: Tensor, numbers: Sequence[int]) -> None:
+        """Hide eos where a phrase is missing."""
+        for row, number in enumerate(numbers):
+            for phrase in self.constraints[number].required:
+                log_probs[row, ~holds(written[row], phrase), self.eos] = HIDDEN
+
+
+def ends_with(written: Tensor, phrase: Phrase) -> Tensor:
+    """Return (K,): whether each row of `written` (K, T) ends with a phrase; every row ends with nothing."""
+    length = written.shape[-1]
+    if not phrase:
+        return torch.ones(len(written), dtype=torch.bool, device=written.device)
+    if length < len(phrase):
+        return torch.zeros(len(written), dtype=torch.bool, device=written.device)
+    return (written[:, length - len(phrase) :] == written.new_tensor(phrase)).all(dim=-1)
+
+
+def holds(written: Tensor, phrase: Phrase) -> Tensor:
+    """Return (K,): whether a phrase is anywhere in each row of `written` (K, T)."""
+    if written.shape[-1] < len(phrase):
+        return torch.zeros(len(written), dtype=torch.bool, device=written.device)
+    runs = written.unfold(-1, len(phrase), 1)  # (K, runs, phrase)
+    return (runs == written.new_tensor(phrase)).all(dim=-1).any(dim=-1)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of one search, in the order in which they are applied; a prefix comes whatever they say."""
+
+    rules: tuple[Rule, ...]
+    constraints: Sequence[Constraints]
+
+    def hide(self, log_probs: Tensor, written: Tensor, numbers: Sequence[int]) -> None:
+        """Apply every rule to log_probs (B, K, V), in place."""
+        place = written.shape[-1]
+        forced = {
+            row: self.constraints[number].prefix[place]
+            for row, number in enumerate(numbers)
+            if place < len(self.constraints[number].prefix)
+        }
+        own = {row: log_probs[row, :, token].clone() for row, token in forced.items()}
+        for rule in self.rules:
+            rule.hide(log_probs, written, numbers)
+        for row, token in forced.items():
+            log_probs[row] = HIDDEN
+            log_probs[row, :, token] = own[row]
+
+
+def rules_of(settings: SearchSettings, constraints: Sequence[Constraints], config: ModelConfig) -> Rules:
+    """Return the rules that the settings and the constraints ask for, and no other."""
+    names = {config.pad: "padding"}
+    rules: list[Rule] = [NeverWritten(token, names.get(token, "start")) for token in config.never_written]
+    if settings.min_length:
+        rules.append(LongEnough(config.eos, settings.min_length))
+    if settings.no_repeat is not None:
+        rules.append(NoRepeat(settings.no_repeat))
+    if any(each.forbidden for each in constraints):
+        rules.append(Forbidden(constraints))
+    if any(each.required for each in constraints):
+        rules.append(Unfinished(config.eos, constraints))
+    return Rules(tuple(rules), constraints)

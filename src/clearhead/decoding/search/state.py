@@ -1,0 +1,115 @@
+"""Where a beam search stands: the hypotheses that go on, and the candidates to come after them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from clearhead.decoding.search.hypothesis import Hypothesis
+
+
+@dataclass(frozen=True, eq=False)
+class Beams:
+    """Hypotheses that go on, best first; `totals` are their log P, -∞ where a sentence has fewer than `beam`."""
+
+    written: Tensor  # (B, K, T)
+    log_probs: Tensor  # (B, K, T), of each token
+    totals: Tensor  # (B, K)
+    numbers: list[int]  # which sentence each row is of
+
+    @staticmethod
+    def start(source: Tensor, dtype: torch.dtype) -> "Beams":
+        """Return one empty hypothesis for each sentence."""
+        nothing = source.new_empty(len(source), 1, 0)
+        wide = torch.promote_types(dtype, torch.float32)
+        totals = torch.zeros(len(source), 1, device=source.device, dtype=wide)
+        return Beams(nothing, nothing.to(wide), totals, list(range(len(source))))
+
+    @property
+    def length(self) -> int:
+        """How many tokens each has written."""
+        return self.written.shape[-1]
+
+    def only(self, rows: Tensor) -> "Beams":
+        """Return the sentences at `rows`."""
+        numbers = [self.numbers[row] for row in rows.tolist()]
+        return Beams(self.written[rows], self.log_probs[rows], self.totals[rows], numbers)
+
+    def hypothesis(self, row: int, beam: int, score: float) -> Hypothesis:
+        """Return one of them as it is, not ended."""
+        return replace(self.hypotheses([(row, beam)])[0], score=score)
+
+    def hypotheses(self, places: Sequence[tuple[int, int]]) -> list[Hypothesis]:
+        """Return those at rows and beams as they are, not ended and without a score."""
+        if not places:
+            return []
+        row, beam = torch.tensor(places, device=self.written.device).unbind(1)
+        kept = zip(self.written[row, beam].tolist(), self.log_probs[row, beam].tolist(), strict=True)
+        return [Hypothesis(tuple(tokens), tuple(log_probs), math.nan, has_ended=False) for tokens, log_probs in kept]
+
+
+class Candidate(NamedTuple):
+    """One continuation: of which hypothesis, by which token, the log P of the token and of the whole, if it ends."""
+
+    parent: int
+    token: int
+    log_prob: float
+    total: float
+    is_ended: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Continuations of hypotheses (`parents`) by tokens, in the order in which they are considered: each (B, C)."""
+
+    parents: Tensor
+    tokens: Tensor
+    log_probs: Tensor  # of the token
+    totals: Tensor  # of the whole
+    is_ended: Tensor  # whether it goes no further
+
+    def tolist(self) -> list[list[Candidate]]:
+        """Return the candidates of every sentence."""
+        return [[_candidate(each) for each in row] for row in self.fetched()]
+
+    def fetched(self) -> list[list[list[float]]]:
+        """Return (B, C, 5) as numbers, in the order of Candidate; one transfer, for each look at a GPU waits for it."""
+        parts = (self.parents, self.tokens, self.log_probs, self.totals, self.is_ended)
+        told: list[list[list[float]]] = torch.stack([part.double() for part in parts], dim=-1).tolist()
+        return told
+
+    def ended(self, beam: int) -> "Endings":
+        """Return what ends among the best `beam` candidates of each sentence, and the rows without any candidate."""
+        told = self.fetched()
+        found = [
+            (row, _candidate(each))
+            for row, several in enumerate(told)
+            for each in several[:beam]
+            if each[4] and each[3] > -math.inf
+        ]
+        return Endings(found, [row for row, several in enumerate(told) if several[0][3] == -math.inf])
+
+    def chosen(self, beams: Beams, choice: Tensor) -> Beams:
+        """Return the hypotheses that the candidates at `choice` (B, K) are."""
+        parents = self.parents.gather(1, choice)[..., None].expand(-1, -1, beams.length)  # (B, K, T)
+        return Beams(
+            torch.cat((beams.written.gather(1, parents), self.tokens.gather(1, choice)[..., None]), dim=-1),
+            torch.cat((beams.log_probs.gather(1, parents), self.log_probs.gather(1, choice)[..., None]), dim=-1),
+            self.totals.gather(1, choice),
+            beams.numbers,
+        )
+
+
+class Endings(NamedTuple):
+    """Candidates that end, with the rows of their sentences; and rows of sentences that cannot go on."""
+
+    found: list[tuple[int, Candidate]]
+    stuck: list[int]
+
+
+def _candidate(numbers: Sequence[float]) -> Candidate:
+    parent, token, log_prob, total, is_ended = numbers
+    return Candidate(int(parent), int(token), log_prob, total, bool(is_ended))

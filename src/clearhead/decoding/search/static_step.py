@@ -1,0 +1,245 @@
+"""A step of a search whose tensors never move: on a GPU it is recorded once as a CUDA graph, and then only replayed.
+
+One token is little work, cut into hundreds of small kernels: what takes time is to ask for each of them. The recorded
+step has room for more rows, longer sources and longer translations than it is used for; what is unused is masked.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import Lock
+
+import torch
+from torch import Tensor
+
+from clearhead.decoding.search.selection import Selection
+from clearhead.decoding.search.stepper import Stepper
+from clearhead.model import Mask, Memory, ModelConfig, Transformer
+from clearhead.model.cache import BeamCache
+from clearhead.model.key_values import KeyValues
+from clearhead.model.layers import BlockCache, DecoderBlock
+from clearhead.steps import NO_TRACE, Trace
+from clearhead.steps.trace import NoTrace
+
+_GRAIN = 32  # tokens: lengths are rounded up, so that few steps serve many batches
+_LEAST_ROWS = 8
+_WARM_UP = 2
+
+
+@dataclass(frozen=True)
+class StepShape:
+    """How much a step has room for."""
+
+    rows: int
+    beam: int
+    source: int
+    length: int
+
+    @staticmethod
+    def holding(source: Tensor, beam: int, limit: int) -> "StepShape":
+        """Return the shape for a batch: rows are rounded up to a power of two, lengths to whole grains."""
+        rows = max(_LEAST_ROWS, 1 << (len(source) - 1).bit_length())
+        return StepShape(rows, beam, *(-(-length // _GRAIN) * _GRAIN for length in (source.shape[1], limit)))
+
+
+def shape_bytes(shape: StepShape, model: Transformer) -> int:
+    """Return about how much memory a step of a shape takes: keys, values, and what is said of each token."""
+    config, size = model.config, model.output.weight.element_size()
+    keys = 2 * config.decoder_blocks * config.decoder_width * (shape.length * shape.beam + shape.source)
+    record = 2 * shape.beam * shape.length * 5 * 8
+    return shape.rows * (keys * size + shape.beam * config.target_size * (size + 8) + record)
+
+
+class StaticKeyValues(KeyValues):
+    """Keys and values in buffers that are written at `slots`, wherever these are by then."""
+
+    def __init__(self, k: Tensor, v: Tensor, slots: Tensor) -> None:
+        super().__init__(k, v)
+        self._slots = slots
+
+    def append(self, k: Tensor, v: Tensor) -> None:
+        """Write the keys and values of new tokens over what is at the slots."""
+        for buffer, new in zip(self._buffers, (k, v), strict=True):
+            buffer.index_copy_(2, self._slots, new.to(buffer.dtype))
+
+
+@dataclass
+class StaticBeamCache(BeamCache):
+    """A BeamCache with room for all tokens from the start; where it stands is told by tensors."""
+
+    parents: Tensor = field(kw_only=True)  # (B, K): whose past each continuation goes on with
+    slots: Tensor = field(kw_only=True)  # (K,): where the next keys are written
+    place: Tensor = field(kw_only=True)  # (1,): the position of the next tokens
+
+    def advance(self, target: Tensor, config: ModelConfig) -> tuple[Tensor, Mask]:
+        """Take in that `target` (B, K) is read next, each from the past of its parent."""
+        past = self.past.gather(1, self.parents[..., None].expand(-1, -1, self.num_keys))
+        own = torch.arange(self.num_keys, device=target.device)[None] == self.slots[:, None]  # (K, keys)
+        self.past.copy_(past | own)
+        return self.place.expand(1, target.shape[1]), Mask(explicit=self.past)
+
+    def move_on(self) -> None:
+        """Stand one token further."""
+        self.slots.add_(len(self.slots))
+        self.place.add_(1)
+
+    def clear(self) -> None:
+        """Forget everything; old keys and values are masked, and written over in time."""
+        self.past.zero_()
+        self.parents.zero_()
+        self.slots.copy_(torch.arange(len(self.slots), device=self.slots.device))
+        self.place.zero_()
+
+
+class StaticStep:
+    """One step of a search for a whole batch, of one shape: the model, and what goes on with which token.
+
+    Whoever makes the choice otherwise sets `tokens` and the parents in the cache before the next step.
+    """
+
+    def __init__(self, model: Transformer, shape: StepShape) -> None:
+        self.model, self.shape = model, shape
+        device = model.output.weight.device
+        self.tokens = torch.zeros(shape.rows, shape.beam, dtype=torch.long, device=device)
+        self.log_probs = torch.empty(0, device=device)  # (B, K, V), of the last step
+        self.cache = self._make_cache(device)
+        wide = torch.promote_types(model.output.weight.dtype, torch.float32)
+        never = torch.zeros(model.config.target_size, dtype=wide, device=device)
+        never[list(model.config.never_written)] = -float("inf")
+        self.selection = Selection(shape.rows, shape.beam, shape.length, never, model.config.eos)
+        seen = torch.zeros(shape.rows, shape.source, dtype=torch.bool, device=device)
+        # with a cache the decoder looks at the length of the memory only
+        self.memory = Memory(seen.new_empty(shape.rows, shape.source, 0), Mask(keys=seen))
+        self._seen = seen
+        self.run: Callable[[], None] = self._recorded() if device.type == "cuda" else self._step
+
+    def _make_cache(self, device: torch.device) -> StaticBeamCache:
+        shape, dtype = self.shape, self.model.output.weight.dtype
+        slots = torch.arange(shape.beam, device=device)
+        num_keys = shape.length * shape.beam
+        blocks = []
+        for block in self.model.decoder_blocks:
+            assert isinstance(block, DecoderBlock)
+            heads, width = block.self_attention.num_heads, block.self_attention.d_k
+            # zeros: what is masked is multiplied by 0, and 0 times anything that was never set need not be 0
+            own = [torch.zeros(shape.rows, heads, num_keys, width, dtype=dtype, device=device) for _ in range(2)]
+            memory = [torch.zeros(shape.rows, heads, shape.source, width, dtype=dtype, device=device) for _ in range(2)]
+            blocks.append(BlockCache(StaticKeyValues(own[0], own[1], slots), KeyValues(memory[0], memory[1])))
+        return StaticBeamCache(
+            blocks,
+            torch.zeros(shape.rows, shape.beam, num_keys, dtype=torch.bool, device=device),
+            parents=torch.zeros_like(self.tokens),
+            slots=slots,
+            place=torch.zeros(1, dtype=torch.long, device=device),
+        )
+
+    def _step(self) -> None:
+        logits = self.model.decode(self.tokens, self.memory, self.cache)  # (B, K, V)
+        self.log_probs = torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+        parents, tokens = self.selection.choose(self.log_probs, self.cache.place)
+        self.cache.parents.copy_(parents)
+        self.tokens.copy_(tokens)
+        self.cache.move_on()
+
+    def _recorded(self) -> Callable[[], None]:
+        """Record a step as a CUDA graph, and return what replays it."""
+        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        aside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(aside):
+            for _ in range(_WARM_UP):  # libraries set themselves up in their first calls, which cannot be recorded
+                self._step()
+                self.cache.clear()
+        torch.cuda.current_stream().wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            self._step()
+        return graph.replay
+
+    def start(self, memory: Memory) -> None:
+        """Begin with a batch: its keys and values are put where the step looks for them."""
+        rows, length = memory.states.shape[:2]
+        self.cache.clear()
+        self.tokens.fill_(self.model.config.start_id)
+        self._seen.zero_()
+        self._seen[:rows, :length] = True if memory.mask.keys is None else memory.mask.keys
+        for block, kept in zip(self.model.decoder_blocks, self.cache.blocks, strict=True):
+            assert isinstance(block, DecoderBlock)
+            assert block.cross_attention is not None
+            assert kept.memory is not None
+            made = block.cross_attention.key_values(memory.states)
+            kept.memory.k[:rows, :, :length] = made.k
+            kept.memory.v[:rows, :, :length] = made.v
+
+
+class StaticStepper(Stepper):
+    """A Stepper on a StaticStep; sentences that are done stay in their rows, and nobody looks at them."""
+
+    def __init__(self, step: StaticStep, source: Tensor) -> None:
+        self.model, self.fixed = step.model, step
+        self.memory = step.model.encode(source)
+        step.start(self.memory)
+        self._rows = torch.arange(len(source), device=source.device)
+
+    def step(self, written: Tensor, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
+        """Read the last token of every hypothesis (B, K, T), and return the log P of each next one: (B, K, V)."""
+        assert not trace.is_on, "a recorded step cannot be traced"
+        width = written.shape[1]
+        if written.shape[-1]:
+            self.fixed.tokens[self._rows, :width] = written[..., -1]
+        self.fixed.run()
+        return self.fixed.log_probs.index_select(0, self._rows)[:, :width]
+
+    def follow(self, parents: Tensor) -> None:
+        """Go on with hypotheses (B, K′) that continue those at `parents`."""
+        self.fixed.cache.parents[self._rows, : parents.shape[1]] = parents
+
+    def keep(self, rows: Tensor) -> None:
+        """Go on with the sentences at `rows` only."""
+        self._rows = self._rows[rows]
+
+
+class StaticStepPool:
+    """Steps that were recorded for a model; one that is in use is not on the pool, so that threads never share it."""
+
+    def __init__(self, model: Transformer, max_bytes: int = 4 * 2**30) -> None:
+        self.model, self.max_bytes = model, max_bytes
+        self._kept: list[StaticStep] = []  # the one used last is last
+        self._lock = Lock()
+
+    @contextmanager
+    def step(self, source: Tensor, beam: int, limit: int) -> Iterator[StaticStep]:
+        """Lend a step for one search; the one that was not used for longest makes room for a new one."""
+        shape = StepShape.holding(source, beam, limit)
+        with self._lock:
+            step = next((step for step in self._kept if step.shape == shape), None)
+            if step is not None:
+                self._kept.remove(step)
+        if step is None:
+            self._make_room(shape)
+            step = StaticStep(self.model, shape)
+        try:
+            yield step
+        finally:
+            with self._lock:
+                self._kept.append(step)
+
+    @contextmanager
+    def stepper(self, source: Tensor, beam: int, limit: int) -> Iterator[Stepper]:
+        """Lend a stepper for one search whose choices are made elsewhere."""
+        with self.step(source, beam, limit) as step:
+            yield StaticStepper(step, source)
+
+    def _make_room(self, shape: StepShape) -> None:
+        with self._lock:
+            while self._kept and shape_bytes(shape, self.model) + self.num_bytes > self.max_bytes:
+                del self._kept[0]
+
+    @property
+    def num_bytes(self) -> int:
+        """About how much memory the steps on the pool take."""
+        return sum(shape_bytes(step.shape, self.model) for step in self._kept)
+
+
+def can_record(model: Transformer) -> bool:
+    """Return whether steps can be recorded: on a GPU only."""
+    return model.output.weight.device.type == "cuda"

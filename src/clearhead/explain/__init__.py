@@ -1,0 +1,1 @@
+"""What only explains a model: searches written down step by step."""

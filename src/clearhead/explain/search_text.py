@@ -1,0 +1,51 @@
+"""A search as plain text, for a terminal, drawn from the same data that is written as JSON."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clearhead.decoding.alignment_text import padded_to, width
+from clearhead.errors import printable
+
+_WORDS = {"kept": "goes on", "ended": "ends", "dropped": "dropped", "hidden": "hidden"}
+
+
+def render_explanation(data: Mapping[str, Any]) -> str:
+    """Return every step of a search: each candidate, its log P, what became of it and why."""
+    pieces: Mapping[str, str] = data["pieces"]
+    before: list[list[str]] = [[]]
+    made = ["source: " + " ".join(printable(piece) for piece in data["source_pieces"])]
+    for step in data["steps"]:
+        made.append(f"step {step['number']}")
+        rows, going = [], []
+        for option in step["options"]:
+            written = [*before[option["parent"]], printable(pieces[str(option["token"])])]
+            if option["fate"] == "kept":
+                going.append(written)
+            rows.append(
+                (
+                    _WORDS[option["fate"]] + (f" as {option['slot'] + 1}" if option["slot"] is not None else ""),
+                    f"{option['total']:.4f}",
+                    f"{option['log_prob']:.4f}",
+                    " ".join(written) + (f"   ({option['why']})" if option["why"] else ""),
+                )
+            )
+        made += _table(("", "log P", "of token", ""), rows)
+        made += [f"  nothing of number {lost['slot'] + 1} goes on: {lost['why']}" for lost in step["lost"]]
+        before = going
+    made.append(f"stopped {data['stopped']}")
+    for rank, each in enumerate(data["best"], 1):
+        spelled = " ".join(printable(pieces[str(token)]) for token in each["tokens"])
+        made.append(f"{rank}. score {each['score']:.4f}  {spelled}")
+    return "\n".join(made) + "\n"
+
+
+def _table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return rows in columns: the first and the last to the left, numbers to the right."""
+    every = [heading, *rows]
+    widths = [max(width(row[column]) for row in every) for column in range(len(heading) - 1)]
+    made = []
+    for row in every:
+        cells = [padded_to(row[0], widths[0])]
+        cells += [" " * (size - width(cell)) + cell for cell, size in zip(row[1:-1], widths[1:], strict=True)]
+        made.append("  " + "  ".join([*cells, row[-1]]).rstrip())
+    return made

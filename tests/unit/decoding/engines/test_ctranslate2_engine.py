@@ -1,0 +1,154 @@
+"""The engine of CTranslate2: what it cannot do it says, it starts without torch, and what is damaged is named."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clearhead.decoding.engines import ctranslate2_engine
+from clearhead.decoding.engines.ctranslate2_engine import lacks, open_ctranslate2, shared
+from clearhead.decoding.engines.engine import EngineNeeds, ModelFolder, Request, Use, batches_by_length
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.errors import CheckpointError, ConfigError
+from clearhead.formats import save_checkpoint
+from tests.unit.decoding.toys import random_model
+
+pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install 'clearhead[translate]'")
+PROGRAM = """
+import sys
+from pathlib import Path
+from clearhead.decoding.engines.engine import EngineNeeds, ModelFolder, Request
+from clearhead.decoding.engines.ctranslate2_engine import lacks, open_ctranslate2
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding import loading, translator
+place = ModelFolder(Path(sys.argv[1]), Path(sys.argv[1]), False)
+assert lacks(place, EngineNeeds(), "cpu", "auto") is None
+found = open_ctranslate2(place).translate([Request((5, 7, 2), 9)], SearchSettings())
+assert found[0][0].tokens
+print(sorted({name.partition(".")[0] for name in sys.modules} & {"torch", "transformers"}))
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> ModelFolder:
+    save_checkpoint(random_model().float(), tmp_path)
+    return ModelFolder(tmp_path, tmp_path, is_marian=False)
+
+
+def test_a_converted_model_translates_without_torch(place: ModelFolder) -> None:
+    open_ctranslate2(place)
+    told = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(place.folder)], capture_output=True, text=True, check=False
+    )
+    assert (told.stdout, told.stderr) == ("[]\n", "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"beam": 4, "stopping": "proved"}, "by the rule 'first', not 'proved'"),
+        ({"beam": 4, "stopping": "likely"}, "by the rule 'first', not 'likely'"),
+        ({"temperature": 1.0}, "other random numbers"),
+        ({"beam": 4, "stopping": "first", "coverage_penalty": 0.1}, "coverage penalty"),
+        ({"no_repeat": 2}, "no_repeat"),
+        ({"min_length": 2}, "min_length"),
+        ({"beam": 15, "stopping": "first"}, "a beam of 15 needs more than 30 tokens, and the vocabulary has 30"),
+    ],
+)
+def test_a_search_that_it_would_do_otherwise_is_left_to_torch(
+    changes: dict[str, Any], reason: str, place: ModelFolder
+) -> None:
+    assert reason in str(lacks(place, EngineNeeds(SearchSettings(**changes)), "cpu", "auto"))
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"beam": 4}, {"beam": 4, "stopping": "first", "n_best": 3, "length_penalty": 0.0}]
+)
+def test_plain_searches_are_its_own(settings: dict[str, Any], place: ModelFolder) -> None:
+    assert lacks(place, EngineNeeds(SearchSettings(**settings)), "cpu", "int8") is None
+
+
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        ("prefix", "a forced prefix needs"),
+        ("forbidden", "forbidden phrases need"),
+        ("required", "required phrases need"),
+        ("alignment", "alignments need"),
+        ("explain", "explanations need"),
+        ("alternatives", "alternatives need"),
+        ("token_scores", "scores of single tokens need"),
+    ],
+)
+def test_a_use_that_it_lacks_is_named(use: Use, told: str, place: ModelFolder) -> None:
+    assert told in str(lacks(place, EngineNeeds(uses=(use,)), "cpu", "auto"))
+
+
+def test_a_precision_that_it_lacks_is_named(place: ModelFolder) -> None:
+    assert "bfloat16" in str(lacks(place, EngineNeeds(), "cpu", "bfloat16"))
+    with pytest.raises(ConfigError, match="bfloat16 is not a precision of the engine ctranslate2. Use float32, int8"):
+        open_ctranslate2(place, precision="bfloat16")
+
+
+def test_an_absent_or_old_library_is_named(place: ModelFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctranslate2_engine.metadata, "version", lambda name: "4.7.1")
+    assert "ctranslate2 4.7.1 is older than 4.8" in str(lacks(place, EngineNeeds(), "cpu", "auto"))
+
+    def absent(name: str) -> str:
+        raise ctranslate2_engine.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(ctranslate2_engine.metadata, "version", absent)
+    assert "not installed: pip install 'ctranslate2>=4.8'" in str(lacks(place, EngineNeeds(), "cpu", "auto"))
+
+
+def test_a_damaged_conversion_is_named(place: ModelFolder) -> None:
+    open_ctranslate2(place)
+    found = next(place.folder.glob("ctranslate2-float32-*"))
+    binary = (found / "model.bin").read_bytes()
+    (found / "model.bin").write_bytes(binary[: len(binary) // 2])
+    with pytest.raises(CheckpointError, match=f"{found.name} cannot be opened by CTranslate2.*Delete that folder"):
+        open_ctranslate2(place)
+
+
+def test_only_the_best_are_returned_and_in_the_order_of_the_requests(place: ModelFolder) -> None:
+    engine = open_ctranslate2(place, num_threads=1)
+    requests = [Request((5,) * length + (2,), 7) for length in (2, 11, 5)]
+    settings = SearchSettings(beam=5, n_best=2, stopping="first", batch_tokens=12)
+    found = engine.translate(requests, settings)
+    assert [len(several) for several in found] == [2, 2, 2]
+    alone = [engine.translate([each], settings)[0] for each in requests]
+    assert [[each.tokens for each in several] for several in found] == [
+        [each.tokens for each in several] for several in alone
+    ]
+    assert all(several[0].score >= several[1].score for several in found)
+    assert (engine.info.pad, engine.info.eos, engine.info.max_length) == (0, 2, 23)
+    assert engine.described == "ctranslate2, cpu, float32"
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("number", [1, 2, 7, 40])
+def test_one_batch_is_shared_among_all_workers(workers: int, number: int) -> None:
+    requests = [Request((5,) * (3 + place % 9), 7) for place in range(number)]
+    shares = shared(batches_by_length(requests, 1000), workers)
+    assert sorted(place for share in shares for place in share) == list(range(number))
+    assert min(workers, number) - 1 <= len(shares) <= workers
+    assert max(map(len, shares)) == -(-number // workers)
+
+
+def test_a_few_uneven_batches_are_cut_and_a_part_is_never_larger_than_its_batch() -> None:
+    requests = [Request((5,) * length, 7) for length in (90, *(3,) * 60)]
+    batches = batches_by_length(requests, 100)
+    assert [len(batch) for batch in batches] == [1, 33, 27]
+    shares = shared(batches, 2)
+    assert sorted(place for share in shares for place in share) == list(range(61))
+    assert [len(share) for share in shares] == [1, 17, 16, 14, 13]
+    assert shares[0] == [0], "the long one stays alone"
+
+
+def test_many_batches_are_left_as_they_are() -> None:
+    requests = [Request((5,) * (3 + place % 9), 7) for place in range(40)]
+    batches = batches_by_length(requests, 12)
+    assert shared(batches, 2) == batches
+    assert shared([], 2) == []

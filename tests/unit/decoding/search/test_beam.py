@@ -1,0 +1,158 @@
+"""Beam search: against a second, slow one, against every translation there is, and alone as in a batch."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from clearhead.decoding.scoring import token_log_probs
+from clearhead.decoding.search.beam import beam_search
+from clearhead.decoding.search.greedy import greedy
+from clearhead.decoding.search.hypothesis import Hypothesis, Pool, best_attainable, normalised
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.search.stepper import Stepper
+from clearhead.model import Transformer
+from tests.unit.decoding.oracle import exhaustive, plain_beam
+from tests.unit.decoding.toys import random_model, sources
+
+LIMIT = 11
+EACH_STOPPING = pytest.mark.parametrize("stopping", ["proved", "likely", "first"])
+
+
+@torch.inference_mode()
+def search(model: Transformer, source: torch.Tensor, limit: int = LIMIT, **options: Any) -> list[list[Hypothesis]]:
+    return beam_search(model, source, [limit] * len(source), SearchSettings(**options))
+
+
+def real(model: Transformer, row: torch.Tensor) -> torch.Tensor:
+    return row[row != model.config.pad]
+
+
+@EACH_STOPPING
+@pytest.mark.parametrize("alpha", [0.0, 0.7, 1.0])
+@pytest.mark.parametrize("seed", [3, 20, 36])
+def test_one_beam_is_greedy_search(seed: int, alpha: float, stopping: str) -> None:
+    model = random_model(seed)
+    source = sources(model)
+    with torch.no_grad():
+        rows = greedy(model, source, LIMIT).tolist()
+    expected = [[token for token in row if token != model.config.pad] for row in rows]
+    made = search(model, source, beam=1, length_penalty=alpha, stopping=stopping)
+    assert [list(each[0].tokens) for each in made] == expected
+
+
+@pytest.mark.parametrize("options", [{}, {"start": "pad"}, {"positions": "rotary"}, {"norm_place": "post"}], ids=str)
+@pytest.mark.parametrize(("beam", "alpha"), [(2, 1.0), (3, 0.0), (4, 0.6), (7, 1.0)])
+def test_it_is_a_plain_beam_search_that_reads_everything_again(
+    beam: int, alpha: float, options: dict[str, Any]
+) -> None:
+    model = random_model(20, **options)
+    source = sources(model)
+    made = search(model, source, beam=beam, n_best=2, length_penalty=alpha, stopping="proved")
+    for row, each in zip(source, made, strict=True):
+        right = plain_beam(model, real(model, row), LIMIT, beam, alpha)[:2]
+        assert [found.tokens for found in right] == [found.tokens for found in each]
+        assert [found.score for found in each] == pytest.approx([found.score for found in right], abs=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 1.7])
+@pytest.mark.parametrize("seed", [2, 5])
+def test_a_beam_wide_enough_finds_the_best_of_all_translations(seed: int, alpha: float) -> None:
+    model = random_model(seed, source_vocabulary=6)
+    source = sources(model, (3, 2))
+    made = search(model, source, limit=4, beam=300, n_best=200, length_penalty=alpha, stopping="proved")
+    for row, each in zip(source, made, strict=True):
+        everything = exhaustive(model, real(model, row), 4, alpha)
+        assert len(everything) == 1 + 3 + 9 + 27 + 81
+        assert [found.tokens for found in each] == [found.tokens for found in everything]
+        assert [found.score for found in each] == pytest.approx([found.score for found in everything], abs=1e-9)
+
+
+@EACH_STOPPING
+@pytest.mark.parametrize("beam", [1, 2, 5])
+def test_a_sentence_is_searched_alike_alone_and_in_a_batch(beam: int, stopping: str) -> None:
+    model = random_model(36)
+    source = sources(model)
+    together = search(model, source, beam=beam, n_best=beam, stopping=stopping)
+    for row, each in zip(source, together, strict=True):
+        alone = search(model, real(model, row)[None], beam=beam, n_best=beam, stopping=stopping)[0]
+        assert [found.tokens for found in alone] == [found.tokens for found in each]
+        assert [found.score for found in alone] == pytest.approx([found.score for found in each], abs=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, 2.5])
+@pytest.mark.parametrize("n_best", [1, 3])
+def test_stopping_early_changes_nothing(n_best: int, alpha: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = random_model(3)
+    source = sources(model)
+    early = search(model, source, beam=3, n_best=n_best, length_penalty=alpha, stopping="proved")
+    monkeypatch.setattr("clearhead.decoding.search.beam.best_attainable", lambda *_: math.inf)
+    late = search(model, source, beam=3, n_best=n_best, length_penalty=alpha, stopping="proved")
+    assert [[each.tokens for each in row] for row in late] == [[each.tokens for each in row] for row in early]
+
+
+@EACH_STOPPING
+def test_stopping_early_saves_work(stopping: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that the model steps through: three beams of five sentences, once one, for 22 tokens, if nothing stopped."""
+    model, rows = random_model(3), []
+    step = Stepper.step
+    monkeypatch.setattr(
+        Stepper,
+        "step",
+        lambda self, written: (rows.append(written[..., 0:1].shape[:2].numel()), step(self, written))[1],
+    )
+    search(model, sources(model), limit=22, beam=3, stopping=stopping, length_penalty=0.3)
+    assert sum(rows) < 5 + 21 * 15
+
+
+def test_hypotheses_are_ranked_and_their_scores_are_those_of_a_full_pass() -> None:
+    model = random_model(20)
+    source = sources(model)
+    made = search(model, source, beam=4, n_best=4, length_penalty=0.8, stopping="proved")
+    assert any(not each.has_ended for row in made for each in row), "some are cut at the limit"
+    assert any(each.has_ended for row in made for each in row)
+    for row, several in zip(source, made, strict=True):
+        assert [each.score for each in several] == sorted((each.score for each in several), reverse=True)
+        assert len({each.tokens for each in several}) == 4
+        for each in several:
+            with torch.no_grad():
+                again = token_log_probs(model, real(model, row)[None], torch.tensor([each.tokens]))[0].tolist()
+            assert list(each.log_probs) == pytest.approx(again, abs=1e-9)
+            assert each.log_prob == pytest.approx(sum(again))
+            assert each.score == pytest.approx(normalised(sum(again), len(each.tokens), 0.8))
+            assert each.has_ended == (each.tokens[-1] == model.config.eos)
+
+
+def test_every_sentence_has_its_own_limit() -> None:
+    model = random_model(20)
+    source = sources(model)
+    limits = [2, 9, 1, 5, 3]
+    with torch.inference_mode():
+        made = beam_search(model, source, limits, SearchSettings(beam=3, min_length=9))
+    assert [len(each[0].tokens) for each in made] == limits
+    assert not any(each[0].has_ended for each in made)
+
+
+def test_no_continuation_exceeds_the_bound() -> None:
+    for alpha in (0.0, 0.5, 1.0, 3.0):
+        bound = best_attainable(-2.5, 4, 9, alpha)
+        for length in range(5, 10):
+            for more in (0.0, -0.1, -3.0):
+                assert normalised(-2.5 + more, length, alpha) <= bound
+        assert bound == normalised(-2.5, 9, alpha), "and it can be reached"
+
+
+def test_a_pool_keeps_the_best_and_the_earlier_of_equals() -> None:
+    pool = Pool(2)
+    first, second, third = (
+        Hypothesis((token,), (-1.0,), score, True) for token, score in ((7, -1.0), (8, -2.0), (9, -1.0))
+    )
+    assert pool.nth_score(1) == -math.inf
+    assert pool.add(second) is None
+    assert pool.would_take(-9.0)
+    assert pool.add(first) is None
+    assert not pool.would_take(-2.0)
+    assert pool.add(third) == second
+    assert pool.kept == [first, third]
+    assert pool.nth_score(2) == -1.0

@@ -1,0 +1,118 @@
+"""A step that never moves: the very search of the step that grows, whatever room is left. On a CPU it is not recorded."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from clearhead.decoding.search.beam import beam_search, search_with
+from clearhead.decoding.search.constraints import Constraints
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.search.static_step import StaticStep, StaticStepper, StaticStepPool, StepShape, shape_bytes
+from tests.unit.decoding.toys import random_model, sources
+
+KINDS: dict[str, dict[str, Any]] = {
+    "pre-norm": {},
+    "post-norm, tied": {"norm_place": "post", "tied": "three"},
+    "rotary": {"positions": "rotary", "d_model": 24, "num_heads": 2},
+    "learned": {"positions": "learned"},
+    "starts from pad": {"start": "pad"},
+}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"beam": 1},
+        {"beam": 4, "n_best": 4},
+        {"beam": 5, "n_best": 2, "stopping": "first", "no_repeat": 2, "min_length": 3},
+        {"beam": 40, "n_best": 3},  # wider than the vocabulary
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+@torch.inference_mode()
+def test_a_fixed_step_searches_as_a_growing_one(kind: str, options: dict[str, Any]) -> None:
+    model = random_model(**KINDS[kind])
+    source, limits = sources(model), [13, 11, 7, 5, 3]
+    settings, constraints = SearchSettings(**options), [Constraints(prefix=(7, 5))] + [Constraints()] * 4
+    right = beam_search(model, source, limits, settings, constraints)
+    pool = StaticStepPool(model)
+    for _ in range(2):  # the second time with what the first has left in the buffers
+        with pool.stepper(source, settings.beam, max(limits)) as stepper:
+            found = search_with(stepper, source, limits, settings, constraints)
+        assert [[each.tokens for each in row] for row in found] == [[each.tokens for each in row] for row in right]
+        for row, expected in zip(found, right, strict=True):
+            assert [each.score for each in row] == pytest.approx([each.score for each in expected], abs=1e-10)
+
+
+@torch.inference_mode()
+def test_a_smaller_batch_is_not_disturbed_by_what_a_larger_one_left() -> None:
+    model = random_model()
+    pool, settings = StaticStepPool(model), SearchSettings(beam=3)
+    for lengths, limit in (((17, 13, 11, 7, 5, 3, 2), 19), ((3, 2), 5), ((5, 1, 1), 7)):
+        source = sources(model, lengths)
+        limits = [limit] * len(lengths)
+        with pool.stepper(source, 3, limit) as stepper:
+            found = search_with(stepper, source, limits, settings)
+        right = beam_search(model, source, limits, settings)
+        assert [row[0].tokens for row in found] == [row[0].tokens for row in right]
+    assert len(pool._kept) == 1, "all of them fit one shape"
+
+
+def test_shapes_are_rounded_up() -> None:
+    source = torch.zeros(33, 65, dtype=torch.long)
+    assert StepShape.holding(source, 4, 32) == StepShape(rows=64, beam=4, source=96, length=32)
+    assert StepShape.holding(source[:1, :1], 1, 1) == StepShape(rows=8, beam=1, source=32, length=32)
+
+
+@torch.inference_mode()
+def test_a_step_in_use_is_not_lent_again() -> None:
+    model = random_model()
+    pool, source = StaticStepPool(model), sources(model)
+    with pool.stepper(source, 2, 7) as one, pool.stepper(source, 2, 7) as other:
+        assert isinstance(one, StaticStepper)
+        assert isinstance(other, StaticStepper)
+        assert one.fixed is not other.fixed
+    with pool.stepper(source, 2, 7) as again:
+        assert isinstance(again, StaticStepper)
+        assert again.fixed in (one.fixed, other.fixed)
+
+
+@torch.inference_mode()
+def test_the_step_that_was_not_used_for_longest_makes_room() -> None:
+    model = random_model()
+    source = sources(model)
+    need = shape_bytes(StepShape.holding(source, 2, 7), model)
+    pool = StaticStepPool(model, max_bytes=2 * need + need // 2)
+    for beam in (2, 1, 2, 1):
+        with pool.stepper(source, beam, 7):
+            pass
+    assert [step.shape.beam for step in pool._kept] == [2, 1]
+    with pool.stepper(source, 3, 7):
+        pass
+    assert [step.shape.beam for step in pool._kept] == [1, 3]
+
+
+@torch.inference_mode()
+def test_a_fixed_step_computes_in_the_dtype_of_the_model() -> None:
+    model = random_model().to(torch.bfloat16)
+    step = StaticStep(model, StepShape(8, 2, 32, 32))
+    step.start(model.encode(sources(model)))
+    step.run()
+    assert step.log_probs.dtype == torch.float32
+    assert step.cache.blocks[0].own.k.dtype == torch.bfloat16
+    assert bool(step.log_probs.isfinite().all())
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU: steps are recorded there only")
+@torch.inference_mode()
+def test_a_recorded_step_searches_as_one_that_is_not() -> None:
+    model = random_model().cuda()
+    source, limits, settings = sources(model).cuda(), [13, 11, 7, 5, 3], SearchSettings(beam=4, n_best=4)
+    right = beam_search(model, source, limits, settings)
+    pool = StaticStepPool(model)
+    for _ in range(2):
+        with pool.stepper(source, 4, 13) as stepper:
+            found = search_with(stepper, source, limits, settings)
+        assert [[each.tokens for each in row] for row in found] == [[each.tokens for each in row] for row in right]

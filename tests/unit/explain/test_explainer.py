@@ -1,0 +1,54 @@
+"""Translations with the search that found them, as data and as text."""
+
+import pytest
+
+from clearhead.decoding.line_result import LineResult
+from clearhead.decoding.lines import Line, LineOptions, LineTranslator
+from clearhead.decoding.loading import open_translator
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.translator import Translator
+from clearhead.errors import ConfigError
+from clearhead.explain.explainer import SearchExplainer
+from clearhead.explain.search_text import render_explanation
+from tests.small_run import make_run
+
+BEAM = SearchSettings(beam=3, max_length=11)
+
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    return open_translator(make_run(tmp_path_factory.mktemp("run"), ("de", "bn")), engine="torch")
+
+
+def translated(translator: Translator, *lines: str, options: LineOptions | None = None) -> list[LineResult]:
+    working = LineTranslator(translator, options or LineOptions(BEAM, language="de"))
+    return working.translate([Line(number, text) for number, text in enumerate(lines, 1)])
+
+
+def test_an_explained_search_gives_the_translation_that_is_shown(translator: Translator) -> None:
+    plain = translated(translator, "the red cat", "")
+    explainer = SearchExplainer(translator, BEAM)
+    explained = explainer.explained(plain[0])
+    assert explained.text == plain[0].text
+    data = explained.parts[0].explanation
+    assert data is not None
+    assert data["source_pieces"][0] == ">>de<<"
+    assert data["steps"][0]["options"][0]["attention"] is not None
+    drawn = render_explanation(data)
+    assert drawn.startswith("source: >>de<< ▁the")
+    assert drawn.count("\nstep ") == len(data["steps"])
+    assert "goes on as 1" in drawn
+    assert "better ones go on)" in drawn
+    assert "\nstopped after" in drawn
+    assert explainer.explained(plain[1]).parts[0].explanation is None
+    every = explainer.explained(plain[0], all_heads=True).parts[0].explanation
+    assert every is not None
+    weights = every["steps"][0]["options"][0]["attention"]
+    assert (len(weights), len(weights[0]), len(weights[0][0])) == (2, 2, len(data["source"]))
+
+
+def test_draws_are_not_explained(translator: Translator) -> None:
+    drawn = SearchSettings(temperature=1.0, max_length=5)
+    result = translated(translator, "a", options=LineOptions(drawn, language="de"))[0]
+    with pytest.raises(ConfigError, match="an explanation shows a search, and a temperature draws at random"):
+        SearchExplainer(translator, drawn).explained(result)
