@@ -22,7 +22,7 @@ from clearhead.check.verdict import ERRORS, Verdict
 from clearhead.check.working import Note
 from tests.unit.check import reports_by_hand as by_hand
 from tests.unit.check.reports_by_hand import cells, line
-from tests.unit.worksheet.test_html import contrast, mixed
+from tests.unit.worksheet.render.test_html import contrast, mixed
 
 REPORTS = [by_hand.faultless, by_hand.slipped, by_hand.misconceived, by_hand.hostile, by_hand.large]
 

@@ -9,10 +9,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from clearhead.errors import ClearheadError
-from clearhead.experiments import EXPERIMENTS, Experiment, ResultTable, find_experiment
+from clearhead.experiments import EXPERIMENTS, Experiment
 from clearhead.experiments.experiment import shown
-from clearhead.experiments.picture import check_picture, save_picture
+from clearhead.experiments.picture import save_picture
 
 ROOT = Path(__file__).parents[3]
 REPEATABLE = [name for name in EXPERIMENTS if name != "cost"]  # times differ from run to run
@@ -79,38 +78,11 @@ def test_a_picture_is_written_as_svg_and_png(result: Experiment, tmp_path: Path)
     assert (tmp_path / "picture.PNG").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 
-def test_a_picture_drawn_from_json_is_the_same_picture(tmp_path: Path) -> None:
-    fresh = EXPERIMENTS["norms"].run(0)
-    save_picture(fresh, tmp_path / "fresh.svg")
-    save_picture(Experiment.from_json(fresh.to_json()), tmp_path / "again.svg")
-    assert (tmp_path / "fresh.svg").read_bytes() == (tmp_path / "again.svg").read_bytes()
-
-
-def test_a_picture_is_svg_or_png() -> None:
-    with pytest.raises(ClearheadError, match=r"slide\.gif is neither an SVG nor a PNG.*ends in \.svg or \.png"):
-        check_picture(Path("slide.gif"))
-
-
-def test_an_unknown_experiment_gets_a_close_match() -> None:
-    with pytest.raises(ClearheadError, match=r"'varience' is not an experiment\. Did you mean 'variance'\?"):
-        find_experiment("varience")
-
-
 def test_the_guide_shows_what_is_measured() -> None:
     page = (ROOT / "docs" / "guide" / "experiments.md").read_text(encoding="utf-8")
     for name in REPEATABLE:
         assert EXPERIMENTS[name].run(0).to_markdown() in page, f"run: clearhead experiment {name}, and renew the page"
     assert "clearhead experiment cost" in page
-
-
-def test_a_number_is_shown_short_and_noise_is_named() -> None:
-    cells = (0.0, 1.0, 1234.5, 2048, 1 / 3, 3e-17, -2e-13, 1.33e-7, "word")
-    expected = ["0", "1", "1,234", "2,048", "0.3333", "< 1e-12", "< 1e-12", "1.33e-07", "word"]
-    assert [shown(cell) for cell in cells] == expected
-
-
-def test_a_column_is_found_by_its_name() -> None:
-    assert ResultTable("t", ("a", "b"), ((1, 2.5), (3, 4.5))).column("b") == (2.5, 4.5)
 
 
 def test_the_verb_lists_the_experiments() -> None:

@@ -1,10 +1,10 @@
-"""A Trace keeps what was done in order; NO_TRACE keeps nothing; plain data and back loses nothing."""
+"""A Trace keeps what was done in order; NO_TRACE keeps nothing."""
 
 import numpy as np
 import pytest
 
 from clearhead.errors import TraceError
-from clearhead.steps import NO_TRACE, Given, NoTrace, Record, Trace, trace_from_data, trace_to_data
+from clearhead.steps import NO_TRACE, Given, NoTrace, Record, Trace
 from clearhead.steps.vocabulary import ADD, MASK, MIX
 
 
@@ -65,26 +65,3 @@ def test_traces_are_equal_to_the_last_bit_or_not_at_all() -> None:
     assert other != small_trace()
     assert Given("a", "a", 1) != Given("a", "a", 2)
     assert small_trace() != "a trace"
-
-
-def test_data_and_back_is_the_same_trace() -> None:
-    trace = small_trace()
-    data = trace_to_data(trace)
-    assert data["records"][0]["inputs"] == {"a": {"given": "x"}, "b": {"given": "x"}}
-    assert trace_from_data(data, np.asarray) == trace
-
-
-def test_an_input_from_nowhere_breaks_the_chain() -> None:
-    trace = small_trace()
-    trace.record(ADD, np.zeros(1), a=np.zeros(1), b=trace[0].value)
-    with pytest.raises(TraceError, match="input 'a' of step 'add' was neither given nor made by an earlier step"):
-        trace_to_data(trace)
-
-
-def test_broken_data_is_refused_with_a_reason() -> None:
-    data = trace_to_data(small_trace())
-    data["records"][0]["step"] = "ad"
-    with pytest.raises(TraceError, match="'ad' is not a step. Did you mean 'add'"):
-        trace_from_data(data, np.asarray)
-    with pytest.raises(TraceError, match="not a trace that clearhead wrote"):
-        trace_from_data({"layout": "rows"}, np.asarray)

@@ -14,7 +14,6 @@ X = [[1, 2], [3, 4], [5, 6]]
 I2 = [[1, 0], [0, 1]]
 SELF = {"kind": "self-attention", "X": X, "W_Q": I2, "W_K": I2, "W_V": I2}
 QKV = {"W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}
-MULTI = SELF | {"kind": "multi-head-attention"}
 
 
 def mistakes(data: Any) -> list[str]:
@@ -96,35 +95,6 @@ def test_a_wrong_type_is_told_without_the_words_of_a_library(change: dict[str, A
     assert mistakes(SELF | change) == [sentence]
 
 
-def test_heads_of_unequal_length_are_told() -> None:
-    first = {"W_Q": I2, "W_K": I2, "W_V": I2, "cached_K": [[1, 1]], "cached_V": [[1, 1]]}
-    told = mistakes({"kind": "multi-head-attention", "X": X, "heads": [first, {"W_Q": I2, "W_K": I2, "W_V": I2}]})
-    assert told == ["head 2: it has 3 queries and 3 keys, but head 1 has 3 and 4. Give every head as many."]
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({}, "multi-head-attention needs heads: give num_heads, or heads with each head's weights."),
-        ({"num_heads": 3}, "num_heads = 3 does not divide the width 2 of Q. Use 1 or 2 heads."),
-        ({"num_heads": 2, "num_kv_heads": 3}, "num_kv_heads = 3 does not divide num_heads = 2. Use 1 or 2 key/value heads."),
-        ({"heads": [{"W_Q": I2, "W_K": I2, "W_V": I2}]}, "both heads and W_Q are given. Put W_Q into each head, or use num_heads."),
-        ({"num_heads": 2, "Y": X, "X": None, "Q": None}, "Y is given without X. Give X, the sentence that is asked."),
-    ],
-)  # fmt: skip
-def test_heads_that_do_not_fit_are_named(change: dict[str, Any], sentence: str) -> None:
-    assert sentence in mistakes(MULTI | change)
-
-
-def test_heads_of_their_own_are_checked_one_by_one() -> None:
-    heads = [{"W_Q": I2, "W_K": I2, "W_V": I2}, {"W_Q": [[1, 1]], "W_K": I2}]
-    told = mistakes({"kind": "multi-head-attention", "X": X, "heads": heads})
-    assert "X is 3 × 2 and head 2: W_Q is 1 × 2" in told[0]
-    assert told[1] == "head 2: W_V is missing: give the weights W_V, or V itself."
-    shared = {"kind": "multi-head-attention", "X": X, "heads": heads[:1] * 3, "kv_heads": [{"W_K": I2, "W_V": I2}] * 2}
-    assert "3 heads cannot share 2 kv_heads evenly. Use 1 or 3 kv_heads." in mistakes(shared)
-
-
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
@@ -183,6 +153,32 @@ def test_every_kind_says_what_it_misses(data: dict[str, Any], sentence: str) -> 
     assert any(sentence in mistake for mistake in mistakes(data)), mistakes(data)
 
 
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ({"kind": "recurrent", "X": [[1]], "h0": [0]}, "recurrent needs a cell or an lstm, and not both."),
+        ({"kind": "recurrent", "X": [[1]], "h0": [0], "cell": {"W": [[1, 2]], "U": [[1]]}}, "W is 1 × 2, but the state has 1 numbers and an input 1. Make it 1 × 1."),
+        ({"kind": "convolution", "X": [[1]], "taps": []}, "taps is empty."),
+        ({"kind": "recurrent", "X": [[1]], "h0": [0], "c0": [0], "cell": {"W": [[1]], "U": [[1]]}}, "c0 goes with an lstm."),
+        ({"kind": "word-vectors", "task": "similarity", "embedding": {"a": [0, 0], "b": [1, 2]}}, "the vector of 'a' has length 0, so it has no direction and no cosine."),
+        ({"kind": "word-vectors", "task": "one-hot", "tokens": ["a"], "embedding": {"a": [1]}}, "task one-hot does not use an embedding."),
+        ({"kind": "encoder-block", "X": [[1]], "self_attention": {"W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}, "norm": "layer", "norms": ["layer"]}, "both norm and norms are given."),
+        ({"kind": "convolution", "X": [[1]], "taps": [[[1]], [[1]]], "padding": "valid"}, "a filter of 2 taps does not fit into 1 tokens"),
+        ({"kind": "word-vectors", "task": "tf-idf"}, "task tf-idf needs documents"),
+        ({"kind": "word-vectors", "task": "tf-idf", "documents": ["a", ""]}, "documents: document 2 has no words."),
+        ({"kind": "word-vectors", "task": "look-up"}, "task look-up needs an embedding"),
+        ({"kind": "word-vectors", "task": "one-hot"}, "task one-hot needs tokens"),
+        ({"kind": "feed-forward", "X": [[1, 2]], "W_1": [[1]], "W_2": [[1]]}, "X is 2 wide and W_1 is 1 × 1"),
+        ({"kind": "encoder-block", "X": [[1]], "self_attention": {"W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}, "feed_forward": {"W_1": [[1]], "W_2": [[1, 2]]}}, "feed_forward: the network makes vectors 2 wide"),
+        ({"kind": "encoder-block", "X": [[1]], "self_attention": {"W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}, "norms": ["layer", "layer"]}, "norms has 2 entries, but the block has 1 residuals."),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_told(data: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ProblemError) as wrong:
+        solve(data)
+    assert sentence in str(wrong.value)
+
+
 def test_columns_are_told_in_their_own_words() -> None:
     data = {
         "kind": "self-attention",
@@ -207,11 +203,6 @@ def test_several_mistakes_are_told_together_and_once() -> None:
     assert "so X W_Q does not fit" in text
     assert "b_V has 3 numbers" in text
     assert "is missing" not in text
-
-
-def test_a_matrix_of_ten_million_cells_is_refused() -> None:
-    told = mistakes(SELF | {"X": np.zeros((10_000, 1_000))})
-    assert told == ["X: has 10,000,000 cells. A worksheet takes at most 1,048,576 in one matrix: give fewer tokens."]
 
 
 def test_more_scores_than_memory_takes_are_refused() -> None:
@@ -324,11 +315,6 @@ def test_many_mistakes_are_counted_rather_than_listed() -> None:
 
 def test_a_byte_order_mark_and_windows_line_ends_are_fine() -> None:
     assert read_data(b"\xef\xbb\xbfkind: a\r\nX: [[1]]\r\n") == {"kind": "a", "X": [[1]]}
-
-
-def test_numbers_may_be_written_in_many_ways() -> None:
-    sheet = solve(SELF | {"X": [["1/2", "−2"], [".5", "1e-3"], [1e-3, 7]]})
-    assert sheet.value("X").tolist() == [[0.5, -2.0], [0.5, 0.001], [0.001, 7.0]]
 
 
 def test_a_missing_file_is_named_with_its_neighbour(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""variance and cost: what is measured of scores, against theory."""
+"""Why scores are divided by √d: variance, softmax and its gradient, against theory."""
 
 import math
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from clearhead.experiments import Experiment
-from clearhead.experiments import cost as cost_experiment
 from clearhead.experiments import variance as variance_experiment
 from clearhead.experiments.variance import NUM_KEYS, gradient_size, mean_entropy
 from tests.tolerances import assert_close
@@ -15,11 +14,6 @@ from tests.tolerances import assert_close
 @pytest.fixture(scope="module")
 def variance() -> Experiment:
     return variance_experiment.run(0)
-
-
-@pytest.fixture(scope="module")
-def cost() -> Experiment:
-    return cost_experiment.run(0)
 
 
 def test_the_variance_of_a_dot_product_is_its_dimension(variance: Experiment) -> None:
@@ -69,35 +63,3 @@ def test_the_size_of_the_gradient_has_a_closed_form() -> None:
 def test_entropy_is_that_of_a_fair_choice_and_of_a_certain_one() -> None:
     assert_close(mean_entropy(np.full((2, 5), 0.2)), math.log(5))
     assert mean_entropy(np.array([[1.0, 0.0, 0.0]])) == 0.0
-
-
-def test_the_memory_of_the_weights_is_quadratic(cost: Experiment) -> None:
-    memory = np.array(cost.tables[0].column("peak memory (MiB)"))
-    table = np.array(cost.tables[0].column("one n × n table (MiB)"))
-    assert np.all(memory >= table)  # the weights themselves are one
-    assert memory[-1] / memory[-2] == pytest.approx(4.0, rel=0.05)
-    exponent = dict(cost.tables[1].rows)["peak memory"]
-    assert exponent == pytest.approx(2.0, abs=0.15)
-
-
-def test_the_times_are_there(cost: Experiment) -> None:
-    assert all(time > 0 for time in cost.tables[0].column("time (ms)"))
-    assert "on this machine" in cost.finding
-
-
-def test_a_growth_is_the_power_it_was_made_with() -> None:
-    lengths = (3, 7, 31)
-    assert cost_experiment.growth(lengths, [5.0 * n**1.7 for n in lengths]) == pytest.approx(1.7, rel=1e-9)
-
-
-def test_memory_is_counted_also_when_it_is_counted_already() -> None:
-    import tracemalloc
-
-    q = k = np.ones((67, 5))
-    alone = cost_experiment.peak_memory(q, k)
-    tracemalloc.start()
-    try:
-        assert cost_experiment.peak_memory(q, k) == pytest.approx(alone, rel=0.1)
-        assert tracemalloc.is_tracing()
-    finally:
-        tracemalloc.stop()

@@ -1,4 +1,4 @@
-"""order, positions and leak: what attention knows of place and time."""
+"""Position vectors: how near they come, their bits, and a step as a rotation."""
 
 import math
 from itertools import combinations
@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 
 from clearhead.experiments import Experiment
-from clearhead.experiments import leak as leak_experiment
-from clearhead.experiments import order as order_experiment
 from clearhead.experiments import positions as positions_experiment
-from clearhead.experiments.leak import LENGTH, VOCABULARY, predict
 from clearhead.experiments.positions import WIDTH, encode, nearest_pair, rotation
 from tests.tolerances import assert_close
 
@@ -18,11 +15,6 @@ from tests.tolerances import assert_close
 @pytest.fixture(scope="module")
 def positions() -> Experiment:
     return positions_experiment.run(0)
-
-
-@pytest.fixture(scope="module")
-def leak() -> Experiment:
-    return leak_experiment.run(0)
 
 
 def test_a_count_is_unbounded_and_one_sine_repeats_and_many_do_not(positions: Experiment) -> None:
@@ -77,58 +69,3 @@ def test_a_step_is_one_rotation_at_every_position(positions: Experiment) -> None
     step = rotation(13)
     assert_close(step @ step.T, np.eye(WIDTH))
     assert_close(encode(np.array([29.0])) @ step, encode(np.array([42.0])))
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
-def test_self_attention_maps_sets_to_sets_until_order_is_put_in(seed: int) -> None:
-    rows = {row[0]: row[1:] for row in order_experiment.run(seed).tables[0].rows}
-    assert all(value < 1e-12 for value in rows["nothing"])
-    for variant in ("positions", "a causal mask", "both"):
-        assert all(value > 0.05 for value in rows[variant])
-
-
-def test_the_two_sentences_are_made_of_the_same_words() -> None:
-    first, second = order_experiment.SENTENCES
-    assert first != second
-    assert sorted(first.lower().split()) == sorted(second.lower().split())
-
-
-def test_attention_of_the_experiment_is_that_of_plain_loops() -> None:
-    random = np.random.default_rng(7)
-    x, parameters = random.standard_normal((5, 3)), random.standard_normal((3, 3, 3))
-    expected = []
-    for i in range(5):
-        scores = [(x[i] @ parameters[0]) @ (x[j] @ parameters[1]) / math.sqrt(3) for j in range(i + 1)]
-        powers = [math.exp(each) for each in scores]
-        expected.append(sum(p / sum(powers) * (x[j] @ parameters[2]) for j, p in enumerate(powers)))
-    assert_close(order_experiment.attend(x, parameters, False, True), np.stack(expected))
-
-
-def test_a_bag_differs_by_its_loneliest_output() -> None:
-    one, two = np.array([[0.0], [1.0], [9.0]]), np.array([[1.0], [0.0], [4.0]])
-    assert order_experiment.bag_difference(order_experiment.distances(one, two)) == 5.0
-
-
-def test_the_table_of_the_notes_is_masked_and_renormalised(leak: Experiment) -> None:
-    written, masked, _ = leak.tables
-    assert [row[-1] for row in written.rows] == pytest.approx([0.2, 0.1, 0.0])
-    # 0.15 / 0.9 and 0.75 / 0.9; the last row may see everything.
-    assert_close([row[1:] for row in masked.rows], [[1, 0, 0], [1 / 6, 5 / 6, 0], [0.1, 0.2, 0.7]])
-
-
-def test_the_unmasked_copier_reads_the_answer_and_loses_it_at_inference(leak: Experiment) -> None:
-    without, masked = leak.tables[2].rows
-    chance = 1 / VOCABULARY
-    assert without[1] == 1.0
-    assert without[2] == pytest.approx(chance, abs=0.02)  # five standard errors of 10,000 guesses
-    assert masked[1] == pytest.approx(chance, abs=0.02)
-    assert masked[1] == masked[2]
-    assert masked[3] == 1.0
-
-
-def test_the_masked_copier_takes_the_commonest_token_so_far() -> None:
-    tokens = np.random.default_rng(11).integers(VOCABULARY, size=(13, LENGTH))
-    counted = [
-        [np.argmax(np.bincount(row[: end + 1], minlength=VOCABULARY)) for end in range(LENGTH)] for row in tokens
-    ]
-    assert predict(tokens, True).tolist() == np.array(counted).tolist()

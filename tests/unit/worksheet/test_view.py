@@ -1,0 +1,96 @@
+"""What a reader sees of a worksheet: blanks, and nothing that gives them away."""
+
+from io import StringIO
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from clearhead import solve
+from clearhead.errors import ProblemError
+from clearhead.worksheet.view import SheetView
+from tests.conftest import ROOT
+
+
+def test_blanks_hide_a_cell_and_every_sum_that_would_give_it_away() -> None:
+    sheet = solve("lets-go-encoder")
+    text = StringIO()
+    sheet.show(
+        "products", Console(file=text, width=100, highlight=False), ["Q[Let's, 1]", "A", "*self_attention:Z[2, *]"]
+    )
+    shown = text.getvalue()
+    assert "-0.995" not in shown
+    assert "____×(-4.814) + 3.738×1.916" in shown
+    assert "≈ ____" not in shown
+    assert sheet.to_markdown("matrices", ["Q"]).count("____".replace("_", "\\_")) == 4
+    columns = solve(
+        {
+            "kind": "self-attention",
+            "layout": "columns",
+            "tokens": ["a", "b"],
+            "Q": [[1, 2]],
+            "K": [[3, 4]],
+            "V": [[5, 6]],
+        }
+    )
+    lines = columns.to_markdown("matrices", ["W[b, a]"]).splitlines()
+    assert sum(line.startswith("| b | \\_\\_\\_\\_ |") for line in lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("blank", "sentence"),
+    [
+        ("K_new", "'K_new' names no step of this sheet. Steps: X, X′, Q"),
+        ("A[3, 1]", "'A[3, 1]' names no cell of A, which is 2 × 2. Count from 1."),
+        ("decoder*:A", "'decoder*:A' names no step of this sheet. Did you mean 'A'?"),
+    ],
+)
+def test_a_blank_that_is_nowhere_is_refused(blank: str, sentence: str) -> None:
+    with pytest.raises(ProblemError) as wrong:
+        solve("lets-go-encoder").to_markdown("matrices", [blank])
+    assert sentence in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "blank", "told"),
+    [
+        ("lets-go", "ŷ", "generated: Vamos"),
+        ("examples/transformer.yaml", "p", "0.2956 = "),
+        ("examples/feed-forward.yaml", "F₁", "7.00"),
+        ("examples/lstm.yaml", "new₁", "0.4188 = "),
+        ("examples/masked-self-attention.yaml", "V", "1.0000 = 1.0000×"),
+    ],
+)
+def test_no_later_line_gives_a_blank_away(name: str, blank: str, told: str) -> None:
+    sheet = solve(str(ROOT / name) if name.startswith("examples") else name)
+    forms = [
+        sheet.to_markdown("products", [blank]),
+        sheet.to_html("products", [blank]),
+        sheet.to_latex("products", [blank]),
+    ]
+    assert all(told not in form for form in forms)
+    view = SheetView(sheet, [blank])
+    symbol = blank.rpartition(":")[2]
+    hidden = {
+        float(value)
+        for step in view.steps
+        if step.matrix.symbol == symbol and step.matrix.digits.is_hidden(0, 0)
+        for value in np.asarray(step.matrix.value).ravel()
+        if value not in (0.0, 1.0)
+    }
+    hidden -= {float(value) for given in sheet.trace.givens.values() for value in given.value.ravel()}
+    if symbol != "ŷ":
+        assert hidden
+        assert not any(f'data-value="{value!r}"' in forms[1] for value in hidden)
+
+
+def test_the_word_that_is_left_open_is_not_the_name_of_its_row() -> None:
+    choice = next(step for step in SheetView(solve("lets-go"), ["generate.0*:ŷ"]).steps if step.step.name == "choose")
+    assert choice.matrix.row_name(0) == "____"
+
+
+def test_a_blank_takes_a_name_before_a_number() -> None:
+    sheet = solve({"kind": "context", "tokens": ["2", "1"], "X": [[1, 5], [3, 4]]})
+    step = next(step for step in SheetView(sheet, ["A[1, *]"]).steps if step.matrix.symbol == "A")
+    assert step.matrix.digits.is_hidden(1, 0)
+    assert not step.matrix.digits.is_hidden(0, 0)
