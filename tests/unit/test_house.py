@@ -35,8 +35,8 @@ NOT_YET_TESTED = {
         aligning check evaluate evaluation_output experiment score solve train translating translation_job
     """,
     "data": """
-        phrasebook.asking phrasebook.being phrasebook.counting phrasebook.doing phrasebook.idiomatic
-        phrasebook.liking phrasebook.places
+        phrasebook.questions phrasebook.descriptions phrasebook.everyday phrasebook.statements phrasebook.idiom_sentences
+        phrasebook.preferences phrasebook.locations
     """,
     "decoding": """
         search.record_reader search.selection search.state vocabulary search.observer

@@ -14,8 +14,8 @@ from clearhead.data.phrasebook.clauses import Clause
 from clearhead.data.phrasebook.idioms import CLAUSES, SAYINGS, SET_PHRASES
 from clearhead.data.phrasebook.patterns import PATTERNS
 from clearhead.data.phrasebook.phrases import PRONOUNS, Draw
-from clearhead.data.phrasebook.sentences import Sentence, capital
-from clearhead.data.phrasebook.splits import MOST_WORDS, sentences, split_of, split_of_pair
+from clearhead.data.phrasebook.sentences import PhrasePair, capital
+from clearhead.data.phrasebook.splits import MAX_WORDS, sentences, split_of, split_of_pair
 from clearhead.data.phrasebook.verbs import BY_NAME, DOING, GIVE, GO, PLAY, REFLEXIVE, TAKING
 from clearhead.data.phrasebook.words import ADJECTIVES, NOUNS
 from clearhead.errors import DataError
@@ -25,7 +25,7 @@ OTHER_SEEDS = (2,)
 
 
 @cache
-def part(split: Split) -> list[Sentence]:
+def part(split: Split) -> list[PhrasePair]:
     return list(sentences(split))
 
 
@@ -145,14 +145,14 @@ def test_sentences_read_as_a_teacher_wrote_them() -> None:
 def test_people_take_the_personal_a_and_things_do_not() -> None:
     draw, see = Draw("personal a"), BY_NAME["see"]
     clauses = [Clause(PRONOUNS[0], taking(draw, see), "present") for _ in range(5_000)]
-    seen = {clause.english(): clause.spanish() for clause in clauses}
-    assert seen["I see the teacher"] == "veo a la profesora"
-    assert seen["I see the doctor"] == "veo al médico"
-    assert seen["I see my mother"] == "veo a mi madre"
-    assert seen["I see Luis"] == "veo a Luis"
-    assert seen["I see the dog"] == "veo al perro"
-    assert seen["I see a dog"] == "veo un perro"
-    assert seen["I see the car"] == "veo el coche"
+    english_sentences = {clause.english(): clause.spanish() for clause in clauses}
+    assert english_sentences["I see the teacher"] == "veo a la profesora"
+    assert english_sentences["I see the doctor"] == "veo al médico"
+    assert english_sentences["I see my mother"] == "veo a mi madre"
+    assert english_sentences["I see Luis"] == "veo a Luis"
+    assert english_sentences["I see the dog"] == "veo al perro"
+    assert english_sentences["I see a dog"] == "veo un perro"
+    assert english_sentences["I see the car"] == "veo el coche"
 
 
 def test_verbs_are_conjugated_as_in_a_grammar() -> None:
@@ -217,8 +217,8 @@ def test_one_english_sentence_has_one_spanish_whatever_the_seed() -> None:
 def test_sentences_are_short_and_punctuated_alike() -> None:
     learnt_by_heart = dict(set_phrases())  # these alone may be one word: Hello!
     for english, spanish in spanish_of().items():
-        assert (1 if english in learnt_by_heart else 2) <= len(english.split()) <= MOST_WORDS
-        assert 1 <= len(spanish.split()) <= MOST_WORDS
+        assert (1 if english in learnt_by_heart else 2) <= len(english.split()) <= MAX_WORDS
+        assert 1 <= len(spanish.split()) <= MAX_WORDS
         end = english[-1] if english[-1] in ".!?" else ""
         begin = {"?": "¿", "!": "¡"}.get(end, "")
         assert spanish.startswith(begin)

@@ -2,7 +2,17 @@
 
 from dataclasses import dataclass
 
-from clearhead.data.phrasebook.phrases import Draw, Phrase, build, definite, fitting, name, pair, patient, to
+from clearhead.data.phrasebook.phrases import (
+    Draw,
+    Phrase,
+    build,
+    definite,
+    draw_adjective,
+    draw_name,
+    draw_object,
+    pair,
+    to,
+)
 from clearhead.data.phrasebook.verbs import (
     ARRIVE,
     BY_NAME,
@@ -73,7 +83,11 @@ def draw_action(draw: Draw, tense: str, is_denied: bool = False) -> Action:
 def taking(draw: Draw, verb: Verb, is_denied: bool = False) -> Action:
     """Draw what is eaten, bought or seen."""
     noun, is_bare = draw.choose(_OBJECTS[verb.base]), verb.takes_bare
-    thing = name(draw) if noun.fits("person family") and draw.happens(0.25) else patient(draw, noun, verb, is_denied)
+    thing = (
+        draw_name(draw)
+        if noun.fits("person family") and draw.happens(0.25)
+        else draw_object(draw, noun, verb, is_denied)
+    )
     spanish = to(thing.spanish) if thing.is_personal and verb.base not in _NOT_PERSONAL else thing.spanish
     pairs = (*thing.pairs, pair(verb.base, thing.noun))
     return Action(verb, f" {thing.english}", f" {spanish}", pairs, noun=thing.noun, is_bare=is_bare)
@@ -103,7 +117,7 @@ def habit(draw: Draw) -> Action:
     if kind == "language":
         return speaking(draw)
     verb, noun = draw.choose(_HABITS)
-    adjective = fitting(draw, noun, 0.4)
+    adjective = draw_adjective(draw, noun, 0.4)
     thing = build(noun, "", adjective, is_plural=not noun.is_mass)
     return Action(verb, f" {thing.english}", f" {thing.spanish}", (*thing.pairs, pair(verb.base, noun.english)))
 
@@ -129,7 +143,7 @@ def moving(draw: Draw, tense: str) -> Action:
 def living(draw: Draw) -> Action:
     """Draw where someone lives."""
     place = draw.choose(nouns("house city hotel"))
-    phrase = build(place, draw.choose(("a", "this", "that")), fitting(draw, place, 0.8))
+    phrase = build(place, draw.choose(("a", "this", "that")), draw_adjective(draw, place, 0.8))
     spanish = f" en {phrase.spanish}"
     return Action(LIVE, f" in {phrase.english}", spanish, (*phrase.pairs, pair("live", place.english)), has_place=True)
 
@@ -172,7 +186,7 @@ def giving(draw: Draw, subject: Phrase) -> Action:
         others = [word for word in _INDIRECT if not is_same(subject, word)]
         whom = draw.choose(others)
         return Action(GIVE, f" {whom} {gift.english}", f" {gift.spanish}", pairs, clitic=_INDIRECT[whom] + " ")
-    receiver = name(draw) if draw.happens(0.4) else definite(draw, draw.choose(_RECEIVERS), 0.0)
+    receiver = draw_name(draw) if draw.happens(0.4) else definite(draw, draw.choose(_RECEIVERS), 0.0)
     if receiver.noun in subject.noun.split("&"):
         receiver = build(_RECEIVERS[0], "that")
     clitic = "les " if receiver.is_plural else "le "

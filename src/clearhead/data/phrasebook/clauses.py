@@ -6,7 +6,7 @@ English needs do, does and did to deny and to ask; Spanish says no, and drops th
 from dataclasses import dataclass
 
 from clearhead.data.phrasebook.actions import Action, draw_action, is_same
-from clearhead.data.phrasebook.phrases import PRONOUNS, Draw, Phrase, name, somebody
+from clearhead.data.phrasebook.phrases import PRONOUNS, Draw, Phrase, draw_name, draw_subject
 from clearhead.data.phrasebook.verbs import CAN, COME, DOING, ESTAR, GO, PLAY, SLEEP, SPEAK, THIRD
 from clearhead.data.phrasebook.words import DAYS
 
@@ -75,8 +75,8 @@ class Clause:
     def english_question(self, word: str = "") -> str:
         """Return the clause as a question, after a question word if one is given."""
         helper, main = self._helper_and_main()
-        asked = f"{helper} {self.subject.english} {main}{self.action.english}"
-        return spaced(word, asked, self.time[0])
+        question = f"{helper} {self.subject.english} {main}{self.action.english}"
+        return spaced(word, question, self.time[0])
 
     def spanish(self) -> str:
         """Return the clause as a statement; a yes-no question reads the same between its marks."""
@@ -144,7 +144,7 @@ _SOCIABLE = (*(verb for verb in DOING if verb is not SLEEP), GO, COME, PLAY, SPE
 def company(draw: Draw, subject: Phrase) -> tuple[str, str]:
     """Draw with whom: with Ana, with me."""
     if draw.happens(0.5):
-        other = name(draw)
+        other = draw_name(draw)
         if other.noun not in subject.noun.split("&"):
             return f"with {other.english}", f"con {other.spanish}"
     pronoun = draw.choose([pronoun for pronoun in _WITH if not is_same(subject, pronoun)])
@@ -153,7 +153,7 @@ def company(draw: Draw, subject: Phrase) -> tuple[str, str]:
 
 def draw_clause(draw: Draw, tense: str, denied: float = 0.25, pronouns: float = 0.5) -> Clause:
     """Draw somebody who does something."""
-    subject = somebody(draw, pronouns)
+    subject = draw_subject(draw, pronouns)
     is_denied = draw.happens(denied)
     action = draw_action(draw, tense, is_denied)
     if action.noun and action.noun in subject.noun.split("&"):

@@ -80,7 +80,7 @@ OBJECT_PRONOUNS = {"me": "me", "you": "te", "him": "lo", "her": "la", "us": "nos
 _AGAIN = (PRONOUNS[0], PRONOUNS[1], PRONOUNS[2], PRONOUNS[4], PRONOUNS[5])
 
 
-def again(subject: Phrase) -> Phrase:
+def pronoun_for(subject: Phrase) -> Phrase:
     """Return the pronoun that stands for a subject when it is spoken of a second time."""
     return PRONOUNS[3] if subject.person == THIRD and subject.gender == "f" else _AGAIN[subject.person]
 
@@ -130,8 +130,8 @@ def build(noun: Noun, determiner: str, adjective: Adjective | None = None, is_pl
         shown = indefinite(described) if determiner == "a" else determiner
     spanish = noun.spanish_plural if is_plural else noun.spanish
     if adjective:
-        said = adjective.agree(noun.gender, is_plural)
-        spanish = f"{said} {spanish}" if adjective.copula == "-" else f"{spanish} {said}"
+        agreeing = adjective.agree(noun.gender, is_plural)
+        spanish = f"{agreeing} {spanish}" if adjective.copula == "-" else f"{spanish} {agreeing}"
     return Phrase(
         f"{shown} {described}" if shown else described,
         f"{before} {spanish}" if before else spanish,
@@ -142,7 +142,7 @@ def build(noun: Noun, determiner: str, adjective: Adjective | None = None, is_pl
     )
 
 
-def fitting(draw: Draw, noun: Noun, chance: float) -> Adjective | None:
+def draw_adjective(draw: Draw, noun: Noun, chance: float) -> Adjective | None:
     """Draw an adjective that suits the noun, that often."""
     choices = FITTING[noun.english]
     return draw.choose(choices) if choices and draw.happens(chance) else None
@@ -152,24 +152,24 @@ def definite(draw: Draw, noun: Noun, adjectives: float = 0.3, owners: float = 0.
     """Draw the, this, that or a possessive for a noun, or an owner; family always belongs to someone."""
     is_plural = not noun.is_mass and not noun.fits("single") and draw.happens(0.3)
     # "my tall sister" would ask which of them
-    adjective = None if noun.fits("family") else fitting(draw, noun, adjectives)
+    adjective = None if noun.fits("family") else draw_adjective(draw, noun, adjectives)
     if noun.fits("family mine"):
         return build(noun, draw.choose(POSSESSIVES), adjective, is_plural)
     if noun.fits("person place ride task") and not noun.fits("own house garden"):
         determiners = ("the", "the", "these" if is_plural else "this", "those" if is_plural else "that")
         return build(noun, draw.choose(determiners), adjective, is_plural)
     if not noun.fits("person animal") and draw.happens(owners):
-        return owned(draw, build(noun, "the", adjective, is_plural))
+        return draw_owned(draw, build(noun, "the", adjective, is_plural))
     return build(noun, draw.choose(_DEFINITE_PLURAL if is_plural else _DEFINITE), adjective, is_plural)
 
 
 _OWNERS = nouns("family friend teacher doctor neighbour boy girl")
 
 
-def owned(draw: Draw, thing: Phrase) -> Phrase:
+def draw_owned(draw: Draw, thing: Phrase) -> Phrase:
     """Say whose the thing is: the doctor's red car, el coche rojo del médico."""
     if draw.happens(0.4):
-        owner = name(draw)
+        owner = draw_name(draw)
     else:
         noun = draw.choose(_OWNERS)
         owner = build(noun, draw.choose(POSSESSIVES) if noun.fits("family mine") else "the")
@@ -183,7 +183,7 @@ def owned(draw: Draw, thing: Phrase) -> Phrase:
     )
 
 
-def name(draw: Draw) -> Phrase:
+def draw_name(draw: Draw) -> Phrase:
     """Draw the name of a person."""
     english = draw.choose(tuple(NAMES))
     spanish, gender = NAMES[english]
@@ -194,12 +194,12 @@ _PEOPLE = nouns("person family")
 _TOGETHER = tuple((first, second) for first in NAMES for second in NAMES if first != second)
 
 
-def somebody(draw: Draw, pronouns: float = 0.5) -> Phrase:
+def draw_subject(draw: Draw, pronouns: float = 0.5) -> Phrase:
     """Draw a subject who can act: a pronoun, a name, people, or two of them."""
     if draw.happens(pronouns):
         return draw.choose(PRONOUNS)
     if draw.happens(0.3):
-        return name(draw)
+        return draw_name(draw)
     if draw.happens(0.12):
         return together(draw)
     return definite(draw, draw.choose(_PEOPLE), adjectives=0.15)
@@ -221,9 +221,9 @@ _FOR_HER = frozenset({"bring", "make", "buy", "read", "write", "sing", "sell", "
 _SOUGHT = frozenset({"see", "look for", "find", "visit", "help", "wait for", "know"})  # "I see a dog"
 
 
-def patient(draw: Draw, noun: Noun, verb: Verb, is_denied: bool) -> Phrase:
+def draw_object(draw: Draw, noun: Noun, verb: Verb, is_denied: bool) -> Phrase:
     """Draw a direct object: which determiners suit depends on the verb and on whether it is denied."""
-    adjective = fitting(draw, noun, 0.35)
+    adjective = draw_adjective(draw, noun, 0.35)
     if verb.takes_bare and noun.is_mass and draw.happens(0.6):
         return build(noun, "", adjective)
     if verb.takes_bare and not noun.is_mass and draw.happens(0.5):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class PhrasePair:
     """One pair of the phrasebook, with the pairs of words that it joins."""
 
     english: str
@@ -17,19 +17,19 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def state(english: str, spanish: str, pairs: tuple[str, ...] = ()) -> Sentence:
+def state(english: str, spanish: str, pairs: tuple[str, ...] = ()) -> PhrasePair:
     """End with a full stop."""
-    return Sentence(f"{capital(english)}.", f"{capital(spanish)}.", pairs)
+    return PhrasePair(f"{capital(english)}.", f"{capital(spanish)}.", pairs)
 
 
-def ask(english: str, spanish: str, pairs: tuple[str, ...] = ()) -> Sentence:
+def ask(english: str, spanish: str, pairs: tuple[str, ...] = ()) -> PhrasePair:
     """Put question marks."""
-    return Sentence(f"{capital(english)}?", f"¿{capital(spanish)}?", pairs)
+    return PhrasePair(f"{capital(english)}?", f"¿{capital(spanish)}?", pairs)
 
 
-def exclaim(english: str, spanish: str, pairs: tuple[str, ...] = ()) -> Sentence:
+def exclaim(english: str, spanish: str, pairs: tuple[str, ...] = ()) -> PhrasePair:
     """Put exclamation marks."""
-    return Sentence(f"{capital(english)}!", f"¡{capital(spanish)}!", pairs)
+    return PhrasePair(f"{capital(english)}!", f"¡{capital(spanish)}!", pairs)
 
 
 def ways_to_write(english: str, spanish: str) -> dict[str, str]:

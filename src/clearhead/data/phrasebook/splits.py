@@ -17,24 +17,24 @@ from typing import Literal
 from clearhead.data.phrasebook.idioms import CLAUSES, SAYINGS, SET_PHRASES
 from clearhead.data.phrasebook.patterns import PATTERNS
 from clearhead.data.phrasebook.phrases import Draw
-from clearhead.data.phrasebook.sentences import Sentence, capital, ways_to_write
+from clearhead.data.phrasebook.sentences import PhrasePair, capital, ways_to_write
 from clearhead.errors import DataError, did_you_mean, printable
 
 Split = Literal["train", "valid", "test"]
 SIZES: dict[Split, int] = {"train": 50_000, "valid": 1_000, "test": 1_000}
-MOST_WORDS = 12
-_KEPT_BACK = 4  # pairs of a hundred, for each of valid and test
-_BARE = 0.1  # statements without their full stop, in both languages
+MAX_WORDS = 12
+_HELD_OUT_PERCENT = 4  # pairs of a hundred, for each of valid and test
+_NO_FULL_STOP = 0.1  # statements without their full stop, in both languages
 
 
 @cache
 def split_of_pair(pair: str) -> Split:
     """Return the part that two joined words are kept for."""
     number = int.from_bytes(sha256(pair.encode()).digest()[:4], "big") % 100
-    return "valid" if number < _KEPT_BACK else "test" if number < 2 * _KEPT_BACK else "train"
+    return "valid" if number < _HELD_OUT_PERCENT else "test" if number < 2 * _HELD_OUT_PERCENT else "train"
 
 
-def split_of(sentence: Sentence) -> Split | None:
+def split_of(sentence: PhrasePair) -> Split | None:
     """Return the part that a sentence belongs to, or None where its pairs are kept for both."""
     parts = {split_of_pair(pair) for pair in sentence.pairs} - {"train"}
     if len(parts) > 1:
@@ -42,7 +42,7 @@ def split_of(sentence: Sentence) -> Split | None:
     return parts.pop() if parts else "train"
 
 
-def draw_sentences(split: Split, seed: int) -> Iterator[Sentence]:
+def draw_sentences(split: Split, seed: int) -> Iterator[PhrasePair]:
     """Draw sentences of one part without end; some come more than once."""
     draw = Draw(f"clearhead phrasebook {split} {seed}")
     functions = [function for function, weight in PATTERNS.items() for _ in range(weight)]
@@ -50,30 +50,30 @@ def draw_sentences(split: Split, seed: int) -> Iterator[Sentence]:
         sentence = draw.choose(functions)(draw)
         if split_of(sentence) != split or not _has_good_length(sentence):
             continue
-        if sentence.english[-1] == "." and draw.happens(_BARE):
-            sentence = Sentence(sentence.english[:-1], sentence.spanish[:-1], sentence.pairs)
+        if sentence.english[-1] == "." and draw.happens(_NO_FULL_STOP):
+            sentence = PhrasePair(sentence.english[:-1], sentence.spanish[:-1], sentence.pairs)
         yield sentence
 
 
-def _has_good_length(sentence: Sentence) -> bool:
-    return 1 <= sentence.english.count(" ") < MOST_WORDS and sentence.spanish.count(" ") < MOST_WORDS
+def _has_good_length(sentence: PhrasePair) -> bool:
+    return 1 <= sentence.english.count(" ") < MAX_WORDS and sentence.spanish.count(" ") < MAX_WORDS
 
 
-def set_sentences() -> Iterator[Sentence]:
+def set_sentences() -> Iterator[PhrasePair]:
     """Go through what must be learnt by heart, in every way it is written."""
     for english, spanish in (*SET_PHRASES.items(), *CLAUSES.items(), *SAYINGS.items()):
         for way, expression in ways_to_write(capital(english), capital(spanish)).items():
-            yield Sentence(way, expression)
+            yield PhrasePair(way, expression)
 
 
-def sentences(split: Split, seed: int = 1) -> Iterator[Sentence]:
+def sentences(split: Split, seed: int = 1) -> Iterator[PhrasePair]:
     """Go through one part of the phrasebook, each sentence with the pairs of words that it joins."""
-    seen: set[str] = set()
+    english_sentences: set[str] = set()
     for sentence in chain(set_sentences() if split == "train" else (), draw_sentences(split, seed)):
-        if len(seen) == SIZES[split]:
+        if len(english_sentences) == SIZES[split]:
             return
-        if sentence.english not in seen:
-            seen.add(sentence.english)
+        if sentence.english not in english_sentences:
+            english_sentences.add(sentence.english)
             yield sentence
 
 

@@ -227,7 +227,7 @@ ADJECTIVES: tuple[Adjective, ...] = tuple(_read_adjective(line) for line in _ADJ
 FITTING: dict[str, tuple[Adjective, ...]] = {
     noun.english: tuple(adjective for adjective in ADJECTIVES if noun.fits(adjective.fitting)) for noun in NOUNS
 }
-SAID: dict[str, tuple[Adjective, ...]] = {
+PREDICATES: dict[str, tuple[Adjective, ...]] = {
     noun: tuple(adjective for adjective in adjectives if adjective.copula != "-")
     for noun, adjectives in FITTING.items()
 }

@@ -1,9 +1,9 @@
 """Sentences that say where things are, and what there is in a place."""
 
 from clearhead.data.phrasebook.actions import there
-from clearhead.data.phrasebook.being import BE, be, joined
-from clearhead.data.phrasebook.phrases import Draw, Phrase, build, definite, fitting, from_, pair
-from clearhead.data.phrasebook.sentences import Sentence, ask, state
+from clearhead.data.phrasebook.descriptions import BE, be, subject_pairs
+from clearhead.data.phrasebook.phrases import Draw, Phrase, build, definite, draw_adjective, from_, pair
+from clearhead.data.phrasebook.sentences import PhrasePair, ask, state
 from clearhead.data.phrasebook.verbs import ESTAR
 from clearhead.data.phrasebook.words import NUMBERS, Noun, nouns
 
@@ -28,7 +28,7 @@ _PUT = tuple(
 )
 
 
-def location(draw: Draw) -> Sentence:
+def location(draw: Draw) -> PhrasePair:
     """The keys are on the table. Where is the station? The museum is near the park."""
     noun, where = somewhere(draw)
     subject = definite(draw, noun, 0.2, owners=0.2)
@@ -36,7 +36,7 @@ def location(draw: Draw) -> Sentence:
     if draw.happens(0.25):
         return ask(f"where {BE[subject.person]} {subject.english}", f"dónde {verb} {subject.spanish}", subject.pairs)
     english, spanish = where.english, where.spanish
-    pairs = joined(subject, where.noun)
+    pairs = subject_pairs(subject, where.noun)
     if draw.happens(0.2):
         return ask(f"{BE[subject.person]} {subject.english} {english}", f"{verb} {subject.spanish} {spanish}", pairs)
     is_denied = draw.happens(0.2)
@@ -65,10 +65,10 @@ def somewhere(draw: Draw, buildings: float = 0.4) -> tuple[Noun, Phrase]:
     return noun, Phrase(f"{english} {place.english}", f"{spanish} {behind}", noun=place.noun)
 
 
-def there_is(draw: Draw) -> Sentence:
+def there_is(draw: Draw) -> PhrasePair:
     """There are three cats in the garden. Is there a photo on the table?"""
     noun, place = somewhere(draw, buildings=0.0)
-    adjective = fitting(draw, noun, 0.3)
+    adjective = draw_adjective(draw, noun, 0.3)
     kind = draw.choose(("is", "are", "no", "asked"))
     if noun.is_mass:
         thing = build(noun, "", adjective)

@@ -11,13 +11,13 @@ from clearhead.data.phrasebook.phrases import (
     article,
     build,
     definite,
-    fitting,
-    name,
+    draw_adjective,
+    draw_name,
+    draw_subject,
     pair,
-    somebody,
     to,
 )
-from clearhead.data.phrasebook.sentences import Sentence, ask, state
+from clearhead.data.phrasebook.sentences import PhrasePair, ask, state
 from clearhead.data.phrasebook.verbs import THIRD
 from clearhead.data.phrasebook.words import nouns
 
@@ -26,7 +26,7 @@ _LIKED = nouns("food drink clothes vehicle house park beach city museum garden r
 _DO = ("do", "do", "does", "do", "do")
 
 
-def _liking(draw: Draw, subject: Phrase, liked: Phrase, verbs: tuple[str, str]) -> Sentence:
+def _liking(draw: Draw, subject: Phrase, liked: Phrase, verbs: tuple[str, str]) -> PhrasePair:
     """Say or ask that somebody likes something; `verbs` holds gusta and gustan."""
     whom = f"{_to_whom(subject)}{{}}{_WHOM[subject.person]} {verbs[liked.is_plural]}"
     pairs = (
@@ -51,13 +51,13 @@ def _to_whom(subject: Phrase) -> str:
     return to(subject.spanish).replace(" e I", " y I").replace(" y yo", " y mí").replace(" y ", " y a ") + " "
 
 
-def like_thing(draw: Draw) -> Sentence:
+def like_thing(draw: Draw) -> PhrasePair:
     """I like the red houses. My mother doesn't like coffee."""
-    subject, noun = somebody(draw), draw.choose(_LIKED)
+    subject, noun = draw_subject(draw), draw.choose(_LIKED)
     if draw.happens(0.5):
         return _liking(draw, subject, definite(draw, noun, 0.4, owners=0.2), ("gusta", "gustan"))
     is_plural = not noun.is_mass
-    adjective = fitting(draw, noun, 0.4)
+    adjective = draw_adjective(draw, noun, 0.4)
     if adjective and adjective.copula == "estar" and not noun.fits("food drink"):
         adjective = None  # nobody likes dirty museums
     bare = build(noun, "", adjective, is_plural)
@@ -67,9 +67,9 @@ def like_thing(draw: Draw) -> Sentence:
     return _liking(draw, subject, liked, ("gusta", "gustan"))
 
 
-def like_to(draw: Draw) -> Sentence:
+def like_to(draw: Draw) -> PhrasePair:
     """They like to dance. Do you like to read?"""
-    subject = somebody(draw)
+    subject = draw_subject(draw)
     action = habit(draw)
     return _liking(draw, subject, _done(action, subject.person), ("gusta", "gusta"))
 
@@ -79,9 +79,9 @@ def _done(action: Action, person: int) -> Phrase:
     return Phrase(english, f"{action.verb.attached(person)}{action.spanish}", noun=action.word, pairs=action.pairs)
 
 
-def would_like(draw: Draw) -> Sentence:
+def would_like(draw: Draw) -> PhrasePair:
     """I would like to visit the museum."""
-    subject = somebody(draw)
+    subject = draw_subject(draw)
     done = _done(draw_action(draw, "future"), subject.person)
     pairs = (*subject.pairs, *done.pairs, *subject.joined("like"), *subject.joined(done.noun))
     whom = f"{_to_whom(subject)}{_WHOM[subject.person]} gustaría {done.spanish}"
@@ -95,7 +95,7 @@ _BODIES = {"hands": "las manos", "legs": "las piernas", "eyes": "los ojos", "fee
 _OWN = {"my": "me", "your": "te", "his": "le", "her": "le"}
 
 
-def hurting(draw: Draw) -> Sentence:
+def hurting(draw: Draw) -> PhrasePair:
     """My head hurts. Do your feet hurt? Ana's leg hurts."""
     is_plural = draw.happens(0.5)
     parts = _BODIES if is_plural else _BODY
@@ -115,6 +115,6 @@ def hurting(draw: Draw) -> Sentence:
 
 def _owner(draw: Draw) -> Phrase:
     if draw.happens(0.4):
-        return name(draw)
+        return draw_name(draw)
     noun = draw.choose(nouns("family friend teacher boy girl"))
     return build(noun, draw.choose(POSSESSIVES) if noun.fits("family mine") else "the")

@@ -2,14 +2,14 @@
 
 from clearhead.data.phrasebook.actions import TENSES, Action, draw_action
 from clearhead.data.phrasebook.clauses import Clause, draw_clause
-from clearhead.data.phrasebook.doing import COMMON_TENSES, WHOM
-from clearhead.data.phrasebook.phrases import PRONOUNS, Draw, Phrase, pair, somebody
-from clearhead.data.phrasebook.sentences import Sentence, ask
+from clearhead.data.phrasebook.phrases import PRONOUNS, Draw, Phrase, draw_subject, pair
+from clearhead.data.phrasebook.sentences import PhrasePair, ask
+from clearhead.data.phrasebook.statements import COMMON_TENSES, WHOM
 from clearhead.data.phrasebook.verbs import GO, TAKING
 from clearhead.data.phrasebook.words import nouns
 
 
-def question(draw: Draw) -> Sentence:
+def question(draw: Draw) -> PhrasePair:
     """Do you want the key? Did Ana eat the cake?"""
     tense = draw.choose(COMMON_TENSES)
     clause = draw_clause(draw, tense, denied=0.0)
@@ -22,7 +22,7 @@ _WHEN = ("present", "past", "future")
 _WHY = (*_WHEN, "progressive")
 
 
-def question_of_circumstance(draw: Draw) -> Sentence:
+def question_of_circumstance(draw: Draw) -> PhrasePair:
     """Where does he buy the bread? Why are they closing the shop?"""
     word, palabra = draw.choose((("where", "dónde"), ("when", "cuándo"), ("why", "por qué")))
     drawn = draw_clause(draw, draw.choose(_WHY if word == "why" else _WHEN), denied=0.0)
@@ -40,12 +40,12 @@ def question_of_circumstance(draw: Draw) -> Sentence:
 _WHAT = tuple(verb for verb in TAKING if verb.takes_bare or verb.base in ("look for", "see", "find", "lose", "wash"))
 
 
-def question_of_object(draw: Draw) -> Sentence:
+def question_of_object(draw: Draw) -> PhrasePair:
     """What are you eating? Who did Luis help? How many eggs does she need?"""
     kind = draw.choose(("what", "whom", "how many"))
     verb = draw.choose(WHOM if kind == "whom" else _WHAT)
     tense = draw.choose([tense for tense in _WHY if tense in verb.tenses])
-    subject = somebody(draw, 0.4)
+    subject = draw_subject(draw, 0.4)
     clause = Clause(PRONOUNS[1] if subject.english == "I" else subject, Action(verb), tense)
     if kind == "whom":
         return ask(clause.english_question("who"), clause.spanish_question("a quién"), clause.pairs)
@@ -64,15 +64,15 @@ def question_of_object(draw: Draw) -> Sentence:
 _WHO = Phrase("who", "quién")
 
 
-def question_of_subject(draw: Draw) -> Sentence:
+def question_of_subject(draw: Draw) -> PhrasePair:
     """Who wants the cake? Who is singing in the park?"""
     tense = draw.choose(TENSES)
     clause = Clause(_WHO, draw_action(draw, tense), tense)
     return ask(clause.english(), clause.spanish(), clause.pairs)
 
 
-def where_to(draw: Draw) -> Sentence:
+def where_to(draw: Draw) -> PhrasePair:
     """Where is your brother going?"""
-    subject = somebody(draw, 0.2)
+    subject = draw_subject(draw, 0.2)
     clause = Clause(subject, Action(GO), "progressive")
     return ask(clause.english_question("where"), clause.spanish_question("adónde"), clause.pairs)

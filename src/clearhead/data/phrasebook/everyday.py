@@ -1,29 +1,29 @@
 """Sentences about prices, hours, weather, names, owners and sums."""
 
-from clearhead.data.phrasebook.being import joined
-from clearhead.data.phrasebook.phrases import Draw, Phrase, build, fitting, name, pair
-from clearhead.data.phrasebook.sentences import Sentence, ask, state
+from clearhead.data.phrasebook.descriptions import subject_pairs
+from clearhead.data.phrasebook.phrases import Draw, Phrase, build, draw_adjective, draw_name, pair
+from clearhead.data.phrasebook.sentences import PhrasePair, ask, state
 from clearhead.data.phrasebook.words import NUMBERS, nouns
 
 _COUNTS = tuple(NUMBERS)
 _SOLD = nouns("apple cake cheese juice coffee bread fish book pencil map bag phone clothes vehicle table")
 
 
-def price(draw: Draw) -> Sentence:
+def price(draw: Draw) -> PhrasePair:
     """How much do the shoes cost? The map costs five euros."""
     noun = draw.choose(_SOLD)
     is_plural = not noun.is_mass and draw.happens(0.4)
     determiner = draw.choose(("the", "these", "those") if is_plural else ("the", "this", "that"))
-    thing = build(noun, determiner, fitting(draw, noun, 0.4), is_plural)
+    thing = build(noun, determiner, draw_adjective(draw, noun, 0.4), is_plural)
     if draw.happens(0.4):
         helper = "do" if is_plural else "does"
-        pairs = joined(thing, "cost")
+        pairs = subject_pairs(thing, "cost")
         verb = "cuestan" if is_plural else "cuesta"
         return ask(f"how much {helper} {thing.english} cost", f"cuánto {verb} {thing.spanish}", pairs)
     number = draw.choose(_COUNTS)
     english = f"{thing.english} {'cost' if is_plural else 'costs'} {number} euros"
     spanish = f"{thing.spanish} {'cuestan' if is_plural else 'cuesta'} {NUMBERS[number]} euros"
-    return state(english, spanish, (*joined(thing, "cost"), pair(noun.english, number)))
+    return state(english, spanish, (*subject_pairs(thing, "cost"), pair(noun.english, number)))
 
 
 _HOURS = {"one": "una", **{hour: NUMBERS[hour] for hour in _COUNTS[:11]}}
@@ -45,7 +45,7 @@ def _hour(draw: Draw) -> Phrase:
     return Phrase(f"{minutes} {kind} {hour}", f"{spanish} {sign} {_MINUTES[minutes]}", noun=hour, pairs=pairs)
 
 
-def clock(draw: Draw) -> Sentence:
+def clock(draw: Draw) -> PhrasePair:
     """It is half past two. The train leaves at ten to nine."""
     time = _hour(draw)
     if draw.happens(0.35):
@@ -79,7 +79,7 @@ _PLACES = {"": "", "here": "aquí", "in Spain": "en España", "in England": "en 
 _WHEN = {"": "", "today": "hoy", "now": "ahora", "this morning": "esta mañana", "tonight": "esta noche"}
 
 
-def weather(draw: Draw) -> Sentence:
+def weather(draw: Draw) -> PhrasePair:
     """It's very cold today. Is it raining in Spain?"""
     word, spanish = draw.choose(_WEATHER)
     place, when = draw.choose(tuple(_PLACES)), draw.choose(tuple(_WHEN))
@@ -99,9 +99,9 @@ def weather(draw: Draw) -> Sentence:
 _NAMED = nouns("family friend animal teacher neighbour doctor")
 
 
-def called(draw: Draw) -> Sentence:
+def naming(draw: Draw) -> PhrasePair:
     """My name is Ana. My brother's name is Luis."""
-    person = name(draw)
+    person = draw_name(draw)
     is_ = draw.choose(("is", "isn't", "is not"))
     no = "" if is_ == "is" else "no "
     if draw.happens(0.4):
@@ -117,17 +117,17 @@ def called(draw: Draw) -> Sentence:
     return state(english, f"{owner_phrase.spanish} {no}se llama {person.spanish}", pairs)
 
 
-def whose(draw: Draw) -> Sentence:
+def whose(draw: Draw) -> PhrasePair:
     """Whose keys are these?"""
     noun = draw.choose(nouns("thing clothes vehicle reading animal house"))
     is_plural = draw.happens(0.4)
-    thing = build(noun, "these" if is_plural else "this", fitting(draw, noun, 0.5), is_plural)
+    thing = build(noun, "these" if is_plural else "this", draw_adjective(draw, noun, 0.5), is_plural)
     word, _, rest = thing.english.partition(" ")
     english = f"whose {rest} {'are' if is_plural else 'is'} {word}"
-    return ask(english, f"de quién {'son' if is_plural else 'es'} {thing.spanish}", joined(thing, "whose"))
+    return ask(english, f"de quién {'son' if is_plural else 'es'} {thing.spanish}", subject_pairs(thing, "whose"))
 
 
-def sum_of(draw: Draw) -> Sentence:
+def sum_of(draw: Draw) -> PhrasePair:
     """Two plus three is five."""
     words = tuple(NUMBERS)[:11]
     first = draw.choose(range(9))
@@ -138,7 +138,7 @@ def sum_of(draw: Draw) -> Sentence:
     return state(english, spanish, (f"{words[first]} plus {words[second]}",))
 
 
-def either(draw: Draw) -> Sentence:
+def either(draw: Draw) -> PhrasePair:
     """Do you want seven or eight apples?"""
     words = tuple(NUMBERS)[:9]
     low = draw.choose(range(8))

@@ -7,21 +7,21 @@ from clearhead.data.phrasebook.phrases import (
     PRONOUNS,
     Draw,
     Phrase,
-    again,
     build,
-    fitting,
+    draw_adjective,
+    draw_subject,
     pair,
-    somebody,
+    pronoun_for,
     to,
 )
-from clearhead.data.phrasebook.sentences import Sentence, ask, exclaim, state
+from clearhead.data.phrasebook.sentences import PhrasePair, ask, exclaim, state
 from clearhead.data.phrasebook.verbs import BY_NAME, GO, KNOW_THAT, ME, SAY, TAKING, THINK, WE, YOU, Verb
 from clearhead.data.phrasebook.words import nouns
 
 COMMON_TENSES = ("present", "past", *TENSES)
 
 
-def statement(draw: Draw) -> Sentence:
+def statement(draw: Draw) -> PhrasePair:
     """She buys the red shoes. I don't want any apples."""
     clause = draw_clause(draw, draw.choose(COMMON_TENSES))
     return state(clause.english(), clause.spanish(), clause.pairs)
@@ -30,16 +30,16 @@ def statement(draw: Draw) -> Sentence:
 WHOM = tuple(BY_NAME[verb] for verb in ("see", "look for", "visit", "help", "wait for", "know", "listen to"))
 
 
-def somebody_asked(draw: Draw) -> Phrase:
+def draw_addressee(draw: Draw) -> Phrase:
     """Draw a subject that questions are asked about, which is not I."""
-    subject = somebody(draw)
+    subject = draw_subject(draw)
     return PRONOUNS[1] if subject.english == "I" else subject
 
 
-def wish(draw: Draw) -> Sentence:
+def wish(draw: Draw) -> PhrasePair:
     """I want to buy a car. Do we have to wait for the bus?"""
     is_asked = draw.happens(0.3)
-    subject = somebody_asked(draw) if is_asked else somebody(draw)
+    subject = draw_addressee(draw) if is_asked else draw_subject(draw)
     is_denied = not is_asked and draw.happens(0.3)
     inner = draw_action(draw, "future", is_denied)
     clause = Clause(subject, wanting(draw, inner, subject), "present", is_denied, draw.happens(0.5))
@@ -48,7 +48,7 @@ def wish(draw: Draw) -> Sentence:
     return state(clause.english(), clause.spanish(), clause.pairs)
 
 
-def order(draw: Draw) -> Sentence:
+def order(draw: Draw) -> PhrasePair:
     """Open the window, please. Don't eat the cake!"""
     is_denied = draw.happens(0.4)
     action = draw_action(draw, "order", is_denied)
@@ -64,7 +64,7 @@ def order(draw: Draw) -> Sentence:
     return exclaim(english, spanish, action.pairs)
 
 
-def let_us(draw: Draw) -> Sentence:
+def let_us(draw: Draw) -> PhrasePair:
     """Let's go to the beach. Let's eat the cake!"""
     action = draw_action(draw, "future")
     if action.verb is GO:
@@ -80,10 +80,10 @@ def let_us(draw: Draw) -> Sentence:
     return (exclaim if draw.happens(0.4) else state)(english, spanish, action.pairs)
 
 
-def object_pronoun(draw: Draw) -> Sentence:
+def object_pronoun(draw: Draw) -> PhrasePair:
     """She sees me. They aren't waiting for us."""
     is_asked = draw.happens(0.2)
-    subject = somebody_asked(draw) if is_asked else somebody(draw)
+    subject = draw_addressee(draw) if is_asked else draw_subject(draw)
     verb = draw.choose(WHOM)
     whom = draw.choose([word for word in OBJECT_PRONOUNS if not is_same(subject, word)])
     tense = draw.choose([tense for tense in TENSES if tense in verb.tenses])
@@ -106,14 +106,14 @@ _TWICE = (
 _LO = ("lo", "la", "los", "las")
 
 
-def pronoun_of_thing(draw: Draw) -> Sentence:
+def pronoun_of_thing(draw: Draw) -> PhrasePair:
     """Luis buys the apples and eats them."""
     first, second, tags = draw.choose(_TWICE)
     noun = draw.choose(nouns(tags))
     is_plural = not noun.is_mass and draw.happens(0.4)
-    thing = build(noun, "the", fitting(draw, noun, 0.4), is_plural)
+    thing = build(noun, "the", draw_adjective(draw, noun, 0.4), is_plural)
     tense = draw.choose(("present", "past"))
-    subject = somebody(draw)
+    subject = draw_subject(draw)
     is_animal = noun.fits("animal") and first == "look for"
     spanish = to(thing.spanish) if is_animal else thing.spanish
     start = Clause(subject, Action(BY_NAME[first], f" {thing.english}", f" {spanish}", thing.pairs), tense)
@@ -124,10 +124,10 @@ def pronoun_of_thing(draw: Draw) -> Sentence:
     return state(f"{start.english()} and {end.english().strip()}", f"{start.spanish()} y {end.spanish()}", pairs)
 
 
-def gift(draw: Draw) -> Sentence:
+def gift(draw: Draw) -> PhrasePair:
     """She gives me the key. I gave the book to Ana."""
     is_asked = draw.happens(0.2)
-    subject = somebody_asked(draw) if is_asked else somebody(draw)
+    subject = draw_addressee(draw) if is_asked else draw_subject(draw)
     tense = draw.choose(("present", "past", "future"))
     clause = Clause(subject, giving(draw, subject), tense, not is_asked and draw.happens(0.2), draw.happens(0.5))
     if is_asked:
@@ -137,11 +137,11 @@ def gift(draw: Draw) -> Sentence:
 
 def draw_teller(draw: Draw) -> tuple[Phrase, Verb]:
     """Draw who says, knows or thinks something."""
-    teller = somebody(draw, 0.5)
+    teller = draw_subject(draw, 0.5)
     return teller, draw.choose((KNOW_THAT, THINK) if teller.person in (ME, YOU, WE) else (SAY, SAY, KNOW_THAT, THINK))
 
 
-def told(draw: Draw) -> Sentence:
+def reported_speech(draw: Draw) -> PhrasePair:
     """My mother says that we have to study."""
     inner = draw_clause(draw, draw.choose(COMMON_TENSES), pronouns=0.8)
     teller, verb = draw_teller(draw)
@@ -152,7 +152,7 @@ def told(draw: Draw) -> Sentence:
     return state(f"{outer.english()} that {inner.english()}", f"{outer.spanish()} que {inner.spanish()}", pairs)
 
 
-def two_clauses(draw: Draw) -> Sentence:
+def two_clauses(draw: Draw) -> PhrasePair:
     """My sister drinks milk, but she doesn't drink coffee."""
     tense = draw.choose(("present", "past", "progressive"))
     first = draw_clause(draw, tense, denied=0.0)
@@ -160,7 +160,7 @@ def two_clauses(draw: Draw) -> Sentence:
     other = taking(draw, verb, is_denied=True) if verb in TAKING else draw_action(draw, tense, is_denied=True)
     if other.noun and other.noun == first.action.noun:
         return state(first.english(), first.spanish(), first.pairs)  # not "I see Ana, but I don't see Ana"
-    second = Clause(again(first.subject), other, tense, is_denied=True, is_short=draw.happens(0.5))
+    second = Clause(pronoun_for(first.subject), other, tense, is_denied=True, is_short=draw.happens(0.5))
     return state(
         f"{first.english()}, but {second.english()}",
         f"{first.spanish()}, pero {second.spanish()}",

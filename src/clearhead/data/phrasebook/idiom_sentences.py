@@ -2,14 +2,14 @@
 
 from clearhead.data.phrasebook.actions import TENSES, Action, draw_action
 from clearhead.data.phrasebook.clauses import Clause, draw_clause
-from clearhead.data.phrasebook.doing import draw_teller
 from clearhead.data.phrasebook.idioms import ACTIONS, CLAUSES, RARELY, SAYINGS, SET_PHRASES
-from clearhead.data.phrasebook.phrases import Draw, name, pair, somebody
-from clearhead.data.phrasebook.sentences import Sentence, ask, exclaim, state
+from clearhead.data.phrasebook.phrases import Draw, draw_name, draw_subject, pair
+from clearhead.data.phrasebook.sentences import PhrasePair, ask, exclaim, state
+from clearhead.data.phrasebook.statements import draw_teller
 from clearhead.data.phrasebook.verbs import SAY, WE
 
 
-def idiom_told(draw: Draw) -> Sentence:
+def reported_idiom(draw: Draw) -> PhrasePair:
     """She says that it's a piece of cake."""
     idiom = draw.choose(tuple(CLAUSES))
     teller, verb = draw_teller(draw)
@@ -23,11 +23,11 @@ def idiom_told(draw: Draw) -> Sentence:
     return state(f"{outer.english()} that {idiom}", f"{outer.spanish()} que {CLAUSES[idiom]}", pairs)
 
 
-def saying(draw: Draw) -> Sentence:
+def saying(draw: Draw) -> PhrasePair:
     """As my grandmother says, better late than never."""
-    teller = somebody(draw, 0.0)
+    teller = draw_subject(draw, 0.0)
     if teller.person == WE:
-        teller = name(draw)
+        teller = draw_name(draw)
     english = draw.choose(tuple(SAYINGS))
     says = Clause(teller, Action(SAY), "present")
     return state(
@@ -37,13 +37,13 @@ def saying(draw: Draw) -> Sentence:
     )
 
 
-def idiom_alone(draw: Draw) -> Sentence:
+def idiom_alone(draw: Draw) -> PhrasePair:
     """It's raining cats and dogs, Luis. Is it true that it's not worth it?"""
     idiom = draw.choose(tuple(CLAUSES))
     expression = CLAUSES[idiom]
     kind = draw.choose(("called", "true", "sure", "exclaimed", "because"))
     if kind == "called":
-        called = name(draw)
+        called = draw_name(draw)
         return state(f"{idiom}, {called.english}", f"{expression}, {called.spanish}", (pair(called.noun, idiom),))
     if kind == "true":
         return ask(f"is it true that {idiom}", f"es verdad que {expression}")
@@ -55,9 +55,9 @@ def idiom_alone(draw: Draw) -> Sentence:
     return state(f"{clause.english()} because {idiom}", f"{clause.spanish()} porque {expression}", clause.pairs)
 
 
-def idiom_done(draw: Draw) -> Sentence:
+def conjugated_idiom(draw: Draw) -> PhrasePair:
     """My brother sleeps like a log. We eat fish once in a blue moon."""
-    subject, is_denied = somebody(draw), draw.happens(0.2)
+    subject, is_denied = draw_subject(draw), draw.happens(0.2)
     is_asked = not is_denied and subject.english != "I" and draw.happens(0.25)
     if draw.happens(0.3):
         action = draw_action(draw, "progressive")
@@ -75,9 +75,9 @@ _LETS_GO = (("Let's go.", "Vamos."), ("Let's go!", "¡Vamos!"))
 _CALLS = (*SET_PHRASES.items(), *((f"{idiom}.", f"{saying}.") for idiom, saying in SAYINGS.items()), *_LETS_GO * 3)
 
 
-def vocative(draw: Draw) -> Sentence:
+def vocative(draw: Draw) -> PhrasePair:
     """Let's go, Ana! Good morning, Luis!"""
-    called = name(draw)
+    called = draw_name(draw)
     english, spanish = draw.choose(_CALLS)
     end, final = f", {called.english}{english[-1]}", f", {called.spanish}{spanish[-1]}"
-    return Sentence(english[:-1] + end, spanish[:-1] + final)
+    return PhrasePair(english[:-1] + end, spanish[:-1] + final)
