@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from clearhead.check.working import Line, Working
+from clearhead.check.working import Working, WrittenLine
 from clearhead.steps import Record, Trace
 from clearhead.worksheet.pen import in_rows
 from clearhead.worksheet.reference import REFERENCE
@@ -195,7 +195,7 @@ class Desk:
             if line.is_written:
                 texts = line.texts.T if is_turned else line.texts
                 cells = tuple(tuple(str(text) for text in row) for row in texts)
-                lines.append(Line(line.record.symbol, cells, where=line.record.where))
+                lines.append(WrittenLine(line.record.symbol, cells, where=line.record.where))
         return Working(problem=self.exercise.data, lines=tuple(lines))
 
 

@@ -8,10 +8,21 @@ from clearhead.check.marker import mark, mark_all, mark_worksheet
 from clearhead.check.marks import Scheme
 from clearhead.check.report import Report
 from clearhead.check.verdict import Verdict
-from clearhead.check.working import Line, Note, Working
+from clearhead.check.working import Note, Working, WrittenLine
 from clearhead.errors import ProblemError
 
-__all__ = ["Line", "Note", "Report", "Scheme", "Verdict", "Working", "check", "mark", "mark_all", "mark_worksheet"]
+__all__ = [
+    "Note",
+    "Report",
+    "Scheme",
+    "Verdict",
+    "Working",
+    "WrittenLine",
+    "check",
+    "mark",
+    "mark_all",
+    "mark_worksheet",
+]
 
 
 def check(
@@ -22,8 +33,8 @@ def check(
     """Mark what is written in a file (or a shipped working, or plain data): a report for every exercise in it."""
     from clearhead.check.read.reading import load_workings, shown_name
 
-    found = load_workings(source, problem)
+    workings = load_workings(source, problem)
     try:
-        return mark_all(found, scheme)
+        return mark_all(workings, scheme)
     except ProblemError as wrong:
         raise wrong if isinstance(source, Mapping) else wrong.located(shown_name(source)) from None

@@ -5,7 +5,6 @@ A file that cannot be used costs nobody else their marks: it is named, with the 
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -13,7 +12,7 @@ from pathlib import Path
 
 from clearhead.check.marker import mark_all
 from clearhead.check.marks import Scheme
-from clearhead.check.report import Report
+from clearhead.check.report import Finding, Report
 from clearhead.check.verdict import Verdict
 from clearhead.errors import ClearheadError, ProblemError
 
@@ -56,9 +55,9 @@ class StudentResult:
     @property
     def first_error(self) -> str:
         """What the first error is or, where there is none, why the first marks were lost."""
-        told = (finding.what for report in self.reports for finding in report.findings)
+        sentences = (finding.what for report in self.reports for finding in report.findings)
         lines = [line for report in self.reports for line in report.lines if line.marks.earned < line.marks.out_of]
-        return next(told, next((f"{line.heading}: {line.marks.because}" for line in lines), ""))
+        return next(sentences, next((f"{line.heading}: {line.marks.because}" for line in lines), ""))
 
 
 @dataclass(frozen=True)
@@ -98,41 +97,41 @@ class ClassReport:
 
 def working_files(folder: Path, besides: Collection[Path] = ()) -> list[Path]:
     """Return the files of a folder that may be workings, by name, but for those `besides` (the scheme, the grades)."""
-    found = [each for each in _files(folder, besides) if each.suffix.casefold() in SUFFIXES]
-    if not found:
+    paths = [path for path in _files(folder, besides) if path.suffix.casefold() in SUFFIXES]
+    if not paths:
         raise ProblemError(
             f"{folder} holds no workings. Put one file for each student into it ({', '.join(SUFFIXES)})."
         )
-    return found
+    return paths
 
 
 def other_files(folder: Path, besides: Collection[Path] = ()) -> list[Path]:
     """Return the files of a folder that are of no kind that can be read: somebody's working may be among them."""
-    return [each for each in _files(folder, besides) if each.suffix.casefold() not in SUFFIXES]
+    return [path for path in _files(folder, besides) if path.suffix.casefold() not in SUFFIXES]
 
 
 def _files(folder: Path, besides: Collection[Path]) -> list[Path]:
-    left_out = {each.resolve() for each in besides}
+    excluded = {path.resolve() for path in besides}
     try:
-        found = sorted(each for each in folder.iterdir() if each.is_file() and each.resolve() not in left_out)
+        paths = sorted(path for path in folder.iterdir() if path.is_file() and path.resolve() not in excluded)
     except OSError as wrong:
         raise ProblemError(f"{folder} cannot be read: {wrong.strerror}.") from None
-    return [each for each in found if not each.name.startswith((".", "~$"))]  # what editors leave beside a file
+    return [path for path in paths if not path.name.startswith((".", "~$"))]  # what editors leave beside a file
 
 
 def mark_class(
     folder: str | Path,
     scheme: Scheme,
     problem: str | Path | None = None,
-    seen: Callable[[Path], None] | None = None,
+    on_marked: Callable[[Path], None] | None = None,
     besides: Collection[Path] = (),
 ) -> ClassReport:
-    """Mark every working in a folder by one scheme; `seen` is told of each file when it is done."""
+    """Mark every working in a folder by one scheme; `on_marked` is called with each file when it is done."""
     results = []
     for path in working_files(Path(folder), besides):
         results.append(_mark_file(path, scheme, problem))
-        if seen is not None:
-            seen(path)
+        if on_marked is not None:
+            on_marked(path)
     return ClassReport(tuple(results), commonest_slips(results), look_alikes(results))
 
 
@@ -148,35 +147,36 @@ def _mark_file(path: Path, scheme: Scheme, problem: str | Path | None) -> Studen
 
 def commonest_slips(results: list[StudentResult]) -> tuple[Slip, ...]:
     """Return the slips that at least two students made, the commonest first."""
-    made: dict[str, dict[Path, str]] = {}  # by file: two students may have the same name
+    students_by_slip: dict[str, dict[Path, str]] = {}  # by file: two students may have the same name
     for result in results:
         for report in result.reports:
             for finding in report.findings:
-                made.setdefault(_kind_of_slip(report, finding.line, finding.verdict, finding.name, finding.cells), {})[
-                    result.path
-                ] = result.student
-    slips = [Slip(what, tuple(students.values())) for what, students in made.items() if len(students) > 1]
+                slip = _kind_of_slip(report, finding)
+                students_by_slip.setdefault(slip, {})[result.path] = result.student
+    slips = [Slip(what, tuple(students.values())) for what, students in students_by_slip.items() if len(students) > 1]
     return tuple(sorted(slips, key=lambda slip: -len(slip.students)))
 
 
-def _kind_of_slip(report: Report, line: int, verdict: Verdict, name: str, cells: tuple[tuple[int, int], ...]) -> str:
-    marked = report.lines[line]
-    if verdict is Verdict.MISCONCEPTION:
-        return f"{name} (in {marked.heading})"
-    row, column = cells[0]
-    return f"{verdict.value} in {marked.heading}, row {marked.row_name(row)}, column {marked.column_name(column)}"
+def _kind_of_slip(report: Report, finding: Finding) -> str:
+    marked = report.lines[finding.line]
+    if finding.verdict is Verdict.MISCONCEPTION:
+        return f"{finding.name} (in {marked.heading})"
+    row, column = finding.cells[0]
+    return (
+        f"{finding.verdict.value} in {marked.heading}, row {marked.row_name(row)}, column {marked.column_name(column)}"
+    )
 
 
 def look_alikes(results: list[StudentResult]) -> tuple[Alike, ...]:
     """Return pairs whose wrong numbers are nearly all the same; a shared wrong rule alone does not count."""
     wrong = [(result.student, _wrong_numbers(result), _own_slips(result)) for result in results]
-    found = []
+    pairs = []
     for (one, numbers, slips), (other, others, other_slips) in combinations(wrong, 2):
         either = set(numbers) | set(others)
         shared = {key for key in either if numbers.get(key) == others.get(key)}
         if len(shared) >= max(_LEAST_ALIKE, _ALIKE * len(either)) and shared & slips & other_slips:
-            found.append(Alike(one, other, len(shared), len(either)))
-    return tuple(found)
+            pairs.append(Alike(one, other, len(shared), len(either)))
+    return tuple(pairs)
 
 
 def _cells(result: StudentResult) -> Iterator[tuple[CellKey, str, Verdict]]:
@@ -214,13 +214,11 @@ def grades_csv(class_report: ClassReport) -> str:
 
 
 def _line_grades(result: StudentResult) -> Iterator[tuple[str, float, float]]:
-    seen: Counter[str] = Counter()
     for number, report in enumerate(result.reports, 1):
         for line in report.lines:
             if line.marks.out_of:
                 label = f"{line.where}: {line.symbol}" if line.where else line.symbol
                 label = f"{number}. {label}" if len(result.reports) > 1 else label
-                seen[label] += 1
                 yield label, line.marks.earned, line.marks.out_of
 
 

@@ -23,7 +23,7 @@ _MAX_RUNS = 4  # a sheet is compared anew when a number turns out to be only mis
 
 
 @dataclass
-class Comparison:
+class SheetComparison:
     """Everything that is known while a sheet is compared, record by record."""
 
     graph: Graph
@@ -55,7 +55,7 @@ class Comparison:
             Reach(self.graph, self.statements, self.x, self.rounded, is_cut=is_cut) for is_cut in (False, True)
         ]
 
-    def run(self) -> "Comparison":
+    def run(self) -> "SheetComparison":
         """Judge every written cell, in the order of the sheet."""
         with np.errstate(all="ignore"):  # infinities and 0/0 are masked scores and empty rows, and are dealt with
             done = self._run()
@@ -70,9 +70,9 @@ class Comparison:
                 done = other
             return done
 
-    def _again(self, miscopied: frozenset[int], *, may_cut: bool, is_lenient: bool = True) -> "Comparison":
+    def _again(self, miscopied: frozenset[int], *, may_cut: bool, is_lenient: bool = True) -> "SheetComparison":
         same = (self.graph, self.statements, self.copies, self.rounded, self.blind)
-        return Comparison(*same, miscopied, may_cut, self.is_in_full, is_lenient)._run()
+        return SheetComparison(*same, miscopied, may_cut, self.is_in_full, is_lenient)._run()
 
     @property
     def num_wrong(self) -> int:
@@ -84,7 +84,7 @@ class Comparison:
         """Whether this student may cut numbers: no, if several were rounded up and none was found cut."""
         return self._num_cut > 0 or self._num_up < _SURE
 
-    def _run(self) -> "Comparison":
+    def _run(self) -> "SheetComparison":
         for copy in self.copies:
             if isinstance(copy.source, FromGiven):
                 self._judge_copy(copy)
@@ -172,63 +172,63 @@ class Comparison:
         x, hat = references.x, references.hat
         from_hat, from_x = fit(statement, hat), fit(statement, x)
         either = from_hat | from_x
-        written = statement.is_written & ~before
-        judged = Judged(statement, _blank(written), np.where(from_hat.half & ~from_x.half, hat, x))
+        new_cells = statement.is_written & ~before
+        judged = Judged(statement, _blank(new_cells), np.where(from_hat.half & ~from_x.half, hat, x))
         tainted = self.bad[index]
         if (statement.is_written & before).any():
             self._judge_repeats(index, judged, either, from_hat, before)
-        left = self._give(judged, written, either, from_hat, tainted)
+        remaining = self._give(judged, new_cells, either, from_hat, tainted)
         is_up = np.abs(statement.value) > np.maximum(np.abs(hat), np.abs(x)) + 0.01 * statement.unit
         self._num_up += int((is_up & (from_hat.half & from_x.half)).sum())
-        self._num_cut += int((written & ~left & either.cut & ~either.half).sum())
-        if left.any() and (self.copies or self.miswritten):
-            left = self._from_copies(index, judged, left)
+        self._num_cut += int((new_cells & ~remaining & either.cut & ~either.half).sum())
+        if remaining.any() and (self.copies or self.miswritten):
+            remaining = self._from_copies(index, judged, remaining)
         unknown = self.unknown[index]
-        unchecked = left & unknown if unknown is not None else np.zeros(left.shape, dtype=bool)
+        unchecked = remaining & unknown if unknown is not None else np.zeros(remaining.shape, dtype=bool)
         judged.set(unchecked, Verdict.UNCHECKED)
-        left = left & ~unchecked
-        if left.any():
-            left = self._plausible(index, judged, left, hat, is_cut=False)
-        if left.any() and tainted is not None:
-            left = self._from_right_parents(index, judged, left & tainted) | (left & ~tainted)
-        if left.any() and self.may_cut:
-            left = self._plausible(index, judged, left, hat, is_cut=True)
-        if left.any() and tainted is not None:
-            left = self._near_right_parents(index, judged, left & tainted) | (left & ~tainted)
-            is_true = left & tainted & fit(statement, self.graph.records[index].value).half
+        remaining = remaining & ~unchecked
+        if remaining.any():
+            remaining = self._plausible(index, judged, remaining, hat, is_cut=False)
+        if remaining.any() and tainted is not None:
+            remaining = self._from_right_parents(index, judged, remaining & tainted) | (remaining & ~tainted)
+        if remaining.any() and self.may_cut:
+            remaining = self._plausible(index, judged, remaining, hat, is_cut=True)
+        if remaining.any() and tainted is not None:
+            remaining = self._near_right_parents(index, judged, remaining & tainted) | (remaining & ~tainted)
+            is_true = remaining & tainted & fit(statement, self.graph.records[index].value).half
             judged.set(is_true, Verdict.TRUE)
-            left = left & ~is_true
+            remaining = remaining & ~is_true
         is_miscopied = index in self.miscopied
-        judged.set(left, Verdict.TRANSCRIPTION if is_miscopied else Verdict.SLIP)
+        judged.set(remaining, Verdict.TRANSCRIPTION if is_miscopied else Verdict.SLIP)
         judged.set(statement.unreadable, Verdict.UNREADABLE)
         self.judged.append(judged)
         accepted_value = np.where(unchecked, statement.value, np.where(from_hat.half | ~from_x.half, hat, x))
-        self._settle(index, statement, written, left, _References(x, accepted_value))
+        self._settle(index, statement, new_cells, remaining, _References(x, accepted_value))
 
-    def _plausible(self, index: int, judged: Judged, left: Mask, hat: Array, *, is_cut: bool) -> Mask:
+    def _plausible(self, index: int, judged: Judged, remaining: Mask, hat: Array, *, is_cut: bool) -> Mask:
         """Rule 5; numbers may also have been cut, which is allowed for only after all else was tried."""
         if self.is_in_full and self.graph.records[index].step.name in SHORTENED:
-            return left
+            return remaining
         reach = self._reaches[is_cut]
-        meets = left & reach.meets(judged.statement, reach.image(index), hat)
+        meets = remaining & reach.meets(judged.statement, reach.image(index), hat)
         judged.set(meets, Verdict.PLAUSIBLE)
-        return left & ~meets
+        return remaining & ~meets
 
-    def _give(self, judged: Judged, written: Mask, either: Fit, from_hat: Fit, tainted: Mask | None) -> Mask:
+    def _give(self, judged: Judged, cells_to_judge: Mask, either: Fit, from_hat: Fit, tainted: Mask | None) -> Mask:
         """Apply rules 1 to 4 and return the cells that none of them fits."""
-        left = written.copy()
+        remaining = cells_to_judge.copy()
         for cells, verdict in (
             (from_hat.half, Verdict.CORRECT),
             (either.half, Verdict.ROUNDED),
             (either.cut, Verdict.TRUNCATED),
             (either.near, Verdict.ROUNDING),
         ):
-            hits = left & cells
+            hits = remaining & cells
             if hits.any():
                 is_proved = verdict in (Verdict.CORRECT, Verdict.ROUNDED)
                 self._accept(judged, hits, verdict, tainted if is_proved else None)
-                left &= ~cells
-        return left
+                remaining &= ~cells
+        return remaining
 
     def _accept(self, judged: Judged, cells: Mask, verdict: Verdict, tainted: Mask | None) -> None:
         if tainted is None:
@@ -237,55 +237,55 @@ class Comparison:
         judged.set(cells & ~tainted, verdict)
         judged.set(cells & tainted, Verdict.CARRIED)
 
-    def _from_copies(self, index: int, judged: Judged, left: Mask) -> Mask:
+    def _from_copies(self, index: int, judged: Judged, remaining: Mask) -> Mask:
         """Accept what follows from a factor as it was restated: the error is in the copy."""
         wrong = self._spread(index, self.bad, with_copies=True)
         if wrong is None:
-            return left
+            return remaining
         reference = self.graph.work(index, self.fetch(self.x, index, with_copies=True))
         fits = fit(judged.statement, reference)
-        hits = left & wrong & (fits.half | fits.cut | fits.near)
+        hits = remaining & wrong & (fits.half | fits.cut | fits.near)
         judged.set(hits, Verdict.CARRIED)
         judged.expected = np.where(hits, reference, judged.expected)
         self.followed[index] = hits
         old = self.bad[index]
         self.bad[index] = hits if old is None else old | hits
-        return left & ~hits
+        return remaining & ~hits
 
-    def _from_right_parents(self, index: int, judged: Judged, left: Mask) -> Mask:
+    def _from_right_parents(self, index: int, judged: Judged, remaining: Mask) -> Mask:
         """Rule 6: it follows from what the failed parent should have been, so that one was only miscopied."""
         for reference, culprits in self._with_right_parents(index):
             fits = fit(judged.statement, reference)
-            hits = left & (fits.half | fits.cut)
+            hits = remaining & (fits.half | fits.cut)
             if hits.any():
                 judged.set(hits, Verdict.CORRECT)
                 judged.expected = np.where(hits, reference, judged.expected)
                 self.culprits |= set(culprits)
-                left = left & ~hits
-            if not left.any():
+                remaining = remaining & ~hits
+            if not remaining.any():
                 break
-        return left
+        return remaining
 
     def _failed_above(self, index: int) -> list[int]:
         """Return the nearest records above with failed cells, past lines that were not written, or not in full."""
-        found, todo, seen = [], [*self.graph.parents[index]], {index}
+        failed_nodes, todo, visited = [], [*self.graph.parents[index]], {index}
         while todo:
             node = todo.pop()
-            if node in seen:
+            if node in visited:
                 continue
-            seen.add(node)
+            visited.add(node)
             if self.failed[node] is not None:
-                found.append(node)
+                failed_nodes.append(node)
             own = self.statements.get(node, ())
-            if not own or not np.logical_or.reduce([each.is_written for each in own]).all():
+            if not own or not np.logical_or.reduce([statement.is_written for statement in own]).all():
                 todo += self.graph.parents[node]
-        return sorted(found)
+        return sorted(failed_nodes)
 
-    def _near_right_parents(self, index: int, judged: Judged, left: Mask) -> Mask:
+    def _near_right_parents(self, index: int, judged: Judged, remaining: Mask) -> Mask:
         """Rule 6 where lines in between were not written: it meets the image of the right parents."""
         failed = self._failed_above(index)
-        if not failed or not left.any() or not self.is_lenient:
-            return left
+        if not failed or not remaining.any() or not self.is_lenient:
+            return remaining
         values = list(self.x)
         reach = Reach(self.graph, self.statements, values, self.rounded, is_cut=self.may_cut)
         for node in failed:
@@ -293,11 +293,11 @@ class Comparison:
             wrong = self.failed[node]
             assert wrong is not None
             reach.correct(node, wrong, values[node])
-        meets = left & reach.meets(judged.statement, reach.image(index), self.right[index])
+        meets = remaining & reach.meets(judged.statement, reach.image(index), self.right[index])
         if meets.any():
             judged.set(meets, Verdict.PLAUSIBLE)
             self.culprits |= set(failed)
-        return left & ~meets
+        return remaining & ~meets
 
     def _with_right_parents(self, index: int) -> Iterator[tuple[Array, list[int]]]:
         """Work the record from the right value of every failed parent, then of each alone."""
@@ -326,7 +326,9 @@ class Comparison:
             return True
         return False
 
-    def _settle(self, index: int, statement: Statement, written: Mask, failed: Mask, references: "_References") -> None:
+    def _settle(
+        self, index: int, statement: Statement, new_cells: Mask, failed: Mask, references: "_References"
+    ) -> None:
         """Keep what the record is to those below it; `written` are the cells that are new."""
         accepted = references.hat
         self.x[index] = np.where(statement.is_written, statement.value, self.x[index])
@@ -336,9 +338,9 @@ class Comparison:
                 reach.correct(index, failed, references.x)
             self.miswritten[index] = failed | self.miswritten.get(index, False)
             failed = np.zeros(failed.shape, dtype=bool)
-        self.right[index] = np.where(written, accepted, self.right[index])
+        self.right[index] = np.where(new_cells, accepted, self.right[index])
         self.right_x[index] = np.where(failed, references.x, self.x[index])
-        self.hat[index] = np.where(failed, statement.value, np.where(written, accepted, self.hat[index]))
+        self.hat[index] = np.where(failed, statement.value, np.where(new_cells, accepted, self.hat[index]))
         if failed.any():
             old = self.bad[index]
             self.bad[index] = failed if old is None else old | failed
@@ -346,7 +348,7 @@ class Comparison:
             self.failed[index] = failed if earlier is None else earlier | failed
         unknown, unreadable = self.unknown[index], statement.unreadable
         if unknown is not None or unreadable.any():
-            merged = unreadable if unknown is None else (unknown & ~written) | unreadable
+            merged = unreadable if unknown is None else (unknown & ~new_cells) | unreadable
             self.unknown[index] = merged if merged.any() else None
         for reach in self._reaches:
             reach.forget(index)
@@ -356,18 +358,18 @@ class Comparison:
         statement, first, failed = judged.statement, self.x[index], self.failed[index]
         again = fit(statement, first)
         judged.expected = np.where(before, first, judged.expected)
-        left = self._give(judged, statement.is_written & before, either, from_hat, self.bad[index])
-        repeats = left & (again.half | again.cut | again.near)
+        remaining = self._give(judged, statement.is_written & before, either, from_hat, self.bad[index])
+        repeats = remaining & (again.half | again.cut | again.near)
         judged.set(repeats, Verdict.ROUNDED)
         if failed is not None:
             judged.set(repeats & failed, Verdict.CARRIED)
-        left = left & ~repeats
-        judged.set(left, Verdict.TRANSCRIPTION)
-        if left.any():
-            self.hat[index] = np.where(left, statement.value, self.hat[index])
+        remaining = remaining & ~repeats
+        judged.set(remaining, Verdict.TRANSCRIPTION)
+        if remaining.any():
+            self.hat[index] = np.where(remaining, statement.value, self.hat[index])
             bad = self.bad[index]
-            self.bad[index] = left if bad is None else bad | left
-            self.failed[index] = left if failed is None else failed | left
+            self.bad[index] = remaining if bad is None else bad | remaining
+            self.failed[index] = remaining if failed is None else failed | remaining
 
     def _judge_copy(self, copy: Copy) -> None:
         statement, source = copy.statement, copy.source
@@ -410,5 +412,5 @@ class _References:
     hat: Array
 
 
-def _blank(written: Mask) -> list[list[Verdict | None]]:
-    return [[None] * written.shape[1] for _ in range(written.shape[0])]
+def _blank(cells: Mask) -> list[list[Verdict | None]]:
+    return [[None] * cells.shape[1] for _ in range(cells.shape[0])]

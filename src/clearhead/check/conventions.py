@@ -83,8 +83,8 @@ def fitted(working: Working, compare: Compare) -> "Marked":
         return compare(working)  # say what is wrong with it
     if chosen and not (is_tied and plain is not None) and _is_much_better(plain, best, chosen):
         words = ", ".join(CHOICES[key][value] for key, value in chosen.items())
-        told = f"The question does not say, and your lines follow this convention: {words}. They are marked by it."
-        best.placing.notes.append(Note("convention", told))
+        sentence = f"The question does not say, and your lines follow this convention: {words}. They are marked by it."
+        best.placing.notes.append(Note("convention", sentence))
         return best
     return plain if plain is not None else best
 

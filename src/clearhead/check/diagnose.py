@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clearhead.check.compare import Comparison
+from clearhead.check.compare import SheetComparison
 from clearhead.check.invariants import broken_invariants
 from clearhead.check.misconceptions import Site, variants
 from clearhead.check.products import failing_product
@@ -36,7 +36,7 @@ class Root:
     student_sum: str = ""
 
 
-def diagnose(comparison: Comparison) -> list[Root]:
+def diagnose(comparison: SheetComparison) -> list[Root]:
     """Name every root error, and give its cells their verdict."""
     roots: list[Root] = []
     for judged in comparison.judged:
@@ -47,7 +47,7 @@ def diagnose(comparison: Comparison) -> list[Root]:
     return roots
 
 
-def _of_line(comparison: Comparison, judged: Judged) -> list[Root]:
+def _of_line(comparison: SheetComparison, judged: Judged) -> list[Root]:
     roots = [
         Root(judged, cells, Verdict.INVARIANT, sentence) for sentence, cells in broken_invariants(comparison, judged)
     ]
@@ -83,7 +83,7 @@ class _Claim:
     score: tuple[int, int, int]  # cells explained, cells of the whole line that agree, and to the last digit
 
 
-def _claims(comparison: Comparison, judged: Judged, slips: Mask) -> Iterator[Root]:
+def _claims(comparison: SheetComparison, judged: Judged, slips: Mask) -> Iterator[Root]:
     for _ in range(_MAX_CLAIMS):
         best: _Claim | None = None
         for claim in _hypotheses(comparison, judged, slips):
@@ -99,7 +99,7 @@ def _claims(comparison: Comparison, judged: Judged, slips: Mask) -> Iterator[Roo
             return
 
 
-def _hypotheses(comparison: Comparison, judged: Judged, slips: Mask) -> Iterator[_Claim]:
+def _hypotheses(comparison: SheetComparison, judged: Judged, slips: Mask) -> Iterator[_Claim]:
     index = judged.statement.node
     sites = [index, *sorted(comparison.unwritten_above(index), reverse=True)[:_MAX_SITES]]
     sources = [comparison.x]
@@ -137,18 +137,18 @@ def _claim(judged: Judged, slips: Mask, idea: _Hypothesis) -> _Claim | None:
         good = fits.half | fits.cut | fits.near | (np.abs(statement.value - value) <= statement.unit + idea.reach)
     if int((good & slips).sum()) < min(2, int(slips.sum())):
         return None
-    written = statement.is_written
-    rows = np.all(good | ~written, axis=1)
+    is_written = statement.is_written
+    rows = np.all(good | ~is_written, axis=1)
     explained = slips & rows[:, None]
     number = int(explained.sum())
-    is_whole_row = any(explained[row].any() and written[row].sum() >= 2 for row in range(len(rows)))
+    is_whole_row = any(explained[row].any() and is_written[row].sum() >= 2 for row in range(len(rows)))
     if number == 0 or not (number >= 2 or is_whole_row):
         return None
     # A wrong rule that the right one is hardly told from explains a single slip by chance: ask for a second witness.
     apart = explained & ~fit(statement, judged.expected).near
     if int(apart.sum()) < 2 and not _is_telling(judged, value, explained):
         return None
-    agree = int((good & written).sum())
+    agree = int((good & is_written).sum())
     return _Claim(idea.name, idea.site, explained, (number, agree, int((fits.half & explained).sum())))
 
 
@@ -215,20 +215,20 @@ def _is_number(judged: Judged, cell: Cell, number: float) -> bool:
 
 
 def _pen_roots(judged: Judged, wrong: Mask) -> list[Root]:
-    found = []
+    roots = []
     for row, column in np.argwhere(wrong).tolist():
         name = pen_slip(judged.statement.texts[row][column], float(judged.expected[row, column])) or "miscopied"
-        found.append(Root(judged, ((row, column),), Verdict.TRANSCRIPTION, name))
-    if len(found) > _ALONE:
-        return [Root(judged, tuple(root.cells[0] for root in found), Verdict.TRANSCRIPTION, "miscopied line")]
-    return found
+        roots.append(Root(judged, ((row, column),), Verdict.TRANSCRIPTION, name))
+    if len(roots) > _ALONE:
+        return [Root(judged, tuple(root.cells[0] for root in roots), Verdict.TRANSCRIPTION, "miscopied line")]
+    return roots
 
 
-def _slip_roots(comparison: Comparison, judged: Judged, slips: Mask) -> list[Root]:
+def _slip_roots(comparison: SheetComparison, judged: Judged, slips: Mask) -> list[Root]:
     if not slips.any():
         return []
     index = judged.statement.node
-    found: list[Root] = []
+    roots: list[Root] = []
     for row, column in np.argwhere(slips).tolist():
         text, right = judged.statement.texts[row][column], float(judged.expected[row, column])
         slip = pen_slip(text, right)
@@ -236,14 +236,14 @@ def _slip_roots(comparison: Comparison, judged: Judged, slips: Mask) -> list[Roo
             None if slip in ("sign", "decimal slip", "digit swap") else failing_product(comparison, judged, row, column)
         )
         if product is not None:
-            found.append(Root(judged, ((row, column),), Verdict.SLIP, product.name, None, product.student_sum))
+            roots.append(Root(judged, ((row, column),), Verdict.SLIP, product.name, None, product.student_sum))
         elif slip or comparison.graph.is_move[index]:
             judged.verdicts[row][column] = Verdict.TRANSCRIPTION
-            found.append(Root(judged, ((row, column),), Verdict.TRANSCRIPTION, slip or "miscopied"))
+            roots.append(Root(judged, ((row, column),), Verdict.TRANSCRIPTION, slip or "miscopied"))
         else:
-            found.append(Root(judged, ((row, column),), Verdict.SLIP))
-    plain = [root for root in found if root.verdict is Verdict.SLIP and not root.name]
+            roots.append(Root(judged, ((row, column),), Verdict.SLIP))
+    plain = [root for root in roots if root.verdict is Verdict.SLIP and not root.name]
     if len(plain) > _ALONE:
         together = Root(judged, tuple(root.cells[0] for root in plain), Verdict.SLIP)
-        return [root for root in found if root not in plain] + [together]
-    return found
+        return [root for root in roots if root not in plain] + [together]
+    return roots

@@ -34,7 +34,7 @@ class FromRecord:
 
 
 @dataclass(frozen=True)
-class Parts:
+class FromParts:
     """An input that is a tuple of inputs."""
 
     parts: tuple["Source", ...]
@@ -47,7 +47,7 @@ class Plain:
     value: Any
 
 
-Source = FromGiven | FromRecord | Parts | Plain
+Source = FromGiven | FromRecord | FromParts | Plain
 Fetch = Callable[[Source], Any]
 
 
@@ -60,7 +60,7 @@ class Graph:
         self.records: tuple[Record, ...] = tuple(trace)
         self.givens: Mapping[str, Given] = trace.givens
         self.is_turned = sheet.layout == "columns"
-        homes: dict[int, Source] = {id(given.value): FromGiven(name) for name, given in trace.givens.items()}
+        homes: dict[int, Source] = {id(matrix.value): FromGiven(name) for name, matrix in trace.givens.items()}
         self.sources: list[dict[str, Source]] = []
         for index, record in enumerate(self.records):
             self.sources.append({name: _source(value, homes) for name, value in record.inputs.items()})
@@ -90,12 +90,12 @@ class Graph:
         marked = {name: _fetched(source, fetch) for name, source in self.sources[index].items()}
         step = record.step.name
         if step in _PRODUCTS:
-            left, right = (marked[name] for name in _PRODUCTS[step])
+            left_mask, right_mask = (marked[name] for name in _PRODUCTS[step])
             touched = np.zeros(record.value.shape, dtype=bool)
-            if left is not None:
-                touched |= left.any(axis=1)[:, None]
-            if right is not None:
-                touched |= right.any(axis=0 if step in ("project", "mix") else 1)[None, :]
+            if left_mask is not None:
+                touched |= left_mask.any(axis=1)[:, None]
+            if right_mask is not None:
+                touched |= right_mask.any(axis=0 if step in ("project", "mix") else 1)[None, :]
             return touched
         touched = np.zeros(record.value.shape, dtype=bool)
         if step in _BY_ROW:
@@ -134,22 +134,22 @@ def _source(value: Any, homes: Mapping[int, Source]) -> Source:
     if id(value) in homes:
         return homes[id(value)]
     if isinstance(value, tuple | list):
-        return Parts(tuple(_source(each, homes) for each in value))
+        return FromParts(tuple(_source(element, homes) for element in value))
     return Plain(value)
 
 
 def _indices(sources: Any) -> list[int]:
-    found: list[int] = []
+    indices: list[int] = []
     for source in sources:
-        if isinstance(source, FromRecord) and source.index not in found:
-            found.append(source.index)
-        elif isinstance(source, Parts):
-            found += [index for index in _indices(source.parts) if index not in found]
-    return found
+        if isinstance(source, FromRecord) and source.index not in indices:
+            indices.append(source.index)
+        elif isinstance(source, FromParts):
+            indices += [index for index in _indices(source.parts) if index not in indices]
+    return indices
 
 
 def _fetched(source: Source, fetch: Fetch) -> Any:
-    if isinstance(source, Parts):
+    if isinstance(source, FromParts):
         return tuple(_fetched(part, fetch) for part in source.parts)
     return fetch(source)
 

@@ -126,8 +126,8 @@ def scale(inputs: Inputs) -> Range:
 
 def mask(inputs: Inputs) -> Range:
     """The scores where they may be seen."""
-    seen, fill = np.asarray(inputs["allowed"].low, dtype=bool), inputs["fill"]
-    return Range(np.where(seen, inputs["scores"].low, fill), np.where(seen, inputs["scores"].high, fill))
+    allowed, fill = np.asarray(inputs["allowed"].low, dtype=bool), inputs["fill"]
+    return Range(np.where(allowed, inputs["scores"].low, fill), np.where(allowed, inputs["scores"].high, fill))
 
 
 def softmax(inputs: Inputs) -> Range:
@@ -438,7 +438,7 @@ def _end(value: Any, end: str) -> Any:
     if isinstance(value, Range):
         return getattr(value, end)
     if isinstance(value, tuple):
-        return tuple(_end(each, end) for each in value)
+        return tuple(_end(element, end) for element in value)
     return value
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from clearhead.check.compare import Comparison
+from clearhead.check.compare import SheetComparison
 from clearhead.check.statement import Judged
 from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Mask
@@ -16,24 +16,24 @@ Cells = tuple[tuple[int, int], ...]
 Broken = Iterator[tuple[str, Cells]]
 
 
-def broken_invariants(comparison: Comparison, judged: Judged) -> list[tuple[str, Cells]]:
+def broken_invariants(comparison: SheetComparison, judged: Judged) -> list[tuple[str, Cells]]:
     """Return the sentence and the cells of every invariant that is broken, and give those cells their verdict."""
     open_cells = judged.where(Verdict.UNCHECKED)
     if not open_cells.any():
         return []
     test = INVARIANTS.get(comparison.graph.records[judged.statement.node].step.name)
-    found = [] if test is None else list(test(comparison, judged, open_cells))
-    for _, cells in found:
+    violations = [] if test is None else list(test(comparison, judged, open_cells))
+    for _, cells in violations:
         for row, column in cells:
             judged.verdicts[row][column] = Verdict.INVARIANT
-    return found
+    return violations
 
 
 def _row(row: int, columns: Mask) -> Cells:
     return tuple((row, int(column)) for column in np.flatnonzero(columns))
 
 
-def _weights(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken:
+def _weights(comparison: SheetComparison, judged: Judged, open_cells: Mask) -> Broken:
     """Weights lie between 0 and 1, sum to 1 along a row, and are 0 where the mask hides the key."""
     statement = judged.statement
     y, unit = statement.value, statement.unit
@@ -60,11 +60,11 @@ def _weights(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken
                 yield f"the weights of a row sum to 1, and these sum to {total:.6g}", _row(row, open_cells[row])
 
 
-def _is_masked(comparison: Comparison, node: int) -> bool:
+def _is_masked(comparison: SheetComparison, node: int) -> bool:
     return any(comparison.graph.records[parent].step.name == "mask" for parent in comparison.graph.parents[node])
 
 
-def _mixture(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken:
+def _mixture(comparison: SheetComparison, judged: Judged, open_cells: Mask) -> Broken:
     """A weighted mean lies between the least and the greatest number of its column of V."""
     statement = judged.statement
     inputs = comparison.graph.inputs(statement.node, comparison.fetch(comparison.x))
@@ -77,7 +77,7 @@ def _mixture(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken
         yield "a weighted mean lies between the least and the greatest number of its column of V", _row(row, out[row])
 
 
-def _bent(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken:
+def _bent(comparison: SheetComparison, judged: Judged, open_cells: Mask) -> Broken:
     """|tanh| ≤ 1, a sigmoid lies between 0 and 1, ReLU is never negative."""
     function = comparison.graph.records[judged.statement.node].inputs["function"]
     bounds = {"tanh": (-1.0, 1.0), "sigmoid": (0.0, 1.0), "relu": (0.0, np.inf)}.get(function)
@@ -90,7 +90,7 @@ def _bent(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken:
         yield f"{function} lies between {bounds[0]:g} and {bounds[1]:g}", _row(row, out[row])
 
 
-def _normal(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken:
+def _normal(comparison: SheetComparison, judged: Judged, open_cells: Mask) -> Broken:
     """A normalised vector, before gain and shift, has mean 0 and deviation at most 1."""
     record, statement = comparison.graph.records[judged.statement.node], judged.statement
     mean = comparison.graph.sources[judged.statement.node].get("mean")
@@ -107,7 +107,7 @@ def _normal(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken:
             yield f"a normalised vector has deviation 1, and this one has {y.std():.4g}", _row(row, open_cells[row])
 
 
-def _waves(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken:
+def _waves(comparison: SheetComparison, judged: Judged, open_cells: Mask) -> Broken:
     """sin² + cos² = 1 by pair, in the standard formula."""
     record, statement = comparison.graph.records[judged.statement.node], judged.statement
     if record.inputs["formula"] != "sinusoidal":
@@ -123,7 +123,7 @@ def _waves(comparison: Comparison, judged: Judged, open_cells: Mask) -> Broken:
                 yield "sin² + cos² = 1 in each pair", ((row, place), (row, place + 1))
 
 
-INVARIANTS: Mapping[str, Callable[[Comparison, Judged, Mask], Broken]] = {
+INVARIANTS: Mapping[str, Callable[[SheetComparison, Judged, Mask], Broken]] = {
     "softmax": _weights,
     "divide": _weights,
     "mix": _mixture,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from clearhead.check.compare import Comparison
+from clearhead.check.compare import SheetComparison
 from clearhead.check.conventions import fitted
 from clearhead.check.graph import Graph
 from clearhead.check.marks import Scheme
@@ -58,30 +58,37 @@ def _nothing_marked(working: Working, marked: Marked) -> str:
         return f"nothing in this working could be marked. {_told((*working.notes, *marked.placing.notes))}".strip()
     names = list(dict.fromkeys(line.name for line in working.lines))
     symbols = list(dict.fromkeys(record.symbol for record in marked.graph.records))
-    written, known = (", ".join(each[:8]) + (" …" if len(each) > 8 else "") for each in (names, symbols))
+    are = "is" if len(names) == 1 else "are"
     return (
-        f"nothing in this working could be marked: {written} {'is' if len(names) == 1 else 'are'} not in this problem "
-        f"({marked.graph.sheet.kind}), whose lines are {known}. Is it about another problem? Say so with --problem."
+        f"nothing in this working could be marked: {_first_few(names)} {are} not in this problem "
+        f"({marked.graph.sheet.kind}), whose lines are {_first_few(symbols)}. Is it about another problem? "
+        "Say so with --problem."
     )
 
 
-def mark_all(found: Sequence[Working | Worksheet], scheme: Scheme | None = None) -> list[Report]:
+def _first_few(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
+
+
+def mark_all(exercises: Sequence[Working | Worksheet], scheme: Scheme | None = None) -> list[Report]:
     """Mark every exercise of a document; one that cannot be marked is reported, and costs the others nothing."""
-    if len(found) == 1:
-        only = found[0]
+    if len(exercises) == 1:
+        only = exercises[0]
         return [_mark_read(only, scheme) if isinstance(only, Worksheet) else mark(only, scheme)]
     reports, problems = [], []
-    for each in found:
+    for exercise in exercises:
         try:
-            reports.append(_mark_read(each, scheme) if isinstance(each, Worksheet) else mark(each, scheme))
+            reports.append(_mark_read(exercise, scheme) if isinstance(exercise, Worksheet) else mark(exercise, scheme))
         except ProblemError as wrong:
             problems.append(wrong)
-            assert isinstance(each, Working)
-            told = Note("unplaced", f"This part could not be marked: {wrong.mistakes[0]}")
-            reports.append(Report(each.title, "", each.student, "rows", (), (), (*each.notes, told), 0.0, 0.0))
-    if problems and len(problems) == len(found):
+            assert isinstance(exercise, Working)
+            note = Note("unplaced", f"This part could not be marked: {wrong.mistakes[0]}")
+            reports.append(
+                Report(exercise.title, "", exercise.student, "rows", (), (), (*exercise.notes, note), 0.0, 0.0)
+            )
+    if problems and len(problems) == len(exercises):
         raise problems[0]
-    if not found:
+    if not exercises:
         raise ProblemError("no exercise with numbers was found in it. Write matrices as in Q = [[1, 2], [3, 4]].")
     return reports
 
@@ -115,12 +122,12 @@ def _compare(working: Working) -> Marked:
 
 def _compare_placed(graph: Graph, working: Working, decided: Mapping[int, int]) -> Marked:
     placing = Placer(graph, working, decided).place()
-    comparison = Comparison(
+    comparison = SheetComparison(
         graph,
         placing.statements,
         placing.copies,
         _rounded_units(graph, working.rounded),
-        frozenset(each.node for each in placing.misshapen),
+        frozenset(wrong_shape.node for wrong_shape in placing.misshapen),
     )
     return Marked(graph, placing, comparison.run())
 
@@ -128,9 +135,9 @@ def _compare_placed(graph: Graph, working: Working, decided: Mapping[int, int]) 
 def _rounded_units(graph: Graph, names: Sequence[str]) -> dict[str, Array]:
     """Return the unit of every given that is itself rounded: named by symbol, or by a place that holds it."""
     units = {}
-    for name, given in graph.givens.items():
-        value = np.asarray(given.value)
-        is_meant = any(each == given.symbol or each in name.split(".") or each == name for each in names)
+    for name, matrix in graph.givens.items():
+        value = np.asarray(matrix.value)
+        is_meant = any(wanted in (matrix.symbol, name, *name.split(".")) for wanted in names)
         if is_meant and value.dtype.kind == "f":
             decimals = max((len(f"{v:.12g}".partition(".")[2]) for v in value.flat), default=0)
             units[name] = np.full(value.shape, 10.0**-decimals)
@@ -141,7 +148,7 @@ def mark_worksheet(sheet: Worksheet, scheme: Scheme | None = None) -> Report:
     """Mark a worksheet of our own, or the trace of a model: every record is a line, written in full."""
     graph = Graph(sheet)
     statements = {index: [_full_statement(index, record.value, sheet)] for index, record in enumerate(graph.records)}
-    comparison = Comparison(graph, statements, is_in_full=True).run()
+    comparison = SheetComparison(graph, statements, is_in_full=True).run()
     working = Working({}, (), title=sheet.title)
     return Writer(working, Marked(graph, Placing(statements=statements), comparison), scheme or Scheme()).report()
 

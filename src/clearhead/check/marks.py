@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from clearhead.check.compare import Comparison
+from clearhead.check.compare import SheetComparison
 from clearhead.check.diagnose import Root
 from clearhead.check.report import LineMarks
 from clearhead.check.statement import Judged
@@ -51,15 +51,17 @@ class Scheme(BaseModel):
 
 
 @dataclass(frozen=True, eq=False)
-class Ledger:
+class MarkingContext:
     """What is known when marks are given."""
 
-    comparison: Comparison
+    comparison: SheetComparison
     roots: Sequence[Root]
     scheme: Scheme
 
 
-def line_marks(ledger: Ledger, writings: Sequence[Judged], worth: LineScheme, *, asks_all: bool = False) -> LineMarks:
+def line_marks(
+    ledger: MarkingContext, writings: Sequence[Judged], worth: LineScheme, *, asks_all: bool = False
+) -> LineMarks:
     """Return the marks of one record, written once or in several goes (a row at a time, or again).
 
     `asks_all`: a row that was not written earns nothing; otherwise only what was written counts.
@@ -128,19 +130,19 @@ def _charged(grid: Grid, repeated: set[tuple[int, int]]) -> list[Verdict | None]
     return [verdict for i, row in enumerate(grid) for j, verdict in enumerate(row) if (i, j) not in repeated]
 
 
-def _is_named(ledger: Ledger, writings: Sequence[Judged]) -> bool:
+def _is_named(ledger: MarkingContext, writings: Sequence[Judged]) -> bool:
     return any(root.judged is judged and root.name for root in ledger.roots for judged in writings)
 
 
-def _repeated(ledger: Ledger, writings: Sequence[Judged]) -> set[tuple[int, int]]:
+def _repeated(ledger: MarkingContext, writings: Sequence[Judged]) -> set[tuple[int, int]]:
     """Return the cells of this record whose slip was charged in an earlier line already."""
     mine = {id(judged) for judged in writings}
     first = min(judged.statement.line for judged in writings)
-    seen = {
+    charged = {
         _same_slip(root) for root in ledger.roots if id(root.judged) not in mine and root.judged.statement.line < first
     }
     return {
-        cell for root in ledger.roots if id(root.judged) in mine and _same_slip(root) in seen for cell in root.cells
+        cell for root in ledger.roots if id(root.judged) in mine and _same_slip(root) in charged for cell in root.cells
     }
 
 
@@ -150,21 +152,21 @@ def _same_slip(root: Root) -> Any:
     if len(root.cells) != 1:
         return id(root)
     row, column = root.cells[0]
-    written, right = root.judged.statement.texts[row][column], float(root.judged.expected[row, column])
-    return (root.verdict, written, round(right, 9))
+    text, right = root.judged.statement.texts[row][column], float(root.judged.expected[row, column])
+    return (root.verdict, text, round(right, 9))
 
 
-def _trivial_above(ledger: Ledger, judged: Judged) -> bool:
+def _trivial_above(ledger: MarkingContext, judged: Judged) -> bool:
     """Whether an error above made a line all zero, uniform or the identity where it should not be."""
     comparison = ledger.comparison
     if ledger.scheme.trivial_follow_through or not any(failed is not None for failed in comparison.failed):
         return False
-    todo, seen = [*comparison.graph.parents[judged.statement.node]], set()
+    todo, visited = [*comparison.graph.parents[judged.statement.node]], set()
     while todo:
         node = todo.pop()
-        if node in seen:
+        if node in visited:
             continue
-        seen.add(node)
+        visited.add(node)
         is_trivial = _is_trivial(comparison.x[node]) and not _is_trivial(comparison.right[node])
         if comparison.failed[node] is not None and is_trivial:
             return True

@@ -125,8 +125,8 @@ def _softmax(site: Site) -> Iterator[Variant]:
     if scores.shape[0] > 1:
         yield Variant("softmax down the columns", soft(scores.T, base).T)
         yield Variant("softmax over the whole matrix", soft(scores.reshape(1, -1), base).reshape(scores.shape))
-    seen = np.where(np.isfinite(scores), scores, 0.0)
-    yield Variant("no exp (divided by the sum)", REFERENCE["divide"](seen))
+    finite_scores = np.where(np.isfinite(scores), scores, 0.0)
+    yield Variant("no exp (divided by the sum)", REFERENCE["divide"](finite_scores))
     for other in (2.0, 3.0, 10.0):
         if other != base:
             yield Variant(f"base {other:g}", soft(scores, other))
@@ -207,11 +207,11 @@ def _other_weights(site: Site, x: Array, w: Array) -> Iterator[Variant]:
         if weights.shape == w.shape and weights is not w:
             own = re.sub(r"[₀-₉′]|_new", "", site.symbol)
             name = f"{own} made with {re.sub(r'[₀-₉]', '', site.graph.givens[other.name].symbol)}"
-            made = x @ (weights.T if site.step == "transform" else weights)
+            product = x @ (weights.T if site.step == "transform" else weights)
             biases = [site.inputs.get("b"), Site(site.graph, index, site.fetch).inputs.get("b")]
             for bias in dict.fromkeys(map(id, biases)):
-                chosen = next(each for each in biases if id(each) == bias)
-                yield Variant(name, made if chosen is None else made + chosen)
+                chosen = next(candidate for candidate in biases if id(candidate) == bias)
+                yield Variant(name, product if chosen is None else product + chosen)
 
 
 def _layer(where: str) -> str:
@@ -237,16 +237,18 @@ def _other_states(site: Site) -> Iterator[Variant]:
     if site.where[-1] != "from_state":
         return
     inputs, own = site.inputs, site.graph.sources[site.index]["x"]
-    seen: list[Source] = [own]
+    tried: list[Source] = [own]
     for index, record in enumerate(site.graph.records):
         is_alike = record.step.name == site.step and record.where.endswith("from_state") and index != site.index
         source = site.graph.sources[index].get("x") if is_alike else None
-        if source is not None and source not in seen and _is_before(source, site.index):
-            seen.append(source)
+        if source is not None and source not in tried and _is_before(source, site.index):
+            tried.append(source)
             state = site.fetch(source)
             w = inputs["w"]
-            made = state @ (w.T if site.step == "transform" else w) + (0.0 if inputs.get("b") is None else inputs["b"])
-            yield Variant("h_t used for h_{t−1}", made)
+            product = state @ (w.T if site.step == "transform" else w) + (
+                0.0 if inputs.get("b") is None else inputs["b"]
+            )
+            yield Variant("h_t used for h_{t−1}", product)
 
 
 def _is_before(source: Source, index: int) -> bool:
@@ -352,10 +354,10 @@ def _normalise(site: Site) -> Iterator[Variant]:
         swapped["epsilon"] = options["epsilon_outside"]
         yield Variant("ε inside the root", norm(x, inputs["mean"], inputs["variance"], **swapped))
     yield Variant("divided by the variance", norm(x, inputs["mean"], inputs["variance"] ** 2, **options))
-    for left, key in (("gain forgotten", "gain"), ("shift forgotten", "shift")):
+    for rule_name, key in (("gain forgotten", "gain"), ("shift forgotten", "shift")):
         if key in options:
             rest = {name: value for name, value in options.items() if name != key}
-            yield Variant(left, norm(x, inputs["mean"], inputs["variance"], **rest))
+            yield Variant(rule_name, norm(x, inputs["mean"], inputs["variance"], **rest))
     yield from _norm_and_add(site, lambda matrix: own_norm(matrix, over))
 
 
@@ -383,11 +385,11 @@ def _position(site: Site) -> Iterator[Variant]:
         return np.asarray(np.where(odd, np.cos(angles), np.sin(angles)))
 
     angles = pos[:, None] / base ** (np.where(is_odd & (formula == "sinusoidal"), column - 1, column) / width)
-    taken = "position's 2i taken as the dimension"
-    yield Variant(taken, waves(pos[:, None] / base ** (2.0 * column / width)))
+    rule_name = "position's 2i taken as the dimension"
+    yield Variant(rule_name, waves(pos[:, None] / base ** (2.0 * column / width)))
     if formula == "sinusoidal":
-        yield Variant(taken, waves(pos[:, None] / base ** (column / width)))
-    yield Variant(taken, waves(pos[:, None] / base ** (pair / width)))
+        yield Variant(rule_name, waves(pos[:, None] / base ** (column / width)))
+    yield Variant(rule_name, waves(pos[:, None] / base ** (pair / width)))
     yield Variant("degrees", waves(np.deg2rad(angles)))
     swapped = column / base ** (2.0 * (pos[:, None] // 2) / width)
     yield Variant("position and dimension swapped", waves(swapped, pos[:, None] % 2 == 1))
@@ -403,8 +405,8 @@ def _angle(site: Site) -> Iterator[Variant]:
     pos = np.asarray(inputs["positions"], dtype=np.float64)
     yield Variant("positions from 1", REFERENCE["angle"](**{**inputs, "positions": pos + 1}))
     pairs = np.arange(inputs["width"] // 2, dtype=np.float64)
-    taken = pos[:, None] / inputs["base"] ** (pairs / inputs["width"])[None, :]
-    yield Variant("position's 2i taken as the dimension", taken)
+    angles = pos[:, None] / inputs["base"] ** (pairs / inputs["width"])[None, :]
+    yield Variant("position's 2i taken as the dimension", angles)
     yield Variant("degrees", np.rad2deg(REFERENCE["angle"](**inputs)))
 
 

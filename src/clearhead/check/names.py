@@ -86,11 +86,11 @@ def _made_for(letter: str, part: str) -> Test:
 
 def _word_lists(groups: Sequence[tuple[str, Sequence[Test]]]) -> dict[str, Sequence[Test]]:
     """Return what each word can mean; one that stands in several groups can mean all of them."""
-    found: dict[str, Sequence[Test]] = {}
+    tests_by_word: dict[str, Sequence[Test]] = {}
     for words, tests in groups:
         for key in dict.fromkeys(word_key(word) for word in words.split(", ")):
-            found[key] = (*found.get(key, ()), *tests)
-    return found
+            tests_by_word[key] = (*tests_by_word.get(key, ()), *tests)
+    return tests_by_word
 
 
 _SCORES = (_in_attention("score", "kernel"), _in_attention("scale"), _step("mask"))
@@ -202,14 +202,14 @@ def _hint_fits(words: list[str], path: list[str]) -> bool:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class RecordCandidates:
     """The records that a name can mean, likeliest first; `row` is set where the name itself picked one (`q2`)."""
 
     nodes: tuple[int, ...]
     row: str = ""
 
 
-def find_records(graph: Graph, name: str, where: str) -> Candidates:
+def find_records(graph: Graph, name: str, where: str) -> RecordCandidates:
     """Return the records that a name can mean at a place."""
     head = _HEAD(name) if name.casefold().count("head") == 1 else None
     if head is not None and "head" not in where.casefold():  # `Q of head 2`; `head 2` alone is what it puts out
@@ -218,29 +218,33 @@ def find_records(graph: Graph, name: str, where: str) -> Candidates:
     key = symbol_key(name)
     exact = [i for i, r in enumerate(graph.records) if r.where == where and symbol_key(r.symbol) == key]
     if exact and where:
-        return Candidates(tuple(exact))
+        return RecordCandidates(tuple(exact))
     here = [i for i, r in enumerate(graph.records) if matches_place(where, r.where)]
     named = [i for i in here if symbol_key(graph.records[i].symbol) == key]
     if not named and where:  # the Q of head 2 is Q₂
         named = [i for i in here if symbol_key(graph.records[i].symbol).rstrip("0123456789") == key]
     if named:
-        return Candidates(tuple(named + _also(graph, here, name, named)))
-    found = _by_word(graph, here, word_key(name))
-    if found:
-        return Candidates(tuple(found))
+        return RecordCandidates(tuple(named + _also(graph, here, name, named)))
+    matches = _by_word(graph, here, word_key(name))
+    if matches:
+        return RecordCandidates(tuple(matches))
     plainer = _plainer(name)
     if plainer:
         return find_records(graph, plainer, where)
     shorter = _NUMBERED.fullmatch(name.translate(SUBSCRIPTS).strip())
     if shorter is None:
-        return Candidates(tuple(_in_capitals(graph, here, key)))
+        return RecordCandidates(tuple(_in_capitals(graph, here, key)))
     deeper = find_records(graph, shorter[1].rstrip("_^{ "), where)
-    return Candidates(deeper.nodes, shorter[2] or shorter[3]) if deeper.nodes and not deeper.row else Candidates(())
+    return (
+        RecordCandidates(deeper.nodes, shorter[2] or shorter[3])
+        if deeper.nodes and not deeper.row
+        else RecordCandidates(())
+    )
 
 
 def _in_capitals(graph: Graph, here: list[int], key: str) -> list[int]:
     """Return the records that a small letter means where the sheet has the capital and the question no such letter."""
-    if len(key) != 1 or any(symbol_key(given.symbol) == key for given in graph.givens.values()):
+    if len(key) != 1 or any(symbol_key(matrix.symbol) == key for matrix in graph.givens.values()):
         return []
     return [i for i in here if symbol_key(graph.records[i].symbol) == key.upper()]
 
@@ -260,29 +264,29 @@ def _also(graph: Graph, here: list[int], name: str, named: list[int]) -> list[in
 
 
 def _by_word(graph: Graph, here: list[int], key: str) -> list[int]:
-    found: list[int] = []
+    matches: list[int] = []
     if key in _LAST and here:
-        found += _last_lines(graph, here)
+        matches += _last_lines(graph, here)
     for test in WORDS.get(key, ()):
-        fresh = [i for i in here if test(graph.records[i]) and i not in found]
-        found += fresh
+        fresh = [i for i in here if test(graph.records[i]) and i not in matches]
+        matches += fresh
         if fresh and graph.records[fresh[0]].step.name not in _OPEN:
             break
-    return found
+    return matches
 
 
 def _last_lines(graph: Graph, here: list[int]) -> list[int]:
     """Return the last record of a place, then what its residual and norm make of it, then the mixing in it."""
     last = here[-1]
-    found = [last]
+    lines = [last]
     step: int | None = last
-    while step is not None and len(found) < 4:
+    while step is not None and len(lines) < 4:
         norms = ("add", "mean", "normalise", "rms_normalise")
         after = [c for c in graph.children[step] if graph.records[c].step.name in norms]
         residual = next((c for c in after if graph.records[c].step.name != "mean"), None)
-        step = residual if residual not in found else None
+        step = residual if residual not in lines else None
         if step is not None and step not in here:
-            found.append(step)
+            lines.append(step)
         elif step is not None:
             break
-    return found + [i for i in reversed(here) if graph.records[i].step.name in ("mix", "join", "project") and i != last]
+    return lines + [i for i in reversed(here) if graph.records[i].step.name in ("mix", "join", "project") and i != last]

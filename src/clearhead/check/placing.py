@@ -14,8 +14,8 @@ import numpy as np
 from clearhead.check.graph import FromGiven, FromRecord, Graph
 from clearhead.check.names import (
     SUBSCRIPTS,
-    Candidates,
     Pick,
+    RecordCandidates,
     find_records,
     matches_place,
     split_pick,
@@ -25,7 +25,7 @@ from clearhead.check.names import (
 from clearhead.check.read.number import Written, is_blank, read_cell
 from clearhead.check.statement import Copy, Statement, make_statement
 from clearhead.check.style import Evidence, Style, evidence, line_style, sheet_style
-from clearhead.check.working import Cells, Line, Note, NoteKind, Working
+from clearhead.check.working import Cells, Note, NoteKind, Working, WrittenLine
 from clearhead.errors import did_you_mean
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.view import SheetView
@@ -55,13 +55,13 @@ class Placing:
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _PlacedLine:
     """A line in its place; `node` is None for a copy of a given."""
 
     line: int
     grid: Grid
     node: int | None
-    given: str = ""
+    given_name: str = ""
     user: int | None = None
     is_copy: bool = False
 
@@ -73,7 +73,7 @@ class Placer:
         self.graph, self.working = graph, working
         self._decided = decided or {}
         self.result = Placing()
-        self._found: list[_Found] = []
+        self._placed: list[_PlacedLine] = []
         self._taken: set[tuple[int, int]] = set()
 
     @cached_property
@@ -88,44 +88,44 @@ class Placer:
         """Place every line."""
         for number, line in enumerate(self.working.lines):
             self._place_line(number, line)
-        evidences = [self._evidence(found) for found in self._found]
+        evidences = [self._evidence(placed) for placed in self._placed]
         sheet = sheet_style(evidences)
-        for found, own in zip(self._found, evidences, strict=True):
-            cells = [cell for row in found.grid for cell in row if cell]
+        for placed, own in zip(self._placed, evidences, strict=True):
+            cells = [cell for row in placed.grid for cell in row if cell]
             # whole numbers that are not exact show rounding too, where figures are counted
-            is_rounded = sheet == "figures" and own.whole_figures > 0 and not self._is_moved(found)
-            self._state(found, own.is_telling or is_rounded, line_style(own, sheet, cells, evidences))
+            is_rounded = sheet == "figures" and own.whole_figures > 0 and not self._is_moved(placed)
+            self._state(placed, own.is_telling or is_rounded, line_style(own, sheet, cells, evidences))
         return self.result
 
-    def _evidence(self, found: _Found) -> Evidence:
-        if found.node is None:
+    def _evidence(self, placed: _PlacedLine) -> Evidence:
+        if placed.node is None:
             return evidence((), ())
-        truth = self._sheet_value(found.node)
+        truth = self._sheet_value(placed.node)
         pairs = [
             (cell, float(truth[i, j]))
-            for i, row in enumerate(found.grid)
+            for i, row in enumerate(placed.grid)
             for j, cell in enumerate(row)
             if cell is not None
         ]
-        found_here = evidence([cell for cell, _ in pairs], [true for _, true in pairs])
+        cells_evidence = evidence([cell for cell, _ in pairs], [true for _, true in pairs])
         # digits that were only moved were rounded elsewhere
-        return replace(found_here, is_telling=found_here.is_telling and not self.graph.is_move[found.node])
+        return replace(cells_evidence, is_telling=cells_evidence.is_telling and not self.graph.is_move[placed.node])
 
-    def _is_moved(self, found: _Found) -> bool:
-        return found.node is None or self.graph.is_move[found.node]
+    def _is_moved(self, placed: _PlacedLine) -> bool:
+        return placed.node is None or self.graph.is_move[placed.node]
 
-    def _state(self, found: _Found, is_telling: bool, style: Style) -> None:
-        node = -1 if found.node is None else found.node
+    def _state(self, placed: _PlacedLine, is_telling: bool, style: Style) -> None:
+        node = -1 if placed.node is None else placed.node
         statement = make_statement(
-            found.line, node, found.grid, style, turned=self.graph.is_turned, is_telling=is_telling
+            placed.line, node, placed.grid, style, turned=self.graph.is_turned, is_telling=is_telling
         )
-        if found.is_copy:
-            source = FromGiven(found.given) if found.node is None else FromRecord(found.node)
-            self.result.copies.append(Copy(found.line, source, statement, found.user))
+        if placed.is_copy:
+            source = FromGiven(placed.given_name) if placed.node is None else FromRecord(placed.node)
+            self.result.copies.append(Copy(placed.line, source, statement, placed.user))
         else:
             self.result.statements.setdefault(node, []).append(statement)
 
-    def _place_line(self, number: int, line: Line) -> None:
+    def _place_line(self, number: int, line: WrittenLine) -> None:
         grid = self._read(line)
         if not any(cell for row in grid for cell in row):
             self._note("unplaced", f"{line.name} holds no numbers.", line)
@@ -157,7 +157,7 @@ class Placer:
             first = next(i for i, row in enumerate(shaped[node]) if any(row)) + 1
             rows = f"row {first}" if len(grid) == 1 else f"rows {first} to {first + len(grid) - 1}"
             self._note("placed", f"{line.name} was read as {rows} of {self.graph.records[node].symbol}.", line)
-        self._found.append(_Found(number, shaped[node], node))
+        self._placed.append(_PlacedLine(number, shaped[node], node))
 
     def _pick(self, name: str) -> Pick:
         """Read `A[2]` as row 2 of A, but `W[h; s]` as itself where the sheet has a line of that name."""
@@ -166,32 +166,32 @@ class Placer:
         key = symbol_key(name)
         return Pick(name) if any(symbol_key(r.symbol) == key for r in self.graph.records) else split_pick(name)
 
-    def _by_equation(self, name: str, where: str) -> Candidates:
+    def _by_equation(self, name: str, where: str) -> RecordCandidates:
         """Take a line that is called by what is worked in it, `X + Y` or `A V`, as the record with that equation."""
         key = word_key(name)
-        found = [i for i, equation in enumerate(self._equations) if word_key(equation) == key] if len(key) > 1 else []
-        return Candidates(tuple(i for i in found if matches_place(where, self.graph.records[i].where)))
+        matches = [i for i, equation in enumerate(self._equations) if word_key(equation) == key] if len(key) > 1 else []
+        return RecordCandidates(tuple(i for i in matches if matches_place(where, self.graph.records[i].where)))
 
-    def _of_head(self, line: Line, grid: Grid, number: str) -> dict[int, Grid]:
+    def _of_head(self, line: WrittenLine, grid: Grid, number: str) -> dict[int, Grid]:
         """Read the number at the end of a name, `scores 2`, as that of a head."""
         name = line.name.translate(SUBSCRIPTS).strip().removesuffix("}").removesuffix(number).rstrip("_^{ ")
         heads = find_records(self.graph, name, f"{line.where}.head {number}".lstrip("."))
         fitted = {node: self._shaped(grid, node, Pick(name)) for node in heads.nodes}
         return {node: cells for node, cells in fitted.items() if cells is not None}
 
-    def _has_row(self, candidates: Candidates) -> bool:
+    def _has_row(self, candidates: RecordCandidates) -> bool:
         """Say whether the end of a name is a row at all: `q2` picks one, but `querying` is a word of its own."""
         row = candidates.row
         labels = (label for node in candidates.nodes for names in self.labels(node) for label in names)
         return not row or row.isdecimal() or row.casefold() in {label.strip("<>").casefold() for label in labels}
 
-    def _read(self, line: Line) -> Grid:
+    def _read(self, line: WrittenLine) -> Grid:
         comma = self.working.has_decimal_comma
         return [
             [None if is_blank(text) else read_cell(text, has_decimal_comma=comma) for text in row] for row in line.cells
         ]
 
-    def _choose(self, number: int, line: Line, shaped: dict[int, Grid]) -> int:
+    def _choose(self, number: int, line: WrittenLine, shaped: dict[int, Grid]) -> int:
         """Take the likeliest record that is not written yet, or the one that the numbers plainly fit better."""
         nodes = list(shaped)
         if len(nodes) == 1:
@@ -254,18 +254,18 @@ class Placer:
 
     def _given_named(self, name: str, where: str) -> list[str]:
         key = symbol_key(name)
-        named = [n for n, given in self.graph.givens.items() if symbol_key(given.symbol) == key]
+        named = [n for n, matrix in self.graph.givens.items() if symbol_key(matrix.symbol) == key]
         hinted = [n for n in named if where and any(word in n for word in where.split("."))]
         return hinted or named
 
-    def _place_given(self, number: int, line: Line, grid: Grid, pick: Pick) -> None:
+    def _place_given(self, number: int, line: WrittenLine, grid: Grid, pick: Pick) -> None:
         for name in self._given_named(pick.name, line.where):
             value = np.atleast_2d(np.asarray(self.graph.givens[name].value))
             shape = value.T.shape if self.graph.is_turned else value.shape
             labels = (self.graph.givens[name].rows, self.graph.givens[name].columns)
             fitted = fit_grid(grid, (shape[0], shape[1]), pick, labels, is_turned=self.graph.is_turned)
             if fitted is not None and np.asarray(self.graph.givens[name].value).ndim == 2:
-                self._found.append(_Found(number, fitted, None, name, None, is_copy=True))
+                self._placed.append(_PlacedLine(number, fitted, None, name, None, is_copy=True))
                 return
         symbols = list(dict.fromkeys(record.symbol for record in self.graph.records))
         near = did_you_mean(pick.name, symbols)
@@ -276,7 +276,7 @@ class Placer:
         )
         self.result.notes.append(Note("unplaced", sentence, line.place, is_unknown_line=True))
 
-    def _place_copy(self, number: int, line: Line, grid: Grid, pick: Pick) -> None:
+    def _place_copy(self, number: int, line: WrittenLine, grid: Grid, pick: Pick) -> None:
         users = find_records(self.graph, split_pick(line.copied_into).name, line.where).nodes
         nodes = find_records(self.graph, pick.name, line.where).nodes
         best: tuple[float, int, int | None, Grid] | None = None
@@ -293,9 +293,9 @@ class Placer:
             self._place_given(number, line, grid, pick)
             return
         _, node, user, fitted = best
-        self._found.append(_Found(number, fitted, node, "", user, is_copy=True))
+        self._placed.append(_PlacedLine(number, fitted, node, "", user, is_copy=True))
 
-    def _wrong_shape(self, number: int, line: Line, node: int, grid: Grid) -> None:
+    def _wrong_shape(self, number: int, line: WrittenLine, node: int, grid: Grid) -> None:
         height, width = self._sheet_value(node).shape
         size = f"{len(grid)} × {max((len(row) for row in grid), default=0)}"
         if len({len(row) for row in grid}) > 1:
@@ -309,7 +309,7 @@ class Placer:
         )
         self.result.misshapen.append(WrongShape(number, node, sentence))
 
-    def _note(self, kind: NoteKind, sentence: str, line: Line) -> None:
+    def _note(self, kind: NoteKind, sentence: str, line: WrittenLine) -> None:
         self.result.notes.append(Note(kind, sentence, line.place))
 
 

@@ -17,18 +17,18 @@ Statements = Mapping[int, Sequence[Statement]]
 
 def near(node: int, steps: Sequence[Sequence[int]], statements: Statements, *, is_written: bool) -> set[int]:
     """Return the nearest written records along `steps`, or the unwritten ones on the way to them."""
-    found: set[int] = set()
-    todo, seen = [*steps[node]], {node}
+    nearest: set[int] = set()
+    todo, visited = [*steps[node]], {node}
     while todo:
         here = todo.pop()
-        if here in seen:
+        if here in visited:
             continue
-        seen.add(here)
+        visited.add(here)
         if (here in statements) == is_written:
-            found.add(here)
+            nearest.add(here)
         if here not in statements:
             todo += steps[here]
-    return found
+    return nearest
 
 
 class Reach:
@@ -50,11 +50,11 @@ class Reach:
         A right number that is whole, in a line of whole ones, is exact as they are.
         """
         corrected = []
-        for each in self.statements[index]:
-            unit = np.where(wrong, np.max(each.unit), each.unit)
-            value = np.where(wrong & each.is_written, right, each.value)
-            is_whole = each.is_whole & (~wrong | (np.abs(right - np.round(right)) <= EXACT))
-            corrected.append(replace(each, value=value, unit=unit, unit_inwards=unit, is_whole=is_whole))
+        for statement in self.statements[index]:
+            unit = np.where(wrong, np.max(statement.unit), statement.unit)
+            value = np.where(wrong & statement.is_written, right, statement.value)
+            is_whole = statement.is_whole & (~wrong | (np.abs(right - np.round(right)) <= EXACT))
+            corrected.append(replace(statement, value=value, unit=unit, unit_inwards=unit, is_whole=is_whole))
         self.statements[index] = corrected
         self.forget(index)
 
@@ -158,21 +158,21 @@ class Reach:
         low, high = value.copy(), value.copy()
         is_known = np.zeros(value.shape, dtype=bool)
         for statement in self.statements[index]:
-            written = statement.is_written
+            is_written = statement.is_written
             unit = np.where(np.isfinite(statement.value), statement.unit, 0.0)
             if statement.is_whole.any() or self.graph.is_move[index]:
                 image = self.image(index)
                 is_integer = np.abs(image.middle - np.round(image.middle)) <= EXACT
                 unit = np.where(statement.is_whole & is_integer & (image.radius == 0.0), 0.0, unit)
-            known = self._known(value, unit, np.minimum(unit, statement.unit_inwards))
+            interval = self._known(value, unit, np.minimum(unit, statement.unit_inwards))
             if self.graph.is_move[index]:  # digits that were only moved are known as well as where they came from
                 same = (image.low <= statement.value) & (statement.value <= image.high)
-                known = Range(
-                    np.where(same, np.minimum(known.low, image.low), known.low),
-                    np.where(same, np.maximum(known.high, image.high), known.high),
+                interval = Range(
+                    np.where(same, np.minimum(interval.low, image.low), interval.low),
+                    np.where(same, np.maximum(interval.high, image.high), interval.high),
                 )
-            low, high = np.where(written, known.low, low), np.where(written, known.high, high)
-            is_known |= written
+            low, high = np.where(is_written, interval.low, low), np.where(is_written, interval.high, high)
+            is_known |= is_written
         if is_known.all():
             return Range(low, high)
         rest = self.image(index)
@@ -198,10 +198,14 @@ class Reach:
         """A line that was not written may have been rounded, or cut, as its neighbours were."""
         around_it = near(node, self.graph.parents, self.statements, is_written=True)
         around_it |= near(node, self.graph.children, self.statements, is_written=True)
-        styles = {each.style for index in around_it for each in self.statements[index] if each.is_telling}
+        styles = {
+            statement.style for index in around_it for statement in self.statements[index] if statement.is_telling
+        }
         if not styles:  # only exact numbers around: the sheet at large tells
-            everywhere = [each for own in self.statements.values() for each in own]
-            styles = {each.style for each in everywhere if each.is_telling} or {each.style for each in everywhere}
+            everywhere = [statement for own in self.statements.values() for statement in own]
+            styles = {statement.style for statement in everywhere if statement.is_telling} or {
+                statement.style for statement in everywhere
+            }
         units = np.zeros(sizes.shape)
         for style in styles:
             units = np.maximum(units, style.unit(np.where(np.isfinite(sizes), sizes, 1.0)))

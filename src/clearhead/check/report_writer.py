@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clearhead.check.compare import Comparison
+from clearhead.check.compare import SheetComparison
 from clearhead.check.diagnose import Root, diagnose
 from clearhead.check.graph import FromGiven, FromRecord, Graph
-from clearhead.check.marks import Ledger, LineScheme, Scheme, line_marks
+from clearhead.check.marks import LineScheme, MarkingContext, Scheme, line_marks
 from clearhead.check.names import find_records, split_pick
 from clearhead.check.placing import Placing
 from clearhead.check.read.number import read_cell
@@ -31,13 +31,15 @@ class Marked:
 
     graph: Graph
     placing: Placing
-    comparison: Comparison
+    comparison: SheetComparison
 
     @property
     def num_wrong(self) -> int:
         """How many cells follow from nothing, lines of a wrong shape counted whole."""
         slips = sum(int(judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).sum()) for judged in self.comparison.judged)
-        return slips + sum(int(self.graph.records[each.node].value.size) for each in self.placing.misshapen)
+        return slips + sum(
+            int(self.graph.records[wrong_shape.node].value.size) for wrong_shape in self.placing.misshapen
+        )
 
     def num_wrong_in(self, line: int) -> int:
         """How many cells of this line follow from nothing."""
@@ -60,12 +62,14 @@ class Writer:
 
     def report(self) -> Report:
         """Write everything down."""
-        ledger = Ledger(self.comparison, self.roots, self.scheme)
+        ledger = MarkingContext(self.comparison, self.roots, self.scheme)
         lines: list[tuple[int, LineMark, list[Judged]]] = [
             (group[0].statement.line, self._line(group, self._marks(ledger, group)), group) for group in self.groups
         ]
-        for each in self.placing.misshapen:
-            lines.append((each.line, self._misshapen(each.line, each.node, each.sentence), []))
+        for wrong_shape in self.placing.misshapen:
+            lines.append(
+                (wrong_shape.line, self._misshapen(wrong_shape.line, wrong_shape.node, wrong_shape.sentence), [])
+            )
         lines.sort(key=lambda entry: entry[0])
         marked = tuple(line for _, line, _ in lines) + tuple(self._missing())
         places = {id(judged): place for place, (_, _, group) in enumerate(lines) for judged in group}
@@ -86,12 +90,14 @@ class Writer:
             is_strict=self.scheme.strict_rounding,
         )
 
-    def _marks(self, ledger: Ledger, group: list[Judged]) -> LineMarks:
+    def _marks(self, ledger: MarkingContext, group: list[Judged]) -> LineMarks:
         """Give a record its marks where it is first written, for all of its writings together; a copy has none."""
         first = group[0]
         if first.copy is not None:
             return LineMarks(0.0, 0.0, 0.0, 0.0)
-        same = [each for each in self.judged if each.copy is None and each.statement.node == first.statement.node]
+        same = [
+            judged for judged in self.judged if judged.copy is None and judged.statement.node == first.statement.node
+        ]
         if same[0] is not first:
             return LineMarks(0.0, 0.0, 0.0, 0.0, because="its marks stand where it is first written")
         node = first.statement.node
@@ -119,7 +125,9 @@ class Writer:
             nodes = self._nodes_named(name)
             if not nodes:
                 raise ProblemError(f"the scheme names '{name}', which is not a line of this sheet.")
-            if nodes[0] in self.comparison.statements or any(each.node == nodes[0] for each in self.placing.misshapen):
+            if nodes[0] in self.comparison.statements or any(
+                wrong_shape.node == nodes[0] for wrong_shape in self.placing.misshapen
+            ):
                 continue
             is_implied = self._is_implied(nodes[0])
             why = "not written, but later lines imply it" if is_implied else "not written"
@@ -131,12 +139,12 @@ class Writer:
         below = self.comparison.written_below(node)
         judged = [j for j in self.comparison.judged if j.statement.node in below and j.copy is None]
         return bool(judged) and all(
-            verdict is None or verdict.is_accepted for each in judged for row in each.verdicts for verdict in row
+            verdict is None or verdict.is_accepted for line in judged for row in line.verdicts for verdict in row
         )
 
     def _misshapen(self, number: int, node: int, sentence: str) -> LineMark:
         line, worth = self.working.lines[number], self._worth(node)
-        is_first = number == min(each.line for each in self.placing.misshapen if each.node == node)
+        is_first = number == min(wrong_shape.line for wrong_shape in self.placing.misshapen if wrong_shape.node == node)
         if not is_first or node in self.comparison.statements:  # what it is worth is counted once
             worth = LineScheme(M=0.0, A=0.0)
         marks = LineMarks(0.0, worth.M, 0.0, worth.A, False, "wrong shape")
@@ -154,7 +162,7 @@ class Writer:
     def _line(self, group: list[Judged], marks: LineMarks) -> LineMark:
         judged = group[0]
         statement = judged.statement
-        lines = [self.working.lines[each.statement.line] for each in group] if self.working.lines else []
+        lines = [self.working.lines[part.statement.line] for part in group] if self.working.lines else []
         step = self.view.steps[statement.node] if statement.node >= 0 else None
         cells = self._cells(judged)
         for other in group[1:]:
@@ -164,8 +172,8 @@ class Writer:
             ]
         if self.graph.is_turned:
             cells = [list(row) for row in zip(*cells, strict=True)]
-        given = judged.copy.source if judged.copy is not None and isinstance(judged.copy.source, FromGiven) else None
-        symbol = step.record.symbol if step is not None else self.graph.givens[given.name].symbol if given else ""
+        source = judged.copy.source if judged.copy is not None and isinstance(judged.copy.source, FromGiven) else None
+        symbol = step.record.symbol if step is not None else self.graph.givens[source.name].symbol if source else ""
         return LineMark(
             name=", ".join(dict.fromkeys(line.name for line in lines)) or symbol,
             symbol=symbol,
@@ -267,17 +275,17 @@ class Writer:
         return masks
 
     def _findings_at(self) -> dict[tuple[int, int, int], tuple[int, ...]]:
-        found: dict[tuple[int, int, int], list[int]] = {}
+        numbers_at: dict[tuple[int, int, int], list[int]] = {}
         for number, root in enumerate(self.roots):
             for row, column in root.cells:
-                found.setdefault((id(root.judged), row, column), []).append(number)
+                numbers_at.setdefault((id(root.judged), row, column), []).append(number)
             for judged in self.comparison.judged:
                 mask = self.below[number].get(judged.statement.node)
                 if mask is None or judged is root.judged or judged.copy is not None:
                     continue
                 for row, column in np.argwhere(mask & judged.where(Verdict.CARRIED, Verdict.PLAUSIBLE)).tolist():
-                    found.setdefault((id(judged), row, column), []).append(number)
-        return {key: tuple(numbers) for key, numbers in found.items()}
+                    numbers_at.setdefault((id(judged), row, column), []).append(number)
+        return {key: tuple(numbers) for key, numbers in numbers_at.items()}
 
     def _finding(self, number: int, root: Root, places: dict[int, int]) -> Finding:
         judged, statement = root.judged, root.judged.statement
@@ -318,15 +326,15 @@ class Writer:
 def _grouped(judged: Sequence[Judged]) -> list[list[Judged]]:
     """Put together what was written of one record in several goes, a row or a cell at a time."""
     groups: list[list[Judged]] = []
-    for each in judged:
+    for entry in judged:
         for group in groups:
-            if _is_alike(group[0], each) and not any(
-                (g.statement.is_written & each.statement.is_written).any() for g in group
+            if _is_alike(group[0], entry) and not any(
+                (g.statement.is_written & entry.statement.is_written).any() for g in group
             ):
-                group.append(each)
+                group.append(entry)
                 break
         else:
-            groups.append([each])
+            groups.append([entry])
     return groups
 
 

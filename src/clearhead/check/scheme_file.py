@@ -32,11 +32,11 @@ def load_scheme(path: str | Path) -> Scheme:
     return scheme
 
 
-def _sentence(location: tuple[int | str, ...], kind: str, message: str, given: object) -> str:
+def _sentence(location: tuple[int | str, ...], kind: str, message: str, value: object) -> str:
     path, owner = ": ".join(str(part) for part in location), LineScheme if len(location) > 1 else Scheme
     if kind == "extra_forbidden":
         keys = list(owner.model_fields)
         near = did_you_mean(str(location[-1]), keys)
         of = "a line of a scheme" if owner is LineScheme else "a scheme"
         return f"{shorten(str(location[-1]))} is not a key of {of}.{near} Its keys: {', '.join(keys)}."
-    return f"{path} = {shorten(given)}: {message[0].lower()}{message[1:]}."
+    return f"{path} = {shorten(value)}: {message[0].lower()}{message[1:]}."

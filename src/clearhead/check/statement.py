@@ -64,7 +64,7 @@ class Judged:
 
     def where(self, *verdicts: Verdict) -> Mask:
         """Return where one of these verdicts was given."""
-        return np.array([[each in verdicts for each in row] for row in self.verdicts], dtype=bool)
+        return np.array([[verdict in verdicts for verdict in row] for row in self.verdicts], dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)

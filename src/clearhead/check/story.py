@@ -79,19 +79,19 @@ def remedy(root: Root, equation: str, sentence: str) -> str:
     return f"Work the sum again: {equation}."
 
 
-def what_is_wrong(root: Root, line: str, places: Sequence[str], written: str, right: str) -> str:
+def what_is_wrong(root: Root, line: str, places: Sequence[str], text: str, right: str) -> str:
     """Say in one sentence what is wrong and where."""
     where = f"{line}, {places[0]}" if len(places) == 1 else f"{line}, {len(places)} cells from {places[0]} on"
     if root.verdict is Verdict.MISCONCEPTION:
-        told = f"Your own lines give {right}, you wrote {written}."
-        return f"{where}: these numbers come from a wrong rule: {root.name}. {told}"
+        comparison = f"Your own lines give {right}, you wrote {text}."
+        return f"{where}: these numbers come from a wrong rule: {root.name}. {comparison}"
     if root.verdict is Verdict.TRANSCRIPTION:
         how = _TRANSCRIPTIONS.get(root.name, root.name)
-        return f"{where}: you wrote {written}, and it should be {right}: {how}."
+        return f"{where}: you wrote {text}, and it should be {right}: {how}."
     if root.verdict is Verdict.INVARIANT:
         return f"{where}: {root.name}."
     named = f": {root.name}" if root.name else ""
-    return f"{where}: you wrote {written}, but your own lines give {right}{named}."
+    return f"{where}: you wrote {text}, but your own lines give {right}{named}."
 
 
 def what_follows(lines: Sequence[str], num_cells: int) -> str:

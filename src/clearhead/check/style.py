@@ -115,14 +115,14 @@ def line_style(line: Evidence, sheet: str, cells: Sequence[Written], around: Seq
 
 def _commonest(counted: Counter[int]) -> int | None:
     """Return what was counted most often, of several the coarsest."""
-    return max(counted, key=lambda each: (counted[each], -each), default=None)
+    return max(counted, key=lambda value: (counted[value], -value), default=None)
 
 
 def _whole_style(line: Evidence, cells: Sequence[Written], sheet: str, around: Sequence[Evidence]) -> Style:
     """A line of whole numbers: 0 and 1 stand for 0.00 and 1.00, others for themselves, or for their figures."""
-    seen = {abs(cell.value) for cell in cells if cell.is_whole}
-    if seen <= {0.0, 1.0}:
-        coarsest = min((min(each.decimals) for each in around if each.decimals), default=2)
+    sizes = {abs(cell.value) for cell in cells if cell.is_whole}
+    if sizes <= {0.0, 1.0}:
+        coarsest = min((min(line_evidence.decimals) for line_evidence in around if line_evidence.decimals), default=2)
         one_figure = None if sheet == "decimals" else 1
         return Style(decimals=min(2, max(coarsest, 1)), figures=one_figure, zero=2)
     if sheet == "decimals":

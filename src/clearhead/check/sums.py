@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from clearhead.check.compare import Comparison
+from clearhead.check.compare import SheetComparison
 from clearhead.check.graph import FromGiven, FromRecord, Plain, Source
 from clearhead.steps import Record
 from clearhead.worksheet.expression import Number, write
@@ -28,7 +28,7 @@ class StudentShow:
     is_left_first = True
     max_terms = 12
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: SheetComparison) -> None:
         self._comparison = comparison
         self.is_left_first = not comparison.graph.is_turned
         self._texts: dict[int, Any] = {}
@@ -61,7 +61,7 @@ class StudentShow:
         return Number(plain_number(float(number), 12))
 
 
-def right_sum(comparison: Comparison, index: int, row: int, column: int, total: str) -> str:
+def right_sum(comparison: SheetComparison, index: int, row: int, column: int, total: str) -> str:
     """Write the sum behind a cell (tokens as rows) with the student's own numbers, and what it gives."""
     record = comparison.graph.records[index]
     show = StudentShow(comparison)

@@ -13,14 +13,14 @@ def pen_slip(text: str, right: float) -> str:
     value, unit = float(clean), 10.0**-decimals
     if abs(value + right) <= unit / 2 * (1 + 1e-9) and abs(value) > unit / 2:
         return "sign"
-    written = _significant(f"{abs(value):.{decimals}f}")
+    digits = _significant(f"{abs(value):.{decimals}f}")
     for shift in (1, -1, 2, -2, 3, -3):
         moved = abs(right) * 10.0**shift
         if (
-            written
+            digits
             and abs(abs(value) - moved) <= unit / 2 * (1 + 1e-9)
             and value * right > 0
-            and (len(written) >= 2 or decimals >= 2)
+            and (len(digits) >= 2 or decimals >= 2)
         ):
             return "decimal slip"
     shown = f"{abs(right):.{decimals}f}"
@@ -33,7 +33,7 @@ def pen_slip(text: str, right: float) -> str:
         between = mine[first + 1 : second].replace(".", "")
         if not between and mine[first] == shown[second] and mine[second] == shown[first]:
             return "digit swap"
-    if len(different) == 1 and len(written) >= 2 and abs(value - float(shown)) >= 2 * unit * (1 - 1e-9):
+    if len(different) == 1 and len(digits) >= 2 and abs(value - float(shown)) >= 2 * unit * (1 - 1e-9):
         return "one digit changed"
     return ""
 

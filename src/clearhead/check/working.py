@@ -8,7 +8,7 @@ Cells = tuple[tuple[str, ...], ...]  # raw text, row by row; "" where nothing wa
 
 
 @dataclass(frozen=True)
-class Line:
+class WrittenLine:
     """One line of a working: a matrix, a row, a column or a number, under the name that the student gave it.
 
     `where` narrows the place down ("cross", "head 2", "encoder.0"); `place` says where it was read ("line 12").
@@ -53,7 +53,7 @@ class Working:
     """
 
     problem: Mapping[str, Any]
-    lines: tuple[Line, ...]
+    lines: tuple[WrittenLine, ...]
     title: str = ""
     student: str = ""
     rounded: tuple[str, ...] = ()

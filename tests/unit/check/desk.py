@@ -10,7 +10,7 @@ from clearhead.check.marker import mark
 from clearhead.check.marks import Scheme
 from clearhead.check.report import CellMark, LineMark, Report
 from clearhead.check.verdict import Verdict
-from clearhead.check.working import Line, Working
+from clearhead.check.working import Working, WrittenLine
 
 LETTERS = {
     Verdict.CORRECT: "c",
@@ -29,11 +29,11 @@ LETTERS = {
 }
 
 
-def line(name: str, text: str) -> Line:
-    """Return a line of text as a Line; `head 2: Q` says where."""
+def line(name: str, text: str) -> WrittenLine:
+    """Return a line of text as a WrittenLine; `head 2: Q` says where."""
     where, _, symbol = name.rpartition(": ")
     cells = tuple(tuple(row.split()) for row in text.split(" / "))
-    return Line(symbol, cells, where)
+    return WrittenLine(symbol, cells, where)
 
 
 def working(problem: Mapping[str, Any], lines: Mapping[str, str], **more: Any) -> Working:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clearhead import solve
-from clearhead.check.graph import FromGiven, FromRecord, Graph, Parts, Plain, fetch_from
+from clearhead.check.graph import FromGiven, FromParts, FromRecord, Graph, Plain, fetch_from
 from clearhead.worksheet.parents import PARENTS
 
 UNIT = [[1, 0], [0, 1]]
@@ -39,7 +39,7 @@ def test_a_record_of_several_parts_has_them_all_as_parents():
     }  # fmt: skip
     graph = graph_of(heads)
     join = next(index for index, record in enumerate(graph.records) if record.step.name == "join")
-    assert isinstance(graph.sources[join]["parts"], Parts)
+    assert isinstance(graph.sources[join]["parts"], FromParts)
     assert [graph.records[index].symbol for index in graph.parents[join]] == ["Z₁", "Z₂"]
     assert graph.is_move[join], "joining only moves numbers"
 
@@ -84,7 +84,7 @@ def test_the_spread_of_a_mark_is_what_the_parents_of_each_cell_say(all_sheets, s
             for row, column in np.ndindex(*record.value.shape):
                 for parent in PARENTS[record.step.name](record, row, column):
                     source = graph.sources[index].get(parent.name)
-                    if isinstance(source, Parts):
+                    if isinstance(source, FromParts):
                         source = source.parts[parent.part or 0]
                     if source == FromRecord(chosen) and mask[parent.row, parent.column]:
                         expected[row, column] = True

@@ -3,7 +3,7 @@
 import pytest
 
 from clearhead import solve
-from clearhead.check.compare import Comparison
+from clearhead.check.compare import SheetComparison
 from clearhead.check.graph import Graph
 from clearhead.check.invariants import broken_invariants
 from clearhead.check.read.number import read_cell
@@ -97,7 +97,7 @@ def test_sine_and_cosine_of_a_pair_would_be_judged_where_they_are_not(text, brok
     graph = Graph(solve({"kind": "positions", "d_model": 2, "positions": 2, "formula": "sinusoidal"}))
     cells = [[read_cell(number) for number in row.split()] for row in text.split(" / ")]
     statement = make_statement(0, 0, cells, Style(decimals=1), turned=False, is_telling=True)
-    comparison = Comparison(graph, {0: [statement]})
+    comparison = SheetComparison(graph, {0: [statement]})
     judged = Judged(statement, [[Verdict.UNCHECKED] * 2 for _ in range(2)], graph.records[0].value)
     found = broken_invariants(comparison, judged)
     assert [cells for _, cells in found] == [((1, 0), (1, 1))] * broken

@@ -7,7 +7,7 @@ import pytest
 
 from clearhead.check.marker import mark
 from clearhead.check.verdict import Verdict
-from clearhead.check.working import Line, Working
+from clearhead.check.working import Working, WrittenLine
 from tests.unit.check.desk import cell, letters, marked, roots, verdicts
 
 UNIT = [[1, 0], [0, 1]]
@@ -163,11 +163,11 @@ def test_truth_alone_never_accepts_a_weight_below_an_error(weights):
 def test_a_factor_is_compared_with_its_own_line_and_what_follows_from_a_wrong_copy_is_carried_forward():
     """K₂₂ = 1 restated as 2: S₁₂ = 2·2 = 4, S₂₂ = 1·2 = 2, both from the copy."""
     lines = (
-        Line("Q", (("1", "2"), ("3", "1"))),
-        Line("K", (("1", "0"), ("0", "1"))),
-        Line("Q", (("1", "2"), ("3", "1")), copied_into="S"),
-        Line("K", (("1", "0"), ("0", "2")), copied_into="S"),
-        Line("S", (("1", "4"), ("3", "2"))),
+        WrittenLine("Q", (("1", "2"), ("3", "1"))),
+        WrittenLine("K", (("1", "0"), ("0", "1"))),
+        WrittenLine("Q", (("1", "2"), ("3", "1")), copied_into="S"),
+        WrittenLine("K", (("1", "0"), ("0", "2")), copied_into="S"),
+        WrittenLine("S", (("1", "4"), ("3", "2"))),
     )
     report = mark(Working(ATTENTION, lines))
     assert verdicts(report) == ["Q cc cc", "K cc cc", "Q cc cc", "K cc cT", "S cf cf"]
@@ -177,9 +177,9 @@ def test_a_factor_is_compared_with_its_own_line_and_what_follows_from_a_wrong_co
 
 def test_a_copy_of_a_wrong_line_is_no_second_error():
     lines = (
-        Line("Q", (("1", "2"), ("5", "1"))),
-        Line("Q", (("1", "2"), ("5", "1")), copied_into="S"),
-        Line("S", (("1", "2"), ("5", "1"))),
+        WrittenLine("Q", (("1", "2"), ("5", "1"))),
+        WrittenLine("Q", (("1", "2"), ("5", "1")), copied_into="S"),
+        WrittenLine("S", (("1", "2"), ("5", "1"))),
     )
     report = mark(Working(ATTENTION, lines))
     assert verdicts(report) == ["Q cc Sc", "Q cc fc", "S cc ff"]

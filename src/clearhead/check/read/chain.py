@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from clearhead.check.read.latex import Grid, is_plain_number
-from clearhead.check.read.page_item import Heading, Item, Prose, Side, Statement
+from clearhead.check.read.page_item import Equation, EquationSide, Item, PageHeading, Prose
 from clearhead.check.read.symbol import Part, Symbol
 
 _OPEN_PRODUCT = re.compile(r"▢\s*\)?\s*(?:×|X|x|\*|·)\s*$")
@@ -42,7 +42,7 @@ class Chain:
 class Link:
     """One side of a chain, its line, and whether a new sum began there (after ⇒)."""
 
-    side: Side
+    side: EquationSide
     line: int
     is_anew: bool = False
 
@@ -66,18 +66,18 @@ class Entry:
         return Symbol(self.name, self.part).is_given
 
 
-def join_chains(items: Iterable[Item]) -> list[Heading | Prose | Chain]:
+def join_chains(items: Iterable[Item]) -> list[PageHeading | Prose | Chain]:
     """Return headings and prose as they are, and statements joined to the chain that they carry on."""
-    joined: list[Heading | Prose | Chain] = []
+    joined: list[PageHeading | Prose | Chain] = []
     last: Chain | None = None
     caption, where, is_apart = "", "", False
     for item in items:
-        if not isinstance(item, Statement):
-            is_strong = isinstance(item, Heading) and item.is_strong
+        if not isinstance(item, Equation):
+            is_strong = isinstance(item, PageHeading) and item.is_strong
             last = None if is_strong else last
             head = re.search(r"(?i)\bhead\s?(\d{1,2})\b", item.text)
             where = f"head {head[1]}" if head else ("" if is_strong else where)
-            caption, is_apart = item.text, isinstance(item, Heading)
+            caption, is_apart = item.text, isinstance(item, PageHeading)
             joined.append(item)
             continue
         links = [Link(side, item.line, item.is_anew and number == 0) for number, side in enumerate(item.sides)]
@@ -95,13 +95,13 @@ def _append(chain: Chain, links: list[Link]) -> None:
         if before and before.side.grids and _OPEN_PRODUCT.search(before.side.text) and link.side.grids:
             # A product that a page break or a second display cut in two.
             text = f"{before.side.text} {link.side.text}"
-            side = Side(text, before.side.grids + link.side.grids, link.side.tail)
+            side = EquationSide(text, before.side.grids + link.side.grids, link.side.tail)
             chain.sides[-1] = replace(before, side=side)
         elif len(chain.sides) < _MAX_SIDES:
             chain.sides.append(link)
 
 
-def _carries_on(item: Statement, last: Chain, *, is_apart: bool) -> bool:
+def _carries_on(item: Equation, last: Chain, *, is_apart: bool) -> bool:
     if item.raw_name == "=":
         return True
     if item.raw_name:  # [1, 2] + [3, 4] = … stands alone
@@ -128,7 +128,7 @@ _PART_OF: dict[str, Part] = {
 
 
 @dataclass
-class Context:
+class ExerciseContext:
     """What is known of an exercise while its chains are taken apart."""
 
     is_seq2seq: bool = False
@@ -147,7 +147,7 @@ class Context:
         self.sayings.append((sentence, line))
 
 
-def take_apart(chain: Chain, context: Context) -> list[Entry]:
+def take_apart(chain: Chain, context: ExerciseContext) -> list[Entry]:
     """Return the entries of a chain, in the order of the page."""
     symbol = chain.symbol
     if symbol is None:
@@ -163,7 +163,7 @@ def take_apart(chain: Chain, context: Context) -> list[Entry]:
     return _Taking(chain, symbol, context).entries()
 
 
-def _is_sum(chain: Chain, context: Context) -> bool:
+def _is_sum(chain: Chain, context: ExerciseContext) -> bool:
     if "Σ" in chain.formula or re.search(r"\d\s*▢\s*\+", chain.formula):
         return True
     value = chain.sides[-1].side.value if chain.sides else None
@@ -172,7 +172,7 @@ def _is_sum(chain: Chain, context: Context) -> bool:
     return value.as_row().cells == context.last_sum.as_row().cells
 
 
-def _nameless(chain: Chain, context: Context) -> list[Entry]:
+def _nameless(chain: Chain, context: ExerciseContext) -> list[Entry]:
     grids = [grid for link in chain.sides for grid in link.side.grids]
     value = chain.sides[-1].side.value if chain.sides else None
     if value is not None and (re.search(r"(?i)\bstate\b", chain.caption) or (value.is_nested and context.is_seq2seq)):
@@ -188,7 +188,7 @@ def _nameless(chain: Chain, context: Context) -> list[Entry]:
 class _Taking:
     """Take one named chain apart."""
 
-    def __init__(self, chain: Chain, symbol: Symbol, context: Context) -> None:
+    def __init__(self, chain: Chain, symbol: Symbol, context: ExerciseContext) -> None:
         self.chain, self.symbol, self.context = chain, symbol, context
         self.found: list[Entry] = []
         self.values: list[tuple[Grid, Link]] = []
@@ -323,11 +323,11 @@ class _Taking:
         self._add(name, symbol.part, grid, link, row)
 
     def _row(self, link: Link) -> int:
-        told = re.search(r"(\d{1,3})", link.side.tail)
-        if told:
-            row = int(told[1])
+        row_label = re.search(r"(\d{1,3})", link.side.tail)
+        if row_label:
+            row = int(row_label[1])
         else:
             # What was worked before it without a label is the row before, unless this is the same sum in other digits.
-            starts = sum(each.is_anew for each in self.chain.sides[: self.chain.sides.index(link) + 1])
+            starts = sum(side.is_anew for side in self.chain.sides[: self.chain.sides.index(link) + 1])
             row = starts + (0 if self.chain.sides[0].is_anew else 1)
         return max(1, min(row, 999))

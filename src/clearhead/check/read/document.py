@@ -24,10 +24,10 @@ from clearhead.check.read.page_item import (
     EQUALS,
     MAX_BLOCK,
     Document,
-    Heading,
+    Equation,
+    EquationSide,
+    PageHeading,
     Prose,
-    Side,
-    Statement,
     fold_bare_lists,
     part_by_commas,
     part_inline,
@@ -149,33 +149,33 @@ class _Reader:
         if not raw.strip() or raw.lstrip().startswith("```"):
             return 1
         if _RULER.match(raw):
-            self.document.add(Heading("", line, is_strong=True))
+            self.document.add(PageHeading("", line, is_strong=True))
             return 1
         if _MEANS_NOTHING.fullmatch(raw):
             return 1
         if raw.count("|") >= 2 or "\t" in raw:
-            taken = self._table(lines, at, line)
-            if taken:
-                return taken
+            num_lines = self._table(lines, at, line)
+            if num_lines:
+                return num_lines
         if HEADING.match(raw) and not NUMBER.fullmatch(raw.strip()) and len(split_numbers(raw)) < 2:
             self._heading(raw, line)
             if "=" not in raw:
                 return 1
-        text, taken = _joined(lines, at)
+        text, num_lines = _joined(lines, at)
         if _BEFORE_ROWS.search(text[-500:]):
-            rows = number_rows(lines, at + taken)
+            rows = number_rows(lines, at + num_lines)
             if rows and self._rows_after(text, rows, line):
-                return taken + len(rows)
+                return num_lines + len(rows)
         own = number_rows(lines, at)
         if len(own) > 1:
             self._bare_grid(own, line)
             return len(own)
         self._equations(text, line, is_maths=False)
-        return taken
+        return num_lines
 
     def _heading(self, raw: str, line: int) -> None:
         title = re.sub(r"^\s{0,3}#{1,6}\s{0,9}|\\(?:sub){0,2}(?:section|chapter|paragraph|title)\*?", "", raw)
-        self.document.add(Heading(plain(title).strip(" {}*#"), line, is_strong=True))
+        self.document.add(PageHeading(plain(title).strip(" {}*#"), line, is_strong=True))
 
     def _rows_after(self, text: str, rows: list[list[str]], line: int) -> bool:
         """Read `Q =` and the rows of numbers on the lines after it."""
@@ -187,14 +187,14 @@ class _Reader:
         grid = as_grid([own, *rows] if own else rows)
         if grid is None:
             return False
-        self.document.add(Statement(symbol, (Side("▢", (grid,)),), line, head.strip()))
+        self.document.add(Equation(symbol, (EquationSide("▢", (grid,)),), line, head.strip()))
         return True
 
     def _bare_grid(self, rows: list[list[str]], line: int) -> None:
         grid = as_grid(rows)
         if grid is not None:
             symbol = self._caption()
-            self.document.add(Statement(symbol, (Side("▢", (grid,)),), line))
+            self.document.add(Equation(symbol, (EquationSide("▢", (grid,)),), line))
 
     def _caption(self) -> Symbol | None:
         """Return the name that the line above gives to a table, taking that line away."""
@@ -202,10 +202,10 @@ class _Reader:
         if not items:
             return None
         last = items[-1]
-        if isinstance(last, Statement) and last.symbol and all(not side.grids and not side.text for side in last.sides):
+        if isinstance(last, Equation) and last.symbol and all(not side.grids and not side.text for side in last.sides):
             items.pop()
             return last.symbol
-        if isinstance(last, Prose | Heading) and len(last.text) <= 60:
+        if isinstance(last, Prose | PageHeading) and len(last.text) <= 60:
             symbol = read_symbol(last.text.rstrip(" =:*"))
             symbol = symbol if symbol is not None and symbol.part is not None else _only_symbol(last.text)
             if symbol is not None and symbol.part is not None:
@@ -220,7 +220,7 @@ class _Reader:
         end = at
         while end < len(lines) and lines[end].count(parting) >= (1 if parting == "\t" else 2) and end - at < 2000:
             end += 1
-        rows = [table_cells(each, parting) for each in lines[at:end]]
+        rows = [table_cells(text_line, parting) for text_line in lines[at:end]]
         table = as_table(rows)
         if table is None:
             if parting == "|":
@@ -228,7 +228,7 @@ class _Reader:
             self._worded_table(rows, line)
             return end - at
         symbol = table.symbol or self._caption()
-        self.document.add(Statement(symbol, (Side("▢", (table.grid,)),), line, labels=table.labels))
+        self.document.add(Equation(symbol, (EquationSide("▢", (table.grid,)),), line, labels=table.labels))
         name = symbol.name if symbol else "the table"
         for stray in table.strays:
             fault = f"row {stray.row} of {name} has one number more than its other rows"
@@ -275,8 +275,8 @@ class _Reader:
                 offset += match[0] == "\n" and not is_maths
 
     def _without_struck(self, text: str, line: int) -> str:
-        struck = [next(filter(None, found), "") for found in _STRUCK.findall(text)]
-        numbers = [plain(each) for each in struck if any(letter.isdigit() for letter in each)]
+        struck = [next(filter(None, groups), "") for groups in _STRUCK.findall(text)]
+        numbers = [plain(passage) for passage in struck if any(letter.isdigit() for letter in passage)]
         if numbers:
             shown = ", ".join(numbers[:4])[:80]
             self.document.note("read", f"struck out, so left out: {shown}", line)
@@ -293,7 +293,7 @@ class _Reader:
         if len(parts) > _MAX_SIDES:
             self.document.note("unreadable", f"one line holds {len(parts) - 1} equals signs", line)
             return False
-        sides: list[Side] = []
+        sides: list[EquationSide] = []
         head = parts[0]
         for number, part in enumerate(parts[1:], 1):
             after = None if is_maths or number == len(parts) - 1 else _NAME_AFTER_VALUE.match(part)
@@ -306,7 +306,7 @@ class _Reader:
         self._state(head, sides, folder, line, is_anew=is_anew)
         return True
 
-    def _state(self, head: str, sides: list[Side], folder: Folder, line: int, *, is_anew: bool) -> None:
+    def _state(self, head: str, sides: list[EquationSide], folder: Folder, line: int, *, is_anew: bool) -> None:
         if MARK.search(head):  # [1, 2] + [3, 4] = [4, 6]: it has no name, or a word before it
             symbol = None
             sides = [read_side(head, folder), *sides]
@@ -318,12 +318,12 @@ class _Reader:
             if symbol is None and head.strip():
                 self.document.add(Prose(plain(head)[:300], line))
         shown = plain(MARK.sub(" ▢ ", head)) or "="
-        self.document.add(Statement(symbol, tuple(sides), line, shown, is_anew))
+        self.document.add(Equation(symbol, tuple(sides), line, shown, is_anew))
 
     def _nameless(self, piece: str, folder: Folder, line: int, *, is_maths: bool, is_anew: bool) -> bool:
         side = read_side(piece, folder)
         if side.grids and not (side.value and side.value.height * side.value.width == 1 and not is_maths):
-            self.document.add(Statement(None, (side,), line, "", is_anew))
+            self.document.add(Equation(None, (side,), line, "", is_anew))
             return True
         text = plain(piece)
         if not text:
@@ -331,7 +331,7 @@ class _Reader:
         bare = text.lstrip("→-–*• ").strip()
         is_title = len(bare.split()) <= 9 and _TITLE_WORDS.search(bare) is not None and not bare.endswith((".", ","))
         if is_title and not is_maths:
-            self.document.add(Heading(bare, line, is_strong=False))
+            self.document.add(PageHeading(bare, line, is_strong=False))
         else:
             self.document.add(Prose(text[:300], line))
         return True
@@ -341,22 +341,25 @@ def _only_symbol(text: str) -> Symbol | None:
     """Return the one symbol among the words of a caption: `Let X be given`."""
     words = {word.strip("().,:*") for word in text.split()}
     symbols = [read_symbol(word) for word in sorted(words) if re.fullmatch(r"[A-Z]|W[_^]?\{?[QKVqkv]\}?", word)]
-    known = [symbol for symbol in symbols if symbol is not None and symbol.part is not None]
-    return known[0] if len(known) == 1 else None
+    named = [symbol for symbol in symbols if symbol is not None and symbol.part is not None]
+    return named[0] if len(named) == 1 else None
 
 
 def _joined(lines: list[str], at: int) -> tuple[str, int]:
     """Return a line, with those after it that close the brackets it opens, and how many they are."""
-    text, taken = lines[at], 1
+    text, num_lines = lines[at], 1
     open_brackets = text.count("[") - text.count("]")
     open_environments = text.count("\\begin{") - text.count("\\end{")
     while (
-        (open_brackets > 0 or open_environments > 0) and at + taken < len(lines) and taken < 60 and len(text) < 20_000
+        (open_brackets > 0 or open_environments > 0)
+        and at + num_lines < len(lines)
+        and num_lines < 60
+        and len(text) < 20_000
     ):
-        more = lines[at + taken]
+        more = lines[at + num_lines]
         if not more.strip() or HEADING.match(more):
             break
-        text, taken = f"{text}\n{more}", taken + 1
+        text, num_lines = f"{text}\n{more}", num_lines + 1
         open_brackets += more.count("[") - more.count("]")
         open_environments += more.count("\\begin{") - more.count("\\end{")
-    return (text, taken) if open_brackets <= 0 and open_environments <= 0 else (lines[at], 1)
+    return (text, num_lines) if open_brackets <= 0 and open_environments <= 0 else (lines[at], 1)

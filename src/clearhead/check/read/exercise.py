@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from clearhead.check.read.chain import Chain, Context, Entry, join_chains, take_apart
+from clearhead.check.read.chain import Chain, Entry, ExerciseContext, join_chains, take_apart
 from clearhead.check.read.inference import Inferred, find_repeats, infer_problem
 from clearhead.check.read.latex import Grid
 from clearhead.check.read.mending import (
@@ -21,9 +21,9 @@ from clearhead.check.read.mending import (
     same_numbers,
     share_of_same,
 )
-from clearhead.check.read.page_item import Document, Heading, Prose
+from clearhead.check.read.page_item import Document, PageHeading, Prose
 from clearhead.check.read.token_page import TokenPages, read_token_pages
-from clearhead.check.working import Line, Note, Working, line_note
+from clearhead.check.working import Note, Working, WrittenLine, line_note
 
 _RESULTS = ("Q", "K", "V", "scores", "scaled", "weights", "output")
 _MAX_ALIKE = 24
@@ -33,7 +33,7 @@ _MAX_ALIKE = 24
 class Exercise:
     """The items of one exercise, before they are understood."""
 
-    headings: list[Heading] = field(default_factory=list)
+    headings: list[PageHeading] = field(default_factory=list)
     prose: list[str] = field(default_factory=list)
     chains: list[Chain] = field(default_factory=list)
     first_line: int = 1
@@ -43,8 +43,8 @@ class Exercise:
     @property
     def title(self) -> str:
         """The first strong heading with words, or the first weak one."""
-        strong = [each.text for each in self.headings if each.is_strong and each.text]
-        weak = [each.text for each in self.headings if not each.is_strong]
+        strong = [heading.text for heading in self.headings if heading.is_strong and heading.text]
+        weak = [heading.text for heading in self.headings if not heading.is_strong]
         text = " ".join((strong or weak or [""])[0].split())
         if weak and strong and len(text.split()) < 2:
             text = weak[0]
@@ -53,8 +53,8 @@ class Exercise:
     @property
     def words(self) -> str:
         """All that was said in words, headings first."""
-        formulas = [f"{each.raw_name} = {each.formula}" for each in self.chains]
-        return " ".join([*(each.text for each in self.headings), *self.prose, *formulas])
+        formulas = [f"{chain.raw_name} = {chain.formula}" for chain in self.chains]
+        return " ".join([*(heading.text for heading in self.headings), *self.prose, *formulas])
 
     def add(self, chain: Chain) -> None:
         """Take a chain in, and remember what it states."""
@@ -70,51 +70,55 @@ def read_exercises(document: Document, problem: Mapping[str, Any] | None, name: 
     """Return a working for each exercise of a document."""
     pages = read_token_pages(document.items) if problem is None else TokenPages((), document.items)
     document = Document(pages.rest, document.notes)
-    exercises = _split(document) if problem is None else [_whole(document)]
-    built: list[Built] = []
+    exercises = _split(document) if problem is None else [_one_exercise(document)]
+    exercises_built: list[BuiltExercise] = []
     for number, exercise in enumerate(exercises):
         end = exercises[number + 1].first_line if number + 1 < len(exercises) else 10**9
         start = exercise.first_line if number else 0
         notes = [note for note in document.notes if start <= note.line < end]
-        built.append(build(exercise, notes, problem, [each for each in built if each.inferred.data]))
-    workings = [each.working for each in built]
-    return [each for each in [*workings, *pages.workings] if each.lines or each.notes or each.problem]
+        earlier = [before for before in exercises_built if before.inferred.data]
+        exercises_built.append(build_working(exercise, notes, problem, earlier))
+    workings = [*(built.working for built in exercises_built), *pages.workings]
+    return [working for working in workings if working.lines or working.notes or working.problem]
 
 
-def _whole(document: Document) -> Exercise:
+def _one_exercise(document: Document) -> Exercise:
     exercise = Exercise()
-    _tell(exercise, join_chains(document.items))
+    _add_items(exercise, join_chains(document.items))
     return exercise
 
 
 def _split(document: Document) -> list[Exercise]:
     """Split a document where a heading or newly given numbers begin another exercise."""
     exercises = [Exercise()]
-    pending: list[Heading | Prose | Chain] = []
+    pending: list[PageHeading | Prose | Chain] = []
     for item in join_chains(document.items):
         if not isinstance(item, Chain) or not item.has_grids:
             pending.append(item)  # a formula goes with the numbers that follow it
             continue
         current = exercises[-1]
-        has_heading = any(isinstance(each, Heading) for each in pending)
-        is_strong = any(isinstance(each, Heading) and each.is_strong for each in pending)
+        has_heading = any(isinstance(pending_item, PageHeading) for pending_item in pending)
+        is_strong = any(isinstance(pending_item, PageHeading) and pending_item.is_strong for pending_item in pending)
         if _begins(item, current, has_heading=has_heading, is_strong=is_strong):
-            first = next((place for place, each in enumerate(pending) if isinstance(each, Heading)), len(pending))
-            _tell(current, pending[:first])
+            first = next(
+                (place for place, pending_item in enumerate(pending) if isinstance(pending_item, PageHeading)),
+                len(pending),
+            )
+            _add_items(current, pending[:first])
             pending = pending[first:]
             exercises.append(Exercise(first_line=pending[0].line if pending else item.line))
-        _tell(exercises[-1], pending)
+        _add_items(exercises[-1], pending)
         pending = []
         exercises[-1].add(item)
-    _tell(exercises[-1], pending)
+    _add_items(exercises[-1], pending)
     return exercises
 
 
-def _tell(exercise: Exercise, items: list[Heading | Prose | Chain]) -> None:
+def _add_items(exercise: Exercise, items: list[PageHeading | Prose | Chain]) -> None:
     for item in items:
         if isinstance(item, Chain):
             exercise.add(item)
-        elif isinstance(item, Heading):
+        elif isinstance(item, PageHeading):
             exercise.headings.append(item)
         else:
             exercise.prose.append(item.text)
@@ -125,20 +129,20 @@ def _states(chain: Chain) -> dict[tuple[str, int], Grid]:
     symbol = chain.symbol
     if symbol is None or symbol.part is None:
         return {}
-    found: dict[tuple[str, int], Grid] = {}
+    grids: dict[tuple[str, int], Grid] = {}
     for link in chain.sides:
         value = link.side.value
         if value is not None:
-            found[symbol.part, symbol.row] = value
+            grids[symbol.part, symbol.row] = value
         elif len(link.side.grids) == 2 and symbol.part in ("Q", "K", "V") and "+" not in link.side.text:
-            found[f"X of {symbol.part}", 0], found[f"W_{symbol.part}", 0] = link.side.grids
-    return found
+            grids[f"X of {symbol.part}", 0], grids[f"W_{symbol.part}", 0] = link.side.grids
+    return grids
 
 
 def _begins(chain: Chain, current: Exercise, *, has_heading: bool, is_strong: bool) -> bool:
     """Say whether a chain begins another exercise."""
     states = _states(chain)
-    if not states or not any(each.has_grids for each in current.chains):
+    if not states or not any(earlier.has_grids for earlier in current.chains):
         return False
     has_output = "output" in current.results
     symbol = chain.symbol
@@ -160,7 +164,7 @@ def _begins(chain: Chain, current: Exercise, *, has_heading: bool, is_strong: bo
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltExercise:
     """A working, with what later exercises may take from it."""
 
     working: Working
@@ -168,7 +172,9 @@ class Built:
     entries: tuple[Entry, ...]
 
 
-def build(exercise: Exercise, notes: list[Note], problem: Mapping[str, Any] | None, earlier: list[Built]) -> Built:
+def build_working(
+    exercise: Exercise, notes: list[Note], problem: Mapping[str, Any] | None, earlier: list[BuiltExercise]
+) -> BuiltExercise:
     """Make a working of an exercise."""
     context = _context(exercise, problem)
     entries: list[Entry] = []
@@ -189,7 +195,7 @@ def build(exercise: Exercise, notes: list[Note], problem: Mapping[str, Any] | No
     notes += inferred.notes
     used = set(inferred.used)
     lines = tuple(
-        Line(entry.name, entry.grid.cells, entry.where, f"line {entry.line}", entry.copied_into)
+        WrittenLine(entry.name, entry.grid.cells, entry.where, f"line {entry.line}", entry.copied_into)
         for number, entry in enumerate(entries)
         if number not in used
     )
@@ -197,19 +203,19 @@ def build(exercise: Exercise, notes: list[Note], problem: Mapping[str, Any] | No
     has_comma = any(re.fullmatch(r"[-−+]?\d{1,9},\d{1,30}", cell) for cell in cells)
     notes.sort(key=lambda note: note.line)
     working = Working(inferred.data, lines, exercise.title, has_decimal_comma=has_comma, notes=tuple(notes))
-    return Built(working, inferred, tuple(entries))
+    return BuiltExercise(working, inferred, tuple(entries))
 
 
 def _without_odd_numbers(entries: list[Entry]) -> list[Entry]:
     """Leave out `h = 3` and the like: a matrix is more than one number, unless the exercise is about such."""
-    kept = [entry for entry in entries if len(entry.grid.numbers) > 1 or not entry.is_given]
-    return kept if any(len(entry.grid.numbers) > 1 and entry.part for entry in kept) else []
+    matrices = [entry for entry in entries if len(entry.grid.numbers) > 1 or not entry.is_given]
+    return matrices if any(len(entry.grid.numbers) > 1 and entry.part for entry in matrices) else []
 
 
-def _context(exercise: Exercise, problem: Mapping[str, Any] | None) -> Context:
+def _context(exercise: Exercise, problem: Mapping[str, Any] | None) -> ExerciseContext:
     words = exercise.words
     parts = {chain.symbol.part for chain in exercise.chains if chain.symbol and chain.has_grids}
-    titles = " ".join(each.text for each in exercise.headings).lower()
+    titles = " ".join(heading.text for heading in exercise.headings).lower()
     kind = str(problem.get("kind", "")) if problem else ""
     is_seq2seq = kind.startswith("seq2seq") or (
         not kind and (bool(parts & {"h", "s", "W"}) and not parts & {"W_Q", "W_K"})
@@ -223,41 +229,42 @@ def _context(exercise: Exercise, problem: Mapping[str, Any] | None) -> Context:
         is_columns = problem["layout"] == "columns"
     heights = [grid.height for (part, row), grid in exercise.stated.items() if not row and part in ("Q", "X", "X of Q")]
     rows = max([row for (part, row) in exercise.stated if part in ("X", "Q")], default=0)
-    return Context(is_seq2seq, is_columns, is_cross, num_rows=max([*heights, rows], default=0) if words else 0)
+    return ExerciseContext(is_seq2seq, is_columns, is_cross, num_rows=max([*heights, rows], default=0) if words else 0)
 
 
 def _mend(entries: list[Entry], notes: list[Note]) -> list[Entry]:
     """Repair what a scanner did, as far as other lines prove it, and name the rest."""
     mended: list[Entry] = []
     for entry in entries:
-        recent = [each.grid for each in mended[-_MAX_ALIKE:]]
-        grid = _told(mend_dots(entry.name, entry.grid, recent), entry, notes)
-        mended.append(_with(entry, grid))
+        recent = [other.grid for other in mended[-_MAX_ALIKE:]]
+        grid = _noted(mend_dots(entry.name, entry.grid, recent), entry, notes)
+        mended.append(_with_grid(entry, grid))
     for number, entry in enumerate(mended):
         grid = entry.grid
         factor = _as_factor(entry, mended)
         if factor is not None:
-            left, result = factor
-            grid = _told(mend_factor(entry.name, left, grid, result, f"X {entry.name}"), entry, notes)
+            inputs, result = factor
+            grid = _noted(mend_factor(entry.name, inputs, grid, result, f"X {entry.name}"), entry, notes)
         if grid.is_ragged:
-            alike = [each.grid for each in mended if each.name == entry.name and each is not entry][:_MAX_ALIKE]
-            grid = _told(mend_rows(entry.name, grid, alike), entry, notes)
+            alike = [other.grid for other in mended if other.name == entry.name and other is not entry][:_MAX_ALIKE]
+            grid = _noted(mend_rows(entry.name, grid, alike), entry, notes)
         height = _height(entry, mended)
         if height:
-            grid = _told(mend_height(entry.name, grid, height), entry, notes)
+            grid = _noted(mend_height(entry.name, grid, height), entry, notes)
         for sentence in doubtful_cells(entry.name, grid, are_weights=entry.part == "weights"):
             notes.append(line_note("unreadable", sentence, entry.line))
-        mended[number] = _with(entry, grid)
+        mended[number] = _with_grid(entry, grid)
     return mended
 
 
-def _told(mended: Mended, entry: Entry, notes: list[Note]) -> Grid:
-    notes += [line_note("read", sentence, entry.line) for sentence in mended.said]
-    notes += [line_note("unreadable", sentence, entry.line) for sentence in mended.lost]
+def _noted(mended: Mended, entry: Entry, notes: list[Note]) -> Grid:
+    """Note what was repaired and what was lost, and return the grid."""
+    notes += [line_note("read", sentence, entry.line) for sentence in mended.repairs]
+    notes += [line_note("unreadable", sentence, entry.line) for sentence in mended.losses]
     return mended.grid
 
 
-def _with(entry: Entry, grid: Grid) -> Entry:
+def _with_grid(entry: Entry, grid: Grid) -> Entry:
     return Entry(entry.name, entry.part, grid, entry.line, entry.row, entry.copied_into, entry.where, entry.labels)
 
 
@@ -266,15 +273,15 @@ def _as_factor(entry: Entry, entries: list[Entry]) -> tuple[Grid, Grid] | None:
     letter = {"W_Q": "Q", "W_K": "K", "W_V": "V"}.get(entry.part or "")
     if letter is None:
         return None
-    left = next((each.grid for each in entries if each.part in ("X", "Y") and each.copied_into == letter), None)
-    left = left or next((each.grid for each in entries if each.part == "X" and not each.row), None)
+    inputs = next((other.grid for other in entries if other.part in ("X", "Y") and other.copied_into == letter), None)
+    inputs = inputs or next((other.grid for other in entries if other.part == "X" and not other.row), None)
     result = next(
-        (each.grid for each in entries if each.part == letter and not each.copied_into and not each.row), None
+        (other.grid for other in entries if other.part == letter and not other.copied_into and not other.row), None
     )
-    return (left, result) if left is not None and result is not None else None
+    return (inputs, result) if inputs is not None and result is not None else None
 
 
 def _height(entry: Entry, entries: list[Entry]) -> int:
     if entry.part not in ("scores", "scaled", "weights") or entry.row:
         return 0
-    return next((each.grid.height for each in entries if each.part == "Q" and not each.row), 0)
+    return next((other.grid.height for other in entries if other.part == "Q" and not other.row), 0)

@@ -4,25 +4,25 @@ import re
 from dataclasses import dataclass
 
 from clearhead.check.read.number import visible
-from clearhead.check.working import Cells, Line
+from clearhead.check.working import Cells, WrittenLine
 
 _INTO = re.compile(r"(.*?\S)(?:_copied_into_|\s+copied\s+into\s+|\s+into\s+)(\S.*)", re.DOTALL).fullmatch
 
 
 @dataclass(frozen=True)
-class Heading:
+class LineHeading:
     """What `cross: Q into scores` says: the name Q, where cross, copied into scores."""
 
     name: str
     where: str = ""
     copied_into: str = ""
 
-    def line(self, cells: Cells, place: str) -> Line:
+    def line(self, cells: Cells, place: str) -> WrittenLine:
         """Return the line that stands under this heading."""
-        return Line(self.name, cells, self.where, place, self.copied_into)
+        return WrittenLine(self.name, cells, self.where, place, self.copied_into)
 
 
-def read_heading(text: str, where: str = "") -> Heading:
+def read_heading(text: str, where: str = "") -> LineHeading:
     """Return what a heading says; `where` is the place it stands in already."""
     text = visible(text).strip().rstrip(":=").rstrip()
     narrower, colon, name = text.rpartition(":")
@@ -30,4 +30,4 @@ def read_heading(text: str, where: str = "") -> Heading:
         text = name.strip()
         where = ".".join(part for part in (where, narrower.strip()) if part)
     copy = _INTO(text)
-    return Heading(copy[1], where, copy[2]) if copy else Heading(text, where)
+    return LineHeading(copy[1], where, copy[2]) if copy else LineHeading(text, where)

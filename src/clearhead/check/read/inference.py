@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clearhead.check.read.chain import Context, Entry
+from clearhead.check.read.chain import Entry, ExerciseContext
 from clearhead.check.read.latex import Grid
 from clearhead.check.read.mending import share_of_same
 from clearhead.check.working import Note, line_note
@@ -27,7 +27,9 @@ class Inferred:
     notes: tuple[Note, ...]
 
 
-def infer_problem(entries: Sequence[Entry], words: str, title: str, context: Context, earlier: Earlier) -> Inferred:
+def infer_problem(
+    entries: Sequence[Entry], words: str, title: str, context: ExerciseContext, earlier: Earlier
+) -> Inferred:
     """Return the problem that the entries of an exercise belong to."""
     if not entries:
         return Inferred({}, (), ())
@@ -47,19 +49,19 @@ def infer_problem(entries: Sequence[Entry], words: str, title: str, context: Con
 
 def find_repeats(entries: Sequence[Entry], data: Mapping[str, Any], used: Collection[int] = ()) -> Inferred:
     """Return the entries that only state a given of the problem again, in the same numbers."""
-    found: list[int] = []
+    repeats: list[int] = []
     notes: list[Note] = []
     for number, entry in enumerate(entries):
-        given = data.get(entry.part or "")
-        if number in used or entry.copied_into or not isinstance(given, list | tuple) or not given:
+        matrix = data.get(entry.part or "")
+        if number in used or entry.copied_into or not isinstance(matrix, list | tuple) or not matrix:
             continue
-        rows = given if isinstance(given[0], list | tuple) else [given]
+        rows = matrix if isinstance(matrix[0], list | tuple) else [matrix]
         rows = rows[entry.row - 1 : entry.row] if entry.row else rows
         grid = Grid(tuple(tuple(str(cell) for cell in row) for row in rows if isinstance(row, list | tuple)))
         if grid.cells and share_of_same(grid, entry.grid) == 1.0:
-            found.append(number)
+            repeats.append(number)
             notes.append(line_note("read", f"{entry.name} is stated here in the numbers that are given", entry.line))
-    return Inferred(dict(data), tuple(found), tuple(notes))
+    return Inferred(dict(data), tuple(repeats), tuple(notes))
 
 
 def _missing(names: Sequence[str]) -> list[Note]:
@@ -100,10 +102,10 @@ class _Attempt:
 
     def take(self, part: str, *, into: str = "") -> list[list[str]] | None:
         """Return a given matrix: as stated, from its rows, or as a factor (of `into`, where that is said)."""
-        whole = [n for n, e in enumerate(self.entries) if e.part == part and not e.row and not e.copied_into]
-        if whole:
-            self.used.add(whole[0])
-            return _plain(self.entries[whole[0]].grid)
+        stated = [n for n, e in enumerate(self.entries) if e.part == part and not e.row and not e.copied_into]
+        if stated:
+            self.used.add(stated[0])
+            return _plain(self.entries[stated[0]].grid)
         rows: dict[int, int] = {}
         for number, entry in enumerate(self.entries):
             if entry.part == part and entry.row and not entry.copied_into:
@@ -154,7 +156,7 @@ class _Seq2Seq(_Attempt):
 class _Attention(_Attempt):
     """Self-attention, masked self-attention and cross-attention."""
 
-    def __init__(self, entries: Sequence[Entry], words: str, context: Context, earlier: Earlier) -> None:
+    def __init__(self, entries: Sequence[Entry], words: str, context: ExerciseContext, earlier: Earlier) -> None:
         super().__init__(entries, words, earlier)
         self.context = context
 
@@ -189,10 +191,10 @@ class _Attention(_Attempt):
         for head in sorted(heads, key=lambda where: int(where.split()[1])):
             own: dict[str, Any] = {}
             for key in ("W_Q", "W_K", "W_V"):
-                found = [n for n, e in enumerate(self.entries) if e.part == key and e.where == head]
-                if found:
-                    self.used.add(found[0])
-                    own[key] = _plain(self.entries[found[0]].grid)
+                numbers = [n for n, e in enumerate(self.entries) if e.part == key and e.where == head]
+                if numbers:
+                    self.used.add(numbers[0])
+                    own[key] = _plain(self.entries[numbers[0]].grid)
                 else:
                     self.missing.append(f"{key} of {head}")
             data["heads"].append(own)
@@ -209,14 +211,15 @@ class _Attention(_Attempt):
     def _is_made(self, data: Mapping[str, Any], key: str) -> bool:
         if key.startswith("W_"):
             return key[2] in data
-        made = {"X": ("K", "V"), "Y": ("Q",)}[key]
+        products = {"X": ("K", "V"), "Y": ("Q",)}[key]
         return all(
-            letter in data for letter in (made if key == "Y" or data["kind"] == "cross-attention" else ("Q", "K", "V"))
+            letter in data
+            for letter in (products if key == "Y" or data["kind"] == "cross-attention" else ("Q", "K", "V"))
         )
 
     def _complete(self, data: dict[str, Any], missing: Sequence[str]) -> None:
         """Take what is missing from an earlier exercise, else take Q, K and V themselves as given."""
-        shared = [key for key in missing if any(key in given for given, _ in self.earlier)]
+        shared = [key for key in missing if any(key in data_before for data_before, _ in self.earlier)]
         states_anything = any(key in data for key in ("X", "Y", "W_Q", "W_K", "W_V"))
         if shared and (states_anything or self._repeats()):
             for key in shared:
@@ -231,13 +234,13 @@ class _Attention(_Attempt):
     def _repeats(self) -> bool:
         """Say whether K or V is the same as in an earlier exercise."""
         mine = [e.grid for e in self.entries if e.part in ("K", "V") and not e.copied_into]
-        theirs = [e.grid for _, found in self.earlier for e in found if e.part in ("K", "V") and not e.copied_into]
+        theirs = [e.grid for _, entries in self.earlier for e in entries if e.part in ("K", "V") and not e.copied_into]
         return any(share_of_same(one, other) > 0.8 for one in mine for other in theirs[-24:])
 
     def _kind(self) -> str:
         if self.context.is_cross:
             return "cross-attention"
-        said = re.search(
+        mention = re.search(
             r"(?i)(?<!no )(?<!not )(?<!un)(?<!without )(?<!without a )\b(?:masked|causal|look-ahead mask|mask)\b",
             self.words,
         )
@@ -247,7 +250,7 @@ class _Attention(_Attempt):
             if e.part in ("scores", "scaled")
             for cell in e.grid.numbers
         )
-        return "masked-self-attention" if said or hidden else "self-attention"
+        return "masked-self-attention" if mention or hidden else "self-attention"
 
     def _options(self, data: dict[str, Any]) -> None:
         if self.context.is_columns:

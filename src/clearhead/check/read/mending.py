@@ -18,11 +18,11 @@ _MAX_CELLS = 4096  # of a matrix that is worth repairing
 
 @dataclass(frozen=True)
 class Mended:
-    """A grid after repair, with a sentence for each thing done (`said`) and each thing that is lost (`lost`)."""
+    """A grid after repair, with a sentence for each repair and for each loss."""
 
     grid: Grid
-    said: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+    losses: tuple[str, ...] = ()
 
 
 def number_of(cell: str) -> float | None:
@@ -51,9 +51,11 @@ def share_of_same(first: Grid, second: Grid) -> float:
 
 
 def _same(one: str, other: str) -> bool:
-    left, right = number_of(one), number_of(other)
+    one_value, other_value = number_of(one), number_of(other)
     return (
-        left == right if left is not None and right is not None else re.sub(r"\s", "", one) == re.sub(r"\s", "", other)
+        one_value == other_value
+        if one_value is not None and other_value is not None
+        else re.sub(r"\s", "", one) == re.sub(r"\s", "", other)
     )
 
 
@@ -66,13 +68,13 @@ def mend_dots(name: str, grid: Grid, earlier: Sequence[Grid]) -> Mended:
     first = re.sub(r"\s?\\cdot\s?", "·", dotted[0])
     if len(dotted) == len([cell for cell in grid.numbers if cell]) and len(dotted) > 1:
         why = "every number of it is written so"
-    elif any(same_numbers(pointed, each) for each in earlier):
+    elif any(same_numbers(pointed, matrix) for matrix in earlier):
         why = "it then is a matrix that stands above"
     else:
-        return Mended(grid, lost=(f"{name} holds {first}: a product, or a point that moved? It is left as it is",))
+        return Mended(grid, losses=(f"{name} holds {first}: a product, or a point that moved? It is left as it is",))
     restored = _MIDDLE_DOT.sub(r"\1.\2", dotted[0])
-    said = f"read {first} as {restored} in {name}, and its other numbers likewise, because {why}"
-    return Mended(pointed, (said,))
+    sentence = f"read {first} as {restored} in {name}, and its other numbers likewise, because {why}"
+    return Mended(pointed, (sentence,))
 
 
 def mend_rows(name: str, grid: Grid, alike: Sequence[Grid]) -> Mended:
@@ -80,7 +82,7 @@ def mend_rows(name: str, grid: Grid, alike: Sequence[Grid]) -> Mended:
     width = _common_width(grid, alike)
     if all(len(row) == width for row in grid.cells):
         return Mended(grid)
-    said, lost = [], []
+    repairs, losses = [], []
     rows = []
     for number, row in enumerate(grid.cells, 1):
         if len(row) == width:
@@ -88,22 +90,28 @@ def mend_rows(name: str, grid: Grid, alike: Sequence[Grid]) -> Mended:
             continue
         shown = " ".join(cell for cell in row if cell)[:80]
         fault = f"row {number} of {name} has {len(row)} numbers where its other rows have {width}: {shown}"
-        found = next((each for each in _rows_at(alike, number - 1, width) if _digits(each) == _digits(row)), None)
-        if found:
-            said.append(f"{fault}; read as {' '.join(found)}, which is how another copy of {name} has it")
-            rows.append(found)
+        restored = next(
+            (candidate for candidate in _rows_at(alike, number - 1, width) if _digits(candidate) == _digits(row)), None
+        )
+        if restored:
+            repairs.append(f"{fault}; read as {' '.join(restored)}, which is how another copy of {name} has it")
+            rows.append(restored)
         else:
-            lost.append(fault)
+            losses.append(fault)
             rows.append(("",) * width)
-    return Mended(Grid(tuple(rows), grid.is_list), tuple(said), tuple(lost))
+    return Mended(Grid(tuple(rows), grid.is_list), tuple(repairs), tuple(losses))
 
 
 def _common_width(grid: Grid, alike: Sequence[Grid]) -> int:
     widths = Counter(len(row) for row in grid.cells)
     (width, count), *others = widths.most_common(2)
     if others and others[0][1] == count:
-        known = Counter(each.width for each in alike if not each.is_ragged)
-        return known.most_common(1)[0][0] if known and known.most_common(1)[0][0] in widths else max(widths)
+        widths_of_copies = Counter(copy.width for copy in alike if not copy.is_ragged)
+        return (
+            widths_of_copies.most_common(1)[0][0]
+            if widths_of_copies and widths_of_copies.most_common(1)[0][0] in widths
+            else max(widths)
+        )
     return width
 
 
@@ -117,9 +125,9 @@ def _digits(row: Sequence[str]) -> str:
     return re.sub(r"[^\d]", "", "".join(row))
 
 
-def mend_factor(name: str, left: Grid, factor: Grid, result: Grid, product: str) -> Mended:
+def mend_factor(name: str, first: Grid, factor: Grid, result: Grid, product: str) -> Mended:
     """Repair a factor of `left × factor = result` where just one repair makes the product come out."""
-    if max(len(left.numbers), len(factor.numbers), len(result.numbers)) > _MAX_CELLS:
+    if max(len(first.numbers), len(factor.numbers), len(result.numbers)) > _MAX_CELLS:
         return Mended(factor)
     because = f"because {product} then comes out as written"
     candidates: list[tuple[Cells, str]] = []
@@ -130,15 +138,15 @@ def mend_factor(name: str, left: Grid, factor: Grid, result: Grid, product: str)
         row = factor.cells[short[0]]
         for split in _splits(row):
             fault = f"row {short[0] + 1} of {name} has {len(row)} numbers where its other rows have {width}"
-            rows = tuple(split if number == short[0] else each for number, each in enumerate(factor.cells))
+            rows = tuple(split if number == short[0] else cells for number, cells in enumerate(factor.cells))
             candidates.append((rows, f"{fault}: {' '.join(row)}; read as {' '.join(split)}, {because}"))
     if len(widths) == 1 and width == result.width + 1 and width > 1:
         for column in range(width):
-            left_out = " ".join(row[column] for row in factor.cells)[:60]
+            column_cells = " ".join(row[column] for row in factor.cells)[:60]
             rows = tuple(row[:column] + row[column + 1 :] for row in factor.cells)
             fault = f"{name} has {width} columns where {width - 1} fit"
-            candidates.append((rows, f"{fault}: column {column + 1} ({left_out}) is left out, {because}"))
-    fitting = [(rows, said) for rows, said in candidates if _comes_out(left, rows, result)]
+            candidates.append((rows, f"{fault}: column {column + 1} ({column_cells}) is left out, {because}"))
+    fitting = [(rows, sentence) for rows, sentence in candidates if _comes_out(first, rows, result)]
     if len({rows for rows, _ in fitting}) == 1:
         return Mended(Grid(fitting[0][0], factor.is_list), (fitting[0][1],))
     return Mended(factor)
@@ -153,20 +161,20 @@ def _splits(row: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
                 yield (*row[:place], one, other, *row[place + 1 :])
 
 
-def _comes_out(left: Grid, factor: Cells, result: Grid) -> bool:
+def _comes_out(first: Grid, factor: Cells, result: Grid) -> bool:
     """Say whether most cells of the product are what was written, to half of the last digit, and none is far off."""
-    rows = [[number_of(cell) for cell in row] for row in left.cells]
+    rows = [[number_of(cell) for cell in row] for row in first.cells]
     columns = [[number_of(cell) for cell in column] for column in zip(*factor, strict=False)]
     hits = misses = 0
     for row, written_row in zip(rows, result.cells, strict=False):
         for column, text in zip(columns, written_row, strict=False):
-            written = number_of(text)
-            if written is None or None in row or None in column or len(row) != len(column):
+            number = number_of(text)
+            if number is None or None in row or None in column or len(row) != len(column):
                 misses += 1
                 continue
             total = sum(a * b for a, b in zip(row, column, strict=True) if a is not None and b is not None)
             unit = 10.0 ** -len(text.partition(".")[2])
-            close = abs(total - written) <= 0.500001 * unit + 1e-9
+            close = abs(total - number) <= 0.500001 * unit + 1e-9
             hits, misses = hits + close, misses + (not close)
     return hits > 0 and hits >= 4 * misses
 
@@ -179,18 +187,18 @@ def mend_height(name: str, grid: Grid, height: int) -> Mended:
         return Mended(grid)
     shown = {number: " ".join(filter(None, grid.cells[number]))[:60] for number in gaps}
     fault = f"{name} has {grid.height} rows where {height} fit"
-    said = [f"{fault}: row {number + 1} ({shown[number]}) has gaps and is left out" for number in gaps]
-    kept = tuple(row for number, row in enumerate(grid.cells) if number not in gaps)
-    return Mended(Grid(kept, grid.is_list), tuple(said))
+    sentences = [f"{fault}: row {number + 1} ({shown[number]}) has gaps and is left out" for number in gaps]
+    rows = tuple(row for number, row in enumerate(grid.cells) if number not in gaps)
+    return Mended(Grid(rows, grid.is_list), tuple(sentences))
 
 
 def doubtful_cells(name: str, grid: Grid, *, are_weights: bool = False) -> list[str]:
     """Return a sentence for each cell that no exercise holds: a power of ten beyond all bounds, a weight above 1."""
-    found = []
+    sentences = []
     for row, cells in enumerate(grid.cells, 1):
         for column, cell in enumerate(cells, 1):
             power = _POSITIVE_POWER.search(cell)
             if power and (are_weights or len(power[1]) > 2):
                 place = f"row {row}, column {column} of {name}"
-                found.append(f"{place} is {cell[:40]}: a sign or a digit of its power was lost")
-    return found[:8]
+                sentences.append(f"{place} is {cell[:40]}: a sign or a digit of its power was lost")
+    return sentences[:8]

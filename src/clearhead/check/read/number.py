@@ -97,11 +97,11 @@ def _read_plain(text: str, tidy: str) -> Written | None:
     match = _PLAIN(tidy)
     if match is None:
         return None
-    whole, decimals, bare = match.groups()
+    integer, decimals, bare = match.groups()
     if not decimals and not bare:
-        return Written(text, float(tidy), 1.0, True, len(whole.lstrip("0")) or 1)
+        return Written(text, float(tidy), 1.0, True, len(integer.lstrip("0")) or 1)
     beyond = decimals or bare
-    figures = len(((whole or "") + beyond).lstrip("0")) or 1
+    figures = len(((integer or "") + beyond).lstrip("0")) or 1
     return Written(text, float(tidy), _UNITS[len(beyond)], False, figures)
 
 
@@ -131,9 +131,9 @@ def _tidied(text: str, dot_is_point: bool) -> str:
     if dot_is_point:
         tidy = _POINT_LIKE.sub(r"\1.\2", tidy, count=1)
     if "\\" in tidy:
-        tidy = _LATEX.sub(lambda found: _LATEX_MEANS.get(found[1], " "), tidy)
+        tidy = _LATEX.sub(lambda match: _LATEX_MEANS.get(match[1], " "), tidy)
     tidy = tidy.replace("{,}", ",")
-    tidy = _RAISED.sub(lambda found: f"^{{{found[0].translate(_RAISED_DIGITS)}}}", tidy.translate(_SIGNS).strip())
+    tidy = _RAISED.sub(lambda match: f"^{{{match[0].translate(_RAISED_DIGITS)}}}", tidy.translate(_SIGNS).strip())
     about = _ABOUT.match(tidy)
     if about:
         tidy = tidy[about.end() :]
@@ -167,16 +167,16 @@ def _read_scientific(text: str, tidy: str) -> Written | None:
     match = _SCIENTIFIC(tidy)
     if match is None:
         return None
-    sign, whole, decimals, *exponents = match.groups()
-    digits = whole + (decimals or "")
+    sign, integer, decimals, *exponents = match.groups()
+    digits = integer + (decimals or "")
     if not digits:
         return None
-    exponent = next(each for each in exponents if each is not None)
+    exponent = next(power_text for power_text in exponents if power_text is not None)
     power = int(exponent)
     if abs(power) > _MAX_EXPONENT:
         wrong = TOO_LARGE if power > 0 else f"it is too small (its exponent is below -{_MAX_EXPONENT})"
         return Written(text, _NAN, problem=wrong)
-    value = float(f"{sign}{whole or '0'}.{decimals or '0'}e{power}")
+    value = float(f"{sign}{integer or '0'}.{decimals or '0'}e{power}")
     if math.isinf(value):
         return Written(text, _NAN, problem=TOO_LARGE)
     unit = max(float(f"1e{power - len(decimals or '')}"), _LEAST)

@@ -30,7 +30,7 @@ DIMENSIONS = re.compile(
 
 
 @dataclass(frozen=True)
-class Heading:
+class PageHeading:
     """A line that may begin an exercise; a weak one only sounds like a title."""
 
     text: str
@@ -47,7 +47,7 @@ class Prose:
 
 
 @dataclass(frozen=True)
-class Side:
+class EquationSide:
     """What stands between two equals signs: words (a ▢ for each matrix), the matrices, and what an arrow points to."""
 
     text: str
@@ -63,21 +63,21 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Statement:
+class Equation:
     """A name and the sides after it; no symbol where it carries on what stood before.
 
     `raw_name` is "=" where it opened with an equals sign, and `is_anew` says that it came after ⇒.
     """
 
     symbol: Symbol | None
-    sides: tuple[Side, ...]
+    sides: tuple[EquationSide, ...]
     line: int
     raw_name: str = ""
     is_anew: bool = False
     labels: tuple[str, ...] = ()
 
 
-Item = Heading | Prose | Statement
+Item = PageHeading | Prose | Equation
 
 
 @dataclass
@@ -118,8 +118,8 @@ def fold_bare_lists(text: str, folder: Folder) -> str:
         rf"(?:(?<==)|(?<={CLOSE_MARK})|(?<=^)|(?<=\n))(?P<list>\s{{0,3}}(?:{number})(?:\s?,\s?(?:{number})){{1,64}})\s{{0,3}}(?=$|\n|\\q|\\r)"
     )
 
-    def fold(found: re.Match[str]) -> str:
-        cells = [clean_cell(cell) for cell in found["list"].split(",")]
+    def fold(match: re.Match[str]) -> str:
+        cells = [clean_cell(cell) for cell in match["list"].split(",")]
         return f" {folder.mark(Grid((tuple(cells),), is_list=True))} "
 
     return pattern.sub(fold, text) if "," in text and len(text) < MAX_BLOCK else text
@@ -147,7 +147,7 @@ def part_by_commas(segment: str) -> list[str]:
     return [*parts, segment[start:]]
 
 
-def read_side(text: str, folder: Folder) -> Side:
+def read_side(text: str, folder: Folder) -> EquationSide:
     """Read what stands between two equals signs."""
     arrow = _ARROW.search(text)
     lead = text[: arrow.start()] if arrow else text
@@ -160,7 +160,7 @@ def read_side(text: str, folder: Folder) -> Side:
     if not grids and bare and not DIMENSIONS.fullmatch(bare):
         numbers = split_numbers(bare)
         if len(numbers) > 1:
-            return Side("▢", (Grid((tuple(numbers),), is_list=True),), plain(tail))
+            return EquationSide("▢", (Grid((tuple(numbers),), is_list=True),), plain(tail))
         if is_number(bare):
-            return Side("▢", (Grid(((clean_cell(bare),),), is_list=True),), plain(tail))
-    return Side(shown, grids, plain(tail))
+            return EquationSide("▢", (Grid(((clean_cell(bare),),), is_list=True),), plain(tail))
+    return EquationSide(shown, grids, plain(tail))

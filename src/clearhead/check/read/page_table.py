@@ -45,7 +45,7 @@ class StrayNumber:
 
 
 @dataclass(frozen=True)
-class Table:
+class NumberTable:
     """The numbers of a table, the name in its corner, the labels of its rows, and what was left out of it."""
 
     grid: Grid
@@ -54,7 +54,7 @@ class Table:
     strays: tuple[StrayNumber, ...]
 
 
-def as_table(rows: list[list[str]]) -> Table | None:
+def as_table(rows: list[list[str]]) -> NumberTable | None:
     """Return a table of numbers without its header, its row labels and what a scanner added at the side."""
     rows = [row for row in rows if not all(re.fullmatch(r":?-{1,40}:?|", cell) for cell in row)]
     if not rows:
@@ -80,7 +80,7 @@ def as_table(rows: list[list[str]]) -> Table | None:
     if grid is None:
         return None
     cells, strays = _without_strays(grid.cells)
-    return Table(Grid(cells), symbol, labels, strays)
+    return NumberTable(Grid(cells), symbol, labels, strays)
 
 
 def _without_strays(cells: Cells) -> tuple[Cells, tuple[StrayNumber, ...]]:

@@ -36,14 +36,14 @@ def load_workings(source: Source, problem: Source | None = None) -> list[Working
 
     `problem` is used where the working names none; where it names another one, a note says so.
     """
-    given = None if problem is None else _load_problem(problem, Path())
+    problem_data = None if problem is None else _load_problem(problem, Path())
     if isinstance(source, Mapping):
-        return [_read_working(source, given, Path())]
+        return [_read_working(source, problem_data, Path())]
     name = str(source)
     shown = shown_name(name)
     try:
         content, folder = _content(name)
-        return _read_content(content, name, folder, given)
+        return _read_content(content, name, folder, problem_data)
     except OSError as wrong:
         raise ProblemError(f"{shorten(name)} cannot be read: {wrong.strerror}.") from None
     except ProblemError as wrong:
@@ -58,8 +58,8 @@ def shown_name(source: str | Path) -> str:
 def workings() -> dict[str, Traversable]:
     """Return the shipped workings by id."""
     folder = files("clearhead.check") / "workings"
-    found = [each for each in folder.iterdir() if each.name.endswith(".yaml")] if folder.is_dir() else []
-    return {each.name.removesuffix(".yaml"): each for each in sorted(found, key=lambda each: each.name)}
+    paths = [path for path in folder.iterdir() if path.name.endswith(".yaml")] if folder.is_dir() else []
+    return {path.name.removesuffix(".yaml"): path for path in sorted(paths, key=lambda path: path.name)}
 
 
 def _content(name: str) -> tuple[bytes, Path]:
@@ -86,7 +86,7 @@ def _content(name: str) -> tuple[bytes, Path]:
 def _nearest(path: Path) -> str:
     endings = (*DATA, *TABLES, *BOOKS, *DOCUMENTS)
     beside = path.parent.iterdir() if path.parent.is_dir() else ()
-    names = {each.name for each in beside if each.suffix in endings} | set(workings())
+    names = {neighbour.name for neighbour in beside if neighbour.suffix in endings} | set(workings())
     return did_you_mean(path.name, names) or did_you_mean(path.stem, names)
 
 
@@ -103,7 +103,7 @@ def _too_long(size: int) -> str:
 
 
 def _read_content(
-    content: bytes, name: str, folder: Path, given: Mapping[str, Any] | None
+    content: bytes, name: str, folder: Path, problem: Mapping[str, Any] | None
 ) -> list[Working | Worksheet]:
     suffix, notes = Path(name).suffix.lower(), []
     if name in workings() and not Path(name).exists():
@@ -118,19 +118,22 @@ def _read_content(
         }
         kind = kinds[suffix]
         notes = [Note("read", f"Its name does not say what it is; it was read as {kind}.")]
-    found: list[Working | Worksheet]
+    workings_read: list[Working | Worksheet]
     if suffix in DATA:
         if _SHEET(content):
-            return [_sheet(content, given)]
+            return [_sheet(content, problem)]
         data = read_data(content, "written")
-        found = [_sheet(content, given) if "clearhead" in data else _read_working(data, given, folder)]
+        workings_read = [_sheet(content, problem) if "clearhead" in data else _read_working(data, problem, folder)]
     elif suffix in (*TABLES, *BOOKS):
-        found = [_read_table(content, name, suffix, folder, given)]
+        workings_read = [_read_table(content, name, suffix, folder, problem)]
     else:
         from clearhead.check.read.document import read_document
 
-        found = [*read_document(_decoded(content), given, name=visible(name))]
-    return [replace(each, notes=(*notes, *each.notes)) if isinstance(each, Working) else each for each in found]
+        workings_read = [*read_document(_decoded(content), problem, name=visible(name))]
+    return [
+        replace(working, notes=(*notes, *working.notes)) if isinstance(working, Working) else working
+        for working in workings_read
+    ]
 
 
 def _guessed_suffix(content: bytes) -> str:
@@ -149,11 +152,11 @@ def _decoded(content: bytes) -> str:
         raise ProblemError(f"line {line} is not UTF-8 text. Save the file as UTF-8.") from None
 
 
-def _sheet(content: bytes, given: Mapping[str, Any] | None) -> Worksheet:
+def _sheet(content: bytes, problem: Mapping[str, Any] | None) -> Worksheet:
     try:
         sheet = Worksheet.from_json(content)
-        if given is not None:
-            _check_same_problem(sheet, given)
+        if problem is not None:
+            _check_same_problem(sheet, problem)
         return sheet
     except ClearheadError as wrong:
         raise ProblemError(str(wrong)) from None
@@ -163,7 +166,7 @@ def _sheet(content: bytes, given: Mapping[str, Any] | None) -> Worksheet:
         ) from None
 
 
-def _check_same_problem(sheet: Worksheet, given: Mapping[str, Any]) -> None:
+def _check_same_problem(sheet: Worksheet, problem: Mapping[str, Any]) -> None:
     """Refuse a worksheet of another problem: it is marked by what it says itself, so it would earn full marks."""
     import numpy as np
 
@@ -171,10 +174,13 @@ def _check_same_problem(sheet: Worksheet, given: Mapping[str, Any]) -> None:
     from clearhead.worksheet.rounding import Rounding
     from clearhead.worksheet.solver import solve
 
-    asked = solve(parse_problem(given), Rounding())
-    mine, theirs = asked.trace.givens, sheet.trace.givens
+    expected = solve(parse_problem(problem), Rounding())
+    mine, theirs = expected.trace.givens, sheet.trace.givens
     other = [name for name in mine if name not in theirs or not np.array_equal(mine[name].value, theirs[name].value)]
-    steps = [[(record.step.name, record.where, record.symbol) for record in each.trace] for each in (asked, sheet)]
+    steps = [
+        [(record.step.name, record.where, record.symbol) for record in worksheet.trace]
+        for worksheet in (expected, sheet)
+    ]
     if other or steps[0] != steps[1]:
         differs = f"its {', '.join(other[:5])} differ" if other else "its lines are others"
         raise ProblemError(f"is a worksheet of another problem than the given one: {differs}. Work the given one.")
@@ -206,10 +212,10 @@ def _load_problem(problem: Any, folder: Path) -> Mapping[str, Any]:
         raise wrong.located(f"problem {shorten(name)}") from None
 
 
-def _read_working(data: Mapping[str, Any], given: Mapping[str, Any] | None, folder: Path) -> Working:
+def _read_working(data: Mapping[str, Any], problem_data: Mapping[str, Any] | None, folder: Path) -> Working:
     mistakes = [f"{shorten(key)} is not a key. Keys are words." for key in data if not isinstance(key, str)]
     fields = _Fields({key: value for key, value in data.items() if isinstance(key, str)}, mistakes)
-    problem = fields.problem(given, folder)
+    problem = fields.problem(problem_data, folder)
     reader = WrittenReader()
     if "written" not in data:
         near = did_you_mean("written", [key for key in fields.data if key not in KEYS])
@@ -237,7 +243,9 @@ def _read_working(data: Mapping[str, Any], given: Mapping[str, Any] | None, fold
     return working
 
 
-def _read_table(content: bytes, name: str, suffix: str, folder: Path, given: Mapping[str, Any] | None) -> Working:
+def _read_table(
+    content: bytes, name: str, suffix: str, folder: Path, problem_data: Mapping[str, Any] | None
+) -> Working:
     if suffix in BOOKS:
         from clearhead.check.read.spreadsheet import read_xlsx
 
@@ -248,7 +256,7 @@ def _read_table(content: bytes, name: str, suffix: str, folder: Path, given: Map
         table = read_csv(content, name)
     mistakes: list[str] = []
     fields = _Fields(dict(table.entries), mistakes)
-    problem = fields.problem(given, folder)
+    problem = fields.problem(problem_data, folder)
     if not table.lines:
         mistakes.append("holds no lines. Write a name, such as Q, and its numbers to the right of it or below it.")
     fields.has_decimal_comma()  # for the sake of its mistakes; the table knows the answer
@@ -274,7 +282,7 @@ class _Fields:
         self.notes: list[Note] = []
         self._mistakes = mistakes
 
-    def problem(self, given: Mapping[str, Any] | None, folder: Path) -> Mapping[str, Any]:
+    def problem(self, expected: Mapping[str, Any] | None, folder: Path) -> Mapping[str, Any]:
         """Return the problem that was worked: the given one, or the one that the working names or holds."""
         others = {key: value for key, value in self.data.items() if key not in KEYS}
         own: Mapping[str, Any] | None = None
@@ -283,27 +291,27 @@ class _Fields:
                 own = _load_problem(self.data["problem"], folder)
             except ProblemError as wrong:
                 self._mistakes += wrong.mistakes
-                own = given or {}
+                own = expected or {}
             self._refuse(others, "beside problem and written")
         elif "kind" in others or "parts" in others:
             own = {**({"title": self.data["title"]} if "title" in self.data else {}), **others}
         elif others:
-            self._refuse(others, "of a working" if given else "of a working, and no kind of problem is said")
-            own = given or {}
-        if own is None and given is None:
+            self._refuse(others, "of a working" if expected else "of a working, and no kind of problem is said")
+            own = expected or {}
+        if own is None and expected is None:
             self._mistakes.append(
                 "problem is missing: what was to be worked? Write 'problem:' with a gallery id or a file, "
                 "or the keys of the problem itself beside 'written'."
             )
-        if given is not None and own is not None and own != given:
-            said = shorten(self.data["problem"]) if "problem" in self.data else "the one it holds"
+        if expected is not None and own is not None and own != expected:
+            named = shorten(self.data["problem"]) if "problem" in self.data else "the one it holds"
             self.notes.append(
                 Note(
                     "warning",
-                    f"The working names another problem ({visible(said)}); it was marked against the given one.",
+                    f"The working names another problem ({visible(named)}); it was marked against the given one.",
                 )
             )
-        return given if given is not None else own or {}
+        return expected if expected is not None else own or {}
 
     def _refuse(self, keys: Mapping[str, Any], where: str) -> None:
         for key in keys:

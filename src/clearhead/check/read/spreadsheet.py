@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from clearhead.check.read.table import MAX_CELLS, Place, Table, read_grid
+from clearhead.check.read.table import MAX_CELLS, Place, WorkingTable, read_grid
 from clearhead.check.working import Note
 from clearhead.errors import ProblemError, printable
 
@@ -19,7 +19,7 @@ _NO_WORDS = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|_.|\*.')  # colours, units and p
 _FORMAT = re.compile(r"[#,?0]*(?:\.([0#?]+))?(%|E[+-]0+)?").fullmatch
 
 
-def read_xlsx(content: bytes, name: str = "") -> Table:
+def read_xlsx(content: bytes, name: str = "") -> WorkingTable:
     """Return what a spreadsheet holds, all its sheets together; `name` is only for messages."""
     del name  # the caller puts it before every sentence
     _check_archive(content)
@@ -80,10 +80,10 @@ class _Sheet:
 def _read_sheet(source: Any) -> _Sheet:
     sheet = _Sheet()
     source.reset_dimensions()  # what the file says of its own size may be untrue
-    seen = 0
+    num_cells = 0
     for number, row in enumerate(source.iter_rows(max_row=_MAX_ROWS + 1)):
-        seen += len(row) + 1
-        if seen > 4 * MAX_CELLS or number >= _MAX_ROWS:
+        num_cells += len(row) + 1
+        if num_cells > 4 * MAX_CELLS or number >= _MAX_ROWS:
             raise ProblemError(f"sheet '{printable(source.title)}' is too large. Give the lines of one working.")
         for cell in row:
             if cell.value is None:
@@ -102,7 +102,7 @@ def _read_sheet(source: Any) -> _Sheet:
     return sheet
 
 
-def _joined(sheets: Mapping[str, _Sheet]) -> Table:
+def _joined(sheets: Mapping[str, _Sheet]) -> WorkingTable:
     tables = {title: read_grid(sheet.cells, title) for title, sheet in sheets.items()}
     entries: dict[str, str] = {}
     notes: list[Note] = []
@@ -113,7 +113,7 @@ def _joined(sheets: Mapping[str, _Sheet]) -> Table:
             Note("warning", f"Cell {cell} holds a date: the spreadsheet changed what was typed, 2/3 perhaps.", title)
             for cell in sheet.dates[:5]
         ]
-    return Table(
+    return WorkingTable(
         tuple(line for table in tables.values() for line in table.lines),
         entries,
         any(table.has_decimal_comma for table in tables.values()),
@@ -125,10 +125,10 @@ def shown(value: object, number_format: str = "General") -> str:
     """Return a cell as the spreadsheet shows it, so that 0.5 with the format 0.00 is 0.50."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    found = _FORMAT(_NO_WORDS.sub("", number_format.split(";")[0]).strip())
-    if found is None or not number_format or number_format == "General":
+    match = _FORMAT(_NO_WORDS.sub("", number_format.split(";")[0]).strip())
+    if match is None or not number_format or number_format == "General":
         return f"{value:.15g}"  # a spreadsheet keeps fifteen digits, what lies beyond them is noise
-    decimals, kind = found[1] or "", found[2] or ""
+    decimals, kind = match[1] or "", match[2] or ""
     if "#" in decimals or "?" in decimals:  # as many as there are
         return f"{round(value, len(decimals)):.15g}"
     exact = Decimal(repr(value))

@@ -45,9 +45,9 @@ def read_sum(text: str) -> float:
     return value
 
 
-def _bracketed(found: re.Match[str]) -> str:
-    whole, part = found[1], _VULGAR[found[2]]
-    return f"({whole}+{part})" if whole else f"({part})"
+def _bracketed(match: re.Match[str]) -> str:
+    integer, part = match[1], _VULGAR[match[2]]
+    return f"({integer}+{part})" if integer else f"({part})"
 
 
 def _tokens(text: str) -> list[str | float]:

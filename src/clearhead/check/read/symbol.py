@@ -81,7 +81,7 @@ def plain(text: str) -> str:
         text = _GROUP.sub(r"\1", text)
         text = _ROOT.sub(r"√\1", text)
         text = _FRACTION.sub(r"\1/\2", text)
-        text = _SCRIPT.sub(lambda found: found[1] + re.sub(r"\s", "", found[2]), text)
+        text = _SCRIPT.sub(lambda match: match[1] + re.sub(r"\s", "", match[2]), text)
         if text == before:
             break
     text = re.sub(r"\\(?:therefore|because)(?![a-zA-Z])", "∴", text)
@@ -89,7 +89,7 @@ def plain(text: str) -> str:
     text = re.sub(r"\\(?:times|cdot|ast)(?![a-zA-Z])", "×", text)
     text = re.sub(r"\\sum(?![a-zA-Z])", "Σ", text)
     text = re.sub(
-        r"\\([a-zA-Z]{1,20})", lambda found: _GREEK.get(found[1], found[1] if found[1] == "softmax" else " "), text
+        r"\\([a-zA-Z]{1,20})", lambda match: _GREEK.get(match[1], match[1] if match[1] == "softmax" else " "), text
     )
     text = text.replace("^T", "ᵀ").replace("**", "").replace("__", "").replace("`", "").replace("$", " ")
     return re.sub(r"\s{1,9}", " ", text).strip()

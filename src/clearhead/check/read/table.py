@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from clearhead.check.read.heading import read_heading
 from clearhead.check.read.number import read_cell, visible
-from clearhead.check.working import Line, Note
+from clearhead.check.working import Note, WrittenLine
 from clearhead.errors import ProblemError
 
 MAX_CELLS = 2**20
@@ -31,16 +31,16 @@ _WITH_POINT = re.compile(r"[-+−–]?[0-9]*\.[0-9]+%?").fullmatch
 
 
 @dataclass(frozen=True)
-class Table:
+class WorkingTable:
     """What a table holds: lines, entries such as `student`, and what could not be placed."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[WrittenLine, ...]
     entries: Mapping[str, str] = field(default_factory=dict)
     has_decimal_comma: bool = False
     notes: tuple[Note, ...] = ()
 
 
-def read_csv(content: bytes, name: str = "") -> Table:
+def read_csv(content: bytes, name: str = "") -> WorkingTable:
     """Return what a text table holds: its cells stand between commas, semicolons or tabs."""
     text = _decoded(content)
     delimiter = "\t" if name.lower().endswith(".tsv") else _delimiter(text)
@@ -80,19 +80,19 @@ def _delimiter(text: str) -> str:
     return ";" if semicolons and 2 * semicolons >= commas else ","  # 0,5;0,7 holds both
 
 
-def read_grid(grid: Mapping[Place, str], sheet: str = "") -> Table:
+def read_grid(grid: Mapping[Place, str], sheet: str = "") -> WorkingTable:
     """Return what the cells of a grid hold; empty cells are left out of it."""
     reader = _Grid({place: visible(text).strip() for place, text in grid.items()}, sheet)
     entries = reader.take_entries()
-    said = entries.get("decimal", "").strip().casefold()
-    has_comma = said == "comma" or (not said and reader.has_only_commas)
-    if has_comma and not said:
+    decimal = entries.get("decimal", "").strip().casefold()
+    has_comma = decimal == "comma" or (not decimal and reader.has_only_commas)
+    if has_comma and not decimal:
         reader.notes.append(
             Note("read", "Every decimal has a comma and none a point, so 0,5 was read as a half.", sheet)
         )
     lines = reader.take_lines(has_comma)
     reader.tell_the_rest()
-    return Table(tuple(lines), entries, has_comma, tuple(reader.notes))
+    return WorkingTable(tuple(lines), entries, has_comma, tuple(reader.notes))
 
 
 class _Grid:
@@ -121,14 +121,14 @@ class _Grid:
         """Take the cells that say `problem`, `student` and so on, with the cells to the right that answer them."""
         entries: dict[str, str] = {}
         for row, column in list(self._cells):
-            found = _ENTRY(self._cells.get((row, column), ""))
-            if found is None:
+            match = _ENTRY(self._cells.get((row, column), ""))
+            if match is None:
                 continue
-            answer = [] if found[2] else self._right_of(row, column)
-            value = found[2] or " ".join(self._cells[place] for place in answer)
+            answer = [] if match[2] else self._right_of(row, column)
+            value = match[2] or " ".join(self._cells[place] for place in answer)
             if not value:
                 continue
-            key = found[1].lower()
+            key = match[1].lower()
             for place in [(row, column), *answer]:
                 del self._cells[place]
             if entries.setdefault(key, value) != value:
@@ -143,7 +143,7 @@ class _Grid:
             places.append((row, column))
         return places
 
-    def take_lines(self, has_comma: bool) -> list[Line]:
+    def take_lines(self, has_comma: bool) -> list[WrittenLine]:
         """Take every name with the numbers that belong to it, from the top, each row from the left."""
         for place, text in self._cells.items():
             self._used_rows[place[1]].append(place[0])
@@ -177,7 +177,7 @@ class _Grid:
             columns.append(column + 1 + len(columns))
         while self._is_label(row + 1 + len(rows), column):
             below = row + 1 + len(rows)
-            if not any(self._is_number(below, each) for each in columns):
+            if not any(self._is_number(below, column_of_block) for column_of_block in columns):
                 break
             rows.append(below)
             self._check_size(len(columns) * len(rows))
@@ -201,22 +201,22 @@ class _Grid:
 
     def _connected(self, start: Place, below: int | None, right: int | None) -> set[Place]:
         """Return the numbers that hang together with the first one, by side or corner, within the bounds."""
-        top, left = start
-        found, edge = {start}, [start]
+        top, left_column = start
+        inside, edge = {start}, [start]
         while edge:
             row, column = edge.pop()
             for r in (row - 1, row, row + 1):
                 if r < top or (below is not None and r >= below):
                     continue
                 for near in ((r, column - 1), (r, column), (r, column + 1)):
-                    if near not in found and near in self._cells and near not in self._labels:
-                        is_inside = near[1] >= left and (right is None or near[1] < right)
+                    if near not in inside and near in self._cells and near not in self._labels:
+                        is_inside = near[1] >= left_column and (right is None or near[1] < right)
                         if is_inside:
-                            found.add(near)
+                            inside.add(near)
                             edge.append(near)
-        return found
+        return inside
 
-    def _take(self, row: int, column: int, inside: set[Place]) -> Line:
+    def _take(self, row: int, column: int, inside: set[Place]) -> WrittenLine:
         rows = range(min(r for r, _ in inside), max(r for r, _ in inside) + 1)
         columns = range(min(c for _, c in inside), max(c for _, c in inside) + 1)
         self._check_size(len(rows) * len(columns))
@@ -239,8 +239,8 @@ class _Grid:
             rows[row].append(text)
         for row, texts in list(rows.items())[:_MAX_NOTES]:
             more = f" and {len(texts) - 5} more" if len(texts) > 5 else ""
-            written = ", ".join(f"'{text}'" for text in texts[:5])
-            sentence = f"{written}{more}: no name with numbers to its right or below it was found for this."
+            quoted = ", ".join(f"'{text}'" for text in texts[:5])
+            sentence = f"{quoted}{more}: no name with numbers to its right or below it was found for this."
             self.notes.append(Note("unplaced", sentence, self._place(row)))
         if len(rows) > _MAX_NOTES:
             self.notes.append(Note("unplaced", f"{len(rows) - _MAX_NOTES} more rows belong to no name.", self._sheet))

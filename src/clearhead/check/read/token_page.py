@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clearhead.check.read.latex import Grid
-from clearhead.check.read.page_item import Heading, Item, Prose, Statement
-from clearhead.check.working import Cells, Line, Note, Working, line_note
+from clearhead.check.read.page_item import Equation, Item, PageHeading, Prose
+from clearhead.check.working import Cells, Note, Working, WrittenLine, line_note
 from clearhead.errors import ProblemError
 
 Row = tuple[str, ...]
@@ -86,15 +86,15 @@ class TokenPages:
 
 def read_token_pages(items: Sequence[Item]) -> TokenPages:
     """Take the sections that work token by token out of a document."""
-    if sum(len(_ROLE.findall(_spelled(item))) for item in items if isinstance(item, Statement)) < 3:
+    if sum(len(_ROLE.findall(_spelled(item))) for item in items if isinstance(item, Equation)) < 3:
         return TokenPages((), list(items))
-    spelled = [_spelled(item) for item in items if isinstance(item, Statement)]
+    spelled = [_spelled(item) for item in items if isinstance(item, Equation)]
     reader = _Reader({word.lower() for text in spelled for _, _, word, _ in _ROLE.findall(text)})
     rest = [item for item in items if not reader.read(item)]
     return TokenPages(tuple(_working(section) for section in reader.sections if section.weights), rest)
 
 
-def _spelled(item: Statement) -> str:
+def _spelled(item: Equation) -> str:
     return " = ".join([item.raw_name, *(side.text for side in item.sides)])[:2000]
 
 
@@ -113,7 +113,7 @@ class _Reader:
 
     def read(self, item: Item) -> bool:
         """Take one item in; return whether it belongs to a section."""
-        if isinstance(item, Heading):
+        if isinstance(item, PageHeading):
             self.title, self.line = item.text, item.line
             if self.sections:
                 self.sections[-1].awaits = ""
@@ -131,7 +131,7 @@ class _Reader:
             self.sections[-1].awaits = "output"
         return bool(self.sections)
 
-    def _statement(self, item: Statement) -> bool:
+    def _statement(self, item: Equation) -> bool:
         symbol, value = item.symbol, item.sides[-1].value if item.sides else None
         if symbol and symbol.name in ("Q", "K", "V") and value is not None:
             if not self.sections or symbol.name in self.sections[-1].weights:
@@ -162,7 +162,7 @@ class _Reader:
                 if suffix not in ordered:
                     ordered.append(suffix)
 
-    def _header_vectors(self, item: Statement) -> bool:
+    def _header_vectors(self, item: Equation) -> bool:
         """Read vectors under a header of words: the embeddings, what is added to them, and the sums."""
         grids = [side.value or (side.grids[0] if len(side.grids) == 1 else None) for side in item.sides]
         if not self.header or len(item.sides) != 1 or grids[0] is None:
@@ -176,7 +176,7 @@ class _Reader:
             self.latest |= self.entered
         return True
 
-    def _worked(self, item: Statement, section: _Section) -> bool:
+    def _worked(self, item: Equation, section: _Section) -> bool:
         symbol, sides = item.symbol, item.sides
         value = sides[-1].value if sides else None
         spelled = _spelled(item)
@@ -203,7 +203,7 @@ class _Reader:
             return True
         return self._sum(item, section)
 
-    def _softmax(self, item: Statement, section: _Section) -> None:
+    def _softmax(self, item: Equation, section: _Section) -> None:
         grids = [grid for side in item.sides for grid in side.grids]
         if re.search(r"(?i)softmax\s?\(?\s?▢", _spelled(item)) and len(grids[0].numbers) > 1:
             query = section.query_at(section.weight_rows)
@@ -233,7 +233,7 @@ class _Reader:
             section.notes.append(line_note("unplaced", sentence, line))
         return True
 
-    def _sum(self, item: Statement, section: _Section) -> bool:
+    def _sum(self, item: Equation, section: _Section) -> bool:
         """Read a residual or a position added: it moves a token's vector on, and is not part of the attention."""
         grids = [grid for side in item.sides for grid in side.grids]
         rows = [grid.cells[0] for grid in grids]
@@ -268,19 +268,19 @@ def _working(section: _Section) -> Working:
     data = _problem(section, notes)
     query_rows = {suffix: number for number, suffix in enumerate(_order(section, "Q"), 1)}
     key_rows = {suffix: number for number, suffix in enumerate(_order(section, "K"), 1)}
-    entries: list[tuple[int, Line]] = []  # each with its line in the document
+    entries: list[tuple[int, WrittenLine]] = []  # each with its line in the document
     width = len(data["W_Q"][0]) if data else 0
     for vector in section.vectors:
         row = (query_rows if vector.letter == "Q" else key_rows).get(vector.suffix)
         spelled = f"{vector.letter}{vector.suffix}"
         cells = _repaired(spelled, vector.grid, width, notes, vector.line)
         name = f"{vector.letter}[{row}]" if row else spelled
-        entries.append((vector.line, Line(name, cells, place=f"line {vector.line}")))
+        entries.append((vector.line, WrittenLine(name, cells, place=f"line {vector.line}")))
     entries += _scores(section, query_rows, key_rows)
     for worked in section.rows:
         number = query_rows.get(worked.query, worked.query)
         into = f"{worked.copied_into}[{number}]" if worked.copied_into else ""
-        line = Line(f"{worked.symbol}[{number}]", worked.cells, place=f"line {worked.line}", copied_into=into)
+        line = WrittenLine(f"{worked.symbol}[{number}]", worked.cells, place=f"line {worked.line}", copied_into=into)
         entries.append((worked.line, line))
     lines = tuple(line for _, line in sorted(entries, key=lambda entry: entry[0]))
     rounded = ("W_Q", "W_K", "W_V") if data and _are_shortened(data) else ()
@@ -299,24 +299,24 @@ def _are_shortened(data: dict[str, Any]) -> bool:
     )
 
 
-def _scores(section: _Section, query_rows: dict[str, int], key_rows: dict[str, int]) -> list[tuple[int, Line]]:
+def _scores(section: _Section, query_rows: dict[str, int], key_rows: dict[str, int]) -> list[tuple[int, WrittenLine]]:
     """Return the single scores as one matrix, blank where none was written; a second one of a cell stands alone.
 
     Each comes with its line in the document.
     """
     cells = [["" for _ in key_rows] for _ in query_rows]
-    others: list[tuple[int, Line]] = []
+    others: list[tuple[int, WrittenLine]] = []
     for score in section.scores:
         row, column = query_rows.get(score.query, 0), key_rows.get(score.key, 0)
         if row and column and not cells[row - 1][column - 1]:
             cells[row - 1][column - 1] = score.cell
         else:
             name = f"E[{row or score.query}, {column or score.key}]"
-            others.append((score.line, Line(name, ((score.cell,),), place=f"line {score.line}")))
+            others.append((score.line, WrittenLine(name, ((score.cell,),), place=f"line {score.line}")))
     if not any(cell for row in cells for cell in row):
         return others
     first = section.scores[0].line
-    return [(first, Line("E", tuple(map(tuple, cells)), place=f"line {first}")), *others]
+    return [(first, WrittenLine("E", tuple(map(tuple, cells)), place=f"line {first}")), *others]
 
 
 def _order(section: _Section, letter: str) -> list[str]:

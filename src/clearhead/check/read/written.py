@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from clearhead.check.read.heading import Heading, read_heading
+from clearhead.check.read.heading import LineHeading, read_heading
 from clearhead.check.read.number import visible
-from clearhead.check.working import Cells, Line, Note
+from clearhead.check.working import Cells, Note, WrittenLine
 from clearhead.errors import ProblemError
 
 MAX_CELLS = 2**20
@@ -24,7 +24,7 @@ class WrittenReader:
     """Reads the data under `written`, and keeps every mistake in it for one answer."""
 
     def __init__(self) -> None:
-        self.lines: list[Line] = []
+        self.lines: list[WrittenLine] = []
         self.notes: list[Note] = []
         self.mistakes: list[str] = []
         self._room = MAX_CELLS
@@ -50,7 +50,7 @@ class WrittenReader:
             if isinstance(value, Mapping):  # {scores: {Q: …, K: …}}
                 for factor, cells in value.items():
                     inner = visible(str(factor)).strip()
-                    self._add(Heading(inner, where, name), cells, (*below, inner))
+                    self._add(LineHeading(inner, where, name), cells, (*below, inner))
                 continue
             heading = read_heading(name, where)
             if heading.copied_into:
@@ -61,7 +61,7 @@ class WrittenReader:
                     f"Write {name}_copied_into_scores, say, or 'scores: {{{name}: …}}'."
                 )
 
-    def _add(self, heading: Heading, value: Any, path: tuple[str, ...]) -> None:
+    def _add(self, heading: LineHeading, value: Any, path: tuple[str, ...]) -> None:
         place = ": ".join(path)
         if not heading.name:
             self.mistakes.append(f"{place}: a line has no name. Name it as the worksheet does, Q or scores, say.")
@@ -91,13 +91,13 @@ class WrittenReader:
         return self._counted([tuple(_text(cell) for cell in value)])
 
     def _counted(self, rows: Iterable[tuple[str, ...]]) -> Cells:
-        kept = []
+        counted_rows = []
         for row in rows:
             self._room -= len(row)
             if self._room < 0:  # at once: an alias can repeat a matrix for ever
                 raise ProblemError(f"written holds more than {MAX_CELLS:,} cells. Give the lines of one working.")
-            kept.append(row)
-        return tuple(kept)
+            counted_rows.append(row)
+        return tuple(counted_rows)
 
 
 class _MatrixError(Exception):

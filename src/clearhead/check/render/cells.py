@@ -39,14 +39,14 @@ def cells_place(line: LineMark, cells: Sequence[tuple[int, int]]) -> str:
     rows, columns = sorted({i for i, _ in cells}), sorted({j for _, j in cells})
     if len(cells) == 1:
         return place_of(line, *cells[0])
-    written = {(i, j) for i, row in enumerate(line.cells) for j, cell in enumerate(row) if cell is not None}
-    if written <= set(cells):
+    written_cells = {(i, j) for i, row in enumerate(line.cells) for j, cell in enumerate(row) if cell is not None}
+    if written_cells <= set(cells):
         return f"all {len(set(cells))} cells"
     if len(rows) == 1:
-        in_row = {j for i, j in written if i == rows[0]}
+        in_row = {j for i, j in written_cells if i == rows[0]}
         return _row(line, rows[0]) + ("" if in_row <= set(columns) else f", columns {listed(j + 1 for j in columns)}")
     if len(columns) == 1:
-        in_column = {i for i, j in written if j == columns[0]}
+        in_column = {i for i, j in written_cells if j == columns[0]}
         rest = "" if in_column <= set(rows) else f", rows {listed(i + 1 for i in rows)}"
         return _column(line, columns[0]) + rest
     return f"{len(set(cells))} cells, the first in {place_of(line, *min(cells))}"
@@ -115,8 +115,10 @@ class Marking:
 
     def verdict(self, line: int, cell: CellMark) -> str:
         """Name the verdict in full: `misconception: softmax down the columns`."""
-        found = [self.report.findings[number] for number in self.roots(line, cell)]
-        return next((verdict_of(each) for each in found if each.verdict is cell.verdict), cell.verdict.value)
+        findings = [self.report.findings[number] for number in self.roots(line, cell)]
+        return next(
+            (verdict_of(finding) for finding in findings if finding.verdict is cell.verdict), cell.verdict.value
+        )
 
     def tail(self, cell: CellMark) -> str:
         """Return what stands after a cell's own text: its symbol, and the right value of an error."""

@@ -54,7 +54,7 @@ def _style() -> str:
 def _body(reports: Sequence[Report], heading: str) -> Iterator[str]:
     is_one = len(reports) == 1
     if not is_one:
-        total = words.score(sum(each.earned for each in reports), sum(each.out_of for each in reports))
+        total = words.score(sum(report.earned for report in reports), sum(report.out_of for report in reports))
         yield f'<header><h1>{escape(heading)}</h1><p class="score">Marks: <b>{total}</b></p>'
         yield '<nav aria-label="Exercises"><ol class="contents">'
         for number, report in enumerate(reports):
@@ -132,13 +132,13 @@ class _Article:
             is_open = "" if number else " open"
             yield f'<details class="finding" data-finding="{number}"{self.identity(number)}{is_open}>'
             yield f"<summary><b>Error {story.number}</b> <span>{escape(story.title)}</span></summary><dl>"
-            said = {
+            paragraphs = {
                 "What is wrong": story.what,
                 "It started in": story.started,
                 "What follows": story.follows,
                 "To put it right": story.remedy,
             }
-            for name, text in said.items():
+            for name, text in paragraphs.items():
                 if text:
                     yield f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>"
             yield "</dl>"
@@ -160,9 +160,9 @@ class _Article:
         symbol, equation = escape(line.symbol), escape(words.equation_of(line))
         title = f"<span><b>{symbol}</b>{equation.removeprefix(symbol)}</span>"
         marks = words.line_score(line.marks)
-        told = f'<span class="marks">{marks}</span>' if marks else ""
+        marks_span = f'<span class="marks">{marks}</span>' if marks else ""
         yield f'<article class="step {role.name if role else "plain"}">'
-        yield self.heading(2, f"{tag(role) if role else ''}{title}{told}", "line")
+        yield self.heading(2, f"{tag(role) if role else ''}{title}{marks_span}", "line")
         for remark in words.remarks(line):
             yield f'<p class="sentence">{escape(remark)}</p>'
         if line.marked:
@@ -179,8 +179,8 @@ class _Article:
         head = [_header("col", line.column_name(j), is_name=bool(line.columns)) for j in window.columns]
         _spread(window.columns, [head], f'<th scope="col" aria-label="left out">{ELLIPSIS}</th>')
         _spread([-1, *window.columns], body, f"<td class=gap>{ELLIPSIS}</td>")
-        written = [sum(len(cell.text) + 4 for cell in row if cell) for row in line.cells]
-        size = print_size(max(written) + 8)
+        widths = [sum(len(cell.text) + 4 for cell in row if cell) for row in line.cells]
+        size = print_size(max(widths) + 8)
         yield f'<figure class="matrix{size}"><div class="box"><table aria-label="{escape(line.symbol)}">'
         yield f"<thead><tr><td></td>{''.join(head)}</tr></thead><tbody>"
         for position, cells in enumerate(body):
@@ -192,8 +192,8 @@ class _Article:
         if window.note:
             yield f'<p class="note">{escape(window.note)}</p>'
         if window.hidden:
-            told = "".join(f"<li>{escape(self.marking.told(line, cell))}</li>" for cell in window.hidden)
-            yield f'<ul class="hidden-errors">{told}</ul>'
+            items = "".join(f"<li>{escape(self.marking.told(line, cell))}</li>" for cell in window.hidden)
+            yield f'<ul class="hidden-errors">{items}</ul>'
         yield '<div class="story" role="status"></div></figure>' if self.number is not None else "</figure>"
 
     def cell(self, index: int, cell: CellMark | None) -> str:

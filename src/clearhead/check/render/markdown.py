@@ -13,12 +13,12 @@ _LINKS = re.compile(r"(?i)(?<=ftp|ttp|tps):|(?<=www)\.|@")  # bare addresses bec
 
 def escape(text: str) -> str:
     """Make text safe inside Markdown, the HTML that it becomes, and a site that links bare addresses and names."""
-    return _LINKS.sub(lambda found: f"&#{ord(found[0])};", escape_markdown(text))
+    return _LINKS.sub(lambda match: f"&#{ord(match[0])};", escape_markdown(text))
 
 
 def paragraph(text: str) -> str:
     """Make text safe where a line begins, so that it starts no list, rule or block of code."""
-    return re.sub(r"^([-+=]|\d+(?=[.)]))", lambda found: _guard(found[0]), escape(text.strip()))
+    return re.sub(r"^([-+=]|\d+(?=[.)]))", lambda match: _guard(match[0]), escape(text.strip()))
 
 
 def _guard(start: str) -> str:
@@ -48,14 +48,14 @@ def to_markdown(report: Report) -> str:
 
 
 def _story(story: words.Story) -> list[str]:
-    said = {
+    paragraphs = {
         "What is wrong": story.what,
         "It started in": story.started,
         "What follows": story.follows,
         "To put it right": story.remedy,
     }
     lines = [f"## Error {story.number}: {escape(story.title)}", ""]
-    lines += [f"- **{name}:** {escape(text)}" for name, text in said.items() if text]
+    lines += [f"- **{name}:** {escape(text)}" for name, text in paragraphs.items() if text]
     if story.right_sum or story.student_sum:
         lines += ["", "| the right sum | your sum |", "|---|---|", _row([story.right_sum, story.student_sum])]
     return [*lines, ""]

@@ -151,15 +151,15 @@ class _Page:
         for number, (i, pieces) in enumerate(zip(rows, grid, strict=True)):
             if number and i > rows[number - 1] + 1:
                 lines.append(Text(" " * (name_width + 3) + ELLIPSIS, style="dim"))
-            left, right = bracket(number, len(rows))
+            opening, closing = bracket(number, len(rows))
             text = Text(pad(names[number], name_width, right=False) + " " + ANCHOR if name_width else "")
-            text.append(f"{left} ")
+            text.append(f"{opening} ")
             for position, piece in enumerate(pieces):
                 if position:
                     text.append(_between(columns, position))
-                written, said = _widths([row[position] for row in grid], heads[position])
-                text.append(pad(piece.text, written) + " " + pad(piece.tail, said, right=False), piece.style)
-            lines.append(text.append(f" {right}"))
+                text_width, tail_width = _widths([row[position] for row in grid], heads[position])
+                text.append(pad(piece.text, text_width) + " " + pad(piece.tail, tail_width, right=False), piece.style)
+            lines.append(text.append(f" {closing}"))
         if any(heads):
             head = Text(" " * (name_width + 3 if name_width else 2))
             for position, name in enumerate(heads):
@@ -203,5 +203,5 @@ def _between(columns: Sequence[int], position: int) -> str:
 
 def _widths(pieces: Sequence[_Piece], name: str) -> tuple[int, int]:
     """Return how wide a column is before and after the space that stands between number and symbol."""
-    said = max(room(piece.tail) for piece in pieces)
-    return max(*(room(piece.text) for piece in pieces), room(name) - said - 1), said
+    tail_width = max(room(piece.tail) for piece in pieces)
+    return max(*(room(piece.text) for piece in pieces), room(name) - tail_width - 1), tail_width

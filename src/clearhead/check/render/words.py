@@ -45,13 +45,13 @@ _NOTE_HEADINGS: Mapping[str, tuple[NoteKind, ...]] = {
 
 def number_of_marks(value: float) -> str:
     """Write marks as on paper: 7½, ⅔, 0.43."""
-    whole = int(value)
-    rest = value - whole
+    integer = int(value)
+    rest = value - integer
     if abs(rest) < 5e-3 or abs(rest - 1) < 5e-3:
         return str(round(value))
     for (top, bottom), sign in _FRACTIONS.items():
         if abs(rest - top / bottom) < 5e-3:
-            return f"{whole or ''}{sign}"
+            return f"{integer or ''}{sign}"
     return f"{value:.2f}"
 
 
@@ -86,14 +86,14 @@ def equation_of(line: LineMark) -> str:
 
 def remarks(line: LineMark) -> list[str]:
     """Say what concerns a line as a whole: where it was read, what it restates, its marks' reason, its note."""
-    said = []
+    sentences = []
     if line.name and line.name != line.symbol:
-        said.append(f"You call it {label(line.name)}" + (f" ({line.place})." if line.place else "."))
+        sentences.append(f"You call it {label(line.name)}" + (f" ({line.place})." if line.place else "."))
     elif line.place:
-        said.append(f"Read from {line.place}.")
+        sentences.append(f"Read from {line.place}.")
     if line.copy_of:
-        said.append(f"It restates {line.copy_of}, and is compared with it.")
-    return [*said, *(text for text in (line.note, line.marks.because) if text)]
+        sentences.append(f"It restates {line.copy_of}, and is compared with it.")
+    return [*sentences, *(text for text in (line.note, line.marks.because) if text)]
 
 
 def _count(number: int, one: str, many: str) -> str:
@@ -119,9 +119,9 @@ def _errors(report: Report) -> str:
         return f"{_count(wrong, 'cell is', 'cells are')} wrong." if wrong else "No error but in the rounding."
     number = len(report.findings)
     places = [
-        f"{report.lines[each.line].symbol}, {cells_place(report.lines[each.line], each.cells)}"
-        for each in report.findings
-        if each.line < len(report.lines)
+        f"{report.lines[finding.line].symbol}, {cells_place(report.lines[finding.line], finding.cells)}"
+        for finding in report.findings
+        if finding.line < len(report.lines)
     ]
     them = "it" if number == 1 else "them"
     start = f"1 error: it starts in {places[0]}" if number == 1 else f"{number} errors: in {'; in '.join(places)}"
@@ -143,7 +143,7 @@ def _followers(report: Report, them: str) -> str:
 
 
 def _noticed(report: Report) -> str:
-    said = {
+    wordings = {
         Verdict.TRUNCATED: ("number was cut where it", "numbers were cut where they", " should have been rounded"),
         Verdict.ROUNDING: ("number is", "numbers are", " off by rounding only"),
         Verdict.PLAUSIBLE: ("number is", "numbers are", " plausible, but not proved"),
@@ -153,7 +153,7 @@ def _noticed(report: Report) -> str:
     }
     counts = report.counts
     parts = [
-        _count(counts[verdict], one, many) + rest for verdict, (one, many, rest) in said.items() if counts[verdict]
+        _count(counts[verdict], one, many) + rest for verdict, (one, many, rest) in wordings.items() if counts[verdict]
     ]
     if report.num_misshapen:
         parts.append(_count(report.num_misshapen, "line has", "lines have") + " a wrong shape")
@@ -191,7 +191,7 @@ def _story(marking: Marking, number: int, finding: Finding) -> Story:
     started = f"{line.heading}, {cells_place(line, finding.cells)}" if line else ""
     if line and line.place:
         started += f" ({line.place})"
-    below = [lines[each].symbol for each in finding.below if each < len(lines)]
+    below = [lines[index].symbol for index in finding.below if index < len(lines)]
     num_below = marking.num_below(number)
     follows = finding.follows
     if not follows and num_below:

@@ -4,15 +4,15 @@ import pytest
 
 from clearhead.check.read.document import MAX_CHARACTERS, read_document, scan_document
 from clearhead.check.read.latex import MAX_DEPTH, is_number, split_numbers
-from clearhead.check.read.page_item import MAX_ITEMS, Heading, Statement
+from clearhead.check.read.page_item import MAX_ITEMS, Equation, PageHeading
 from clearhead.check.read.symbol import plain, read_symbol
 from clearhead.errors import ProblemError
 
 SQUARE = (("1", "2"), ("3", "4"))
 
 
-def statements(text: str) -> list[Statement]:
-    return [item for item in scan_document(text).items if isinstance(item, Statement)]
+def statements(text: str) -> list[Equation]:
+    return [item for item in scan_document(text).items if isinstance(item, Equation)]
 
 
 def named(text: str) -> dict[str, tuple[tuple[str, ...], ...]]:
@@ -142,7 +142,7 @@ def test_headings_rulers_and_weak_titles_are_told_apart():
     text = (
         "# One\n\nX — X — X\n\nMasked self-attention by hand\n\n\\section{Two}\n\n3.) Three\n\nQ4) Four\n\nExercise 5\n"
     )
-    found = [(item.text, item.is_strong) for item in scan_document(text).items if isinstance(item, Heading)]
+    found = [(item.text, item.is_strong) for item in scan_document(text).items if isinstance(item, PageHeading)]
     assert found == [
         ("One", True),
         ("", True),

@@ -11,7 +11,7 @@ import pytest
 from clearhead import solve
 from clearhead.check.read import reading
 from clearhead.check.read.reading import load_workings
-from clearhead.check.working import Line, Working
+from clearhead.check.working import Working, WrittenLine
 from clearhead.errors import ProblemError
 from clearhead.worksheet.reading import read_data
 from clearhead.worksheet.worksheet import Worksheet
@@ -25,7 +25,7 @@ def working(tmp_path: Path, text: str, name: str = "w.yaml", problem: object = N
     return found
 
 
-def written(tmp_path: Path, text: str) -> tuple[Line, ...]:
+def written(tmp_path: Path, text: str) -> tuple[WrittenLine, ...]:
     below = "".join(f"  {line}\n" for line in text.splitlines())
     return working(tmp_path, f"problem: bank\nwritten:\n{below}").lines
 
@@ -69,7 +69,7 @@ def test_a_number_a_row_a_matrix_and_a_ragged_matrix(tmp_path):
         (("1",), ("2",)),
         (("1", "2"), ("3",)),
     ]
-    assert lines[0] == Line("a", (("0.10",),), place="written: a")
+    assert lines[0] == WrittenLine("a", (("0.10",),), place="written: a")
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_every_shipped_working_can_be_read():
 def test_a_table_is_a_working(tmp_path):
     found = working(tmp_path, "problem;bank\nstudent;Ada\nrounded;W_Q W_K\nQ;0,50;1,2\n", "w.csv")
     assert (found.student, found.rounded, found.has_decimal_comma) == ("Ada", ("W_Q", "W_K"), True)
-    assert found.lines == (Line("Q", (("0,50", "1,2"),), place="row 4"),)
+    assert found.lines == (WrittenLine("Q", (("0,50", "1,2"),), place="row 4"),)
     with pytest.raises(ProblemError, match=r"problem is missing(.|\n)*holds no lines"):
         working(tmp_path, "1,2\n", "w.csv")
     with pytest.raises(ProblemError, match="decimal = 'coma' is neither"):
@@ -305,7 +305,7 @@ def test_nothing_is_run_and_nothing_is_hidden(tmp_path):
     lines = written(tmp_path, 'Q: [\'__import__("os")\', 1e999999, 9**9**9]\n<b>x</b>: 1\n"\\e[31mK": "\\e[2J1"')
     assert lines[0].cells == (('__import__("os")', "1e999999", "9**9**9"),), "the marker will say why it reads none"
     assert lines[1].name == "<b>x</b>", "a name is text; whoever shows it escapes it"
-    assert lines[2] == Line("\\x1b[31mK", (("\\x1b[2J1",),), place="written: \\x1b[31mK")
+    assert lines[2] == WrittenLine("\\x1b[31mK", (("\\x1b[2J1",),), place="written: \\x1b[31mK")
     assert "constructor" in mistakes(tmp_path, "written: {Q: 1}\nx: !!python/object/apply:os.system [ls]\n")
 
 

@@ -11,7 +11,7 @@ import pytest
 from clearhead.check.read.reading import load_workings
 from clearhead.check.read.spreadsheet import read_xlsx, shown
 from clearhead.check.read.table import MAX_CELLS, read_csv
-from clearhead.check.working import Line
+from clearhead.check.working import WrittenLine
 from clearhead.errors import ProblemError
 
 
@@ -54,7 +54,7 @@ def test_an_empty_cell_inside_a_block_stays_empty():
 
 def test_a_matrix_with_a_word_at_the_head_of_every_row_and_column_is_named_by_its_corner():
     table = read_csv(b"A,I,am\nI,1,0\nam,0.5,0.5\n")
-    assert table.lines == (Line("A", (("1", "0"), ("0.5", "0.5")), place="row 1"),)
+    assert table.lines == (WrittenLine("A", (("1", "0"), ("0.5", "0.5")), place="row 1"),)
     assert [note.kind for note in table.notes] == ["read"], "leaving words out is told"
 
 
@@ -165,7 +165,7 @@ def test_a_spreadsheet_keeps_the_decimals_that_it_shows():
         ("B4", "Ada", "General"),
     )
     table = read_xlsx(content)
-    assert table.lines == (Line("Q", (("0.50", "0.13"), ("1", "0.3")), place="row 1"),)
+    assert table.lines == (WrittenLine("Q", (("0.50", "0.13"), ("1", "0.3")), place="row 1"),)
     assert table.entries == {"student": "Ada"}
 
 
