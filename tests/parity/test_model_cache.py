@@ -157,7 +157,7 @@ def test_traced_decoding_with_a_cache_is_the_fused_one_and_its_chain_holds(shape
                     assert memory is not None
                     return memory.states.detach()
                 case "M":
-                    own = fused.seen[:, None, :]
+                    own = fused.is_real[:, None, :]
                     return own if memory is None or "self_attention" in parts else memory.mask.keys[:, None, :]  # type: ignore[index]
             return None
 

@@ -61,9 +61,9 @@ def converted(folder: Path, storage: Storage, load: Callable[[], "Transformer"])
 
     It is used as long as the model's two files are what they were; `load` returns the model, in float32 on the CPU.
     """
-    found = find_conversion(folder, storage)
-    if found is not None:
-        return Converted(found)
+    conversion = find_conversion(folder, storage)
+    if conversion is not None:
+        return Converted(conversion)
     model = load()
     target = folder / _folder_name(folder, storage)
     part = temporary_beside(target)
@@ -112,12 +112,12 @@ def _conversions(folder: Path, storage: Storage) -> list[Path]:
 
 def _folder_name(folder: Path, storage: Storage) -> str:
     """Return the name of a conversion: it ends with a hash of the config and the weights that it is made of."""
-    found = sha256(str(_FORMAT).encode())
+    digest = sha256(str(_FORMAT).encode())
     for path in _files(folder):
         with path.open("rb") as file:
             while part := file.read(_PART):
-                found.update(part)
-    return f"{_PREFIX}-{storage}-{found.hexdigest()[:16]}"
+                digest.update(part)
+    return f"{_PREFIX}-{storage}-{digest.hexdigest()[:16]}"
 
 
 def _files(folder: Path) -> tuple[Path, Path]:
@@ -125,8 +125,8 @@ def _files(folder: Path) -> tuple[Path, Path]:
 
 
 def _stamp(folder: Path) -> tuple[list[int], list[int]]:
-    found = [path.stat() for path in _files(folder)]
-    return [each.st_size for each in found], [each.st_mtime_ns for each in found]
+    stats = [path.stat() for path in _files(folder)]
+    return [stat.st_size for stat in stats], [stat.st_mtime_ns for stat in stats]
 
 
 def _read_notes(place: Path) -> Mapping[str, Any]:
@@ -143,10 +143,10 @@ def _write_notes(place: Path, folder: Path, storage: Storage) -> None:
     replace_file(place / NOTES, json_bytes(notes))
 
 
-def _tidy(folder: Path, kept: Path, storage: Storage) -> None:
+def _tidy(folder: Path, current: Path, storage: Storage) -> None:
     """Take away conversions of weights that are no longer there, or in a form that is no longer read."""
     for place in _conversions(folder, storage):
-        if place != kept and _read_notes(place):
+        if place != current and _read_notes(place):
             shutil.rmtree(place, ignore_errors=True)
 
 

@@ -18,7 +18,7 @@ from clearhead.files.writing import copy_writer, write_together
 from clearhead.formats.checkpoint import load_checkpoint, save_checkpoint
 from clearhead.formats.files import CONFIG, WEIGHTS, find_files, read_tensors, tensor_writer
 from clearhead.formats.marian_config import EPSILON, config_from_marian, read_settings, refuse
-from clearhead.formats.marian_names import BIAS, each_once, pairs_of
+from clearhead.formats.marian_names import BIAS, each_once, weight_mappings
 from clearhead.formats.weights import build, checked_tensors, misfits, shapes_elsewhere, shapes_of, to_ours, to_theirs
 from clearhead.model import ModelConfig, Transformer
 
@@ -64,9 +64,9 @@ def export_marian(checkpoint: str | Path, folder: str | Path) -> None:
 
 
 def _copy_tokenizer(source: Path, target: Path) -> None:
-    found = {name: copy_writer(source / name) for name in TOKENIZER_FILES if (source / name).is_file()}
-    if found:
-        write_together(target, found)
+    writers = {name: copy_writer(source / name) for name in TOKENIZER_FILES if (source / name).is_file()}
+    if writers:
+        write_together(target, writers)
 
 
 # In
@@ -93,16 +93,16 @@ def from_marian_tensors(
 ) -> Transformer:
     """Return the model that a MarianMT config and its tensors describe."""
     settings = read_settings(config)
-    made = config_from_marian(settings)
-    found = each_once(tensors, made)
-    shapes = shapes_of(made)
-    pairs = pairs_of(made)
-    wrong = misfits(found, shapes_elsewhere(pairs, shapes))
+    model_config = config_from_marian(settings)
+    unique_tensors = each_once(tensors, model_config)
+    shapes = shapes_of(model_config)
+    mappings = weight_mappings(model_config)
+    wrong = misfits(unique_tensors, shapes_elsewhere(mappings, shapes))
     if wrong:
         raise CheckpointError(
             f"the weights do not fit the config of this MarianMT model: {wrong}. Copy both files again."
         )
-    return build(made, to_ours(found, pairs, shapes), device, dtype)
+    return build(model_config, to_ours(unique_tensors, mappings, shapes), device, dtype)
 
 
 # Out
@@ -111,7 +111,7 @@ def from_marian_tensors(
 def to_marian(model: Transformer, folder: str | Path) -> None:
     """Write config.json, generation_config.json and model.safetensors, for MarianMTModel.from_pretrained(folder)."""
     folder = Path(folder)
-    made = to_marian_tensors(model)
+    marian = to_marian_tensors(model)
     old = folder / CONFIG
     if old.is_file() and read_json(old).get("model_type") != "marian":
         raise CheckpointError(
@@ -120,9 +120,9 @@ def to_marian(model: Transformer, folder: str | Path) -> None:
     write_together(
         folder,
         {
-            WEIGHTS: tensor_writer(made.tensors, {}),
-            "generation_config.json": json_writer(made.generation),
-            CONFIG: json_writer(made.config),
+            WEIGHTS: tensor_writer(marian.tensors, {}),
+            "generation_config.json": json_writer(marian.generation),
+            CONFIG: json_writer(marian.config),
         },
     )
 
@@ -136,10 +136,10 @@ def to_marian_tensors(model: Transformer) -> Marian:
         if name.endswith(".weight") and "embedding" not in name:
             tensors.setdefault(f"{name.removesuffix('.weight')}.bias", weight.new_zeros(len(weight)))
     tensors.setdefault("output.bias", model.output.weight.new_zeros(config.target_size))
-    found = to_theirs(tensors, pairs_of(config))
-    found[BIAS] = found[BIAS][None]  # (1, V)
+    marian_tensors = to_theirs(tensors, weight_mappings(config))
+    marian_tensors[BIAS] = marian_tensors[BIAS][None]  # (1, V)
     dtype = str(model.dtype).removeprefix("torch.")
-    return Marian(_config_of(config, dtype), _generation_of(config), found)
+    return Marian(_config_of(config, dtype), _generation_of(config), marian_tensors)
 
 
 def _not_in_marian(config: ModelConfig) -> dict[str, bool]:

@@ -60,8 +60,8 @@ def read_settings(config: Mapping[str, Any]) -> MarianSettings:
     try:
         return MarianSettings.model_validate(config)
     except ValidationError as wrong:
-        told = [f"{error['loc'][0]} = {error['input']!r}: {error['msg']}" for error in wrong.errors()]
-        raise CheckpointError(f"{CONFIG} is not MarianMT's: {'; '.join(told)}.") from None
+        mistakes = [f"{error['loc'][0]} = {error['input']!r}: {error['msg']}" for error in wrong.errors()]
+        raise CheckpointError(f"{CONFIG} is not MarianMT's: {'; '.join(mistakes)}.") from None
 
 
 def config_from_marian(settings: MarianSettings) -> ModelConfig:

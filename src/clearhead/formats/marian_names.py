@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from clearhead.errors import CheckpointError
-from clearhead.formats.weights import Pair
+from clearhead.formats.weights import WeightMapping
 from clearhead.model import ModelConfig
 from clearhead.model.positions import sinusoids
 
@@ -22,31 +22,35 @@ _NAMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 
 
-def pairs_of(config: ModelConfig) -> list[Pair]:
+def weight_mappings(config: ModelConfig) -> list[WeightMapping]:
     """Return which tensors here are which tensors in MarianMT."""
-    pairs = [*_tables(config), Pair(("output.bias",), (BIAS,))]
+    mappings = [*_tables(config), WeightMapping(("output.bias",), (BIAS,))]
     for side, count in (("encoder", config.encoder_blocks), ("decoder", config.decoder_blocks)):
         for number in range(count):
-            pairs += _block(f"{side}_blocks.{number}", f"model.{side}.layers.{number}", has_memory=side == "decoder")
-    return pairs
+            mappings += _block(f"{side}_blocks.{number}", f"model.{side}.layers.{number}", has_memory=side == "decoder")
+    return mappings
 
 
-def _tables(config: ModelConfig) -> list[Pair]:
+def _tables(config: ModelConfig) -> list[WeightMapping]:
     """Return the embeddings: a tied table is stored under the first of its names here."""
     source, target, output = "encoder.embedding.weight", "decoder.embedding.weight", "output.weight"
     return {
-        "three": [Pair((source,), (SHARED,))],
-        "two": [Pair((source,), (SOURCE,)), Pair((target,), (TARGET,))],
-        "none": [Pair((source,), (SOURCE,)), Pair((target,), (TARGET,)), Pair((output,), (OUTPUT,))],
+        "three": [WeightMapping((source,), (SHARED,))],
+        "two": [WeightMapping((source,), (SOURCE,)), WeightMapping((target,), (TARGET,))],
+        "none": [
+            WeightMapping((source,), (SOURCE,)),
+            WeightMapping((target,), (TARGET,)),
+            WeightMapping((output,), (OUTPUT,)),
+        ],
     }[config.tied]
 
 
-def _block(ours: str, theirs: str, *, has_memory: bool) -> list[Pair]:
+def _block(ours: str, theirs: str, *, has_memory: bool) -> list[WeightMapping]:
     norms = ["self_attn_layer_norm", *(["encoder_attn_layer_norm"] if has_memory else []), "final_layer_norm"]
-    pairs = []
+    mappings = []
     for number, norm in enumerate(norms):
-        pairs.append(Pair((f"{ours}.residuals.{number}.norm.gain",), (f"{theirs}.{norm}.weight",)))
-        pairs.append(Pair((f"{ours}.residuals.{number}.norm.shift",), (f"{theirs}.{norm}.bias",)))
+        mappings.append(WeightMapping((f"{ours}.residuals.{number}.norm.gain",), (f"{theirs}.{norm}.weight",)))
+        mappings.append(WeightMapping((f"{ours}.residuals.{number}.norm.shift",), (f"{theirs}.{norm}.bias",)))
     products: dict[str, tuple[str, ...]] = {
         "self_attention.packed": tuple(f"self_attn.{name}" for name in _ATTENTION),
         "self_attention.output": ("self_attn.out_proj",),
@@ -59,29 +63,31 @@ def _block(ours: str, theirs: str, *, has_memory: bool) -> list[Pair]:
         products["cross_attention.output"] = ("encoder_attn.out_proj",)
     for here, there in products.items():
         for kind in ("weight", "bias"):
-            pairs.append(Pair((f"{ours}.{here}.{kind}",), tuple(f"{theirs}.{name}.{kind}" for name in there)))
-    return pairs
+            mappings.append(
+                WeightMapping((f"{ours}.{here}.{kind}",), tuple(f"{theirs}.{name}.{kind}" for name in there))
+            )
+    return mappings
 
 
 def each_once(tensors: Mapping[str, Tensor], config: ModelConfig) -> dict[str, Tensor]:
     """Return the tensors of a file with every table under one name, a flat bias, and no positions."""
     _require_sinusoids(tensors, config)
-    found = {name: tensor for name, tensor in tensors.items() if name not in _POSITIONS}
+    unique_tensors = {name: tensor for name, tensor in tensors.items() if name not in _POSITIONS}
     for names in _NAMES[config.tied]:
         held = [name for name in names if name in tensors]
         for name in names:
-            found.pop(name, None)
+            unique_tensors.pop(name, None)
         # a shared table in the file of an untied model is a left-over that nothing reads
         if config.tied != "none" and any(not _is_same(tensors[name], tensors[held[0]]) for name in held[1:]):
             raise CheckpointError(f"the config says that {', '.join(held)} are one table, but their numbers differ.")
         if held:
-            found[names[0]] = tensors[held[0]]
-    bias = found.get(BIAS)  # (1, V)
+            unique_tensors[names[0]] = tensors[held[0]]
+    bias = unique_tensors.get(BIAS)  # (1, V)
     if bias is not None:
-        found[BIAS] = bias.reshape(-1)
-    elif found:
-        found[BIAS] = next(iter(found.values())).new_zeros(config.target_size)
-    return found
+        unique_tensors[BIAS] = bias.reshape(-1)
+    elif unique_tensors:
+        unique_tensors[BIAS] = next(iter(unique_tensors.values())).new_zeros(config.target_size)
+    return unique_tensors
 
 
 def _is_same(a: Tensor, b: Tensor) -> bool:

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from clearhead.errors import CheckpointError, ConfigError
 from clearhead.formats.weights import (
-    Pair,
+    WeightMapping,
     build,
     checked_tensors,
     misfits,
@@ -35,20 +35,20 @@ def from_torch_transformer(module: nn.Transformer, config: ModelConfig) -> Trans
     `config` says what nn.Transformer has not: vocabularies, positions, ties, ids. What it has is read from it.
     Embeddings and output get their usual random start.
     """
-    made = _config_from(module, config)
+    model_config = _config_from(module, config)
     theirs = dict(module.state_dict())
-    shapes = shapes_of(made)
-    pairs = pairs_of(made)
-    wanted = shapes_elsewhere(pairs, shapes)
+    shapes = shapes_of(model_config)
+    mappings = weight_mappings(model_config)
+    wanted = shapes_elsewhere(mappings, shapes)
     some = next(iter(theirs.values()))
     for name, shape in wanted.items():  # with bias=False the norms of nn.Transformer have no shift either
-        if not made.has_bias and name.endswith(".bias") and name not in theirs:
+        if not model_config.has_bias and name.endswith(".bias") and name not in theirs:
             theirs[name] = some.new_zeros(shape)
     wrong = misfits(theirs, wanted)
     if wrong:
         raise CheckpointError(f"this nn.Transformer is not made of the usual layers: {wrong}. Only those can be read.")
-    fresh = own_tensors(Transformer(made).to(device=some.device, dtype=some.dtype))
-    return build(made, {**fresh, **to_ours(theirs, pairs, shapes)}, some.device)
+    fresh = own_tensors(Transformer(model_config).to(device=some.device, dtype=some.dtype))
+    return build(model_config, {**fresh, **to_ours(theirs, mappings, shapes)}, some.device)
 
 
 def _config_from(module: nn.Transformer, config: ModelConfig) -> ModelConfig:
@@ -61,12 +61,12 @@ def _config_from(module: nn.Transformer, config: ModelConfig) -> ModelConfig:
     sides = [_side_settings(layer) for layer in (*encoder.layers, *decoder.layers)]
     norms = [stack.norm.eps for stack in (encoder, decoder) if isinstance(stack.norm, nn.LayerNorm)]
     for name in sides[0]:
-        given = list(dict.fromkeys(side[name] for side in sides))
-        if len(given) > 1:
+        values = list(dict.fromkeys(side[name] for side in sides))
+        if len(values) > 1:
             raise CheckpointError(
-                f"the layers of nn.Transformer differ in {name}: {', '.join(map(str, given))}. Here all are alike."
+                f"the layers of nn.Transformer differ in {name}: {', '.join(map(str, values))}. Here all are alike."
             )
-    if len(norms) == 1 or any(each != sides[0]["epsilon"] for each in norms):
+    if len(norms) == 1 or any(epsilon != sides[0]["epsilon"] for epsilon in norms):
         raise CheckpointError("the last norms of this nn.Transformer differ from each other or from its layers'.")
     changes: dict[str, Any] = {
         **sides[0],
@@ -134,13 +134,13 @@ def to_torch_transformer(model: Transformer) -> nn.Transformer:
         "its positions are rotary, which are inside attention": config.positions == "rotary",
         "one side has no blocks": not config.encoder_blocks or not config.decoder_blocks,
     }
-    told = [reason for reason, is_so in wrong.items() if is_so]
-    if told:
-        raise CheckpointError(f"nn.Transformer cannot hold this model: {'; '.join(told)}.")
-    made = _empty(config)
-    made = made.to(device=model.device, dtype=model.dtype)
-    made.load_state_dict(to_theirs(checked_tensors(model), pairs_of(config)))
-    return made.eval()
+    reasons = [reason for reason, is_so in wrong.items() if is_so]
+    if reasons:
+        raise CheckpointError(f"nn.Transformer cannot hold this model: {'; '.join(reasons)}.")
+    module = _empty(config)
+    module = module.to(device=model.device, dtype=model.dtype)
+    module.load_state_dict(to_theirs(checked_tensors(model), weight_mappings(config)))
+    return module.eval()
 
 
 def _empty(config: ModelConfig) -> nn.Transformer:
@@ -162,8 +162,8 @@ def _empty(config: ModelConfig) -> nn.Transformer:
         # nested tensors would warn, and change nothing but where the padding is kept
         encoder = nn.TransformerEncoder(below, config.encoder_blocks, norms[0], enable_nested_tensor=False)
         decoder = nn.TransformerDecoder(above, config.decoder_blocks, norms[1])
-        made = nn.Transformer(width, heads, custom_encoder=encoder, custom_decoder=decoder, batch_first=True)
-    for module in made.modules():
+        transformer = nn.Transformer(width, heads, custom_encoder=encoder, custom_decoder=decoder, batch_first=True)
+    for module in transformer.modules():
         if isinstance(module, nn.LayerNorm) and module.bias is None:
             module.bias = nn.Parameter(
                 torch.zeros_like(module.weight)
@@ -172,26 +172,30 @@ def _empty(config: ModelConfig) -> nn.Transformer:
             module.dropout = config.attention_dropout
         elif isinstance(module, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
             module.dropout.p = config.activation_dropout
-    return made
+    return transformer
 
 
-def pairs_of(config: ModelConfig) -> list[Pair]:
+def weight_mappings(config: ModelConfig) -> list[WeightMapping]:
     """Return which tensors here are which tensors in nn.Transformer."""
-    pairs = []
+    mappings = []
     for side, count in (("encoder", config.encoder_blocks), ("decoder", config.decoder_blocks)):
         for number in range(count):
-            pairs += _block(f"{side}_blocks.{number}", f"{side}.layers.{number}", config, has_memory=side == "decoder")
+            mappings += _block(
+                f"{side}_blocks.{number}", f"{side}.layers.{number}", config, has_memory=side == "decoder"
+            )
         if config.ends_with_norm:
-            pairs.append(Pair((f"{side}.last_norm.gain",), (f"{side}.norm.weight",)))
-            pairs.append(Pair((f"{side}.last_norm.shift",), (f"{side}.norm.bias",)))
-    return pairs
+            mappings.append(WeightMapping((f"{side}.last_norm.gain",), (f"{side}.norm.weight",)))
+            mappings.append(WeightMapping((f"{side}.last_norm.shift",), (f"{side}.norm.bias",)))
+    return mappings
 
 
-def _block(ours: str, theirs: str, config: ModelConfig, *, has_memory: bool) -> list[Pair]:
-    pairs = []
+def _block(ours: str, theirs: str, config: ModelConfig, *, has_memory: bool) -> list[WeightMapping]:
+    mappings = []
     for number in range(3 if has_memory else 2):
-        pairs.append(Pair((f"{ours}.residuals.{number}.norm.gain",), (f"{theirs}.norm{number + 1}.weight",)))
-        pairs.append(Pair((f"{ours}.residuals.{number}.norm.shift",), (f"{theirs}.norm{number + 1}.bias",)))
+        mappings.append(
+            WeightMapping((f"{ours}.residuals.{number}.norm.gain",), (f"{theirs}.norm{number + 1}.weight",))
+        )
+        mappings.append(WeightMapping((f"{ours}.residuals.{number}.norm.shift",), (f"{theirs}.norm{number + 1}.bias",)))
     products: dict[str, tuple[str, ...]] = {
         "self_attn.in_proj_": ("self_attention.packed",),
         "self_attn.out_proj.": ("self_attention.output",),
@@ -203,5 +207,7 @@ def _block(ours: str, theirs: str, config: ModelConfig, *, has_memory: bool) -> 
         products["multihead_attn.out_proj."] = ("cross_attention.output",)
     for there, here in products.items():
         for kind in ("weight", "bias") if config.has_bias else ("weight",):
-            pairs.append(Pair(tuple(f"{ours}.{name}.{kind}" for name in here), (f"{theirs}.{there}{kind}",)))
-    return pairs
+            mappings.append(
+                WeightMapping(tuple(f"{ours}.{name}.{kind}" for name in here), (f"{theirs}.{there}{kind}",))
+            )
+    return mappings

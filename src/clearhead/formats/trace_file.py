@@ -116,18 +116,20 @@ class _Sentence:
         return "source" if "cross_attention" in record.where.split(".") else self._side(record)
 
     def _worked_sides(self, record: Record) -> Sides:
-        known = {name: self.sides[id(v)] for name, v in record.inputs.items() if isinstance(v, Tensor)}
+        input_sides = {name: self.sides[id(v)] for name, v in record.inputs.items() if isinstance(v, Tensor)}
         step = record.step.name
         if step == "score":
-            return known["q"][0], known["k"][0]
+            return input_sides["q"][0], input_sides["k"][0]
         if step in ("mean", "variance") and record.inputs["over"] != "features":
             return "", ""
         if step == "join":
             return self.sides[id(record.inputs["parts"][0])]
         if step == "append":
             return "", ""
-        rows: Side = next((known[name][0] for name in _KEEPS_ROWS if name in known and known[name][0]), "")
-        return rows, known["scores"][1] if step in _KEEPS_COLUMNS else ""
+        rows: Side = next(
+            (input_sides[name][0] for name in _KEEPS_ROWS if name in input_sides and input_sides[name][0]), ""
+        )
+        return rows, input_sides["scores"][1] if step in _KEEPS_COLUMNS else ""
 
     # How long the sentence is
 
@@ -145,17 +147,17 @@ class _Sentence:
 
     def _real_length(self, side: Side) -> int:
         """Return how many tokens are left when those at the end that nobody saw and nothing counted are cut off."""
-        whole = self._length(side)
-        seen = np.zeros(whole, dtype=bool)
+        padded_length = self._length(side)
+        visible = np.zeros(padded_length, dtype=bool)
         has_mask = False
         for key, name in self._uses("allowed", "counted"):
             array, sides = self.arrays[key], self.sides[key]
             if name == "allowed" and sides[1] == side:
-                seen, has_mask = seen | array.any(axis=0), True
+                visible, has_mask = visible | array.any(axis=0), True
             elif name == "counted" and sides[0] == side:
-                seen, has_mask = seen | array.astype(bool), True
-        real = np.flatnonzero(seen)
-        return int(real[-1]) + 1 if has_mask and real.size else whole  # a sentence of nothing but padding stays
+                visible, has_mask = visible | array.astype(bool), True
+        real = np.flatnonzero(visible)
+        return int(real[-1]) + 1 if has_mask and real.size else padded_length  # a sentence of nothing but padding stays
 
     def _may_cut(self, side: Side, length: int) -> bool:
         """Say whether the first `length` tokens of a side are worked without the others."""
@@ -175,18 +177,18 @@ class _Sentence:
 
     def _named(self, side: Side, names: Sequence[str], parameter: str) -> tuple[int, tuple[str, ...]]:
         """Return how many tokens of a side are kept, and their names."""
-        whole, real = self._length(side), self._real_length(side)
-        if real < whole and not self._may_cut(side, real):
-            real = whole
+        padded_length, real = self._length(side), self._real_length(side)
+        if real < padded_length and not self._may_cut(side, real):
+            real = padded_length
         if not names or len(names) == real:
             return real, tuple(names)
-        if len(names) == whole:
+        if len(names) == padded_length:
             return real, tuple(names[:real])
         if len(names) < real and self._may_cut(side, len(names)):
             return len(names), tuple(names)
         raise TraceError(
             f"{parameter} has {len(names)} names, but sentence {self.sentence} has {real} tokens"
-            + (f" ({whole} with its padding)" if real < whole else "")
+            + (f" ({padded_length} with its padding)" if real < padded_length else "")
             + f". Give {real} names, or leave {parameter} out."
         )
 
@@ -196,25 +198,25 @@ class _Sentence:
         """Cut, name and write down."""
         if tokens and target_tokens and not self.has_source:
             raise TraceError("this trace has a decoder only, so tokens and target_tokens mean the same. Give tokens.")
-        written = target_tokens if self.has_source else tokens or target_tokens
-        kept = {
+        target_names = target_tokens if self.has_source else tokens or target_tokens
+        cuts = {
             "source": self._named("source", tokens if self.has_source else (), "tokens"),
-            "target": self._named("target", written, "target_tokens" if self.has_source else "tokens"),
+            "target": self._named("target", target_names, "target_tokens" if self.has_source else "tokens"),
         }
         for key, sides in self.sides.items():
             array = self.arrays[key]
-            cut = tuple(slice(kept[side][0] if side else None) for side in sides[: array.ndim])
+            cut = tuple(slice(cuts[side][0] if side else None) for side in sides[: array.ndim])
             self.arrays[key] = np.ascontiguousarray(array[cut])
-        looked_up = self._cut_tables(kept)
+        looked_up = self._cut_tables(cuts)
         sheet = Trace()
-        for name, given in self.trace.givens.items():
-            if id(given.value) in self.arrays:
-                array, sides = self.arrays[id(given.value)], self.sides[id(given.value)]
-                names = [kept[side][1] if side else () for side in sides]
-                names[0] = looked_up.get(id(given.value), names[0])
+        for name, origin in self.trace.givens.items():
+            if id(origin.value) in self.arrays:
+                array, sides = self.arrays[id(origin.value)], self.sides[id(origin.value)]
+                names = [cuts[side][1] if side else () for side in sides]
+                names[0] = looked_up.get(id(origin.value), names[0])
                 # one row may stand for all tokens, and then has no name
                 rows, columns = (n if array.shape[i : i + 1] == (len(n),) else () for i, n in enumerate(names))
-                sheet.givens[name] = Given(name, given.symbol, array, rows, columns)
+                sheet.givens[name] = Given(name, origin.symbol, array, rows, columns)
         for record in self.trace:
             inputs = {name: self._value(value) for name, value in record.inputs.items()}
             sheet.records.append(Record(record.step, record.where, inputs, self._value(record.value), record.symbol))
@@ -224,10 +226,10 @@ class _Sentence:
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, tuple | list):
-            return tuple(self._value(each) for each in value)
+            return tuple(self._value(part) for part in value)
         return self.arrays[id(value)] if isinstance(value, Tensor) else value
 
-    def _cut_tables(self, kept: dict[str, tuple[int, tuple[str, ...]]]) -> dict[int, tuple[str, ...]]:
+    def _cut_tables(self, cuts: dict[str, tuple[int, tuple[str, ...]]]) -> dict[int, tuple[str, ...]]:
         """Keep the rows of each table that were looked up, and number the ids anew; return the names of those rows.
 
         A row is named after its token, or after its number in the whole table.
@@ -243,7 +245,7 @@ class _Sentence:
             words = {int(row): str(row) for row in rows}
             for key in keys:
                 side = self.sides[key][0]
-                words |= dict(zip(self.arrays[key].tolist(), kept[side][1] if side else (), strict=False))
+                words |= dict(zip(self.arrays[key].tolist(), cuts[side][1] if side else (), strict=False))
                 self.arrays[key] = np.searchsorted(rows, self.arrays[key])
             self.arrays[table] = np.ascontiguousarray(self.arrays[table][rows])
             is_of_tokens = any(record.where.endswith("embedding") for record in records)

@@ -1,6 +1,6 @@
 """A model's tensors by name: what a config asks for, what a file has instead, and what they are called elsewhere.
 
-Layout differences between clearhead and other programs end here: a table of pairs serves both directions.
+Layout differences between clearhead and other programs end here: a table of mappings serves both directions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ _MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
-class Pair:
+class WeightMapping:
     """Tensors here and elsewhere whose rows, one below another, are the same; those elsewhere are equal shares."""
 
     ours: tuple[str, ...]
@@ -28,11 +28,11 @@ class Pair:
 
 def own_tensors(model: TrainableModel) -> dict[str, Tensor]:
     """Return what makes a model, tied tensors once, under the first of their names."""
-    seen: set[int] = set()
+    tensor_ids: set[int] = set()
     own = {}
     for name, tensor in model.state_dict(keep_vars=True).items():
-        if id(tensor) not in seen:
-            seen.add(id(tensor))
+        if id(tensor) not in tensor_ids:
+            tensor_ids.add(id(tensor))
             own[name] = tensor
     return own
 
@@ -75,16 +75,16 @@ def misfits(tensors: Mapping[str, Tensor], wanted: Shapes) -> str:
     return "; ".join(
         clause
         for clause in (
-            _told(missing, "missing"),
-            _told(extra, "not of this model"),
-            _told(shapes, "of another shape"),
-            _told(kinds, "not float16, bfloat16, float32 or float64"),
+            _clause(missing, "missing"),
+            _clause(extra, "not of this model"),
+            _clause(shapes, "of another shape"),
+            _clause(kinds, "not float16, bfloat16, float32 or float64"),
         )
         if clause
     )
 
 
-def _told(names: Sequence[str], what: str) -> str:
+def _clause(names: Sequence[str], what: str) -> str:
     if not names:
         return ""
     count = f"{len(names)} tensor{'s are' if len(names) > 1 else ' is'} {what}"
@@ -95,34 +95,34 @@ def _size(shape: Sequence[int]) -> str:
     return "×".join(str(side) for side in shape) or "a single number"
 
 
-def shapes_elsewhere(pairs: Iterable[Pair], shapes: Shapes) -> dict[str, tuple[int, ...]]:
+def shapes_elsewhere(mappings: Iterable[WeightMapping], shapes: Shapes) -> dict[str, tuple[int, ...]]:
     """Return the names and shapes that another program gives to tensors of these shapes."""
-    found = {}
-    for pair in pairs:
-        rows = sum(shapes[name][0] for name in pair.ours)
-        for name in pair.theirs:
-            found[name] = (rows // len(pair.theirs), *shapes[pair.ours[0]][1:])
-    return found
+    their_shapes = {}
+    for mapping in mappings:
+        rows = sum(shapes[name][0] for name in mapping.ours)
+        for name in mapping.theirs:
+            their_shapes[name] = (rows // len(mapping.theirs), *shapes[mapping.ours[0]][1:])
+    return their_shapes
 
 
-def to_ours(tensors: Mapping[str, Tensor], pairs: Iterable[Pair], shapes: Shapes) -> dict[str, Tensor]:
+def to_ours(tensors: Mapping[str, Tensor], mappings: Iterable[WeightMapping], shapes: Shapes) -> dict[str, Tensor]:
     """Return the tensors under our names, in our shares."""
-    found: dict[str, Tensor] = {}
-    for pair in pairs:
-        whole = torch.cat([tensors[name] for name in pair.theirs])
-        parts = torch.split(whole, [shapes[name][0] for name in pair.ours])
-        found.update(zip(pair.ours, parts, strict=True))
-    return found
+    our_tensors: dict[str, Tensor] = {}
+    for mapping in mappings:
+        stacked = torch.cat([tensors[name] for name in mapping.theirs])
+        parts = torch.split(stacked, [shapes[name][0] for name in mapping.ours])
+        our_tensors.update(zip(mapping.ours, parts, strict=True))
+    return our_tensors
 
 
-def to_theirs(tensors: Mapping[str, Tensor], pairs: Iterable[Pair]) -> dict[str, Tensor]:
+def to_theirs(tensors: Mapping[str, Tensor], mappings: Iterable[WeightMapping]) -> dict[str, Tensor]:
     """Return the tensors under the other program's names, in its shares."""
-    found: dict[str, Tensor] = {}
-    for pair in pairs:
-        whole = torch.cat([tensors[name].detach() for name in pair.ours])
-        parts = whole.chunk(len(pair.theirs))
-        found.update((name, part.contiguous()) for name, part in zip(pair.theirs, parts, strict=True))
-    return found
+    their_tensors: dict[str, Tensor] = {}
+    for mapping in mappings:
+        stacked = torch.cat([tensors[name].detach() for name in mapping.ours])
+        parts = stacked.chunk(len(mapping.theirs))
+        their_tensors.update((name, part.contiguous()) for name, part in zip(mapping.theirs, parts, strict=True))
+    return their_tensors
 
 
 def checked_tensors(model: TrainableModel) -> dict[str, Tensor]:

@@ -148,8 +148,8 @@ def _hide(prepared: PreparedMask) -> Callable[..., Tensor] | None:
             (queries[b, i] == keys[b, j]) & (keys[b, j] != 0), score, -float("inf")
         )
     if fused.mask is not None and fused.is_by_key:
-        seen = fused.mask[:, 0, 0]  # (B, K)
-        return lambda score, b, h, i, j: torch.where(seen[b, j], score, -float("inf"))
+        visible = fused.mask[:, 0, 0]  # (B, K)
+        return lambda score, b, h, i, j: torch.where(visible[b, j], score, -float("inf"))
     if fused.is_causal:
         return lambda score, b, h, i, j: torch.where(i >= j, score, -float("inf"))
     return None
@@ -237,10 +237,10 @@ def _trace_share(trace: Tracer, x: Tensor, symbol: str, share: dict[str, int]) -
 
 
 def _trace_append(trace: Tracer, cached: Tensor, new: Tensor, symbol: str) -> Tensor:
-    whole = torch.cat((cached, new), dim=-2)
+    appended = torch.cat((cached, new), dim=-2)
     trace.give("cached", cached)
-    trace.record(APPEND, whole, symbol=symbol, cached=cached, new=new)
-    return whole
+    trace.record(APPEND, appended, symbol=symbol, cached=cached, new=new)
+    return appended
 
 
 def _trace_head(trace: Tracer, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, sub: str) -> Tensor:

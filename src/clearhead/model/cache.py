@@ -16,16 +16,16 @@ from clearhead.model.mask import Mask
 
 @dataclass
 class Cache:
-    """The tokens so far, one text to a row: one BlockCache a block; `seen` (B, K) is True for real tokens."""
+    """The tokens so far, one text to a row: one BlockCache a block; `is_real` (B, K) is True for real tokens."""
 
     blocks: list[BlockCache]
-    seen: Tensor
+    is_real: Tensor
     lengths: Tensor  # (B,): the position of the next token of each entry
 
     @property
     def num_keys(self) -> int:
         """How many tokens can be attended to, padding included."""
-        return self.seen.shape[1]
+        return self.is_real.shape[1]
 
     @property
     def longest(self) -> int:
@@ -40,15 +40,15 @@ class Cache:
         real = torch.ones_like(target, dtype=torch.bool) if config.start == "pad" else target != config.pad
         if first == 0:
             real = torch.cat((torch.ones_like(real[:, :1]), real[:, 1:]), dim=1)
-        self.seen = torch.cat((self.seen, real), dim=1)
+        self.is_real = torch.cat((self.is_real, real), dim=1)
         self.lengths = self.lengths + real.sum(dim=1)
-        return places, Mask(keys=self.seen, is_causal=length > 1, first=first)
+        return places, Mask(keys=self.is_real, is_causal=length > 1, first=first)
 
     def reorder(self, index: Tensor) -> None:
         """Put the entries of the batch in another order."""
         for block in self.blocks:
             block.reorder(index)
-        self.seen, self.lengths = self.seen.index_select(0, index), self.lengths.index_select(0, index)
+        self.is_real, self.lengths = self.is_real.index_select(0, index), self.lengths.index_select(0, index)
 
 
 @dataclass

@@ -18,5 +18,5 @@ def dropout(x: Tensor, share: float, is_training: bool) -> Tensor:
     if x.device.type != "cpu" or not 0 < dropped < _BYTES:
         return F.dropout(x, share, is_training)
     words = torch.randint(-(2**63), 2**63 - 1, ((x.numel() + 7) // 8,))  # eight random bytes each
-    kept = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped
-    return x * kept * (_BYTES / (_BYTES - dropped))
+    survivors = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped
+    return x * survivors * (_BYTES / (_BYTES - dropped))

@@ -84,12 +84,12 @@ class EncoderBlock(nn.Module):
         keys = mask.mask.keys
         for number, place in enumerate(("self_attention", "feed_forward")):
             residual, here = cast(Residual, self.residuals[number]), trace.at("add_and_norm", number)
-            taken = residual.before(x, keys, here)
+            sublayer_input = residual.before(x, keys, here)
             if place == "self_attention":
-                made = self.self_attention(taken, None, mask, places=places, trace=trace.at(place))
+                sublayer_output = self.self_attention(sublayer_input, None, mask, places=places, trace=trace.at(place))
             else:
-                made = self.feed_forward(taken, trace=trace.at(place))
-            x = residual.after(x, made, keys, here)
+                sublayer_output = self.feed_forward(sublayer_input, trace=trace.at(place))
+            x = residual.after(x, sublayer_output, keys, here)
         return x
 
 
@@ -121,20 +121,24 @@ class DecoderBlock(nn.Module):
         """(B, T, D) → (B, T, D)"""
         residual, here = cast(Residual, self.residuals[0]), trace.at("add_and_norm", 0)
         own = None if cache is None else cache.own
-        taken = residual.before(x, None, here)
-        made = self.self_attention(taken, None, mask, cache=own, places=places, trace=trace.at("self_attention"))
-        x = residual.after(x, made, None, here)
+        sublayer_input = residual.before(x, None, here)
+        sublayer_output = self.self_attention(
+            sublayer_input, None, mask, cache=own, places=places, trace=trace.at("self_attention")
+        )
+        x = residual.after(x, sublayer_output, None, here)
         if self.cross_attention is not None:
             assert memory is not None
             residual, here = cast(Residual, self.residuals[1]), trace.at("add_and_norm", 1)
-            taken = residual.before(x, None, here)
-            seen = None if cache is None or trace.is_on else cache.memory
-            made = self.cross_attention(taken, memory[0], memory[1], cache=seen, trace=trace.at("cross_attention"))
-            x = residual.after(x, made, None, here)
+            sublayer_input = residual.before(x, None, here)
+            memory_cache = None if cache is None or trace.is_on else cache.memory
+            sublayer_output = self.cross_attention(
+                sublayer_input, memory[0], memory[1], cache=memory_cache, trace=trace.at("cross_attention")
+            )
+            x = residual.after(x, sublayer_output, None, here)
         number = len(self.residuals) - 1
         residual, here = cast(Residual, self.residuals[number]), trace.at("add_and_norm", number)
-        made = self.feed_forward(residual.before(x, None, here), trace=trace.at("feed_forward"))
-        return residual.after(x, made, None, here)
+        sublayer_output = self.feed_forward(residual.before(x, None, here), trace=trace.at("feed_forward"))
+        return residual.after(x, sublayer_output, None, here)
 
 
 class BlockCache:

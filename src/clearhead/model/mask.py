@@ -41,17 +41,17 @@ class Mask:
     def allowed(self, num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
         """Return (B or 1, 1, Q, K): True where the query may attend."""
         device = self.keys.device if self.keys is not None else device
-        seen = torch.ones(1, 1, num_queries, num_keys, dtype=torch.bool, device=device)
+        visible = torch.ones(1, 1, num_queries, num_keys, dtype=torch.bool, device=device)
         if self.is_causal:
-            seen = seen.tril(self.first)
+            visible = visible.tril(self.first)
         if self.keys is not None:
-            seen = seen & self.keys[:, None, None, :]  # (B, 1, Q, K)
+            visible = visible & self.keys[:, None, None, :]  # (B, 1, Q, K)
         if self.explicit is not None:
             # a batch axis stands before the heads' axis, or it would be read as heads
-            seen = seen & (self.explicit if self.explicit.dim() == 2 else self.explicit[:, None])
+            visible = visible & (self.explicit if self.explicit.dim() == 2 else self.explicit[:, None])
         if self.packed is not None:
-            seen = seen & self.packed.allowed()
-        return seen
+            visible = visible & self.packed.allowed()
+        return visible
 
     def fused(self, num_queries: int, num_keys: int, device: torch.device | None = None) -> "FusedMask":
         """Return the compact form for PyTorch's kernel, whose memory is linear in the length wherever it can be."""
@@ -65,9 +65,9 @@ class Mask:
             assert self.keys is not None
             has_any = self.keys.any(dim=1)[:, None, None, None]  # (B, 1, 1, 1)
             return FusedMask(self.keys[:, None, None, :] | ~has_any, False, has_any)
-        seen = self.allowed(num_queries, num_keys, device)
-        has_any = seen.any(dim=-1, keepdim=True)
-        return FusedMask(seen | ~has_any, False, has_any)
+        visible = self.allowed(num_queries, num_keys, device)
+        has_any = visible.any(dim=-1, keepdim=True)
+        return FusedMask(visible | ~has_any, False, has_any)
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,5 +68,5 @@ def is_first(sentences: Tensor) -> Tensor:
 def packed_places(sentences: Tensor) -> Tensor:
     """Return (B, T): the position of each token in its own sentence; of padding 0, which every table has."""
     steps = torch.arange(sentences.shape[1], device=sentences.device)[None]
-    begun = torch.where(is_first(sentences), steps, 0).cummax(dim=1).values
-    return torch.where(sentences != 0, steps - begun, 0)
+    starts = torch.where(is_first(sentences), steps, 0).cummax(dim=1).values
+    return torch.where(sentences != 0, steps - starts, 0)

@@ -20,14 +20,14 @@ class PartTrace(Trace):
     def __init__(self, only: Sequence[str] = ()) -> None:
         super().__init__()
         self.only = tuple(only)
-        self._known: set[int] = set()
+        self._known_ids: set[int] = set()
         self._outside: dict[int, tuple[ReferenceType[Any], str]] = {}  # symbols of what is not kept, nor kept alive
 
     def at(self, *place: str | int) -> "PartTrace":
         """Return a child that writes into this trace under `place`."""
         child = PartTrace.__new__(PartTrace)
         child.layout, child.givens, child.records = self.layout, self.givens, self.records
-        child.only, child._known, child._outside = self.only, self._known, self._outside
+        child.only, child._known_ids, child._outside = self.only, self._known_ids, self._outside
         child.where = ".".join(str(part) for part in ([self.where] if self.where else []) + list(place))
         return child
 
@@ -40,7 +40,7 @@ class PartTrace(Trace):
         """Name a value that the working starts from, if its place is kept."""
         if self._is_wanted():
             super().give(name, value, **labels)
-            self._known.add(id(value))
+            self._known_ids.add(id(value))
         else:
             self._remember(value, labels.get("symbol") or name)
 
@@ -49,13 +49,13 @@ class PartTrace(Trace):
         if not self._is_wanted():
             self._remember(value, symbol or step.symbol_in(self.layout))
             return
-        for name, given in inputs.items():
-            for part in given if isinstance(given, tuple) else (given,):
-                if isinstance(part, Tensor) and id(part) not in self._known:
+        for name, argument in inputs.items():
+            for part in argument if isinstance(argument, tuple) else (argument,):
+                if isinstance(part, Tensor) and id(part) not in self._known_ids:
                     super().give(self._free(name), part, symbol=self._symbol_of(part))
-                    self._known.add(id(part))
+                    self._known_ids.add(id(part))
         super().record(step, value, symbol=symbol, **inputs)
-        self._known.add(id(value))
+        self._known_ids.add(id(value))
 
     def _remember(self, value: Any, symbol: str) -> None:
         if isinstance(value, Tensor):
@@ -63,8 +63,8 @@ class PartTrace(Trace):
 
     def _symbol_of(self, value: Tensor) -> str:
         """Return the symbol that a value from outside had there, or nothing; an id may have been used twice."""
-        kept, symbol = self._outside.get(id(value), (None, ""))
-        return symbol if kept is not None and kept() is value else ""
+        reference, symbol = self._outside.get(id(value), (None, ""))
+        return symbol if reference is not None and reference() is value else ""
 
     def _free(self, name: str) -> str:
         path = f"{self.where}.{name}" if self.where else name

@@ -221,8 +221,8 @@ class Transformer(nn.Module):
         x = self.decoder.embed(target, places, trace.at("target"))
         turned = Places(places, places) if self.config.positions == "rotary" else None
         for number, block in enumerate(self.decoder_blocks):
-            kept = None if cache is None else cache.blocks[number]
-            x = block(x, own, across, places=turned, cache=kept, trace=trace.at("decoder", number))
+            block_cache = None if cache is None else cache.blocks[number]
+            x = block(x, own, across, places=turned, cache=block_cache, trace=trace.at("decoder", number))
         if self.decoder.last_norm is not None:
             x = self.decoder.last_norm(x, None, trace=trace.at("decoder", "norm"))
         return x
@@ -283,11 +283,11 @@ class Transformer(nn.Module):
         blocks = []
         for block in self.decoder_blocks:
             assert isinstance(block, DecoderBlock)
-            seen = None
+            memory_cache = None
             if block.cross_attention is not None:
                 assert memory is not None
-                seen = block.cross_attention.key_values(memory.states)
-            blocks.append(BlockCache(empty_key_values(block.self_attention, size, device, dtype), seen))
+                memory_cache = block.cross_attention.key_values(memory.states)
+            blocks.append(BlockCache(empty_key_values(block.self_attention, size, device, dtype), memory_cache))
         return blocks
 
     # A batch
@@ -295,8 +295,12 @@ class Transformer(nn.Module):
     def shifted(self, target: Tensor, sentences: Tensor | None = None) -> Tensor:
         """Return what the decoder reads while it writes `target`: the start token, then the target but for its last."""
         start = torch.full_like(target[:, :1], self.config.start_id)
-        read = torch.cat((start, target[:, :-1]), dim=1)
-        return read if sentences is None else torch.where(is_first(sentences), self.config.start_id, read)
+        decoder_input = torch.cat((start, target[:, :-1]), dim=1)
+        return (
+            decoder_input
+            if sentences is None
+            else torch.where(is_first(sentences), self.config.start_id, decoder_input)
+        )
 
     def forward(self, batch: Batch, *, trace: Tracer = NO_TRACE) -> Tensor:
         """Return logits: (B, T, V), or (B, C) of a classifier."""
@@ -313,9 +317,9 @@ class Transformer(nn.Module):
         if self.config.shape == "encoder-decoder":
             assert batch.source is not None
             memory = self.encode(batch.source, is_padded=batch.is_padded, sentences=batch.source_sentences, trace=trace)
-        written = batch.target_sentences
-        mask = CAUSAL if written is None else Mask(is_causal=True, packed=Packed(written, written))
-        return self.decode_states(self.shifted(batch.target, written), memory, mask=mask, trace=trace)
+        sentences = batch.target_sentences
+        mask = CAUSAL if sentences is None else Mask(is_causal=True, packed=Packed(sentences, sentences))
+        return self.decode_states(self.shifted(batch.target, sentences), memory, mask=mask, trace=trace)
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
         """Return the summed cross-entropy of a batch, padding left out."""

@@ -22,10 +22,10 @@ class DivergenceError(Exception):
 
 def describe_fault(fault: DivergenceError, place: Path) -> str:
     """Return what happened, as a sentence."""
-    kept = f"Its batch is in {printable(str(place))}."
+    location = f"Its batch is in {printable(str(place))}."
     if fault.rise is None:
-        return f"The loss or its gradient was not a finite number at update {fault.step:,}. {kept}"
-    return f"The loss exploded: at update {fault.step:,} it was {fault.rise:.2f} nats above its lowest. {kept}"
+        return f"The loss or its gradient was not a finite number at update {fault.step:,}. {location}"
+    return f"The loss exploded: at update {fault.step:,} it was {fault.rise:.2f} nats above its lowest. {location}"
 
 
 def save_fault(folder: Path, step: int, batches: Sequence[TokenBatch], vocabularies: Vocabularies) -> Path:
@@ -37,20 +37,23 @@ def save_fault(folder: Path, step: int, batches: Sequence[TokenBatch], vocabular
 
 
 def _pairs(batch: TokenBatch, vocabularies: Vocabularies) -> list[dict[str, object]]:
-    found = []
+    pairs = []
     for row in range(batch.shape.rows):
         for number in range(1, _num_sentences(batch, row) + 1):
             source = _sentence(batch.source[row], batch.source_sentences, row, number) if batch.source.size else []
             if batch.target.ndim == 1:
                 if batch.target[row] != NO_LABEL:
                     label = vocabularies.labels[int(batch.target[row])]
-                    found.append({**_told("source", source, vocabularies.source), "label": label})
+                    pairs.append({**_side_data("source", source, vocabularies.source), "label": label})
                 continue
             target = _sentence(batch.target[row], batch.target_sentences, row, number)
-            told = {**_told("source", source, vocabularies.source), **_told("target", target, vocabularies.target)}
-            if told["target_ids"]:
-                found.append(told)
-    return found
+            pair = {
+                **_side_data("source", source, vocabularies.source),
+                **_side_data("target", target, vocabularies.target),
+            }
+            if pair["target_ids"]:
+                pairs.append(pair)
+    return pairs
 
 
 def _num_sentences(batch: TokenBatch, row: int) -> int:
@@ -59,10 +62,10 @@ def _num_sentences(batch: TokenBatch, row: int) -> int:
 
 
 def _sentence(ids: Ids, sentences: Ids | None, row: int, number: int) -> list[int]:
-    kept: list[int] = (ids if sentences is None else ids[sentences[row] == number]).tolist()
-    return kept
+    own_ids: list[int] = (ids if sentences is None else ids[sentences[row] == number]).tolist()
+    return own_ids
 
 
-def _told(side: str, ids: list[int], tokeniser: Tokeniser) -> dict[str, object]:
-    real = [each for each in ids if each != tokeniser.pad]
+def _side_data(side: str, ids: list[int], tokeniser: Tokeniser) -> dict[str, object]:
+    real = [token for token in ids if token != tokeniser.pad]
     return {side: " ".join(tokeniser.pieces(real)), f"{side}_ids": real}

@@ -18,7 +18,7 @@ from clearhead.model import Batch
 _TURN = 2e-4  # seconds
 
 
-class Feed:
+class BatchPrefetcher:
     """Takes batches from an iterator in a thread of its own."""
 
     def __init__(self, batches: Iterator[TokenBatch], ahead: int) -> None:
@@ -30,12 +30,12 @@ class Feed:
 
     def take(self) -> TokenBatch:
         """Return the next batch."""
-        begun = time.perf_counter()
-        made = self._ready.get()
-        self.waited += time.perf_counter() - begun
-        if isinstance(made, BaseException):
-            raise made
-        return made
+        start = time.perf_counter()
+        batch = self._ready.get()
+        self.waited += time.perf_counter() - start
+        if isinstance(batch, BaseException):
+            raise batch
+        return batch
 
     def close(self) -> None:
         """Stop the thread."""
@@ -63,24 +63,24 @@ class Feed:
         except BaseException as wrong:  # told to the one who takes the next batch
             self._put(wrong)
 
-    def _put(self, made: TokenBatch | BaseException) -> bool:
+    def _put(self, batch: TokenBatch | BaseException) -> bool:
         while not self._is_over.is_set():
             try:
-                self._ready.put(made, timeout=0.1)
+                self._ready.put(batch, timeout=0.1)
                 return True
             except queue.Full:
                 continue
         return False
 
 
-def to_batch(made: TokenBatch, device: torch.device, *, has_labels: bool) -> Batch:
+def to_batch(token_batch: TokenBatch, device: torch.device, *, has_labels: bool) -> Batch:
     """Return a batch as the model takes it, on its device."""
-    source = _tensor(made.source, device) if made.source.size else None
+    source = _tensor(token_batch.source, device) if token_batch.source.size else None
     if has_labels:
-        return Batch(source, labels=_tensor(made.target, device))
-    sides = (made.source_sentences if made.source.size else None, made.target_sentences)
+        return Batch(source, labels=_tensor(token_batch.target, device))
+    sides = (token_batch.source_sentences if token_batch.source.size else None, token_batch.target_sentences)
     sentences = [None if side is None else _tensor(side, device) for side in sides]
-    return Batch(source, _tensor(made.target, device), None, True, *sentences)
+    return Batch(source, _tensor(token_batch.target, device), None, True, *sentences)
 
 
 def _tensor(numbers: Ids, device: torch.device) -> Tensor:

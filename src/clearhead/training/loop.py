@@ -23,7 +23,7 @@ from clearhead.model.device import choose_device, choose_kernels
 from clearhead.training.average import average_in
 from clearhead.training.config import RunConfig
 from clearhead.training.divergence import DivergenceError, describe_fault, save_fault
-from clearhead.training.feed import Feed, sharing, to_batch
+from clearhead.training.feed import BatchPrefetcher, sharing, to_batch
 from clearhead.training.outcome import Outcome, Stopped
 from clearhead.training.prepare import Prepared, prepare
 from clearhead.training.progress import Reporter
@@ -41,7 +41,7 @@ from clearhead.training.state import (
     save_state,
     step_of,
 )
-from clearhead.training.step import Stepper, Totals
+from clearhead.training.step import Totals, Updater
 from clearhead.training.stopping import Stop, stopping
 from clearhead.training.validate import Validator
 from clearhead.training.warm_up import warming_up
@@ -78,7 +78,7 @@ class _Run:
             torch.set_float32_matmul_precision("high")
             choose_kernels(self.training.is_deterministic)
         self.model = prepared.model.to(self.device).train()
-        self.stepper = Stepper(self.model, self.training, is_compiled=is_compiled, precision=self.precision)
+        self.updater = Updater(self.model, self.training, is_compiled=is_compiled, precision=self.precision)
         self.stream = self._stream(prepared)
         self.total = self._total()
         self.validator = None
@@ -88,8 +88,10 @@ class _Run:
         self.progress = Progress()
         self.recent: deque[tuple[int, list[TokenBatch]]] = deque(maxlen=max(self.training.log_every, 2))
         self.num_roll_backs = 0
-        self._begun = self._logged = self._clock = time.perf_counter()  # of this process, the last log, the last save
-        self._counted = 0  # tokens up to the last log
+        self._start_time = self._last_log = self._clock = (
+            time.perf_counter()
+        )  # of this process, the last log, the last save
+        self._counted_tokens = 0  # tokens up to the last log
 
     def _is_mixed(self) -> bool:
         if self.training.precision == "auto":
@@ -151,16 +153,16 @@ class _Run:
         self.reporter.message(f"Going on from update {self.progress.step:,}.")
 
     def _load(self, place: Path) -> None:
-        self.progress = load_state(place, self.stepper)
-        self.stepper.parts = self.progress.parts
-        self._counted = self.progress.num_tokens
+        self.progress = load_state(place, self.updater)
+        self.updater.parts = self.progress.parts
+        self._counted_tokens = self.progress.num_tokens
 
     # The loop
 
     def go(self, stop: Stop) -> Outcome:
         """Make updates until something says stop."""
         self.reporter.begin(self.total, self.progress.step)
-        self._begun = self._logged = self._clock = time.perf_counter()
+        self._start_time = self._last_log = self._clock = time.perf_counter()
         if self.training.on_divergence == "roll_back" and not checkpoints(self.folder.checkpoints):
             self._save()
         reason: Stopped | None = None
@@ -173,26 +175,26 @@ class _Run:
                 raise RunError(_no_memory(self.progress.step + 1)) from None
         save_checkpoint(self._averaged(), self.folder.last)
         scores = {
-            name: Score(kept["name"], kept["value"], kept["signature"])
-            for name, kept in self.progress.best_scores.items()
+            name: Score(score["name"], score["value"], score["signature"])
+            for name, score in self.progress.best_scores.items()
         }
         return Outcome(self.progress.step, self._seconds(), reason, scores, self.progress.best_step)
 
     def _go_on(self, stop: Stop) -> Stopped:
         """Make updates from where the run stands."""
         ahead = max(_LEAST_AHEAD, _TOKENS_AHEAD // self.training.batch_tokens)
-        with Feed(self.stream.batches(self.progress.position), ahead) as feed:
+        with BatchPrefetcher(self.stream.batches(self.progress.position), ahead) as prefetcher:
             while True:
                 reason = self._reason(stop)
                 if reason is not None:
                     self._stop_here(reason)
                     return reason
-                self._update(feed)
+                self._update(prefetcher)
                 step = self.progress.step
                 self.reporter.advance(step)
                 is_last = step >= self.total
                 if step % self.training.log_every == 0 or is_last:
-                    self._log(feed)
+                    self._log(prefetcher)
                 is_judged = self._is_judged(step, is_last)
                 if is_judged or step % self.training.checkpoint_every == 0 or is_last:
                     self._judge_and_save(is_judged)
@@ -211,7 +213,7 @@ class _Run:
         if self._is_enough():
             return "enough"
         minutes = self.training.minutes
-        if minutes is not None and time.perf_counter() - self._begun > 60 * minutes:
+        if minutes is not None and time.perf_counter() - self._start_time > 60 * minutes:
             return "minutes"
         return "interrupted" if stop.is_asked else None
 
@@ -231,26 +233,26 @@ class _Run:
         if is_judged or not is_saved:
             self._judge_and_save(is_judged)
 
-    def _update(self, feed: Feed) -> None:
-        made = [feed.take() for _ in range(self.training.accumulate)]
+    def _update(self, prefetcher: BatchPrefetcher) -> None:
+        token_batches = [prefetcher.take() for _ in range(self.training.accumulate)]
         number = self.progress.step + 1
         rate = self.progress.rate_factor * rate_at(number, self.training, self.total)
-        batches = [to_batch(each, self.device, has_labels=self.has_labels) for each in made]
-        parts = self.stepper.parts
-        self.stepper.step(batches, rate, number)
-        if self.stepper.note:
-            self.reporter.message(self.stepper.note)
-            self.stepper.note = ""
-        if self.stepper.parts != parts:
+        batches = [to_batch(batch, self.device, has_labels=self.has_labels) for batch in token_batches]
+        parts = self.updater.parts
+        self.updater.step(batches, rate, number)
+        if self.updater.note:
+            self.reporter.message(self.updater.note)
+            self.updater.note = ""
+        if self.updater.parts != parts:
             self.reporter.message(
-                f"Out of memory at update {number:,}: each batch is now cut into {self.stepper.parts} parts whose "
+                f"Out of memory at update {number:,}: each batch is now cut into {self.updater.parts} parts whose "
                 "gradients are added. An update is still of as many tokens; a smaller training.batch_tokens would be "
                 "quicker."
             )
-        self.recent.append((number, made))
-        tokens = sum(each.num_pairs if self.has_labels else each.num_target for each in made)
+        self.recent.append((number, token_batches))
+        tokens = sum(batch.num_pairs if self.has_labels else batch.num_target for batch in token_batches)
         self.progress = replace(
-            self.progress, step=number, position=made[-1].after, parts=self.stepper.parts,
+            self.progress, step=number, position=token_batches[-1].after, parts=self.updater.parts,
             num_tokens=self.progress.num_tokens + tokens,
         )  # fmt: skip
 
@@ -258,17 +260,17 @@ class _Run:
 
     def _look(self) -> Totals:
         """Return what happened since the last log; a number that is not finite is a divergence."""
-        totals = self.stepper.read()
+        totals = self.updater.read()
         if totals.first_bad is not None:
             raise DivergenceError(totals.first_bad, None)
         return totals
 
-    def _log(self, feed: Feed) -> None:
+    def _log(self, prefetcher: BatchPrefetcher) -> None:
         totals, now, step = self._look(), time.perf_counter(), self.progress.step
         lowest = self.progress.lowest_loss
         if lowest is not None and totals.loss > lowest + self.training.max_rise:
             raise DivergenceError(step, totals.loss - lowest)
-        passed = max(now - self._logged, 1e-9)
+        passed = max(now - self._last_log, 1e-9)
         self.reporter.log(
             step,
             {
@@ -276,12 +278,12 @@ class _Run:
                 "rate": self.progress.rate_factor * rate_at(step, self.training, self.total),
                 "gradient": totals.gradient,
                 "epoch": float(self.progress.position.epoch),
-                "tokens_per_second": (self.progress.num_tokens - self._counted) / passed,
-                "waiting": min(1.0, feed.waited / passed),
+                "tokens_per_second": (self.progress.num_tokens - self._counted_tokens) / passed,
+                "waiting": min(1.0, prefetcher.waited / passed),
             },
         )
-        feed.waited, self._logged, self._counted = 0.0, now, self.progress.num_tokens
-        self.stepper.begin_sums()
+        prefetcher.waited, self._last_log, self._counted_tokens = 0.0, now, self.progress.num_tokens
+        self.updater.begin_sums()
         self.progress = replace(self.progress, lowest_loss=totals.loss if lowest is None else min(lowest, totals.loss))
 
     def _validate(self) -> TrainableModel | None:
@@ -295,9 +297,9 @@ class _Run:
         value = chosen.value if chosen.is_higher_better else -chosen.value
         loss = scores["loss"].value if math.isfinite(scores["loss"].value) else None
         if math.isfinite(value) and self._is_best(value, loss):
-            kept = {name: score.to_dict() for name, score in scores.items() if math.isfinite(score.value)}
+            best_scores = {name: score.to_dict() for name, score in scores.items() if math.isfinite(score.value)}
             self.progress = replace(
-                self.progress, best=value, best_loss=loss, best_step=step, best_scores=kept, num_worse=0,
+                self.progress, best=value, best_loss=loss, best_step=step, best_scores=best_scores, num_worse=0,
                 judged_step=step,
             )  # fmt: skip
             return model
@@ -318,7 +320,7 @@ class _Run:
             return self.model
         with torch.random.fork_rng(devices=[]):
             model = build_model(self.model.config).to(self.device)
-        average = self.stepper.average
+        average = self.updater.average
         tensors = own_tensors(self.model) if average is None else average.tensors()
         with torch.no_grad():
             for name, tensor in own_tensors(model).items():
@@ -336,17 +338,17 @@ class _Run:
         Whatever moment the process is killed at, what the checkpoint says of the best model can be made true again.
         """
         self._look()
-        begun = time.perf_counter()
+        start = time.perf_counter()
         best = self._validate() if is_judged else None
         self._save()
         if best is not None:
             save_checkpoint(best, self.folder.best)
-        self._logged += time.perf_counter() - begun  # not counted in tokens a second
+        self._last_log += time.perf_counter() - start  # not counted in tokens a second
 
     def _save(self) -> None:
         self.progress = replace(self.progress, seconds=self._seconds())
         self._clock = time.perf_counter()
-        save_state(self.folder.checkpoints, self.stepper, self.progress)
+        save_state(self.folder.checkpoints, self.updater, self.progress)
         keep = self.training.keep_checkpoints
         if self.training.average == "last":
             keep = max(keep, self.training.average_last)
@@ -360,16 +362,18 @@ class _Run:
 
     def _roll_back(self, fault: DivergenceError) -> None:
         """Keep the batch that did it; then stop, or go back to the last good checkpoint with half the rate."""
-        made = next((batches for step, batches in self.recent if step == fault.step), [])
-        place = save_fault(self.folder.path, fault.step, made, self.vocabularies)
+        token_batches = next((batches for step, batches in self.recent if step == fault.step), [])
+        place = save_fault(self.folder.path, fault.step, token_batches, self.vocabularies)
         sentence = describe_fault(fault, place)
         good = self._last_good(fault)
         if self.training.on_divergence == "stop":
-            left = "No checkpoint was written yet."
+            advice = "No checkpoint was written yet."
             if good is not None:
-                left = f"The last good checkpoint is {good.name}: go on from it with --resume --set training.rate=LESS."
+                advice = (
+                    f"The last good checkpoint is {good.name}: go on from it with --resume --set training.rate=LESS."
+                )
             raise RunError(
-                f"{sentence} {left} Or begin again with a lower training.rate, a longer training.warm_up, or "
+                f"{sentence} {advice} Or begin again with a lower training.rate, a longer training.warm_up, or "
                 "training.on_divergence: roll_back."
             )
         assert good is not None, "a run that may be rolled back has a checkpoint of its start"
@@ -379,8 +383,8 @@ class _Run:
         factor, seconds = self.progress.rate_factor / 2, self._seconds()
         self._load(good)
         self.progress = replace(self.progress, rate_factor=factor, seconds=seconds)
-        self._clock = self._logged = time.perf_counter()
-        self.stepper.forget_fault()
+        self._clock = self._last_log = time.perf_counter()
+        self.updater.forget_fault()
         self.recent.clear()
         self.folder.truncate_metrics(self.progress.step)
         self.reporter.message(f"{sentence} Going back to {good.name} with the rate times {factor:g}.")
@@ -390,13 +394,13 @@ class _Run:
 
         A loss that is not a number is seen before anything is saved; one that explodes is seen at the next log only.
         """
-        whole = [place for place, wrong in readable_checkpoints(self.folder.checkpoints) if not wrong][::-1]
+        readable = [place for place, wrong in readable_checkpoints(self.folder.checkpoints) if not wrong][::-1]
         if fault.rise is not None:
             last_log = (fault.step - 1) // self.training.log_every * self.training.log_every
-            whole = [place for place in whole if step_of(place) <= last_log] or whole[:1]
-        if whole:
-            forget_after(self.folder.checkpoints, step_of(whole[-1]))
-        return whole[-1] if whole else None
+            readable = [place for place in readable if step_of(place) <= last_log] or readable[:1]
+        if readable:
+            forget_after(self.folder.checkpoints, step_of(readable[-1]))
+        return readable[-1] if readable else None
 
 
 def _no_memory(step: int) -> str:

@@ -26,10 +26,10 @@ def _log_sum(row, vocabulary, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def _entropy(row, right, log_sum, plain, vocabulary, smoothing):
+def _entropy(row, label, log_sum, plain, vocabulary, smoothing):
     """Return the cross-entropy of a row with label smoothing."""
-    said = log_sum - tl.load(row + right).to(tl.float32)
-    return (1.0 - smoothing) * said + smoothing * (log_sum - plain / vocabulary)
+    surprise = log_sum - tl.load(row + label).to(tl.float32)
+    return (1.0 - smoothing) * surprise + smoothing * (log_sum - plain / vocabulary)
 
 
 @triton.jit
@@ -41,33 +41,33 @@ def _clear(row, vocabulary, BLOCK: tl.constexpr):
 
 @triton.jit
 def loss_kernel(
-    logits, answers, losses, programs, vocabulary, left_out, smoothing, r_drop,
+    logits, labels, losses, programs, vocabulary, ignored, smoothing, r_drop,
     IS_PAIR: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     """One program: a row, or with IS_PAIR a row of the first half and its like of the second."""
     number = tl.program_id(0).to(tl.int64)
-    right = tl.load(answers + number)
+    label = tl.load(labels + number)
     first = logits + number * vocabulary
     second = logits + (number + programs) * vocabulary
-    if right == left_out:
+    if label == ignored:
         tl.store(losses + number, 0.0)
         _clear(first, vocabulary, BLOCK)
         if IS_PAIR:
             _clear(second, vocabulary, BLOCK)
         return
     log_sum, plain = _log_sum(first, vocabulary, BLOCK)
-    loss = _entropy(first, right, log_sum, plain, vocabulary, smoothing)
+    loss = _entropy(first, label, log_sum, plain, vocabulary, smoothing)
     if not IS_PAIR:
         tl.store(losses + number, loss)
         for start in range(0, vocabulary, BLOCK):
             at = start + tl.arange(0, BLOCK)
             inside = at < vocabulary
             p = tl.exp(tl.load(first + at, mask=inside, other=0.0).to(tl.float32) - log_sum)
-            wanted = tl.where(at == right, 1.0 - smoothing, 0.0) + smoothing / vocabulary
+            wanted = tl.where(at == label, 1.0 - smoothing, 0.0) + smoothing / vocabulary
             tl.store(first + at, p - wanted, mask=inside)
         return
     log_sum_2, plain_2 = _log_sum(second, vocabulary, BLOCK)
-    loss = (loss + _entropy(second, right, log_sum_2, plain_2, vocabulary, smoothing)) / 2
+    loss = (loss + _entropy(second, label, log_sum_2, plain_2, vocabulary, smoothing)) / 2
     apart, apart_2 = 0.0, 0.0  # KL(P‖Q), KL(Q‖P)
     for start in range(0, vocabulary, BLOCK):
         at = start + tl.arange(0, BLOCK)
@@ -83,7 +83,7 @@ def loss_kernel(
         log_p = tl.load(first + at, mask=inside, other=0.0).to(tl.float32) - log_sum
         log_q = tl.load(second + at, mask=inside, other=0.0).to(tl.float32) - log_sum_2
         p, q = tl.exp(log_p), tl.exp(log_q)
-        wanted = tl.where(at == right, 1.0 - smoothing, 0.0) + smoothing / vocabulary
+        wanted = tl.where(at == label, 1.0 - smoothing, 0.0) + smoothing / vocabulary
         by_first = (p - wanted) / 2 + r_drop * (p * (log_p - log_q - apart) + p - q) / 4
         by_second = (q - wanted) / 2 + r_drop * (q * (log_q - log_p - apart_2) + q - p) / 4
         tl.store(first + at, by_first, mask=inside)

@@ -47,8 +47,8 @@ def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepare
     if config.data.valid is not None:
         held_out = CorpusConfig.model_validate({"split": "valid", **config.data.valid.model_dump(exclude_none=True)})
         corpus = held_out if held_out.built_in else config.data.valid
-        kept = _unfiltered(config, model.config)
-        valid = build_store([corpus], vocabularies, kept, stores / "valid", task=config.task, keep_texts=True)
+        unfiltered = _unfiltered(config, model.config)
+        valid = build_store([corpus], vocabularies, unfiltered, stores / "valid", task=config.task, keep_texts=True)
         _tell(valid, reporter)
     _check_unchanged(folder, train)
     folder.write_data(_records(config, train, valid), {**_described(vocabularies), "pairs": train.fingerprint})
@@ -68,36 +68,36 @@ def _check_unchanged(folder: RunFolder, train: PairStore) -> None:
 def _vocabularies(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Vocabularies:
     if (folder.path / FOLDER).is_dir():
         return Vocabularies.load(folder.path)
-    languages = list(dict.fromkeys(each.language for each in config.data.train if each.language is not None))
+    languages = list(dict.fromkeys(corpus.language for corpus in config.data.train if corpus.language is not None))
     outside = config.text.tokeniser or config.training.init_from
     if outside is not None:
-        found = open_vocabularies(run_of(Path(outside)), config.text, languages)
+        vocabularies = open_vocabularies(run_of(Path(outside)), config.text, languages)
         if config.task == "classify":
-            found = replace(found, labels=_labels(config))
+            vocabularies = replace(vocabularies, labels=_labels(config))
     else:
         reporter.message(f"Learning the vocabulary ({config.text.kind}) from the training text …")
         texts = read_texts(config.data.train, config.data, config.task)
-        found = train_vocabularies(texts, config.text, languages, config.training.seed, config.task)
-        for note in found.notes:
+        vocabularies = train_vocabularies(texts, config.text, languages, config.training.seed, config.task)
+        for note in vocabularies.notes:
             reporter.message(note)
-    found.save(folder.path)
-    return found
+    vocabularies.save(folder.path)
+    return vocabularies
 
 
 def _labels(config: RunConfig) -> tuple[str, ...]:
     """Return the labels of the data; those of the run that it starts from, in their order, if it has them all."""
-    found = find_labels(read_texts(config.data.train, config.data, config.task))
+    data_labels = find_labels(read_texts(config.data.train, config.data, config.task))
     if config.training.init_from is None:
-        return found
+        return data_labels
     place = run_of(Path(config.training.init_from))
-    known = Vocabularies.load(place).labels if (place / FOLDER).is_dir() else ()
-    new = [label for label in found if label not in known]
-    if known and new:
+    run_labels = Vocabularies.load(place).labels if (place / FOLDER).is_dir() else ()
+    new = [label for label in data_labels if label not in run_labels]
+    if run_labels and new:
         raise ConfigError(
-            f"training.init_from: {printable(str(place))} knows the labels {_listed(known)}, and the data has others: "
-            f"{_listed(new)}. Rename them, or leave init_from out."
+            f"training.init_from: {printable(str(place))} knows the labels {_listed(run_labels)}, and the data has "
+            f"others: {_listed(new)}. Rename them, or leave init_from out."
         )
-    return known or found
+    return run_labels or data_labels
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -139,7 +139,7 @@ def _tell(store: PairStore, reporter: Reporter) -> None:
 
 
 def _records(config: RunConfig, train: PairStore, valid: PairStore | None) -> list[CorpusRecord]:
-    named = [(f"data.train.{i}", each) for i, each in enumerate(config.data.train)]
+    named = [(f"data.train.{i}", corpus) for i, corpus in enumerate(config.data.train)]
     reports = list(train.reports)
     if valid is not None and config.data.valid is not None:
         named.append(("data.valid", config.data.valid))
@@ -226,5 +226,5 @@ def _started(place: Path, config: RunConfig, vocabularies: Vocabularies) -> Trai
 
 def open_model(place: Path) -> TrainableModel:
     """Return the model of a run folder (its best), a checkpoint, or an OPUS-MT folder, in float32."""
-    found = find_model(place)
-    return (from_marian if found.is_marian else load_checkpoint)(found.folder).float()
+    location = find_model(place)
+    return (from_marian if location.is_marian else load_checkpoint)(location.folder).float()

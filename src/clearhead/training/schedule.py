@@ -20,5 +20,5 @@ def rate_at(step: int, config: TrainingConfig, total: int | None) -> float:
         return config.rate * math.sqrt(max(config.warm_up, 1) / max(step, 1))
     assert total is not None, "a fall to an end needs to know where the end is"
     gone = min(1.0, (step - config.warm_up) / max(1, total - config.warm_up))
-    left = (1 + math.cos(math.pi * gone)) / 2 if config.schedule == "cosine" else 1 - gone
-    return config.rate * (config.final_rate + (1 - config.final_rate) * left)
+    remaining = (1 + math.cos(math.pi * gone)) / 2 if config.schedule == "cosine" else 1 - gone
+    return config.rate * (config.final_rate + (1 - config.final_rate) * remaining)

@@ -20,7 +20,7 @@ from clearhead.files.json_file import json_bytes, json_writer, read_json
 from clearhead.files.writing import move_folder, replace_file, temporary_beside, write_together
 from clearhead.formats.checkpoint import save_checkpoint
 from clearhead.formats.files import WEIGHTS, read_tensors, tensor_writer
-from clearhead.training.step import Stepper
+from clearhead.training.step import Updater
 
 FORMAT = 1
 _STATE, _INDEX = "state.safetensors", "state.json"
@@ -46,23 +46,23 @@ class Progress:
     parts: int = 1
 
 
-def save_state(folder: Path, stepper: Stepper, progress: Progress) -> Path:
+def save_state(folder: Path, updater: Updater, progress: Progress) -> Path:
     """Write a checkpoint under a temporary name and move it into place.
 
     If that of this update is there already, its numbers are the same, and only what is said of them is written anew.
     """
     place = folder / f"step-{progress.step:08d}"
     part = temporary_beside(place)
-    own = {name: tensor for name, tensor in stepper.tensors().items() if not name.startswith("weight.")}
+    own = {name: tensor for name, tensor in updater.tensors().items() if not name.startswith("weight.")}
     tensors = {**own, "random.cpu": torch.get_rng_state()}
-    if stepper.device.type == "cuda":
-        tensors["random.cuda"] = torch.cuda.get_rng_state(stepper.device)
+    if updater.device.type == "cuda":
+        tensors["random.cuda"] = torch.cuda.get_rng_state(updater.device)
     index = {"format": FORMAT, "clearhead_version": __version__, **asdict(progress)}
     try:
         if place in checkpoints(folder):
             replace_file(place / _INDEX, json_bytes(index))
             return place
-        save_checkpoint(stepper.model, part)
+        save_checkpoint(updater.model, part)
         on_host = {name: tensor.cpu() for name, tensor in tensors.items()}
         write_together(part, {_STATE: tensor_writer(on_host, {}), _INDEX: json_writer(index)})
         move_folder(part, place)
@@ -78,13 +78,13 @@ def save_state(folder: Path, stepper: Stepper, progress: Progress) -> Path:
     return place
 
 
-def load_state(place: Path, stepper: Stepper) -> Progress:
+def load_state(place: Path, updater: Updater) -> Progress:
     """Put a checkpoint's numbers back where they were, and return how far it was."""
     index = _read_index(place)
     found, _ = read_tensors(place / _STATE)
     weights, _ = read_tensors(place / WEIGHTS)
     found.update({f"weight.{name}": tensor for name, tensor in weights.items()})
-    wanted = stepper.tensors()
+    wanted = updater.tensors()
     missing = sorted(set(wanted) - set(found))
     if missing:
         raise CheckpointError(
@@ -95,8 +95,8 @@ def load_state(place: Path, stepper: Stepper) -> Progress:
         for name, tensor in wanted.items():
             tensor.copy_(found[name])
     torch.set_rng_state(found["random.cpu"])
-    if stepper.device.type == "cuda" and "random.cuda" in found:
-        torch.cuda.set_rng_state(found["random.cuda"], stepper.device)
+    if updater.device.type == "cuda" and "random.cuda" in found:
+        torch.cuda.set_rng_state(found["random.cuda"], updater.device)
     names = Progress.__dataclass_fields__
     progress = Progress(**{name: value for name, value in index.items() if name in names})
     return replace(progress, position=Position(**index["position"]))

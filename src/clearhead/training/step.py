@@ -35,7 +35,7 @@ class Totals:
     first_bad: int | None  # number of the first update that was not finite
 
 
-class Stepper:
+class Updater:
     """Makes updates. `parts` > 1 cuts every batch into parts whose gradients are added, to need less memory."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Stepper:
         self._graphs: dict[Any, _Graph] = {}
         self._is_graphed = self.device.type == "cuda"
         self.note = ""  # to be told
-        self._known: set[Any] = set()  # shapes that were compiled
+        self._compiled_keys: set[Any] = set()  # shapes that were compiled
 
     def step(self, batches: Sequence[Batch], rate: float, number: int) -> None:
         """Make update `number` (from 1) with the gradients of some batches added.
@@ -72,19 +72,19 @@ class Stepper:
         if self.average is not None:
             self.average.set_step(number)
         counters = [self._sums, self._window, self._is_finite]
-        kept = [counter.clone() for counter in counters]
+        saved_counters = [counter.clone() for counter in counters]
         self._has_changed = False
         while True:
             try:
                 self._step_in_parts([part for batch in batches for part in split(batch, self.parts)])
                 return
             except _compiler_failures() as wrong:
-                torch._foreach_copy_(counters, kept)
+                torch._foreach_copy_(counters, saved_counters)
                 self._give_up_compiling(wrong)
             except torch.OutOfMemoryError:
                 if self._has_changed or self.parts >= max(batch.num_rows for batch in batches):
                     raise
-                torch._foreach_copy_(counters, kept)
+                torch._foreach_copy_(counters, saved_counters)
                 self._halve()
 
     def _step_in_parts(self, parts: Sequence[Batch]) -> None:
@@ -195,7 +195,7 @@ class Stepper:
 
     def _run(self, kind: str, work: Callable[[Any], None], batch: Batch | None) -> None:
         key = (kind, None if batch is None else tuple(t.shape for t in batch if isinstance(t, Tensor)))
-        is_new, begun = self._is_compiled and key not in self._known, time.perf_counter()
+        is_new, start = self._is_compiled and key not in self._compiled_keys, time.perf_counter()
         if not self._is_graphed:
             work(batch)
         else:
@@ -203,8 +203,8 @@ class Stepper:
                 self._graphs[key] = self._capture(work, batch)
             self._graphs[key].run(batch)
         if is_new and batch is not None:
-            self._known.add(key)
-            self.note = f"Compiled for {num_rows_and_tokens(batch)} in {time.perf_counter() - begun:.0f} s."
+            self._compiled_keys.add(key)
+            self.note = f"Compiled for {describe_shape(batch)} in {time.perf_counter() - start:.0f} s."
 
     def _capture(self, work: Callable[[Any], None], batch: Batch | None) -> "_Graph":
         """Capture some work as a graph. Capturing runs it, so that all it changes is put back afterwards."""
@@ -214,13 +214,13 @@ class Stepper:
         changed = [*self.tensors().values(), self._window, self._step, self._bad, self._is_finite]
         if work != self._whole:
             changed += [p.grad for p in self.optimiser.parameters if p.grad is not None]
-        kept = [tensor.clone() for tensor in changed]
+        saved_tensors = [tensor.clone() for tensor in changed]
         random = torch.cuda.get_rng_state(self.device)
         try:
             return _Graph(work, batch)
         finally:
             with torch.no_grad():
-                torch._foreach_copy_(changed, kept)
+                torch._foreach_copy_(changed, saved_tensors)
             torch.cuda.set_rng_state(random, self.device)
             self._has_changed = False
 
@@ -257,7 +257,7 @@ def _compiler_failures() -> tuple[type[Exception], ...]:
     return BackendCompilerFailed, InductorError
 
 
-def num_rows_and_tokens(batch: Batch) -> str:
+def describe_shape(batch: Batch) -> str:
     """Return the shape of a batch, for people."""
     widths = [str(side.shape[1]) for side in (batch.source, batch.target) if side is not None]
     return f"{batch.num_rows} × ({' + '.join(widths)})"

@@ -29,8 +29,10 @@ class Validator:
         self.task, self.vocabularies, self.config = task, vocabularies, config
         has_labels = task == "classify"
         layout = make_layout(store, _BATCH_TOKENS, batching="bucketed", has_labels=has_labels)
-        whole = replace(store, source_texts=None, target_texts=None)  # without texts no cut is sampled
-        self._batches = list(BatchStream(whole, vocabularies, layout, seed=0, has_labels=has_labels).once())
+        store_without_texts = replace(store, source_texts=None, target_texts=None)  # without texts no cut is sampled
+        self._batches = list(
+            BatchStream(store_without_texts, vocabularies, layout, seed=0, has_labels=has_labels).once()
+        )
         self._copy: TrainableModel | None = None  # in the precision of training
         self._engine: TorchEngine | None = None  # of the copy
         indices = range(len(store))
@@ -49,22 +51,22 @@ class Validator:
             torch.inference_mode(),
             torch.autocast(device.type, precision, enabled=is_mixed),
         ):
-            found = {"loss": self._loss(model)}
+            scores = {"loss": self._loss(model)}
             if self.task == "translate":
                 outputs = self._translations(model, precision)
-                found |= {
+                scores |= {
                     "bleu": bleu(outputs, self.references),
                     "chrf": chrf(outputs, self.references),
                     "exact": exact_match(outputs, self.references),
                 }
             elif self.task == "classify":
-                found["accuracy"] = self._accuracy(model)
+                scores["accuracy"] = self._accuracy(model)
         if self._is_lower:
-            marked = {
-                name: replace(each, signature=f"{each.signature}|text:lower-cased") for name, each in found.items()
+            lower_cased = {
+                name: replace(score, signature=f"{score.signature}|text:lower-cased") for name, score in scores.items()
             }
-            return {**marked, "loss": found["loss"]}
-        return found
+            return {**lower_cased, "loss": scores["loss"]}
+        return scores
 
     def _translations(self, model: TrainableModel, precision: torch.dtype) -> list[str]:
         """Translate greedily; on a GPU by one copy of the model whose steps, once recorded, serve every validation."""
@@ -84,8 +86,8 @@ class Validator:
     def _loss(self, model: TrainableModel) -> Score:
         """Return the cross-entropy of a token (or label) in nats, without label smoothing."""
         device, total, count = model.device, 0.0, 0
-        for made in self._batches:
-            loss = model.loss(to_batch(made, device, has_labels=self.task == "classify"))
+        for token_batch in self._batches:
+            loss = model.loss(to_batch(token_batch, device, has_labels=self.task == "classify"))
             total += float(loss.total)
             count += int(loss.num_tokens)
         unit = "label" if self.task == "classify" else f"token|vocabulary:{self.vocabularies.digest[:12]}"
@@ -93,11 +95,11 @@ class Validator:
 
     def _accuracy(self, model: TrainableModel) -> Score:
         device = model.device
-        said, right = [], []
-        for made in self._batches:
-            batch = to_batch(made, device, has_labels=True)
+        predictions, labels = [], []
+        for token_batch in self._batches:
+            batch = to_batch(token_batch, device, has_labels=True)
             assert batch.labels is not None
             is_real = batch.labels != NO_LABEL
-            said += [str(each) for each in model(batch).argmax(dim=-1)[is_real].tolist()]
-            right += [str(each) for each in batch.labels[is_real].tolist()]
-        return accuracy(said, right)
+            predictions += [str(label) for label in model(batch).argmax(dim=-1)[is_real].tolist()]
+            labels += [str(label) for label in batch.labels[is_real].tolist()]
+        return accuracy(predictions, labels)

@@ -12,7 +12,7 @@ import torch
 from clearhead.data.batches import NO_LABEL, Position, TokenBatch
 from clearhead.data.layout import Shape
 from clearhead.errors import DataError
-from clearhead.training.feed import Feed, sharing, to_batch
+from clearhead.training.feed import BatchPrefetcher, sharing, to_batch
 
 
 def numbered(number: int) -> TokenBatch:
@@ -32,13 +32,13 @@ def is_working() -> bool:
 
 
 def test_batches_come_in_order() -> None:
-    with Feed(endless(), ahead=2) as feed:
-        assert [feed.take().after.batch for _ in range(50)] == list(range(50))
+    with BatchPrefetcher(endless(), ahead=2) as prefetcher:
+        assert [prefetcher.take().after.batch for _ in range(50)] == list(range(50))
 
 
-def test_the_thread_ends_with_the_feed() -> None:
-    with Feed(endless(), ahead=2) as feed:
-        feed.take()
+def test_the_thread_ends_with_the_prefetcher() -> None:
+    with BatchPrefetcher(endless(), ahead=2) as prefetcher:
+        prefetcher.take()
         assert is_working()
     assert not is_working()
 
@@ -48,10 +48,10 @@ def test_a_thread_that_dies_is_told_of_where_its_batch_is_taken() -> None:
         yield numbered(0)
         raise DataError("the file is gone")
 
-    with Feed(failing(), 3) as feed:
-        assert feed.take().after.batch == 0
+    with BatchPrefetcher(failing(), 3) as prefetcher:
+        assert prefetcher.take().after.batch == 0
         with pytest.raises(DataError, match="the file is gone"):
-            feed.take()
+            prefetcher.take()
     assert not is_working()
 
 
@@ -60,17 +60,17 @@ def test_it_ends_while_a_dead_thread_waits_to_be_heard() -> None:
         yield numbered(0)
         raise DataError("the file is gone")
 
-    feed = Feed(failing(), ahead=1)
+    prefetcher = BatchPrefetcher(failing(), ahead=1)
     time.sleep(0.05)
-    feed.close()
+    prefetcher.close()
     assert not is_working()
 
 
 def test_an_end_of_the_batches_is_an_error_not_a_hang() -> None:
-    with Feed(iter([numbered(0)]), 3) as feed:
-        feed.take()
+    with BatchPrefetcher(iter([numbered(0)]), 3) as prefetcher:
+        prefetcher.take()
         with pytest.raises(RuntimeError, match="there is no batch left"):
-            feed.take()
+            prefetcher.take()
 
 
 def test_the_wait_is_measured() -> None:
@@ -79,9 +79,9 @@ def test_the_wait_is_measured() -> None:
             time.sleep(0.05)
             yield numbered(0)
 
-    with Feed(slow(), 3) as feed:
-        feed.take()
-        assert 0.02 < feed.waited < 5
+    with BatchPrefetcher(slow(), 3) as prefetcher:
+        prefetcher.take()
+        assert 0.02 < prefetcher.waited < 5
 
 
 def test_a_batch_as_the_model_takes_it() -> None:

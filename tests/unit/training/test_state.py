@@ -22,7 +22,7 @@ from clearhead.training.state import (
     save_state,
     step_of,
 )
-from clearhead.training.step import Stepper
+from clearhead.training.step import Updater
 from tests.unit.training.models import settings, tiny_batch, tiny_model
 
 PROGRESS = Progress(
@@ -32,15 +32,15 @@ PROGRESS = Progress(
 )  # fmt: skip
 
 
-def make_stepper(seed: int = 0, **changes: object) -> Stepper:
+def make_updater(seed: int = 0, **changes: object) -> Updater:
     config = settings(average="ema", **changes)
-    return Stepper(tiny_model(seed, dropout=0.1), config, is_compiled=False, precision=torch.float32)
+    return Updater(tiny_model(seed, dropout=0.1), config, is_compiled=False, precision=torch.float32)
 
 
-def trained(seed: int = 0) -> Stepper:
-    stepper = make_stepper(seed)
-    stepper.step([tiny_batch(3)], 0.01, 1)
-    return stepper
+def trained(seed: int = 0) -> Updater:
+    updater = make_updater(seed)
+    updater.step([tiny_batch(3)], 0.01, 1)
+    return updater
 
 
 def names(folder: Path) -> list[str]:
@@ -48,41 +48,41 @@ def names(folder: Path) -> list[str]:
 
 
 def save_steps(folder: Path, *steps: int) -> None:
-    stepper = trained()
+    updater = trained()
     for step in steps:
-        save_state(folder, stepper, Progress(step))
+        save_state(folder, updater, Progress(step))
 
 
 def test_a_checkpoint_brings_everything_back(tmp_path: Path) -> None:
-    stepper = trained()
+    updater = trained()
     torch.manual_seed(5)
-    place = save_state(tmp_path, stepper, PROGRESS)
+    place = save_state(tmp_path, updater, PROGRESS)
     drawn = torch.rand(3)
     other = trained(seed=9)
     torch.manual_seed(6)
     assert load_state(place, other) == PROGRESS
     assert torch.equal(torch.rand(3), drawn), "the random state is another"
-    one, two = stepper.tensors(), other.tensors()
+    one, two = updater.tensors(), other.tensors()
     assert one.keys() == two.keys()
     assert all(torch.equal(one[name], two[name]) for name in one)
-    assert other.read() == stepper.read()
+    assert other.read() == updater.read()
 
 
 def test_a_checkpoint_is_a_model_to_use(tmp_path: Path) -> None:
-    stepper = trained()
-    place = save_state(tmp_path, stepper, PROGRESS)
+    updater = trained()
+    place = save_state(tmp_path, updater, PROGRESS)
     assert place.name == "step-00000007"
-    assert torch.equal(load_checkpoint(place).output.weight, stepper.model.output.weight)
+    assert torch.equal(load_checkpoint(place).output.weight, updater.model.output.weight)
 
 
 def test_saying_more_of_the_same_update_keeps_its_numbers(tmp_path: Path) -> None:
-    stepper = trained()
-    place = save_state(tmp_path, stepper, Progress(7))
+    updater = trained()
+    place = save_state(tmp_path, updater, Progress(7))
     before = (place / "state.safetensors").stat()
-    save_state(tmp_path, stepper, PROGRESS)
+    save_state(tmp_path, updater, PROGRESS)
     after = (place / "state.safetensors").stat()
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
-    assert load_state(place, stepper) == PROGRESS
+    assert load_state(place, updater) == PROGRESS
     assert [path.name for path in tmp_path.iterdir()] == ["step-00000007"]
 
 
@@ -142,12 +142,12 @@ def test_a_checkpoint_of_another_format_is_told_of(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> None:
-    plain = Stepper(tiny_model(), settings(), is_compiled=False, precision=torch.float32)
+    plain = Updater(tiny_model(), settings(), is_compiled=False, precision=torch.float32)
     place = save_state(tmp_path, plain, PROGRESS)
     with pytest.raises(
         CheckpointError, match=r"lacks \d+ tensors of this run \(average\..*It is of another configuration"
     ):
-        load_state(place, make_stepper())
+        load_state(place, make_updater())
 
 
 def test_what_is_not_a_whole_checkpoint_is_not_taken_for_one(tmp_path: Path) -> None:

@@ -11,14 +11,14 @@ from clearhead.model import Batch, Loss, Transformer
 from clearhead.training import step as step_module
 from clearhead.training.config import TrainingConfig
 from clearhead.training.objective import LossFunction, objective
-from clearhead.training.step import Stepper, split
+from clearhead.training.step import Updater, split
 from tests.unit.training.models import joined, settings, tiny_batch, tiny_model, weights
 
 RATE = 0.01
 
 
-def make_stepper(config: TrainingConfig | None = None, **model: Any) -> Stepper:
-    return Stepper(tiny_model(**model), config or settings(), is_compiled=False, precision=torch.float32)
+def make_updater(config: TrainingConfig | None = None, **model: Any) -> Updater:
+    return Updater(tiny_model(**model), config or settings(), is_compiled=False, precision=torch.float32)
 
 
 def closest(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
@@ -27,16 +27,16 @@ def closest(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
     return max(float((one[name] - other[name]).abs().max()) for name in one)
 
 
-def seen_gradients(monkeypatch: pytest.MonkeyPatch, stepper: Stepper) -> list[list[Tensor]]:
+def seen_gradients(monkeypatch: pytest.MonkeyPatch, updater: Updater) -> list[list[Tensor]]:
     """Keep the gradients that the optimiser is given."""
     seen: list[list[Tensor]] = []
-    real = stepper.optimiser.step
+    real = updater.optimiser.step
 
     def step() -> None:
-        seen.append([p.grad.clone() for p in stepper.optimiser.parameters if p.grad is not None])
+        seen.append([p.grad.clone() for p in updater.optimiser.parameters if p.grad is not None])
         real()
 
-    monkeypatch.setattr(stepper.optimiser, "step", step)
+    monkeypatch.setattr(updater.optimiser, "step", step)
     return seen
 
 
@@ -45,10 +45,10 @@ def length(gradients: list[Tensor]) -> float:
 
 
 def test_a_gradient_that_is_too_long_is_shortened_and_keeps_its_direction(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, clipped = make_stepper(), make_stepper(settings(clip=0.1))
+    plain, clipped = make_updater(), make_updater(settings(clip=0.1))
     free, short = seen_gradients(monkeypatch, plain), seen_gradients(monkeypatch, clipped)
-    for stepper in (plain, clipped):
-        stepper.step([tiny_batch(5)], RATE, 1)
+    for updater in (plain, clipped):
+        updater.step([tiny_batch(5)], RATE, 1)
     whole = length(free[0])
     assert whole > 0.5
     assert length(short[0]) == pytest.approx(0.1, rel=1e-4)
@@ -58,9 +58,9 @@ def test_a_gradient_that_is_too_long_is_shortened_and_keeps_its_direction(monkey
 
 
 def test_a_short_gradient_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, clipped = make_stepper(), make_stepper(settings(clip=1000.0))
-    for stepper in (plain, clipped):
-        stepper.step([tiny_batch(5)], RATE, 1)
+    plain, clipped = make_updater(), make_updater(settings(clip=1000.0))
+    for updater in (plain, clipped):
+        updater.step([tiny_batch(5)], RATE, 1)
     assert closest(weights(plain.model), weights(clipped.model)) == 0.0
 
 
@@ -72,7 +72,7 @@ def test_batches_added_up_are_one_big_batch(monkeypatch: pytest.MonkeyPatch) -> 
         torch.cat([torch.nn.functional.pad(getattr(part, side), (0, 7 - getattr(part, side).shape[1])) for part in parts])
         for side in ("source", "target")
     ])  # fmt: skip
-    added, whole = make_stepper(), make_stepper()
+    added, whole = make_updater(), make_updater()
     one, other = seen_gradients(monkeypatch, added), seen_gradients(monkeypatch, whole)
     added.step(parts, RATE, 1)
     whole.step([big], RATE, 1)
@@ -81,7 +81,7 @@ def test_batches_added_up_are_one_big_batch(monkeypatch: pytest.MonkeyPatch) -> 
     assert added.read().num_tokens == whole.read().num_tokens == sum(counts)
     assert added.read().loss == pytest.approx(whole.read().loss, rel=1e-6)
     # and the wrong way is told apart from the right one
-    means = make_stepper()
+    means = make_updater()
     for part in parts:
         (objective(means.model, part, settings()).mean / 3).backward()
     wrong = [p.grad for p in means.optimiser.parameters if p.grad is not None]
@@ -91,7 +91,7 @@ def test_batches_added_up_are_one_big_batch(monkeypatch: pytest.MonkeyPatch) -> 
 def test_gradients_do_not_leak_into_the_next_update(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = tiny_batch(3, 1), tiny_batch(5, 2)
     for batches in ([second], [second, tiny_batch(2, 3)]):
-        fresh, used = make_stepper(), make_stepper()
+        fresh, used = make_updater(), make_updater()
         used.step([first, tiny_batch(2, 4)], 0.0, 1)  # a rate of 0: the weights stay
         one, other = seen_gradients(monkeypatch, fresh), seen_gradients(monkeypatch, used)
         fresh.step(batches, RATE, 2)
@@ -102,7 +102,7 @@ def test_gradients_do_not_leak_into_the_next_update(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
 def test_out_of_memory_halves_the_batch_until_it_fits(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     config = settings(optimiser=kind, clip=1.0, average="ema", epsilon=1e-4)
-    plain, poor = make_stepper(config), make_stepper(config)
+    plain, poor = make_updater(config), make_updater(config)
     batches = [[tiny_batch(11, seed)] for seed in range(3)]
     for number, each in enumerate(batches, 1):
         plain.step(each, RATE, number)
@@ -134,7 +134,7 @@ def only(rows: int) -> Callable[[Transformer, Batch, TrainingConfig, LossFunctio
 
 def test_out_of_memory_amid_batches_that_are_added_begins_the_update_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     config = settings(epsilon=1e-4)
-    plain, poor = make_stepper(config), make_stepper(config)
+    plain, poor = make_updater(config), make_updater(config)
     batches = [tiny_batch(2, 1), tiny_batch(5, 2)]  # the first fits
     plain.step(batches, RATE, 1)
     monkeypatch.setattr(step_module, "objective", only(3))
@@ -144,15 +144,15 @@ def test_out_of_memory_amid_batches_that_are_added_begins_the_update_anew(monkey
 
 
 def test_one_row_that_does_not_fit_is_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    stepper = make_stepper()
+    updater = make_updater()
     monkeypatch.setattr(step_module, "objective", only(0))
     with pytest.raises(torch.OutOfMemoryError):
-        stepper.step([tiny_batch(3)], RATE, 1)
+        updater.step([tiny_batch(3)], RATE, 1)
 
 
 def test_an_update_that_has_changed_weights_is_not_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    stepper = make_stepper(settings(average="ema"))
-    assert stepper.average is not None
+    updater = make_updater(settings(average="ema"))
+    assert updater.average is not None
 
     calls = []
 
@@ -160,14 +160,14 @@ def test_an_update_that_has_changed_weights_is_not_made_twice(monkeypatch: pytes
         calls.append("weights were changed before this")
         raise torch.OutOfMemoryError
 
-    monkeypatch.setattr(stepper.average, "update", fail)
+    monkeypatch.setattr(updater.average, "update", fail)
     with pytest.raises(torch.OutOfMemoryError):
-        stepper.step([tiny_batch(3)], RATE, 1)
+        updater.step([tiny_batch(3)], RATE, 1)
     assert len(calls) == 1
 
 
 def test_the_first_update_that_is_not_finite_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    stepper = make_stepper()
+    updater = make_updater()
     calls = []
 
     def failing(model: Transformer, batch: Batch, config: TrainingConfig, loss_function: LossFunction) -> Loss:
@@ -177,32 +177,32 @@ def test_the_first_update_that_is_not_finite_is_remembered(monkeypatch: pytest.M
 
     monkeypatch.setattr(step_module, "objective", failing)
     for number in range(1, 6):
-        stepper.step([tiny_batch(3, number)], RATE, number)
-    assert stepper.read().first_bad == 3
-    stepper.forget_fault()
-    assert stepper.read().first_bad is None
+        updater.step([tiny_batch(3, number)], RATE, number)
+    assert updater.read().first_bad == 3
+    updater.forget_fault()
+    assert updater.read().first_bad is None
 
 
 def test_an_infinite_gradient_of_a_finite_loss_is_seen() -> None:
-    stepper = make_stepper()
+    updater = make_updater()
     with torch.no_grad():
-        stepper.model.output.weight.fill_(1e30)
-    stepper.step([tiny_batch(3)], 0.0, 7)
-    assert stepper.read().first_bad == 7
+        updater.model.output.weight.fill_(1e30)
+    updater.step([tiny_batch(3)], 0.0, 7)
+    assert updater.read().first_bad == 7
 
 
 def test_sums_go_on_until_they_are_begun_anew() -> None:
-    stepper = make_stepper()
-    stepper.step([tiny_batch(3, 1)], 0.0, 1)
-    first = stepper.read()
-    stepper.step([tiny_batch(5, 2)], 0.0, 2)
-    both = stepper.read()
-    alone = objective(stepper.model, tiny_batch(5, 2), settings())
+    updater = make_updater()
+    updater.step([tiny_batch(3, 1)], 0.0, 1)
+    first = updater.read()
+    updater.step([tiny_batch(5, 2)], 0.0, 2)
+    both = updater.read()
+    alone = objective(updater.model, tiny_batch(5, 2), settings())
     tokens = first.num_tokens + int(alone.num_tokens)
     assert both.num_tokens == tokens
     assert both.loss == pytest.approx((first.loss * first.num_tokens + float(alone.total.detach())) / tokens, rel=1e-6)
-    stepper.begin_sums()
-    assert stepper.read().num_tokens == 0
+    updater.begin_sums()
+    assert updater.read().num_tokens == 0
 
 
 @pytest.mark.parametrize(("parts", "sizes"), [(1, [7]), (2, [4, 3]), (4, [2, 2, 2, 1]), (16, [1] * 7)])
@@ -221,9 +221,9 @@ def test_a_batch_is_cut_by_its_rows(parts: int, sizes: list[int]) -> None:
 
 def test_bfloat16_products_keep_weights_in_float32() -> None:
     model = tiny_model()
-    stepper = Stepper(model, settings(), is_compiled=False, precision=torch.bfloat16)
+    updater = Updater(model, settings(), is_compiled=False, precision=torch.bfloat16)
     before = weights(model)
-    stepper.step([tiny_batch(5)], RATE, 1)
-    assert all(tensor.dtype == torch.float32 for tensor in stepper.tensors().values() if tensor.dtype != torch.float64)
+    updater.step([tiny_batch(5)], RATE, 1)
+    assert all(tensor.dtype == torch.float32 for tensor in updater.tensors().values() if tensor.dtype != torch.float64)
     assert closest(before, weights(model)) > 1e-3
-    assert stepper.read().first_bad is None
+    assert updater.read().first_bad is None
