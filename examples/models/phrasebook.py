@@ -11,7 +11,7 @@ import torch
 from clearhead.data import phrasebook
 from clearhead.decoding.translate import translate
 from clearhead.evaluation.scores import exact_match
-from clearhead.formats.trace_file import save_trace
+from clearhead.explain.trace_file import save_trace
 from clearhead.model import Batch, Transformer
 from clearhead.model.float64 import trace_in_float64
 from clearhead.text.tokeniser import Vocabularies

@@ -9,7 +9,7 @@ import torch
 
 from clearhead.check import mark_worksheet
 from clearhead.errors import TraceError
-from clearhead.formats.trace_file import save_trace, sheet_of_trace
+from clearhead.explain.trace_file import save_trace, sheet_of_trace
 from clearhead.model import Batch, ModelConfig, Transformer
 from clearhead.model.float64 import trace_in_float64
 from clearhead.model.tracing import PartTrace

@@ -22,9 +22,9 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     "text": (set(), {"numpy", "pydantic", "sentencepiece"}),
     "data": ({"text"}, {"numpy", "pydantic"}),
     "model": ({"steps"}, {"torch", "pydantic"}),
-    # clearhead itself: the version that is written beside the weights; a trace file is a worksheet
+    # clearhead itself: the version that is written beside the weights
     "formats": (
-        {"clearhead", "model", "worksheet", "steps"},
+        {"clearhead", "model", "steps"},
         {"numpy", "torch", "safetensors", "pydantic", "ctranslate2"},
     ),
     "training": (
@@ -35,7 +35,10 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
         {"formats", "model", "text", "steps"},
         {"torch", "numpy", "pydantic", "ctranslate2"},
     ),
-    "explain": ({"decoding", "formats", "model", "text", "steps"}, {"torch", "numpy", "pydantic"}),
+    "explain": (
+        {"training", "decoding", "formats", "model", "evaluation", "data", "text", "check", "worksheet", "steps"},
+        {"torch", "numpy", "pydantic"},
+    ),
     "evaluation": ({"text"}, {"sacrebleu", "numpy"}),
     "experiments": ({"worksheet", "steps"}, {"numpy", "matplotlib"}),
     "cli": (EVERYTHING, {"typer", "rich"}),

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from clearhead.check import Report, mark_worksheet
 from clearhead.decoding.alignment import Links, links
-from clearhead.formats.trace_file import sheet_of_trace
+from clearhead.explain.trace_file import sheet_of_trace
 from clearhead.model import Transformer
 from clearhead.model.float64 import trace_in_float64
 from clearhead.steps import Record, Trace

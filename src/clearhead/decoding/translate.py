@@ -89,9 +89,8 @@ def evaluating(model: Transformer) -> Iterator[None]:
 def read(vocabularies: Vocabularies, sentences: Sequence[str], config: ModelConfig) -> list[Sentence]:
     """Return the sentences that have a token, each with eos; what is too long for the model is cut."""
     found = []
-    has_table = config.positions in ("sinusoidal", "learned")
     for number, ids in enumerate(vocabularies.source.encode(sentences)):
-        is_cut = has_table and len(ids) >= config.max_length
+        is_cut = config.has_position_table and len(ids) >= config.max_length
         if ids and sentences[number].strip():
             found.append(Sentence(number, [*(ids[: config.max_length - 1] if is_cut else ids), config.eos], is_cut))
     return found
@@ -118,7 +117,7 @@ def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> Ten
 def length_limits(batch: Sequence[Sentence], settings: SearchSettings, config: ModelConfig) -> list[int]:
     """Return how many tokens each translation may have, its end included."""
     most = settings.max_length
-    if config.positions in ("sinusoidal", "learned"):
+    if config.has_position_table:
         most = min(most, config.max_length)
     return [min(most, int(settings.max_ratio * len(each.ids)) + settings.max_extra) for each in batch]
 

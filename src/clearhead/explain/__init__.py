@@ -1,1 +1,1 @@
-"""What only explains a model: searches written down step by step."""
+"""What only explains a model: searches written down step by step, and traces as worksheets."""

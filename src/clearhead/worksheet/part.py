@@ -38,7 +38,7 @@ def load_sheet(path: str | Path) -> Worksheet:
         raise
     except ClearheadError:
         raise ProblemError(
-            f"{path} is not a trace file: write one with clearhead.formats.trace_file.save_trace, or a worksheet with "
+            f"{path} is not a trace file: write one with clearhead.explain.trace_file.save_trace, or a worksheet with "
             "'clearhead solve --json'."
         ) from None
 

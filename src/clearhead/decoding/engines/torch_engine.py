@@ -84,8 +84,7 @@ class TorchEngine:
 
 def info_of(config: ModelConfig) -> ModelInfo:
     """Return what has to be known of a model to feed it."""
-    has_table = config.positions in ("sinusoidal", "learned")
-    return ModelInfo(config.pad, config.eos, config.max_length if has_table else None)
+    return ModelInfo(config.pad, config.eos, config.position_limit)
 
 
 def open_torch(place: ModelFolder, device: DeviceName = "auto", precision: Precision = "auto") -> TorchEngine:
