@@ -14,10 +14,10 @@ FLOOR = {"files", "settings", "errors"}  # every room above may import these
 # room -> (rooms it may import besides the floor, packages from outside that it may import)
 ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     "steps": (set(), set()),
-    "worksheet": ({"steps"}, {"numpy", "orjson", "pydantic", "pydantic_core", "rich", "yaml"}),
+    "worksheet": ({"steps"}, {"numpy", "orjson", "pydantic", "pydantic_core", "rich"}),
     "check": (
         {"worksheet", "steps"},
-        {"numpy", "openpyxl", "orjson", "pydantic", "rich", "yaml"},
+        {"numpy", "openpyxl", "orjson", "pydantic", "rich"},
     ),
     "text": (set(), {"numpy", "pydantic", "sentencepiece"}),
     "data": ({"text"}, {"numpy", "pydantic"}),

@@ -3,42 +3,17 @@
 `1e-3` is a number here, and `no` a word, so that Norwegian is a language; a yes-or-no setting takes the word as well.
 """
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from clearhead.errors import ConfigError, did_you_mean, printable
+from clearhead.files.reading import utf8_text
+from clearhead.files.yaml_file import YamlFileError, YamlLimits, load_yaml
 from clearhead.settings import shown
 
 _MAX_BYTES = 2**20
-_MAX_NODES = 20_000  # of a file once its aliases are unfolded
-_MAX_DEPTH = 20
-
-
-class _Loader(yaml.SafeLoader):
-    """SafeLoader, where only what looks like a number, true, false or null is one: YAML 1.1 reads 1:30 as 90."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [each for each in resolvers if each[0].rpartition(":")[2] in ("null", "merge")]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-for _tag, _pattern, _first in (
-    ("bool", r"true|True|false|False", "tTfF"),
-    ("int", r"[-+]?(0|[1-9][0-9]*)", "-+0123456789"),
-    ("float", r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?|[-+]?\.inf|\.nan", "-+.0123456789"),
-):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^({_pattern})$"), list(_first))
-
-
-def _construct_float(loader: _Loader, node: yaml.ScalarNode) -> float:
-    return float(loader.construct_scalar(node).replace(".inf", "inf").replace(".nan", "nan"))
-
-
-_Loader.add_constructor("tag:yaml.org,2002:float", _construct_float)
+_LIMITS = YamlLimits(max_depth=20, max_nodes=20_000)
 
 
 def read_yaml(path: Path) -> Mapping[str, Any]:
@@ -54,10 +29,9 @@ def parse_yaml(content: bytes) -> Mapping[str, Any]:
     if b"\0" in content:
         raise ConfigError("this is not a text file. Give a config in YAML, such as those in configs/.")
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = content[: problem.start].count(b"\n") + 1
-        raise ConfigError(f"line {line} is not UTF-8 text. Save the file as UTF-8.") from None
+        text = utf8_text(content)
+    except ValueError as problem:
+        raise ConfigError(str(problem)) from None
     data = _load(text)
     if data is None:
         raise ConfigError("holds no settings. Write some into it: see 'clearhead train --help-config'.")
@@ -68,7 +42,7 @@ def parse_yaml(content: bytes) -> Mapping[str, Any]:
 
 def change(data: dict[str, Any], text: str) -> str:
     """Put a change such as `training.rate=3e-4` into the data, and return its path."""
-    path, sign, written = text.partition("=")
+    path, sign, value = text.partition("=")
     path = path.strip()
     parts = path.split(".")
     if not sign or not all(parts):
@@ -80,7 +54,7 @@ def change(data: dict[str, Any], text: str) -> str:
             raise ConfigError(f"{so_far} = {shown(place)} has no settings in it.")
         key: Any = _entry(place, part, so_far) if isinstance(place, list) else part
         if index + 1 == len(parts):
-            place[key] = _load(written)
+            place[key] = _load(value)
         elif isinstance(place, dict) and place.get(key) is None:
             place[key] = {}
         place = place[key]
@@ -89,8 +63,8 @@ def change(data: dict[str, Any], text: str) -> str:
 
 def _entry(entries: list[Any], part: str, path: str) -> int:
     if not part.isascii() or not part.isdigit() or int(part) >= len(entries):
-        known = "0" if len(entries) == 1 else f"0 to {len(entries) - 1}"
-        raise ConfigError(f"{path} is a list: name its entries by number, {known}, such as {path}.0.weight=2.")
+        numbers = "0" if len(entries) == 1 else f"0 to {len(entries) - 1}"
+        raise ConfigError(f"{path} is a list: name its entries by number, {numbers}, such as {path}.0.weight=2.")
     return int(part)
 
 
@@ -101,7 +75,7 @@ def _read_file(path: Path) -> bytes:
                 "this is a folder. Name a config file; to go on with a run: clearhead train --resume --run FOLDER."
             )
         if not path.exists():
-            names = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+            names = [neighbour.name for neighbour in path.parent.iterdir()] if path.parent.is_dir() else []
             raise ConfigError(f"there is no such file.{did_you_mean(path.name, names)}")
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
@@ -114,71 +88,36 @@ def _read_file(path: Path) -> bytes:
 
 def _load(text: str) -> Any:
     try:
-        loader = _Loader(text)
-        node = loader.get_single_node()
-        if node is None:
+        return load_yaml(text, _LIMITS)
+    except YamlFileError as fault:
+        if fault.kind == "empty":
             return None
-        _check_nodes(node)
-        return loader.construct_document(node)
-    except RecursionError:
-        raise ConfigError(_too_deep()) from None
-    except yaml.MarkedYAMLError as problem:
-        raise ConfigError(_not_yaml(problem)) from None
-    except yaml.YAMLError as problem:
-        raise ConfigError(f"this is not YAML: {printable(str(problem).splitlines()[0])}.") from None
-    except (ValueError, LookupError, AttributeError, TypeError):
-        raise ConfigError("a value does not fit its YAML tag (!!…), or has thousands of digits.") from None
+        raise ConfigError(_yaml_sentences(fault)) from None
 
 
-def _not_yaml(problem: yaml.MarkedYAMLError) -> str:
-    mark = problem.problem_mark or problem.context_mark
-    place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-    said = problem.problem or problem.context or ""
-    if r"'\t'" in said:
+def _yaml_sentences(fault: YamlFileError) -> list[str]:
+    """Say what is wrong with the YAML of a config."""
+    if fault.kind == "repeated":
+        by_line = {key.line: key for key in fault.repeated}
+        return [
+            f"line {line}: '{printable(key.name)}' is written twice (first on line {key.first_line}). Leave one out."
+            for line, key in sorted(by_line.items())
+        ]
+    if fault.kind in ("tag", "syntax"):
+        return [_not_yaml(fault)]
+    if fault.kind == "depth":
+        return [f"settings are nested more than {_LIMITS.max_depth} deep."]
+    if fault.kind == "aliases":
+        return [f"its aliases unfold into more than {_LIMITS.max_nodes:,} values."]
+    return ["a value does not fit its YAML tag (!!…), or has thousands of digits."]
+
+
+def _not_yaml(fault: YamlFileError) -> str:
+    place = "" if fault.line is None else f"line {fault.line}, column {fault.column}: "
+    if r"'\t'" in fault.problem:
         return f"{place}a tab stands where YAML wants spaces. Indent with spaces."
-    if "another document" in said:
+    if "another document" in fault.problem:
         return f"{place}a second document begins here. Keep one."
-    if isinstance(problem, yaml.constructor.ConstructorError):
-        return f"{place}{printable(said)}. Write plain values, without tags."
-    return f"{place}this is not YAML: {printable(said)}."
-
-
-def _too_deep() -> str:
-    return f"settings are nested more than {_MAX_DEPTH} deep."
-
-
-def _check_nodes(root: yaml.Node) -> None:
-    """Refuse twice-written keys, cycles, deep nesting, and aliases that unfold without end."""
-    sizes: dict[int, int] = {}
-    twice: dict[int, str] = {}
-
-    def unfolded(node: yaml.Node, depth: int) -> int:
-        if depth > _MAX_DEPTH:
-            raise ConfigError(_too_deep())
-        if isinstance(node, yaml.ScalarNode):
-            return 1
-        if id(node) not in sizes:
-            children = node.value
-            if isinstance(node, yaml.MappingNode):
-                twice.update(_repeated(node))
-                children = [child for pair in node.value for child in pair]
-            sizes[id(node)] = 1 + sum(unfolded(child, depth + 1) for child in children)
-        if sizes[id(node)] > _MAX_NODES:
-            raise ConfigError(f"its aliases unfold into more than {_MAX_NODES:,} values.")
-        return sizes[id(node)]
-
-    unfolded(root, 0)
-    if twice:
-        raise ConfigError([twice[line] for line in sorted(twice)])
-
-
-def _repeated(node: yaml.MappingNode) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a mapping where a key is written again, and say so."""
-    first: dict[str, int] = {}
-    for key, _ in node.value:
-        if isinstance(key, yaml.ScalarNode):
-            line, name = key.start_mark.line + 1, key.value
-            if name in first:
-                told = f"'{printable(name)}' is written twice (first on line {first[name]}). Leave one out."
-                yield line, f"line {line}: {told}"
-            first.setdefault(name, line)
+    if fault.kind == "tag":
+        return f"{place}{printable(fault.problem)}. Write plain values, without tags."
+    return f"{place}this is not YAML: {printable(fault.problem)}."

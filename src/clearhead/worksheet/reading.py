@@ -4,7 +4,6 @@ A YAML alias may repeat a matrix, but not so often that the file unfolds into gi
 """
 
 import json
-import re
 import sys
 from collections.abc import Mapping
 from importlib.resources import files
@@ -12,37 +11,17 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, cast
 
-import yaml
-
 from clearhead.errors import ProblemError, did_you_mean
+from clearhead.files.reading import utf8_text
+from clearhead.files.yaml_file import YamlFileError, YamlLimits, load_yaml
 from clearhead.worksheet.kinds import KINDS
 from clearhead.worksheet.kinds.parts import part_data
 from clearhead.worksheet.problem import Problem, build_problem, shorten
 
 MAX_BYTES = 32 * 2**20
-_MAX_NODES = 4 * 2**20  # of a YAML file once its aliases are unfolded
+_LIMITS = YamlLimits(max_depth=40, max_nodes=4 * 2**20, is_fast=True)
 _MAX_VALUES = 2 * 2**20  # of a YAML file as it is written
-_MAX_DEPTH = 40
 _TOO_MANY_DIGITS = "holds a whole number of thousands of digits. Write it as 1.5e300, or give smaller numbers."
-_OPENERS = re.compile(r"[\[{:?]|-\s")
-_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _Loader(_Base):  # type: ignore[misc]
-    """SafeLoader, but `no`, `yes`, `on`, `off`, `007`, `12:30` and dates stay words: they may be tokens."""
-
-
-# YAML 1.1 reads 010 as 8, 1:30 as 90 and `no` as false. Here only what looks like a number or true/false is one.
-_Loader.yaml_implicit_resolvers = {
-    first: [each for each in resolvers if each[0].rpartition(":")[2] in ("null", "merge")]
-    for first, resolvers in _Base.yaml_implicit_resolvers.items()
-}
-for _tag, _pattern, _first in (
-    ("bool", r"true|True|false|False", "tTfF"),
-    ("int", r"[-+]?(0|[1-9][0-9]*)", "-+0123456789"),
-    ("float", r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?|[-+]?\.inf|\.nan", "-+.0123456789"),
-):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^({_pattern})$"), list(_first))
 
 
 def load_problem(source: str | Path | Mapping[str, Any] | Problem) -> Problem:
@@ -70,7 +49,7 @@ def _read_file(path: Path) -> bytes:
     if path.is_dir():
         raise ProblemError(f"{path} is a folder. Name a problem file in it (YAML or JSON).")
     if not path.exists():
-        stems = {each.stem: each.name for each in _neighbours(path)} | {name: name for name in gallery()}
+        stems = {neighbour.stem: neighbour.name for neighbour in _neighbours(path)} | {name: name for name in gallery()}
         near = did_you_mean(path.stem, stems)
         raise ProblemError(
             f"{path}: there is no such file, and no gallery problem of that name.{near} "
@@ -84,7 +63,8 @@ def _read_file(path: Path) -> bytes:
 
 def _neighbours(path: Path) -> list[Path]:
     folder = path.parent
-    return [each for each in folder.iterdir() if each.suffix in (".yaml", ".yml", ".json")] if folder.is_dir() else []
+    paths = folder.iterdir() if folder.is_dir() else ()
+    return [path for path in paths if path.suffix in (".yaml", ".yml", ".json")]
 
 
 def _too_long(name: str, size: int) -> str:
@@ -106,10 +86,9 @@ def read_data(content: bytes, raw_key: str = "") -> Mapping[str, Any]:
     if len(content) > MAX_BYTES:
         raise ProblemError(_too_long("this input", len(content)))
     try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = content[: problem.start].count(b"\n") + 1
-        raise ProblemError(f"line {line} is not UTF-8 text. Save the file as UTF-8.") from None
+        text = utf8_text(content)
+    except ValueError as problem:
+        raise ProblemError(str(problem)) from None
     if not text.strip():
         raise ProblemError("is empty. Write a problem into it: see 'clearhead solve --fields all' for the kinds.")
     data = _read_json(text, raw_key) if text.lstrip().startswith("{") else _read_yaml(text, raw_key)
@@ -139,131 +118,46 @@ def _read_json(text: str, raw_key: str) -> Any:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    seen: set[str] = set()
+    keys: set[str] = set()
     for key, _ in pairs:
-        if key in seen:
+        if key in keys:
             raise ProblemError(f"the key '{key}' is written twice. Leave one out.")
-        seen.add(key)
+        keys.add(key)
     return dict(pairs)
 
 
 def _read_yaml(text: str, raw_key: str) -> Any:
-    values = text.count(",") + text.count("\n")
-    if values > _MAX_VALUES:
+    num_values = text.count(",") + text.count("\n")
+    if num_values > _MAX_VALUES:
         raise ProblemError(f"holds more than {_MAX_VALUES:,} values. A worksheet takes fewer: give fewer tokens.")
-    _check_depth(text)
-    loader = _Loader(text)
     try:
-        node = loader.get_single_node()
-        if node is None:
-            raise ProblemError(
-                "holds no problem, only comments. Write keys and values, such as 'kind: self-attention'."
-            )
-        _check_nodes(node)
-        raw = _take_raw(node, raw_key)
-        data = loader.construct_document(node)
-        return {**data, **raw} if raw else data
-    except RecursionError:
-        raise ProblemError(_too_deep()) from None
-    except yaml.constructor.ConstructorError as problem:
-        mark = problem.problem_mark
-        place = f"line {mark.line + 1}: " if mark else ""
-        raise ProblemError(f"{place}this cannot be read as a problem: {problem.problem}. Write plain values.") from None
-    except yaml.MarkedYAMLError as problem:
-        mark = problem.problem_mark or problem.context_mark
-        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise ProblemError(f"{place}this is not YAML: {problem.problem or problem.context}.") from None
-    except yaml.YAMLError as problem:
-        raise ProblemError(f"this is not YAML: {str(problem).splitlines()[0]}.") from None
-    except (ValueError, LookupError, AttributeError, TypeError) as problem:
-        is_long = "digits" in str(problem)
-        raise ProblemError(
-            _TOO_MANY_DIGITS if is_long else "a YAML tag (!!…) stands before what does not fit it."
-        ) from None
-    finally:
-        loader.dispose()
+        return load_yaml(text, _LIMITS, raw_key)
+    except YamlFileError as fault:
+        raise ProblemError(_yaml_sentence(fault)) from None
 
 
-def _take_raw(root: yaml.Node, raw_key: str) -> dict[str, Any]:
-    """Take the pair of `raw_key` out of the mapping, and return it with every scalar as its text."""
-    if not raw_key or not isinstance(root, yaml.MappingNode):
-        return {}
-    taken = [value for key, value in root.value if key.value == raw_key]
-    root.value = [pair for pair in root.value if pair[0].value != raw_key]
-    built: dict[int, Any] = {}  # a matrix that aliases repeat is built once
-
-    def texts(node: yaml.Node) -> Any:
-        if isinstance(node, yaml.ScalarNode):
-            return None if node.tag.endswith(":null") else node.value
-        if id(node) not in built:
-            if isinstance(node, yaml.MappingNode):
-                built[id(node)] = {_key_text(key): texts(value) for key, value in node.value}
-            else:
-                built[id(node)] = [texts(child) for child in node.value]
-        return built[id(node)]
-
-    return {raw_key: texts(taken[0])} if taken else {}
-
-
-def _key_text(key: yaml.Node) -> str:
-    if isinstance(key, yaml.ScalarNode):
-        return str(key.value)
-    raise ProblemError(f"line {key.start_mark.line + 1}: a list or a mapping is not a key. Keys are words.")
-
-
-def _check_depth(text: str) -> None:
-    """Refuse deep nesting before the parser, which nests with it and would overflow the stack."""
-    if sum(1 for _ in _OPENERS.finditer(text)) < 2000:
-        return  # every level needs an opener, and two thousand levels are harmless
-    depth = 0
-    try:
-        for event in yaml.parse(text, Loader=_Base):
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-                if depth > _MAX_DEPTH:
-                    raise ProblemError(_too_deep())
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
-    except yaml.YAMLError:
-        return  # the loader will say what is wrong
+def _yaml_sentence(fault: YamlFileError) -> str:
+    """Say what is wrong with the YAML of a problem."""
+    if fault.repeated:
+        key = fault.repeated[0]
+        return f"line {key.line}: the key '{key.name}' is written twice. Leave one out."
+    line = "" if fault.line is None else f"line {fault.line}: "
+    place = "" if fault.line is None else f"line {fault.line}, column {fault.column}: "
+    is_long = "digits" in fault.problem
+    sentences = {
+        "empty": "holds no problem, only comments. Write keys and values, such as 'kind: self-attention'.",
+        "depth": _too_deep(),
+        "aliases": f"its aliases unfold into more than {_LIMITS.max_nodes:,} values. Write the matrices out instead.",
+        "key": f"{line}a list or a mapping is not a key. Keys are words.",
+        "tag": f"{line}this cannot be read as a problem: {fault.problem}. Write plain values.",
+        "syntax": f"{place}this is not YAML: {fault.problem}.",
+        "value": _TOO_MANY_DIGITS if is_long else "a YAML tag (!!…) stands before what does not fit it.",
+    }
+    return sentences[fault.kind]
 
 
 def _too_deep() -> str:
-    return f"lists are nested more than {_MAX_DEPTH} deep. A matrix is a list of rows, [[1, 2], [3, 4]]."
-
-
-def _check_nodes(root: yaml.Node) -> None:
-    """Refuse twice-written keys, cycles, deep nesting, and aliases that unfold without end."""
-    sizes: dict[int, int] = {}
-
-    def unfolded(node: yaml.Node, depth: int) -> int:
-        if depth > _MAX_DEPTH:
-            raise ProblemError(_too_deep())
-        if isinstance(node, yaml.ScalarNode):
-            return 1
-        if id(node) not in sizes:
-            children = node.value
-            if isinstance(node, yaml.MappingNode):
-                _check_keys(node)
-                children = [child for pair in node.value for child in pair]
-            sizes[id(node)] = 1 + sum(unfolded(child, depth + 1) for child in children)
-        if sizes[id(node)] > _MAX_NODES:
-            raise ProblemError(
-                f"its aliases unfold into more than {_MAX_NODES:,} values. Write the matrices out instead."
-            )
-        return sizes[id(node)]
-
-    unfolded(root, 0)
-
-
-def _check_keys(node: yaml.MappingNode) -> None:
-    seen: set[str] = set()
-    for key, _ in node.value:
-        if isinstance(key, yaml.ScalarNode):
-            if key.value in seen:
-                line = key.start_mark.line + 1
-                raise ProblemError(f"line {line}: the key '{key.value}' is written twice. Leave one out.")
-            seen.add(key.value)
+    return f"lists are nested more than {_LIMITS.max_depth} deep. A matrix is a list of rows, [[1, 2], [3, 4]]."
 
 
 def parse_problem(data: Mapping[str, Any]) -> Problem:
@@ -312,8 +206,8 @@ def _parse_parts(data: Mapping[str, Any]) -> Problem:
 def gallery() -> dict[str, Traversable]:
     """Return the shipped problems by id."""
     folder = files("clearhead.worksheet") / "gallery"
-    found = {each.name.removesuffix(".yaml"): each for each in folder.iterdir() if each.name.endswith(".yaml")}
-    return dict(sorted(found.items()))
+    problems = {file.name.removesuffix(".yaml"): file for file in folder.iterdir() if file.name.endswith(".yaml")}
+    return dict(sorted(problems.items()))
 
 
 def gallery_titles() -> dict[str, tuple[str, str]]:

@@ -16,6 +16,7 @@ from clearhead.check.read.number import visible
 from clearhead.check.read.written import WrittenReader
 from clearhead.check.working import Note, Working
 from clearhead.errors import ClearheadError, ProblemError, did_you_mean
+from clearhead.files.reading import utf8_text
 from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.reading import MAX_BYTES, gallery, read_data
 from clearhead.worksheet.worksheet import Worksheet
@@ -146,10 +147,9 @@ def _guessed_suffix(content: bytes) -> str:
 
 def _decoded(content: bytes) -> str:
     try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as wrong:
-        line = content[: wrong.start].count(b"\n") + 1
-        raise ProblemError(f"line {line} is not UTF-8 text. Save the file as UTF-8.") from None
+        return utf8_text(content)
+    except ValueError as wrong:
+        raise ProblemError(str(wrong)) from None
 
 
 def _sheet(content: bytes, problem: Mapping[str, Any] | None) -> Worksheet:
