@@ -41,29 +41,17 @@ NOT_YET_TESTED = {
     "decoding": """
         search.record_reader search.selection search.state vocabulary search.observer
     """,
-    "experiments": """
-        colours registry
-    """,
     "formats": """
         config_file ctranslate2_spec files marian_config marian_names torch_transformer
     """,
     "model": """
         batch cache transformer
     """,
-    "steps": """
-        serial
-    """,
     "text": """
         files sampling
     """,
     "training": """
         environment lock loss_kernel prepare
-    """,
-    "worksheet": """
-        arrays attention.layer attention.rule attention.validation attention.work cells feed_forward kinds.add_norm
-        kinds.attention kinds.blocks kinds.context kinds.parts kinds.positions kinds.seq2seq kinds.sequence
-        kinds.transformer kinds.word_vectors layers norm problem render.latex render.page render.terminal
-        input_tokens shapes writing
     """,
 }
 

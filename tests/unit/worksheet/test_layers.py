@@ -5,6 +5,11 @@ import math
 import pytest
 
 from clearhead import solve
+from clearhead.worksheet.attention.layer import AttentionLayer
+from clearhead.worksheet.attention.validation import SequenceShape
+from clearhead.worksheet.feed_forward import FeedForwardLayer
+from clearhead.worksheet.layers import EncoderLayer, MaskedAttentionLayer, check_attention, check_feed_forward
+from clearhead.worksheet.shapes import Shapes
 from tests.golden.by_hand import attention, normalised, plus, times, transpose
 from tests.tolerances import assert_close
 from tests.unit.worksheet.random_problems import numbers, turned
@@ -23,3 +28,32 @@ def test_a_decoder_block_is_its_parts_one_after_the_other(layout: str) -> None:
     if layout == "columns":
         data, expected = turned(data), transpose(expected)
     assert_close(solve(data).answer, expected)
+
+
+I2 = [[1, 0], [0, 1]]
+SELF = {"W_Q": I2, "W_K": I2, "W_V": I2}
+
+
+def test_each_residual_has_its_own_norm_or_all_share_one() -> None:
+    shared = EncoderLayer.model_validate({"self_attention": SELF, "norm": "rms"})
+    assert [shared.norm_of(number).norm for number in range(2)] == ["rms", "rms"]
+    own = EncoderLayer.model_validate({"self_attention": SELF, "norms": ["batch", {"norm": "none"}]})
+    assert [own.norm_of(number).norm for number in range(2)] == ["batch", "none"]
+
+
+def test_the_masked_layer_is_causal_unless_said() -> None:
+    assert MaskedAttentionLayer.model_validate(SELF).mask.causal
+    assert MaskedAttentionLayer.model_validate(SELF | {"mask": "none"}).mask.is_off
+
+
+def test_what_a_residual_adds_must_be_as_wide_as_what_went_in() -> None:
+    shapes, tokens = Shapes("rows"), SequenceShape("X", 5, 2)
+    layer = AttentionLayer.model_validate(SELF | {"W_O": [[1, 0, 1]] * 2})
+    check_attention(shapes, "self_attention", layer, tokens, tokens)
+    check_feed_forward(shapes, FeedForwardLayer.model_validate({"W_1": I2, "W_2": [[1], [1]]}), 5, 2)
+    check_feed_forward(shapes, None, 5, 2)
+    assert shapes.mistakes == [
+        "self_attention: the layer makes vectors 3 wide, but the residual adds them to vectors 2 wide. "
+        "Change W_V or W_O.",
+        "feed_forward: the network makes vectors 1 wide, but the residual adds them to vectors 2 wide. Change W_2.",
+    ]

@@ -3,12 +3,17 @@
 import math
 from io import StringIO
 
+import numpy as np
 import pytest
 from rich.console import Console
 
-from clearhead import solve
+from clearhead import Rounding, solve
 from clearhead.check import check
 from clearhead.errors import ProblemError
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.norm import NormRule, work_residual
+from clearhead.worksheet.pen import Pen
+from clearhead.worksheet.shapes import Shapes
 from clearhead.worksheet.view import SheetView
 from tests.conftest import ROOT
 from tests.tolerances import assert_close
@@ -68,3 +73,38 @@ def test_a_students_rms_norm_is_marked(name: str, second: str, is_right: bool) -
     problem = {"kind": "add-and-norm", "X": [[3, 4]], "norm": "rms", "epsilon": 0, "gain": [1, 2]}
     (report,) = check({"problem": problem, "written": {name: [["0.85", second]]}})
     assert (report.earned == report.out_of) is is_right, report.findings
+
+
+def normalised(x: list[list[float]], **fields: object) -> Array:
+    return NormRule.model_validate({"epsilon": 0, **fields}).work_norm(Pen("rows", Rounding()), np.array(x))
+
+
+def test_a_norm_is_over_the_features_the_tokens_or_all_numbers() -> None:
+    # Rows (1, 3) and (5, 7): a row's deviation is 1, a column's is 2, and all four have mean 4 and variance 5.
+    x = [[1.0, 3.0], [5.0, 7.0]]
+    assert normalised(x, norm="layer").tolist() == [[-1, 1], [-1, 1]]
+    assert normalised(x, norm="batch").tolist() == [[-1, -1], [1, 1]]
+    assert_close(
+        normalised(x, norm="all"), [[-3 / math.sqrt(5), -1 / math.sqrt(5)], [1 / math.sqrt(5), 3 / math.sqrt(5)]]
+    )
+    assert normalised(x, norm="none").tolist() == x
+    assert normalised(x, gain=[2, 3], shift=[10, 20]).tolist() == [[8, 23], [8, 23]]
+
+
+def test_a_variance_of_zero_needs_an_epsilon_and_says_whose_it_is() -> None:
+    with pytest.raises(ProblemError, match="the variance of feature 2 is 0 and epsilon is 0"):
+        normalised([[1.0, 7.0], [3.0, 7.0]], norm="batch")
+
+
+def test_padding_must_leave_a_token() -> None:
+    shapes = Shapes("rows")
+    NormRule.model_validate({"padding": 3, "gain": [1]}).norm_mistakes(shapes, 3, 2)
+    assert shapes.mistakes == [
+        "gain has 1 number, but tokens are 2 wide. Give gain 2 numbers.",
+        "padding = 3, but there are 3 tokens, and one at least must be real. Give 0 to 2.",
+    ]
+
+
+def test_a_residual_adds_what_went_in() -> None:
+    pen = Pen("rows", Rounding())
+    assert work_residual(pen, np.array([[1.0, 2.0]]), np.array([[10.0, 20.0]])).tolist() == [[11.0, 22.0]]

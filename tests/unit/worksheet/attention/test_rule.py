@@ -1,11 +1,14 @@
 """How scores become weights: scale, masks, softmax and division, against plain Python at prime sizes."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from clearhead import solve
+from clearhead.errors import ProblemError
+from clearhead.worksheet.attention.rule import MaskRule, check_scores
 from tests.golden.by_hand import attention, softmax, times, transpose
 from tests.tolerances import assert_close
 from tests.unit.worksheet.random_problems import HEAD, SELF, TOKENS, VALUE, WIDTH, K, Q, V, answer
@@ -92,3 +95,30 @@ def test_negative_scores_divided_by_their_sum_are_warned_of() -> None:
 def test_tiny_and_huge_scores_do_not_overflow(size: float) -> None:
     sheet = solve({"kind": "self-attention", "Q": [[size]], "K": [[1], [2]], "V": [[1], [2]], "scale": "none"})
     assert_close(sheet.value("A"), [[0.5, 0.5]] if size < 1 else [[0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("mask", "allowed"),
+    [
+        ({}, [[1, 1, 1], [1, 1, 1]]),
+        ({"causal": True}, [[1, 1, 0], [1, 1, 1]]),  # two queries of three tokens are the last two
+        ({"padding": 1}, [[1, 1, 0], [1, 1, 0]]),
+        ({"padding": [0, 1, 1]}, [[0, 1, 1], [0, 1, 1]]),
+        ({"explicit": [[0, 1, 1], [1, 1, 0]], "causal": True}, [[0, 1, 0], [1, 1, 0]]),
+    ],
+)
+def test_a_mask_allows_what_all_its_parts_allow(mask: dict[str, Any], allowed: list[list[float]]) -> None:
+    rule = MaskRule.model_validate(mask)
+    assert rule.is_off is (not mask)
+    assert rule.allowed(2, 3, is_transposed=False).tolist() == allowed
+
+
+def test_an_explicit_mask_is_transposed_where_tokens_are_columns() -> None:
+    rule = MaskRule.model_validate({"explicit": [[1, 0], [1, 1], [0, 1]]})
+    assert rule.allowed(2, 3, is_transposed=True).tolist() == [[1, 1, 0], [0, 1, 1]]
+
+
+def test_the_most_scores_are_two_to_the_twenty_fourth() -> None:
+    check_scores(2, 2**12, 2**11)
+    with pytest.raises(ProblemError, match=r"3 × 4096 × 2048 scores \(heads × queries × keys\) are more than"):
+        check_scores(3, 2**12, 2**11)

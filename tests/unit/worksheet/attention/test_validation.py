@@ -6,6 +6,9 @@ import pytest
 
 from clearhead import solve
 from clearhead.errors import ProblemError
+from clearhead.worksheet.attention.layer import AttentionLayer
+from clearhead.worksheet.attention.validation import SequenceShape, attention_mistakes
+from clearhead.worksheet.shapes import Shapes
 
 X = [[1, 2], [3, 4], [5, 6]]
 I2 = [[1, 0], [0, 1]]
@@ -46,3 +49,32 @@ def test_heads_of_their_own_are_checked_one_by_one() -> None:
     assert told[1] == "head 2: W_V is missing: give the weights W_V, or V itself."
     shared = {"kind": "multi-head-attention", "X": X, "heads": heads[:1] * 3, "kv_heads": [{"W_K": I2, "W_V": I2}] * 2}
     assert "3 heads cannot share 2 kv_heads evenly. Use 1 or 3 kv_heads." in mistakes(shared)
+
+
+def test_the_shape_of_tokens_is_that_on_paper() -> None:
+    tokens = SequenceShape("X", count=5, width=3)
+    for layout, shape in (("rows", (5, 3)), ("columns", (3, 5))):
+        matrix = tokens.on_paper(Shapes(layout))
+        assert matrix is not None
+        assert matrix.shape == shape
+    assert SequenceShape("X", 5, 3, is_computed=True).on_paper(Shapes("rows")) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "sentences"),
+    [
+        ({}, []),
+        ({"W_K": I2}, ["X is 5 × 3 and W_K is 2 × 2, so X W_K does not fit. Give W_K 3 rows, or X 2 columns."]),
+        ({"b_V": [1]}, ["b_V has 1 number, but W_V is 3 × 7. Give b_V 7 numbers."]),
+        (
+            {"kv_heads": [{"W_K": I2}]},
+            ["kv_heads goes with heads. Give heads too, or use num_heads with num_kv_heads."],
+        ),
+    ],
+)
+def test_a_layer_is_held_against_its_tokens(change: dict[str, Any], sentences: list[str]) -> None:
+    fields = {"W_Q": [[1, 0]] * 3, "W_K": [[0, 1]] * 3, "W_V": [[1] * 7] * 3}
+    shapes, tokens = Shapes("rows"), SequenceShape("X", 5, 3)
+    attention_mistakes(shapes, AttentionLayer.model_validate(fields | change), tokens, tokens)
+    assert shapes.mistakes[: len(sentences)] == sentences
+    assert bool(shapes.mistakes) is bool(sentences)

@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clearhead import solve
+from clearhead import Rounding, solve
+from clearhead.worksheet.attention.layer import AttentionLayer
+from clearhead.worksheet.attention.work import TokenSequence, subscript, work_attention
+from clearhead.worksheet.pen import Pen
 from tests.golden.by_hand import attention, plus, times, transpose
 from tests.tolerances import assert_close
 from tests.unit.worksheet.random_problems import HEAD, TOKENS, VALUE, WIDTH, K, Q, V, X, answer, numbers, turned
@@ -89,3 +92,17 @@ def test_rotary_scores_depend_only_on_the_distance() -> None:
     for distance in range(5):
         assert_close(np.diag(scores, distance), [scores[0, distance]] * (5 - distance))
         assert_close(np.diag(scores, -distance), [scores[0, distance]] * (5 - distance))
+
+
+def test_every_step_of_a_layer_is_written_in_order() -> None:
+    pen = Pen("rows", Rounding())
+    tokens = TokenSequence(pen.give("X", np.array([[1.0, 0.0], [1.0, 1.0]])))
+    fields = {name: np.eye(2) for name in ("W_Q", "W_K", "W_V")}
+    layer = AttentionLayer.model_validate(fields | {"scale": "none", "normaliser": "division"})
+    # Scores 1, 1 and 1, 2; divided by their sums 2 and 3; then rows of X by these weights.
+    assert_close(work_attention(pen, layer, tokens, tokens), [[1, 1 / 2], [1, 2 / 3]])
+    assert [record.step.name for record in pen.finish()] == ["project"] * 3 + ["score", "divide", "mix"]
+
+
+def test_a_subscript_has_every_digit() -> None:
+    assert subscript(1205) == "₁₂₀₅"

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from clearhead import solve
+from clearhead.worksheet.kinds.add_norm import AddAndNormProblem
 from tests.golden.by_hand import normalised, plus, transpose
 from tests.tolerances import assert_close
 from tests.unit.worksheet.random_problems import numbers, turned
@@ -47,3 +48,10 @@ def test_padding_counts_in_a_norm_or_does_not() -> None:
 
 def test_zero_variance_is_no_trouble_with_an_epsilon() -> None:
     assert solve({"kind": "add-and-norm", "X": [[3, 3]]}).answer.tolist() == [[0.0, 0.0]]
+
+
+def test_a_sum_and_its_norm_by_hand() -> None:
+    problem = AddAndNormProblem.model_validate({"X": [[1, 3]], "Y": [[1, 1]], "epsilon": 0})
+    # 2 and 4 have mean 3 and variance 1.
+    assert solve(problem).answer.tolist() == [[-1.0, 1.0]]
+    assert [record.step.name for record in solve(problem).trace] == ["add", "mean", "variance", "normalise"]

@@ -3,6 +3,7 @@
 import math
 
 from clearhead import solve
+from clearhead.worksheet.kinds.context import ContextProblem
 from tests.golden.by_hand import times
 from tests.tolerances import assert_close
 
@@ -25,3 +26,12 @@ def test_context_from_dot_products_with_and_without_a_normaliser() -> None:
     assert_close(shares.answer, times([[0.5, 0.5], [1 / 3, 2 / 3]], x))
     masked = solve({"kind": "context", "X": x, "normaliser": "none", "mask": "causal"})
     assert masked.answer[0].tolist() == [5.0, 10.0]
+
+
+def test_given_weights_are_used_as_they_are_or_masked_and_renormalised() -> None:
+    fields = {"X": [[4, 0], [0, 8]], "weights": [[0.2, 0.8], [0.25, 0.75]]}
+    assert_close(solve(ContextProblem.model_validate(fields)).answer, [[0.8, 6.4], [1, 6]])
+    # Masked, only 0.2 remains of the first row, which is all of it: weight 1.
+    masked = solve(ContextProblem.model_validate(fields | {"mask": "causal"}))
+    assert_close(masked.answer, [[4, 0], [1, 6]])
+    assert [record.symbol for record in masked.trace] == ["A₀", "A′", "Z"]

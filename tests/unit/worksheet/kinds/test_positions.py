@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from clearhead import solve
+from clearhead.worksheet.kinds.positions import PositionsProblem
 from tests.golden.by_hand import sinusoid, transpose
 from tests.tolerances import assert_close
 from tests.unit.worksheet.random_problems import numbers
@@ -55,3 +56,11 @@ def test_rotary_positions_turn_each_pair_by_its_angle(pairing: str) -> None:
             expected[pos][a] = row[a] * math.cos(angle) - row[b] * math.sin(angle)
             expected[pos][b] = row[a] * math.sin(angle) + row[b] * math.cos(angle)
     assert_close(solve({"kind": "positions", "formula": "rotary", "X": x, "pairing": pairing}).answer, expected)
+
+
+def test_which_positions_and_which_dimensions_may_be_said() -> None:
+    counted = PositionsProblem.model_validate({"formula": "count", "positions": [2, 5], "d_model": 3})
+    assert solve(counted).answer.tolist() == [[2.0] * 3, [5.0] * 3]
+    assert PositionsProblem.model_validate({"positions": 4}).positions == (0, 1, 2, 3)
+    one_hot = {"formula": "one-hot", "positions": 3, "d_model": 7, "dimensions": [0, 2]}
+    assert solve(PositionsProblem.model_validate(one_hot)).answer.tolist() == [[1, 0], [0, 0], [0, 1]]

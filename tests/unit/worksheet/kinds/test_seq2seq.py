@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from clearhead import solve
+from clearhead.worksheet.kinds.seq2seq import Seq2SeqAttentionProblem
 from tests.golden.by_hand import softmax, times, transpose
 from tests.tolerances import assert_close
 from tests.unit.worksheet.random_problems import numbers
@@ -57,3 +58,10 @@ def test_scaled_dot_scores_are_divided_by_the_root_of_the_width() -> None:
     s = numbers(WIDTH, seed=7)
     scores = [sum(a * b for a, b in zip(s, h, strict=True)) / math.sqrt(WIDTH) for h in H]
     check_recurrent({"score": "scaled-dot", "s": s}, context_of(scores) + s)
+
+
+def test_a_state_that_is_zero_looks_at_all_alike() -> None:
+    problem = Seq2SeqAttentionProblem.model_validate({"h": [[4, 0], [0, 8]], "s": [0, 0]})
+    # Scores 0 and 0, weights 1/2 and 1/2, context [2 4], new state [2 4 0 0].
+    assert solve(problem).answer.tolist() == [[2.0, 4.0, 0.0, 0.0]]
+    assert [record.symbol for record in solve(problem).trace] == ["e", "α", "a", "s′"]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from clearhead import solve
+from clearhead.worksheet.kinds.sequence import ConvolutionProblem, RecurrentProblem
 from tests.golden.by_hand import times, transpose
 from tests.tolerances import assert_close
 from tests.unit.worksheet.random_models import TOKENS, WIDTH, Matrix
@@ -69,3 +70,16 @@ def test_a_convolution_slides_its_filter(padding: str, first: int, count: int) -
     assert_close(solve(data).answer, expected)
     over = data | {"layout": "columns", "X": transpose(x), "taps": [transpose(tap) for tap in taps]}
     assert_close(solve(over).answer, transpose(expected))
+
+
+def test_a_causal_filter_by_hand() -> None:
+    fields = {"X": [[1], [2], [3]], "taps": [[[1]], [[10]], [[100]]], "padding": "causal"}
+    # The last tap stands on the token itself: 100, 10 + 200, 1 + 20 + 300.
+    assert solve(ConvolutionProblem.model_validate(fields)).answer.tolist() == [[100.0], [210.0], [321.0]]
+
+
+def test_a_cell_without_weights_forgets_its_state() -> None:
+    fields = {"X": [[3], [5]], "cell": {"W": [[0]], "U": [[0]]}, "h0": [7]}
+    sheet = solve(RecurrentProblem.model_validate(fields))
+    assert sheet.value("h₁").tolist() == [[0.0]]
+    assert sheet.answer.tolist() == [[0.0]]

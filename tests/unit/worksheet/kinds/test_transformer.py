@@ -8,6 +8,7 @@ import pytest
 
 from clearhead import Rounding, solve
 from clearhead.errors import ProblemError
+from clearhead.worksheet.kinds.transformer import TransformerProblem
 from tests.golden.by_hand import plus, softmax, times
 from tests.tolerances import assert_close
 from tests.unit.worksheet.random_models import WIDTH, Matrix, attend, network, norm, random_attention, small_model
@@ -127,3 +128,10 @@ def test_a_model_that_does_not_fit_is_told_where(changes: dict[str, Any], senten
 def test_a_target_of_probability_zero_is_refused() -> None:
     with pytest.raises(ProblemError, match="a target word has probability 0, so its -ln is infinite"):
         solve(small_model(target=["uno"], b_out=[100.0, -100.0, 0.0, 0.0]), Rounding(lines="rounded", decimals=2))
+
+
+def test_the_words_of_the_output_are_those_of_the_target_embedding_in_order() -> None:
+    problem = TransformerProblem.model_validate(small_model(max_length=1))
+    assert problem.words == ("<s>", "uno", "dos", "</s>")
+    certain = problem.model_copy(update={"W_out": np.zeros((WIDTH, 4)), "b_out": np.array([0.0, 0.0, 9.0, 0.0])})
+    assert solve(certain).warnings[0] == "generated: dos"  # whatever the decoder says, its bias chooses

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from clearhead import Worksheet, solve
+from clearhead.worksheet.render.latex import to_latex
 from tests.conftest import SHIPPED
 
 needs_pdflatex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex on this machine")
@@ -155,3 +156,13 @@ def test_a_hostile_name_is_printed_as_it_is_written(tmp_path: Path) -> None:
     subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120, check=True)
     done = subprocess.run(["pdftotext", "sheet.pdf", "-"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert title in " ".join(done.stdout.split())
+
+
+def test_a_document_holds_what_a_fragment_holds() -> None:
+    sheet = solve({"kind": "positions", "formula": "count", "positions": [3, 5], "d_model": 2})
+    document, fragment = to_latex(sheet), to_latex(sheet, fragment=True)
+    body = fragment[fragment.index(r"\begingroup") :].rstrip()
+    assert body in document
+    assert document.startswith(r"\documentclass")
+    assert document.endswith("\\end{document}\n")
+    assert "\n\\begin{document}" not in fragment

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from clearhead import Rounding, Worksheet, solve
+from clearhead.worksheet.render.terminal import show
 from clearhead.worksheet.render.text import label, room
 from clearhead.worksheet.view import SheetView
 from tests.conftest import SHIPPED
@@ -134,3 +135,19 @@ def test_warnings_and_the_policy_are_shown() -> None:
 def test_parts_have_their_titles() -> None:
     shown = terminal(solve("leak"))
     assert "Part 2: the same weights masked and renormalised" in shown
+
+
+def test_every_line_of_a_small_sheet_is_printed() -> None:
+    text = StringIO()
+    sheet = solve({"kind": "positions", "title": "Places", "formula": "count", "positions": [3, 5], "d_model": 2})
+    show(sheet, "results", Console(file=text, width=60, highlight=False))
+    assert text.getvalue().splitlines() == [
+        "Places",
+        "Worked in full precision, shown to 4 decimals (half-up).",
+        "",
+        "  P = PE(pos, dim): pos itself, in every dimension",
+        "  Give every position a vector of its own.",
+        "            dim 0  dim 1",
+        "    pos 3 ⎡     3      3 ⎤",
+        "    pos 5 ⎣     5      5 ⎦",
+    ]

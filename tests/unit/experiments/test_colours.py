@@ -1,0 +1,22 @@
+"""The colours of every picture."""
+
+import pytest
+
+from clearhead.experiments import colours
+from clearhead.worksheet.render.svg import contrast
+
+WHITE = (255, 255, 255)
+
+
+def channels(colour: str) -> tuple[int, int, int]:
+    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
+    return red, green, blue
+
+
+@pytest.mark.parametrize("name", ["BLUE", "VERMILION", "GREEN", "GREY"])
+def test_a_line_is_seen_on_white_paper(name: str) -> None:
+    assert contrast(channels(getattr(colours, name)), WHITE) >= 3.0  # WCAG 2.1, 1.4.11: graphical objects
+
+
+def test_no_two_colours_are_the_same() -> None:
+    assert len({colours.BLUE, colours.VERMILION, colours.GREEN, colours.GREY}) == 4
