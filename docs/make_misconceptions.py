@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import cast
 
-from clearhead.check import Verdict, misconceptions
+from clearhead.check import Verdict
 from clearhead.check.diagnose import Root
 from clearhead.check.misconceptions import MISCONCEPTIONS
 from clearhead.check.statement import Judged
@@ -40,10 +40,13 @@ is only the rule itself, the report adds the equation of the line.
 
 def names_by_step() -> dict[str, list[str]]:
     """Return the names of the wrong rules by step, with … for what is filled in."""
+    sources = {inspect.getsourcefile(rules): inspect.getmodule(rules) for rules in MISCONCEPTIONS.values()}
     functions = {
-        each.name: each
-        for each in ast.parse(inspect.getsource(misconceptions)).body
-        if isinstance(each, ast.FunctionDef)
+        node.name: node
+        for module in sources.values()
+        if module is not None
+        for node in ast.parse(inspect.getsource(module)).body
+        if isinstance(node, ast.FunctionDef)
     }
     return {
         step: list(dict.fromkeys(_names(functions[make.__name__], functions))) for step, make in MISCONCEPTIONS.items()

@@ -11,11 +11,12 @@ import numpy as np
 
 from clearhead.check.compare import SheetComparison
 from clearhead.check.invariants import broken_invariants
-from clearhead.check.misconceptions import Site, variants
+from clearhead.check.misconceptions import variants
 from clearhead.check.products import failing_product
 from clearhead.check.statement import EXACT, Judged, Statement, fit
 from clearhead.check.transcription import pen_slip
 from clearhead.check.verdict import Verdict
+from clearhead.check.wrong_rule import Site
 from clearhead.worksheet.arrays import Array, Mask
 
 Cell = tuple[int, int]

@@ -6,11 +6,12 @@ gets an entry in `IMAGES`: a function of its inputs, each array a Range, everyth
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from clearhead.check.interval import Inputs, Range, add, around, hull, low_of, multiply, product, without_nan
+from clearhead.check.norm_image import mean, normalise, rms_normalise, variance
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import ACTIVATIONS, REFERENCE, rotary_pairs
 
@@ -22,53 +23,7 @@ _SILU_DIP = (-1.2784645, -0.2784646)
 SHORTENED = frozenset({"scale", "softmax", "activate", "kernel"})  # the steps whose images allow for it
 
 
-@dataclass(frozen=True, eq=False)
-class Range:
-    """The numbers between `low` and `high`, cell by cell."""
-
-    low: Array
-    high: Array
-
-    @property
-    def middle(self) -> Array:
-        """The centre of each cell; an infinite one is itself."""
-        with np.errstate(invalid="ignore"):
-            return np.where(self.low == self.high, self.low, (self.low + self.high) / 2)
-
-    @property
-    def radius(self) -> Array:
-        """Half the width of each cell; an infinite one has none."""
-        with np.errstate(invalid="ignore"):
-            return np.where(self.low == self.high, 0.0, (self.high - self.low) / 2)
-
-    def widened(self, by: Array | float) -> "Range":
-        """Return the range with `by` added at both ends."""
-        return Range(self.low - by, self.high + by)
-
-    def turned(self) -> "Range":
-        """Return the transpose."""
-        return Range(self.low.T, self.high.T)
-
-
-def exactly(value: Array) -> Range:
-    """Return the range of numbers that are known."""
-    return Range(value, value)
-
-
-def around(value: Array, radius: Array | float) -> Range:
-    """Return the numbers within `radius` of a value; infinities stay alone."""
-    spread = np.where(np.isfinite(value), radius, 0.0)
-    return Range(value - spread, value + spread)
-
-
-Inputs = Mapping[str, Any]
 Image = Callable[[Inputs], Range]
-
-
-def _product(a: Range, b: Range) -> Range:
-    """|dy| ≤ Σ |a| r_b + |b| r_a + r_a r_b"""
-    spread = np.abs(a.middle) @ b.radius + a.radius @ np.abs(b.middle) + a.radius @ b.radius
-    return around(a.middle @ b.middle, spread)
 
 
 def _with_bias(y: Range, inputs: Inputs) -> Range:
@@ -78,38 +33,22 @@ def _with_bias(y: Range, inputs: Inputs) -> Range:
 
 def project(inputs: Inputs) -> Range:
     """The bound of a matrix product."""
-    return _with_bias(_product(inputs["x"], inputs["w"]), inputs)
+    return _with_bias(product(inputs["x"], inputs["w"]), inputs)
 
 
 def transform(inputs: Inputs) -> Range:
     """The bound of a matrix product, the weights on the left."""
-    return _with_bias(_product(inputs["x"], inputs["w"].turned()), inputs)
+    return _with_bias(product(inputs["x"], inputs["w"].turned()), inputs)
 
 
 def score(inputs: Inputs) -> Range:
     """The bound of a matrix product."""
-    return _product(inputs["q"], inputs["k"].turned())
+    return product(inputs["q"], inputs["k"].turned())
 
 
 def mix(inputs: Inputs) -> Range:
     """The bound of a matrix product."""
-    return _product(inputs["weights"], inputs["v"])
-
-
-def add(inputs: Inputs) -> Range:
-    """The ends add up."""
-    a, b = inputs["a"], inputs["b"]
-    return Range(a.low + b.low, a.high + b.high)
-
-
-def multiply(inputs: Inputs) -> Range:
-    """The least and the greatest of the four products of ends."""
-    a, b = inputs["a"], inputs["b"]
-    return _ends(a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high)
-
-
-def _ends(*candidates: Array) -> Range:
-    return Range(np.minimum.reduce(candidates), np.maximum.reduce(candidates))
+    return product(inputs["weights"], inputs["v"])
 
 
 def scale(inputs: Inputs) -> Range:
@@ -121,7 +60,7 @@ def scale(inputs: Inputs) -> Range:
     if root == round(root):
         return Range(scores.low / root, scores.high / root)
     less, more = root - CONSTANT, root + CONSTANT
-    return _ends(scores.low / less, scores.low / more, scores.high / less, scores.high / more)
+    return hull(scores.low / less, scores.low / more, scores.high / less, scores.high / more)
 
 
 def mask(inputs: Inputs) -> Range:
@@ -187,7 +126,7 @@ def divide(inputs: Inputs) -> Range:
     total_low, total_high = scores.low.sum(axis=-1, keepdims=True), scores.high.sum(axis=-1, keepdims=True)
     around_zero = (total_low <= 0) & (total_high >= 0)
     safe_low, safe_high = np.where(around_zero, 1.0, total_low), np.where(around_zero, 1.0, total_high)
-    ends = _ends(scores.low / safe_low, scores.low / safe_high, scores.high / safe_low, scores.high / safe_high)
+    ends = hull(scores.low / safe_low, scores.low / safe_high, scores.high / safe_low, scores.high / safe_high)
     return Range(np.where(around_zero, -np.inf, ends.low), np.where(around_zero, np.inf, ends.high))
 
 
@@ -195,9 +134,9 @@ def activate(inputs: Inputs) -> Range:
     """The ends; gelu and silu dip once, so their least value counts too. e may have been shortened."""
     x, function = inputs["x"], inputs["function"]
     bend = ACTIVATIONS[function]
-    ends = _ends(bend(x.low), bend(x.high))
+    ends = hull(bend(x.low), bend(x.high))
     if function in ("tanh", "sigmoid"):
-        return _ends(bend(x.low - np.abs(x.low) * _EULER), bend(x.high + np.abs(x.high) * _EULER))
+        return hull(bend(x.low - np.abs(x.low) * _EULER), bend(x.high + np.abs(x.high) * _EULER))
     if function == "silu":
         return _short_silu(x)
     if function != "gelu":
@@ -214,116 +153,6 @@ def _short_silu(x: Range) -> Range:
     high = np.maximum(silu(x.low * more), silu(x.high * more)) / more
     at, least = (number / less for number in _SILU_DIP)
     return Range(np.where((x.low <= at) & (x.high >= at), np.minimum(least, low), low), high)
-
-
-def mean(inputs: Inputs) -> Range:
-    """The means of the ends."""
-    others = {name: _low(value) for name, value in inputs.items() if name != "x"}
-    return Range(REFERENCE["mean"](inputs["x"].low, **others), REFERENCE["mean"](inputs["x"].high, **others))
-
-
-def variance(inputs: Inputs) -> Range:
-    """The mean of the least and of the greatest squares."""
-    gaps = Range(inputs["x"].low - inputs["mean"].high, inputs["x"].high - inputs["mean"].low)
-    most = np.maximum(np.abs(gaps.low), np.abs(gaps.high))
-    least = np.where((gaps.low <= 0) & (gaps.high >= 0), 0.0, np.minimum(np.abs(gaps.low), np.abs(gaps.high)))
-    others = {name: _low(value) for name, value in inputs.items() if name not in ("x", "mean")}
-    return Range(REFERENCE["mean"](least**2, **others), REFERENCE["mean"](most**2, **others))
-
-
-def _low(value: Any) -> Any:
-    return value.low if isinstance(value, Range) else value
-
-
-def normalise(inputs: Inputs) -> Range:
-    """Numerator and deviation by their ends; without mean and variance by the Jacobian of the whole."""
-    x: Range = inputs["x"]
-    if inputs.get("mean") is None or inputs.get("variance") is None:
-        epsilon, outside = inputs.get("epsilon") or 0.0, inputs.get("epsilon_outside") or 0.0
-        return gained(joint_norm(x, (-1,), None, epsilon, outside), inputs)
-    gap = Range(x.low - inputs["mean"].high, x.high - inputs["mean"].low)
-    epsilon, outside = inputs.get("epsilon") or 0.0, inputs.get("epsilon_outside") or 0.0
-    least = np.sqrt(np.maximum(inputs["variance"].low, 0.0) + epsilon) + outside
-    most = np.sqrt(np.maximum(inputs["variance"].high, 0.0) + epsilon) + outside
-    with np.errstate(divide="ignore", invalid="ignore"):
-        result = _ends(gap.low / least, gap.low / most, gap.high / least, gap.high / most)
-    return gained(without_nan(result), inputs)
-
-
-def joint_norm(x: Range, axes: tuple[int, ...], counted: Array | None, epsilon: float, outside: float) -> Range:
-    """Bound a norm whose mean and variance were not written, by the Jacobian of the whole.
-
-    y = (x - μ)/σ has ∂yⱼ/∂xₖ = (δⱼₖ - 1/n - s yⱼyₖ/n)/σ, where s = σ/√(v + ε) is 1 unless an ε stands outside the
-    root; a quadratic term covers what the first order leaves out.
-    """
-    centre, radius = x.middle, x.radius
-    is_in = np.ones(centre.shape, dtype=bool) if counted is None else np.broadcast_to(
-        np.asarray(counted, dtype=bool)[:, None], centre.shape
-    )  # fmt: skip
-    number = is_in.sum(axis=axes, keepdims=True)
-    mu = np.mean(centre, axis=axes, keepdims=True, where=is_in)
-    root = np.sqrt(np.mean((centre - mu) ** 2, axis=axes, keepdims=True, where=is_in) + epsilon)
-    sigma = root + outside
-    reach = np.max(radius, axis=axes, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        y, steep = (centre - mu) / sigma, sigma / root
-        square = 1.0 + y * y * steep
-        own = radius * np.abs(1.0 - is_in * square / number)
-        cross = (radius * is_in).sum(axis=axes, keepdims=True) + np.abs(y) * steep * (radius * np.abs(y) * is_in).sum(
-            axis=axes, keepdims=True
-        )
-        first = (own + np.maximum(cross - radius * is_in * square, 0.0) / number) / sigma
-        # half the second derivative, at worst where σ has shrunk to 0.7 of itself: 1/0.7² < 2.05
-        second = 2.05 * (reach / sigma) ** 2 * (2.0 + (np.abs(y) + 0.6) / 0.7 * (1.0 + steep / 2.0))
-        spread = np.where(reach < 0.3 * root, first + second, np.inf)
-        spread = np.where(radius.max(axis=axes, keepdims=True) == 0.0, 0.0, spread)
-    most = np.sqrt(number.astype(np.float64)) * 1.0000001  # no member is further than √n deviations from its mean
-    far = np.where(is_in, most, np.inf)
-    return Range(np.maximum(y - spread, -far), np.minimum(y + spread, far))
-
-
-def rms_normalise(inputs: Inputs) -> Range:
-    """Numerator and root of the mean square by their ends; no number is further than √n from 0."""
-    x: Range = inputs["x"]
-    most = np.maximum(np.abs(x.low), np.abs(x.high)) ** 2
-    least = np.where((x.low <= 0) & (x.high >= 0), 0.0, np.minimum(np.abs(x.low), np.abs(x.high))) ** 2
-    epsilon, number = inputs.get("epsilon") or 0.0, x.low.shape[-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # the number itself is in its own mean: the ends of the others only
-        rest_low, rest_high = least.sum(axis=-1, keepdims=True) - least, most.sum(axis=-1, keepdims=True) - most
-        ends = [
-            end / np.sqrt((end**2 + rest) / number + epsilon)
-            for end in (x.low, x.high)
-            for rest in (rest_low, rest_high)
-        ]
-    return gained(without_nan(_ends(*ends)), inputs)
-
-
-def joint_variance(x: Range, over: str, counted: Array | None) -> Range:
-    """Bound a variance whose mean was not written: |dv| ≤ 2/n Σ |x - μ| r + Σ r²/n"""
-    mean, shape = REFERENCE["mean"], {"over": over, "counted": counted}
-    centre, radius = x.middle, x.radius
-    gaps = np.abs(centre - mean(centre, **shape))
-    spread = 2.0 * mean(gaps * radius, **shape) + mean(radius**2, **shape)
-    value = mean(gaps**2, **shape)
-    return Range(np.maximum(value - spread, 0.0), value + spread)
-
-
-def gained(normal: Range, inputs: Inputs) -> Range:
-    """Return γ y + β of a normalised range."""
-    if inputs.get("gain") is not None:
-        normal = multiply({"a": inputs["gain"], "b": normal})
-        normal = without_nan(normal)
-    if inputs.get("shift") is not None:
-        normal = add({"a": normal, "b": inputs["shift"]})
-    return normal
-
-
-def without_nan(result: Range) -> Range:
-    """Return the range with no bound where there is none to tell."""
-    return Range(
-        np.where(np.isnan(result.low), -np.inf, result.low), np.where(np.isnan(result.high), np.inf, result.high)
-    )
 
 
 def rotate(inputs: Inputs) -> Range:
@@ -355,14 +184,14 @@ def loss(inputs: Inputs) -> Range:
     """-ln falls: the ends change places."""
     p = inputs["probabilities"]
     with np.errstate(divide="ignore"):
-        low = REFERENCE["loss"](np.maximum(p.high, 0.0), _low(inputs["targets"]))
-        high = REFERENCE["loss"](np.maximum(p.low, 0.0), _low(inputs["targets"]))
+        low = REFERENCE["loss"](np.maximum(p.high, 0.0), low_of(inputs["targets"]))
+        high = REFERENCE["loss"](np.maximum(p.low, 0.0), low_of(inputs["targets"]))
     return Range(low, high)
 
 
 def gradient(inputs: Inputs) -> Range:
     """The ends, less the target."""
-    p, targets = inputs["probabilities"], _low(inputs["targets"])
+    p, targets = inputs["probabilities"], low_of(inputs["targets"])
     return Range(REFERENCE["gradient"](p.low, targets), REFERENCE["gradient"](p.high, targets))
 
 
@@ -380,13 +209,13 @@ def cosine(inputs: Inputs) -> Range:
     shortest = np.maximum(lengths.low, 0.0)
     low, high = shortest * shortest.T, lengths.high * lengths.high.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        return without_nan(_ends(dots.low / low, dots.low / high, dots.high / low, dots.high / high))
+        return without_nan(hull(dots.low / low, dots.low / high, dots.high / low, dots.high / high))
 
 
 def kernel(inputs: Inputs) -> Range:
     """e and π may have been shortened."""
-    value = REFERENCE["kernel"](_low(inputs["query_times"]), _low(inputs["key_times"]), inputs["variance"])
-    gaps = np.asarray(_low(inputs["key_times"]))[None, :] - np.asarray(_low(inputs["query_times"]))[:, None]
+    value = REFERENCE["kernel"](low_of(inputs["query_times"]), low_of(inputs["key_times"]), inputs["variance"])
+    gaps = np.asarray(low_of(inputs["key_times"]))[None, :] - np.asarray(low_of(inputs["query_times"]))[:, None]
     exponent = gaps**2 / (2.0 * inputs["variance"])
     return around(value, value * (np.expm1(exponent * _EULER) + CONSTANT / math.pi))
 

@@ -7,64 +7,18 @@ rule does not. A new one is one more line in the function of its step.
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 
-from clearhead.check.graph import Fetch, FromGiven, FromRecord, Graph, Source
+from clearhead.check.graph import FromGiven, FromRecord, Source
+from clearhead.check.norm_misconceptions import mean_rules, normalise_rules, variance_rules
+from clearhead.check.position_misconceptions import angle_rules, position_rules, rotate_rules
+from clearhead.check.wrong_rule import Site, Variant
 from clearhead.worksheet.arrays import Array
-from clearhead.worksheet.reference import NORM_AXES, REFERENCE
+from clearhead.worksheet.reference import REFERENCE
 
 _MAX_ORDERS = 24  # of heads: all orders of up to four
-
-
-@dataclass(frozen=True, eq=False)
-class Variant:
-    """What a step gives under a wrong rule."""
-
-    name: str
-    value: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Site:
-    """A record at which a rule may have been wrong, with the inputs that the student had."""
-
-    graph: Graph
-    index: int
-    fetch: Fetch
-
-    @property
-    def inputs(self) -> dict[str, Any]:
-        """The inputs, from the student's own lines."""
-        return self.graph.inputs(self.index, self.fetch)
-
-    @property
-    def where(self) -> list[str]:
-        """The parts of the record's place."""
-        return self.graph.records[self.index].where.split(".")
-
-    @property
-    def symbol(self) -> str:
-        """The record's symbol."""
-        return self.graph.records[self.index].symbol
-
-    def above(self, name: str) -> "Site | None":
-        """Return the record that an input was made by."""
-        source = self.graph.sources[self.index].get(name)
-        return Site(self.graph, source.index, self.fetch) if isinstance(source, FromRecord) else None
-
-    @property
-    def step(self) -> str:
-        """The name of the record's step."""
-        return self.graph.records[self.index].step.name
-
-    def given_name(self, name: str) -> str:
-        """Return the symbol of the given that an input is, or nothing."""
-        source = self.graph.sources[self.index].get(name)
-        return self.graph.givens[source.name].symbol if isinstance(source, FromGiven) else ""
 
 
 def _score(site: Site) -> Iterator[Variant]:
@@ -297,130 +251,6 @@ def _activate(site: Site) -> Iterator[Variant]:
             yield Variant(f"{other} instead of {function}", REFERENCE["activate"](x, other))
 
 
-def _mean(site: Site) -> Iterator[Variant]:
-    x, over = site.inputs["x"], site.inputs["over"]
-    yield Variant("sum instead of mean", np.sum(x, axis=NORM_AXES[over], keepdims=True))
-    if site.inputs.get("counted") is not None:
-        yield Variant("padding counted", REFERENCE["mean"](x, over))
-
-
-def _variance(site: Site) -> Iterator[Variant]:
-    inputs = site.inputs
-    value = REFERENCE["variance"](**inputs)
-    number = _number(inputs)
-    if number > 1:
-        yield Variant("n−1 in the variance", value * number / (number - 1))
-    yield Variant("sum of squares, not divided by n", value * number)
-    yield Variant("deviation instead of variance", np.sqrt(value))
-
-
-def _number(inputs: Mapping[str, Any]) -> int:
-    x, over, counted = inputs["x"], inputs["over"], inputs.get("counted")
-    rows = x.shape[0] if counted is None or over == "features" else int(np.sum(counted))
-    return int({"features": x.shape[1], "tokens": rows, "all": rows * x.shape[1]}[str(over)])
-
-
-def _normalise(site: Site) -> Iterator[Variant]:
-    inputs = site.inputs
-    norm = REFERENCE["normalise"]
-    mean = site.above("mean")
-    if mean is None:
-        return
-    over, x = str(mean.inputs["over"]), inputs["x"]
-    options = {key: value for key, value in inputs.items() if key not in ("x", "mean", "variance")}
-
-    def own_norm(matrix: Array, axis: str) -> Array:
-        mu = REFERENCE["mean"](matrix, axis)
-        return np.asarray(norm(matrix, mu, REFERENCE["variance"](matrix, mu, axis), **options))
-
-    for other in ("tokens", "features", "all"):
-        if other != over:
-            named = {
-                "tokens": "normalised over tokens",
-                "features": "normalised over features",
-                "all": "normalised over all",
-            }
-            yield Variant(named[other], own_norm(x, other))
-    number = _number(mean.inputs)
-    if number > 1:
-        yield Variant(
-            "n−1 in the variance", norm(x, inputs["mean"], inputs["variance"] * number / (number - 1), **options)
-        )
-    swapped = {key: value for key, value in options.items() if not key.startswith("epsilon")}
-    if options.get("epsilon"):
-        swapped["epsilon_outside"] = options["epsilon"]
-        yield Variant("ε outside the root", norm(x, inputs["mean"], inputs["variance"], **swapped))
-    elif options.get("epsilon_outside"):
-        swapped["epsilon"] = options["epsilon_outside"]
-        yield Variant("ε inside the root", norm(x, inputs["mean"], inputs["variance"], **swapped))
-    yield Variant("divided by the variance", norm(x, inputs["mean"], inputs["variance"] ** 2, **options))
-    for rule_name, key in (("gain forgotten", "gain"), ("shift forgotten", "shift")):
-        if key in options:
-            rest = {name: value for name, value in options.items() if name != key}
-            yield Variant(rule_name, norm(x, inputs["mean"], inputs["variance"], **rest))
-    yield from _norm_and_add(site, lambda matrix: own_norm(matrix, over))
-
-
-def _norm_and_add(site: Site, own_norm: Callable[[Array], Array]) -> Iterator[Variant]:
-    residual = site.above("x")
-    if residual is not None and residual.step == "add":
-        a, b = residual.inputs["a"], residual.inputs["b"]
-        if a.shape == b.shape:
-            yield Variant("norm before/after add", a + own_norm(b))
-            yield Variant("norm before/after add", own_norm(a) + b)
-        yield Variant("residual forgotten", own_norm(np.broadcast_to(b, site.inputs["x"].shape) + 0.0))
-
-
-def _position(site: Site) -> Iterator[Variant]:
-    inputs = site.inputs
-    formula, base, width = inputs["formula"], inputs["base"], inputs["width"]
-    pos, dim = np.asarray(inputs["positions"], dtype=np.float64), np.asarray(inputs["dimensions"])
-    yield Variant("positions from 1", REFERENCE["position"](**{**inputs, "positions": pos + 1}))
-    if not str(formula).startswith("sinusoidal"):
-        return
-    column, is_odd = dim[None, :], dim[None, :] % 2 == 1
-    pair = column // 2
-
-    def waves(angles: Array, odd: Array = is_odd) -> Array:
-        return np.asarray(np.where(odd, np.cos(angles), np.sin(angles)))
-
-    angles = pos[:, None] / base ** (np.where(is_odd & (formula == "sinusoidal"), column - 1, column) / width)
-    rule_name = "position's 2i taken as the dimension"
-    yield Variant(rule_name, waves(pos[:, None] / base ** (2.0 * column / width)))
-    if formula == "sinusoidal":
-        yield Variant(rule_name, waves(pos[:, None] / base ** (column / width)))
-    yield Variant(rule_name, waves(pos[:, None] / base ** (pair / width)))
-    yield Variant("degrees", waves(np.deg2rad(angles)))
-    swapped = column / base ** (2.0 * (pos[:, None] // 2) / width)
-    yield Variant("position and dimension swapped", waves(swapped, pos[:, None] % 2 == 1))
-    yield Variant("position and dimension swapped", waves(swapped))
-    half = width / 2
-    in_block = np.where(column < half, column, column - np.ceil(half))
-    yield Variant("sine and cosine in blocks", waves(pos[:, None] / base ** (2.0 * in_block / width), column >= half))
-    yield Variant("sine and cosine exchanged", waves(angles, ~is_odd))
-
-
-def _angle(site: Site) -> Iterator[Variant]:
-    inputs = site.inputs
-    pos = np.asarray(inputs["positions"], dtype=np.float64)
-    yield Variant("positions from 1", REFERENCE["angle"](**{**inputs, "positions": pos + 1}))
-    pairs = np.arange(inputs["width"] // 2, dtype=np.float64)
-    angles = pos[:, None] / inputs["base"] ** (pairs / inputs["width"])[None, :]
-    yield Variant("position's 2i taken as the dimension", angles)
-    yield Variant("degrees", np.rad2deg(REFERENCE["angle"](**inputs)))
-
-
-def _rotate(site: Site) -> Iterator[Variant]:
-    inputs = site.inputs
-    x, angles, pairing = inputs["x"], inputs["angles"], inputs["pairing"]
-    other = "halves" if pairing == "neighbours" else "neighbours"
-    rotate = REFERENCE["rotate"]
-    yield Variant("turned the wrong way", rotate(x, -angles, pairing))
-    yield Variant("pairs taken in the other way", rotate(x, angles, other))
-    yield Variant("degrees", rotate(x, np.deg2rad(angles), pairing))
-    yield Variant("rotation forgotten", x + 0.0)
-
-
 def _convolve(site: Site) -> Iterator[Variant]:
     inputs = site.inputs
     convolve = REFERENCE["convolve"]
@@ -475,12 +305,12 @@ MISCONCEPTIONS: Mapping[str, Callable[[Site], Iterator[Variant]]] = {
     "add": _add,
     "multiply": _multiply,
     "activate": _activate,
-    "mean": _mean,
-    "variance": _variance,
-    "normalise": _normalise,
-    "position": _position,
-    "angle": _angle,
-    "rotate": _rotate,
+    "mean": mean_rules,
+    "variance": variance_rules,
+    "normalise": normalise_rules,
+    "position": position_rules,
+    "angle": angle_rules,
+    "rotate": rotate_rules,
     "convolve": _convolve,
     "loss": _loss,
     "gradient": _gradient,

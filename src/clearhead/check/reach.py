@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from clearhead.check.graph import FromGiven, FromRecord, Graph, Plain, Source
-from clearhead.check.image import IMAGES, Range, around, exactly, gained, joint_norm, joint_variance, without_nan
+from clearhead.check.image import IMAGES
+from clearhead.check.interval import Range, around, exactly, low_of, without_nan
+from clearhead.check.norm_image import gained, joint_norm, joint_variance
 from clearhead.check.statement import EXACT, NOISE, SLACK, Statement
 from clearhead.worksheet.arrays import Array, Mask
 from clearhead.worksheet.reference import NORM_AXES
@@ -92,7 +94,7 @@ class Reach:
         inputs = self.graph.inputs(index, self._range_of)
         mean = self.graph.sources[index].get("mean")
         if record.step.name == "variance" and mean is not None and self._is_unwritten(mean):
-            result = without_nan(joint_variance(inputs["x"], inputs["over"], _low(inputs.get("counted"))))
+            result = without_nan(joint_variance(inputs["x"], inputs["over"], low_of(inputs.get("counted"))))
             # a mean that was rounded, though not written, adds its own error squared
             return Range(result.low, result.high + self._neighbour_unit(_index(mean), inputs["mean"].middle) ** 2)
         if record.step.name == "normalise" and "mean" in record.inputs:
@@ -112,7 +114,7 @@ class Reach:
             return None
         epsilon, outside = inputs.get("epsilon") or 0.0, inputs.get("epsilon_outside") or 0.0
         x: Range = inputs["x"]
-        joint = joint_norm(x, NORM_AXES[of_mean["over"]], _low(of_mean.get("counted")), epsilon, outside)
+        joint = joint_norm(x, NORM_AXES[of_mean["over"]], low_of(of_mean.get("counted")), epsilon, outside)
         # mean and variance may each have been rounded on the way, by as much as a neighbouring line shows
         unit_mean = self._neighbour_unit(_index(mean), np.abs(inputs["mean"].middle))
         unit_variance = self._neighbour_unit(_index(variance), np.abs(inputs["variance"].middle))
@@ -215,7 +217,3 @@ class Reach:
 def _index(source: Source) -> int:
     assert isinstance(source, FromRecord)
     return source.index
-
-
-def _low(value: Any) -> Any:
-    return value.low if isinstance(value, Range) else value

@@ -10,15 +10,16 @@ import pytest
 from rich.console import Console
 
 from clearhead import Worksheet
-from clearhead.check import Scheme, Verdict, check, misconceptions
+from clearhead.check import Scheme, Verdict, check, misconceptions, norm_misconceptions, position_misconceptions
 from clearhead.check.classroom import mark_class
 from clearhead.check.graph import Graph, fetch_from
 from clearhead.check.marks import LineScheme
-from clearhead.check.misconceptions import MISCONCEPTIONS, Site, variants
+from clearhead.check.misconceptions import MISCONCEPTIONS, variants
 from clearhead.check.read.reading import BOOKS, DATA, DOCUMENTS, KEYS, TABLES
 from clearhead.check.render.terminal import show
 from clearhead.check.scheme_file import load_scheme
 from clearhead.check.story import REMEDIES
+from clearhead.check.wrong_rule import Site
 from clearhead.worksheet.reading import read_data
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -51,7 +52,8 @@ def listed_names() -> dict[str, list[str]]:
 
 
 def test_every_plain_name_in_the_source_is_on_the_page() -> None:
-    source = Path(misconceptions.__file__).read_text(encoding="utf-8")
+    modules = (misconceptions, norm_misconceptions, position_misconceptions)
+    source = "".join(Path(module.__file__).read_text(encoding="utf-8") for module in modules)
     plain = set(re.findall(r'Variant\(\s*"([^"]+)"', source))
     listed = {name for names in listed_names().values() for name in names}
     assert len(plain) > 40, "the pattern finds hardly any names"

@@ -10,48 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clearhead.check.image import IMAGES, Range, around, exactly, joint_norm, joint_variance, without_nan
+from clearhead.check.image import IMAGES
+from clearhead.check.interval import Range, around, exactly, without_nan
 from clearhead.steps.vocabulary import STEPS
-from clearhead.worksheet.reference import NORM_AXES, REFERENCE
+from clearhead.worksheet.reference import REFERENCE
+from tests.unit.check.ranges import SAMPLES, Inputs, Numbers, lies_inside, of_choice, sampled, some
 
-SAMPLES = 200
-NOISE = 1e-11  # what float64 may be off by, relative to the number
 EULERS = (2.71, 2.72, 2.718, 2.7183, math.e)
 PIS = (3.14, 3.15, 3.141, 3.142, math.pi)
-Numbers = np.random.Generator
-Inputs = dict[str, Any]
-
-
-def some(rng: Numbers, *shape: int, least: float = -3.0, most: float = 3.0, radius: float = 0.5) -> Range:
-    """Numbers with a radius each: none, a small one or a large one."""
-    middle = rng.uniform(least, most, shape)
-    size = 10.0 ** rng.uniform(-4.0, math.log10(radius), shape)
-    spread = np.where(rng.random(shape) < 0.2, 0.0, size)
-    return Range(np.maximum(middle - spread, least), np.minimum(middle + spread, most))
-
-
-def sampled(rng: Numbers, value: Any) -> Any:
-    """A member of every range: uniform, or a corner, or one end throughout."""
-    if isinstance(value, tuple):
-        return tuple(sampled(rng, each) for each in value)
-    if not isinstance(value, Range):
-        return value
-    shape = np.shape(value.low)
-    share = (
-        rng.random(shape),
-        rng.integers(0, 2, shape).astype(float),
-        np.zeros(shape),
-        np.ones(shape),
-    )[rng.integers(0, 4)]
-    if value.low.dtype.kind != "f":
-        return value.low
-    with np.errstate(invalid="ignore"):
-        between = value.low * (1.0 - share) + value.high * share
-    return np.where(value.low == value.high, value.low, np.clip(between, value.low, value.high))
-
-
-def of_choice(rng: Numbers, *choices: Any) -> Any:
-    return choices[int(rng.integers(0, len(choices)))]
 
 
 def ids(rng: Numbers, below: int, count: int = 3) -> Range:
@@ -213,11 +179,6 @@ def worked(rng: Numbers, step: str, inputs: Inputs) -> Any:
         return REFERENCE[step](**inputs)
 
 
-def lies_inside(value: Any, image: Range) -> Any:
-    slack = NOISE * (1.0 + np.abs(np.where(np.isfinite(value), value, 0.0)))
-    return np.isnan(value) | ((value >= image.low - slack) & (value <= image.high + slack))
-
-
 def test_every_step_has_an_image_and_is_drawn_here():
     assert set(IMAGES) == set(STEPS), f"no image: {set(STEPS) - set(IMAGES)}, no such step: {set(IMAGES) - set(STEPS)}"
     assert set(MAKERS) == set(STEPS), f"not drawn: {set(STEPS) - set(MAKERS)}"
@@ -265,46 +226,6 @@ def test_softmax_keeps_masked_keys_at_0_and_does_not_overflow():
     assert np.array_equal(image.high[1], [0.0, 0.0, 0.0]), "a row that sees nothing has weights 0"
     assert image.low[0, 0] == 1.0, "a score of 1000 against -1000 takes all"
     assert 0.0 <= image.high[0, 1] < 1e-300
-
-
-# The joint bounds
-
-
-@pytest.mark.parametrize("over", ["features", "tokens", "all"])
-@pytest.mark.parametrize("counted", [None, (1.0, 1.0, 1.0, 0.0)])
-def test_a_norm_whose_mean_and_variance_were_not_written_lies_in_its_joint_image(over, counted):
-    rng = np.random.default_rng(11)
-    bounded = 0
-    if over == "features":
-        counted = None  # padding has no part in the norm of a token
-    real = None if counted is None else np.array(counted)
-    for case in range(12):
-        x = some(rng, 4, 3, radius=of_choice(rng, 0.001, 0.01, 0.1, 0.4))
-        epsilon, outside = of_choice(rng, (1e-5, 0.0), (0.2, 0.0), (0.0, 0.001), (0.0, 0.3), (0.0, 2.0))
-        image = without_nan(joint_norm(x, NORM_AXES[over], real, epsilon, outside))
-        bounded += int((image.high - image.low < 1.0).sum())
-        for _ in range(SAMPLES):
-            chosen = sampled(rng, x)
-            mu = REFERENCE["mean"](chosen, over, real)
-            var = REFERENCE["variance"](chosen, mu, over, real)
-            value = REFERENCE["normalise"](chosen, mu, var, epsilon, outside)
-            inside = lies_inside(value, image)
-            assert np.all(inside), f"case {case}: {value[~inside]} outside {image.low[~inside]} … {image.high[~inside]}"
-    assert bounded > 20, "nearly every image was boundless"
-
-
-@pytest.mark.parametrize("over", ["features", "tokens", "all"])
-def test_a_variance_whose_mean_was_not_written_lies_in_its_joint_image(over):
-    rng = np.random.default_rng(12)
-    for case in range(10):
-        counted = of_choice(rng, None, np.array([1.0, 1.0, 0.0]))
-        x = some(rng, 3, 4)
-        image = joint_variance(x, over, counted)
-        for _ in range(SAMPLES):
-            chosen = sampled(rng, x)
-            mu = REFERENCE["mean"](chosen, over, counted)
-            value = REFERENCE["variance"](chosen, mu, over, counted)
-            assert np.all(lies_inside(value, image)), f"case {case}: {value} outside {image.low} … {image.high}"
 
 
 # Not absurdly loose: the corner that should attain the bound does, to one part in a hundred

@@ -6,9 +6,10 @@ import inspect
 import numpy as np
 import pytest
 
-from clearhead.check import misconceptions
+from clearhead.check import misconceptions, norm_misconceptions, position_misconceptions
 from clearhead.check.graph import Graph, fetch_from
-from clearhead.check.misconceptions import MISCONCEPTIONS, Site, variants
+from clearhead.check.misconceptions import MISCONCEPTIONS, variants
+from clearhead.check.wrong_rule import Site
 from clearhead.steps.vocabulary import STEPS
 from clearhead.worksheet.reading import parse_problem
 from clearhead.worksheet.rounding import Rounding
@@ -106,9 +107,11 @@ def test_every_wrong_rule_belongs_to_a_step_that_there_is():
 
 def test_every_function_of_wrong_rules_is_in_the_table():
     """A function that yields variants and is called by none is dead."""
-    tree = ast.parse(inspect.getsource(misconceptions))
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name != "variants"]
+    modules = (misconceptions, norm_misconceptions, position_misconceptions)
+    trees = [ast.parse(inspect.getsource(module)) for module in modules]
+    used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    nodes = [node for tree in trees for node in tree.body]
+    functions = [node.name for node in nodes if isinstance(node, ast.FunctionDef) and node.name != "variants"]
     assert [name for name in functions if name not in used] == []
 
 

@@ -1,0 +1,106 @@
+"""The images of mean, variance and norms, alone or together where the lines in between were not written."""
+
+import numpy as np
+
+from clearhead.check.interval import Inputs, Range, add, hull, low_of, multiply, without_nan
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.reference import REFERENCE
+
+
+def mean(inputs: Inputs) -> Range:
+    """The means of the ends."""
+    others = {name: low_of(value) for name, value in inputs.items() if name != "x"}
+    return Range(REFERENCE["mean"](inputs["x"].low, **others), REFERENCE["mean"](inputs["x"].high, **others))
+
+
+def variance(inputs: Inputs) -> Range:
+    """The mean of the least and of the greatest squares."""
+    gaps = Range(inputs["x"].low - inputs["mean"].high, inputs["x"].high - inputs["mean"].low)
+    most = np.maximum(np.abs(gaps.low), np.abs(gaps.high))
+    least = np.where((gaps.low <= 0) & (gaps.high >= 0), 0.0, np.minimum(np.abs(gaps.low), np.abs(gaps.high)))
+    others = {name: low_of(value) for name, value in inputs.items() if name not in ("x", "mean")}
+    return Range(REFERENCE["mean"](least**2, **others), REFERENCE["mean"](most**2, **others))
+
+
+def normalise(inputs: Inputs) -> Range:
+    """Numerator and deviation by their ends; without mean and variance by the Jacobian of the whole."""
+    x: Range = inputs["x"]
+    if inputs.get("mean") is None or inputs.get("variance") is None:
+        epsilon, outside = inputs.get("epsilon") or 0.0, inputs.get("epsilon_outside") or 0.0
+        return gained(joint_norm(x, (-1,), None, epsilon, outside), inputs)
+    gap = Range(x.low - inputs["mean"].high, x.high - inputs["mean"].low)
+    epsilon, outside = inputs.get("epsilon") or 0.0, inputs.get("epsilon_outside") or 0.0
+    least = np.sqrt(np.maximum(inputs["variance"].low, 0.0) + epsilon) + outside
+    most = np.sqrt(np.maximum(inputs["variance"].high, 0.0) + epsilon) + outside
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = hull(gap.low / least, gap.low / most, gap.high / least, gap.high / most)
+    return gained(without_nan(result), inputs)
+
+
+def joint_norm(x: Range, axes: tuple[int, ...], counted: Array | None, epsilon: float, outside: float) -> Range:
+    """Bound a norm whose mean and variance were not written, by the Jacobian of the whole.
+
+    y = (x - μ)/σ has ∂yⱼ/∂xₖ = (δⱼₖ - 1/n - s yⱼyₖ/n)/σ, where s = σ/√(v + ε) is 1 unless an ε stands outside the
+    root; a quadratic term covers what the first order leaves out.
+    """
+    centre, radius = x.middle, x.radius
+    is_in = np.ones(centre.shape, dtype=bool) if counted is None else np.broadcast_to(
+        np.asarray(counted, dtype=bool)[:, None], centre.shape
+    )  # fmt: skip
+    number = is_in.sum(axis=axes, keepdims=True)
+    mu = np.mean(centre, axis=axes, keepdims=True, where=is_in)
+    root = np.sqrt(np.mean((centre - mu) ** 2, axis=axes, keepdims=True, where=is_in) + epsilon)
+    sigma = root + outside
+    reach = np.max(radius, axis=axes, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        y, steep = (centre - mu) / sigma, sigma / root
+        square = 1.0 + y * y * steep
+        own = radius * np.abs(1.0 - is_in * square / number)
+        cross = (radius * is_in).sum(axis=axes, keepdims=True) + np.abs(y) * steep * (radius * np.abs(y) * is_in).sum(
+            axis=axes, keepdims=True
+        )
+        first = (own + np.maximum(cross - radius * is_in * square, 0.0) / number) / sigma
+        # half the second derivative, at worst where σ has shrunk to 0.7 of itself: 1/0.7² < 2.05
+        second = 2.05 * (reach / sigma) ** 2 * (2.0 + (np.abs(y) + 0.6) / 0.7 * (1.0 + steep / 2.0))
+        spread = np.where(reach < 0.3 * root, first + second, np.inf)
+        spread = np.where(radius.max(axis=axes, keepdims=True) == 0.0, 0.0, spread)
+    most = np.sqrt(number.astype(np.float64)) * 1.0000001  # no member is further than √n deviations from its mean
+    far = np.where(is_in, most, np.inf)
+    return Range(np.maximum(y - spread, -far), np.minimum(y + spread, far))
+
+
+def rms_normalise(inputs: Inputs) -> Range:
+    """Numerator and root of the mean square by their ends; no number is further than √n from 0."""
+    x: Range = inputs["x"]
+    most = np.maximum(np.abs(x.low), np.abs(x.high)) ** 2
+    least = np.where((x.low <= 0) & (x.high >= 0), 0.0, np.minimum(np.abs(x.low), np.abs(x.high))) ** 2
+    epsilon, number = inputs.get("epsilon") or 0.0, x.low.shape[-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # the number itself is in its own mean: the ends of the others only
+        rest_low, rest_high = least.sum(axis=-1, keepdims=True) - least, most.sum(axis=-1, keepdims=True) - most
+        ends = [
+            end / np.sqrt((end**2 + rest) / number + epsilon)
+            for end in (x.low, x.high)
+            for rest in (rest_low, rest_high)
+        ]
+    return gained(without_nan(hull(*ends)), inputs)
+
+
+def joint_variance(x: Range, over: str, counted: Array | None) -> Range:
+    """Bound a variance whose mean was not written: |dv| ≤ 2/n Σ |x - μ| r + Σ r²/n"""
+    mean, shape = REFERENCE["mean"], {"over": over, "counted": counted}
+    centre, radius = x.middle, x.radius
+    gaps = np.abs(centre - mean(centre, **shape))
+    spread = 2.0 * mean(gaps * radius, **shape) + mean(radius**2, **shape)
+    value = mean(gaps**2, **shape)
+    return Range(np.maximum(value - spread, 0.0), value + spread)
+
+
+def gained(normal: Range, inputs: Inputs) -> Range:
+    """Return γ y + β of a normalised range."""
+    if inputs.get("gain") is not None:
+        normal = multiply({"a": inputs["gain"], "b": normal})
+        normal = without_nan(normal)
+    if inputs.get("shift") is not None:
+        normal = add({"a": normal, "b": inputs["shift"]})
+    return normal

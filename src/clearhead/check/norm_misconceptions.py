@@ -1,0 +1,87 @@
+"""Wrong rules for mean, variance and norm."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from clearhead.check.wrong_rule import Site, Variant
+from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.reference import NORM_AXES, REFERENCE
+
+
+def mean_rules(site: Site) -> Iterator[Variant]:
+    """Return what wrong rules for a mean give."""
+    x, over = site.inputs["x"], site.inputs["over"]
+    yield Variant("sum instead of mean", np.sum(x, axis=NORM_AXES[over], keepdims=True))
+    if site.inputs.get("counted") is not None:
+        yield Variant("padding counted", REFERENCE["mean"](x, over))
+
+
+def variance_rules(site: Site) -> Iterator[Variant]:
+    """Return what wrong rules for a variance give."""
+    inputs = site.inputs
+    value = REFERENCE["variance"](**inputs)
+    number = _number(inputs)
+    if number > 1:
+        yield Variant("n−1 in the variance", value * number / (number - 1))
+    yield Variant("sum of squares, not divided by n", value * number)
+    yield Variant("deviation instead of variance", np.sqrt(value))
+
+
+def _number(inputs: Mapping[str, Any]) -> int:
+    x, over, counted = inputs["x"], inputs["over"], inputs.get("counted")
+    rows = x.shape[0] if counted is None or over == "features" else int(np.sum(counted))
+    return int({"features": x.shape[1], "tokens": rows, "all": rows * x.shape[1]}[str(over)])
+
+
+def normalise_rules(site: Site) -> Iterator[Variant]:
+    """Return what wrong rules for a norm give."""
+    inputs = site.inputs
+    norm = REFERENCE["normalise"]
+    mean = site.above("mean")
+    if mean is None:
+        return
+    over, x = str(mean.inputs["over"]), inputs["x"]
+    options = {key: value for key, value in inputs.items() if key not in ("x", "mean", "variance")}
+
+    def own_norm(matrix: Array, axis: str) -> Array:
+        mu = REFERENCE["mean"](matrix, axis)
+        return np.asarray(norm(matrix, mu, REFERENCE["variance"](matrix, mu, axis), **options))
+
+    for other in ("tokens", "features", "all"):
+        if other != over:
+            named = {
+                "tokens": "normalised over tokens",
+                "features": "normalised over features",
+                "all": "normalised over all",
+            }
+            yield Variant(named[other], own_norm(x, other))
+    number = _number(mean.inputs)
+    if number > 1:
+        yield Variant(
+            "n−1 in the variance", norm(x, inputs["mean"], inputs["variance"] * number / (number - 1), **options)
+        )
+    swapped = {key: value for key, value in options.items() if not key.startswith("epsilon")}
+    if options.get("epsilon"):
+        swapped["epsilon_outside"] = options["epsilon"]
+        yield Variant("ε outside the root", norm(x, inputs["mean"], inputs["variance"], **swapped))
+    elif options.get("epsilon_outside"):
+        swapped["epsilon"] = options["epsilon_outside"]
+        yield Variant("ε inside the root", norm(x, inputs["mean"], inputs["variance"], **swapped))
+    yield Variant("divided by the variance", norm(x, inputs["mean"], inputs["variance"] ** 2, **options))
+    for rule_name, key in (("gain forgotten", "gain"), ("shift forgotten", "shift")):
+        if key in options:
+            rest = {name: value for name, value in options.items() if name != key}
+            yield Variant(rule_name, norm(x, inputs["mean"], inputs["variance"], **rest))
+    yield from _norm_and_add(site, lambda matrix: own_norm(matrix, over))
+
+
+def _norm_and_add(site: Site, own_norm: Callable[[Array], Array]) -> Iterator[Variant]:
+    residual = site.above("x")
+    if residual is not None and residual.step == "add":
+        a, b = residual.inputs["a"], residual.inputs["b"]
+        if a.shape == b.shape:
+            yield Variant("norm before/after add", a + own_norm(b))
+            yield Variant("norm before/after add", own_norm(a) + b)
+        yield Variant("residual forgotten", own_norm(np.broadcast_to(b, site.inputs["x"].shape) + 0.0))

@@ -1,0 +1,64 @@
+"""The images of norms: rigorous also where mean and variance were not written, and exact where all is known."""
+
+import numpy as np
+import pytest
+
+from clearhead.check.interval import exactly, without_nan
+from clearhead.check.norm_image import joint_norm, joint_variance, normalise, variance
+from clearhead.worksheet.reference import NORM_AXES, REFERENCE
+from tests.unit.check.ranges import SAMPLES, lies_inside, of_choice, sampled, some
+
+
+@pytest.mark.parametrize("over", ["features", "tokens", "all"])
+@pytest.mark.parametrize("counted", [None, (1.0, 1.0, 1.0, 0.0)])
+def test_a_norm_whose_mean_and_variance_were_not_written_lies_in_its_joint_image(over, counted):
+    rng = np.random.default_rng(11)
+    bounded = 0
+    if over == "features":
+        counted = None  # padding has no part in the norm of a token
+    real = None if counted is None else np.array(counted)
+    for case in range(12):
+        x = some(rng, 4, 3, radius=of_choice(rng, 0.001, 0.01, 0.1, 0.4))
+        epsilon, outside = of_choice(rng, (1e-5, 0.0), (0.2, 0.0), (0.0, 0.001), (0.0, 0.3), (0.0, 2.0))
+        image = without_nan(joint_norm(x, NORM_AXES[over], real, epsilon, outside))
+        bounded += int((image.high - image.low < 1.0).sum())
+        for _ in range(SAMPLES):
+            chosen = sampled(rng, x)
+            mu = REFERENCE["mean"](chosen, over, real)
+            var = REFERENCE["variance"](chosen, mu, over, real)
+            value = REFERENCE["normalise"](chosen, mu, var, epsilon, outside)
+            inside = lies_inside(value, image)
+            assert np.all(inside), f"case {case}: {value[~inside]} outside {image.low[~inside]} … {image.high[~inside]}"
+    assert bounded > 20, "nearly every image was boundless"
+
+
+@pytest.mark.parametrize("over", ["features", "tokens", "all"])
+def test_a_variance_whose_mean_was_not_written_lies_in_its_joint_image(over):
+    rng = np.random.default_rng(12)
+    for case in range(10):
+        counted = of_choice(rng, None, np.array([1.0, 1.0, 0.0]))
+        x = some(rng, 3, 4)
+        image = joint_variance(x, over, counted)
+        for _ in range(SAMPLES):
+            chosen = sampled(rng, x)
+            mu = REFERENCE["mean"](chosen, over, counted)
+            value = REFERENCE["variance"](chosen, mu, over, counted)
+            assert np.all(lies_inside(value, image)), f"case {case}: {value} outside {image.low} … {image.high}"
+
+
+def test_the_variance_of_known_numbers_is_one_number():
+    """1, 3, 8 have mean 4 and variance (9 + 1 + 16) / 3."""
+    x = exactly(np.array([[1.0, 3.0, 8.0]]))
+    image = variance({"x": x, "mean": exactly(np.array([[4.0]])), "over": "features"})
+    assert image.low[0, 0] == image.high[0, 0] == pytest.approx(26 / 3)
+
+
+def test_a_rounded_mean_widens_the_norm_by_itself_over_the_deviation():
+    """(7 - 4 ± 0.05) / 2 lies between 1.475 and 1.525."""
+    inputs = {
+        "x": exactly(np.array([[1.0, 7.0]])),
+        "mean": exactly(np.array([[4.0]])).widened(0.05),
+        "variance": exactly(np.array([[4.0]])),
+    }
+    image = normalise(inputs)
+    assert (image.low[0, 1], image.high[0, 1]) == (pytest.approx(1.475), pytest.approx(1.525))
