@@ -48,23 +48,23 @@ class PositionRule(ProblemFields):
         """Tell a missing table, or one that does not fit."""
         if self.formula not in ("learned", "given"):
             if self.table is not None:
-                shapes.mistakes.append(f"{name}: table goes with formula learned, not {self.formula}. Leave one out.")
+                shapes.add((name,), f"{name}: table goes with formula learned, not {self.formula}. Leave one out.")
             return
         if self.table is None:
-            shapes.mistakes.append(f"{name}: formula {self.formula} needs table, a vector for each position.")
+            shapes.add((name,), f"{name}: formula {self.formula} needs table, a vector for each position.")
             return
         if self.formula == "given":
             shapes.shape(name, self.table, count, width, f"there are {count} tokens of width {width}")
             return
         needed = self.start + count
         if shapes.tokens(self.table) < needed:
-            shapes.mistakes.append(
+            shapes.add(
+                (name,),
                 f"{name}: table has {shapes.tokens(self.table)} positions, but the last token is at position "
-                f"{needed - 1}. Give table at least {needed} positions (they count from 0)."
+                f"{needed - 1}. Give table at least {needed} positions (they count from 0).",
             )
-        shapes.vector(
-            f"{name}: each vector of table", np.zeros(shapes.width(self.table)), width, f"tokens are {width} wide"
-        )
+        vector = np.zeros(shapes.width(self.table))
+        shapes.vector(f"{name}: each vector of table", vector, width, f"tokens are {width} wide", (name,))
 
 
 def work_positions(pen: Pen, positions: Array, dimensions: Any, width: int, rule: PositionRule) -> Array:
@@ -114,7 +114,7 @@ class EmbeddedTokens(ProblemFields):
     def embedding_mistakes(self, shapes: Shapes, name: str = "X") -> None:
         """Tell what does not fit among vectors and names."""
         if self.X is not None and self.embedding is not None:
-            shapes.mistakes.append(f"both {name} and embedding are given. Leave one out.")
+            shapes.add((name, "embedding"), f"both {name} and embedding are given. Leave one out.")
         if not self.is_given:
             return
         if self.X is not None:
@@ -123,8 +123,9 @@ class EmbeddedTokens(ProblemFields):
             for word in self.tokens:
                 if word not in self.embedding:
                     hint = did_you_mean(word, self.embedding)
-                    shapes.mistakes.append(
-                        f"tokens: '{word}' has no vector in embedding.{hint} Words: {', '.join(self.embedding)}."
+                    shapes.add(
+                        ("tokens", "embedding"),
+                        f"tokens: '{word}' has no vector in embedding.{hint} Words: {', '.join(self.embedding)}.",
                     )
 
     def work_embedding(self, pen: Pen) -> Array:

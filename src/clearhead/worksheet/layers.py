@@ -50,9 +50,9 @@ class NormedBlock(ProblemFields):
     def block_norm_mistakes(self, shapes: Shapes, residuals: int, count: int, width: int) -> None:
         """Tell norms that do not fit."""
         if self.norms and "norm" in self.model_fields_set:
-            shapes.mistakes.append("both norm and norms are given. Leave one out.")
+            shapes.add(("norm", "norms"), "both norm and norms are given. Leave one out.")
         if self.norms and len(self.norms) != residuals:
-            shapes.mistakes.append(f"norms has {len(self.norms)} entries, but the block has {residuals} residuals.")
+            shapes.add(("norms",), f"norms has {len(self.norms)} entries, but the block has {residuals} residuals.")
             return
         for rule in self.norms or (self.norm,):
             rule.norm_mistakes(shapes, count, width)
@@ -134,11 +134,12 @@ def check_attention(
     inner = Shapes(shapes.layout)
     attention_mistakes(inner, layer, query_shape, key_shape)
     if not inner.mistakes and _output_width(inner, layer) != query_shape.width:
-        inner.mistakes.append(
+        inner.add(
+            ("W_V", "W_O"),
             f"the layer makes vectors {_output_width(inner, layer)} wide, but the residual adds them to vectors "
-            f"{query_shape.width} wide. Change W_V or W_O."
+            f"{query_shape.width} wide. Change W_V or W_O.",
         )
-    shapes.mistakes += [f"{name}: {mistake}" for mistake in inner.mistakes]
+    shapes.include(name, inner)
 
 
 def _output_width(shapes: Shapes, layer: AttentionLayer) -> int:
@@ -158,8 +159,9 @@ def check_feed_forward(shapes: Shapes, layer: FeedForwardLayer | None, count: in
     inner = Shapes(shapes.layout)
     layer.layer_mistakes(inner, "X", count, width)
     if not inner.mistakes and inner.width(layer.W_2) != width:
-        inner.mistakes.append(
+        inner.add(
+            ("W_2",),
             f"the network makes vectors {inner.width(layer.W_2)} wide, but the residual adds them to vectors "
-            f"{width} wide. Change W_2."
+            f"{width} wide. Change W_2.",
         )
-    shapes.mistakes += [f"feed_forward: {mistake}" for mistake in inner.mistakes]
+    shapes.include("feed_forward", inner)

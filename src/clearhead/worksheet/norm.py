@@ -35,17 +35,23 @@ class NormRule(ProblemFields):
         """Tell vectors of the wrong length, too much padding, and what a norm that is none would not use."""
         idle = [name for name in ("gain", "shift") if getattr(self, name) is not None and self.norm == "none"]
         if idle:
-            shapes.mistakes.append(f"norm is none, so {idle[0]} has nothing to act on. Leave it out, or choose a norm.")
+            shapes.add(
+                ("norm", idle[0]), f"norm is none, so {idle[0]} has nothing to act on. Leave it out, or choose a norm."
+            )
         for name, vector in (("gain", self.gain), ("shift", self.shift)):
             if vector is not None:
                 shapes.vector(name, vector, width, f"tokens are {width} wide")
         if self.norm == "rms" and (self.shift is not None or self.epsilon_place == "outside"):
             idle_name = "shift" if self.shift is not None else "epsilon_place: outside"
-            shapes.mistakes.append(f"norm rms has no {idle_name}. Leave it out, or choose another norm.")
+            shapes.add(
+                ("norm", "shift", "epsilon_place"),
+                f"norm rms has no {idle_name}. Leave it out, or choose another norm.",
+            )
         if self.padding >= count:
-            shapes.mistakes.append(
+            shapes.add(
+                ("padding",),
                 f"padding = {self.padding}, but there are {count} tokens, and one at least must be real. "
-                f"Give 0 to {count - 1}."
+                f"Give 0 to {count - 1}.",
             )
 
     def work_norm(self, pen: Pen, x: Array, names: tuple[str, ...] = (), sub: str = "") -> Array:

@@ -1,6 +1,5 @@
 """What every problem has in common, and how its mistakes are told: all together, a sentence each."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, get_args
 
@@ -34,7 +33,7 @@ class Problem(ProblemFields):
     rounding: Rounding = Field(default_factory=Rounding, description="digits kept and shown")
 
     def mistakes(self, shapes: Shapes) -> None:
-        """Add a sentence to `shapes.mistakes` for everything that does not fit."""
+        """Add a mistake to `shapes` for everything that does not fit, with the keys it concerns."""
 
     def work(self, pen: Pen) -> None:
         """Work the problem with `pen`, last the answer."""
@@ -43,35 +42,33 @@ class Problem(ProblemFields):
 
 def build_problem(problem_class: type[Problem], data: Mapping[str, Any]) -> Problem:
     """Make the problem, or raise ProblemError with every mistake in it: of spelling, of type and of shape."""
-    told: list[str] = []
+    sentences: list[str] = []
     blamed: set[Any] = set()
     try:
         problem = problem_class.model_validate(data)
     except ValidationError as wrong:
-        told = list(dict.fromkeys(_sentence(error, problem_class) for error in wrong.errors()))
+        sentences = list(dict.fromkeys(_sentence(error, problem_class) for error in wrong.errors()))
         # What is left without the wrong entries may hold mistakes of shape: tell those too.
         blamed = {error["loc"][0] for error in wrong.errors() if error["loc"]}
         if any(key in problem_class.model_fields and _holds_parts(problem_class, key) for key in blamed):
-            raise ProblemError(told) from None
+            raise ProblemError(sentences) from None
         try:
             problem = problem_class.model_validate({key: value for key, value in data.items() if key not in blamed})
         except ValidationError:
-            raise ProblemError(told) from None
+            raise ProblemError(sentences) from None
     shapes = Shapes(problem.layout)
     problem.mistakes(shapes)
     # An entry that was told already seems to be missing now: that is not a mistake of its own.
-    told += [mistake for mistake in shapes.mistakes if not any(_mentions(mistake, str(key)) for key in blamed)]
-    if told:
-        raise ProblemError(told)
+    sentences += [
+        mistake.sentence for mistake in shapes.mistakes if not any(mistake.concerns(str(key)) for key in blamed)
+    ]
+    if sentences:
+        raise ProblemError(sentences)
     return problem
 
 
 def _holds_parts(model: type[BaseModel], key: str) -> bool:
     return bool(models_in(model.model_fields[key].annotation)) and key not in ("rounding", "mask", "position", "norm")
-
-
-def _mentions(sentence: str, key: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(key)}(?!\w)", sentence) is not None
 
 
 _FIRST_KEYS = [
@@ -89,7 +86,7 @@ def keys_in_order(model: type[BaseModel]) -> list[str]:
 
 
 def _sentence(error: ErrorDetails, problem_class: type[Problem]) -> str:
-    location, given = error["loc"], error["input"]
+    location, value = error["loc"], error["input"]
     path = _path(location)
     owner = _model_at(problem_class, location[:-1])
     name = str(location[-1]) if location else ""
@@ -105,18 +102,18 @@ def _sentence(error: ErrorDetails, problem_class: type[Problem]) -> str:
             return f"{shorten(name)} is not a key of {place}.{near} Its keys: {', '.join(keys)}."
         case "literal_error":
             choices = _choices(owner, name)
-            near = did_you_mean(str(given), choices)
-            return f"{path} = {shorten(given)} is not a choice.{near} Choices: {', '.join(choices)}."
+            near = did_you_mean(str(value), choices)
+            return f"{path} = {shorten(value)} is not a choice.{near} Choices: {', '.join(choices)}."
         case "value_error":
-            said = str(error["ctx"]["error"]) if "ctx" in error else error["msg"]
-            return f"{path}: {said}." if path else f"{said}."
+            fact = str(error["ctx"]["error"]) if "ctx" in error else error["msg"]
+            return f"{path}: {fact}." if path else f"{fact}."
         case "model_type" | "model_attributes_type" | "dict_type":
             keys = keys_in_order(_model_at(problem_class, location))
-            return f"{path}: expected keys and values (of {', '.join(keys)}), but found {shorten(given)}."
+            return f"{path}: expected keys and values (of {', '.join(keys)}), but found {shorten(value)}."
         case "tuple_type" | "list_type":
-            return f"{path}: expected a list, but found {shorten(given)}."
+            return f"{path}: expected a list, but found {shorten(value)}."
         case _:
-            return f"{path} = {shorten(given)}: {error['msg'][0].lower()}{error['msg'][1:]}."
+            return f"{path} = {shorten(value)}: {error['msg'][0].lower()}{error['msg'][1:]}."
 
 
 def _path(location: Iterable[Any]) -> str:

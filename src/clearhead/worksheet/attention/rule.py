@@ -51,19 +51,20 @@ class MaskRule(ProblemFields):
     def mistakes(self, shapes: Shapes, num_queries: int, num_keys: int) -> None:
         """Tell a mask that does not fit the scores."""
         if self.causal and num_queries > num_keys:
-            shapes.mistakes.append(
+            shapes.add(
+                ("mask",),
                 f"mask: a causal mask needs at least as many keys as queries, but there are {num_queries} queries and "
-                f"{num_keys} keys. Use an explicit mask."
+                f"{num_keys} keys. Use an explicit mask.",
             )
         if isinstance(self.padding, int) and not 0 <= self.padding <= num_keys:
-            shapes.mistakes.append(
-                f"mask: padding = {self.padding}, but there are {num_keys} keys. Give 0 to {num_keys}."
+            shapes.add(
+                ("mask",), f"mask: padding = {self.padding}, but there are {num_keys} keys. Give 0 to {num_keys}."
             )
         if isinstance(self.padding, np.ndarray):
-            shapes.vector("mask: padding", self.padding, num_keys, f"there are {num_keys} keys")
+            shapes.vector("mask: padding", self.padding, num_keys, f"there are {num_keys} keys", ("mask",))
         if self.explicit is not None:
             because = f"there are {num_queries} queries and {num_keys} keys"
-            shapes.shape("mask: explicit", self.explicit, num_queries, num_keys, because)
+            shapes.shape("mask: explicit", self.explicit, num_queries, num_keys, because, ("mask",))
 
     def allowed(self, num_queries: int, num_keys: int, is_transposed: bool) -> Array:
         """Return 1 where the query (row) may see the key (column); fewer queries than keys are the last tokens."""

@@ -38,7 +38,10 @@ def attention_mistakes(
     else:
         owners = [("", layer)]
         if layer.kv_heads:
-            shapes.mistakes.append("kv_heads goes with heads. Give heads too, or use num_heads with num_kv_heads.")
+            shapes.add(
+                ("kv_heads", "heads", "num_heads", "num_kv_heads"),
+                "kv_heads goes with heads. Give heads too, or use num_heads with num_kv_heads.",
+            )
     sources = {"query": query_shape, "key": key_shape, "value": key_shape}
     for prefix, owner in owners:
         wanted: tuple[str, ...] = ROLES
@@ -53,16 +56,20 @@ def _head_list_mistakes(shapes: Shapes, layer: AttentionLayer) -> None:
     layer_keys = [f"{kind}{letter}" for kind in ("W_", "b_", "", "cached_") for letter in "QKV"]
     present = [key for key in layer_keys if getattr(layer, key, None) is not None]
     if present:
-        shapes.mistakes.append(
-            f"both heads and {present[0]} are given. Put {present[0]} into each head, or use num_heads."
+        shapes.add(
+            ("heads", present[0], "num_heads"),
+            f"both heads and {present[0]} are given. Put {present[0]} into each head, or use num_heads.",
         )
     for key in ("num_heads", "num_kv_heads"):
         if getattr(layer, key) is not None:
-            shapes.mistakes.append(f"both heads and {key} are given. Leave {key} out: the list of heads says how many.")
+            shapes.add(
+                ("heads", key), f"both heads and {key} are given. Leave {key} out: the list of heads says how many."
+            )
     if layer.kv_heads and len(layer.heads) % len(layer.kv_heads):
-        shapes.mistakes.append(
+        shapes.add(
+            ("heads", "kv_heads"),
             f"{len(layer.heads)} heads cannot share {len(layer.kv_heads)} kv_heads evenly. "
-            f"Use {_divisors(len(layer.heads))} kv_heads."
+            f"Use {_divisors(len(layer.heads))} kv_heads.",
         )
 
 
@@ -79,28 +86,41 @@ def _role_mistakes(
         projection = layer.projection(role, owner)
         if role not in wanted:
             if projection.matrix is not None or projection.weights is not None:
-                shapes.mistakes.append(f"{prefix}{letter} is made in kv_heads. Leave W_{letter} out here.")
+                shapes.add(
+                    (letter, f"W_{letter}", "kv_heads"),
+                    f"{prefix}{letter} is made in kv_heads. Leave W_{letter} out here.",
+                )
             continue
         if projection.matrix is not None and projection.weights is not None:
-            shapes.mistakes.append(f"{prefix}both {letter} and W_{letter} are given. Leave one out.")
+            shapes.add((letter, f"W_{letter}"), f"{prefix}both {letter} and W_{letter} are given. Leave one out.")
         elif projection.matrix is None and projection.weights is None:
-            shapes.mistakes.append(f"{prefix}W_{letter} is missing: give the weights W_{letter}, or {letter} itself.")
+            shapes.add(
+                (f"W_{letter}", letter),
+                f"{prefix}W_{letter} is missing: give the weights W_{letter}, or {letter} itself.",
+            )
         elif projection.weights is not None and source is None:
             name = "Y" if role == "query" and sources["key"] is not None else "X"
-            shapes.mistakes.append(f"{prefix}W_{letter} needs tokens to work on: give {name} (or {letter} itself).")
-        elif projection.weights is not None and source is not None:
-            shapes.product(
-                source.name, source.width, source.on_paper(shapes), f"{prefix}W_{letter}", projection.weights
+            shapes.add(
+                (f"W_{letter}", letter, name),
+                f"{prefix}W_{letter} needs tokens to work on: give {name} (or {letter} itself).",
             )
+        elif projection.weights is not None and source is not None:
+            w_name, b_name = f"W_{letter}", f"b_{letter}"
+            on_paper, keys = source.on_paper(shapes), (source.name, w_name)
+            shapes.product(source.name, source.width, on_paper, f"{prefix}{w_name}", projection.weights, keys)
             if projection.bias is not None:
-                shapes.bias(f"{prefix}b_{letter}", projection.bias, f"W_{letter}", projection.weights)
+                shapes.bias(f"{prefix}{b_name}", projection.bias, w_name, projection.weights, (b_name, w_name))
         elif projection.matrix is not None and source is not None and shapes.tokens(projection.matrix) != source.count:
-            shapes.mistakes.append(
+            shapes.add(
+                (letter, source.name),
                 f"{prefix}{letter} is {size(projection.matrix)}, but {source.name} has {count(source.count, 'token')}. "
-                f"Give {letter} one vector for each token of {source.name}, or leave {source.name} out."
+                f"Give {letter} one vector for each token of {source.name}, or leave {source.name} out.",
             )
         if projection.bias is not None and projection.weights is None:
-            shapes.mistakes.append(f"{prefix}b_{letter} goes with W_{letter}, which is not given. Leave it out.")
+            shapes.add(
+                (f"b_{letter}", f"W_{letter}"),
+                f"{prefix}b_{letter} goes with W_{letter}, which is not given. Leave it out.",
+            )
 
 
 def _layer_mistakes(
@@ -121,9 +141,10 @@ def _layer_mistakes(
         _cache_mistakes(shapes, prefix, caches)
         keys_here = k[0] + (shapes.tokens(kv_owner.cached_K) if kv_owner.cached_K is not None else 0)
         if number and (q[0], keys_here) != (num_queries, num_keys):
-            shapes.mistakes.append(
+            shapes.add(
+                ("heads",),
                 f"{prefix}it has {q[0]} queries and {keys_here} keys, but head 1 has {num_queries} and {num_keys}. "
-                "Give every head as many."
+                "Give every head as many.",
             )
             break
         num_queries, num_keys = q[0], keys_here
@@ -139,7 +160,7 @@ def _layer_mistakes(
         if layer.b_O is not None:
             shapes.bias("b_O", layer.b_O, "W_O", layer.W_O)
     elif layer.b_O is not None:
-        shapes.mistakes.append("b_O goes with W_O, which is not given. Leave it out.")
+        shapes.add(("b_O", "W_O"), "b_O goes with W_O, which is not given. Leave it out.")
 
 
 def _count_and_width(shapes: Shapes, projection: Projection, source: SequenceShape | None) -> tuple[int, int]:
@@ -157,26 +178,31 @@ def _qkv_mistakes(
     (_, q_width), (k_tokens, k_width), (v_tokens, v_width) = qkv
     heads, kv = (1, 1) if layer.heads else (layer.head_count, layer.kv_count)
     if heads % kv:
-        shapes.mistakes.append(
-            f"num_kv_heads = {kv} does not divide num_heads = {heads}. Use {_divisors(heads)} key/value heads."
+        shapes.add(
+            ("num_kv_heads", "num_heads"),
+            f"num_kv_heads = {kv} does not divide num_heads = {heads}. Use {_divisors(heads)} key/value heads.",
         )
         return
     for letter, width, share, name in (("Q", q_width, heads, "num_heads"), ("K", k_width, kv, "num_kv_heads"),
                                        ("V", v_width, kv, "num_kv_heads")):  # fmt: skip
         if width % share:
             name = name if layer.num_kv_heads else "num_heads"
-            shapes.mistakes.append(
-                f"{name} = {share} does not divide the width {width} of {letter}. Use {_divisors(width)} heads."
+            shapes.add(
+                (name, letter),
+                f"{name} = {share} does not divide the width {width} of {letter}. Use {_divisors(width)} heads.",
             )
             return
     if q_width // heads != k_width // kv:
-        shapes.mistakes.append(
+        shapes.add(
+            ("W_Q", "W_K", "Q", "K"),
             f"{prefix}a query is {q_width // heads} wide and a key {k_width // kv}, so they have no dot product. "
-            "Make W_Q and W_K (or Q and K) as wide as each other in every head."
+            "Make W_Q and W_K (or Q and K) as wide as each other in every head.",
         )
     if k_tokens != v_tokens:
-        shapes.mistakes.append(
-            f"{prefix}there are {k_tokens} keys and {v_tokens} values. Every key needs one value: give as many of each."
+        shapes.add(
+            ("K", "V"),
+            f"{prefix}there are {k_tokens} keys and {v_tokens} values. "
+            "Every key needs one value: give as many of each.",
         )
 
 
@@ -184,14 +210,17 @@ def _cache_mistakes(shapes: Shapes, prefix: str, caches: list[tuple[str, Array |
     (_, cached_k, _), (_, cached_v, _) = caches
     if (cached_k is None) != (cached_v is None):
         there, missing = ("cached_K", "cached_V") if cached_v is None else ("cached_V", "cached_K")
-        shapes.mistakes.append(f"{prefix}{there} is given without {missing}. Give both.")
+        shapes.add((there, missing), f"{prefix}{there} is given without {missing}. Give both.")
     for letter, cached, (_, width) in caches:
         if cached is not None and shapes.width(cached) != width:
-            shapes.mistakes.append(
-                f"{prefix}cached_{letter} is {size(cached)}, but {letter} is {width} wide. Make both equally wide."
+            shapes.add(
+                (f"cached_{letter}", letter),
+                f"{prefix}cached_{letter} is {size(cached)}, but {letter} is {width} wide. Make both equally wide.",
             )
     if cached_k is not None and cached_v is not None:
-        shapes.same_tokens(f"{prefix}cached_K", cached_k, f"{prefix}cached_V", cached_v, "every key needs a value")
+        names = (f"{prefix}cached_K", f"{prefix}cached_V")
+        keys = ("cached_K", "cached_V")
+        shapes.same_tokens(names[0], cached_k, names[1], cached_v, "every key needs a value", keys)
 
 
 def _divisors(number: int) -> str:

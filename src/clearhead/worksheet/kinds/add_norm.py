@@ -25,11 +25,14 @@ class AddAndNormProblem(NormRule, Problem):
         """Tell what does not fit."""
         count, width = shapes.tokens(self.X), shapes.width(self.X)
         if self.Y is not None and self.Y.shape != self.X.shape:
-            shapes.shape("Y", self.Y, count, width, f"X is {self.X.shape[0]} × {self.X.shape[1]}, and they are added")
+            because = f"X is {self.X.shape[0]} × {self.X.shape[1]}, and they are added"
+            shapes.shape("Y", self.Y, count, width, because, ("Y", "X"))
         shapes.names("tokens", self.tokens, "X", count)
         self.norm_mistakes(shapes, count, width)
         if self.norm == "none" and self.Y is None:
-            shapes.mistakes.append("there is nothing to do: norm is none and no Y is given to add. Give one of them.")
+            shapes.add(
+                ("norm", "Y"), "there is nothing to do: norm is none and no Y is given to add. Give one of them."
+            )
 
     def work(self, pen: Pen) -> None:
         """Write the sum and its norm."""

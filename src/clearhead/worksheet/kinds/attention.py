@@ -102,26 +102,35 @@ class MultiHeadAttentionProblem(SelfAttentionProblem):
     def mistakes(self, shapes: Shapes) -> None:
         """Tell missing heads, and what does not fit."""
         if not self.heads and self.num_heads is None:
-            shapes.mistakes.append(
-                "multi-head-attention needs heads: give num_heads, or heads with each head's weights."
+            shapes.add(
+                ("heads", "num_heads"),
+                "multi-head-attention needs heads: give num_heads, or heads with each head's weights.",
             )
         if self.Y is None:
             super().mistakes(shapes)
             if self.source_tokens:
-                shapes.mistakes.append("source_tokens goes with Y, which is not given. Use tokens for the names of X.")
+                shapes.add(
+                    ("source_tokens", "Y", "tokens", "X"),
+                    "source_tokens goes with Y, which is not given. Use tokens for the names of X.",
+                )
             return
         if self.X is None:
-            shapes.mistakes.append("Y is given without X. Give X, the sentence that is asked.")
+            shapes.add(("Y", "X"), "Y is given without X. Give X, the sentence that is asked.")
             return
         if self.embedding is not None:
-            shapes.mistakes.append("embedding is not looked up across two sentences. Leave it out: X and Y are given.")
+            shapes.add(
+                ("embedding", "X", "Y"),
+                "embedding is not looked up across two sentences. Leave it out: X and Y are given.",
+            )
         shapes.names("tokens", self.tokens, "Y", shapes.tokens(self.Y))
         shapes.names("source_tokens", self.source_tokens, "X", shapes.tokens(self.X))
         query_shape = SequenceShape("Y", shapes.tokens(self.Y), shapes.width(self.Y))
         key_shape = SequenceShape("X", shapes.tokens(self.X), shapes.width(self.X))
         attention_mistakes(shapes, self, query_shape, key_shape)
         if self.position is not None:
-            shapes.mistakes.append("position is not added across two sentences: add it to X and Y yourself.")
+            shapes.add(
+                ("position", "X", "Y"), "position is not added across two sentences: add it to X and Y yourself."
+            )
 
     def work(self, pen: Pen) -> None:
         """Write the layer."""

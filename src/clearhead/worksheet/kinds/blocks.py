@@ -26,7 +26,7 @@ class FeedForwardProblem(PositionedTokens, FeedForwardLayer, Problem):
         """Tell what does not fit."""
         self.token_mistakes(shapes)
         if not self.is_given:
-            shapes.mistakes.append("feed-forward needs X, or an embedding with tokens.")
+            shapes.add(("X", "embedding", "tokens"), "feed-forward needs X, or an embedding with tokens.")
             return
         self.layer_mistakes(shapes, "X", *self.size(shapes))
 
@@ -46,7 +46,7 @@ class EncoderBlockProblem(PositionedTokens, EncoderLayer, Problem):
         """Tell what does not fit."""
         self.token_mistakes(shapes)
         if not self.is_given:
-            shapes.mistakes.append("encoder-block needs X, or an embedding with tokens.")
+            shapes.add(("X", "embedding", "tokens"), "encoder-block needs X, or an embedding with tokens.")
             return
         self.layer_mistakes(shapes, *self.size(shapes))
 
@@ -70,7 +70,7 @@ class DecoderBlockProblem(PositionedTokens, DecoderLayer, Problem):
         """Tell what does not fit."""
         self.token_mistakes(shapes)
         if not self.is_given:
-            shapes.mistakes.append("decoder-block needs X, or an embedding with tokens.")
+            shapes.add(("X", "embedding", "tokens"), "decoder-block needs X, or an embedding with tokens.")
             return
         memory = SequenceShape("memory", shapes.tokens(self.memory), shapes.width(self.memory))
         self.layer_mistakes(shapes, *self.size(shapes), memory)

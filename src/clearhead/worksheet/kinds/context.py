@@ -33,24 +33,29 @@ class ContextProblem(PositionedTokens, AttentionRule, Problem):
         """Tell what is missing or does not fit."""
         self.token_mistakes(shapes)
         if self.weights is not None and self.times is not None:
-            shapes.mistakes.append("both weights and times are given. Leave one out.")
+            shapes.add(("weights", "times"), "both weights and times are given. Leave one out.")
         if not self.is_given and self.weights is None and self.times is None:
-            shapes.mistakes.append("context needs weights, times, or X (or an embedding) to take dot products of.")
+            shapes.add(
+                ("weights", "times", "X", "embedding"),
+                "context needs weights, times, or X (or an embedding) to take dot products of.",
+            )
             return
         count = self.size(shapes)[0] if self.is_given else None
         queries = keys = count or 0
         if self.weights is not None:
             queries, keys = shapes.tokens(self.weights), shapes.width(self.weights)
             if count is not None and keys != count:
-                shapes.mistakes.append(
-                    f"weights weigh {keys} words, but there are {count}. Give each row of weights {count} numbers."
+                shapes.add(
+                    ("weights",),
+                    f"weights weigh {keys} words, but there are {count}. Give each row of weights {count} numbers.",
                 )
             if count is None:
                 shapes.names("tokens", self.tokens, "weights", keys)
                 if self.mask.is_off:
-                    shapes.mistakes.append(
+                    shapes.add(
+                        ("weights", "X", "embedding", "mask"),
                         "there is nothing to do: weights are given without vectors to average and without a mask. "
-                        "Give X, an embedding, or a mask."
+                        "Give X, an embedding, or a mask.",
                     )
             shapes.names("new_tokens", self.new_tokens, "weights", queries)
         elif self.times is not None:
@@ -60,7 +65,10 @@ class ContextProblem(PositionedTokens, AttentionRule, Problem):
             if count is None:
                 shapes.names("tokens", self.tokens, "times", keys)
         if self.weights is None and self.new_tokens:
-            shapes.mistakes.append("new_tokens goes with weights, which are not given. Use tokens for the names.")
+            shapes.add(
+                ("new_tokens", "weights", "tokens"),
+                "new_tokens goes with weights, which are not given. Use tokens for the names.",
+            )
         self.mask.mistakes(shapes, queries, keys)
 
     def work(self, pen: Pen) -> None:

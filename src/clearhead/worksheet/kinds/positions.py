@@ -51,54 +51,64 @@ class PositionsProblem(EmbeddedTokens, RotaryRule, Problem):
         """Tell what is missing or does not fit."""
         self.embedding_mistakes(shapes)
         count, width = self.size(shapes) if self.is_given else (None, None)
-        mistakes = shapes.mistakes
         if self.positions is None and count is None:
-            mistakes.append("positions are missing: give positions (how many, or which), or X to add them to.")
+            shapes.add(
+                ("positions", "X"), "positions are missing: give positions (how many, or which), or X to add them to."
+            )
         if self.positions is not None and count is None:
             shapes.names("tokens", self.tokens, "positions", len(self.positions))
         if self.positions is not None and count is not None and len(self.positions) != count:
-            mistakes.append(
-                f"{len(self.positions)} positions for {count} tokens. Give one position for each token of X."
+            shapes.add(
+                ("positions", "X", "tokens"),
+                f"{len(self.positions)} positions for {count} tokens. Give one position for each token of X.",
             )
         if self.d_model is not None and width is not None and self.d_model != width:
-            mistakes.append(f"d_model = {self.d_model}, but X is {width} wide. Leave d_model out.")
+            shapes.add(("d_model", "X"), f"d_model = {self.d_model}, but X is {width} wide. Leave d_model out.")
         if self.dimensions is not None and self.is_given:
-            mistakes.append("dimensions goes with a table of positions alone. Leave it out where X is given.")
+            shapes.add(
+                ("dimensions", "X"), "dimensions goes with a table of positions alone. Leave it out where X is given."
+            )
         if self.formula == "learned":
             self._learned_mistakes(shapes, count, width)
         elif self.P is not None:
-            mistakes.append(f"P goes with formula learned, not {self.formula}. Leave one out.")
+            shapes.add(("P", "formula"), f"P goes with formula learned, not {self.formula}. Leave one out.")
         if self.formula == "rotary":
             if not self.is_given:
-                mistakes.append("formula rotary needs X: the vectors that are turned.")
+                shapes.add(("formula", "X"), "formula rotary needs X: the vectors that are turned.")
             elif width is not None and width % 2:
-                mistakes.append(f"formula rotary turns pairs of dimensions, but X is {width} wide. Give an even width.")
+                shapes.add(
+                    ("formula", "X"),
+                    f"formula rotary turns pairs of dimensions, but X is {width} wide. Give an even width.",
+                )
         elif self.formula != "learned" and width is None and self.d_model is None:
-            mistakes.append("d_model is missing: how wide is a position's vector?")
+            shapes.add(("d_model",), "d_model is missing: how wide is a position's vector?")
         limit = self.d_model or width
         last = max(self.positions) if self.positions else (count or 1) - 1
         if self.formula == "one-hot" and limit is not None and last >= limit:
-            mistakes.append(
+            shapes.add(
+                ("positions",),
                 f"position {last} has no place in a one-hot vector of width {limit}, which holds 0 to {limit - 1}. "
-                f"Make it at least {last + 1} wide."
+                f"Make it at least {last + 1} wide.",
             )
         if self.dimensions is not None and limit is not None and max(self.dimensions) >= limit:
-            mistakes.append(
-                f"dimension {max(self.dimensions)} is not there: with d_model = {limit} they are 0 to {limit - 1}."
+            shapes.add(
+                ("dimensions", "d_model"),
+                f"dimension {max(self.dimensions)} is not there: with d_model = {limit} they are 0 to {limit - 1}.",
             )
 
     def _learned_mistakes(self, shapes: Shapes, count: int | None, width: int | None) -> None:
         if self.P is None:
-            shapes.mistakes.append("formula learned needs P: a vector for each position.")
+            shapes.add(("formula", "P"), "formula learned needs P: a vector for each position.")
             return
         last = max(self.positions) if self.positions else (count or 1) - 1
         if last >= shapes.tokens(self.P):
-            shapes.mistakes.append(
+            shapes.add(
+                ("P", "positions"),
                 f"P has {shapes.tokens(self.P)} positions, but position {last} is asked for. They count from 0: "
-                f"give P {last + 1} positions."
+                f"give P {last + 1} positions.",
             )
         if width is not None and shapes.width(self.P) != width:
-            shapes.mistakes.append(f"P is {shapes.width(self.P)} wide, but X is {width} wide. Make both equally wide.")
+            shapes.add(("P", "X"), f"P is {shapes.width(self.P)} wide, but X is {width} wide. Make both equally wide.")
 
     def work(self, pen: Pen) -> None:
         """Write the table; add it to, or turn by it, the vectors of the words."""

@@ -50,17 +50,20 @@ class Seq2SeqAttentionProblem(Problem):
         needs = _NEEDS[self.score]
         for name in _WEIGHTS:
             if name in needs and getattr(self, name) is None:
-                shapes.mistakes.append(f"score {self.score} needs {name}: {type(self).model_fields[name].description}.")
+                shapes.add(
+                    ("score", name), f"score {self.score} needs {name}: {type(self).model_fields[name].description}."
+                )
             if name not in needs and getattr(self, name) is not None:
-                shapes.mistakes.append(
-                    f"score {self.score} does not use {name}. Leave it out, or choose another score."
+                shapes.add(
+                    ("score", name), f"score {self.score} does not use {name}. Leave it out, or choose another score."
                 )
         shapes.names("tokens", self.tokens, "h", shapes.tokens(self.h))
         width, state = shapes.width(self.h), len(self.s)
         if self.score in ("dot", "scaled-dot") and width != state:
-            shapes.mistakes.append(
+            shapes.add(
+                ("h", "s", "score"),
                 f"the states in h are {width} wide and s is {state} wide, so they have no dot product. "
-                f"Give s {width} numbers, or use score: multiplicative or additive."
+                f"Give s {width} numbers, or use score: multiplicative or additive.",
             )
         if self.score == "multiplicative" and self.W is not None:
             self._check_weights(shapes, "W", self.W, ("s", state), ("h", width))
@@ -79,10 +82,10 @@ class Seq2SeqAttentionProblem(Problem):
         shape = f"{name} is {weights.shape[0]} × {weights.shape[1]}"
         if rows is not None and weights.shape[0] != rows[1]:
             output, length = rows
-            shapes.mistakes.append(f"{shape}, but {output} has {length} numbers. Give {name} {length} rows.")
+            shapes.add((name, output), f"{shape}, but {output} has {length} numbers. Give {name} {length} rows.")
         if weights.shape[1] != columns[1]:
             source, width = columns
-            shapes.mistakes.append(f"{shape}, but {source} is {width} wide. Give {name} {width} columns.")
+            shapes.add((name, source), f"{shape}, but {source} is {width} wide. Give {name} {width} columns.")
 
     def work(self, pen: Pen) -> None:
         """Write scores, weights, context and new state."""

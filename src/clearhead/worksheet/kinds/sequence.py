@@ -29,9 +29,10 @@ class CellWeights(ProblemFields):
         """Tell weights that do not fit the input or the state."""
         for letter, matrix, columns, of in (("W", self.W, width, "an input"), ("U", self.U, state, "the state")):
             if matrix.shape != (state, columns):
-                shapes.mistakes.append(
+                shapes.add(
+                    (letter,),
                     f"{name}{letter} is {size(matrix)}, but the state has {state} numbers and {of} {columns}. "
-                    f"Make it {state} × {columns}."
+                    f"Make it {state} × {columns}.",
                 )
         if self.b is not None:
             shapes.vector(f"{name}b", self.b, state, f"the state has {state} numbers")
@@ -74,20 +75,20 @@ class RecurrentProblem(EmbeddedTokens, Problem):
         """Tell what is missing or does not fit."""
         self.embedding_mistakes(shapes)
         if (self.cell is None) == (self.lstm is None):
-            shapes.mistakes.append("recurrent needs a cell or an lstm, and not both.")
+            shapes.add(("cell", "lstm"), "recurrent needs a cell or an lstm, and not both.")
         if not self.is_given:
-            shapes.mistakes.append("recurrent needs X, or an embedding with tokens.")
+            shapes.add(("X", "embedding", "tokens"), "recurrent needs X, or an embedding with tokens.")
             return
         width, state = self.size(shapes)[1], len(self.h0)
         if self.cell is not None:
             self.cell.cell_mistakes(shapes, "", width, state)
             if self.c0 is not None:
-                shapes.mistakes.append("c0 goes with an lstm. Leave it out.")
+                shapes.add(("c0", "lstm"), "c0 goes with an lstm. Leave it out.")
         if self.lstm is not None:
             for gate in GATES:
                 getattr(self.lstm, gate).cell_mistakes(shapes, f"{gate}: ", width, state)
             if self.c0 is None:
-                shapes.mistakes.append("an lstm needs c0: the memory before the first token.")
+                shapes.add(("lstm", "c0"), "an lstm needs c0: the memory before the first token.")
             else:
                 shapes.vector("c0", self.c0, state, f"the state has {state} numbers")
 
@@ -138,23 +139,24 @@ class ConvolutionProblem(EmbeddedTokens, Problem):
         """Tell a filter that does not fit."""
         self.embedding_mistakes(shapes)
         if not self.is_given:
-            shapes.mistakes.append("convolution needs X, or an embedding with tokens.")
+            shapes.add(("X", "embedding", "tokens"), "convolution needs X, or an embedding with tokens.")
             return
         if not self.taps:
-            shapes.mistakes.append("taps is empty. Give weights for at least one neighbour.")
+            shapes.add(("taps",), "taps is empty. Give weights for at least one neighbour.")
             return
         count, width = self.size(shapes)
         for number, tap in enumerate(self.taps, 1):
             shapes.product("X", width, None, f"tap {number}", tap)
             if tap.shape != self.taps[0].shape:
-                shapes.mistakes.append(
-                    f"tap {number} is {size(tap)}, but tap 1 is {size(self.taps[0])}. Make them alike."
+                shapes.add(
+                    ("taps",), f"tap {number} is {size(tap)}, but tap 1 is {size(self.taps[0])}. Make them alike."
                 )
         if self.b is not None:
             shapes.bias("b", self.b, "tap 1", self.taps[0])
         if self.padding == "valid" and len(self.taps) > count:
-            shapes.mistakes.append(
-                f"a filter of {len(self.taps)} taps does not fit into {count} tokens without padding."
+            shapes.add(
+                ("taps", "padding"),
+                f"a filter of {len(self.taps)} taps does not fit into {count} tokens without padding.",
             )
 
     def work(self, pen: Pen) -> None:

@@ -56,11 +56,12 @@ class TransformerProblem(Problem):
         for key, word in (("start", self.start), ("end", self.end), *(("target", word) for word in self.target)):
             if word not in self.target_embedding:
                 near = did_you_mean(word, self.words)
-                shapes.mistakes.append(
-                    f"{key}: '{word}' has no vector in target_embedding.{near} Words: {', '.join(self.words)}."
+                shapes.add(
+                    (key, "target_embedding"),
+                    f"{key}: '{word}' has no vector in target_embedding.{near} Words: {', '.join(self.words)}.",
                 )
         if not self.source.is_given:
-            shapes.mistakes.append("source needs X, or an embedding with tokens.")
+            shapes.add(("source", "X", "embedding", "tokens"), "source needs X, or an embedding with tokens.")
             return
         count, width = self.source.size(shapes)
         inside = [Shapes(shapes.layout) for _ in (*self.encoder, *self.decoder)]
@@ -74,12 +75,13 @@ class TransformerProblem(Problem):
         places = [f"encoder block {n + 1}" for n in range(len(self.encoder))]
         places += [f"decoder block {n + 1}" for n in range(len(self.decoder))]
         for place, inner in zip(places, inside, strict=True):
-            shapes.mistakes += [f"{place}: {mistake}" for mistake in inner.mistakes]
+            shapes.include(place, inner)
         shapes.product("the decoder's output", target_width, None, "W_out", self.W_out)
         if shapes.width(self.W_out) != len(self.words):
-            shapes.mistakes.append(
+            shapes.add(
+                ("W_out", "target_embedding"),
                 f"W_out makes {shapes.width(self.W_out)} scores, but target_embedding has {len(self.words)} words. "
-                "Give one score for each word."
+                "Give one score for each word.",
             )
         if self.b_out is not None:
             shapes.bias("b_out", self.b_out, "W_out", self.W_out)
@@ -92,9 +94,9 @@ class TransformerProblem(Problem):
             if rule is not None:
                 inner = Shapes(shapes.layout)
                 rule.norm_mistakes(inner, tokens, wide)
-                shapes.mistakes += [f"{name}: {mistake}" for mistake in inner.mistakes]
+                shapes.include(name, inner)
         if self.one_by_one and not self.target:
-            shapes.mistakes.append("one_by_one goes with target, which is not given. Leave it out.")
+            shapes.add(("one_by_one", "target"), "one_by_one goes with target, which is not given. Leave it out.")
         for number, block in enumerate(self.decoder, 1):
             self._fixed_size_mistakes(shapes, number, block)
 
@@ -107,9 +109,10 @@ class TransformerProblem(Problem):
             if layer.mask.explicit is not None or (name == "self_attention" and layer.mask.padding is not None):
                 fixed.append("mask")
             for key in dict.fromkeys(fixed):
-                shapes.mistakes.append(
+                shapes.add(
+                    (name, key),
                     f"decoder block {number}: {name}: {key} has a size of its own, but the decoder runs at every "
-                    "length. Leave it out (a causal mask needs no size)."
+                    "length. Leave it out (a causal mask needs no size).",
                 )
 
     def work(self, pen: Pen) -> None:

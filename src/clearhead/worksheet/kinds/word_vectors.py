@@ -46,17 +46,20 @@ class WordVectorsProblem(Problem):
     def mistakes(self, shapes: Shapes) -> None:
         """Tell what is missing."""
         if self.task == "tf-idf" and not self.documents:
-            shapes.mistakes.append("task tf-idf needs documents: a list of lines of text.")
+            shapes.add(("task", "documents"), "task tf-idf needs documents: a list of lines of text.")
         if self.task in ("look-up", "similarity"):
             if self.embedding is None:
-                shapes.mistakes.append(f"task {self.task} needs an embedding: words with their vectors.")
+                shapes.add(("task", "embedding"), f"task {self.task} needs an embedding: words with their vectors.")
             for word in self.tokens:
                 if self.embedding is not None and word not in self.embedding:
-                    shapes.mistakes.append(f"tokens: '{word}' has no vector in embedding.")
+                    shapes.add(("tokens", "embedding"), f"tokens: '{word}' has no vector in embedding.")
         elif self.embedding is not None:
-            shapes.mistakes.append(f"task {self.task} does not use an embedding. Leave it out, or choose another task.")
+            shapes.add(
+                ("task", "embedding"),
+                f"task {self.task} does not use an embedding. Leave it out, or choose another task.",
+            )
         if self.task == "one-hot" and not self.tokens:
-            shapes.mistakes.append("task one-hot needs tokens: the words.")
+            shapes.add(("task", "tokens"), "task one-hot needs tokens: the words.")
 
     def work(self, pen: Pen) -> None:
         """Write the vectors."""
