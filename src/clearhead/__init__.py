@@ -15,7 +15,7 @@ __all__ = ["Problem", "Rounding", "Worksheet", "__version__", "load_problem", "s
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use, so that `import clearhead` and `clearhead --help` stay light."""
+    """Import on first use, so that `import clearhead` and the help of the command line stay light."""
     if name in __all__:
         return getattr(import_module("clearhead.worksheet"), name)
     raise AttributeError(f"module 'clearhead' has no attribute '{name}'")

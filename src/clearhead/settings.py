@@ -134,8 +134,8 @@ def _help(path: str, field: FieldInfo) -> FieldHelp:
 
 def kind_of(field: FieldInfo) -> str:
     """Say what a field takes: `a whole number of at least 1`, `true or false`, `text or null`."""
-    said = _kind(field.annotation, field.metadata)
-    return f"{said}, or null" if _allows_none(field.annotation) else said
+    kind = _kind(field.annotation, field.metadata)
+    return f"{kind}, or null" if _allows_none(field.annotation) else kind
 
 
 def _kind(annotation: Any, metadata: Sequence[Any]) -> str:
@@ -154,28 +154,28 @@ def _kind(annotation: Any, metadata: Sequence[Any]) -> str:
     if int in types or float in types:
         return f"{'a number' if float in types else 'a whole number'}{_bounds(metadata)}"
     if str in types:
-        patterns = [each.pattern for each in metadata if getattr(each, "pattern", None)]
+        patterns = [constraint.pattern for constraint in metadata if getattr(constraint, "pattern", None)]
         return f"text that matches {patterns[0]}" if patterns else "text"
     return "a group of settings"
 
 
 def _bounds(metadata: Sequence[Any]) -> str:
     """Say the bounds of a number: ` from 0 to 1`, ` above 0`, ` of at least 0 and below 1`."""
-    found: dict[str, Any] = {}
-    for each in _flat(metadata):
-        for word in ("gt", "ge", "lt", "le"):
-            if getattr(each, word, None) is not None:
-                found[word] = getattr(each, word)
-    if set(found) == {"ge", "le"}:
-        return f" from {found['ge']} to {found['le']}"
+    bounds: dict[str, Any] = {}
+    for constraint in _flat(metadata):
+        for name in ("gt", "ge", "lt", "le"):
+            if getattr(constraint, name, None) is not None:
+                bounds[name] = getattr(constraint, name)
+    if set(bounds) == {"ge", "le"}:
+        return f" from {bounds['ge']} to {bounds['le']}"
     words = {"gt": "above", "ge": "of at least", "lt": "below", "le": "of at most"}
-    told = [f"{phrase} {found[word]}" for word, phrase in words.items() if word in found]
-    return f" {' and '.join(told)}" if told else ""
+    phrases = [f"{word} {bounds[name]}" for name, word in words.items() if name in bounds]
+    return f" {' and '.join(phrases)}" if phrases else ""
 
 
 def _flat(metadata: Sequence[Any]) -> Iterator[Any]:
-    for each in metadata:
-        yield from each.metadata if isinstance(each, FieldInfo) else (each,)
+    for constraint in metadata:
+        yield from constraint.metadata if isinstance(constraint, FieldInfo) else (constraint,)
 
 
 def choices_in(annotation: Any) -> list[str]:
@@ -204,7 +204,7 @@ def shown(value: object) -> str:
 
 def _plain_types(annotation: Any) -> list[Any]:
     parts = get_args(annotation)
-    return [each for part in parts for each in _plain_types(part)] if parts else [annotation]
+    return [plain for part in parts for plain in _plain_types(part)] if parts else [annotation]
 
 
 def _allows_none(annotation: Any) -> bool:
@@ -277,25 +277,25 @@ class _Reader:
             return self._unknown(spot, path)
         if error["type"] == "missing" and not spot.is_inside:
             return f"{path} is missing: {field.description or kind_of(field)}."
-        given = _found(self._data, spot.parts)
+        value = _value_at(self._data, spot.parts)
         if models_in(field.annotation):
-            return _wrong_group(path, given, field, is_entry=isinstance(spot.parts[-1], int))
+            return _wrong_group(path, value, field, is_entry=isinstance(spot.parts[-1], int))
         choices = choices_in(field.annotation)
         if choices:
-            near = did_you_mean(str(given), choices)
-            return f"{path} = {shown(given)} is not a choice.{near} Choices: {', '.join(choices)}."
+            near = did_you_mean(str(value), choices)
+            return f"{path} = {shown(value)} is not a choice.{near} Choices: {', '.join(choices)}."
         meaning = f" Meaning: {field.description}." if field.description else ""
-        return f"{path} = {shown(given)} is not {kind_of(field)}.{meaning}"
+        return f"{path} = {shown(value)} is not {kind_of(field)}.{meaning}"
 
     def _unknown(self, spot: _Spot, path: str) -> str:
         name, names = str(spot.parts[-1]), list(spot.owner.model_fields)
         match = closest_match(name, names)
         if match is not None:
             meant = (*spot.parts[:-1], match)
-            if _found(self._data, meant) is None:  # what is said under a wrong name is not missing
+            if _value_at(self._data, meant) is None:  # what is said under a wrong name is not missing
                 self.blamed.add(self._path(meant))
             return f"{path} is not a setting. Did you mean '{match}'?"
-        elsewhere = [each.path for each in fields_of(self._cls, self._place) if each.path.endswith(f".{name}")]
+        elsewhere = [setting.path for setting in fields_of(self._cls, self._place) if setting.path.endswith(f".{name}")]
         if elsewhere:
             self.blamed.add(elsewhere[0])
             return f"{path} is not a setting. Did you mean '{elsewhere[0]}'?"
@@ -304,16 +304,16 @@ class _Reader:
         return f"{path} is not a setting.{some if len(names) <= _MAX_NAMES else ''}"
 
 
-def _wrong_group(path: str, given: Any, field: FieldInfo, is_entry: bool) -> str:
+def _wrong_group(path: str, value: Any, field: FieldInfo, is_entry: bool) -> str:
     names = ", ".join(models_in(field.annotation)[0].model_fields)
     if not _is_list(field.annotation) or is_entry:
-        return f"{path} = {shown(given)} is not a group of settings. Its settings: {names}."
-    if not given:
+        return f"{path} = {shown(value)} is not a group of settings. Its settings: {names}."
+    if not value:
         return f"{path} is empty: {field.description}."
-    return f"{path} = {shown(given)} is not a list. Write '- ' before each entry, whose settings are {names}."
+    return f"{path} = {shown(value)} is not a list. Write '- ' before each entry, whose settings are {names}."
 
 
-def _found(data: Any, parts: Iterable[int | str]) -> Any:
+def _value_at(data: Any, parts: Iterable[int | str]) -> Any:
     """Return what the data holds at a place, or None."""
     for part in parts:
         if isinstance(data, Mapping):
@@ -336,7 +336,7 @@ def _without(
             continue
         is_entry = isinstance(parts[-1], int)
         parts = parts[:-1] if is_entry else parts  # a list with a wrong entry goes as a whole
-        parent = _found(rest, parts[:-1])
+        parent = _value_at(rest, parts[:-1])
         if isinstance(parent, dict):
             parent.pop(parts[-1], None)
             path = _joined(*parts)

@@ -105,6 +105,17 @@ def test_a_picture_that_cannot_be_drawn_is_told_in_a_sentence(options: tuple[str
     assert done.stderr.count("\n") == 1
 
 
+def test_an_unknown_problem_says_which_flag_lists_the_gallery() -> None:
+    assert run("solve", "zzzzzz").stderr == (
+        "clearhead: zzzzzz: there is no such file, and no gallery problem of that name. "
+        "List the gallery to see its names (--list).\n"
+    )
+    assert run("solve", "-").stderr == (
+        "clearhead: standard input: is empty. Write a problem into it: its kind, and the keys of that kind "
+        "(--fields all).\n"
+    )
+
+
 def test_the_gallery_is_listed() -> None:
     assert "lets-go-encoder" in run("solve", "--list").stdout
     listed = json.loads(run("solve", "--list", "--json").stdout)

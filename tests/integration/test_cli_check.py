@@ -126,7 +126,7 @@ def test_a_broken_worksheet_is_refused_and_no_fault_of_ours(name: str) -> None:
     done = run("check", "-", text=json.dumps(data).encode())
     assert done.returncode == 2, done.stderr
     assert "standard input: " in done.stderr
-    assert "clearhead solve --json" in done.stderr
+    assert "Solve the problem again and write it as JSON." in done.stderr
 
 
 def test_a_worksheet_of_another_problem_earns_nothing() -> None:

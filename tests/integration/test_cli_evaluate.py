@@ -125,7 +125,11 @@ def test_alignments_are_judged_with_or_without_translations(folder: Path) -> Non
         ),
         (("good", "--reference", "right", "--require", "aer=3"), "--require aer needs alignments"),
         (("--system", "good", "--reference", "right"), "--system good: write NAME=FILE, as in base=base.txt."),
-        (("good", "--reference", "right", "--metric", "comet"), "COMET needs a model that is on this disk"),
+        (
+            ("good", "--reference", "right", "--metric", "comet"),
+            "COMET needs a model that is on this disk. clearhead downloads none; comet-download-model of the package "
+            "does. Give its checkpoint, model.ckpt (--comet-model).",
+        ),
         (("-", "--reference", "-"), "standard input can be read once only."),
         (("--links", "short"), "alignments are judged with both: --links FILE and --gold-links FILE."),
         (("--links", "short", "--gold-links", "short"), "short:1: 'one' is not a gold link."),

@@ -89,11 +89,15 @@ def test_the_help_of_the_config_is_printed() -> None:
         ),
         (
             ("--resume", "--run", "nothing"),
-            "clearhead: nothing does not exist, so that there is nothing to go on with. Leave --resume out to begin one.\n",
+            "clearhead: nothing does not exist, so that there is nothing to go on with. To begin a run, do not resume (--resume).\n",
         ),
         (
             ("--resume", "--run", "nothing", "--seeds", "3"),
             "clearhead: --seeds needs the config, also to go on: clearhead train CONFIG --resume --seeds N.\n",
+        ),
+        (
+            (".",),
+            "clearhead: .: this is a folder. Name a config file, or resume the run in that folder (--resume --run .).\n",
         ),
         (("no\x1bsuch.yaml",), "clearhead: no\\x1bsuch.yaml: there is no such file.\n"),
     ],
@@ -131,7 +135,10 @@ def test_a_run_is_not_written_over_by_accident(tmp_path: Path) -> None:
     again = train(tmp_path, "my.yaml")
     assert (again.returncode, again.stdout) == (2, "")
     assert again.stderr.startswith("clearhead: runs/my holds a run already (finished after 7 updates")
-    assert again.stderr.endswith("clearhead train --resume --run runs/my --set training.steps=14.\n")
+    assert again.stderr.endswith(
+        "Choose another folder, or resume it with training.steps=14 to train it for longer "
+        "(--resume --run runs/my --set training.steps=14).\n"
+    )
 
 
 def test_an_interrupted_run_says_how_to_go_on_and_does(tmp_path: Path) -> None:

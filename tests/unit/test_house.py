@@ -112,6 +112,31 @@ def test_every_place_in_a_trace_has_a_name_or_is_a_role(all_sheets: dict[str, cl
             assert words <= set(PLACES) | roles
 
 
+FLAG = re.compile(r"(?:^|[\s\"'`(])--[a-z]")
+MAY_NAME_FLAGS = {"training/environment.py"}  # options of git
+
+
+@pytest.mark.parametrize(
+    ("text", "is_flag"),
+    [("with --run.", True), ("(--run)", True), ("--set x", True), ("a--b", False), ("<!-- x", False), ("--", False)],
+)
+def test_a_flag_is_told_from_a_dash(text: str, is_flag: bool) -> None:
+    assert bool(FLAG.search(text)) == is_flag
+
+
+def test_only_the_command_line_names_flags() -> None:
+    home = ROOT / "src" / "clearhead"
+    named = []
+    for path in home.rglob("*.py"):
+        name = path.relative_to(home).as_posix()
+        if name.startswith(("cli/", "decoding/")) or name in MAY_NAME_FLAGS:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and FLAG.search(node.value):
+                named.append(f"{name}:{node.lineno}")
+    assert named == [], "a message names parameters (options=…), and the command line adds their flags"
+
+
 def test_public_names_are_tested() -> None:
     tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
     for name in {*clearhead.__all__, *steps.__all__}:

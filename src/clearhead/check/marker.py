@@ -33,7 +33,8 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
     if not working.problem:
         raise ProblemError(
             f"it does not say what problem it works, so nothing can be marked. {_told(working.notes)}"
-            "Name one with --problem FILE or a gallery id."
+            "Name one: a file or a gallery id.",
+            options=("problem",),
         )
     if len(working.lines) > _MAX_LINES:
         raise ProblemError(
@@ -41,7 +42,7 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
         )
     marked = fitted(working, _compare)
     if not marked.comparison.judged and not marked.placing.misshapen:
-        raise ProblemError(_nothing_marked(working, marked))
+        raise _nothing_marked(working, marked)
     with np.errstate(all="ignore"):
         return Writer(working, marked, scheme or Scheme()).report()
 
@@ -51,18 +52,20 @@ def _told(notes: Sequence[Note]) -> str:
     return "".join(f"{note.sentence[:1].upper()}{note.sentence[1:].rstrip('. ')}. " for note in notes[:3])
 
 
-def _nothing_marked(working: Working, marked: Marked) -> str:
+def _nothing_marked(working: Working, marked: Marked) -> ProblemError:
     """Say why nothing could be marked, the names that fit nowhere in one sentence."""
     lost = [note for note in marked.placing.notes if note.is_unknown_line]
     if not lost or len(lost) < len(marked.placing.notes):
-        return f"nothing in this working could be marked. {_told((*working.notes, *marked.placing.notes))}".strip()
+        notes = _told((*working.notes, *marked.placing.notes))
+        return ProblemError(f"nothing in this working could be marked. {notes}".strip())
     names = list(dict.fromkeys(line.name for line in working.lines))
     symbols = list(dict.fromkeys(record.symbol for record in marked.graph.records))
     are = "is" if len(names) == 1 else "are"
-    return (
+    return ProblemError(
         f"nothing in this working could be marked: {_first_few(names)} {are} not in this problem "
-        f"({marked.graph.sheet.kind}), whose lines are {_first_few(symbols)}. Is it about another problem? "
-        "Say so with --problem."
+        f"({marked.graph.sheet.kind}), whose lines are {_first_few(symbols)}. If it is about another problem, "
+        "name that one.",
+        options=("problem",),
     )
 
 
@@ -96,13 +99,13 @@ def mark_all(exercises: Sequence[Working | Worksheet], scheme: Scheme | None = N
 def _mark_read(sheet: Worksheet, scheme: Scheme | None) -> Report:
     """Mark a worksheet that was read from a file, where anything may have been changed."""
     if not sheet.trace:
-        raise ProblemError("holds no lines, so nothing can be marked. Write it anew with 'clearhead solve --json'.")
+        raise ProblemError("holds no lines, so nothing can be marked. Solve the problem again and write it as JSON.")
     try:
         return mark_worksheet(sheet, scheme)
     except (ValueError, TypeError, IndexError, KeyError, AttributeError, ArithmeticError) as wrong:
         raise ProblemError(
             f"is not a worksheet whose lines fit each other ({type(wrong).__name__}). "
-            "Write it anew with 'clearhead solve --json'."
+            "Solve the problem again and write it as JSON."
         ) from wrong
 
 

@@ -47,7 +47,7 @@ def line_note(kind: NoteKind, sentence: str, line: int) -> Note:
 
 @dataclass(frozen=True)
 class Working:
-    """A problem (as plain data, see `clearhead solve --fields`) and what was written about it.
+    """A problem (as plain data, see docs/guide/fields.md) and what was written about it.
 
     `rounded` names given matrices whose numbers are themselves rounded; `has_decimal_comma` says that 0,5 is a half.
     """

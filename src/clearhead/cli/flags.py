@@ -10,11 +10,11 @@ def with_flags(message: str, options: Sequence[str] | Mapping[str, str], command
 
     A sequence names alternatives, `(--run, --resume)`; a mapping is typed as a whole, `(--resume --run runs/my)`.
     """
-    known = _flags_of(command)
+    flags = _flags_of(command)
     if isinstance(options, Mapping):
-        text = " ".join(f"{known[name]} {value}".rstrip() for name, value in options.items() if name in known)
+        text = " ".join(f"{flags[name]} {value}".rstrip() for name, value in options.items() if name in flags)
     else:
-        text = ", ".join(known[name] for name in options if name in known)
+        text = ", ".join(flags[name] for name in options if name in flags)
     if not text:
         return message
     return f"{message[:-1]} ({text})." if message.endswith(".") else f"{message} ({text})"

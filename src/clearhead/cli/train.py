@@ -78,14 +78,14 @@ def _read(config: Path | None, run: Path | None, changes: list[str], resume: boo
     from clearhead.training.run import RunFolder
 
     if config is not None:
-        settings = load_run_config(config, changes, check_files=not resume)
+        settings = load_run_config(config, changes, check_files=not resume, change_label="--set")
     elif not resume:
         raise ClearheadError("train needs a config, such as configs/phrasebook.yaml. All settings: --help-config.")
     elif run is None:
         raise RunError("--resume needs to know which run: give its folder with --run, or the config it came from.")
     else:
         with RunFolder.reopen(run) as folder:
-            settings = folder.read_config(changes)
+            settings = folder.read_config(changes, change_label="--set")
     return settings if run is None else settings.model_copy(update={"run": str(run)})
 
 

@@ -18,8 +18,9 @@ def check_comet(model: str | None, sources: Sequence[str] | None) -> Path:
     """Return the checkpoint, or say what COMET lacks, before any work is done."""
     if model is None:
         raise ConfigError(
-            "COMET needs a model that is on this disk: give its checkpoint (model.ckpt) with --comet-model. "
-            "clearhead downloads none; comet-download-model of the package does."
+            "COMET needs a model that is on this disk. clearhead downloads none; comet-download-model of the package "
+            "does. Give its checkpoint, model.ckpt.",
+            options=("comet_model",),
         )
     checkpoint = Path(model)
     if checkpoint.is_dir():
@@ -30,7 +31,7 @@ def check_comet(model: str | None, sources: Sequence[str] | None) -> Path:
     if not checkpoint.is_file():
         raise ConfigError(f"the COMET model {printable(model)} is missing. Give a checkpoint that is on this disk.")
     if sources is None:
-        raise DataError("COMET reads the sources too: give them with --source.")
+        raise DataError("COMET reads the sources too: give them.", options=("source",))
     _import_comet()
     return checkpoint
 

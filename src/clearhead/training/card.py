@@ -77,8 +77,8 @@ def _data(data: Mapping[str, Any], config: RunConfig) -> Iterator[str]:
         return
     rows, files = [], []
     for corpus in corpora:
-        left = ", ".join(f"{count:,} {_cell(reason)}" for reason, count in corpus["left_out"].items() if count)
-        rows.append((f"`{corpus['path']}`", f"{corpus['read']:,}", f"{corpus['kept']:,}", left or "none"))
+        left_out = ", ".join(f"{count:,} {_cell(reason)}" for reason, count in corpus["left_out"].items() if count)
+        rows.append((f"`{corpus['path']}`", f"{corpus['read']:,}", f"{corpus['kept']:,}", left_out or "none"))
         files += [(f"`{corpus['path']}`", f"`{_cell(name)}`", f"`{sha}`") for name, sha in corpus["files"].items()]
     yield _table(("corpus", "read", "kept", "left out"), rows)
     if files:
@@ -102,16 +102,16 @@ def _differences(config: RunConfig) -> Iterator[str]:
 
 def differences(config: RunConfig) -> Iterator[tuple[str, str, str]]:
     """Yield path, value and default of every setting that is not at its default; those of corpora are left out."""
-    for each in fields_of(RunConfig):
-        if each.path in ("run", "data") or each.path.startswith(("data.train", "data.valid")):
+    for setting in fields_of(RunConfig):
+        if setting.path in ("run", "data") or setting.path.startswith(("data.train", "data.valid")):
             continue
         value: Any = config
-        for name in each.path.split("."):
+        for name in setting.path.split("."):
             value = getattr(value, name)
-        if each.path == "model":
-            yield from ((f"model.{name}", _value(said), "the preset's") for name, said in value.items())
-        elif value != each.default:
-            yield each.path, _value(value), _value(each.default)
+        if setting.path == "model":
+            yield from ((f"model.{name}", _value(difference), "the preset's") for name, difference in value.items())
+        elif value != setting.default:
+            yield setting.path, _value(value), _value(setting.default)
 
 
 def _value(value: Any) -> str:

@@ -43,7 +43,7 @@ class TrainingConfig(Settings):
     steps: int | None = Field(None, ge=1, description="updates to make (or say epochs)")
     epochs: float | None = Field(None, gt=0, description="times to read the data (or say steps)")
     minutes: float | None = Field(
-        None, gt=0, description="stop after so long, if nothing else has; --resume goes on for as long again"
+        None, gt=0, description="stop after so long, if nothing else has; a resumed run goes on for as long again"
     )
     optimiser: Literal["adamw", "muon"] = Field(
         "adamw", description="adamw; or muon for the matrices of the blocks, with adamw for the rest"
@@ -125,26 +125,28 @@ _STAND_INS: Mapping[str, Any] = {
 }
 
 
-def load_run_config(path: str | Path, changes: Sequence[str] = (), *, check_files: bool = True) -> RunConfig:
+def load_run_config(
+    path: str | Path, changes: Sequence[str] = (), *, check_files: bool = True, change_label: str = "change"
+) -> RunConfig:
     """Return the config in a YAML file with changes such as `training.rate=3e-4`, or tell every mistake at once.
 
-    `run` is filled in. Files that the config names must exist, unless `check_files` is False.
+    `run` is filled in. Files that the config names must exist, unless `check_files` is False. A mistake in a change
+    begins with `change_label` and the change.
     """
     path = Path(path)
-    data, mistakes = dict(read_yaml(path)), []
+    data, sentences = dict(read_yaml(path)), []
     in_file, changed = set(data), {}
     for text in changes:
         try:
             changed[change(data, text)] = text
         except ConfigError as wrong:
-            mistakes += [f"--set {text}: {mistake}" for mistake in wrong.mistakes]
-    config, found = check_run_config(data, check_files=check_files)
-    for mistake in found:
-        change_of = [text for each, text in changed.items() if _is_of(mistake, each, in_file)]
-        mistakes.append(f"{f'--set {change_of[0]}' if change_of else path}: {mistake.sentence}")
-    mistakes = [printable(mistake) for mistake in mistakes]
-    if mistakes or config is None:
-        raise ConfigError(mistakes)
+            sentences += [f"{change_label} {text}: {mistake}" for mistake in wrong.mistakes]
+    config, mistakes = check_run_config(data, check_files=check_files)
+    for mistake in mistakes:
+        own_changes = [text for changed_path, text in changed.items() if _is_of(mistake, changed_path, in_file)]
+        sentences.append(f"{f'{change_label} {own_changes[0]}' if own_changes else path}: {mistake.sentence}")
+    if sentences or config is None:
+        raise ConfigError([printable(sentence) for sentence in sentences])
     return config if config.run else config.model_copy(update={"run": f"runs/{path.stem}"})
 
 

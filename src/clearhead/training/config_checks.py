@@ -53,11 +53,11 @@ def model_mistakes(config: RunConfig) -> Iterator[Mistake]:
 
 def model_settings(config: RunConfig) -> dict[str, Any]:
     """Return the settings of the model, with vocabularies and classes that stand in for the true ones."""
-    said = {name: value for name, value in config.model.items() if name not in DECIDED}
+    chosen = {name: value for name, value in config.model.items() if name not in DECIDED}
     decided = {"shape": SHAPES[config.task], "source_vocabulary": _ROOMY}
     if config.task == "classify":
         decided["num_classes"] = 2
-    return {**PRESETS.get(config.preset, {}), **said, **decided}
+    return {**PRESETS.get(config.preset, {}), **chosen, **decided}
 
 
 def setting_mistakes(config: RunConfig) -> Iterator[Mistake]:
@@ -176,7 +176,7 @@ def _corpus_mistakes(config: RunConfig, path: str, corpus: CorpusConfig) -> Iter
 
 
 def _language_mistakes(config: RunConfig) -> Iterator[Mistake]:
-    known = {corpus.language for corpus in config.data.train} - {None}
+    languages = {corpus.language for corpus in config.data.train} - {None}
     for path, corpus in _corpora(config):
         if corpus.language is not None and config.task != "translate":
             yield Mistake(
@@ -184,17 +184,18 @@ def _language_mistakes(config: RunConfig) -> Iterator[Mistake]:
                 f"{path}.language = {shown(corpus.language)} says into which language to translate, and "
                 f"task = {config.task!r} does not. Leave it out.",
             )
-        elif known and corpus.language is None:
+        elif languages and corpus.language is None:
             yield Mistake(
                 (f"{path}.language",),
-                f"{path}.language is missing: other corpora have one ({', '.join(sorted(map(str, known)))}).",
+                f"{path}.language is missing: other corpora have one ({', '.join(sorted(map(str, languages)))}).",
             )
-        elif corpus.language is not None and corpus.language not in known:
-            near = did_you_mean(corpus.language, map(str, known))
-            told = f"Languages: {', '.join(sorted(map(str, known)))}." if known else "No corpus of data.train has one."
+        elif corpus.language is not None and corpus.language not in languages:
+            near = did_you_mean(corpus.language, map(str, languages))
+            listed = ", ".join(sorted(map(str, languages)))
+            choices = f"Languages: {listed}." if languages else "No corpus of data.train has one."
             yield Mistake(
                 (f"{path}.language", "data.train"),
-                f"{path}.language = {shown(corpus.language)} is not trained on.{near} {told}",
+                f"{path}.language = {shown(corpus.language)} is not trained on.{near} {choices}",
             )
 
 
@@ -244,6 +245,6 @@ def _nearest(file: Path) -> str:
     if not folder.is_dir():
         while not folder.parent.is_dir():
             folder = folder.parent
-        names = {str(folder.parent / each.name) for each in folder.parent.iterdir() if each.is_dir()}
+        names = {str(sibling) for sibling in folder.parent.iterdir() if sibling.is_dir()}
         return f" There is no folder {shown(str(folder))}.{did_you_mean(str(folder), names)}"
-    return did_you_mean(str(file), [str(folder / each.name) for each in folder.iterdir()])
+    return did_you_mean(str(file), [str(sibling) for sibling in folder.iterdir()])

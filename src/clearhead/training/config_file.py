@@ -34,7 +34,10 @@ def parse_yaml(content: bytes) -> Mapping[str, Any]:
         raise ConfigError(str(problem)) from None
     data = _load(text)
     if data is None:
-        raise ConfigError("holds no settings. Write some into it: see 'clearhead train --help-config'.")
+        raise ConfigError(
+            "holds no settings. Write some into it: the help of the config describes them all.",
+            options=("help_config",),
+        )
     if not isinstance(data, Mapping):
         raise ConfigError(f"holds {shown(data)}, not settings. Write keys and values, such as 'preset: tiny'.")
     return data
@@ -72,7 +75,8 @@ def _read_file(path: Path) -> bytes:
     try:
         if path.is_dir():
             raise ConfigError(
-                "this is a folder. Name a config file; to go on with a run: clearhead train --resume --run FOLDER."
+                "this is a folder. Name a config file, or resume the run in that folder.",
+                options={"resume": "", "run": printable(str(path))},
             )
         if not path.exists():
             names = [neighbour.name for neighbour in path.parent.iterdir()] if path.parent.is_dir() else []

@@ -15,11 +15,11 @@ _WIDTH = 112
 
 def config_fields() -> Iterator[FieldHelp]:
     """Yield every setting that a config may hold; those of the model come where `model` stands."""
-    for each in fields_of(RunConfig):
-        if each.path == "preset":  # its choices are data, not types
-            each = replace(each, kind=f"one of {', '.join(PRESETS)}", choices=tuple(PRESETS))
-        yield each
-        if each.path == "model":
+    for setting in fields_of(RunConfig):
+        if setting.path == "preset":  # its choices are data, not types
+            setting = replace(setting, kind=f"one of {', '.join(PRESETS)}", choices=tuple(PRESETS))
+        yield setting
+        if setting.path == "model":
             yield from (inner for inner in fields_of(ModelConfig, "model") if inner.path[6:] not in DECIDED)
 
 
@@ -28,15 +28,15 @@ def help_config() -> str:
     lines = ["Every setting of a training config, with its default. Give only what differs."]
     lines += ["Paths of files start from the folder that the command is run in.", ""]
     group = ""
-    for each in config_fields():
-        top = each.path.partition(".")[0]
-        if group and top != group and ("." in each.path or group in ("model", "data", "text", "training")):
+    for setting in config_fields():
+        top = setting.path.partition(".")[0]
+        if group and top != group and ("." in setting.path or group in ("model", "data", "text", "training")):
             lines.append("")
         group = top
-        state = "(needed)" if each.is_needed else f"= {_default(each.default)}"
-        lines.append(f"{each.path} {state}   [{each.kind}]")
-        lines += _indented(each.description)
-        if each.path == "model":
+        state = "(needed)" if setting.is_needed else f"= {_default(setting.default)}"
+        lines.append(f"{setting.path} {state}   [{setting.kind}]")
+        lines += _indented(setting.description)
+        if setting.path == "model":
             lines += _presets()
     return "\n".join(lines) + "\n"
 
@@ -45,14 +45,14 @@ def config_help_data() -> list[dict[str, Any]]:
     """Return the same as plain data."""
     return [
         {
-            "path": each.path,
-            "type": each.kind,
-            "choices": list(each.choices),
-            "default": each.default,
-            "is_needed": each.is_needed,
-            "description": each.description,
+            "path": setting.path,
+            "type": setting.kind,
+            "choices": list(setting.choices),
+            "default": setting.default,
+            "is_needed": setting.is_needed,
+            "description": setting.description,
         }
-        for each in config_fields()
+        for setting in config_fields()
     ]
 
 

@@ -62,15 +62,17 @@ def _check_resumed(folder: RunFolder, config: RunConfig) -> None:
         raise ConfigError(
             [
                 f"{path} was {changes[path]} when {place} was begun, and cannot change in the middle of a run. "
-                "Begin another with --run."
+                "Begin another run."
                 for path in fixed
-            ]
+            ],
+            options=("run",),
         )
     outcome = folder.read_outcome()
     if outcome is not None and outcome.is_finished and not (set(changes) - {"run"}):
         raise RunError(
-            f"{place} is finished: {WORDS[outcome.stopped]} (update {outcome.steps:,}). To train it for longer: "
-            f"clearhead train --resume --run {place} --set {outcome.longer}."
+            f"{place} is finished: {WORDS[outcome.stopped]} (update {outcome.steps:,}). To train it for longer, "
+            f"resume it with {outcome.longer}.",
+            options={"resume": "", "run": place, "changes": outcome.longer},
         )
 
 

@@ -369,12 +369,11 @@ class _Run:
         if self.training.on_divergence == "stop":
             advice = "No checkpoint was written yet."
             if good is not None:
-                advice = (
-                    f"The last good checkpoint is {good.name}: go on from it with --resume --set training.rate=LESS."
-                )
+                advice = f"The last good checkpoint is {good.name}: resume the run with a lower training.rate."
             raise RunError(
                 f"{sentence} {advice} Or begin again with a lower training.rate, a longer training.warm_up, or "
-                "training.on_divergence: roll_back."
+                "training.on_divergence: roll_back.",
+                options=("resume", "changes"),
             )
         assert good is not None, "a run that may be rolled back has a checkpoint of its start"
         self.num_roll_backs += 1

@@ -10,7 +10,7 @@ outcome.json       how it ended                      README.md       the model c
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -36,9 +36,14 @@ class CorpusRecord:
 
     path: str
     files: Mapping[str, str]
-    read: int
-    kept: int
+    num_read: int
+    num_kept: int
     left_out: Mapping[str, int] = field(default_factory=dict)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return plain data, for JSON."""
+        counts = {"read": self.num_read, "kept": self.num_kept, "left_out": dict(self.left_out)}
+        return {"path": self.path, "files": dict(self.files), **counts}
 
 
 class RunFolder:
@@ -74,7 +79,10 @@ class RunFolder:
         shown = printable(str(folder.path))
         if not folder.holds_a_run:
             there = "holds no run" if folder.path.is_dir() else "does not exist"
-            raise RunError(f"{shown} {there}, so that there is nothing to go on with. Leave --resume out to begin one.")
+            raise RunError(
+                f"{shown} {there}, so that there is nothing to go on with. To begin a run, do not resume.",
+                options=("resume",),
+            )
         folder._take()
         return folder
 
@@ -98,8 +106,8 @@ class RunFolder:
     @property
     def was_only_prepared(self) -> bool:
         """Whether a run was begun here that never made an update it could lose."""
-        made = (self.metrics, self.checkpoints, self.path / OUTCOME, self.best, self.last)
-        return self.holds_a_run and not any(path.exists() for path in made)
+        results = (self.metrics, self.checkpoints, self.path / OUTCOME, self.best, self.last)
+        return self.holds_a_run and not any(path.exists() for path in results)
 
     def _remove_preparations(self) -> None:
         if self.was_only_prepared:
@@ -138,9 +146,9 @@ class RunFolder:
         """The folder that TensorBoard reads."""
         return self.path / "curves"
 
-    def read_config(self, changes: Sequence[str] = ()) -> RunConfig:
+    def read_config(self, changes: Sequence[str] = (), *, change_label: str = "change") -> RunConfig:
         """Return the config that the run was begun with, with changes; its data may be gone by now."""
-        return load_run_config(self.path / CONFIG, changes, check_files=False)
+        return load_run_config(self.path / CONFIG, changes, check_files=False, change_label=change_label)
 
     def write_config(self, config: RunConfig) -> None:
         """Write every setting."""
@@ -159,7 +167,7 @@ class RunFolder:
 
     def write_data(self, corpora: Sequence[CorpusRecord], tokeniser: Mapping[str, str | int]) -> None:
         """Write the hashes and counts of the data, and what is known of the tokeniser."""
-        self.write_json(DATA, {"corpora": [asdict(corpus) for corpus in corpora], "tokeniser": dict(tokeniser)})
+        self.write_json(DATA, {"corpora": [corpus.to_data() for corpus in corpora], "tokeniser": dict(tokeniser)})
 
     def read_data(self) -> dict[str, Any]:
         """Return what `write_data` wrote; empty if the data was not read yet."""
@@ -185,8 +193,8 @@ class RunFolder:
     def truncate_metrics(self, step: int) -> None:
         """Drop the metrics after a step, which will be made again, and a line that was cut short."""
         if self.metrics.is_file():
-            kept = [line for line in self.read_metrics() if line["step"] <= step]
-            self.write(METRICS, "".join(json.dumps(line) + "\n" for line in kept).encode())
+            lines = [line for line in self.read_metrics() if line["step"] <= step]
+            self.write(METRICS, "".join(json.dumps(line) + "\n" for line in lines).encode())
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """Return the whole lines of metrics.jsonl."""
@@ -228,26 +236,23 @@ class RunFolder:
         except (OSError, ValueError) as wrong:  # ValueError: a NUL in the name
             reason = wrong.strerror if isinstance(wrong, OSError) else wrong
             raise RunError(
-                f"{printable(str(self.path))} cannot be used as a run folder: {reason}. Choose another with --run."
+                f"{printable(str(self.path))} cannot be used as a run folder: {reason}. Choose another.",
+                options=("run",),
             ) from None
 
     def _refuse_what_is_there(self) -> None:
         shown = printable(str(self.path))
         if self.path.exists() and not self.path.is_dir():
-            raise RunError(f"{shown} is a file. Choose another folder for the run with --run.")
+            raise RunError(f"{shown} is a file. Choose another folder for the run.", options=("run",))
         if self.was_only_prepared:
             return
         if self.holds_a_run:
-            outcome = self.read_outcome()
-            raise RunError(
-                f"{shown} holds a run already ({_state(outcome)}), and it is not written over. Choose another folder "
-                f"with --run, or {_how_to_go_on(shown, outcome)}"
-            )
-        others = sorted(each.name for each in self.path.iterdir()) if self.path.is_dir() else []
+            raise _taken(shown, self.read_outcome())
+        others = sorted(entry.name for entry in self.path.iterdir()) if self.path.is_dir() else []
         others = [name for name in others if name != LOCK and not (name.startswith(".") and name.endswith(".part"))]
         if others:
             named = ", ".join(printable(name) for name in others[:3]) + (" …" if len(others) > 3 else "")
-            raise RunError(f"{shown} holds other files ({named}). Choose an empty or a new folder with --run.")
+            raise RunError(f"{shown} holds other files ({named}). Choose an empty or a new folder.", options=("run",))
 
     def _read_json(self, name: str) -> dict[str, Any]:
         shown = printable(str(self.path / name))
@@ -268,8 +273,12 @@ def _state(outcome: Outcome | None) -> str:
     return f"{word} after {outcome.steps:,} updates: {WORDS[outcome.stopped]}"
 
 
-def _how_to_go_on(shown: str, outcome: Outcome | None) -> str:
-    command = f"clearhead train --resume --run {shown}"
-    if outcome is not None and outcome.is_finished:
-        return f"train it for longer: {command} --set {outcome.longer}."
-    return f"go on with it: {command}."
+def _taken(shown: str, outcome: Outcome | None) -> RunError:
+    """Return the error for a folder that holds a run, which says how that run can go on."""
+    change = outcome.longer if outcome is not None and outcome.is_finished else ""
+    advice = f"resume it with {change} to train it for longer" if change else "resume it"
+    return RunError(
+        f"{shown} holds a run already ({_state(outcome)}), and it is not written over. Choose another folder, "
+        f"or {advice}.",
+        options={"resume": "", "run": shown, **({"changes": change} if change else {})},
+    )

@@ -76,8 +76,9 @@ def train_seeds(
     parent = Path(path).expanduser()
     if not resume and parent.is_dir() and any(parent.iterdir()):
         raise RunError(
-            f"{printable(str(parent))} is not empty, and nothing is written over. Choose another folder with --run, "
-            "or go on with the seeds in it with --resume."
+            f"{printable(str(parent))} is not empty, and nothing is written over. Choose another folder, "
+            "or resume the seeds in it.",
+            options=("run", "resume"),
         )
     outcomes: dict[int, Outcome] = {}
     for seed in range(config.training.seed, config.training.seed + count):
@@ -95,23 +96,25 @@ def _train_one(config: RunConfig, path: Path, seed: int, resume: bool, console: 
     config = config.model_copy(update={"training": training, "run": str(path)})
     folder = RunFolder(path)
     goes_on = resume and folder.holds_a_run
-    kept = folder.read_outcome() if goes_on else None
-    return kept if kept is not None and kept.is_finished else launch(config, path, resume=goes_on, console=console)
+    outcome = folder.read_outcome() if goes_on else None
+    if outcome is not None and outcome.is_finished:
+        return outcome
+    return launch(config, path, resume=goes_on, console=console)
 
 
 def summarise(outcomes: Mapping[int, Outcome], num_asked: int) -> SeedsReport:
     """Return the mean and the spread of every score that all whole runs have."""
-    whole = {seed: outcome for seed, outcome in outcomes.items() if outcome.stopped != "interrupted"}
-    first = next(iter(whole.values()), None)
+    complete = {seed: outcome for seed, outcome in outcomes.items() if outcome.stopped != "interrupted"}
+    first = next(iter(complete.values()), None)
     spreads = []
-    for metric, told in first.scores.items() if first else ():
-        scores = {seed: outcome.scores[metric] for seed, outcome in whole.items() if metric in outcome.scores}
+    for metric, first_score in first.scores.items() if first else ():
+        scores = {seed: outcome.scores[metric] for seed, outcome in complete.items() if metric in outcome.scores}
         signatures = {score.signature for score in scores.values()}
         if len(signatures) > 1:
             raise RunError(
-                f"{told.name} was measured in different ways ({'; '.join(sorted(signatures))}): no mean of it."
+                f"{first_score.name} was measured in different ways ({'; '.join(sorted(signatures))}): no mean of it."
             )
         values = {seed: score.value for seed, score in scores.items()}
         deviation = stdev(values.values()) if len(values) > 1 else None
-        spreads.append(Spread(metric, told.name, values, fmean(values.values()), deviation, signatures.pop()))
+        spreads.append(Spread(metric, first_score.name, values, fmean(values.values()), deviation, signatures.pop()))
     return SeedsReport(dict(outcomes), tuple(spreads), num_asked)

@@ -67,11 +67,12 @@ def save_state(folder: Path, updater: Updater, progress: Progress) -> Path:
         write_together(part, {_STATE: tensor_writer(on_host, {}), _INDEX: json_writer(index)})
         move_folder(part, place)
     except (OSError, CheckpointError) as wrong:
-        whole = [each.name for each in checkpoints(folder)]
-        left = f"The last whole one is {whole[-1]}" if whole else "There is none yet"
+        names = [checkpoint.name for checkpoint in checkpoints(folder)]
+        last = f"The last whole one is {names[-1]}" if names else "There is none yet"
         raise CheckpointError(
-            f"the checkpoint {printable(str(place))} could not be written ({wrong.__context__ or wrong}). {left}: "
-            "make room on the disk and go on with --resume."
+            f"the checkpoint {printable(str(place))} could not be written ({wrong.__context__ or wrong}). {last}: "
+            "make room on the disk and resume the run.",
+            options=("resume",),
         ) from None
     finally:
         _remove(part)
@@ -81,11 +82,11 @@ def save_state(folder: Path, updater: Updater, progress: Progress) -> Path:
 def load_state(place: Path, updater: Updater) -> Progress:
     """Put a checkpoint's numbers back where they were, and return how far it was."""
     index = _read_index(place)
-    found, _ = read_tensors(place / _STATE)
+    tensors, _ = read_tensors(place / _STATE)
     weights, _ = read_tensors(place / WEIGHTS)
-    found.update({f"weight.{name}": tensor for name, tensor in weights.items()})
+    tensors.update({f"weight.{name}": tensor for name, tensor in weights.items()})
     wanted = updater.tensors()
-    missing = sorted(set(wanted) - set(found))
+    missing = sorted(set(wanted) - set(tensors))
     if missing:
         raise CheckpointError(
             f"{printable(str(place))} lacks {len(missing)} tensors of this run ({missing[0]} …). "
@@ -93,10 +94,10 @@ def load_state(place: Path, updater: Updater) -> Progress:
         )
     with torch.no_grad():
         for name, tensor in wanted.items():
-            tensor.copy_(found[name])
-    torch.set_rng_state(found["random.cpu"])
-    if updater.device.type == "cuda" and "random.cuda" in found:
-        torch.cuda.set_rng_state(found["random.cuda"], updater.device)
+            tensor.copy_(tensors[name])
+    torch.set_rng_state(tensors["random.cpu"])
+    if updater.device.type == "cuda" and "random.cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["random.cuda"], updater.device)
     names = Progress.__dataclass_fields__
     progress = Progress(**{name: value for name, value in index.items() if name in names})
     return replace(progress, position=Position(**index["position"]))
@@ -104,8 +105,8 @@ def load_state(place: Path, updater: Updater) -> Progress:
 
 def checkpoints(folder: Path) -> list[Path]:
     """Return the whole checkpoints of a run, the earliest first."""
-    found = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)] if folder.is_dir() else []
-    return sorted((path for path in found if (path / _INDEX).is_file()), key=step_of)
+    paths = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)] if folder.is_dir() else []
+    return sorted((path for path in paths if (path / _INDEX).is_file()), key=step_of)
 
 
 def step_of(place: Path) -> int:
@@ -137,9 +138,9 @@ def readable_checkpoints(folder: Path) -> Iterator[tuple[Path, str]]:
 
 def forget_old(folder: Path, keep: int, every: int) -> None:
     """Remove all but the last one and the last so many of every so many updates; and what was left half written."""
-    found = checkpoints(folder)
-    planned = [place for place in found if step_of(place) % every == 0]
-    for place in sorted(set(found) - {*planned[-keep:], found[-1]} if found else ()):
+    places = checkpoints(folder)
+    planned = [place for place in places if step_of(place) % every == 0]
+    for place in sorted(set(places) - {*planned[-keep:], places[-1]} if places else ()):
         _remove(place)
     remove_parts(folder)
 

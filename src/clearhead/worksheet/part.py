@@ -39,7 +39,7 @@ def load_sheet(path: str | Path) -> Worksheet:
     except ClearheadError:
         raise ProblemError(
             f"{path} is not a trace file: write one with clearhead.explain.trace_file.save_trace, or a worksheet with "
-            "'clearhead solve --json'."
+            "Worksheet.to_json."
         ) from None
 
 

@@ -53,7 +53,8 @@ def _read_file(path: Path) -> bytes:
         near = did_you_mean(path.stem, stems)
         raise ProblemError(
             f"{path}: there is no such file, and no gallery problem of that name.{near} "
-            "See 'clearhead solve --list' for the gallery."
+            "List the gallery to see its names.",
+            options=("list_gallery",),
         )
     if path.stat().st_size > MAX_BYTES:
         raise ProblemError(_too_long(str(path), path.stat().st_size))
@@ -90,7 +91,9 @@ def read_data(content: bytes, raw_key: str = "") -> Mapping[str, Any]:
     except ValueError as problem:
         raise ProblemError(str(problem)) from None
     if not text.strip():
-        raise ProblemError("is empty. Write a problem into it: see 'clearhead solve --fields all' for the kinds.")
+        raise ProblemError(
+            "is empty. Write a problem into it: its kind, and the keys of that kind.", options={"fields": "all"}
+        )
     data = _read_json(text, raw_key) if text.lstrip().startswith("{") else _read_yaml(text, raw_key)
     if not isinstance(data, Mapping):
         raise ProblemError(

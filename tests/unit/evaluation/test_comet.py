@@ -47,11 +47,16 @@ def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch, checkpoint: 
 
 def test_a_missing_model_or_source_is_told(monkeypatch: pytest.MonkeyPatch, checkpoint: Path, tmp_path: Path) -> None:
     pretend(monkeypatch)
-    with pytest.raises(ConfigError, match="COMET needs a model that is on this disk: give its checkpoint"):
+    with pytest.raises(ConfigError) as told:
         check_comet(None, ["a"])
+    assert str(told.value) == (
+        "COMET needs a model that is on this disk. clearhead downloads none; comet-download-model of the package does. "
+        "Give its checkpoint, model.ckpt."
+    )
+    assert told.value.options == ("comet_model",)
     with pytest.raises(ConfigError, match=r"the COMET model .*gone.ckpt is missing"):
         check_comet(str(tmp_path / "gone.ckpt"), ["a"])
-    with pytest.raises(DataError, match="COMET reads the sources too: give them with --source"):
+    with pytest.raises(DataError, match=r"^COMET reads the sources too: give them\.$"):
         check_comet(str(checkpoint), None)
     (tmp_path / "empty").mkdir()
     with pytest.raises(ConfigError, match="holds 0 checkpoints"):

@@ -11,8 +11,8 @@ from tests.unit.training.configs import LEAST, mistakes_of, written
 BASE = "data: {train: [{built_in: copy}]}\ntraining: {steps: 7}\n"
 
 UNREADABLE: list[tuple[str | bytes, list[str]]] = [
-    ("", ["my.yaml: holds no settings. Write some into it: see 'clearhead train --help-config'."]),
-    ("# later\n", ["my.yaml: holds no settings. Write some into it: see 'clearhead train --help-config'."]),
+    ("", ["my.yaml: holds no settings. Write some into it: the help of the config describes them all."]),
+    ("# later\n", ["my.yaml: holds no settings. Write some into it: the help of the config describes them all."]),
     ("- 3\n- 5\n", ["my.yaml: holds [3, 5], not settings. Write keys and values, such as 'preset: tiny'."]),
     ("tiny", ["my.yaml: holds 'tiny', not settings. Write keys and values, such as 'preset: tiny'."]),
     (b"\x7fELF\0\0", ["my.yaml: this is not a text file. Give a config in YAML, such as those in configs/."]),
@@ -72,7 +72,7 @@ def test_a_missing_file_is_told_with_the_nearest_in_its_folder(tmp_path: Path) -
 
 def test_a_folder_or_an_impossible_name_is_told(tmp_path: Path) -> None:
     assert mistakes_of(tmp_path)[0].endswith(
-        ": this is a folder. Name a config file; to go on with a run: clearhead train --resume --run FOLDER."
+        ": this is a folder. Name a config file, or resume the run in that folder."
     )
     assert mistakes_of(tmp_path / ("x" * 400))[0].endswith(": this cannot be read: File name too long.")
 
@@ -114,25 +114,28 @@ def test_the_last_change_of_a_setting_counts_and_a_change_beats_the_file(tmp_pat
 
 
 WRONG_CHANGES = [
-    ("training.rte=1", "--set training.rte=1: training.rte is not a setting. Did you mean 'rate'?"),
-    ("trainig.rate=1", "--set trainig.rate=1: trainig is not a setting. Did you mean 'training'?"),
-    ("rate=1", "--set rate=1: rate is not a setting. Did you mean 'training.rate'?"),
+    ("training.rte=1", "change training.rte=1: training.rte is not a setting. Did you mean 'rate'?"),
+    ("trainig.rate=1", "change trainig.rate=1: trainig is not a setting. Did you mean 'training'?"),
+    ("rate=1", "change rate=1: rate is not a setting. Did you mean 'training.rate'?"),
     (
         "training.rate=fast",
-        "--set training.rate=fast: training.rate = 'fast' is not a number above 0. Meaning: the highest learning rate.",
+        "change training.rate=fast: training.rate = 'fast' is not a number above 0. Meaning: the highest learning rate.",
     ),
-    ("model.d_modl=3", "--set model.d_modl=3: model.d_modl is not a setting. Did you mean 'd_model'?"),
-    ("training.rate", "--set training.rate: this is not a change. Write path=value, such as training.rate=3e-4."),
-    ("=3", "--set =3: this is not a change. Write path=value, such as training.rate=3e-4."),
-    ("training..rate=3", "--set training..rate=3: this is not a change. Write path=value, such as training.rate=3e-4."),
+    ("model.d_modl=3", "change model.d_modl=3: model.d_modl is not a setting. Did you mean 'd_model'?"),
+    ("training.rate", "change training.rate: this is not a change. Write path=value, such as training.rate=3e-4."),
+    ("=3", "change =3: this is not a change. Write path=value, such as training.rate=3e-4."),
+    (
+        "training..rate=3",
+        "change training..rate=3: this is not a change. Write path=value, such as training.rate=3e-4.",
+    ),
     (
         "data.train.1.weight=3",
-        "--set data.train.1.weight=3: data.train is a list: name its entries by number, 0, such as data.train.0.weight=2.",
+        "change data.train.1.weight=3: data.train is a list: name its entries by number, 0, such as data.train.0.weight=2.",
     ),
-    ("training.steps.x=3", "--set training.steps.x=3: training.steps = 7 has no settings in it."),
+    ("training.steps.x=3", "change training.steps.x=3: training.steps = 7 has no settings in it."),
     (
         "training.betas=[0.9",
-        "--set training.betas=[0.9: line 1, column 5: this is not YAML: expected ',' or ']', but got '<stream end>'.",
+        "change training.betas=[0.9: line 1, column 5: this is not YAML: expected ',' or ']', but got '<stream end>'.",
     ),
 ]
 

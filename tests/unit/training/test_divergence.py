@@ -56,9 +56,10 @@ def test_a_loss_that_is_no_number_stops_with_a_sentence_and_its_batch(
     place = tmp_path / "run" / FOLDER / "step-00000007.json"
     assert str(told.value) == (
         f"The loss or its gradient was not a finite number at update 7. Its batch is in {place}. "
-        "The last good checkpoint is step-00000005: go on from it with --resume --set training.rate=LESS. "
+        "The last good checkpoint is step-00000005: resume the run with a lower training.rate. "
         "Or begin again with a lower training.rate, a longer training.warm_up, or training.on_divergence: roll_back."
     )
+    assert told.value.options == ("resume", "changes")
     saved = json.loads(place.read_text())
     (batch,) = faults.batches
     assert batch.target is not None

@@ -78,9 +78,10 @@ def test_a_finished_run_goes_on_only_for_longer(tmp_path: Path, loop: FakeLoop) 
     with pytest.raises(RunError) as told:
         launch(least(), path, resume=True, console=quiet())
     assert str(told.value) == (
-        f"{path} is finished: all updates were made (update 7). To train it for longer: "
-        f"clearhead train --resume --run {path} --set training.steps=14."
+        f"{path} is finished: all updates were made (update 7). To train it for longer, "
+        "resume it with training.steps=14."
     )
+    assert told.value.options == {"resume": "", "run": str(path), "changes": "training.steps=14"}
     assert launch(config_with(steps=14), path, resume=True, console=quiet()).steps == 14
     assert RunFolder(path).read_config().training.steps == 14
 
@@ -91,7 +92,7 @@ def test_what_makes_a_run_another_cannot_change_in_its_middle(tmp_path: Path, lo
     changed = {**LEAST, "preset": "base", "training": {"steps": 11, "seed": 5, "rate": 0.5}, "model": {"d_ff": 64}}
     with pytest.raises(ConfigError) as told:
         launch(RunConfig.model_validate(changed), tmp_path / "run", resume=True, console=quiet())
-    again = f"when {tmp_path}/run was begun, and cannot change in the middle of a run. Begin another with --run."
+    again = f"when {tmp_path}/run was begun, and cannot change in the middle of a run. Begin another run."
     assert told.value.mistakes == (
         f"preset was 'tiny' {again}",
         f"model.d_ff was null {again}",
@@ -126,7 +127,10 @@ def test_seeds_go_on_where_they_were_interrupted(tmp_path: Path, loop: FakeLoop)
     loop.stops = ["steps", "interrupted", "steps"]
     first = train_seeds(least(), tmp_path / "runs", 3, console=quiet())
     assert (first.is_interrupted, list(first.outcomes), first.spreads[0].deviation) == (True, [1, 2], None)
-    with pytest.raises(RunError, match=r"runs is not empty, and nothing is written over\. .* with --resume\."):
+    with pytest.raises(
+        RunError,
+        match=r"runs is not empty, and nothing is written over\. Choose another folder, or resume the seeds in it\.$",
+    ):
         train_seeds(least(), tmp_path / "runs", 3, console=quiet())
     loop.calls.clear()
     second = train_seeds(least(), tmp_path / "runs", 3, resume=True, console=quiet())

@@ -75,8 +75,9 @@ def test_a_run_is_never_written_over(tmp_path: Path) -> None:
         RunFolder.create(path, least())
     assert str(told.value) == (
         f"{path} holds a run already (not finished after 7 updates: it was interrupted), and it is not written over. "
-        f"Choose another folder with --run, or go on with it: clearhead train --resume --run {path}."
+        "Choose another folder, or resume it."
     )
+    assert told.value.options == {"resume": "", "run": str(path)}
     assert {each.name: each.read_bytes() for each in path.iterdir()} == before
 
 
@@ -85,9 +86,8 @@ def test_a_finished_run_says_so(tmp_path: Path) -> None:
         folder.write_outcome(Outcome(1700, 1.5, "steps", {"bleu": BLEU}, 1300))
     with pytest.raises(RunError, match=r"\(finished after 1,700 updates: all updates were made\)") as told:
         RunFolder.create(tmp_path / "run", least())
-    assert str(told.value).endswith(
-        f"train it for longer: clearhead train --resume --run {tmp_path}/run --set training.steps=3400."
-    )
+    assert str(told.value).endswith("or resume it with training.steps=3400 to train it for longer.")
+    assert told.value.options == {"resume": "", "run": f"{tmp_path}/run", "changes": "training.steps=3400"}
 
 
 def test_a_run_that_was_cut_down_says_so(tmp_path: Path) -> None:
@@ -113,7 +113,8 @@ def test_a_folder_with_other_files_is_refused_and_left_as_it_is(tmp_path: Path) 
         (tmp_path / name).write_text("mine")
     with pytest.raises(RunError) as told:
         RunFolder.create(tmp_path, least())
-    assert str(told.value) == f"{tmp_path} holds other files (b, c, d …). Choose an empty or a new folder with --run."
+    assert str(told.value) == f"{tmp_path} holds other files (b, c, d …). Choose an empty or a new folder."
+    assert told.value.options == ("run",)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["b", "c", "d", "thesis.tex"]
 
 
@@ -124,7 +125,7 @@ def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
 
 def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("mine")
-    with pytest.raises(RunError, match=r"run is a file\. Choose another folder for the run with --run\."):
+    with pytest.raises(RunError, match=r"run is a file\. Choose another folder for the run\.$"):
         RunFolder.create(tmp_path / "run", least())
     with pytest.raises(RunError, match=r"cannot be used as a run folder: Not a directory\. Choose another"):
         RunFolder.create(tmp_path / "run" / "below", least())
@@ -135,7 +136,9 @@ def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
 def test_only_a_run_can_be_gone_on_with(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"nothing does not exist, so that there is nothing to go on with\."):
         RunFolder.reopen(tmp_path / "nothing")
-    with pytest.raises(RunError, match=r"holds no run, so that there is nothing to go on with\. Leave --resume out"):
+    with pytest.raises(
+        RunError, match=r"holds no run, so that there is nothing to go on with\. To begin a run, do not resume\.$"
+    ):
         RunFolder.reopen(tmp_path)
     assert list(tmp_path.iterdir()) == []
 

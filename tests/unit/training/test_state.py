@@ -99,8 +99,9 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_one_sentence(
         save_state(tmp_path, trained(), PROGRESS)
     assert str(told.value) == (
         f"the checkpoint {tmp_path}/step-00000007 could not be written ([Errno 28] No space left on device). "
-        "The last whole one is step-00000005: make room on the disk and go on with --resume."
+        "The last whole one is step-00000005: make room on the disk and resume the run."
     )
+    assert told.value.options == ("resume",)
     assert [path.name for path in tmp_path.iterdir()] == ["step-00000005"]
     assert [wrong for _, wrong in readable_checkpoints(tmp_path)] == [""]
 

@@ -75,7 +75,9 @@ def _content(name: str) -> tuple[bytes, Path]:
     if name in workings() and not path.exists():
         return workings()[name].read_bytes(), Path()
     if path.is_dir():
-        raise ProblemError("is a folder. Name one file in it; for a whole class give --scheme and --csv.")
+        raise ProblemError(
+            "is a folder. Name one file in it; clearhead.check.classroom.mark_class marks a whole class."
+        )
     if not path.exists():
         raise ProblemError(f"there is no such file, and no shipped working of that name.{_nearest(path)}")
     if path.stat().st_size > MAX_BYTES:
@@ -162,7 +164,8 @@ def _sheet(content: bytes, problem: Mapping[str, Any] | None) -> Worksheet:
         raise ProblemError(str(wrong)) from None
     except (ValueError, TypeError, IndexError, KeyError, AttributeError, RecursionError) as wrong:
         raise ProblemError(
-            f"is not a worksheet that can be read ({type(wrong).__name__}). Write it with 'clearhead solve --json'."
+            f"is not a worksheet that can be read ({type(wrong).__name__}). "
+            "Solve the problem again and write it as JSON."
         ) from None
 
 
@@ -201,7 +204,8 @@ def _load_problem(problem: Any, folder: Path) -> Mapping[str, Any]:
             near = did_you_mean(Path(name).stem, gallery())
             raise ProblemError(
                 f"there is no such problem file, and no gallery problem of that name.{near} "
-                "See 'clearhead solve --list' for the gallery."
+                "List the gallery to see its names.",
+                options=("list_gallery",),
             )
         if path.stat().st_size > MAX_BYTES:
             raise ProblemError(_too_long(path.stat().st_size))

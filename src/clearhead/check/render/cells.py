@@ -147,7 +147,9 @@ class Marking:
         hidden = [cell for cell in wrong if cell.row not in rows or cell.column not in columns]
         size = f"{len(line.cells)} × {width}"
         is_whole = (len(rows), len(columns)) == (len(line.cells), width)
-        note = "" if is_whole else f"{len(rows)} × {len(columns)} of {size} cells are shown; --json has them all."
+        note = (
+            "" if is_whole else f"{len(rows)} × {len(columns)} of {size} cells are shown; the JSON form has them all."
+        )
         return Window(rows, columns, hidden, note)
 
     def told(self, line: LineMark, cell: CellMark) -> str:

@@ -109,7 +109,7 @@ def omission_note(matrix: MatrixView, max_columns: int = MAX_COLUMNS) -> str:
     rows, columns = matrix.shown(max_columns)
     if (len(rows), len(columns)) == matrix.value.shape:
         return ""
-    return f"{len(rows)} × {len(columns)} of {matrix.size} cells are shown; --json has them all."
+    return f"{len(rows)} × {len(columns)} of {matrix.size} cells are shown; the JSON form has them all."
 
 
 def shown_sections(view: SheetView, detail: Detail) -> Iterator[tuple[str, list[StepView]]]:

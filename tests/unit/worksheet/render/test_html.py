@@ -130,7 +130,7 @@ def test_blanks_are_empty_boxes_and_nowhere_given_away() -> None:
 
 def test_a_large_matrix_is_elided_and_says_so() -> None:
     text = solve({"kind": "positions", "positions": 30, "d_model": 16}).to_html()
-    assert "24 × 12 of 30 × 16 cells are shown; --json has them all." in text
+    assert "24 × 12 of 30 × 16 cells are shown; the JSON form has them all." in text
     assert text.count("data-value=") == 24 * 12
 
 
