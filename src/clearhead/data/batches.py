@@ -164,12 +164,12 @@ class BatchStream:
         width = np.zeros_like(target.lengths) if self.has_labels else target.lengths
         return self.layout.plan(source.lengths, width, self._random(epoch, _LAYOUT, number)), source, target
 
-    def _cut(self, indices: Counts, whole: tuple[Rows, Rows], place: tuple[int, int]) -> tuple[Rows, Rows]:
+    def _cut(self, indices: Counts, originals: tuple[Rows, Rows], place: tuple[int, int]) -> tuple[Rows, Rows]:
         """Cut the texts of a block at random; a pair that grows too long for rows or positions keeps its own cuts."""
         rows: list[list[NDArray[Any]]] = []
         for side, name in enumerate(("source", "target")):
-            if (self.has_labels and name == "target") or not whole[side].lengths.any():
-                rows.append(np.split(whole[side].flat, whole[side].starts[1:]))
+            if (self.has_labels and name == "target") or not originals[side].lengths.any():
+                rows.append(np.split(originals[side].flat, originals[side].starts[1:]))
                 continue
             tokeniser: Tokeniser = getattr(self.vocabularies, name)
             seed = int(self._random(place[0], _CUTS, place[1], side).integers(2**31))
@@ -180,22 +180,25 @@ class BatchStream:
         for at, (source, target) in enumerate(zip(*rows, strict=True)):
             if len(source) > most[0] or (len(target) > most[1] and not self.has_labels):
                 for side in range(2):
-                    start = whole[side].starts[at]
-                    rows[side][at] = whole[side].flat[start : start + whole[side].lengths[at]]
+                    start = originals[side].starts[at]
+                    rows[side][at] = originals[side].flat[start : start + originals[side].lengths[at]]
         return _joined(rows[0]), _joined(rows[1])
 
     def _fill(self, plan: Plan, source: Rows, target: Rows, after: Position) -> TokenBatch:
         """Write the ids of a batch into their places."""
         shape, pads = plan.shape, (self.vocabularies.source.pad, self.vocabularies.target.pad)
-        read, read_of = _scatter(plan, source, plan.source_starts, (shape.rows, shape.source), pads[0])
+        source_ids, source_sentences = _scatter(plan, source, plan.source_starts, (shape.rows, shape.source), pads[0])
         if self.has_labels:
-            written, written_of = np.full(shape.rows, NO_LABEL, dtype=np.int64), None
-            written[plan.rows] = target.flat[target.starts[plan.pairs]]
+            target_ids, target_sentences = np.full(shape.rows, NO_LABEL, dtype=np.int64), None
+            target_ids[plan.rows] = target.flat[target.starts[plan.pairs]]
         else:
-            written, written_of = _scatter(plan, target, plan.target_starts, (shape.rows, shape.target), pads[1])
+            target_ids, target_sentences = _scatter(
+                plan, target, plan.target_starts, (shape.rows, shape.target), pads[1]
+            )
         is_packed = self.layout.is_packed
         return TokenBatch(
-            shape, read, written, read_of if is_packed else None, written_of if is_packed else None, len(plan.pairs),
+            shape, source_ids, target_ids,
+            source_sentences if is_packed else None, target_sentences if is_packed else None, len(plan.pairs),
             int(source.lengths[plan.pairs].sum()), int(target.lengths[plan.pairs].sum()), after,
         )  # fmt: skip
 

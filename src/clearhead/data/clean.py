@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import Any
 
 from clearhead.data.config import DataConfig
-from clearhead.data.reader import Pair
+from clearhead.data.reader import SentencePair
 from clearhead.errors import printable
 from clearhead.files.lines import Notes
 from clearhead.text.config import Task
@@ -21,7 +21,7 @@ EMPTY, TOO_MANY_WORDS, UNEVEN, DUPLICATE, TOO_MANY_TOKENS = (
 
 
 @dataclass(frozen=True)
-class Report:
+class CleaningReport:
     """What became of the lines of one corpus."""
 
     corpus: str
@@ -45,15 +45,15 @@ class Report:
         }
 
     @staticmethod
-    def from_json(data: Mapping[str, Any]) -> "Report":
+    def from_json(data: Mapping[str, Any]) -> "CleaningReport":
         """Return the report that to_json made."""
-        return Report(
+        return CleaningReport(
             data["corpus"], data["read"], data["kept"], data["left_out"], data["first"],
             data["byte_order_marks"], data["carriage_returns"],
         )  # fmt: skip
 
 
-def report_table(reports: Sequence[Report]) -> str:
+def report_table(reports: Sequence[CleaningReport]) -> str:
     """Return the reports as lines for people to read."""
     lines = []
     for report in reports:
@@ -88,12 +88,12 @@ class Tally:
         """Return where a line stands."""
         return printable(f"{self.file}:{line}")
 
-    def report(self) -> Report:
+    def report(self) -> CleaningReport:
         """Return the counts as they are now."""
-        kept = self.num_read - sum(self.num_left_out.values())
+        num_kept = self.num_read - sum(self.num_left_out.values())
         notes = self.notes
-        return Report(
-            self.corpus, self.num_read, kept, dict(self.num_left_out), dict(self.examples),
+        return CleaningReport(
+            self.corpus, self.num_read, num_kept, dict(self.num_left_out), dict(self.examples),
             notes.num_byte_order_marks, notes.num_carriage_returns,
         )  # fmt: skip
 
@@ -108,7 +108,7 @@ class Filter:
         self._seen: set[bytes] = set()
         self._counts_words = config.max_words is not None or config.max_ratio is not None
 
-    def reason_against(self, pair: Pair, tag: str = "") -> str | None:
+    def reason_against(self, pair: SentencePair, tag: str = "") -> str | None:
         """Return why the pair is left out, or None if it is kept; `tag` is the language it is translated into."""
         source, target, _ = pair
         if not target or target.isspace() or (self._needs_source and (not source or source.isspace())):

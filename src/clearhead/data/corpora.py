@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
-from clearhead.data.clean import EMPTY, Filter, Report, Tally
+from clearhead.data.clean import EMPTY, CleaningReport, Filter, Tally
 from clearhead.data.config import CorpusConfig, DataConfig
-from clearhead.data.reader import Pair, read_aligned, read_jsonl, read_text, read_tsv
+from clearhead.data.reader import SentencePair, read_aligned, read_jsonl, read_text, read_tsv
 from clearhead.errors import ConfigError, DataError, printable
 from clearhead.files.lines import Fault, Notes, hash_file
 from clearhead.text.config import Task
 from clearhead.text.special import language_tag
 
-_MAX_TOLD = 20  # more faults than this are counted, not listed
+_MAX_LISTED = 20  # more faults than this are counted, not listed
 
 
 class Corpus:
@@ -23,19 +23,19 @@ class Corpus:
         self._tally = Tally(" + ".join(files) or str(config.built_in), (files or [str(config.built_in)])[0])
 
     @property
-    def report(self) -> Report:
+    def report(self) -> CleaningReport:
         """What became of the pairs that were read so far."""
         return self._tally.report()
 
-    def place(self, pair: Pair) -> str:
+    def place(self, pair: SentencePair) -> str:
         """Return where a pair came from: file:line."""
         return self._tally.place(pair.line)
 
-    def leave_out(self, pair: Pair, reason: str) -> None:
+    def leave_out(self, pair: SentencePair, reason: str) -> None:
         """Count a pair that the caller does not keep."""
         self._tally.leave_out(reason, self.place(pair))
 
-    def __iter__(self) -> Iterator[Pair]:
+    def __iter__(self) -> Iterator[SentencePair]:
         """Yield the pairs that are kept; at the end raise DataError if there were faults, or nothing is left."""
         tally, reason_against = self._tally, self._keep.reason_against
         tag = f"{language_tag(self._config.language)} " if self._config.language is not None else ""
@@ -53,11 +53,11 @@ class Corpus:
                 continue
             reason = reason_against(item, tag)
             if reason is None:
-                yield Pair(tag + item.source, item.target, item.line) if tag and item.source else item
+                yield SentencePair(tag + item.source, item.target, item.line) if tag and item.source else item
                 continue
             if reason == EMPTY and self._data.on_empty == "refuse":
-                told = "an empty side. Put it right, or say data.on_empty: skip."
-                refused.add(Fault(tally.file, item.line, EMPTY, told))
+                detail = "an empty side. Put it right, or say data.on_empty: skip."
+                refused.add(Fault(tally.file, item.line, EMPTY, detail))
             tally.leave_out(reason, tally.place(item.line))
         refused.raise_if_any()
         if not self.report.num_kept:
@@ -68,28 +68,28 @@ class _Refused:
     """The faults that stop a run: the first ones to be told, the others counted."""
 
     def __init__(self) -> None:
-        self._told: list[Fault] = []
+        self._faults: list[Fault] = []
         self._number = 0
 
     def add(self, fault: Fault) -> None:
         self._number += 1
         if fault.is_fatal:  # what matters most comes first
-            self._told.insert(0, fault)
-        elif len(self._told) < _MAX_TOLD:
-            self._told.append(fault)
+            self._faults.insert(0, fault)
+        elif len(self._faults) < _MAX_LISTED:
+            self._faults.append(fault)
 
     def raise_if_any(self) -> None:
-        if not self._told:
+        if not self._faults:
             return
-        lines = [str(fault) for fault in self._told]
+        lines = [str(fault) for fault in self._faults]
         if self._number > len(lines):
             lines.append(f"… and {self._number - len(lines):,} more faults.")
-        if any(fault.reason != EMPTY and not fault.is_fatal for fault in self._told):
+        if any(fault.reason != EMPTY and not fault.is_fatal for fault in self._faults):
             lines.append("Put them right, or say data.on_fault: skip to leave such lines out.")
         raise DataError("\n".join(lines))
 
 
-def _why_none(report: Report) -> str:
+def _why_none(report: CleaningReport) -> str:
     if not report.num_read:
         return "The file is empty."
     reasons = ", ".join(f"{number:,} {reason}" for reason, number in report.left_out.items())
@@ -118,8 +118,8 @@ def file_names(config: CorpusConfig, task: Task) -> list[str]:
     forms = [bool(pair), config.tsv is not None, config.jsonl is not None, config.built_in is not None]
     allowed = f"{'source' if is_text else 'source and target'}, or tsv, or jsonl, or built_in"
     if sum(forms) != 1:
-        given = [name for name in ("source", "target", "tsv", "jsonl", "built_in") if getattr(config, name) is not None]
-        raise ConfigError(f"a corpus is given as {allowed}; here it is {' and '.join(given) or 'nothing'}.")
+        names = [name for name in ("source", "target", "tsv", "jsonl", "built_in") if getattr(config, name) is not None]
+        raise ConfigError(f"a corpus is given as {allowed}; here it is {' and '.join(names) or 'nothing'}.")
     if pair and is_text and (config.source is None or config.target is not None):
         raise ConfigError("a language model reads one file: say source, and leave target out.")
     if pair and not is_text and len(pair) == 1:
@@ -130,17 +130,23 @@ def file_names(config: CorpusConfig, task: Task) -> list[str]:
 
 def fingerprint(config: CorpusConfig, task: Task = "translate") -> str:
     """Return a hash of all that decides the pairs of a corpus: what its files hold, wherever they lie."""
-    told = [config.source_field, config.target_field, config.language or "", config.built_in or "", config.split or ""]
+    ingredients = [
+        config.source_field,
+        config.target_field,
+        config.language or "",
+        config.built_in or "",
+        config.split or "",
+    ]
     names = file_names(config, task)
-    told += [hash_file(name) for name in names] + [form for form in ("tsv", "jsonl") if getattr(config, form)]
-    digest = sha256("\0".join(told).encode())
+    ingredients += [hash_file(name) for name in names] + [form for form in ("tsv", "jsonl") if getattr(config, form)]
+    digest = sha256("\0".join(ingredients).encode())
     if config.built_in is not None:  # another version may make other pairs
         for source, target in _built_in(config):
             digest.update(f"{source}\0{target}\n".encode())
     return digest.hexdigest()
 
 
-def _read(config: CorpusConfig, task: Task, notes: Notes) -> Iterator[Pair | Fault]:
+def _read(config: CorpusConfig, task: Task, notes: Notes) -> Iterator[SentencePair | Fault]:
     is_text = task == "language-model"
     fields = (None, config.source_field) if is_text else (config.source_field, config.target_field)
     if config.tsv is not None:
@@ -152,7 +158,7 @@ def _read(config: CorpusConfig, task: Task, notes: Notes) -> Iterator[Pair | Fau
     if config.source is not None:
         return read_text(config.source, notes)
     pairs = enumerate(_built_in(config), 1)
-    return (Pair("" if is_text else source, target, number) for number, (source, target) in pairs)
+    return (SentencePair("" if is_text else source, target, number) for number, (source, target) in pairs)
 
 
 def _built_in(config: CorpusConfig) -> Iterator[tuple[str, str]]:

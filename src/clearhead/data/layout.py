@@ -69,17 +69,19 @@ class PackedLayout(Layout):
     def plan(self, source: Counts, target: Counts, random: np.random.Generator) -> list[Plan]:
         """Fill the widest rows with what needs them, their gaps and then narrower rows with the rest."""
         plans: list[Plan] = []
-        left = np.arange(len(source))
+        remaining = np.arange(len(source))
         for number in reversed(range(len(self.shapes))):
             shape = self.shapes[number]
-            needs = np.ones(len(left), dtype=bool)
+            needs = np.ones(len(remaining), dtype=bool)
             if number:
                 narrower = self.shapes[number - 1]
-                needs = (source[left] > narrower.source) | (target[left] > narrower.target)
-            row_of, rows = _fill_rows(source[left], target[left], needs, shape)
+                needs = (source[remaining] > narrower.source) | (target[remaining] > narrower.target)
+            row_of, rows = _fill_rows(source[remaining], target[remaining], needs, shape)
             is_placed = row_of >= 0
-            plans += _packed_plans(left[is_placed], random.permutation(rows)[row_of[is_placed]], source, target, shape)
-            left = left[~is_placed]
+            plans += _packed_plans(
+                remaining[is_placed], random.permutation(rows)[row_of[is_placed]], source, target, shape
+            )
+            remaining = remaining[~is_placed]
         return [plans[at] for at in random.permutation(len(plans))]
 
 
@@ -97,20 +99,20 @@ class BucketedLayout(Layout):
         self.shapes = tuple(shapes)
 
     def plan(self, source: Counts, target: Counts, random: np.random.Generator) -> list[Plan]:
-        """Cut every bucket into batches; what is left over goes into the next wider bucket."""
+        """Cut every bucket into batches; what remains goes into the next wider bucket."""
         bucket_of = np.maximum(
             np.searchsorted([shape.source for shape in self.shapes], source),
             np.searchsorted([shape.target for shape in self.shapes], target),
         )
-        plans, left = [], np.empty(0, dtype=np.int64)
+        plans, remaining = [], np.empty(0, dtype=np.int64)
         for number, shape in enumerate(self.shapes):
-            here = random.permutation(np.concatenate((np.flatnonzero(bucket_of == number), left)))
+            here = random.permutation(np.concatenate((np.flatnonzero(bucket_of == number), remaining)))
             full = len(here) // shape.rows * shape.rows
             plans += [_one_a_row(shape, here[at : at + shape.rows]) for at in range(0, full, shape.rows)]
-            left = here[full:]
-        if len(left):  # too few for one more batch of the widest: in the narrowest shape that holds them
-            shape = self.shapes[int(bucket_of[left].max())]
-            plans += [_one_a_row(shape, left[at : at + shape.rows]) for at in range(0, len(left), shape.rows)]
+            remaining = here[full:]
+        if len(remaining):  # too few for one more batch of the widest: in the narrowest shape that holds them
+            shape = self.shapes[int(bucket_of[remaining].max())]
+            plans += [_one_a_row(shape, remaining[at : at + shape.rows]) for at in range(0, len(remaining), shape.rows)]
         return [plans[at] for at in random.permutation(len(plans))]
 
 
@@ -149,7 +151,9 @@ def _packed_plans(pairs: Counts, row_of: Counts, source: Counts, target: Counts,
     source_starts, _ = _starts(row_of, source[pairs])
     target_starts, sentences = _starts(row_of, target[pairs])
     cuts = np.searchsorted(row_of, np.arange(0, int(row_of[-1]) + 1, shape.rows)[1:])
-    parts = [np.split(each, cuts) for each in (pairs, row_of % shape.rows, source_starts, target_starts, sentences)]
+    parts = [
+        np.split(numbers, cuts) for numbers in (pairs, row_of % shape.rows, source_starts, target_starts, sentences)
+    ]
     yield from (Plan(shape, *part) for part in zip(*parts, strict=True))
 
 
@@ -161,57 +165,56 @@ def _fill_rows(source: Counts, target: Counts, needs: NDArray[np.bool_], shape: 
     """
     longest = np.maximum(source, target)
     order = np.argsort(-(longest + needs * longest.max(initial=0)), kind="stable")
-    rows, row_of = _Rows(shape), [-1] * len(order)
+    rows, row_of = _OpenRows(shape), [-1] * len(order)
     wanted = (order.tolist(), source[order].tolist(), target[order].tolist(), needs[order].tolist())
     for pair, length, width, opens in zip(*wanted, strict=True):
         row_of[pair] = rows.place(length, width, opens or rows.number % shape.rows > 0)
     return np.array(row_of, dtype=np.int64), rows.number
 
 
-class _Rows:
+class _OpenRows:
     """Rows by the room that is left on either side, found in a few steps however many there are.
 
-    `found[room]` is a number whose bit `left` is set if a row has so much room on the target's side and so much left on
-    the source's.
+    Bit `source_room` of `source_rooms[target_room]` is set if a row has so much room on either side.
     """
 
     def __init__(self, shape: Shape) -> None:
         self.number = 0
         self.size = shape.source, shape.target
-        self.found = [0] * (shape.target + 1)
-        self.kept: dict[tuple[int, int], list[int]] = {}
+        self.source_rooms = [0] * (shape.target + 1)
+        self.rows_by_room: dict[tuple[int, int], list[int]] = {}
 
     def place(self, length: int, width: int, opens: bool) -> int:
         """Put a pair into the row with the least room that has enough; else into a new one, or nowhere (-1)."""
-        for room in range(width, len(self.found)):
-            fitting = self.found[room] >> length
+        for target_room in range(width, len(self.source_rooms)):
+            fitting = self.source_rooms[target_room] >> length
             if fitting:
-                left = length + (fitting & -fitting).bit_length() - 1  # the lowest bit
-                rows = self.kept[left, room]
+                source_room = length + (fitting & -fitting).bit_length() - 1  # the lowest bit
+                rows = self.rows_by_room[source_room, target_room]
                 row = rows.pop()
                 if not rows:
-                    self.found[room] ^= 1 << left
-                self._keep(row, left - length, room - width)
+                    self.source_rooms[target_room] ^= 1 << source_room
+                self._add(row, source_room - length, target_room - width)
                 return row
         if not opens:
             return -1
-        self._keep(self.number, self.size[0] - length, self.size[1] - width)
+        self._add(self.number, self.size[0] - length, self.size[1] - width)
         self.number += 1
         return self.number - 1
 
-    def _keep(self, row: int, left: int, room: int) -> None:
-        rows = self.kept.setdefault((left, room), [])
+    def _add(self, row: int, source_room: int, target_room: int) -> None:
+        rows = self.rows_by_room.setdefault((source_room, target_room), [])
         if not rows:
-            self.found[room] |= 1 << left
+            self.source_rooms[target_room] |= 1 << source_room
         rows.append(row)
 
 
 def _starts(row_of: Counts, lengths: Counts) -> tuple[Counts, Counts]:
     """Return where each sentence starts in its row, and which of the row it is; rows are in order."""
-    begun = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(lengths) else np.empty(0, dtype=np.int64)
+    offsets = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(lengths) else np.empty(0, dtype=np.int64)
     is_first = np.concatenate(([True], row_of[1:] != row_of[:-1])) if len(row_of) else np.empty(0, dtype=bool)
     first_at = np.flatnonzero(is_first)[np.cumsum(is_first) - 1] if len(row_of) else np.empty(0, dtype=np.int64)
-    return begun - begun[first_at], np.arange(len(row_of)) - first_at + 1
+    return offsets - offsets[first_at], np.arange(len(row_of)) - first_at + 1
 
 
 def _one_a_row(shape: Shape, pairs: Counts) -> Plan:
@@ -241,6 +244,6 @@ def best_bounds(lengths: Counts, number: int) -> Counts:
 
 def padding_waste(plans: Sequence[Plan], source: Counts, target: Counts) -> float:
     """Return the share of all tokens of the batches that are padding."""
-    given = sum(plan.shape.tokens for plan in plans)
-    real = sum(int(source[plan.pairs].sum() + target[plan.pairs].sum()) for plan in plans)
-    return 1.0 - real / given if given else 0.0
+    num_places = sum(plan.shape.tokens for plan in plans)
+    num_tokens = sum(int(source[plan.pairs].sum() + target[plan.pairs].sum()) for plan in plans)
+    return 1.0 - num_tokens / num_places if num_places else 0.0

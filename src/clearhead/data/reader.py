@@ -1,6 +1,6 @@
 """Pairs from files, one line at a time: two aligned files, TSV or JSONL.
 
-Every reader yields a Pair or a Fault for each line; what to do about faults is decided in corpora.py.
+Every reader yields a SentencePair or a Fault for each line; what to do about faults is decided in corpora.py.
 """
 
 import json
@@ -13,7 +13,7 @@ from clearhead.files.fields import FieldFault, find_columns, json_text
 from clearhead.files.lines import Fault, Notes, read_lines
 
 
-class Pair(NamedTuple):
+class SentencePair(NamedTuple):
     """A source and its target, and the line they came from."""
 
     source: str
@@ -21,14 +21,14 @@ class Pair(NamedTuple):
     line: int
 
 
-def read_aligned(source: str, target: str, notes: Notes) -> Iterator[Pair | Fault]:
+def read_aligned(source: str, target: str, notes: Notes) -> Iterator[SentencePair | Fault]:
     """Yield the pairs of two files, line by line; files of different lengths end with a fatal fault."""
     sources, targets = read_lines(source, notes), read_lines(target, notes)
     both: Iterator[tuple[str | Fault | None, str | Fault | None]] = zip_longest(sources, targets)
     for number in count(1):
         one, other = next(both, (None, None))
         if isinstance(one, str) and isinstance(other, str):
-            yield Pair(one, other, number)
+            yield SentencePair(one, other, number)
             continue
         faults = [side for side in (one, other) if isinstance(side, Fault)]
         fatal = [fault for fault in faults if fault.is_fatal]
@@ -50,13 +50,13 @@ def _misaligned(source: str, target: str, counts: tuple[int, int]) -> Fault:
     return Fault(source, None, "misaligned files", detail, is_fatal=True)
 
 
-def read_text(name: str, notes: Notes) -> Iterator[Pair | Fault]:
+def read_text(name: str, notes: Notes) -> Iterator[SentencePair | Fault]:
     """Yield every line of one file as a target without a source."""
     for number, line in enumerate(read_lines(name, notes), 1):
-        yield Pair("", line, number) if isinstance(line, str) else line
+        yield SentencePair("", line, number) if isinstance(line, str) else line
 
 
-def read_tsv(name: str, fields: tuple[str | None, str], notes: Notes) -> Iterator[Pair | Fault]:
+def read_tsv(name: str, fields: tuple[str | None, str], notes: Notes) -> Iterator[SentencePair | Fault]:
     """Yield the pairs of a file of columns; a field is a column's number from 1, or its name in the first line."""
     lines = enumerate(read_lines(name, notes), 1)
     columns: list[int] | None = None
@@ -74,17 +74,19 @@ def read_tsv(name: str, fields: tuple[str | None, str], notes: Notes) -> Iterato
             yield Fault(name, number, "missing column", detail)
             continue
         sides = [cells[column] if line else "" for column in columns]
-        yield Pair(sides[0] if len(sides) == 2 else "", sides[-1], number)
+        yield SentencePair(sides[0] if len(sides) == 2 else "", sides[-1], number)
 
 
-def read_jsonl(name: str, fields: tuple[str | None, str], notes: Notes, has_labels: bool) -> Iterator[Pair | Fault]:
+def read_jsonl(
+    name: str, fields: tuple[str | None, str], notes: Notes, has_labels: bool
+) -> Iterator[SentencePair | Fault]:
     """Yield the pairs of a file of one JSON object a line; `translation.en` is a key inside a key."""
     for number, line in enumerate(read_lines(name, notes), 1):
         if isinstance(line, Fault):
             yield line
             continue
         if not line.strip():
-            yield Pair("", "", number)
+            yield SentencePair("", "", number)
             continue
         try:
             data = json.loads(line)
@@ -99,4 +101,4 @@ def read_jsonl(name: str, fields: tuple[str | None, str], notes: Notes, has_labe
                 yield Fault(name, number, side.reason, side.detail)
                 break
         else:
-            yield Pair(str(source), str(target), number)
+            yield SentencePair(str(source), str(target), number)

@@ -23,10 +23,10 @@ def pairs(name: Task, split: Split, seed: int = 1) -> Iterator[tuple[str, str]]:
 
     A hash of the sentence alone says to which part it belongs. Sorting is by alphabet, and keeps repeated words.
     """
-    for kind, given, choices in (("task", name, get_args(Task)), ("part", split, get_args(Split))):
-        if given not in choices:
+    for kind, choice, choices in (("task", name, get_args(Task)), ("part", split, get_args(Split))):
+        if choice not in choices:
             raise DataError(
-                f"There is no {kind} '{printable(str(given))}'.{did_you_mean(str(given), choices)} "
+                f"There is no {kind} '{printable(str(choice))}'.{did_you_mean(str(choice), choices)} "
                 f"Choices: {', '.join(choices)}."
             )
     return _draw(name, split, seed)
@@ -34,13 +34,13 @@ def pairs(name: Task, split: Split, seed: int = 1) -> Iterator[tuple[str, str]]:
 
 def _draw(name: Task, split: Split, seed: int) -> Iterator[tuple[str, str]]:
     draw = Random(f"clearhead sequences {split} {seed}").random  # the only method that is the same in every Python
-    seen: set[str] = set()
-    while len(seen) < SIZES[split]:
+    sentences: set[str] = set()
+    while len(sentences) < SIZES[split]:
         length = SHORTEST + int(draw() * (LONGEST - SHORTEST + 1))
         words = [WORDS[int(draw() * len(WORDS))] for _ in range(length)]
         sentence = " ".join(words)
-        if sentence not in seen and _split_of(sentence) == split:
-            seen.add(sentence)
+        if sentence not in sentences and _split_of(sentence) == split:
+            sentences.add(sentence)
             yield sentence, " ".join(_answer(name, words))
 
 

@@ -16,11 +16,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clearhead.data.clean import TOO_MANY_TOKENS, Filter, Report, report_table
+from clearhead.data.clean import TOO_MANY_TOKENS, CleaningReport, Filter, report_table
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import Corpus, fingerprint, open_corpus
 from clearhead.data.ragged import Ragged, RaggedWriter, map_numbers, open_ragged
-from clearhead.data.reader import Pair
+from clearhead.data.reader import SentencePair
 from clearhead.errors import DataError, printable
 from clearhead.files.json_file import parse_object
 from clearhead.files.writing import flush_to_disk, move_folder, replace_file, temporary_beside
@@ -43,7 +43,7 @@ class PairStore:
     source: Ragged
     target: Ragged
     corpus: NDArray[np.uint16]
-    reports: tuple[Report, ...]
+    reports: tuple[CleaningReport, ...]
     fingerprint: str
     source_texts: Ragged | None = None
     target_texts: Ragged | None = None
@@ -116,7 +116,7 @@ def open_store(folder: str | Path, message: str = "") -> PairStore:
         raise DataError(f"{printable(str(place))} is damaged: its sides differ in length. Delete it: it is made again.")
     return PairStore(
         place, opened["source"], opened["target"], corpus,
-        tuple(map(Report.from_json, index["reports"])), index["fingerprint"],
+        tuple(map(CleaningReport.from_json, index["reports"])), index["fingerprint"],
         opened.get("source_texts"), opened.get("target_texts"), message,
     )  # fmt: skip
 
@@ -133,7 +133,7 @@ class _Recipe:
 
     def fingerprint(self) -> str:
         filters = self.config.model_dump(exclude={"train", "valid"})
-        told = {
+        ingredients = {
             "format": _FORMAT,
             "corpora": [fingerprint(corpus, self.task) for corpus in self.corpora],
             "vocabularies": self.vocabularies.digest,
@@ -141,23 +141,23 @@ class _Recipe:
             "task": self.task,
             "keeps_texts": self.keeps_texts,
         }
-        return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        return sha256(json.dumps(ingredients, sort_keys=True).encode()).hexdigest()
 
     def dtypes(self) -> dict[str, str]:
         sizes = {"source": self.vocabularies.source.size, "target": self.vocabularies.target.size}
         arrays = {side: "uint16" if size <= 2**16 else "uint32" for side, size in sizes.items()}
         return {**arrays, "source_texts": "uint8", "target_texts": "uint8"} if self.keeps_texts else arrays
 
-    def rows(self, pairs: Sequence[Pair]) -> tuple[list[list[int]], list[list[int]]]:
+    def rows(self, pairs: Sequence[SentencePair]) -> tuple[list[list[int]], list[list[int]]]:
         """Return the ids of both sides, each with its end; a label is one number, and a text alone has no source."""
         sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
         own, other = self.vocabularies.source, self.vocabularies.target
         if self.task == "classify":
             return _ended(own.encode(sources), own.eos), [[self.vocabularies.label(label)] for label in targets]
-        written = _ended(other.encode(targets), other.eos)
+        target_rows = _ended(other.encode(targets), other.eos)
         if self.task == "language-model":
-            return [[] for _ in pairs], written
-        return _ended(own.encode(sources), own.eos), written
+            return [[] for _ in pairs], target_rows
+        return _ended(own.encode(sources), own.eos), target_rows
 
 
 def _ended(rows: list[list[int]], eos: int) -> list[list[int]]:
@@ -193,7 +193,7 @@ def _write(recipe: _Recipe, mark: str, part: Path) -> dict[str, Any]:
     }
 
 
-def _too_long(report: Report, config: DataConfig) -> str:
+def _too_long(report: CleaningReport, config: DataConfig) -> str:
     return (
         f"{printable(report.corpus)}: no pair is left. Every one that was not left out before has a side of more than "
         f"data.max_tokens = {config.max_tokens} tokens. Raise it.\n{report_table([report])}"
@@ -209,21 +209,21 @@ def _write_corpus(corpus: Corpus, recipe: _Recipe, writers: dict[str, RaggedWrit
             sources, targets = recipe.rows(block)
         except DataError:
             raise _located(corpus, recipe, block) from None
-        kept = [i for i in range(len(block)) if len(sources[i]) <= most and len(targets[i]) <= most]
-        if len(kept) < len(block):
-            for i in sorted(set(range(len(block))).difference(kept)):
+        short = [i for i in range(len(block)) if len(sources[i]) <= most and len(targets[i]) <= most]
+        if len(short) < len(block):
+            for i in sorted(set(range(len(block))).difference(short)):
                 corpus.leave_out(block[i], TOO_MANY_TOKENS)
-            sources, targets = [sources[i] for i in kept], [targets[i] for i in kept]
-            block = [block[i] for i in kept]
+            sources, targets = [sources[i] for i in short], [targets[i] for i in short]
+            block = [block[i] for i in short]
         writers["source"].append(sources)
         writers["target"].append(targets)
         if recipe.keeps_texts:
             writers["source_texts"].append_texts(pair.source for pair in block)
             writers["target_texts"].append_texts(pair.target for pair in block)
-        yield len(kept)
+        yield len(short)
 
 
-def _located(corpus: Corpus, recipe: _Recipe, block: Sequence[Pair]) -> DataError:
+def _located(corpus: Corpus, recipe: _Recipe, block: Sequence[SentencePair]) -> DataError:
     """Return the error of the first pair in a block that has one, with the pair's place."""
     for pair in block:
         try:

@@ -5,10 +5,10 @@ import lzma
 from pathlib import Path
 from typing import Any
 
-from clearhead.data.clean import Report
+from clearhead.data.clean import CleaningReport
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import open_corpus
-from clearhead.data.reader import Pair
+from clearhead.data.reader import SentencePair
 from clearhead.text.config import Task
 
 PACK = {".gz": gzip.compress, ".xz": lzma.compress}
@@ -27,7 +27,7 @@ def aligned(folder: Path, source: str | bytes, target: str | bytes, **changes: A
     return CorpusConfig(source=one, target=other, **changes)
 
 
-def read(corpus: CorpusConfig, task: Task = "translate", **changes: Any) -> tuple[list[Pair], Report]:
+def read(corpus: CorpusConfig, task: Task = "translate", **changes: Any) -> tuple[list[SentencePair], CleaningReport]:
     """Read a corpus to its end."""
     opened = open_corpus(corpus, DataConfig(train=(corpus,), **changes), task)
     return list(opened), opened.report

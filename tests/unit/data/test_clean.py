@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clearhead.data.clean import Filter, Report, report_table
+from clearhead.data.clean import CleaningReport, Filter, report_table
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import open_corpus, read_texts
 from tests.unit.data.files import aligned, read, write
@@ -81,4 +81,4 @@ def test_the_report_reads_as_a_table_and_comes_back_from_plain_data(tmp_path: Pa
         "  1 lines ended in a carriage return, which was taken off"
     )
     assert report.to_json()["left_out"] == {"empty side": 1003}
-    assert Report.from_json(report.to_json()) == report
+    assert CleaningReport.from_json(report.to_json()) == report
