@@ -18,9 +18,9 @@ def plus(a: Matrix, b: Matrix) -> Matrix:
 
 
 def softmax(scores: list[float], allowed: list[bool] | None = None) -> list[float]:
-    seen = allowed or [True] * len(scores)
-    top = max((s for s, ok in zip(scores, seen, strict=True) if ok), default=0.0)
-    powers = [math.exp(s - top) if ok else 0.0 for s, ok in zip(scores, seen, strict=True)]
+    is_allowed = allowed or [True] * len(scores)
+    top = max((s for s, ok in zip(scores, is_allowed, strict=True) if ok), default=0.0)
+    powers = [math.exp(s - top) if ok else 0.0 for s, ok in zip(scores, is_allowed, strict=True)]
     total = math.fsum(powers)
     return [p / total if total else 0.0 for p in powers]
 

@@ -40,8 +40,8 @@ def test_batch_norm_counts_the_padding_unless_it_is_left_out(norms: Experiment, 
         counted = [(z - mean) / (variance + 1e-5) ** 0.5 for z in real]
         assert_close(norms.arrays["batch norm, counted"][padding, :, feature], counted)
         spread = (statistics.pvariance(real) + 1e-5) ** 0.5
-        kept = [(z - statistics.fmean(real)) / spread for z in real]
-        assert_close(norms.arrays["batch norm, left out"][padding, :, feature], kept)
+        excluded = [(z - statistics.fmean(real)) / spread for z in real]
+        assert_close(norms.arrays["batch norm, left out"][padding, :, feature], excluded)
 
 
 def test_the_largest_moves_say_so(norms: Experiment) -> None:

@@ -29,7 +29,7 @@ def test_attention_of_the_experiment_is_that_of_plain_loops() -> None:
     expected = []
     for i in range(5):
         scores = [(x[i] @ parameters[0]) @ (x[j] @ parameters[1]) / math.sqrt(3) for j in range(i + 1)]
-        powers = [math.exp(each) for each in scores]
+        powers = [math.exp(score) for score in scores]
         expected.append(sum(p / sum(powers) * (x[j] @ parameters[2]) for j, p in enumerate(powers)))
     assert_close(order_experiment.attend(x, parameters, False, True), np.stack(expected))
 

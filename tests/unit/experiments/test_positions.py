@@ -38,10 +38,10 @@ def test_neighbours_are_nearest_and_their_distance_is_the_closed_form(positions:
 
 def test_the_nearest_pair_is_that_of_trying_all() -> None:
     code = np.random.default_rng(5).standard_normal((23, 3))
-    tried = min((math.dist(code[i], code[j]), i, j) for i, j in combinations(range(23), 2))
-    found = nearest_pair(code)
-    assert found[1:] == tried[1:]
-    assert found[0] == pytest.approx(tried[0], rel=1e-12)
+    expected = min((math.dist(code[i], code[j]), i, j) for i, j in combinations(range(23), 2))
+    nearest = nearest_pair(code)
+    assert nearest[1:] == expected[1:]
+    assert nearest[0] == pytest.approx(expected[0], rel=1e-12)
 
 
 def test_the_picture_holds_fifty_positions_of_128_numbers(positions: Experiment) -> None:

@@ -19,11 +19,11 @@ def variance() -> Experiment:
 def test_the_variance_of_a_dot_product_is_its_dimension(variance: Experiment) -> None:
     plain, scaled = variance.tables
     assert plain.column("d") == tuple(2**power for power in range(11))
-    for width, unscaled, kept in zip(
+    for width, unscaled, divided in zip(
         plain.column("d"), plain.column("variance"), scaled.column("variance"), strict=True
     ):
         assert unscaled == pytest.approx(width, rel=0.08)
-        assert kept == pytest.approx(1.0, rel=0.08)
+        assert divided == pytest.approx(1.0, rel=0.08)
 
 
 def test_wide_unscaled_scores_leave_softmax_one_key_and_little_gradient(variance: Experiment) -> None:

@@ -25,14 +25,14 @@ def answer(**changes: Any) -> np.ndarray:
     return solve(SELF | changes).answer
 
 
-def turned(problem: dict[str, Any]) -> dict[str, Any]:
+def with_tokens_as_columns(problem: dict[str, Any]) -> dict[str, Any]:
     """Return the problem with every matrix transposed, for tokens as columns."""
 
-    def turn(value: Any) -> Any:
+    def transposed(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: turn(each) for key, each in value.items()}
+            return {key: transposed(element) for key, element in value.items()}
         if isinstance(value, list) and value and isinstance(value[0], dict):
-            return [turn(each) for each in value]
+            return [transposed(element) for element in value]
         return transpose(value) if isinstance(value, list) and isinstance(value[0], list) else value
 
-    return {key: turn(value) for key, value in problem.items()} | {"layout": "columns"}
+    return {key: transposed(value) for key, value in problem.items()} | {"layout": "columns"}

@@ -29,8 +29,10 @@ def mistakes(data: Any) -> list[str]:
 
 
 def test_a_matrix_of_ten_million_cells_is_refused() -> None:
-    told = mistakes(SELF | {"X": np.zeros((10_000, 1_000))})
-    assert told == ["X: has 10,000,000 cells. A worksheet takes at most 1,048,576 in one matrix: give fewer tokens."]
+    sentences = mistakes(SELF | {"X": np.zeros((10_000, 1_000))})
+    assert sentences == [
+        "X: has 10,000,000 cells. A worksheet takes at most 1,048,576 in one matrix: give fewer tokens."
+    ]
 
 
 def test_numbers_may_be_written_in_many_ways() -> None:

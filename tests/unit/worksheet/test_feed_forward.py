@@ -13,7 +13,7 @@ from clearhead.worksheet.shapes import Shapes
 from tests.golden.by_hand import transpose
 from tests.tolerances import assert_close
 from tests.unit.worksheet.random_models import TOKENS, WIDTH, network, random_network
-from tests.unit.worksheet.random_problems import numbers, turned
+from tests.unit.worksheet.random_problems import numbers, with_tokens_as_columns
 
 
 def test_feed_forward_and_the_same_as_convolutions() -> None:
@@ -22,7 +22,7 @@ def test_feed_forward_and_the_same_as_convolutions() -> None:
     for is_convolution in (False, True):
         data = {"kind": "feed-forward", "X": x, **layer, "as_convolution": is_convolution}
         assert_close(solve(data).answer, network(x, layer))
-        assert_close(solve(turned(data)).answer, transpose(network(x, layer)))
+        assert_close(solve(with_tokens_as_columns(data)).answer, transpose(network(x, layer)))
 
 
 @pytest.mark.parametrize(

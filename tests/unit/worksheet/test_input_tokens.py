@@ -9,13 +9,13 @@ from clearhead.worksheet.shapes import Shapes
 
 
 def test_tokens_are_vectors_or_words_to_look_up() -> None:
-    given = EmbeddedTokens.model_validate({"X": [[1, 2, 3]] * 5})
-    assert (given.is_given, given.names) == (True, ())
-    assert given.size(Shapes("rows")) == (5, 3)
-    assert given.size(Shapes("columns")) == (3, 5)
-    looked_up = EmbeddedTokens.model_validate({"embedding": {"he": [1, 2], "is": [3, 4]}, "tokens": ["is", "he", "is"]})
-    assert (looked_up.names, looked_up.size(Shapes("rows"))) == (("is", "he", "is"), (3, 2))
-    assert looked_up.work_embedding(Pen("rows", Rounding())).tolist() == [[3, 4], [1, 2], [3, 4]]
+    vectors = EmbeddedTokens.model_validate({"X": [[1, 2, 3]] * 5})
+    assert (vectors.is_given, vectors.names) == (True, ())
+    assert vectors.size(Shapes("rows")) == (5, 3)
+    assert vectors.size(Shapes("columns")) == (3, 5)
+    words = EmbeddedTokens.model_validate({"embedding": {"he": [1, 2], "is": [3, 4]}, "tokens": ["is", "he", "is"]})
+    assert (words.names, words.size(Shapes("rows"))) == (("is", "he", "is"), (3, 2))
+    assert words.work_embedding(Pen("rows", Rounding())).tolist() == [[3, 4], [1, 2], [3, 4]]
     assert not EmbeddedTokens.model_validate({"tokens": ["a"]}).is_given
 
 

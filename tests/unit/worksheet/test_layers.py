@@ -12,7 +12,7 @@ from clearhead.worksheet.layers import EncoderLayer, MaskedAttentionLayer, check
 from clearhead.worksheet.shapes import Shapes
 from tests.golden.by_hand import attention, normalised, plus, times, transpose
 from tests.tolerances import assert_close
-from tests.unit.worksheet.random_problems import numbers, turned
+from tests.unit.worksheet.random_problems import numbers, with_tokens_as_columns
 
 
 @pytest.mark.parametrize("layout", ["rows", "columns"])
@@ -26,7 +26,7 @@ def test_a_decoder_block_is_its_parts_one_after_the_other(layout: str) -> None:
     q, k, v = times(middle, cross_w["W_Q"]), times(memory, cross_w["W_K"]), times(memory, cross_w["W_V"])
     expected = [normalised(row, 1e-5) for row in plus(middle, attention(q, k, v, math.sqrt(2)))]
     if layout == "columns":
-        data, expected = turned(data), transpose(expected)
+        data, expected = with_tokens_as_columns(data), transpose(expected)
     assert_close(solve(data).answer, expected)
 
 

@@ -192,11 +192,11 @@ def test_columns_are_told_in_their_own_words() -> None:
 
 
 def test_several_mistakes_are_told_together_and_once() -> None:
-    told = mistakes(
+    sentences = mistakes(
         SELF | {"maks": "causal", "W_Q": [[1]], "b_V": [1, 2, 3], "normaliser": "x", "W_K": [["a", 1], [1, 1]]}
     )
-    assert len(told) == 5
-    text = "\n".join(told)
+    assert len(sentences) == 5
+    text = "\n".join(sentences)
     assert "'maks' is not a key of self-attention. Did you mean 'mask'?" in text
     assert "W_K: row 1, column 1: 'a' is not a number." in text
     assert "normaliser = 'x' is not a choice." in text
@@ -226,8 +226,8 @@ def test_more_scores_than_memory_takes_are_refused() -> None:
 
 
 def test_numbers_that_overflow_are_refused() -> None:
-    told = mistakes(SELF | {"X": [[1e200, 1e200]], "W_Q": [[1e200, 0], [0, 1e200]]})
-    assert told == ["project gives numbers too large to hold (beyond about 1.8e308). Give smaller numbers."]
+    sentences = mistakes(SELF | {"X": [[1e200, 1e200]], "W_Q": [[1e200, 0], [0, 1e200]]})
+    assert sentences == ["project gives numbers too large to hold (beyond about 1.8e308). Give smaller numbers."]
 
 
 def test_scores_that_sum_to_zero_cannot_be_divided() -> None:

@@ -54,15 +54,15 @@ def test_a_cell_comes_from_its_whole_row_and_its_gain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("extra", "told"),
+    ("extra", "sentence"),
     [
         ({"shift": [1, 2]}, "norm rms has no shift"),
         ({"epsilon_place": "outside"}, "norm rms has no epsilon_place: outside"),
         ({"X": [[0, 0]], "epsilon": 0}, "epsilon is 0, so normalising would divide by zero"),
     ],
 )
-def test_what_it_does_not_have_is_told(extra: dict[str, object], told: str) -> None:
-    with pytest.raises(ProblemError, match=told):
+def test_what_it_does_not_have_is_told(extra: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ProblemError, match=sentence):
         solve({"kind": "add-and-norm", "X": [[1, 2]], "norm": "rms", **extra})
 
 

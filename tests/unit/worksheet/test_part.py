@@ -21,12 +21,12 @@ MODEL = str(ROOT / "examples" / "transformer.yaml")
 
 
 def assert_chain(sheet: Worksheet) -> None:
-    known = {id(given.value) for given in sheet.trace.givens.values()}
+    value_ids = {id(entry.value) for entry in sheet.trace.givens.values()}
     for record in sheet.trace:
         for value in record.inputs.values():
-            for each in value if isinstance(value, tuple) else (value,):
-                assert not isinstance(each, np.ndarray) or id(each) in known, (record.where, record.symbol)
-        known.add(id(record.value))
+            for element in value if isinstance(value, tuple) else (value,):
+                assert not isinstance(element, np.ndarray) or id(element) in value_ids, (record.where, record.symbol)
+        value_ids.add(id(record.value))
 
 
 def text_of(sheet: Worksheet) -> str:
@@ -43,9 +43,9 @@ def test_every_place_of_every_shipped_sheet_opens_with_its_chain_whole(
     for place in places_of(sheet.trace)[:25]:
         part = part_of_sheet(sheet, place)
         assert_chain(part)
-        whole = [record for record in sheet.trace if is_under(record.where, place)]
+        records = [record for record in sheet.trace if is_under(record.where, place)]
         assert [(r.where, r.symbol, r.value.tolist()) for r in part.trace] == [
-            (r.where, r.symbol, r.value.tolist()) for r in whole
+            (r.where, r.symbol, r.value.tolist()) for r in records
         ]
         assert Worksheet.from_json(part.to_json()) == part
         report = mark_worksheet(part)
@@ -55,7 +55,7 @@ def test_every_place_of_every_shipped_sheet_opens_with_its_chain_whole(
 def test_a_head_starts_from_the_matrices_it_takes_its_share_of() -> None:
     sheet = solve(HEADS)
     part = part_of_sheet(sheet, "self_attention.head.1")
-    assert [given.symbol for given in part.trace.givens.values()] == ["Q", "K", "V"]
+    assert [entry.symbol for entry in part.trace.givens.values()] == ["Q", "K", "V"]
     assert part.title == f"{sheet.title}: self_attention.head.1"
     assert {record.where.partition("head.1")[1] for record in part.trace} == {"head.1"}
     shown = text_of(part)
@@ -68,7 +68,7 @@ def test_names_of_rows_reach_what_is_now_given() -> None:
     problem = {"kind": "multi-head-attention", "tokens": ["she", "went"], "X": [[1, 2], [0, 3]], "num_heads": 2}
     same = [[1, 0], [0, 1]]
     part = part_of_sheet(solve({**problem, "W_Q": same, "W_K": same, "W_V": same}), "self_attention.head.0")
-    assert {given.symbol: given.rows for given in part.trace.givens.values()} == dict.fromkeys(
+    assert {entry.symbol: entry.rows for entry in part.trace.givens.values()} == dict.fromkeys(
         ("Q", "K", "V"), ("she", "went")
     )
 
@@ -77,7 +77,7 @@ def test_a_value_of_the_other_half_says_where_it_comes_from() -> None:
     sheet = solve(MODEL)
     place = next(r.where for r in sheet.trace if "cross_attention" in r.where).partition(".cross_attention")[0]
     part = part_of_sheet(sheet, f"{place}.cross_attention")
-    symbols = [given.symbol for given in part.trace.givens.values()]
+    symbols = [entry.symbol for entry in part.trace.givens.values()]
     assert sum(symbol.endswith("(encoder)") for symbol in symbols) == 1, symbols
     assert "(encoder)" in text_of(part)
     assert part.to_latex("products")
@@ -92,7 +92,7 @@ def test_a_value_from_outside_is_told_apart_from_a_line_of_the_part() -> None:
     trace = Trace()
     trace.givens, trace.records = sheet.trace.givens, [*sheet.trace.records[:-1], *records]
     part = part_of_sheet(replace(sheet, trace=trace), "add_and_norm.last")
-    assert [given.symbol for given in part.trace.givens.values()] == ["R (before)", "μ", "σ²"]
+    assert [entry.symbol for entry in part.trace.givens.values()] == ["R (before)", "μ", "σ²"]
     assert "R = (R (before) - μ) / √(σ² + 0.00001)" in text_of(part)
 
 
@@ -129,7 +129,7 @@ def test_rounding_and_notes_go_with_the_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "told"),
+    ("where", "sentence"),
     [
         ("self_attention.head.9", "there is no place 'self_attention.head.9' in this trace. Did you mean 'self_attention.head.0'? Places in self_attention.head: self_attention.head.0, self_attention.head.1."),
         ("self_atention", "there is no place 'self_atention' in this trace. Did you mean 'self_attention'? Places: self_attention."),
@@ -137,16 +137,16 @@ def test_rounding_and_notes_go_with_the_part() -> None:
         ("", "there is no place '' in this trace. Places: self_attention."),
     ],
 )  # fmt: skip
-def test_a_place_that_is_not_there_is_told_with_those_that_are(where: str, told: str) -> None:
+def test_a_place_that_is_not_there_is_told_with_those_that_are(where: str, sentence: str) -> None:
     with pytest.raises(ProblemError) as wrong:
         part_of_sheet(solve(HEADS), where)
-    assert str(wrong.value).replace("head.1'?", "head.0'?") == told
+    assert str(wrong.value).replace("head.1'?", "head.0'?") == sentence
 
 
 def test_a_file_that_holds_no_trace_is_told(tmp_path: Path) -> None:
     (tmp_path / "no.json").write_text('{"clearhead": 2}')
-    for name, told in (("no.json", "is not a trace file"), ("none.json", "cannot be read: No such file")):
-        with pytest.raises(ProblemError, match=told):
+    for name, sentence in (("no.json", "is not a trace file"), ("none.json", "cannot be read: No such file")):
+        with pytest.raises(ProblemError, match=sentence):
             load_sheet(tmp_path / name)
     solve(HEADS).save(tmp_path / "sheet.json")
     assert load_sheet(tmp_path / "sheet.json") == solve(HEADS)

@@ -54,7 +54,7 @@ def test_causal_rows_ignore_the_future(problem: dict[str, Any], data: st.DataObj
     changed = {key: value.copy() if isinstance(value, np.ndarray) else value for key, value in problem.items()}
     for name in ("K", "V"):
         changed[name][here + 1 :] += 1.5
-    before, after = (solve(each | {"mask": "causal"}).answer for each in (problem, changed))
+    before, after = (solve(variant | {"mask": "causal"}).answer for variant in (problem, changed))
     assert_close(before[: here + 1], after[: here + 1])
 
 

@@ -30,7 +30,7 @@ BY_HAND = [
 
 def lines_of(sheet: Worksheet) -> list[tuple[str, str, str]]:
     """Return total, sign and sum of every cell that is worked out on the sheet."""
-    found = []
+    lines = []
     for step in SheetView(sheet).steps:
         rows, columns = step.matrix.shown()
         for i in rows:
@@ -38,8 +38,8 @@ def lines_of(sheet: Worksheet) -> list[tuple[str, str, str]]:
                 line = step.cell_line(i, j)
                 if line is not None:
                     total, sign, expression = line.split(" ", 2)
-                    found.append((total, sign, expression))
-    return found
+                    lines.append((total, sign, expression))
+    return lines
 
 
 @pytest.mark.parametrize("policy", BY_HAND, ids=["two decimals", "one decimal", "three figures"])

@@ -52,7 +52,7 @@ def test_a_blank_that_is_nowhere_is_refused(blank: str, sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "blank", "told"),
+    ("name", "blank", "giveaway"),
     [
         ("lets-go", "ŷ", "generated: Vamos"),
         ("examples/transformer.yaml", "p", "0.2956 = "),
@@ -61,14 +61,14 @@ def test_a_blank_that_is_nowhere_is_refused(blank: str, sentence: str) -> None:
         ("examples/masked-self-attention.yaml", "V", "1.0000 = 1.0000×"),
     ],
 )
-def test_no_later_line_gives_a_blank_away(name: str, blank: str, told: str) -> None:
+def test_no_later_line_gives_a_blank_away(name: str, blank: str, giveaway: str) -> None:
     sheet = solve(str(ROOT / name) if name.startswith("examples") else name)
     forms = [
         sheet.to_markdown("products", [blank]),
         sheet.to_html("products", [blank]),
         sheet.to_latex("products", [blank]),
     ]
-    assert all(told not in form for form in forms)
+    assert all(giveaway not in form for form in forms)
     view = SheetView(sheet, [blank])
     symbol = blank.rpartition(":")[2]
     hidden = {
@@ -78,7 +78,7 @@ def test_no_later_line_gives_a_blank_away(name: str, blank: str, told: str) -> N
         for value in np.asarray(step.matrix.value).ravel()
         if value not in (0.0, 1.0)
     }
-    hidden -= {float(value) for given in sheet.trace.givens.values() for value in given.value.ravel()}
+    hidden -= {float(value) for entry in sheet.trace.givens.values() for value in entry.value.ravel()}
     if symbol != "ŷ":
         assert hidden
         assert not any(f'data-value="{value!r}"' in forms[1] for value in hidden)

@@ -18,7 +18,7 @@ def test_json_holds_full_precision_and_minus_infinity() -> None:
     weights = next(record for record in data["records"] if record["step"] == "softmax")
     assert weights["value"] == sheet.value("A").tolist()
     assert masked["inputs"]["scores"] == {"record": data["records"].index(masked) - 1}
-    assert {given["name"] for given in data["given"]} >= {"input.X", "self_attention.W_Q"}
+    assert {entry["name"] for entry in data["given"]} >= {"input.X", "self_attention.W_Q"}
 
 
 def test_a_worksheet_is_saved_whole(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_a_worksheet_is_saved_whole(tmp_path: Path) -> None:
     assert Worksheet.from_json((tmp_path / "sheet.json").read_bytes()) == sheet
     with pytest.raises(ClearheadError, match="cannot be written: Is a directory"):
         sheet.save(tmp_path)
-    assert [each.name for each in tmp_path.iterdir()] == ["sheet.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["sheet.json"]
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[1]", b'{"clearhead": 99}', b'{"clearhead": 1}', b"not json"])

@@ -31,11 +31,11 @@ def test_cached_tokens_are_rows_or_columns() -> None:
 
 
 def test_a_projection_is_of_the_layer_or_of_one_head() -> None:
-    whole = layer(W_Q=I2, b_Q=[1, 2], heads=[{"W_Q": [[3], [5]]}])
-    assert whole.projection("query").weights is whole.W_Q
-    assert whole.projection("query").bias is whole.b_Q
-    assert whole.projection("query", whole.heads[0]).weights is whole.heads[0].W_Q
-    assert whole.projection("value").weights is None
+    with_heads = layer(W_Q=I2, b_Q=[1, 2], heads=[{"W_Q": [[3], [5]]}])
+    assert with_heads.projection("query").weights is with_heads.W_Q
+    assert with_heads.projection("query").bias is with_heads.b_Q
+    assert with_heads.projection("query", with_heads.heads[0]).weights is with_heads.heads[0].W_Q
+    assert with_heads.projection("value").weights is None
 
 
 @pytest.mark.parametrize(("cached", "symbol"), [(None, "K₁"), ([[1, 2]], "K_new₁")])

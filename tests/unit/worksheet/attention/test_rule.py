@@ -36,13 +36,14 @@ def test_padding_hides_the_last_keys() -> None:
 def test_an_explicit_mask_is_used_as_it_is_and_with_the_others() -> None:
     allowed = np.random.default_rng(7).random((TOKENS, TOKENS)) < 0.6
     allowed[:, 0] = True
-    for mask, seen in (
+    for mask, expected_allowed in (
         ({"explicit": allowed.astype(int).tolist()}, allowed),
         ({"explicit": allowed.tolist(), "causal": True}, allowed & np.tri(TOKENS, dtype=bool)),
     ):
         scores = times(Q, transpose(K))
         weights = [
-            softmax([s / math.sqrt(HEAD) for s in row], ok.tolist()) for row, ok in zip(scores, seen, strict=True)
+            softmax([s / math.sqrt(HEAD) for s in row], ok.tolist())
+            for row, ok in zip(scores, expected_allowed, strict=True)
         ]
         assert_close(answer(mask=mask), times(weights, V))
 

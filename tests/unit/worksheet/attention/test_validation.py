@@ -24,8 +24,8 @@ def mistakes(data: Any) -> list[str]:
 
 def test_heads_of_unequal_length_are_told() -> None:
     first = {"W_Q": I2, "W_K": I2, "W_V": I2, "cached_K": [[1, 1]], "cached_V": [[1, 1]]}
-    told = mistakes({"kind": "multi-head-attention", "X": X, "heads": [first, {"W_Q": I2, "W_K": I2, "W_V": I2}]})
-    assert told == ["head 2: it has 3 queries and 3 keys, but head 1 has 3 and 4. Give every head as many."]
+    sentences = mistakes({"kind": "multi-head-attention", "X": X, "heads": [first, {"W_Q": I2, "W_K": I2, "W_V": I2}]})
+    assert sentences == ["head 2: it has 3 queries and 3 keys, but head 1 has 3 and 4. Give every head as many."]
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def test_heads_that_do_not_fit_are_named(change: dict[str, Any], sentence: str) 
 
 def test_heads_of_their_own_are_checked_one_by_one() -> None:
     heads = [{"W_Q": I2, "W_K": I2, "W_V": I2}, {"W_Q": [[1, 1]], "W_K": I2}]
-    told = mistakes({"kind": "multi-head-attention", "X": X, "heads": heads})
-    assert "X is 3 × 2 and head 2: W_Q is 1 × 2" in told[0]
-    assert told[1] == "head 2: W_V is missing: give the weights W_V, or V itself."
+    sentences = mistakes({"kind": "multi-head-attention", "X": X, "heads": heads})
+    assert "X is 3 × 2 and head 2: W_Q is 1 × 2" in sentences[0]
+    assert sentences[1] == "head 2: W_V is missing: give the weights W_V, or V itself."
     shared = {"kind": "multi-head-attention", "X": X, "heads": heads[:1] * 3, "kv_heads": [{"W_K": I2, "W_V": I2}] * 2}
     assert "3 heads cannot share 2 kv_heads evenly. Use 1 or 3 kv_heads." in mistakes(shared)
 

@@ -12,7 +12,19 @@ from clearhead.worksheet.attention.work import TokenSequence, subscript, work_at
 from clearhead.worksheet.pen import Pen
 from tests.golden.by_hand import attention, plus, times, transpose
 from tests.tolerances import assert_close
-from tests.unit.worksheet.random_problems import HEAD, TOKENS, VALUE, WIDTH, K, Q, V, X, answer, numbers, turned
+from tests.unit.worksheet.random_problems import (
+    HEAD,
+    TOKENS,
+    VALUE,
+    WIDTH,
+    K,
+    Q,
+    V,
+    X,
+    answer,
+    numbers,
+    with_tokens_as_columns,
+)
 
 
 def test_biases_are_added_to_every_token() -> None:
@@ -28,8 +40,8 @@ def test_queries_keys_and_values_may_be_given_themselves() -> None:
 def test_late_causal_queries_are_turned_by_their_late_positions() -> None:
     row = numbers(1, 4)
     base = {"kind": "self-attention", "K": row * 5, "V": X, "mask": "causal", "rotary": {}, "scale": "none"}
-    whole, last = solve(base | {"Q": row * 5}), solve(base | {"Q": row * 2})
-    assert_close(last.answer, whole.answer[-2:])
+    all_queries, last_queries = solve(base | {"Q": row * 5}), solve(base | {"Q": row * 2})
+    assert_close(last_queries.answer, all_queries.answer[-2:])
 
 
 @pytest.mark.parametrize("heads", [None, 2])
@@ -37,12 +49,12 @@ def test_late_causal_queries_are_turned_by_their_late_positions() -> None:
 def test_one_more_token_against_a_cache_is_the_last_row_of_the_whole(heads: int | None, rotary: Any) -> None:
     wide = {"W_Q": numbers(WIDTH, 4, seed=1), "W_K": numbers(WIDTH, 4, seed=2), "W_V": numbers(WIDTH, 6, seed=3)}
     base = {"kind": "masked-self-attention", "rotary": rotary, "num_heads": heads, **wide}
-    whole = solve(base | {"X": X})
-    keys = whole.trace.find(where="*key", step="rotate" if rotary is not None else "project")
+    full_sheet = solve(base | {"X": X})
+    keys = full_sheet.trace.find(where="*key", step="rotate" if rotary is not None else "project")
     cached_k = np.hstack([record.value for record in keys])[:-1]
-    cached = {"cached_K": cached_k.tolist(), "cached_V": whole.value("V")[:-1].tolist()}
+    cached = {"cached_K": cached_k.tolist(), "cached_V": full_sheet.value("V")[:-1].tolist()}
     step = solve(base | {"X": X[-1:], **cached})
-    assert_close(step.answer, whole.answer[-1:])
+    assert_close(step.answer, full_sheet.answer[-1:])
     assert_close(step.value("M"), [[1.0] * TOKENS])
 
 
@@ -73,8 +85,8 @@ def test_heads_by_splitting_and_heads_of_their_own_agree_with_plain_python(
     joined = heads_by_hand(w_q, w_k, w_v, groups, is_causal)
     expected = plus(times(joined, w_o), [b_o] * TOKENS)
     shared = {"kind": "multi-head-attention", "X": X, "W_O": w_o, "b_O": b_o, "mask": "causal" if is_causal else "none"}
-    whole = {name: np.hstack(parts).tolist() for name, parts in (("W_Q", w_q), ("W_K", w_k), ("W_V", w_v))}
-    split = shared | whole | {"num_heads": num_heads, "num_kv_heads": num_kv}
+    side_by_side = {name: np.hstack(parts).tolist() for name, parts in (("W_Q", w_q), ("W_K", w_k), ("W_V", w_v))}
+    split = shared | side_by_side | {"num_heads": num_heads, "num_kv_heads": num_kv}
     if num_kv == num_heads:
         own = shared | {"heads": [{"W_Q": q, "W_K": k, "W_V": v} for q, k, v in zip(w_q, w_k, w_v, strict=True)]}
     else:
@@ -82,7 +94,7 @@ def test_heads_by_splitting_and_heads_of_their_own_agree_with_plain_python(
         own = shared | {"heads": [{"W_Q": q} for q in w_q], "kv_heads": pairs}
     for problem in (split, own):
         assert_close(solve(problem).answer, expected)
-        assert_close(solve(turned(problem)).answer, transpose(expected))
+        assert_close(solve(with_tokens_as_columns(problem)).answer, transpose(expected))
 
 
 def test_rotary_scores_depend_only_on_the_distance() -> None:

@@ -8,7 +8,7 @@ from clearhead import solve
 from clearhead.worksheet.kinds.add_norm import AddAndNormProblem
 from tests.golden.by_hand import normalised, plus, transpose
 from tests.tolerances import assert_close
-from tests.unit.worksheet.random_problems import numbers, turned
+from tests.unit.worksheet.random_problems import numbers, with_tokens_as_columns
 
 
 @pytest.mark.parametrize("place", ["inside", "outside"])
@@ -35,7 +35,7 @@ def test_each_norm_with_gain_shift_and_epsilon_in_either_place(place: str) -> No
         data |= {"gain": gain, "shift": shift}
         wanted = [[g * v + s for g, v, s in zip(gain, row, shift, strict=True)] for row in values]
         assert_close(solve(data).answer, wanted)
-        assert_close(solve(turned(data)).answer, transpose(wanted))
+        assert_close(solve(with_tokens_as_columns(data)).answer, transpose(wanted))
 
 
 def test_padding_counts_in_a_norm_or_does_not() -> None:

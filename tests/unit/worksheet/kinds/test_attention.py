@@ -10,7 +10,18 @@ from clearhead.worksheet.kinds.attention import (
 )
 from tests.golden.by_hand import attention, times, transpose
 from tests.tolerances import assert_close
-from tests.unit.worksheet.random_problems import HEAD, SELF, SOURCE, SOURCE_WIDTH, VALUE, W_Q, V, X, numbers, turned
+from tests.unit.worksheet.random_problems import (
+    HEAD,
+    SELF,
+    SOURCE,
+    SOURCE_WIDTH,
+    VALUE,
+    W_Q,
+    V,
+    X,
+    numbers,
+    with_tokens_as_columns,
+)
 
 
 def test_cross_attention_takes_other_lengths_and_widths() -> None:
@@ -20,7 +31,7 @@ def test_cross_attention_takes_other_lengths_and_widths() -> None:
     expected = attention(times(X, W_Q), times(source, w_k), times(source, w_v), math.sqrt(HEAD))
     assert_close(solve(data | {"Y": X, "X": source}).answer, expected)
     assert_close(solve(data | {"X_D": X, "X_E": source}).answer, expected)
-    assert_close(solve(turned(data | {"X_D": X, "X_E": source})).answer, transpose(expected))
+    assert_close(solve(with_tokens_as_columns(data | {"X_D": X, "X_E": source})).answer, transpose(expected))
     multi = solve(data | {"kind": "multi-head-attention", "num_heads": 1, "Y": X, "X": source})
     assert_close(multi.answer, expected)
 

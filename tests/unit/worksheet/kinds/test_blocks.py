@@ -18,7 +18,7 @@ from tests.unit.worksheet.random_models import (
     random_attention,
     random_network,
 )
-from tests.unit.worksheet.random_problems import numbers, turned
+from tests.unit.worksheet.random_problems import numbers, with_tokens_as_columns
 
 
 @pytest.mark.parametrize("place", ["post", "pre"])
@@ -39,8 +39,8 @@ def test_blocks_with_norms_before_or_after(place: str, layout: str) -> None:
     decoded = residual(decoded, lambda h: network(h, three))
     other = data | {"kind": "decoder-block", "cross_attention": two, "memory": memory}
     if layout == "columns":
-        assert_close(solve(turned(data)).answer, transpose(encoder))
-        assert_close(solve(turned(other)).answer, transpose(decoded))
+        assert_close(solve(with_tokens_as_columns(data)).answer, transpose(encoder))
+        assert_close(solve(with_tokens_as_columns(other)).answer, transpose(decoded))
     else:
         assert_close(solve(data).answer, encoder)
         assert_close(solve(other).answer, decoded)

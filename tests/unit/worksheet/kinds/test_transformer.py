@@ -91,7 +91,7 @@ def test_a_model_that_does_not_end_stops_and_says_so() -> None:
 
 def test_weights_of_a_model_are_given_once_however_often_it_runs() -> None:
     sheet = solve("lets-go")
-    symbols = [given.symbol for given in sheet.trace.givens.values()]
+    symbols = [entry.symbol for entry in sheet.trace.givens.values()]
     assert symbols.count("W_out") == 1
     assert symbols.count("W_Q") == 3
     assert symbols.count("E_target") == 1

@@ -158,9 +158,11 @@ def test_a_notebook_gets_no_script_no_ids_and_styles_of_its_own() -> None:
     for sign in style:  # every selector outside braces names the sheet
         depth += (sign == "{") - (sign == "}")
         outer += sign if depth == 0 else ""
-    selectors = [each.strip() for each in outer.split("}") if each.strip() and not each.strip().startswith("@")]
+    selectors = [
+        selector.strip() for selector in outer.split("}") if selector.strip() and not selector.strip().startswith("@")
+    ]
     assert selectors
-    assert all("clearhead" in each for each in selectors)
+    assert all("clearhead" in selector for selector in selectors)
 
 
 def luminance(colour: str) -> float:

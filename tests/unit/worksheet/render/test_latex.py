@@ -52,11 +52,11 @@ def ten_tokens(kind: str = "masked-self-attention") -> Worksheet:
 
 def test_blanks_are_lines_to_write_on() -> None:
     sheet = solve("lets-go-encoder")
-    whole, open_ = sheet.to_latex("products"), sheet.to_latex("products", ["A[go, *]"])
-    assert r"\underline{" not in whole
-    assert r"\clearheadname{go} & \clearheadcorner & \underline{\hspace{2.5em}} & \underline{" in open_
-    assert r"A[\text{go}" in whole
-    assert r"A[\text{go}" not in open_
+    complete, blanked = sheet.to_latex("products"), sheet.to_latex("products", ["A[go, *]"])
+    assert r"\underline{" not in complete
+    assert r"\clearheadname{go} & \clearheadcorner & \underline{\hspace{2.5em}} & \underline{" in blanked
+    assert r"A[\text{go}" in complete
+    assert r"A[\text{go}" not in blanked
 
 
 def test_a_fragment_says_what_it_needs_and_is_no_document() -> None:

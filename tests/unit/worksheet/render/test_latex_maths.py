@@ -76,7 +76,7 @@ def test_every_shipped_symbol_and_equation_is_without_stray_letters(
 def test_every_declared_equation_is_read_in_both_layouts(name: str) -> None:
     step = STEPS[name]
     for layout in ("rows", "columns"):
-        tex = equation(step.equation_in(layout, {each.name: "X₁" for each in step.inputs}))
+        tex = equation(step.equation_in(layout, {step_input.name: "X₁" for step_input in step.inputs}))
         assert tex.isascii()
         assert tex.count("$") % 2 == 0
 

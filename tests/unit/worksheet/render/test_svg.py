@@ -18,7 +18,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def texts(svg: str) -> list[str]:
-    return [each.text or "" for each in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+    return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
 
 
 def masked(tokens: list[str] | None = None, **more: Any) -> Worksheet:
@@ -36,7 +36,7 @@ def test_every_shipped_matrix_is_a_picture(name: str, all_sheets: dict[str, Work
             svg = matrix_svg(matrix)
             root = ElementTree.fromstring(svg)
             assert root.get("role") == "img"
-            ids = {each.get("id") for each in root.iter() if each.get("id")}
+            ids = {element.get("id") for element in root.iter() if element.get("id")}
             assert set((root.get("aria-labelledby") or "").split()) <= ids
             assert root.find(f"{SVG}title") is not None
             assert root.find(f"{SVG}desc") is not None
@@ -107,7 +107,7 @@ def test_a_blank_is_empty_and_told_by_nothing() -> None:
 def test_hostile_names_stay_text(name: str) -> None:
     svg = masked([name, "b", "c"]).picture("A")
     root = ElementTree.fromstring(svg)
-    tags = {each.tag.removeprefix(SVG) for each in root.iter()}
+    tags = {element.tag.removeprefix(SVG) for element in root.iter()}
     assert tags == {"svg", "title", "desc", "defs", "pattern", "linearGradient", "stop", "g", "rect", "text"}
     assert "\x1b" not in svg
     assert "\u202e" not in svg
