@@ -41,7 +41,7 @@ SECTIONS = {
 def page() -> str:
     """Return the page."""
     fields = list(config_fields())
-    placed = {section: [each for each in fields if _section(each.path) == section] for section in SECTIONS}
+    placed = {section: [field for field in fields if _section(field.path) == section] for section in SECTIONS}
     assert sum(map(len, placed.values())) == len(fields), "a setting has no section on the page"
     parts = [HEAD]
     for section, (title, sentence) in SECTIONS.items():
@@ -68,10 +68,10 @@ def _presets() -> Iterator[str]:
 
 def _table(fields: list[FieldHelp], section: str) -> Iterator[str]:
     yield "| setting | default | takes | meaning |\n|---|---|---|---|"
-    for each in fields:
-        name = each.path.removeprefix(f"{section}.")
-        default = "needed" if each.is_needed else f"`{_default(each.default)}`"
-        yield f"| `{name}` | {default} | {_safe(each.kind)} | {_safe(each.description)} |"
+    for field in fields:
+        name = field.path.removeprefix(f"{section}.")
+        default = "needed" if field.is_needed else f"`{_default(field.default)}`"
+        yield f"| `{name}` | {default} | {_safe(field.kind)} | {_safe(field.description)} |"
 
 
 def _default(value: Any) -> str:

@@ -103,11 +103,11 @@ def imported_rooms(file: SourceFile) -> set[str]:
 
 def arrows(files: list[SourceFile]) -> dict[str, set[str]]:
     """Return which rooms each room imports; the package's own `__init__` is no room."""
-    found: dict[str, set[str]] = defaultdict(set)
+    graph: dict[str, set[str]] = defaultdict(set)
     for file in files:
         if file.room != "__init__":
-            found[file.room] |= imported_rooms(file)
-    return dict(found)
+            graph[file.room] |= imported_rooms(file)
+    return dict(graph)
 
 
 def figures(files: list[SourceFile]) -> str:

@@ -71,9 +71,9 @@ def _texts(node: ast.expr, function: ast.FunctionDef) -> Iterator[str]:
         choices = [list(_texts(part, function)) for part in node.values]
         yield from ("".join(texts) for texts in product(*choices))
     elif isinstance(node, ast.FormattedValue):
-        known = isinstance(node.value, ast.Name) and _assigned(node.value.id, function)
-        yield from (text for each in known or [] for text in _plain_texts(each, function))
-        if not known:
+        assignments = isinstance(node.value, ast.Name) and _assigned(node.value.id, function)
+        yield from (text for expression in assignments or [] for text in _plain_texts(expression, function))
+        if not assignments:
             yield "…"
     elif isinstance(node, ast.IfExp):
         yield from _texts(node.body, function)
@@ -100,17 +100,17 @@ def _plain_texts(node: ast.expr, function: ast.FunctionDef) -> list[str]:
 
 def _assigned(name: str, function: ast.FunctionDef) -> list[ast.expr]:
     """Return what is assigned to a name, also by a loop over constants or over pairs of them."""
-    found = []
+    values = []
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
-            found.append(node.value)
+            values.append(node.value)
         if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and node.target.id == name:
-            found += node.iter.elts if isinstance(node.iter, ast.Tuple) else [node.iter]
+            values += node.iter.elts if isinstance(node.iter, ast.Tuple) else [node.iter]
         if isinstance(node, ast.For) and isinstance(node.target, ast.Tuple) and isinstance(node.iter, ast.Tuple):
             for place, target in enumerate(node.target.elts):
                 if isinstance(target, ast.Name) and target.id == name:
-                    found += [row.elts[place] for row in node.iter.elts if isinstance(row, ast.Tuple)]
-    return found
+                    values += [row.elts[place] for row in node.iter.elts if isinstance(row, ast.Tuple)]
+    return values
 
 
 def page() -> str:

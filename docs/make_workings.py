@@ -56,9 +56,9 @@ def _section(name: str, problem: str, report: Report) -> str:
     lines += ["| line | | verdicts | slips |", "|---|---|---|---|"]
     for index, line in enumerate(report.lines):
         counts = Counter(cell.verdict for cell in line.marked)
-        told = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
-        slips = ", ".join(str(number) for number, each in enumerate(report.findings, 1) if each.line == index)
-        lines.append(f"| {escape(_name(line))} | {_state(line)} | {told} | {slips} |")
+        verdicts = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
+        slips = ", ".join(str(number) for number, finding in enumerate(report.findings, 1) if finding.line == index)
+        lines.append(f"| {escape(_name(line))} | {_state(line)} | {verdicts} | {slips} |")
     lines.append("")
     for story in stories(report):
         sums = "".join(
