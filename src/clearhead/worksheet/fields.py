@@ -6,8 +6,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from clearhead.errors import ProblemError, did_you_mean
+from clearhead.settings import choices_in, models_in
 from clearhead.worksheet.kinds import KINDS
-from clearhead.worksheet.problem import Problem, keys_in_order, literals_in, models_in
+from clearhead.worksheet.problem import Problem, keys_in_order
 
 _COMMON = ("title", "layout", "rounding")
 
@@ -33,7 +34,7 @@ def _describe_kind(name: str, kind: type[Problem]) -> str:
 
 def _line(key: str, field: FieldInfo, depth: int) -> str:
     state = "needed" if field.is_required() else _default(field.get_default(call_default_factory=True))
-    choices = literals_in(field.annotation)
+    choices = choices_in(field.annotation)
     extra = f" Choices: {', '.join(choices)}." if choices else ""
     line = f"{'  ' * depth}- `{key}`{f' ({state})' if state else ''}: {field.description}.{extra}\n"
     if depth == 0:

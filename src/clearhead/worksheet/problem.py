@@ -1,12 +1,13 @@
 """What every problem has in common, and how its mistakes are told: all together, a sentence each."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from clearhead.errors import ProblemError, did_you_mean
+from clearhead.settings import choices_in, models_in
 from clearhead.worksheet.cells import Title
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.rounding import Rounding
@@ -127,23 +128,9 @@ def _model_at(model: type[BaseModel], location: Iterable[Any]) -> type[BaseModel
     return model
 
 
-def models_in(annotation: Any) -> list[type[BaseModel]]:
-    """Return the models that an annotation such as `tuple[Head, ...] | None` speaks of."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for part in get_args(annotation) for model in models_in(part)]
-
-
 def _choices(owner: type[BaseModel], name: str) -> list[str]:
     field = owner.model_fields.get(name)
-    return literals_in(field.annotation) if field else []
-
-
-def literals_in(annotation: Any) -> list[str]:
-    """Return the words that an annotation such as `Literal["a", "b"] | float` allows."""
-    if getattr(annotation, "__origin__", None) is Literal:
-        return [str(word) for word in get_args(annotation)]
-    return [word for part in get_args(annotation) for word in literals_in(part)]
+    return choices_in(field.annotation) if field else []
 
 
 def shorten(value: object) -> str:

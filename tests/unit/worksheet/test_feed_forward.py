@@ -54,7 +54,7 @@ def test_weights_that_do_not_follow_each_other_are_refused() -> None:
     layer = FeedForwardLayer.model_validate({"W_1": [[1, 0, 1]] * 2, "W_2": [[2], [3]], "b_2": [1, 2]})
     shapes = Shapes("rows")
     layer.layer_mistakes(shapes, "X", 5, 2)
-    assert shapes.mistakes == [
+    assert [mistake.sentence for mistake in shapes.mistakes] == [
         "the bent line is 3 wide and W_2 is 2 × 1, so the bent line W_2 does not fit. "
         "Give W_2 3 rows, or the bent line 2 columns.",
         "b_2 has 2 numbers, but W_2 is 2 × 1. Give b_2 1 number.",

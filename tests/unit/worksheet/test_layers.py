@@ -52,7 +52,7 @@ def test_what_a_residual_adds_must_be_as_wide_as_what_went_in() -> None:
     check_attention(shapes, "self_attention", layer, tokens, tokens)
     check_feed_forward(shapes, FeedForwardLayer.model_validate({"W_1": I2, "W_2": [[1], [1]]}), 5, 2)
     check_feed_forward(shapes, None, 5, 2)
-    assert shapes.mistakes == [
+    assert [mistake.sentence for mistake in shapes.mistakes] == [
         "self_attention: the layer makes vectors 3 wide, but the residual adds them to vectors 2 wide. "
         "Change W_V or W_O.",
         "feed_forward: the network makes vectors 1 wide, but the residual adds them to vectors 2 wide. Change W_2.",

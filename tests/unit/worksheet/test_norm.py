@@ -99,7 +99,7 @@ def test_a_variance_of_zero_needs_an_epsilon_and_says_whose_it_is() -> None:
 def test_padding_must_leave_a_token() -> None:
     shapes = Shapes("rows")
     NormRule.model_validate({"padding": 3, "gain": [1]}).norm_mistakes(shapes, 3, 2)
-    assert shapes.mistakes == [
+    assert [mistake.sentence for mistake in shapes.mistakes] == [
         "gain has 1 number, but tokens are 2 wide. Give gain 2 numbers.",
         "padding = 3, but there are 3 tokens, and one at least must be real. Give 0 to 2.",
     ]

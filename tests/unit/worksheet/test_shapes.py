@@ -25,7 +25,7 @@ def test_a_matrix_is_read_in_its_own_layout() -> None:
 def test_a_product_that_does_not_fit_says_both_ways_out(layout: str, sentence: str) -> None:
     shapes = Shapes(layout)
     shapes.product("X", shapes.width(X), X, "W", W)
-    assert shapes.mistakes == [sentence]
+    assert [mistake.sentence for mistake in shapes.mistakes] == [sentence]
 
 
 def test_what_fits_is_not_spoken_of() -> None:
@@ -46,7 +46,7 @@ def test_every_misfit_is_collected_with_what_would_fit() -> None:
     shapes.same_tokens("K", X, "V", W, "every key needs a value")
     shapes.shape("M", X, 2, 7, "there are 2 queries and 7 keys")
     shapes.names("tokens", ("a",), "X", 5)
-    assert shapes.mistakes == [
+    assert [mistake.sentence for mistake in shapes.mistakes] == [
         "b has 2 numbers, but W is 2 × 7. Give b 7 numbers.",
         "K is 5 × 3 and V is 2 × 7: every key needs a value. Give V 5 rows, or K 2.",
         "M is 5 × 3, but there are 2 queries and 7 keys. Make it 2 × 7.",

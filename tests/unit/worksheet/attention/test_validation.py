@@ -76,5 +76,5 @@ def test_a_layer_is_held_against_its_tokens(change: dict[str, Any], sentences: l
     fields = {"W_Q": [[1, 0]] * 3, "W_K": [[0, 1]] * 3, "W_V": [[1] * 7] * 3}
     shapes, tokens = Shapes("rows"), SequenceShape("X", 5, 3)
     attention_mistakes(shapes, AttentionLayer.model_validate(fields | change), tokens, tokens)
-    assert shapes.mistakes[: len(sentences)] == sentences
+    assert [mistake.sentence for mistake in shapes.mistakes][: len(sentences)] == sentences
     assert bool(shapes.mistakes) is bool(sentences)
