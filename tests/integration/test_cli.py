@@ -1,4 +1,4 @@
-"""The command line as a user meets it: a real process, real files, real exit codes."""
+"""The command line as a user meets it: real files, real exit codes, and a real process where that makes a difference."""
 
 import json
 import os
@@ -13,15 +13,9 @@ import typer
 
 from clearhead import Worksheet, __version__, solve
 from clearhead.cli.main import app
+from tests.command import run, run_process
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "cli_surface.txt"
-
-
-def run(*arguments: str, text: str | bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    given = text.encode() if isinstance(text, str) else text
-    command = [sys.executable, "-m", "clearhead.cli.main", *arguments]
-    done = subprocess.run(command, input=given, capture_output=True, cwd=cwd, timeout=60, check=False)
-    return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def surface() -> str:
@@ -41,8 +35,8 @@ def test_the_surface_of_the_command_line_is_frozen() -> None:
 
 
 def test_help_and_version() -> None:
-    assert "solve" in run("--help").stdout
-    assert run("--version").stdout == f"clearhead {__version__}\n"
+    assert "solve" in run_process("--help").stdout
+    assert run_process("--version").stdout == f"clearhead {__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -62,8 +56,9 @@ def test_torch_is_never_loaded(arguments: tuple[str, ...]) -> None:
 
 
 def test_a_gallery_problem_is_solved() -> None:
-    done = run("solve", "lets-go-encoder", "--detail", "products")
+    done = run_process("solve", "lets-go-encoder", "--detail", "products")
     assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run("solve", "lets-go-encoder", "--detail", "products").stdout
     assert "-0.995 = 1.87×1.1 + 1.09×(-2.8)" in done.stdout
 
 
@@ -130,7 +125,7 @@ def test_the_fields_of_a_kind_are_listed() -> None:
 
 
 def test_a_problem_comes_from_standard_input() -> None:
-    done = run("solve", "-", "--detail", "results", text="{kind: add-and-norm, X: [[1, 3]], epsilon: 0}")
+    done = run_process("solve", "-", "--detail", "results", text="{kind: add-and-norm, X: [[1, 3]], epsilon: 0}")
     assert "[ -1  1 ]" in done.stdout
     empty = run("solve", "-")
     assert (empty.returncode, empty.stdout) == (2, "")
@@ -178,7 +173,7 @@ def test_mistakes_are_told_one_to_a_line_without_a_traceback(tmp_path: Path) -> 
 
 
 def test_debug_shows_the_traceback() -> None:
-    done = run("--debug", "solve", "nothing-here")
+    done = run_process("--debug", "solve", "nothing-here")
     assert "Traceback" in done.stderr
     assert done.returncode == 1
 

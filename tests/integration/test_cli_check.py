@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from clearhead.check import check
 from clearhead.check.read.reading import workings
 from clearhead.worksheet.reading import gallery
+from tests.command import run, run_process
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GOOD = {
@@ -25,12 +25,6 @@ GOOD = {
 }  # of examples/self-attention.yaml, every line rounded
 PROBLEM = EXAMPLES / "self-attention.yaml"
 Lines = dict[str, list[list[str]]]
-
-
-def run(*arguments: str, text: bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "clearhead.cli.main", *arguments]
-    done = subprocess.run(command, input=text, capture_output=True, cwd=cwd, timeout=60, check=False)
-    return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def changed(name: str, row: int, column: int, text: str) -> Lines:
@@ -50,6 +44,11 @@ def test_every_form_says_the_same_marks_and_exits_alike(form: str) -> None:
     done = run("check", "numerical-self-attention", "--format", form)
     assert done.returncode == 1, done.stderr
     assert ("10.666667" if form == "json" else "10⅔") in done.stdout
+
+
+def test_a_process_of_its_own_says_the_same() -> None:
+    here, apart = (call("check", "numerical-self-attention") for call in (run, run_process))
+    assert (apart.returncode, apart.stdout, apart.stderr) == (1, here.stdout, "")
 
 
 @pytest.mark.parametrize("name", sorted(gallery()))
@@ -223,7 +222,17 @@ def test_the_infinity_of_yaml_is_read(tmp_path: Path) -> None:
 @pytest.fixture
 def school(tmp_path: Path) -> Path:
     """Make a folder of workings, with the scheme among them."""
-    folder = tmp_path / "class"
+    return make_school(tmp_path / "class")
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """A class that was graded once: its folder, and what the command said."""
+    folder = make_school(tmp_path_factory.mktemp("graded") / "class")
+    return folder, run("check", ".", "--scheme", "scheme.yaml", "--csv", "grades.csv", cwd=folder)
+
+
+def make_school(folder: Path) -> Path:
     folder.mkdir()
     write(folder / "ada.json", GOOD, student="Ada")
     for name in ("ben", "cy"):  # the same slip, and what follows from it
@@ -247,8 +256,10 @@ def grades(folder: Path) -> dict[str, dict[str, str]]:
     return {row["file"]: row for row in rows}
 
 
-def test_a_class_is_graded_twice_alike_with_scheme_and_grades_among_the_workings(school: Path) -> None:
-    first = run("check", ".", "--scheme", "scheme.yaml", "--csv", "grades.csv", cwd=school)
+def test_a_class_is_graded_twice_alike_with_scheme_and_grades_among_the_workings(
+    graded: tuple[Path, subprocess.CompletedProcess[str]],
+) -> None:
+    school, first = graded
     table = grades(school)
     again = run("check", ".", "--scheme", "scheme.yaml", "--csv", "grades.csv", cwd=school)
     assert (first.returncode, first.stdout) == (again.returncode, again.stdout) == (1, again.stdout), first.stderr
@@ -259,8 +270,8 @@ def test_a_class_is_graded_twice_alike_with_scheme_and_grades_among_the_workings
     assert sorted(each.name for each in (school / "reports").iterdir()) == [f"{name}.html" for name in names[:6]]
 
 
-def test_the_grades_of_a_class_are_right(school: Path) -> None:
-    done = run("check", ".", "--scheme", "scheme.yaml", "--csv", "grades.csv", cwd=school)
+def test_the_grades_of_a_class_are_right(graded: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    school, done = graded
     table = grades(school)
     assert (table["ada.json"]["marks"], table["ada.json"]["out of"]) == ("17", "17")
     assert table["ed.json"]["marks"] == "3", "M 2 and one row of three"
@@ -272,8 +283,8 @@ def test_the_grades_of_a_class_are_right(school: Path) -> None:
     assert "2 × arithmetic slip in K" in done.stdout
 
 
-def test_no_cell_of_the_grades_is_a_formula(school: Path) -> None:
-    run("check", ".", "--scheme", "scheme.yaml", "--csv", "grades.csv", cwd=school)
+def test_no_cell_of_the_grades_is_a_formula(graded: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    school, _ = graded
     table = grades(school)
     assert table["di.json"]["student"] == "'=HYPERLINK(1)"
     assert table["flo.json"]["student"] == "'＝1+1"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.test_cli import run
+from tests.command import run, run_process
 from tests.unit.evaluation.corpus import references, spoiled
 
 RIGHT = references(43)
@@ -47,7 +47,7 @@ def test_the_numbers_are_those_of_the_sacrebleu_command(folder: Path) -> None:
 
 def test_outputs_come_from_a_pipe_too(folder: Path) -> None:
     text = (folder / "good").read_bytes()
-    piped = run("evaluate", "--reference", "right", *FEW, cwd=folder, text=text)
+    piped = run_process("evaluate", "--reference", "right", *FEW, cwd=folder, text=text)
     assert (piped.returncode, piped.stderr) == (0, "")
     assert piped.stdout == run("evaluate", "good", "--reference", "right", *FEW, cwd=folder).stdout
     assert piped.stdout.startswith("Scores of 43 sentences\n")

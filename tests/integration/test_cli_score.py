@@ -10,7 +10,7 @@ from clearhead.decoding.scoring import TextPair, open_scorer
 from clearhead.formats import save_checkpoint
 from clearhead.text.config import TextConfig
 from clearhead.text.train import train_vocabularies
-from tests.integration.test_cli import run
+from tests.command import run, run_process
 from tests.unit.decoding.test_scoring import LINES, make_model
 
 TARGETS = LINES[::-1]
@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_sentence_has_its_line_and_the_library_agrees(folder: Path) -> None:
-    done = run("score", "run", "--source", "source", "--target", "target", "--tokens", "--json", cwd=folder)
+    done = run_process("score", "run", "--source", "source", "--target", "target", "--tokens", "--json", cwd=folder)
     assert done.returncode == 0
     told = [json.loads(line) for line in done.stdout.splitlines()]
     expected = list(open_scorer(folder / "run").score(TextPair(*each) for each in zip(LINES, TARGETS, strict=True)))

@@ -10,25 +10,24 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.test_cli import run
+from clearhead.training import progress
+from clearhead.training.outcome import Stopped
+from tests.command import run
+from tests.unit.training.fake_loop import FakeLoop, put_in_place
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-ROOT = Path(__file__).parents[2]
 CONFIG = "data:\n  train:\n    - built_in: copy\ntraining: {steps: 7}\n"
-# The verb around a loop that learns nothing: how it ends, and what it says, are the verb's own.
+# The verb, in a process of its own, around a loop that says that it began and then waits for a signal.
 AROUND = """
 import sys, time
-sys.path.insert(0, {root!r})
 from types import ModuleType
-from tests.unit.training.fake_loop import FakeLoop
 import clearhead.training.progress as progress
 progress.find_spec = lambda name: None
 loop = ModuleType("clearhead.training.loop")
-fake = FakeLoop(stops={stops!r})
 def slow(*arguments):
     print("begun", file=sys.stderr, flush=True)
     time.sleep(60)
-loop.train = slow if {is_slow!r} else fake.train
+loop.train = slow
 sys.modules["clearhead.training.loop"] = loop
 import clearhead.cli.main as m
 sys.argv = ["clearhead", "train", *{arguments!r}]
@@ -36,16 +35,17 @@ m.main()
 """
 
 
-def command(*arguments: str, stops: tuple[str, ...] = ("steps",), is_slow: bool = False) -> list[str]:
-    code = AROUND.format(root=str(ROOT), stops=list(stops), is_slow=is_slow, arguments=list(arguments))
-    return [sys.executable, "-c", code]
+def waiting_command(*arguments: str) -> list[str]:
+    return [sys.executable, "-c", AROUND.format(arguments=list(arguments))]
 
 
-def train(folder: Path, *arguments: str, stops: tuple[str, ...] = ("steps",)) -> subprocess.CompletedProcess[str]:
+def train(folder: Path, *arguments: str, stops: tuple[Stopped, ...] = ("steps",)) -> subprocess.CompletedProcess[str]:
+    """Call the verb around a loop that learns nothing: how it ends, and what it says, are the verb's own."""
     (folder / "my.yaml").write_text(CONFIG)
-    return subprocess.run(
-        command(*arguments, stops=stops), capture_output=True, text=True, timeout=60, check=False, cwd=folder
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(progress, "find_spec", lambda name: None)
+        put_in_place(patch, FakeLoop(stops=list(stops)))
+        return run("train", *arguments, cwd=folder)
 
 
 def test_ten_mistakes_are_ten_sentences_at_once_and_nothing_is_written(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(tmp_path: Path) -> None:
 def test_control_c_before_the_first_update_says_how_to_go_on(tmp_path: Path) -> None:
     (tmp_path / "my.yaml").write_text(CONFIG)
     process = subprocess.Popen(
-        command("my.yaml", is_slow=True), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        waiting_command("my.yaml"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
     )
     assert process.stderr is not None
     assert process.stderr.readline() == "begun\n"
@@ -167,7 +167,7 @@ def test_control_c_before_the_first_update_says_how_to_go_on(tmp_path: Path) -> 
 
 def test_two_processes_cannot_train_in_one_folder(tmp_path: Path) -> None:
     (tmp_path / "my.yaml").write_text(CONFIG)
-    process = subprocess.Popen(command("my.yaml", is_slow=True), stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    process = subprocess.Popen(waiting_command("my.yaml"), stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     assert process.stderr is not None
     assert process.stderr.readline() == "begun\n"
     other = train(tmp_path, "--resume", "--run", "runs/my")

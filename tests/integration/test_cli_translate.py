@@ -1,6 +1,5 @@
 """`clearhead translate` as a user meets it: pipes, files, kills, and input that is no text."""
 
-import io
 import json
 import os
 import re
@@ -14,44 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.cli.main import main
 from clearhead.decoding.alignment import Head, Links, Reading, every_reading, pharaoh
 from clearhead.decoding.head_choice import rate_heads
 from clearhead.decoding.loading import open_translator
+from tests.command import run
 from tests.small_run import TEXTS, make_run
 
 LINES = ["the red cat", "", "😀 مرحبا", "नमस्ते দুনিয়া", "   ", "where is the old house?", "x\u2028y"]
 SHORT = ("--max-length", "9")
-
-
-class Caller:
-    """Calls the command in this process, where torch is loaded already; its streams are files and bytes."""
-
-    def __init__(self, folder: Path) -> None:
-        self.given = folder / "standard-input"
-
-    def __call__(self, *arguments: str, text: str | bytes = b"") -> subprocess.CompletedProcess[str]:
-        self.given.write_bytes(text.encode() if isinstance(text, str) else text)
-        streams = io.TextIOWrapper(io.BytesIO()), io.TextIOWrapper(io.BytesIO())
-        code: int | str | None = 0
-        with pytest.MonkeyPatch.context() as patch, self.given.open("rb") as file:
-            patch.setattr(sys, "argv", ["clearhead", *arguments])
-            for name, stream in (("stdin", file), ("stdout", streams[0]), ("stderr", streams[1])):
-                patch.setattr(sys, name, stream)
-            try:
-                main()
-            except SystemExit as done:
-                code = done.code
-        made = []
-        for stream in streams:
-            stream.flush()
-            made.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
-        return subprocess.CompletedProcess(list(arguments), int(code or 0), *made)
-
-
-@pytest.fixture
-def run(tmp_path_factory: pytest.TempPathFactory) -> Caller:
-    return Caller(tmp_path_factory.mktemp("streams"))
 
 
 @pytest.fixture(scope="module")
@@ -64,14 +33,14 @@ def tagged(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(make_run(tmp_path_factory.mktemp("run"), ("de", "hi")))
 
 
-def test_the_command_itself_reads_a_pipe_and_writes_a_pipe(run: Caller, model: str) -> None:
+def test_the_command_itself_reads_a_pipe_and_writes_a_pipe(model: str) -> None:
     command = [sys.executable, "-m", "clearhead.cli.main", "translate", model, *SHORT]
     text = "".join(line + "\n" for line in LINES)
     done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=60, check=True)
     assert (done.stdout.decode(), done.stderr) == (run("translate", model, *SHORT, text=text).stdout, b"")
 
 
-def test_lines_of_a_pipe_a_file_and_a_sentence_are_the_same(run: Caller, model: str, tmp_path: Path) -> None:
+def test_lines_of_a_pipe_a_file_and_a_sentence_are_the_same(model: str, tmp_path: Path) -> None:
     text = "".join(line + "\n" for line in LINES)
     piped = run("translate", model, *SHORT, text=text)
     assert (piped.returncode, piped.stderr) == (0, "")
@@ -86,7 +55,7 @@ def test_lines_of_a_pipe_a_file_and_a_sentence_are_the_same(run: Caller, model: 
     assert run("translate", model, "the red cat", *SHORT).stdout == made[0] + "\n"
 
 
-def test_columns_and_objects_get_their_translation_beside_them(run: Caller, model: str, tmp_path: Path) -> None:
+def test_columns_and_objects_get_their_translation_beside_them(model: str, tmp_path: Path) -> None:
     alone = run("translate", model, "a dog", *SHORT).stdout[:-1]
     table = run("translate", model, *SHORT, "--form", "tsv", text="id\tsource\n7\ta dog\n")
     assert table.stdout == f"id\tsource\ttranslation\n7\ta dog\t{alone}\n"
@@ -97,7 +66,7 @@ def test_columns_and_objects_get_their_translation_beside_them(run: Caller, mode
     assert "there is a key 'translation' already" in taken.stderr
 
 
-def test_everything_about_a_line_is_in_its_json(run: Caller, model: str) -> None:
+def test_everything_about_a_line_is_in_its_json(model: str) -> None:
     done = run("translate", model, "a dog", *SHORT, "--json", "--scores", "--align", "--beam", "3", "--n-best", "2")
     record = json.loads(done.stdout)
     assert record["log_prob"] == pytest.approx(sum(token["log_prob"] for token in record["tokens"]))
@@ -108,7 +77,7 @@ def test_everything_about_a_line_is_in_its_json(run: Caller, model: str) -> None
     assert plain.stdout.split("\t")[3][:-1] == record["alignment"]
 
 
-def test_a_search_is_explained_in_a_file_and_in_the_terminal(run: Caller, model: str, tmp_path: Path) -> None:
+def test_a_search_is_explained_in_a_file_and_in_the_terminal(model: str, tmp_path: Path) -> None:
     file = tmp_path / "beam.json"
     done = run("translate", model, "a dog", *SHORT, "--beam", "3", "--explain", str(file))
     data = json.loads(file.read_text())
@@ -135,7 +104,7 @@ def write_pairs(folder: Path, model: str, reading: Reading) -> list[str]:
     return [option for name in ("source", "reference", "gold-links") for option in (f"--{name}", str(folder / name))]
 
 
-def test_the_head_that_gold_links_choose_is_read_from_then_on(run: Caller, tmp_path: Path) -> None:
+def test_the_head_that_gold_links_choose_is_read_from_then_on(tmp_path: Path) -> None:
     model = str(make_run(tmp_path / "run"))
     usual = run("translate", model, "the red cat sees", *SHORT, "--align")
     given = write_pairs(tmp_path, model, Reading(Head(1, 1), is_shifted=False))
@@ -160,7 +129,7 @@ def test_the_head_that_gold_links_choose_is_read_from_then_on(run: Caller, tmp_p
     assert run("translate", model, "the red cat sees", *SHORT).stderr == ""
 
 
-def test_without_gold_links_a_head_is_chosen_by_counted_ones(run: Caller, tmp_path: Path) -> None:
+def test_without_gold_links_a_head_is_chosen_by_counted_ones(tmp_path: Path) -> None:
     model = str(make_run(tmp_path / "run"))
     given = write_pairs(tmp_path, model, Reading(Head(0)))[:4]
     done = run("evaluate", "--choose-head", model, *given, "--json")
@@ -173,7 +142,7 @@ def test_without_gold_links_a_head_is_chosen_by_counted_ones(run: Caller, tmp_pa
     assert run("evaluate", "--choose-head", model, *given, "--require", "aer=0").returncode == 1
 
 
-def test_gold_links_of_tagged_sentences_do_not_count_the_tag(run: Caller, tmp_path: Path) -> None:
+def test_gold_links_of_tagged_sentences_do_not_count_the_tag(tmp_path: Path) -> None:
     tagged = str(make_run(tmp_path / "run", ("de", "hi")))
     for name, text in (("source", ">>de<< a dog\n"), ("reference", "ein Hund\n"), ("gold", "0-0 1-1\n")):
         (tmp_path / name).write_text(text)
@@ -185,7 +154,7 @@ def test_gold_links_of_tagged_sentences_do_not_count_the_tag(run: Caller, tmp_pa
     assert "there is a link 2-1, but the sentences have 2 and 2 words." in wrong.stderr
 
 
-def test_an_output_is_not_gone_on_with_by_another_head(run: Caller, tmp_path: Path) -> None:
+def test_an_output_is_not_gone_on_with_by_another_head(tmp_path: Path) -> None:
     model = str(make_run(tmp_path / "run"))
     (tmp_path / "in.txt").write_bytes(b"a dog\n\xff\n")
     command = [*translate(model, tmp_path)[3:], "--window", "1", "--align"]
@@ -213,7 +182,7 @@ def test_an_output_is_not_gone_on_with_by_another_head(run: Caller, tmp_path: Pa
     ],
 )
 def test_what_a_head_cannot_be_chosen_with_is_told(
-    run: Caller, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], sentence: str
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], sentence: str
 ) -> None:
     for name, text in (("one", "a dog\n"), ("other", "ein Hund\n"), ("two", "a\nb\n"), ("gold", "0-0 2-0\n")):
         (tmp_path / name).write_text(text)
@@ -223,7 +192,7 @@ def test_what_a_head_cannot_be_chosen_with_is_told(
     assert done.stderr.startswith(f"clearhead: {sentence}"), done.stderr
 
 
-def test_an_unknown_language_gets_a_close_match(run: Caller, tagged: str) -> None:
+def test_an_unknown_language_gets_a_close_match(tagged: str) -> None:
     assert run("translate", tagged, "a dog", "--to", "hi", *SHORT).returncode == 0
     wrong = run("translate", tagged, "a dog", "--to", "hin", *SHORT)
     assert (wrong.returncode, wrong.stdout) == (2, "")
@@ -241,9 +210,7 @@ def test_an_unknown_language_gets_a_close_match(run: Caller, tagged: str) -> Non
         (b"x" * 2**25, "standard input:1: the line is longer than 16 MB."),
     ],
 )
-def test_what_is_no_text_is_told_in_a_sentence(
-    run: Caller, model: str, tmp_path: Path, given: bytes, sentence: str
-) -> None:
+def test_what_is_no_text_is_told_in_a_sentence(model: str, tmp_path: Path, given: bytes, sentence: str) -> None:
     done = run("translate", model, *SHORT, "-o", str(tmp_path / "out.txt"), text=given)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"clearhead: {sentence}")
@@ -276,16 +243,14 @@ def test_what_is_no_text_is_told_in_a_sentence(
         (("--long", "refuse", "--max-source", "2"), "line 1 has "),
     ],
 )
-def test_options_that_do_not_fit_are_told_in_a_sentence(
-    run: Caller, model: str, options: tuple[str, ...], sentence: str
-) -> None:
+def test_options_that_do_not_fit_are_told_in_a_sentence(model: str, options: tuple[str, ...], sentence: str) -> None:
     done = run("translate", model, "the red cat sees", *SHORT, *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"clearhead: {sentence}"), done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_files_of_a_model_that_are_missing_or_cut_short_are_named(run: Caller, tmp_path: Path) -> None:
+def test_files_of_a_model_that_are_missing_or_cut_short_are_named(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run")
     weights = folder / "best" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:777])
@@ -342,9 +307,7 @@ def write_lines(path: Path, number: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_five_times_and_resumed_gives_the_same_output(
-    run: Caller, model: str, tmp_path: Path
-) -> None:
+def test_a_run_that_is_killed_five_times_and_resumed_gives_the_same_output(model: str, tmp_path: Path) -> None:
     write_lines(tmp_path / "in.txt", 1201)
     whole = run("translate", model, "-i", str(tmp_path / "in.txt"), *SHORT, "--window", "32").stdout
     part, killed = tmp_path / "out.txt.part", []
@@ -384,7 +347,7 @@ def test_ctrl_c_says_how_to_go_on(model: str, tmp_path: Path) -> None:
     assert told == "clearhead: interrupted. 1 lines are done. To go on: the same command with --resume.\n"
 
 
-def test_input_that_changed_is_not_gone_on_with(run: Caller, model: str, tmp_path: Path) -> None:
+def test_input_that_changed_is_not_gone_on_with(model: str, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes(b"a dog\na cat\n\xff\n")
     command = [*translate(model, tmp_path)[3:], "--window", "1"]
     first = run(*command)
@@ -400,7 +363,7 @@ def test_input_that_changed_is_not_gone_on_with(run: Caller, model: str, tmp_pat
     assert (tmp_path / "out.txt").read_text() == "".join(alone)
 
 
-def test_ten_thousand_equal_lines_take_no_longer_than_a_few(run: Caller, model: str) -> None:
+def test_ten_thousand_equal_lines_take_no_longer_than_a_few(model: str) -> None:
     done = run("translate", model, *SHORT, text="the red cat\n" * 10_000)
     made = done.stdout.split("\n")[:-1]
     assert (len(made), len(set(made))) == (10_000, 1)
@@ -418,7 +381,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
 
 
 @pytest.mark.slow
-def test_memory_does_not_grow_with_the_number_of_lines(run: Caller, model: str, tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_number_of_lines(model: str, tmp_path: Path) -> None:
     peaks = []
     for number in (40_000, 100_000):  # the library keeps plans for shapes that it has seen: there are few, soon seen
         write_lines(tmp_path / "in.txt", number)

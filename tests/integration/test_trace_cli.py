@@ -13,7 +13,7 @@ from clearhead.explain.trace_file import save_trace
 from clearhead.model import Batch, ModelConfig, Transformer
 from clearhead.model.float64 import trace_in_float64
 from clearhead.worksheet.part import part_of_sheet
-from tests.integration.test_cli import run
+from tests.command import run
 
 HEAD = "encoder.0.self_attention.head.2"
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from clearhead.text.marian import load_marian_vocabularies
-from tests.integration.test_cli_translate import Caller
+from tests.command import run
 from tests.parity.test_marian import marian_of
 from tests.unit.text.sentences import ENGLISH, GERMAN
 from tests.unit.text.test_marian import make_folder
@@ -74,7 +74,7 @@ def test_translations_are_those_of_transformers(opus: Path, tmp_path: Path, engi
     lines = [*ENGLISH, "a Ü ß unknown 😀", "  Two   spaces "]
     right = theirs(opus, [*(f">>deu<< {line}" for line in lines), ">>nld<< the cat sees a book."], beam)
     assert len(set(right)) > len(lines) // 4, "sentences that are all translated alike prove less"
-    done = Caller(tmp_path)(
+    done = run(
         *("translate", str(opus), "--engine", engine, "--device", "cpu", "--precision", "float32"),
         *("--beam", str(beam), "--max-length", str(STEPS), "--max-ratio", "100", "--to", "deu"),
         text="".join(line + "\n" for line in [*lines, ">>nld<< the cat sees a book.", ""]),

@@ -1,13 +1,13 @@
 """The three tasks through the same command, on data a person could write: each must learn what it is for."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
+
+from tests.command import run as run_command
 
 TRAINING = {"device": "cpu", "batch_tokens": 512, "warm_up": 20, "rate": 0.004, "label_smoothing": 0.0, "log_every": 20}
 MODEL = {"d_model": 32, "d_ff": 48, "num_heads": 2, "dropout": 0.0}
@@ -16,11 +16,10 @@ MODEL = {"d_model": 32, "d_ff": 48, "num_heads": 2, "dropout": 0.0}
 def run(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     """Train by the command, and return what it says as JSON."""
     (folder / "config.yaml").write_text(yaml.safe_dump(config))
-    command = [sys.executable, "-m", "clearhead.cli.main", "train", str(folder / "config.yaml"), "--json"]
-    made = subprocess.run([*command, "--run", str(folder / "run")], capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stderr
-    told: dict[str, Any] = json.loads(made.stdout)
-    return told
+    process = run_command("train", str(folder / "config.yaml"), "--json", "--run", str(folder / "run"))
+    assert process.returncode == 0, process.stderr
+    outcome: dict[str, Any] = json.loads(process.stdout)
+    return outcome
 
 
 def write(path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
@@ -39,13 +38,13 @@ def test_translate_into_two_languages_by_their_tags(tmp_path: Path) -> None:
         train = write(tmp_path / f"train.{language}", pairs[:500])
         valid = write(tmp_path / f"valid.{language}", pairs[500:])
         corpora.append(({**train, "language": language}, {**valid, "language": language}))
-    told = run(tmp_path, {
+    outcome = run(tmp_path, {
         "data": {"train": [train for train, _ in corpora], "valid": corpora[1][1], "deduplicate": True},
         "text": {"kind": "word", "vocabulary": 64},
         "model": {**MODEL, "encoder_blocks": 1, "decoder_blocks": 1},
         "training": {**TRAINING, "steps": 200}, "validation": {"every": 100, "metric": "exact"},
     })  # fmt: skip
-    assert told["scores"]["exact"]["value"] >= 90, told
+    assert outcome["scores"]["exact"]["value"] >= 90, outcome
 
 
 def test_classify_by_the_commonest_word(tmp_path: Path) -> None:
@@ -53,17 +52,17 @@ def test_classify_by_the_commonest_word(tmp_path: Path) -> None:
     pairs = []
     while len(pairs) < 900:
         words = random.choice(["red", "green", "blue"], random.integers(3, 10)).tolist()
-        counts = sorted(((words.count(each), each) for each in set(words)), reverse=True)
+        counts = sorted(((words.count(word), word) for word in set(words)), reverse=True)
         if len(counts) == 1 or counts[0][0] > counts[1][0]:
             pairs.append((" ".join(words), counts[0][1]))
-    told = run(tmp_path, {
+    outcome = run(tmp_path, {
         "task": "classify",
         "data": {"train": [write(tmp_path / "train", pairs[:700])], "valid": write(tmp_path / "valid", pairs[700:])},
         "text": {"kind": "word", "vocabulary": 64},
         "model": {**MODEL, "encoder_blocks": 1},
         "training": {**TRAINING, "steps": 150}, "validation": {"every": 50},
     })  # fmt: skip
-    assert told["scores"]["accuracy"]["value"] >= 90, told
+    assert outcome["scores"]["accuracy"]["value"] >= 90, outcome
 
 
 def test_a_language_model_learns_what_follows(tmp_path: Path) -> None:
@@ -74,7 +73,7 @@ def test_a_language_model_learns_what_follows(tmp_path: Path) -> None:
     lines = [" ".join(ring[(s + at) % 7] for at in range(n)) for s, n in zip(starts, lengths, strict=True)]
     (tmp_path / "train").write_text("\n".join(lines[:400]) + "\n")
     (tmp_path / "valid").write_text("\n".join(lines[400:]) + "\n")
-    told = run(tmp_path, {
+    outcome = run(tmp_path, {
         "task": "language-model",
         "data": {"train": [{"source": str(tmp_path / "train")}], "valid": {"source": str(tmp_path / "valid")}},
         "text": {"kind": "word", "vocabulary": 64},
@@ -82,4 +81,4 @@ def test_a_language_model_learns_what_follows(tmp_path: Path) -> None:
         "training": {**TRAINING, "steps": 150}, "validation": {"every": 50},
     })  # fmt: skip
     # nothing foretells the first word and the length: (log 7 + about log 8) / 8.5 tokens is 0.47 nats; chance is log 9
-    assert told["scores"]["loss"]["value"] < 0.7, told
+    assert outcome["scores"]["loss"]["value"] < 0.7, outcome
