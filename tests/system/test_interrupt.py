@@ -3,13 +3,14 @@
 import shutil
 import signal
 import subprocess
-import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.system.forked import ForkServer, fork_server
 from tests.system.test_resume import command, metrics
 
 CONFIG = """
@@ -23,62 +24,78 @@ validation: {every: 100, max_sentences: 13}
 """
 
 
-def train_to_its_end(config: Path, folder: Path, *more: str) -> str:
-    made = subprocess.run(command(config, folder, *more), capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stderr
-    return made.stderr
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
+    with fork_server(tmp_path_factory.mktemp("forked")) as server:
+        yield server
 
 
-def stop_after_metrics(config: Path, folder: Path, number: int) -> tuple[int, str]:
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that nothing stopped."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "config.yaml").write_text(CONFIG)
+    process = subprocess.run(command(folder / "config.yaml", folder / "run"), capture_output=True, check=False)
+    assert process.returncode == 0, process.stderr.decode()
+    return folder / "run"
+
+
+def train_to_its_end(server: ForkServer, config: Path, folder: Path, *more: str) -> str:
+    server.start("train", str(config), "--run", str(folder), *more)
+    code, output = server.wait()
+    assert code == 0, output
+    return output
+
+
+def stop_after_metrics(server: ForkServer, config: Path, folder: Path, number: signal.Signals) -> tuple[int, str]:
     """Begin a run, send it a signal after its first metrics, and return its exit code and what it said."""
-    process = subprocess.Popen(command(config, folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not (folder / "metrics.jsonl").is_file() and process.poll() is None:
-        time.sleep(0.01)
-    process.send_signal(number)
-    _, told = process.communicate(timeout=60)
-    return process.returncode, told
+    server.start("train", str(config), "--run", str(folder))
+    while not (folder / "metrics.jsonl").is_file() and server.is_running(0.01):
+        pass
+    server.send_signal(number)
+    return server.wait()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "shutdown"])
-def test_a_run_that_is_asked_to_stop_saves_and_goes_on(tmp_path: Path, number: signal.Signals) -> None:
-    config = tmp_path / "config.yaml"
+def test_a_run_that_is_asked_to_stop_saves_and_goes_on(
+    tmp_path: Path, server: ForkServer, uninterrupted: Path, number: signal.Signals
+) -> None:
+    config, stopped = tmp_path / "config.yaml", tmp_path / "stopped"
     config.write_text(CONFIG)
-    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    train_to_its_end(config, whole)
-    code, told = stop_after_metrics(config, stopped, number)
-    assert code == 130, told
-    assert f"clearhead: interrupted. To go on: clearhead train --resume --run {stopped}" in told
-    assert "Traceback" not in told
+    code, output = stop_after_metrics(server, config, stopped, number)
+    assert code == 130, output
+    assert f"clearhead: interrupted. To go on: clearhead train --resume --run {stopped}" in output
+    assert "Traceback" not in output
     saved = max(int(path.name.removeprefix("step-")) for path in (stopped / "checkpoints").glob("step-*"))
     assert 10 <= saved < 400
-    assert f"Going on from update {saved}." in train_to_its_end(config, stopped, "--resume")
+    assert f"Going on from update {saved}." in train_to_its_end(server, config, stopped, "--resume")
     for name in ("last/model.safetensors", "best/model.safetensors"):
-        one, other = load_file(whole / name), load_file(stopped / name)
+        one, other = load_file(uninterrupted / name), load_file(stopped / name)
         assert all(torch.equal(one[key], other[key]) for key in one), name
-    assert metrics(whole) == metrics(stopped)
+    assert metrics(uninterrupted) == metrics(stopped)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile on a CPU needs a C++ compiler")
-def test_a_compiled_run_resumes_bit_for_bit(tmp_path: Path) -> None:
+def test_a_compiled_run_resumes_bit_for_bit(tmp_path: Path, server: ForkServer) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(CONFIG)
     sizes = ("--set", "training.is_compiled=true", "--set", "training.steps=12", "--set", "training.checkpoint_every=5")
-    whole, resumed = tmp_path / "whole", tmp_path / "resumed"
-    train_to_its_end(config, whole, *sizes)
-    train_to_its_end(config, resumed, *sizes)
+    compiled, resumed = tmp_path / "compiled", tmp_path / "resumed"
+    train_to_its_end(server, config, compiled, *sizes)
     # as if it had been killed after update 5
+    shutil.copytree(compiled, resumed)
     for step in (10, 12):
         shutil.rmtree(resumed / f"checkpoints/step-{step:08d}")
     (resumed / "outcome.json").unlink()
-    told = train_to_its_end(config, resumed, *sizes, "--resume")
-    assert "Going on from update 5." in told
+    output = train_to_its_end(server, config, resumed, *sizes, "--resume")
+    assert "Going on from update 5." in output
     state = "checkpoints/step-00000012/state.safetensors"
     for name in ("last/model.safetensors", state):
-        one, other = load_file(whole / name), load_file(resumed / name)
+        one, other = load_file(compiled / name), load_file(resumed / name)
         assert all(torch.equal(one[key], other[key]) for key in one), name
     plain = tmp_path / "plain"
-    train_to_its_end(config, plain, *sizes[2:])
-    for one, other in zip(metrics(whole), metrics(plain), strict=True):
+    train_to_its_end(server, config, plain, *sizes[2:])
+    for one, other in zip(metrics(compiled), metrics(plain), strict=True):
         assert one == pytest.approx(other, rel=1e-3), "compiled, it learns something else"

@@ -13,7 +13,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-KILLS, STEPS = 20, 1000
+from tests.system.forked import ForkServer, fork_server
+
+KILLS, STEPS = 20, 400  # eight times through the sentences
 CONFIG = f"""
 data:
   train:
@@ -50,48 +52,48 @@ def metrics(folder: Path) -> list[dict[str, Any]]:
 def test_a_run_killed_twenty_times_ends_in_the_same_numbers(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(CONFIG)
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    prepared = run_to_its_end(config, whole)
+    complete, killed = tmp_path / "complete", tmp_path / "killed"
+    prepared = run_to_its_end(config, complete)
     moments = random.Random(7)
     num_kills = 0
-    while num_kills < KILLS and not (killed / "outcome.json").is_file():
-        # in the midst of preparing, or of training, or of writing
-        num_kills += is_killed(config, killed, moments.uniform(0.3, prepared + 2))
-    if not (killed / "outcome.json").is_file():
-        assert not is_killed(config, killed, None)
+    with fork_server(tmp_path) as server:
+        while num_kills < KILLS and not (killed / "outcome.json").is_file():
+            # in the midst of preparing, or of training, or of writing
+            longest = 1.5 if (killed / "metrics.jsonl").is_file() else prepared + 0.5
+            num_kills += is_killed(server, config, killed, moments.uniform(0.0, longest))
+        if not (killed / "outcome.json").is_file():
+            assert not is_killed(server, config, killed, None)
     print(f"killed {num_kills} times")
     assert num_kills >= KILLS // 2
-    assert (whole / "tokeniser/joint.spm").read_bytes() == (killed / "tokeniser/joint.spm").read_bytes()
+    assert (complete / "tokeniser/joint.spm").read_bytes() == (killed / "tokeniser/joint.spm").read_bytes()
     state = f"checkpoints/step-{STEPS:08d}/state.safetensors"
     for name in ("last/model.safetensors", "best/model.safetensors", state):
-        one, other = load_file(whole / name), load_file(killed / name)
+        one, other = load_file(complete / name), load_file(killed / name)
         assert one.keys() == other.keys()
         assert all(torch.equal(one[key], other[key]) for key in one), name
-    assert metrics(whole) == metrics(killed)
+    assert metrics(complete) == metrics(killed)
     assert not list(killed.rglob("*.part"))
 
 
 def run_to_its_end(config: Path, folder: Path) -> float:
-    """Train without a stop, and return how many seconds it took until the first metrics."""
-    begun = time.monotonic()
-    process = subprocess.Popen(command(config, folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    while not (folder / "metrics.jsonl").is_file() and process.poll() is None:
-        time.sleep(0.05)
-    prepared = time.monotonic() - begun
-    told, _ = process.communicate()
-    assert process.returncode == 0, told.decode()
-    return prepared
+    """Train without a stop, in a process of its own; return how many seconds it prepared until the first metrics."""
+    with (folder.parent / "output").open("w+") as output:
+        process = subprocess.Popen(command(config, folder), stdout=output, stderr=output)
+        moments = []
+        for name in ("config.yaml", "metrics.jsonl"):  # the first files of preparing and of training
+            while not (folder / name).is_file() and process.poll() is None:
+                time.sleep(0.05)
+            moments.append(time.monotonic())
+        assert process.wait() == 0, (folder.parent / "output").read_text()
+    return moments[1] - moments[0]
 
 
-def is_killed(config: Path, folder: Path, seconds: float | None) -> bool:
+def is_killed(server: ForkServer, config: Path, folder: Path, seconds: float | None) -> bool:
     """Begin or resume a run, kill it after so many seconds, and return whether that was before its end."""
     more = ["--resume"] if (folder / "config.yaml").is_file() else []
-    process = subprocess.Popen(command(config, folder, *more), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        told, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        return True
-    assert process.returncode == 0, told.decode()
-    return False
+    server.start("train", str(config), "--run", str(folder), *more)
+    if seconds is not None and server.is_running(seconds):
+        server.send_signal(signal.SIGKILL)
+    code, output = server.wait()
+    assert code in (0, -signal.SIGKILL), output
+    return code != 0
