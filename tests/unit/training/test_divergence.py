@@ -18,7 +18,7 @@ from clearhead.training.config import TrainingConfig
 from clearhead.training.divergence import FOLDER
 from clearhead.training.objective import LossFunction, objective
 from clearhead.training.state import checkpoints
-from tests.unit.training.runs import metrics, same, train
+from tests.unit.training.runs import Result, metrics, same, train
 from tests.unit.training.test_loop import interrupt_at
 
 Objective = Callable[[Transformer, Batch, TrainingConfig, LossFunction], Loss]
@@ -71,14 +71,16 @@ def test_a_loss_that_is_no_number_stops_with_a_sentence_and_its_batch(
     assert [path.name for path in checkpoints(tmp_path / "run/checkpoints")][-1] == "step-00000005"
 
 
-def test_the_last_good_checkpoint_can_be_gone_on_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_good_checkpoint_can_be_gone_on_from(
+    whole: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as patch:
         put_in(patch, Faults(7))
         with pytest.raises(RunError):
             train(tmp_path / "run")
     gone_on = train(tmp_path / "run", resume=True)
     assert gone_on.outcome.steps == 12
-    assert same(gone_on.tensors(), train(tmp_path / "whole").tensors())
+    assert same(gone_on.tensors(), whole.tensors())
 
 
 def test_a_fault_before_any_checkpoint_says_that_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,11 +208,10 @@ def test_no_memory_for_one_row_is_a_sentence(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("call", [1, 2, 3, 4, 5, 6, 7, 8, 9])
-def test_a_full_disk_loses_nothing(tmp_path: Path, call: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_loses_nothing(whole: Result, tmp_path: Path, call: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever tensors are written: of a checkpoint's model or state, of the best or of the last model."""
     from safetensors import torch as safetensors_torch
 
-    whole = train(tmp_path / "whole")
     calls = []
     real = safetensors_torch.save_file
 

@@ -35,11 +35,6 @@ def assert_same_end(one: Result, folder: Path, files: tuple[str, ...] = FILES) -
     assert not list(folder.rglob("*.part"))
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    return train(tmp_path_factory.mktemp("whole") / "run")
-
-
 def test_a_run_logs_judges_and_saves_when_it_is_due(whole: Result) -> None:
     assert whole.outcome.stopped == "steps"
     assert whole.outcome.steps == 12
