@@ -5,7 +5,8 @@ Layout differences between clearhead and other programs end here: a table of map
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
+from types import MappingProxyType
 
 import torch
 from torch import Tensor
@@ -37,10 +38,11 @@ def own_tensors(model: TrainableModel) -> dict[str, Tensor]:
     return own
 
 
-def shapes_of(config: ModelConfig) -> dict[str, torch.Size]:
+@lru_cache(maxsize=8)  # a run checks every checkpoint that it writes against the same shapes
+def shapes_of(config: ModelConfig) -> Shapes:
     """Return the names and shapes of the tensors of a model, without making it."""
     with torch.device("meta"):
-        return {name: tensor.shape for name, tensor in own_tensors(Transformer(config)).items()}
+        return MappingProxyType({name: tensor.shape for name, tensor in own_tensors(Transformer(config)).items()})
 
 
 def build(
