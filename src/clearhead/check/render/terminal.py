@@ -147,6 +147,7 @@ class _Page:
         heads = [label(line.column_name(j)) if line.columns else "" for j in columns]
         names = [label(line.row_name(i)) if line.rows else "" for i in rows]
         name_width = max(room(name) for name in names)
+        widths = [_widths([row[position] for row in grid], head) for position, head in enumerate(heads)]
         lines = []
         for number, (i, pieces) in enumerate(zip(rows, grid, strict=True)):
             if number and i > rows[number - 1] + 1:
@@ -157,7 +158,7 @@ class _Page:
             for position, piece in enumerate(pieces):
                 if position:
                     text.append(_between(columns, position))
-                text_width, tail_width = _widths([row[position] for row in grid], heads[position])
+                text_width, tail_width = widths[position]
                 text.append(pad(piece.text, text_width) + " " + pad(piece.tail, tail_width, right=False), piece.style)
             lines.append(text.append(f" {closing}"))
         if any(heads):
@@ -165,7 +166,7 @@ class _Page:
             for position, name in enumerate(heads):
                 if position:
                     head.append(_between(columns, position).replace(ELLIPSIS, " ") + ANCHOR)
-                head.append(pad(name, sum(_widths([row[position] for row in grid], name)) + 1), "dim")
+                head.append(pad(name, sum(widths[position]) + 1), "dim")
             lines.insert(0, head)
         return lines
 
