@@ -10,7 +10,11 @@ import torch
 
 from clearhead.errors import CheckpointError, ConfigError, DataError
 from clearhead.formats import from_marian
-from tests.unit.training.runs import Result, same, train
+from clearhead.formats.weights import own_tensors
+from clearhead.text.tokeniser import Vocabularies
+from clearhead.training.prepare import make_model, open_model
+from clearhead.training.run import RunFolder
+from tests.unit.training.runs import Result, same, settings_of, train
 from tests.unit.training.test_loop import interrupt_at
 
 NO_VALID: dict[str, Any] = {"valid": None}
@@ -22,9 +26,9 @@ def tsv(path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
     return {"tsv": str(path), "source_field": "1", "target_field": "2"}
 
 
-@pytest.fixture(scope="module")
-def earlier(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    return train(tmp_path_factory.mktemp("earlier") / "run")
+@pytest.fixture
+def earlier(whole: Result) -> Result:
+    return whole
 
 
 def start(model: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -231,3 +235,22 @@ def test_a_run_starts_from_an_opus_mt_folder_and_learns(opus: Path, tmp_path: Pa
     losses = [line["loss"] for line in tuned.metrics()]
     assert losses[-1] < losses[0] - 1, losses
     assert (tuned.folder / "tokeniser/tokeniser.json").is_file()
+
+
+def test_a_new_model_takes_its_vocabulary_from_the_tokeniser_and_its_sizes_from_the_config(whole: Result) -> None:
+    vocabularies = Vocabularies.load(whole.folder)
+    with RunFolder.reopen(whole.folder) as folder:
+        model = make_model(settings_of(model={"d_ff": 19}), vocabularies, folder)
+    assert (model.config.source_vocabulary, model.config.d_ff, model.config.d_model) == (
+        vocabularies.source.size,
+        19,
+        12,
+    )
+    assert (model.config.pad, model.config.bos, model.config.eos) == (
+        vocabularies.target.pad, vocabularies.target.bos, vocabularies.target.eos,
+    )  # fmt: skip
+
+
+def test_the_model_of_a_run_is_its_best(whole: Result) -> None:
+    model = open_model(whole.folder)
+    assert same(dict(own_tensors(model)), whole.tensors("best/model.safetensors"))

@@ -1,4 +1,4 @@
-"""What a model cannot read is refused in a clear sentence, before it can turn into nonsense."""
+"""A batch, and what a model cannot read: it is refused in a clear sentence, before it can turn into nonsense."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from clearhead.errors import DataError
-from clearhead.model import Batch, Transformer, check_batch
+from clearhead.model import Transformer
+from clearhead.model.batch import Batch, check_batch, check_length
 from tests.parity.models import make_inputs, make_model
 
 
@@ -156,3 +157,23 @@ def test_padding_in_a_cache_takes_no_position() -> None:
     assert decode_on(model, 17, first=((1, 0), (1, 0))).lengths.tolist() == [18, 18]
     assert decode_on(model, 18, first=((1, 0), (1, 0))).lengths.tolist() == [19, 19]
     assert decode_on(model, 40, token=0).lengths.tolist() == [1, 1]
+
+
+def test_a_change_is_made_to_every_tensor_and_to_nothing_else() -> None:
+    batch = Batch(GOOD, GOOD[:, :3], torch.tensor([1, 0]), False, GOOD.clamp(max=1), GOOD[:, :3].clamp(max=1))
+    twice = batch.changed(lambda part: torch.cat((part, part)))
+    assert [len(part) for part in twice if isinstance(part, torch.Tensor)] == [4] * 5
+    assert twice.is_padded is False
+    assert Batch(None, GOOD).changed(lambda part: part + 1).source is None
+
+
+def test_rows_are_counted_on_whichever_side_there_is() -> None:
+    assert Batch(GOOD).num_rows == Batch(target=GOOD).num_rows == 2
+
+
+def test_only_a_table_of_positions_has_an_end() -> None:
+    config = make_model("encoder-decoder", 0, torch.float32).config.model_copy(update={"max_length": 19})
+    check_length(19, config, "source")
+    with pytest.raises(DataError, match="the source is 20 tokens long, and this model has positions for 19"):
+        check_length(20, config, "source")
+    check_length(20, config.model_copy(update={"positions": "rotary"}), "source")

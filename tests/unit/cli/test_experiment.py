@@ -1,0 +1,34 @@
+"""`clearhead experiment` as a function: what it lists, prints and refuses."""
+
+import json
+
+import pytest
+
+from clearhead.cli.experiment import experiment
+from clearhead.errors import ClearheadError
+from clearhead.experiments import EXPERIMENTS, Experiment
+
+
+def test_without_a_name_the_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    experiment(as_json=True)
+    listed = json.loads(capsys.readouterr().out)
+    assert [entry["name"] for entry in listed] == list(EXPERIMENTS)
+    experiment("norms", list_all=True)
+    text = capsys.readouterr().out
+    assert all(name in text for name in EXPERIMENTS)
+
+
+def test_every_number_comes_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    experiment("norms", seed=5, as_json=True)
+    assert Experiment.from_json(capsys.readouterr().out) == EXPERIMENTS["norms"].run(5)
+
+
+def test_a_table_has_its_claim_its_finding_and_its_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    experiment("norms", seed=5)
+    text = capsys.readouterr().out
+    assert text.index("Claim: ") < text.index("Finding: ") < text.index("Seed 5.")
+
+
+def test_an_unknown_name_is_refused_before_anything_is_measured() -> None:
+    with pytest.raises(ClearheadError, match="'nroms' is not an experiment"):
+        experiment("nroms")

@@ -1,0 +1,73 @@
+"""The lines and totals of `clearhead score`, from scores that are given here."""
+
+import json
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from clearhead.cli import score as score_module
+from clearhead.decoding.scoring import Scored
+from clearhead.errors import ConfigError
+
+SCORER: Any = SimpleNamespace(
+    vocabularies=SimpleNamespace(target=SimpleNamespace(pieces=lambda ids: [f"p{number}" for number in ids])),
+    has_source=True,
+)
+
+
+def scored(log_probs: list[float], is_skipped: bool = False) -> Any:
+    tokens = list(range(3, 3 + len(log_probs)))
+    log_prob = math.fsum(log_probs)
+    perplexity = math.exp(-log_prob / len(tokens)) if tokens and log_prob > -1e6 else math.inf if tokens else None
+    return SimpleNamespace(
+        tokens=tokens, log_probs=log_probs, log_prob=log_prob, perplexity=perplexity, is_skipped=is_skipped
+    )
+
+
+def test_what_stands_in_for_a_score_has_its_fields() -> None:
+    assert all(hasattr(Scored, name) or name in Scored.__annotations__ for name in vars(scored([])))
+
+
+@pytest.mark.parametrize(
+    ("example", "has_tokens", "line"),
+    [
+        (scored([-1.0, -3.0]), False, "-4.000000\t7.38906\t2"),
+        (scored([-1.0, -3.0]), True, "-4.000000\t7.38906\t2\tp3:-1.0000 p4:-3.0000"),
+        (scored([]), False, "0\t\t0"),
+        (scored([], is_skipped=True), False, "\t\t"),
+    ],
+)
+def test_a_line_has_its_columns_however_little_there_is_to_score(example: Any, has_tokens: bool, line: str) -> None:
+    assert score_module._line(SCORER, example, has_tokens) == line
+
+
+def test_json_has_no_infinity_and_null_for_a_skipped_line() -> None:
+    impossible = json.loads(score_module._json(SCORER, scored([-1e9]), True))
+    assert impossible == {
+        "log_prob": -1e9, "perplexity": None, "num_tokens": 1, "tokens": ["p3"], "log_probs": [-1e9],
+    }  # fmt: skip
+    skipped = json.loads(score_module._json(SCORER, scored([], is_skipped=True), False))
+    assert set(skipped.values()) == {None}
+
+
+def test_the_total_counts_tokens_and_skipped_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    tally = score_module._Tally("ab12")
+    for example in (scored([-1.0, -3.0]), scored([], is_skipped=True), scored([-2.0])):
+        tally.add(example)
+    tally.tell(to_output=False, as_json=False)
+    remark = capsys.readouterr().err
+    assert remark.startswith("3 sentences, 1 too long and skipped, 3 tokens, log P -6.000000, perplexity 7.38906 (")
+    tally.tell(to_output=True, as_json=True)
+    total = json.loads(capsys.readouterr().out)
+    assert (total["sentences"], total["skipped"], total["num_tokens"], total["log_prob"]) == (3, 1, 3, -6.0)
+    assert total["perplexity"] == pytest.approx(math.exp(2))
+
+
+def test_a_source_is_needed_exactly_where_the_model_reads_one() -> None:
+    writer: Any = SimpleNamespace(has_source=False)
+    with pytest.raises(ConfigError, match="this model translates"):
+        score_module._pairs(SCORER, None, "target")
+    with pytest.raises(ConfigError, match="reads no source"):
+        score_module._pairs(writer, "source", "target")

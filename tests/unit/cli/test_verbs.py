@@ -1,0 +1,43 @@
+"""Every verb is a function in a file of its own name, and importing the files loads nothing heavy."""
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+from clearhead.cli.check import check
+from clearhead.cli.evaluate import evaluate
+from clearhead.cli.experiment import experiment
+from clearhead.cli.main import app
+from clearhead.cli.score import score
+from clearhead.cli.solve import solve
+from clearhead.cli.train import train
+from clearhead.cli.translate import translate
+
+VERBS = (check, evaluate, experiment, score, solve, train, translate)
+
+
+def test_the_app_has_these_verbs() -> None:
+    registered = {command.name: command.callback for command in app.registered_commands}
+    assert {name: inspect.unwrap(verb) for name, verb in registered.items() if verb is not None} == {
+        verb.__name__: inspect.unwrap(verb) for verb in VERBS
+    }
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__)
+def test_a_verb_stands_in_the_file_of_its_name_and_says_what_it_does(verb: object) -> None:
+    name = getattr(verb, "__name__", "")
+    module = inspect.getmodule(inspect.unwrap(verb))  # type: ignore[arg-type]
+    assert module is not None
+    assert module.__name__ == f"clearhead.cli.{name}"
+    assert (module.__doc__ or "").startswith(f"`clearhead {name}`: ")
+    assert (inspect.getdoc(verb) or "").splitlines()[0].endswith(".")
+
+
+def test_the_files_of_the_verbs_load_nothing_heavy() -> None:
+    modules = ", ".join(f"clearhead.cli.{verb.__name__}" for verb in VERBS)
+    heavy = {"torch", "numpy", "pydantic", "yaml", "sentencepiece", "sacrebleu", "ctranslate2", "matplotlib"}
+    code = f"import sys, {modules}\nsys.exit(', '.join({heavy!r} & set(sys.modules)) or 0)"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert process.returncode == 0, f"loaded: {process.stderr}"

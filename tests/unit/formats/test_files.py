@@ -1,0 +1,66 @@
+"""Files of a model: tensors in and out, the two files found in a folder, and everything else refused."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from clearhead.errors import CheckpointError
+from clearhead.formats.files import CONFIG, WEIGHTS, find_files, read_tensors, refuse_other_formats, tensor_writer
+
+ADVICE = "Convert it."
+
+
+def test_tensors_come_back_with_their_notes_even_if_they_were_views(tmp_path: Path) -> None:
+    table = torch.arange(15.0).reshape(3, 5)
+    tensor_writer({"turned": table.T, "whole": table}, {"vocabulary": "ab12"})(tmp_path / WEIGHTS)
+    tensors, notes = read_tensors(tmp_path / WEIGHTS)
+    assert torch.equal(tensors["turned"], table.T)
+    assert torch.equal(tensors["whole"], table)
+    assert notes == {"format": "pt", "vocabulary": "ab12"}
+
+
+def test_both_files_are_found(tmp_path: Path) -> None:
+    (tmp_path / CONFIG).write_text("{}")
+    tensor_writer({"x": torch.ones(2)}, {})(tmp_path / WEIGHTS)
+    assert find_files(tmp_path, ADVICE) == (tmp_path / CONFIG, tmp_path / WEIGHTS)
+
+
+def test_what_a_folder_holds_instead_is_told(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"has no config\.json\. It is empty\."):
+        find_files(tmp_path, ADVICE)
+    for number in range(7):
+        (tmp_path / f"{number}.txt").touch()
+    with pytest.raises(CheckpointError, match=r"It holds 0\.txt, 1\.txt, 2\.txt, 3\.txt, 4\.txt …\."):
+        find_files(tmp_path, ADVICE)
+    with pytest.raises(CheckpointError, match="is a file. Give the folder"):
+        find_files(tmp_path / "0.txt", ADVICE)
+    (tmp_path / "pytorch_model.bin").touch()
+    with pytest.raises(CheckpointError, match=r"pytorch_model\.bin is a pickle.* Convert it\."):
+        find_files(tmp_path, ADVICE)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"PK\x03\x04 an archive", "is a pickle"),
+        (b"\x80\x04\x95 a pickle", "is a pickle"),
+        (b"version https://git-lfs", "is a Git LFS pointer"),
+    ],
+)
+def test_other_formats_are_known_by_their_first_bytes(tmp_path: Path, content: bytes, sentence: str) -> None:
+    (tmp_path / WEIGHTS).write_bytes(content)
+    with pytest.raises(CheckpointError, match=sentence):
+        refuse_other_formats(tmp_path / WEIGHTS, ADVICE)
+
+
+def test_a_header_whose_length_looks_like_a_pickle_is_none(tmp_path: Path) -> None:
+    (tmp_path / WEIGHTS).write_bytes(b"\x80\x04\0\0\0\0\0\0{")
+    refuse_other_formats(tmp_path / WEIGHTS, ADVICE)
+
+
+def test_a_file_that_was_cut_short_is_told_with_its_size(tmp_path: Path) -> None:
+    tensor_writer({"x": torch.ones(1000)}, {})(tmp_path / WEIGHTS)
+    (tmp_path / WEIGHTS).write_bytes((tmp_path / WEIGHTS).read_bytes()[:1234])
+    with pytest.raises(CheckpointError, match=r"is damaged .* it holds 1,234 bytes"):
+        read_tensors(tmp_path / WEIGHTS)
