@@ -1,0 +1,47 @@
+"""The one product of a sum that went wrong is named, and the student's own sum is shown where it can be.
+
+Q = X W_Q with X = [[1, 2, 3]] and W_Q = [[4], [5], [6]]: 1×4 + 2×5 + 3×6 = 32.
+"""
+
+import pytest
+
+from clearhead.check.compare import SheetComparison
+from clearhead.check.graph import Graph
+from clearhead.check.placing import Placer
+from clearhead.check.products import FailingProduct, failing_product
+from clearhead.worksheet.reading import parse_problem
+from clearhead.worksheet.rounding import Rounding
+from clearhead.worksheet.solver import solve
+from tests.unit.check.desk import working
+
+ROW = {
+    "kind": "self-attention", "X": [[1, 2, 3]], "W_Q": [[4], [5], [6]], "W_K": [[1], [0], [0]], "W_V": [[1], [0], [0]],
+    "scale": "none", "mask": "none", "layout": "rows",
+}  # fmt: skip
+
+
+def explained(text: str) -> FailingProduct | None:
+    graph = Graph(solve(parse_problem(ROW), Rounding()))
+    placing = Placer(graph, working(ROW, {"Q": text})).place()
+    comparison = SheetComparison(graph, placing.statements, placing.copies).run()
+    return failing_product(comparison, comparison.judged[0], 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "student_sum"),
+    [
+        ("22", "the term 2×5 is left out", "1×4 + 3×6 = 22"),
+        ("12", "the term 2×5 has the wrong sign", "1×4 + (-2×5) + 3×6 = 12"),
+        ("68", "the term 1×4 is ten times too large", ""),
+        ("15.8", "the term 3×6 is ten times too small", ""),
+        ("42", "the term 2×5 is counted twice", "1×4 + 2×5 + 2×5 + 3×6 = 42"),
+    ],
+)
+def test_a_slip_in_one_term_is_named(text, name, student_sum):
+    slip = explained(text)
+    assert slip is not None
+    assert (slip.name, slip.student_sum) == (name, student_sum)
+
+
+def test_a_number_that_no_single_term_explains_is_not_explained():
+    assert explained("31") is None

@@ -1,0 +1,61 @@
+"""From a comparison to a report: lines in their order, what stands below an error, and lines that nobody wrote."""
+
+import numpy as np
+
+from clearhead.check.compare import SheetComparison
+from clearhead.check.graph import Graph
+from clearhead.check.marks import LineScheme, Scheme
+from clearhead.check.placing import Placer
+from clearhead.check.report import Report
+from clearhead.check.report_writer import Marked, Writer
+from clearhead.worksheet.reading import parse_problem
+from clearhead.worksheet.rounding import Rounding
+from clearhead.worksheet.solver import solve
+from tests.unit.check.desk import working
+from tests.unit.check.test_rules import ATTENTION, with_lines
+
+
+def compared(lines: dict[str, str]) -> Marked:
+    graph = Graph(solve(parse_problem(ATTENTION), Rounding()))
+    placing = Placer(graph, working(ATTENTION, lines)).place()
+    shapes = frozenset(wrong_shape.node for wrong_shape in placing.misshapen)
+    return Marked(graph, placing, SheetComparison(graph, placing.statements, placing.copies, blind=shapes).run())
+
+
+def written_report(lines: dict[str, str], scheme: Scheme | None = None) -> Report:
+    with np.errstate(all="ignore"):
+        return Writer(working(ATTENTION, lines), compared(lines), scheme or Scheme()).report()
+
+
+def test_a_line_of_a_wrong_shape_counts_with_all_its_cells():
+    """A 2 × 2 line written as one row of three follows from nothing in four cells."""
+    lines = {"S": "1 2 3"}
+    assert compared(lines).num_wrong == 4
+    report = written_report(lines)
+    assert report.num_misshapen == 1
+    assert report.lines[0].marks.because == "wrong shape"
+
+
+def test_cells_below_an_error_name_it():
+    """S[1, 1] = 5 for 1: the weights of row 1 follow from it (softmax(5, 2) = 0.95, 0.05), those of row 2 do not."""
+    report = written_report(with_lines(S="5 2 / 3 1", A="0.95 0.05 / 0.88 0.12", Z="1.09 2.09 / 1.24 2.24"))
+    (finding,) = report.findings
+    weights = next(line for line in report.lines if line.symbol == "A")
+    assert [[cell.findings for cell in row if cell] for row in weights.cells] == [[(0,), (0,)], [(), ()]]
+    assert [report.lines[index].symbol for index in finding.below] == ["A", "Z"]
+
+
+def test_a_line_that_the_scheme_asks_for_and_nobody_wrote_is_missing_not_misshapen():
+    scheme = Scheme(lines={"S": LineScheme(M=1, A=1), "Z": LineScheme(M=1, A=2)})
+    report = written_report({"Q": "1 2 / 3 1", "A": "0.27 0.73 / 0.88 0.12"}, scheme)
+    missing = {line.symbol: line for line in report.lines if line.is_missing}
+    assert set(missing) == {"S", "Z"}
+    assert missing["S"].marks.earned == 2, "the weights imply the scores"
+    assert (missing["Z"].marks.earned, missing["Z"].marks.because) == (0, "not written")
+    assert report.num_misshapen == 0
+    assert b"is_missing" not in report.to_json()
+
+
+def test_rows_written_apart_are_one_line_of_the_report():
+    report = written_report({"A[1]": "0.27 0.73", "A[2]": "0.88 0.12"})
+    assert [(line.symbol, line.name, len(line.marked)) for line in report.lines] == [("A", "A[1], A[2]", 4)]

@@ -1,0 +1,42 @@
+"""The sum behind a cell is written with the digits that the student wrote."""
+
+import math
+
+import pytest
+
+from clearhead.check.compare import SheetComparison
+from clearhead.check.graph import Graph
+from clearhead.check.placing import Placer
+from clearhead.check.sums import plain_number, right_sum
+from clearhead.worksheet.reading import parse_problem
+from clearhead.worksheet.rounding import Rounding
+from clearhead.worksheet.solver import solve
+from tests.unit.check.desk import working
+from tests.unit.check.test_rules import ATTENTION
+
+
+@pytest.mark.parametrize(
+    ("number", "decimals", "text"),
+    [
+        (0.5, 6, "0.5"),
+        (2.0, 6, "2"),
+        (-0.0000001, 6, "-1e-07"),
+        (-0.04, 1, "-0.04"),
+        (1 / 3, 3, "0.333"),
+        (1200.0, 2, "1200"),
+        (-math.inf, 6, "-∞"),
+        (math.inf, 6, "∞"),
+    ],
+)
+def test_a_number_has_no_idle_zeros(number, decimals, text):
+    assert plain_number(number, decimals) == text
+
+
+def test_the_sum_of_a_cell_uses_the_digits_of_the_line_above():
+    """V was written with 5 for 4, so the mixture in row 1, column 2 is 0.27×2 + 0.73×5 = 4.19."""
+    graph = Graph(solve(parse_problem(ATTENTION), Rounding()))
+    lines = {"V": "1 2 / 3 5", "A": "0.27 0.73 / 0.88 0.12", "Z": "2.46 4.19 / 1.24 2.36"}
+    placing = Placer(graph, working(ATTENTION, lines)).place()
+    comparison = SheetComparison(graph, placing.statements, placing.copies).run()
+    index = next(i for i, record in enumerate(graph.records) if record.step.name == "mix")
+    assert right_sum(comparison, index, 0, 1, "4.19") == "0.27×2 + 0.73×5 = 4.19"
