@@ -67,7 +67,7 @@ def stages(corpus: CorpusConfig, data: DataConfig, vocabularies: Vocabularies, w
             break
         count += len(block)
         with watch.time("cleaning"):
-            kept = [pair for pair in block if keep.reason_against(pair) is None]
+            kept = [pair for pair in block if keep.rejection_reason(pair) is None]
         with watch.time("tokenising"):
             sides = (
                 vocabularies.source.encode([pair.source for pair in kept]),

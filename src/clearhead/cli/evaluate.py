@@ -214,7 +214,7 @@ def _requirements(texts: Sequence[str]) -> list["Requirement"]:
 
 def _measure(texts: TextOptions, training: TrainingTextOptions, request: "EvaluationRequest") -> "EvaluationReport":
     """Score the translations, and say which lines of the training text could not be read."""
-    from clearhead.cli.evaluation_files import EvaluationFiles, evaluate_files
+    from clearhead.evaluation.evaluation_files import EvaluationFiles, evaluate_files
 
     systems = texts.systems
     if not texts.reference:

@@ -18,7 +18,7 @@ from clearhead.text.tokeniser import Tokeniser, Vocabularies
 Ids = NDArray[np.int64]
 NO_LABEL = -100  # of a row that holds no sentence; what PyTorch's loss leaves out
 _BLOCK = 65_536  # pairs
-_ORDER, _LAYOUT, _CUTS = range(3)  # what random numbers are for: none may depend on how many another took
+_ORDER, _LAYOUT, _SEGMENTATIONS = range(3)  # what random numbers are for: none may depend on how many another took
 
 
 @dataclass(frozen=True)
@@ -94,13 +94,15 @@ class BatchStream:
         self.store, self.vocabularies, self.layout = store, vocabularies, layout
         self.seed, self.has_labels = seed, has_labels
         self._weights = list(weights) or [1.0] * (int(store.corpus.max(initial=0)) + 1)
-        self._cuts_anew = vocabularies.source.config.sampling > 0 and store.target_texts is not None
+        self._samples_segmentations = vocabularies.source.config.sampling > 0 and store.target_texts is not None
 
     @property
     def pairs_per_epoch(self) -> int:
         """How many pairs an epoch reads, by the weights of the corpora."""
         counts = np.bincount(self.store.corpus, minlength=len(self._weights)).tolist()
-        return sum(int(weight) * n + _rest(weight, n) for weight, n in zip(self._weights, counts, strict=True))
+        return sum(
+            int(weight) * n + _num_extra_pairs(weight, n) for weight, n in zip(self._weights, counts, strict=True)
+        )
 
     @property
     def batches_per_epoch(self) -> float:
@@ -128,11 +130,11 @@ class BatchStream:
                 indices = order[number * _BLOCK : (number + 1) * _BLOCK]
                 is_last = (number + 1) * _BLOCK >= len(order)
                 plans, source, target = self._block(indices, epoch, number)
-                for at in range(batch, len(plans)):
-                    after = Position(epoch, number, at + 1)
-                    if at + 1 == len(plans):
+                for index in range(batch, len(plans)):
+                    after = Position(epoch, number, index + 1)
+                    if index + 1 == len(plans):
                         after = Position(epoch + 1) if is_last else Position(epoch, number + 1)
-                    yield self._fill(plans[at], source, target, after)
+                    yield self._fill_batch(plans[index], source, target, after)
                 batch = 0
             epoch, block = epoch + 1, 0
 
@@ -153,38 +155,40 @@ class BatchStream:
         for corpus, weight in enumerate(self._weights):
             own = np.flatnonzero(self.store.corpus == corpus)
             chosen += [own] * int(weight)
-            if rest := _rest(weight, len(own)):
+            if rest := _num_extra_pairs(weight, len(own)):
                 chosen.append(random.choice(own, rest, replace=False))
         return random.permutation(np.concatenate(chosen))
 
     def _block(self, indices: Counts, epoch: int, number: int) -> tuple[list[Plan], Rows, Rows]:
         source, target = Rows(*self.store.source.gather(indices)), Rows(*self.store.target.gather(indices))
-        if self._cuts_anew:
-            source, target = self._cut(indices, (source, target), (epoch, number))
+        if self._samples_segmentations:
+            source, target = self._sample_segmentations(indices, (source, target), (epoch, number))
         width = np.zeros_like(target.lengths) if self.has_labels else target.lengths
         return self.layout.plan(source.lengths, width, self._random(epoch, _LAYOUT, number)), source, target
 
-    def _cut(self, indices: Counts, originals: tuple[Rows, Rows], place: tuple[int, int]) -> tuple[Rows, Rows]:
+    def _sample_segmentations(
+        self, indices: Counts, stored: tuple[Rows, Rows], block: tuple[int, int]
+    ) -> tuple[Rows, Rows]:
         """Cut the texts of a block at random; a pair that grows too long for rows or positions keeps its own cuts."""
         rows: list[list[NDArray[Any]]] = []
         for side, name in enumerate(("source", "target")):
-            if (self.has_labels and name == "target") or not originals[side].lengths.any():
-                rows.append(np.split(originals[side].flat, originals[side].starts[1:]))
+            if (self.has_labels and name == "target") or not stored[side].lengths.any():
+                rows.append(np.split(stored[side].flat, stored[side].starts[1:]))
                 continue
             tokeniser: Tokeniser = getattr(self.vocabularies, name)
-            seed = int(self._random(place[0], _CUTS, place[1], side).integers(2**31))
-            cut = tokeniser.sample(self.store.texts("source" if side == 0 else "target", indices), seed)
-            rows.append([np.array([*ids, tokeniser.eos]) for ids in cut])
+            seed = int(self._random(block[0], _SEGMENTATIONS, block[1], side).integers(2**31))
+            sampled = tokeniser.sample(self.store.texts("source" if side == 0 else "target", indices), seed)
+            rows.append([np.array([*ids, tokeniser.eos]) for ids in sampled])
         widest = self.layout.shapes[-1]
-        most = [min(self.layout.max_tokens, width) for width in (widest.source, widest.target)]
-        for at, (source, target) in enumerate(zip(*rows, strict=True)):
-            if len(source) > most[0] or (len(target) > most[1] and not self.has_labels):
+        max_widths = [min(self.layout.max_tokens, width) for width in (widest.source, widest.target)]
+        for index, (source, target) in enumerate(zip(*rows, strict=True)):
+            if len(source) > max_widths[0] or (len(target) > max_widths[1] and not self.has_labels):
                 for side in range(2):
-                    start = originals[side].starts[at]
-                    rows[side][at] = originals[side].flat[start : start + originals[side].lengths[at]]
-        return _joined(rows[0]), _joined(rows[1])
+                    start = stored[side].starts[index]
+                    rows[side][index] = stored[side].flat[start : start + stored[side].lengths[index]]
+        return _concatenate(rows[0]), _concatenate(rows[1])
 
-    def _fill(self, plan: Plan, source: Rows, target: Rows, after: Position) -> TokenBatch:
+    def _fill_batch(self, plan: Plan, source: Rows, target: Rows, after: Position) -> TokenBatch:
         """Write the ids of a batch into their places."""
         shape, pads = plan.shape, (self.vocabularies.source.pad, self.vocabularies.target.pad)
         source_ids, source_sentences = _scatter(plan, source, plan.source_starts, (shape.rows, shape.source), pads[0])
@@ -203,12 +207,12 @@ class BatchStream:
         )  # fmt: skip
 
 
-def _rest(weight: float, number: int) -> int:
+def _num_extra_pairs(weight: float, number: int) -> int:
     """Return how many pairs of a corpus an epoch reads beyond whole times; a small weight leaves one at least."""
     return max(round(weight % 1 * number), int(weight < 1 and number > 0))
 
 
-def _joined(rows: list[NDArray[Any]]) -> Rows:
+def _concatenate(rows: list[NDArray[Any]]) -> Rows:
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     return Rows(np.concatenate(rows) if rows else np.empty(0, np.int64), lengths)
 
@@ -218,7 +222,7 @@ def _scatter(plan: Plan, rows: Rows, starts: Counts, size: tuple[int, int], pad:
     ids, sentences = np.full(size, pad, dtype=np.int64), np.zeros(size, dtype=np.int64)
     lengths = rows.lengths[plan.pairs]
     steps = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    places = np.repeat(plan.rows * size[1] + starts, lengths) + steps
-    ids.reshape(-1)[places] = rows.flat[np.repeat(rows.starts[plan.pairs], lengths) + steps]
-    sentences.reshape(-1)[places] = np.repeat(plan.sentences, lengths)
+    positions = np.repeat(plan.rows * size[1] + starts, lengths) + steps
+    ids.reshape(-1)[positions] = rows.flat[np.repeat(rows.starts[plan.pairs], lengths) + steps]
+    sentences.reshape(-1)[positions] = np.repeat(plan.sentences, lengths)
     return ids, sentences

@@ -6,9 +6,9 @@ from hashlib import blake2b
 from typing import Any
 
 from clearhead.data.config import DataConfig
-from clearhead.data.reader import SentencePair
 from clearhead.errors import printable
 from clearhead.files.lines import Notes
+from clearhead.files.pair_reader import SentencePair
 from clearhead.text.config import Task
 
 EMPTY, TOO_MANY_WORDS, UNEVEN, DUPLICATE, TOO_MANY_TOKENS = (
@@ -27,7 +27,7 @@ class CleaningReport:
     corpus: str
     num_read: int
     num_kept: int
-    left_out: Mapping[str, int]  # reason -> pairs
+    num_dropped: Mapping[str, int]  # reason -> pairs
     examples: Mapping[str, str]  # reason -> file:line of the first one
     num_byte_order_marks: int = 0
     num_carriage_returns: int = 0
@@ -38,7 +38,7 @@ class CleaningReport:
             "corpus": self.corpus,
             "read": self.num_read,
             "kept": self.num_kept,
-            "left_out": dict(self.left_out),
+            "left_out": dict(self.num_dropped),
             "first": dict(self.examples),
             "byte_order_marks": self.num_byte_order_marks,
             "carriage_returns": self.num_carriage_returns,
@@ -58,8 +58,8 @@ def report_table(reports: Sequence[CleaningReport]) -> str:
     lines = []
     for report in reports:
         lines.append(f"{printable(report.corpus)}: {report.num_read:,} pairs read, {report.num_kept:,} kept")
-        width = max((len(f"{number:,}") for number in report.left_out.values()), default=0)
-        for reason, number in report.left_out.items():
+        width = max((len(f"{number:,}") for number in report.num_dropped.values()), default=0)
+        for reason, number in report.num_dropped.items():
             lines.append(f"  {number:>{width},} left out: {reason} (first: {report.examples[reason]})")
         if report.num_byte_order_marks:
             lines.append("  a byte order mark at the start was taken off")
@@ -76,12 +76,12 @@ class Tally:
     file: str
     notes: Notes = field(default_factory=Notes)
     num_read: int = 0
-    num_left_out: dict[str, int] = field(default_factory=dict)
+    num_dropped: dict[str, int] = field(default_factory=dict)
     examples: dict[str, str] = field(default_factory=dict)
 
-    def leave_out(self, reason: str, place: str) -> None:
+    def drop(self, reason: str, place: str) -> None:
         """Count a pair that is not kept."""
-        self.num_left_out[reason] = self.num_left_out.get(reason, 0) + 1
+        self.num_dropped[reason] = self.num_dropped.get(reason, 0) + 1
         self.examples.setdefault(reason, place)
 
     def place(self, line: int) -> str:
@@ -90,10 +90,10 @@ class Tally:
 
     def report(self) -> CleaningReport:
         """Return the counts as they are now."""
-        num_kept = self.num_read - sum(self.num_left_out.values())
+        num_kept = self.num_read - sum(self.num_dropped.values())
         notes = self.notes
         return CleaningReport(
-            self.corpus, self.num_read, num_kept, dict(self.num_left_out), dict(self.examples),
+            self.corpus, self.num_read, num_kept, dict(self.num_dropped), dict(self.examples),
             notes.num_byte_order_marks, notes.num_carriage_returns,
         )  # fmt: skip
 
@@ -105,10 +105,10 @@ class Filter:
         self._config = config
         self._needs_source = task != "language-model"
         self._has_two_texts = task == "translate"
-        self._seen: set[bytes] = set()
+        self._digests: set[bytes] = set()
         self._counts_words = config.max_words is not None or config.max_ratio is not None
 
-    def reason_against(self, pair: SentencePair, tag: str = "") -> str | None:
+    def rejection_reason(self, pair: SentencePair, tag: str = "") -> str | None:
         """Return why the pair is left out, or None if it is kept; `tag` is the language it is translated into."""
         source, target, _ = pair
         if not target or target.isspace() or (self._needs_source and (not source or source.isspace())):
@@ -118,10 +118,10 @@ class Filter:
             if reason:
                 return reason
         if self._config.deduplicate:
-            mark = blake2b(f"{tag}{source}\0{target}".encode(), digest_size=16).digest()
-            if mark in self._seen:
+            digest = blake2b(f"{tag}{source}\0{target}".encode(), digest_size=16).digest()
+            if digest in self._digests:
                 return DUPLICATE
-            self._seen.add(mark)
+            self._digests.add(digest)
         return None
 
     def _too_long(self, source: str, target: str) -> str | None:

@@ -5,9 +5,9 @@ from hashlib import sha256
 
 from clearhead.data.clean import EMPTY, CleaningReport, Filter, Tally
 from clearhead.data.config import CorpusConfig, DataConfig
-from clearhead.data.reader import SentencePair, read_aligned, read_jsonl, read_text, read_tsv
 from clearhead.errors import ConfigError, DataError, printable
 from clearhead.files.lines import Fault, Notes, hash_file
+from clearhead.files.pair_reader import SentencePair, read_aligned, read_jsonl, read_text, read_tsv
 from clearhead.text.config import Task
 from clearhead.text.special import language_tag
 
@@ -17,9 +17,9 @@ _MAX_LISTED = 20  # more faults than this are counted, not listed
 class Corpus:
     """The pairs of one corpus; loop over it once, and its report is whole at the end."""
 
-    def __init__(self, config: CorpusConfig, data: DataConfig, task: Task, keep: Filter) -> None:
+    def __init__(self, config: CorpusConfig, data: DataConfig, task: Task, pair_filter: Filter) -> None:
         files = file_names(config, task)
-        self._config, self._data, self._task, self._keep = config, data, task, keep
+        self._config, self._data, self._task, self._filter = config, data, task, pair_filter
         self._tally = Tally(" + ".join(files) or str(config.built_in), (files or [str(config.built_in)])[0])
 
     @property
@@ -31,16 +31,16 @@ class Corpus:
         """Return where a pair came from: file:line."""
         return self._tally.place(pair.line)
 
-    def leave_out(self, pair: SentencePair, reason: str) -> None:
+    def drop(self, pair: SentencePair, reason: str) -> None:
         """Count a pair that the caller does not keep."""
-        self._tally.leave_out(reason, self.place(pair))
+        self._tally.drop(reason, self.place(pair))
 
     def __iter__(self) -> Iterator[SentencePair]:
         """Yield the pairs that are kept; at the end raise DataError if there were faults, or nothing is left."""
-        tally, reason_against = self._tally, self._keep.reason_against
+        tally, rejection_reason = self._tally, self._filter.rejection_reason
         tag = f"{language_tag(self._config.language)} " if self._config.language is not None else ""
         limit = self._data.max_pairs
-        refused = _Refused()
+        refused = _RefusedFaults()
         for item in _read(self._config, self._task, tally.notes):
             if not (isinstance(item, Fault) and item.is_fatal):
                 if tally.num_read == limit:
@@ -49,22 +49,22 @@ class Corpus:
             if isinstance(item, Fault):
                 if item.is_fatal or self._data.on_fault == "refuse":
                     refused.add(item)
-                tally.leave_out(item.reason, item.place)
+                tally.drop(item.reason, item.place)
                 continue
-            reason = reason_against(item, tag)
+            reason = rejection_reason(item, tag)
             if reason is None:
                 yield SentencePair(tag + item.source, item.target, item.line) if tag and item.source else item
                 continue
             if reason == EMPTY and self._data.on_empty == "refuse":
                 detail = "an empty side. Put it right, or say data.on_empty: skip."
                 refused.add(Fault(tally.file, item.line, EMPTY, detail))
-            tally.leave_out(reason, tally.place(item.line))
+            tally.drop(reason, tally.place(item.line))
         refused.raise_if_any()
         if not self.report.num_kept:
             raise DataError(f"{printable(tally.corpus)}: no pair is left. {_why_none(self.report)}")
 
 
-class _Refused:
+class _RefusedFaults:
     """The faults that stop a run: the first ones to be told, the others counted."""
 
     def __init__(self) -> None:
@@ -92,22 +92,24 @@ class _Refused:
 def _why_none(report: CleaningReport) -> str:
     if not report.num_read:
         return "The file is empty."
-    reasons = ", ".join(f"{number:,} {reason}" for reason, number in report.left_out.items())
+    reasons = ", ".join(f"{number:,} {reason}" for reason, number in report.num_dropped.items())
     return f"Of {report.num_read:,} read, left out: {reasons}."
 
 
-def open_corpus(config: CorpusConfig, data: DataConfig, task: Task = "translate", keep: Filter | None = None) -> Corpus:
+def open_corpus(
+    config: CorpusConfig, data: DataConfig, task: Task = "translate", pair_filter: Filter | None = None
+) -> Corpus:
     """Open a corpus; give several the same filter, and a pair that was in one is seen before in the next."""
-    return Corpus(config, data, task, keep or Filter(data, task))
+    return Corpus(config, data, task, pair_filter or Filter(data, task))
 
 
 def read_texts(
     configs: Iterable[CorpusConfig], data: DataConfig, task: Task = "translate"
 ) -> Iterator[tuple[str, str]]:
     """Yield source and target of every pair of several corpora, for a tokeniser to learn from."""
-    keep = Filter(data, task)
+    pair_filter = Filter(data, task)
     for config in configs:
-        for pair in open_corpus(config, data, task, keep):
+        for pair in open_corpus(config, data, task, pair_filter):
             yield pair.source, pair.target
 
 
@@ -118,8 +120,10 @@ def file_names(config: CorpusConfig, task: Task) -> list[str]:
     forms = [bool(pair), config.tsv is not None, config.jsonl is not None, config.built_in is not None]
     allowed = f"{'source' if is_text else 'source and target'}, or tsv, or jsonl, or built_in"
     if sum(forms) != 1:
-        names = [name for name in ("source", "target", "tsv", "jsonl", "built_in") if getattr(config, name) is not None]
-        raise ConfigError(f"a corpus is given as {allowed}; here it is {' and '.join(names) or 'nothing'}.")
+        present = [
+            name for name in ("source", "target", "tsv", "jsonl", "built_in") if getattr(config, name) is not None
+        ]
+        raise ConfigError(f"a corpus is given as {allowed}; here it is {' and '.join(present) or 'nothing'}.")
     if pair and is_text and (config.source is None or config.target is not None):
         raise ConfigError("a language model reads one file: say source, and leave target out.")
     if pair and not is_text and len(pair) == 1:
@@ -130,7 +134,7 @@ def file_names(config: CorpusConfig, task: Task) -> list[str]:
 
 def fingerprint(config: CorpusConfig, task: Task = "translate") -> str:
     """Return a hash of all that decides the pairs of a corpus: what its files hold, wherever they lie."""
-    ingredients = [
+    identity = [
         config.source_field,
         config.target_field,
         config.language or "",
@@ -138,8 +142,8 @@ def fingerprint(config: CorpusConfig, task: Task = "translate") -> str:
         config.split or "",
     ]
     names = file_names(config, task)
-    ingredients += [hash_file(name) for name in names] + [form for form in ("tsv", "jsonl") if getattr(config, form)]
-    digest = sha256("\0".join(ingredients).encode())
+    identity += [hash_file(name) for name in names] + [form for form in ("tsv", "jsonl") if getattr(config, form)]
+    digest = sha256("\0".join(identity).encode())
     if config.built_in is not None:  # another version may make other pairs
         for source, target in _built_in(config):
             digest.update(f"{source}\0{target}\n".encode())

@@ -82,7 +82,7 @@ class PackedLayout(Layout):
                 remaining[is_placed], random.permutation(rows)[row_of[is_placed]], source, target, shape
             )
             remaining = remaining[~is_placed]
-        return [plans[at] for at in random.permutation(len(plans))]
+        return [plans[index] for index in random.permutation(len(plans))]
 
 
 class BucketedLayout(Layout):
@@ -99,21 +99,26 @@ class BucketedLayout(Layout):
         self.shapes = tuple(shapes)
 
     def plan(self, source: Counts, target: Counts, random: np.random.Generator) -> list[Plan]:
-        """Cut every bucket into batches; what remains goes into the next wider bucket."""
+        """Cut every bucket into batches; what is left over goes into the next wider bucket."""
         bucket_of = np.maximum(
             np.searchsorted([shape.source for shape in self.shapes], source),
             np.searchsorted([shape.target for shape in self.shapes], target),
         )
         plans, remaining = [], np.empty(0, dtype=np.int64)
         for number, shape in enumerate(self.shapes):
-            here = random.permutation(np.concatenate((np.flatnonzero(bucket_of == number), remaining)))
-            full = len(here) // shape.rows * shape.rows
-            plans += [_one_a_row(shape, here[at : at + shape.rows]) for at in range(0, full, shape.rows)]
-            remaining = here[full:]
+            bucket = random.permutation(np.concatenate((np.flatnonzero(bucket_of == number), remaining)))
+            full = len(bucket) // shape.rows * shape.rows
+            plans += [
+                _one_sentence_a_row(shape, bucket[start : start + shape.rows]) for start in range(0, full, shape.rows)
+            ]
+            remaining = bucket[full:]
         if len(remaining):  # too few for one more batch of the widest: in the narrowest shape that holds them
             shape = self.shapes[int(bucket_of[remaining].max())]
-            plans += [_one_a_row(shape, remaining[at : at + shape.rows]) for at in range(0, len(remaining), shape.rows)]
-        return [plans[at] for at in random.permutation(len(plans))]
+            plans += [
+                _one_sentence_a_row(shape, remaining[start : start + shape.rows])
+                for start in range(0, len(remaining), shape.rows)
+            ]
+        return [plans[index] for index in random.permutation(len(plans))]
 
 
 def _packed_shapes(source: Counts, target: Counts, batch_tokens: int) -> Iterator[Shape]:
@@ -148,12 +153,10 @@ def _packed_plans(pairs: Counts, row_of: Counts, source: Counts, target: Counts,
         return
     order = np.argsort(row_of, kind="stable")
     row_of, pairs = row_of[order], pairs[order]
-    source_starts, _ = _starts(row_of, source[pairs])
-    target_starts, sentences = _starts(row_of, target[pairs])
+    source_starts, _ = _sentence_starts(row_of, source[pairs])
+    target_starts, sentences = _sentence_starts(row_of, target[pairs])
     cuts = np.searchsorted(row_of, np.arange(0, int(row_of[-1]) + 1, shape.rows)[1:])
-    parts = [
-        np.split(numbers, cuts) for numbers in (pairs, row_of % shape.rows, source_starts, target_starts, sentences)
-    ]
+    parts = [np.split(array, cuts) for array in (pairs, row_of % shape.rows, source_starts, target_starts, sentences)]
     yield from (Plan(shape, *part) for part in zip(*parts, strict=True))
 
 
@@ -175,26 +178,26 @@ def _fill_rows(source: Counts, target: Counts, needs: NDArray[np.bool_], shape: 
 class _OpenRows:
     """Rows by the room that is left on either side, found in a few steps however many there are.
 
-    Bit `source_room` of `source_rooms[target_room]` is set if a row has so much room on either side.
+    Bit `source_space` of `space_bits[target_space]` is set if a row has that much space on either side.
     """
 
     def __init__(self, shape: Shape) -> None:
         self.number = 0
         self.size = shape.source, shape.target
-        self.source_rooms = [0] * (shape.target + 1)
-        self.rows_by_room: dict[tuple[int, int], list[int]] = {}
+        self.space_bits = [0] * (shape.target + 1)
+        self.rows_by_space: dict[tuple[int, int], list[int]] = {}
 
     def place(self, length: int, width: int, opens: bool) -> int:
         """Put a pair into the row with the least room that has enough; else into a new one, or nowhere (-1)."""
-        for target_room in range(width, len(self.source_rooms)):
-            fitting = self.source_rooms[target_room] >> length
+        for target_space in range(width, len(self.space_bits)):
+            fitting = self.space_bits[target_space] >> length
             if fitting:
-                source_room = length + (fitting & -fitting).bit_length() - 1  # the lowest bit
-                rows = self.rows_by_room[source_room, target_room]
+                source_space = length + (fitting & -fitting).bit_length() - 1  # the lowest bit
+                rows = self.rows_by_space[source_space, target_space]
                 row = rows.pop()
                 if not rows:
-                    self.source_rooms[target_room] ^= 1 << source_room
-                self._add(row, source_room - length, target_room - width)
+                    self.space_bits[target_space] ^= 1 << source_space
+                self._add(row, source_space - length, target_space - width)
                 return row
         if not opens:
             return -1
@@ -202,22 +205,22 @@ class _OpenRows:
         self.number += 1
         return self.number - 1
 
-    def _add(self, row: int, source_room: int, target_room: int) -> None:
-        rows = self.rows_by_room.setdefault((source_room, target_room), [])
+    def _add(self, row: int, source_space: int, target_space: int) -> None:
+        rows = self.rows_by_space.setdefault((source_space, target_space), [])
         if not rows:
-            self.source_rooms[target_room] |= 1 << source_room
+            self.space_bits[target_space] |= 1 << source_space
         rows.append(row)
 
 
-def _starts(row_of: Counts, lengths: Counts) -> tuple[Counts, Counts]:
+def _sentence_starts(row_of: Counts, lengths: Counts) -> tuple[Counts, Counts]:
     """Return where each sentence starts in its row, and which of the row it is; rows are in order."""
-    offsets = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(lengths) else np.empty(0, dtype=np.int64)
+    starts = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(lengths) else np.empty(0, dtype=np.int64)
     is_first = np.concatenate(([True], row_of[1:] != row_of[:-1])) if len(row_of) else np.empty(0, dtype=bool)
     first_at = np.flatnonzero(is_first)[np.cumsum(is_first) - 1] if len(row_of) else np.empty(0, dtype=np.int64)
-    return offsets - offsets[first_at], np.arange(len(row_of)) - first_at + 1
+    return starts - starts[first_at], np.arange(len(row_of)) - first_at + 1
 
 
-def _one_a_row(shape: Shape, pairs: Counts) -> Plan:
+def _one_sentence_a_row(shape: Shape, pairs: Counts) -> Plan:
     zeros = np.zeros(len(pairs), dtype=np.int64)
     return Plan(shape, pairs, np.arange(len(pairs)), zeros, zeros, zeros + 1)
 
@@ -232,9 +235,9 @@ def best_bounds(lengths: Counts, number: int) -> Counts:
     choice = np.zeros((number + 1, len(values) + 1), dtype=np.int64)
     for used in range(1, number + 1):
         for end in range(1, len(values) + 1):
-            tried = cost[used - 1, :end] + values[end - 1] * (before[end] - before[:end])
-            choice[used, end] = int(tried.argmin())
-            cost[used, end] = tried[choice[used, end]]
+            costs = cost[used - 1, :end] + values[end - 1] * (before[end] - before[:end])
+            choice[used, end] = int(costs.argmin())
+            cost[used, end] = costs[choice[used, end]]
     bounds, end = [], len(values)
     for used in range(number, 0, -1):
         bounds.append(int(values[end - 1]))
@@ -244,6 +247,6 @@ def best_bounds(lengths: Counts, number: int) -> Counts:
 
 def padding_waste(plans: Sequence[Plan], source: Counts, target: Counts) -> float:
     """Return the share of all tokens of the batches that are padding."""
-    num_places = sum(plan.shape.tokens for plan in plans)
+    num_slots = sum(plan.shape.tokens for plan in plans)
     num_tokens = sum(int(source[plan.pairs].sum() + target[plan.pairs].sum()) for plan in plans)
-    return 1.0 - num_tokens / num_places if num_places else 0.0
+    return 1.0 - num_tokens / num_slots if num_slots else 0.0

@@ -37,16 +37,16 @@ class Ragged:
 
     def rows(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> list[Numbers]:
         """Return some rows, in the order of the indices."""
-        wanted = np.asarray(indices, dtype=np.int64)
-        begins, ends = self.offsets[wanted].tolist(), self.offsets[wanted + 1].tolist()
+        row_indices = np.asarray(indices, dtype=np.int64)
+        begins, ends = self.offsets[row_indices].tolist(), self.offsets[row_indices + 1].tolist()
         values = self.values
         return [values[begin:end] for begin, end in zip(begins, ends, strict=True)]
 
     def gather(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> tuple[Numbers, NDArray[np.int64]]:
         """Return the numbers of some rows one after another in a new array, and the rows' lengths."""
-        wanted = np.asarray(indices, dtype=np.int64)
-        begins = self.offsets[wanted]
-        lengths = self.offsets[wanted + 1] - begins
+        row_indices = np.asarray(indices, dtype=np.int64)
+        begins = self.offsets[row_indices]
+        lengths = self.offsets[row_indices + 1] - begins
         ends = np.cumsum(lengths)
         places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begins - (ends - lengths), lengths)
         return self.values[places], lengths

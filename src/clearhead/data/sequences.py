@@ -23,10 +23,10 @@ def pairs(name: Task, split: Split, seed: int = 1) -> Iterator[tuple[str, str]]:
 
     A hash of the sentence alone says to which part it belongs. Sorting is by alphabet, and keeps repeated words.
     """
-    for kind, choice, choices in (("task", name, get_args(Task)), ("part", split, get_args(Split))):
-        if choice not in choices:
+    for kind, value, choices in (("task", name, get_args(Task)), ("part", split, get_args(Split))):
+        if value not in choices:
             raise DataError(
-                f"There is no {kind} '{printable(str(choice))}'.{did_you_mean(str(choice), choices)} "
+                f"There is no {kind} '{printable(str(value))}'.{did_you_mean(str(value), choices)} "
                 f"Choices: {', '.join(choices)}."
             )
     return _draw(name, split, seed)

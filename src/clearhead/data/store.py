@@ -20,9 +20,9 @@ from clearhead.data.clean import TOO_MANY_TOKENS, CleaningReport, Filter, report
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import Corpus, fingerprint, open_corpus
 from clearhead.data.ragged import Ragged, RaggedWriter, map_numbers, open_ragged
-from clearhead.data.reader import SentencePair
 from clearhead.errors import DataError, printable
 from clearhead.files.json_file import parse_object
+from clearhead.files.pair_reader import SentencePair
 from clearhead.files.writing import flush_to_disk, move_folder, replace_file, temporary_beside
 from clearhead.text.config import Task
 from clearhead.text.tokeniser import Vocabularies
@@ -30,7 +30,7 @@ from clearhead.text.tokeniser import Vocabularies
 _FORMAT = 1
 _INDEX = "store.json"  # the last file to be written: a folder without it is no store
 _BLOCK = 4096  # pairs tokenised at once
-_FORGOTTEN = 3600.0  # seconds after which a part that nobody writes to is a dead build's
+_STALE_AFTER = 3600.0  # seconds after which a part that nobody writes to is a dead build's
 
 Side = Literal["source", "target"]
 
@@ -75,12 +75,12 @@ def build_store(
     """
     place = Path(folder)
     keeps = vocabularies.source.config.sampling > 0 if keep_texts is None else keep_texts
-    recipe = _Recipe(tuple(corpora), vocabularies, config, task, keeps)
-    mark = recipe.fingerprint()
+    recipe = _StoreRecipe(tuple(corpora), vocabularies, config, task, keeps)
+    store_fingerprint = recipe.fingerprint()
     why = "made"
     if (old := _read_index(place)) is not None:
         why = "made again, since the data or the settings changed"
-        if old.get("fingerprint") == mark:
+        if old.get("fingerprint") == store_fingerprint:
             try:
                 return open_store(place, f"{place.name}: {old['pairs']:,} pairs, unchanged since they were made.")
             except DataError:
@@ -88,7 +88,7 @@ def build_store(
     _refuse_other_things(place)
     part = _new_part(place)
     try:
-        index = _write(recipe, mark, part)
+        index = _write(recipe, store_fingerprint, part)
         replace_file(part / _INDEX, json.dumps(index, indent=1).encode() + b"\n")
         _move(part, place)
     except OSError as wrong:
@@ -122,7 +122,7 @@ def open_store(folder: str | Path, message: str = "") -> PairStore:
 
 
 @dataclass(frozen=True)
-class _Recipe:
+class _StoreRecipe:
     """All that decides what a store holds."""
 
     corpora: tuple[CorpusConfig, ...]
@@ -133,7 +133,7 @@ class _Recipe:
 
     def fingerprint(self) -> str:
         filters = self.config.model_dump(exclude={"train", "valid"})
-        ingredients = {
+        contents = {
             "format": _FORMAT,
             "corpora": [fingerprint(corpus, self.task) for corpus in self.corpora],
             "vocabularies": self.vocabularies.digest,
@@ -141,7 +141,7 @@ class _Recipe:
             "task": self.task,
             "keeps_texts": self.keeps_texts,
         }
-        return sha256(json.dumps(ingredients, sort_keys=True).encode()).hexdigest()
+        return sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
 
     def dtypes(self) -> dict[str, str]:
         sizes = {"source": self.vocabularies.source.size, "target": self.vocabularies.target.size}
@@ -151,30 +151,32 @@ class _Recipe:
     def rows(self, pairs: Sequence[SentencePair]) -> tuple[list[list[int]], list[list[int]]]:
         """Return the ids of both sides, each with its end; a label is one number, and a text alone has no source."""
         sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-        own, other = self.vocabularies.source, self.vocabularies.target
+        source_tokeniser, target_tokeniser = self.vocabularies.source, self.vocabularies.target
         if self.task == "classify":
-            return _ended(own.encode(sources), own.eos), [[self.vocabularies.label(label)] for label in targets]
-        target_rows = _ended(other.encode(targets), other.eos)
+            return _append_eos(source_tokeniser.encode(sources), source_tokeniser.eos), [
+                [self.vocabularies.label(label)] for label in targets
+            ]
+        target_rows = _append_eos(target_tokeniser.encode(targets), target_tokeniser.eos)
         if self.task == "language-model":
             return [[] for _ in pairs], target_rows
-        return _ended(own.encode(sources), own.eos), target_rows
+        return _append_eos(source_tokeniser.encode(sources), source_tokeniser.eos), target_rows
 
 
-def _ended(rows: list[list[int]], eos: int) -> list[list[int]]:
+def _append_eos(rows: list[list[int]], eos: int) -> list[list[int]]:
     for row in rows:
         row.append(eos)
     return rows
 
 
-def _write(recipe: _Recipe, mark: str, part: Path) -> dict[str, Any]:
+def _write(recipe: _StoreRecipe, store_fingerprint: str, part: Path) -> dict[str, Any]:
     dtypes = recipe.dtypes()
     writers = {name: RaggedWriter(part, name, dtype) for name, dtype in dtypes.items()}
-    keep = Filter(recipe.config, recipe.task)
+    pair_filter = Filter(recipe.config, recipe.task)
     reports = []
     try:
         with (part / "corpus.values").open("wb") as numbers:
             for number, config in enumerate(recipe.corpora):
-                corpus = open_corpus(config, recipe.config, recipe.task, keep)
+                corpus = open_corpus(config, recipe.config, recipe.task, pair_filter)
                 for count in _write_corpus(corpus, recipe, writers):
                     np.full(count, number, np.uint16).tofile(numbers)
                 if not corpus.report.num_kept:
@@ -186,7 +188,7 @@ def _write(recipe: _Recipe, mark: str, part: Path) -> dict[str, Any]:
             writer.close()
     return {
         "format": _FORMAT,
-        "fingerprint": mark,
+        "fingerprint": store_fingerprint,
         "pairs": sum(report.num_kept for report in reports),
         "arrays": dtypes,
         "reports": [report.to_json() for report in reports],
@@ -200,30 +202,30 @@ def _too_long(report: CleaningReport, config: DataConfig) -> str:
     )
 
 
-def _write_corpus(corpus: Corpus, recipe: _Recipe, writers: dict[str, RaggedWriter]) -> Iterator[int]:
+def _write_corpus(corpus: Corpus, recipe: _StoreRecipe, writers: dict[str, RaggedWriter]) -> Iterator[int]:
     """Write a corpus block by block, and yield how many pairs each block kept."""
-    most = recipe.config.max_tokens
+    max_tokens = recipe.config.max_tokens
     pairs = iter(corpus)
     while block := list(islice(pairs, _BLOCK)):
         try:
             sources, targets = recipe.rows(block)
         except DataError:
             raise _located(corpus, recipe, block) from None
-        short = [i for i in range(len(block)) if len(sources[i]) <= most and len(targets[i]) <= most]
-        if len(short) < len(block):
-            for i in sorted(set(range(len(block))).difference(short)):
-                corpus.leave_out(block[i], TOO_MANY_TOKENS)
-            sources, targets = [sources[i] for i in short], [targets[i] for i in short]
-            block = [block[i] for i in short]
+        short_enough = [i for i in range(len(block)) if len(sources[i]) <= max_tokens and len(targets[i]) <= max_tokens]
+        if len(short_enough) < len(block):
+            for i in sorted(set(range(len(block))).difference(short_enough)):
+                corpus.drop(block[i], TOO_MANY_TOKENS)
+            sources, targets = [sources[i] for i in short_enough], [targets[i] for i in short_enough]
+            block = [block[i] for i in short_enough]
         writers["source"].append(sources)
         writers["target"].append(targets)
         if recipe.keeps_texts:
             writers["source_texts"].append_texts(pair.source for pair in block)
             writers["target_texts"].append_texts(pair.target for pair in block)
-        yield len(short)
+        yield len(short_enough)
 
 
-def _located(corpus: Corpus, recipe: _Recipe, block: Sequence[SentencePair]) -> DataError:
+def _located(corpus: Corpus, recipe: _StoreRecipe, block: Sequence[SentencePair]) -> DataError:
     """Return the error of the first pair in a block that has one, with the pair's place."""
     for pair in block:
         try:
@@ -246,7 +248,7 @@ def _new_part(place: Path) -> Path:
     place.parent.mkdir(parents=True, exist_ok=True)
     for other in [*place.parent.glob(f".{place.name}.*.part"), *place.parent.glob(f".{place.name}.*.old")]:
         newest = max((file.stat().st_mtime for file in other.glob("*")), default=other.stat().st_mtime)
-        if time.time() - newest > _FORGOTTEN:
+        if time.time() - newest > _STALE_AFTER:
             shutil.rmtree(other, ignore_errors=True)
     part = temporary_beside(place)
     part.mkdir()

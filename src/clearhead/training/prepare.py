@@ -129,9 +129,9 @@ def _unfiltered(config: RunConfig, model: ModelConfig) -> DataConfig:
 def _tell(store: PairStore, reporter: Reporter) -> None:
     reporter.message(store.message)
     for report in store.reports:
-        left_out = ", ".join(f"{count:,} {reason}" for reason, count in report.left_out.items() if count)
-        if left_out:
-            reporter.message(f"{report.corpus}: of {report.num_read:,} pairs left out: {left_out}.")
+        num_dropped = ", ".join(f"{count:,} {reason}" for reason, count in report.num_dropped.items() if count)
+        if num_dropped:
+            reporter.message(f"{report.corpus}: of {report.num_read:,} pairs left out: {num_dropped}.")
         mended = {"byte order mark": report.num_byte_order_marks, "carriage return": report.num_carriage_returns}
         for what, count in mended.items():
             if count:
@@ -147,7 +147,7 @@ def _records(config: RunConfig, train: PairStore, valid: PairStore | None) -> li
     records = []
     for (path, corpus), report in zip(named, reports, strict=True):
         files = {name: hash_file(name) for name in file_names(corpus, config.task)}
-        counts = {reason: count for reason, count in report.left_out.items() if count}
+        counts = {reason: count for reason, count in report.num_dropped.items() if count}
         records.append(CorpusRecord(path, files, report.num_read, report.num_kept, counts))
     return records
 

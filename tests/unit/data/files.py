@@ -8,7 +8,7 @@ from typing import Any
 from clearhead.data.clean import CleaningReport
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import open_corpus
-from clearhead.data.reader import SentencePair
+from clearhead.files.pair_reader import SentencePair
 from clearhead.text.config import Task
 
 PACK = {".gz": gzip.compress, ".xz": lzma.compress}

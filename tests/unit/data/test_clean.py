@@ -35,7 +35,7 @@ def test_each_filter_leaves_out_its_pairs_and_counts_them(
 ) -> None:
     pairs, report = read(aligned(tmp_path, SOURCE, TARGET), **changes)
     assert [pair.line for pair in pairs] == lines
-    assert report.left_out == left_out
+    assert report.num_dropped == left_out
     assert report.num_read == report.num_kept + sum(left_out.values())
     assert report.num_kept == len(lines)
 
@@ -44,7 +44,7 @@ def test_the_longer_side_decides_whichever_it_is(tmp_path: Path) -> None:
     _, report = read(aligned(tmp_path, "a\na\n", "b\nb b b\n"), max_words=2)
     assert report.examples == {"over max_words": f"{tmp_path}/train.en:2"}
     _, report = read(aligned(tmp_path, "a\na\n", "b\nb b b\n"), max_ratio=2)
-    assert report.left_out == {"over max_ratio": 1}
+    assert report.num_dropped == {"over max_ratio": 1}
 
 
 def test_a_label_is_not_measured_against_its_text(tmp_path: Path) -> None:
@@ -62,8 +62,8 @@ def test_a_pair_is_seen_before_across_corpora_but_not_across_languages(tmp_path:
     other = corpus.model_copy(update={"language": "nl"})
     data = DataConfig(train=(corpus, other), deduplicate=True)
     keep = Filter(data)
-    assert len(list(open_corpus(corpus, data, keep=keep))) == 2
-    assert len(list(open_corpus(other, data, keep=keep))) == 2
+    assert len(list(open_corpus(corpus, data, pair_filter=keep))) == 2
+    assert len(list(open_corpus(other, data, pair_filter=keep))) == 2
     texts = list(read_texts([corpus, other], data))
     assert texts == [(">>de<< OK", "OK"), (">>de<< yes", "ja"), (">>nl<< OK", "OK"), (">>nl<< yes", "ja")]
     plain = corpus.model_copy(update={"language": None})

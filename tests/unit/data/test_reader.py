@@ -21,7 +21,7 @@ def test_two_aligned_files_are_read_packed_or_not(tmp_path: Path, suffix: str) -
     target = write(tmp_path / f"a.de{suffix}", "eins\nzwei\ndrei")
     pairs, report = read(CorpusConfig(source=source, target=target))
     assert pairs == [("one", "eins", 1), ("two", "zwei", 2), ("three", "drei", 3)]
-    assert (report.num_read, report.num_kept, report.left_out) == (3, 3, {})
+    assert (report.num_read, report.num_kept, report.num_dropped) == (3, 3, {})
     assert report.corpus == f"{source} + {target}"
 
 
@@ -98,7 +98,7 @@ def test_a_line_that_is_no_text_is_counted_where_faults_are_skipped(
     pairs, report = read(corpus, on_fault="skip")
     assert [pair.line for pair in pairs] == [1, 3]
     assert pairs[1].source == "three"
-    assert report.left_out == {reason: 1}
+    assert report.num_dropped == {reason: 1}
     assert report.examples == {reason: f"{corpus.source}:2"}
     assert (report.num_read, report.num_kept, report.num_carriage_returns) == (3, 2, 1)
 
@@ -131,7 +131,7 @@ def test_empty_sides_are_left_out_or_refused_as_the_settings_say(tmp_path: Path)
     corpus = aligned(tmp_path, "one\n \u3000\nthree\nfour\n", "eins\nzwei\n\nvier\n")
     pairs, report = read(corpus)
     assert [pair.line for pair in pairs] == [1, 4]
-    assert (report.left_out, report.examples) == ({"empty side": 2}, {"empty side": f"{corpus.source}:2"})
+    assert (report.num_dropped, report.examples) == ({"empty side": 2}, {"empty side": f"{corpus.source}:2"})
     with pytest.raises(DataError) as caught:
         read(corpus, on_empty="refuse")
     told = "an empty side. Put it right, or say data.on_empty: skip."
@@ -251,7 +251,7 @@ def test_a_missing_column_is_told_with_its_line(tmp_path: Path) -> None:
     assert str(caught.value).split("\n")[0] == told
     pairs, report = read(CorpusConfig(tsv=path), on_fault="skip")
     assert [pair.line for pair in pairs] == [1, 4]
-    assert report.left_out == {"missing column": 1, "empty side": 1}
+    assert report.num_dropped == {"missing column": 1, "empty side": 1}
 
 
 def test_objects_are_read_by_their_keys_and_keys_inside_keys(tmp_path: Path) -> None:
@@ -288,12 +288,12 @@ def test_a_faulty_object_is_told_with_its_line(tmp_path: Path, line: str, reason
     with pytest.raises(DataError) as caught:
         read(CorpusConfig(jsonl=path))
     assert str(caught.value).split("\n")[0] == f"{path}:2: {told}"
-    assert read(CorpusConfig(jsonl=path), on_fault="skip")[1].left_out == {reason: 1}
+    assert read(CorpusConfig(jsonl=path), on_fault="skip")[1].num_dropped == {reason: 1}
 
 
 def test_an_object_nested_too_deep_is_a_fault_and_a_blank_line_is_empty(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", '{"source": "one", "target": "eins"}\n' + "[" * 200_000 + "\n\n")
-    assert read(CorpusConfig(jsonl=path), on_fault="skip")[1].left_out == {"not JSON": 1, "empty side": 1}
+    assert read(CorpusConfig(jsonl=path), on_fault="skip")[1].num_dropped == {"not JSON": 1, "empty side": 1}
 
 
 def test_labels_may_be_numbers(tmp_path: Path) -> None:

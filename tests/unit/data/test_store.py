@@ -93,7 +93,7 @@ def test_pairs_with_too_many_tokens_are_left_out_and_counted(
     assert 0 < fits.sum() < 48
     store = build(corpus, vocabularies, tmp_path, max_tokens=11)
     assert len(store) == fits.sum() == store.reports[0].num_kept
-    assert store.reports[0].left_out == {"over max_tokens": 48 - fits.sum()}
+    assert store.reports[0].num_dropped == {"over max_tokens": 48 - fits.sum()}
     assert store.reports[0].examples == {"over max_tokens": f"{corpus.source}:{int(np.argmin(fits)) + 1}"}
     assert store.source.lengths.tolist() == whole.source.lengths[fits].tolist()
     assert store.message.endswith("made again, since the data or the settings changed.")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.cli.evaluation_files import EvaluationFiles, evaluate_files
 from clearhead.errors import ConfigError, DataError
+from clearhead.evaluation.evaluation_files import EvaluationFiles, evaluate_files
 from clearhead.evaluation.report import EvaluationRequest
 from clearhead.evaluation.scores import bleu, exact_match
 from tests.unit.evaluation.corpus import references, spoiled

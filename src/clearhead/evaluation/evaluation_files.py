@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from clearhead.errors import ConfigError, DataError
-
-if TYPE_CHECKING:
-    from clearhead.evaluation.leaks import TrainingPair
-    from clearhead.evaluation.report import EvaluationReport, EvaluationRequest
+from clearhead.evaluation.leaks import TrainingPair
+from clearhead.evaluation.report import EvaluationReport, EvaluationRequest, HeldOut, evaluate
+from clearhead.files.input import STANDARD_INPUT, whole_input
+from clearhead.files.lines import Fault, Notes
+from clearhead.files.pair_reader import read_aligned, read_text
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,12 @@ class EvaluationFiles:
 class FileEvaluation:
     """A report, and how many lines of each training file were skipped because they are not UTF-8."""
 
-    report: "EvaluationReport"
+    report: EvaluationReport
     num_skipped_lines: Mapping[str, int]
 
 
-def evaluate_files(files: EvaluationFiles, request: "EvaluationRequest") -> FileEvaluation:
+def evaluate_files(files: EvaluationFiles, request: EvaluationRequest) -> FileEvaluation:
     """Read the files and measure the systems; the first is the baseline of the tests."""
-    from clearhead.evaluation.report import HeldOut, evaluate
-    from clearhead.files.input import STANDARD_INPUT, whole_input
-
     training = _TrainingFiles(files.train_sources, files.train_targets)
     optional_source = [] if files.source is None else [files.source]
     names = [name for outputs in files.systems.values() for name in outputs] + [*files.references, *optional_source]
@@ -59,16 +56,13 @@ class _TrainingFiles:
         if sources and targets and len(sources) != len(targets):
             raise ConfigError(
                 f"the training text has {len(sources)} source files and {len(targets)} target files. "
-                "Give both of each corpus, in the same order."
+                "Give both of each corpus, in the same order.",
+                options=("train_source", "train_target"),
             )
         self.sources, self.targets = sources, targets
         self.num_skipped_lines: dict[str, int] = {}
 
-    def __iter__(self) -> Iterator["TrainingPair"]:
-        from clearhead.data.reader import read_aligned, read_text
-        from clearhead.evaluation.leaks import TrainingPair
-        from clearhead.files.lines import Fault, Notes
-
+    def __iter__(self) -> Iterator[TrainingPair]:
         has_both = bool(self.sources and self.targets)
         for index, name in enumerate(self.sources or self.targets):
             lines = read_aligned(name, self.targets[index], Notes()) if has_both else read_text(name, Notes())
