@@ -51,7 +51,7 @@ def _show(result: "Experiment") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from clearhead.experiments.experiment import shown
+    from clearhead.experiments.experiment import format_cell
 
     console = Console(highlight=False)
     wide = Console(highlight=False, width=_WIDE)
@@ -63,12 +63,12 @@ def _show(result: "Experiment") -> None:
         table = Table(pad_edge=False, show_edge=False)
         for index, heading in enumerate(each.columns):
             cells = [row[index] for row in each.rows]
-            width = max(_HEADING_WIDTH, *(len(shown(cell)) for cell in cells))
+            width = max(_HEADING_WIDTH, *(len(format_cell(cell)) for cell in cells))
             is_word = isinstance(cells[0], str)
             lines = Text("\n".join(wrap(heading, width)))
             table.add_column(lines, justify="left" if is_word else "right", no_wrap=True)
         for row in each.rows:
-            table.add_row(*(Text(shown(cell)) for cell in row))
+            table.add_row(*(Text(format_cell(cell)) for cell in row))
         wide.print(table)
     console.print()
     console.print(Text(f"Finding: {result.finding}"))

@@ -78,12 +78,12 @@ class Experiment:
         parts = [f"**Claim.** {self.claim}", f"**Finding.** {self.finding}"]
         for table in self.tables:
             lines = ["| " + " | ".join(table.columns) + " |", "|" + "---|" * len(table.columns)]
-            lines += ["| " + " | ".join(map(shown, row)) + " |" for row in table.rows]
+            lines += ["| " + " | ".join(map(format_cell, row)) + " |" for row in table.rows]
             parts += [f"{table.title}:", "\n".join(lines)]
         return "\n\n".join(parts) + "\n"
 
 
-def shown(cell: Cell) -> str:
+def format_cell(cell: Cell) -> str:
     """Return a cell as a reader sees it: four significant figures, and rounding noise named as such."""
     if isinstance(cell, str):
         return cell

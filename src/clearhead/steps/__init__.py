@@ -3,9 +3,9 @@
 Standard library only, so that a torch model and a numpy worksheet can both speak it.
 """
 
-from clearhead.steps.serial import trace_from_data, trace_to_data
 from clearhead.steps.step import AXES, Input, Step
 from clearhead.steps.trace import NO_TRACE, Given, NoTrace, Record, Trace, Tracer
+from clearhead.steps.trace_data import trace_from_data, trace_to_data
 from clearhead.steps.vocabulary import STEPS
 
 __all__ = [

@@ -46,7 +46,9 @@ class MatrixView:
 
     def shown(self, max_columns: int = MAX_COLUMNS) -> tuple[list[int], list[int]]:
         """Return the rows and columns that are shown: all, or the first and the last of many."""
-        return _some(self.value.shape[0], MAX_ROWS), _some(self.value.shape[1], min(max_columns, MAX_COLUMNS))
+        return _first_and_last(self.value.shape[0], MAX_ROWS), _first_and_last(
+            self.value.shape[1], min(max_columns, MAX_COLUMNS)
+        )
 
     def row_name(self, row: int) -> str:
         """The token of a row, or its number; a word that is itself the blank is not told."""
@@ -67,7 +69,7 @@ def _places(wanted: str, names: list[str]) -> list[int]:
     return named or [place for place in range(len(names)) if str(place + 1) == wanted]
 
 
-def _some(count: int, limit: int) -> list[int]:
+def _first_and_last(count: int, limit: int) -> list[int]:
     if count <= limit:
         return list(range(count))
     return [*range(limit - 1), count - 1]

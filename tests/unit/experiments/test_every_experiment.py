@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clearhead.experiments import EXPERIMENTS, Experiment
-from clearhead.experiments.experiment import shown
+from clearhead.experiments.experiment import format_cell
 from clearhead.experiments.picture import save_picture
 
 ROOT = Path(__file__).parents[3]
@@ -106,7 +106,7 @@ def test_the_verb_prints_the_claim_the_table_and_the_finding() -> None:
 def test_the_verb_cuts_no_number_short(name: str) -> None:
     done = clearhead("experiment", name, before="import os; os.environ['COLUMNS'] = '40'")
     lines = [[word.strip() for word in line.split("│")] for line in done.stdout.splitlines() if "│" in line]
-    rows = [[shown(cell) for cell in row] for table in EXPERIMENTS[name].run(0).tables for row in table.rows]
+    rows = [[format_cell(cell) for cell in row] for table in EXPERIMENTS[name].run(0).tables for row in table.rows]
     assert lines == rows
 
 

@@ -19,8 +19,8 @@ _CLASSES = {
     "decoder-block": "blocks.DecoderBlockProblem",
     "transformer": "transformer.TransformerProblem",
     "word-vectors": "word_vectors.WordVectorsProblem",
-    "recurrent": "sequence.RecurrentProblem",
-    "convolution": "sequence.ConvolutionProblem",
+    "recurrent": "recurrent.RecurrentProblem",
+    "convolution": "convolution.ConvolutionProblem",
     "parts": "parts.PartsProblem",
 }
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from clearhead.errors import printable
 from clearhead.worksheet.render.roles import role_of
-from clearhead.worksheet.render.text import ANCHOR, cell_lines, grid, pad, place, shown_sections
+from clearhead.worksheet.render.text import ANCHOR, cell_lines, grid, pad, resolve_anchors, shown_sections
 from clearhead.worksheet.view import MatrixView, SheetView, StepView
 from clearhead.worksheet.worksheet import Detail, Worksheet
 
@@ -29,7 +29,7 @@ class _Page:
 
     def line(self, text: Text | str = "") -> None:
         if isinstance(text, str):
-            text = place(text, in_terminal=self.console.is_terminal and not self.console.legacy_windows)
+            text = resolve_anchors(text, in_terminal=self.console.is_terminal and not self.console.legacy_windows)
         self.console.print(text, soft_wrap=True, markup=False, highlight=False)
 
     def sheet(self, view: SheetView) -> None:
@@ -52,9 +52,9 @@ class _Page:
         row: list[list[str]] = []
         used = 0
         for matrix in matrices:
-            picture = grid(matrix, self.console.width - 2)
+            matrix_lines = grid(matrix, self.console.width - 2)
             title = f"{printable(matrix.symbol)}  ({matrix.size}, given)"
-            block = [title, *picture.lines, *([picture.note] if picture.note else [])]
+            block = [title, *matrix_lines.lines, *([matrix_lines.note] if matrix_lines.note else [])]
             width = max(cell_len(text.replace(ANCHOR, "")) for text in block)
             if row and used + width + 2 > self.console.width:
                 self.side_by_side(row)
@@ -83,11 +83,11 @@ class _Page:
         if step.step.name not in self.explained:
             self.explained.add(step.step.name)
             self.line(Text(_INDENT + step.step.sentence, style="dim italic"))
-        picture = grid(step.matrix, self.console.width - 4)
-        for line in picture.lines:
+        matrix_lines = grid(step.matrix, self.console.width - 4)
+        for line in matrix_lines.lines:
             self.line(_INDENT * 2 + line)
-        if picture.note:
-            self.line(Text(_INDENT * 2 + picture.note, style="dim"))
+        if matrix_lines.note:
+            self.line(Text(_INDENT * 2 + matrix_lines.note, style="dim"))
         if self.detail == "products":
             sums = cell_lines(step)
             width = max((cell_len(name) for name, _ in sums), default=0)

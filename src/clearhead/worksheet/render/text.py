@@ -27,7 +27,7 @@ def room(text: str) -> int:
     return max(cell_len(text), sum(unicodedata.category(letter) == "Mc" or cell_len(letter) for letter in text))
 
 
-def place(line: str, *, in_terminal: bool) -> str:
+def resolve_anchors(line: str, *, in_terminal: bool) -> str:
     """Turn anchors into jumps to their column in a terminal, and into nothing elsewhere."""
     if not in_terminal or line.isascii():
         return line.replace(ANCHOR, "")
@@ -62,20 +62,20 @@ def table(matrix: MatrixView, max_columns: int) -> list[list[str]]:
 
 
 @dataclass(frozen=True)
-class Picture:
+class MatrixLines:
     """A matrix as lines of text, with a note on what was left out, if anything was."""
 
     lines: list[str]
     note: str
 
 
-def grid(matrix: MatrixView, max_width: int) -> Picture:
+def grid(matrix: MatrixView, max_width: int) -> MatrixLines:
     """Return the matrix in brackets, with its names, no wider than `max_width` where that can be."""
     max_columns = min(MAX_COLUMNS, matrix.value.shape[1])
     while True:
         lines = _grid(matrix, max_columns)
         if max_columns <= 2 or cell_len(lines[-1].replace(ANCHOR, "")) <= max_width:
-            return Picture(lines, omission_note(matrix, max_columns))
+            return MatrixLines(lines, omission_note(matrix, max_columns))
         max_columns -= 1
 
 

@@ -1,12 +1,11 @@
-"""The other two ways of reading a sequence: a recurrent network step by step, and a 1-D convolution."""
+"""A recurrent network that reads the tokens one after the other: a plain cell, or an LSTM."""
 
 from typing import ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 
 from clearhead.steps.step import Step
-from clearhead.steps.vocabulary import ACTIVATE, ADD, CONVOLVE, MULTIPLY, PICK, PROJECT, TRANSFORM
+from clearhead.steps.vocabulary import ACTIVATE, ADD, MULTIPLY, PICK, PROJECT, TRANSFORM
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.attention.work import subscript
 from clearhead.worksheet.cells import Matrix, Vector
@@ -118,58 +117,3 @@ class RecurrentProblem(EmbeddedTokens, Problem):
         memory = pen.work(ADD, symbol=f"c{sub}", a=old_memory, b=new_memory)
         shown = pen.work(ACTIVATE, symbol=f"tanh c{sub}", x=memory, function="tanh")
         return pen.work(MULTIPLY, symbol=f"h{sub}", a=gates["output"], b=shown), memory
-
-
-class ConvolutionProblem(EmbeddedTokens, Problem):
-    """A filter slides over the tokens."""
-
-    summary: ClassVar[str] = "a 1-D convolution over the tokens, padded at both ends, causal, or only where it fits"
-
-    kind: Literal["convolution"] = "convolution"
-    taps: tuple[Matrix, ...] = Field(
-        max_length=1000, description="the filter: weights for each neighbour in order, each as W in a product"
-    )
-    b: Vector | None = Field(None, description="bias")
-    padding: Literal["same", "causal", "valid"] = Field(
-        "same", description="same: the middle of the filter stands on the token; causal: its end; valid: no padding"
-    )
-    activation: Literal["none", "relu", "tanh", "sigmoid"] = Field("none", description="what bends the result")
-
-    def mistakes(self, shapes: Shapes) -> None:
-        """Tell a filter that does not fit."""
-        self.embedding_mistakes(shapes)
-        if not self.is_given:
-            shapes.add(("X", "embedding", "tokens"), "convolution needs X, or an embedding with tokens.")
-            return
-        if not self.taps:
-            shapes.add(("taps",), "taps is empty. Give weights for at least one neighbour.")
-            return
-        count, width = self.size(shapes)
-        for number, tap in enumerate(self.taps, 1):
-            shapes.product("X", width, None, f"tap {number}", tap)
-            if tap.shape != self.taps[0].shape:
-                shapes.add(
-                    ("taps",), f"tap {number} is {size(tap)}, but tap 1 is {size(self.taps[0])}. Make them alike."
-                )
-        if self.b is not None:
-            shapes.bias("b", self.b, "tap 1", self.taps[0])
-        if self.padding == "valid" and len(self.taps) > count:
-            shapes.add(
-                ("taps", "padding"),
-                f"a filter of {len(self.taps)} taps does not fit into {count} tokens without padding.",
-            )
-
-    def work(self, pen: Pen) -> None:
-        """Write the convolution."""
-        x = self.work_embedding(pen.at("input"))
-        width = len(self.taps)
-        first = {"same": -(width // 2), "causal": 1 - width, "valid": 0}[self.padding]
-        count = len(x) - width + 1 if self.padding == "valid" else len(x)
-        taps = tuple(
-            pen.give(f"W_{number}", np.asarray(tap), symbol=f"W{subscript(number)}")
-            for number, tap in enumerate(self.taps, 1)
-        )
-        b = None if self.b is None else pen.give("b", self.b)
-        y = pen.work(CONVOLVE, x=x, taps=taps, first=first, count=count, b=b)
-        if self.activation != "none":
-            pen.work(ACTIVATE, symbol="Y′", x=y, function=self.activation)

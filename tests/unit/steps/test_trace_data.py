@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clearhead.errors import TraceError
-from clearhead.steps.serial import trace_from_data, trace_to_data
+from clearhead.steps.trace_data import trace_from_data, trace_to_data
 from clearhead.steps.vocabulary import ADD
 from tests.unit.steps.test_trace import small_trace
 

@@ -1,12 +1,10 @@
-"""Recurrent networks and convolutions against plain Python."""
+"""Recurrent networks against plain Python: a plain cell, and an LSTM."""
 
 import math
 from typing import Any
 
-import pytest
-
 from clearhead import solve
-from clearhead.worksheet.kinds.sequence import ConvolutionProblem, RecurrentProblem
+from clearhead.worksheet.kinds.recurrent import RecurrentProblem
 from tests.golden.by_hand import times, transpose
 from tests.tolerances import assert_close
 from tests.unit.worksheet.random_models import TOKENS, WIDTH, Matrix
@@ -48,34 +46,6 @@ def test_recurrent_networks_read_in_order() -> None:
             for w, u, bias in zip(cell["W"], cell["U"], cell["b"], strict=True)
         ]
     assert_close(solve({"kind": "recurrent", "X": x, "cell": cell, "h0": h}).answer, [state])
-
-
-@pytest.mark.parametrize(("padding", "first", "count"), [("same", -1, 5), ("causal", -2, 5), ("valid", 0, 3)])
-def test_a_convolution_slides_its_filter(padding: str, first: int, count: int) -> None:
-    x, taps, b = numbers(TOKENS, WIDTH), [numbers(WIDTH, 2, seed=n) for n in range(3)], numbers(2, seed=9)
-    expected = [
-        [
-            b[f]
-            + math.fsum(
-                x[t + first + k][d] * taps[k][d][f]
-                for k in range(3)
-                if 0 <= t + first + k < TOKENS
-                for d in range(WIDTH)
-            )
-            for f in range(2)
-        ]
-        for t in range(count)
-    ]
-    data = {"kind": "convolution", "X": x, "taps": taps, "b": b, "padding": padding}
-    assert_close(solve(data).answer, expected)
-    over = data | {"layout": "columns", "X": transpose(x), "taps": [transpose(tap) for tap in taps]}
-    assert_close(solve(over).answer, transpose(expected))
-
-
-def test_a_causal_filter_by_hand() -> None:
-    fields = {"X": [[1], [2], [3]], "taps": [[[1]], [[10]], [[100]]], "padding": "causal"}
-    # The last tap stands on the token itself: 100, 10 + 200, 1 + 20 + 300.
-    assert solve(ConvolutionProblem.model_validate(fields)).answer.tolist() == [[100.0], [210.0], [321.0]]
 
 
 def test_a_cell_without_weights_forgets_its_state() -> None:
