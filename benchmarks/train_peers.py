@@ -4,6 +4,7 @@ JoeyNMT 2.3.0 runs in an environment of its own:
 python -m venv joey && joey/bin/pip install torch==2.13.0 joeynmt==2.3.0 importlib_metadata "sentencepiece<0.2.1"
 """
 
+import argparse
 import json
 import os
 import platform
@@ -13,17 +14,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import metadata
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+import yaml
 
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import read_texts
@@ -32,6 +34,8 @@ from clearhead.text.config import TextConfig
 from clearhead.text.tokeniser import Vocabularies
 from clearhead.text.train import train_vocabularies
 
+System = TypeVar("System", bound=Callable[..., Any])
+FOREVER = 10**6  # updates: the clock ends each run
 GRACE = 300  # seconds in which a process that was told to stop may save what it has
 _JOEY_LINE = re.compile(r"^(\S+ \S+) - INFO - joeynmt.training - (EPOCH|.*Tokens per Sec: +(\d+))")
 
@@ -45,7 +49,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Corpus:
+class TokenisedCorpus:
     """A corpus cut once, with the vocabulary that cut it; every sentence has its end."""
 
     folder: Path
@@ -59,19 +63,21 @@ class Corpus:
         return sum(map(len, self.target)) / len(self.target)
 
 
-def cut(data: DataConfig, text: TextConfig, folder: Path) -> Corpus:
+def tokenise_corpus(data: DataConfig, text: TextConfig, folder: Path) -> TokenisedCorpus:
     """Learn a vocabulary from a corpus, and cut the corpus with it, as `clearhead train` does."""
     pairs = list(read_texts(data.train, data))
     vocabularies = train_vocabularies(pairs, text)
     vocabularies.save(folder)
     eos = vocabularies.target.eos
     sides = [vocabularies.source.encode([pair[side] for pair in pairs]) for side in (0, 1)]
-    kept = [
+    short_pairs = [
         ([*source, eos], [*target, eos])
         for source, target in zip(*sides, strict=True)
         if source and target and max(len(source), len(target)) < data.max_tokens
     ]
-    return Corpus(folder, vocabularies, [source for source, _ in kept], [target for _, target in kept])
+    return TokenisedCorpus(
+        folder, vocabularies, [source for source, _ in short_pairs], [target for _, target in short_pairs]
+    )
 
 
 def corpus_config(source: str, target: str) -> CorpusConfig:
@@ -79,16 +85,48 @@ def corpus_config(source: str, target: str) -> CorpusConfig:
     return CorpusConfig.model_validate({"source": source, "target": target})
 
 
+# The options and systems that every comparison has
+
+
+def add_peer_options(parser: argparse.ArgumentParser, systems: Sequence[str], defaults: Sequence[str]) -> None:
+    """Add the options of a comparison: who takes part, and on what."""
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", choices=["cpu", "cuda"])
+    parser.add_argument("--joey", default=None, metavar="PYTHON", help="a Python that has JoeyNMT")
+    parser.add_argument("--systems", nargs="+", choices=systems, default=list(defaults))
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+
+
+def available_systems(systems: Mapping[str, System], options: argparse.Namespace) -> dict[str, System]:
+    """Return the chosen systems that can run here; the others are named with the reason."""
+    chosen = {name: systems[name] for name in options.systems}
+    reasons = {
+        "joeynmt": "JoeyNMT is left out: --joey names no Python that has it." if options.joey is None else "",
+        "transformers": why_no_trainer(),
+    }
+    for family, reason in reasons.items():
+        if reason and any(name.startswith(family) for name in chosen):
+            print(reason)
+            chosen = {name: system for name, system in chosen.items() if not name.startswith(family)}
+    return chosen
+
+
+def print_machine(options: argparse.Namespace, systems: Mapping[str, Any]) -> None:
+    """Print the machine and the versions of all who take part."""
+    print(describe_machine(options.device, options.threads))
+    if any(name.startswith("joeynmt") for name in systems):
+        print(joey_version(options.joey))
+
+
 # A process, for a time
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedProcess:
     """How a process ended."""
 
-    begun: float  # by time.time()
+    start: float  # by time.time()
     seconds: float
-    work: float  # seconds of processors, user and system
+    cpu_seconds: float  # seconds of processors, user and system
     code: int
     log: Path
 
@@ -99,13 +137,13 @@ class Ended:
 
 def run_for(
     command: Sequence[str | Path], seconds: float, log: Path, environment: Mapping[str, str], folder: Path
-) -> Ended:
+) -> EndedProcess:
     """Run a command for so long, then interrupt it as Ctrl-C would."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in the background of a shell; children would inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with log.open("wb") as file:
-        begun = time.time()
+        start = time.time()
         process = subprocess.Popen(
             list(map(str, command)), stdout=file, stderr=subprocess.STDOUT, env=dict(environment), cwd=folder
         )
@@ -118,15 +156,15 @@ def run_for(
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-    lasted, after = time.time() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
-    work = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Ended(begun, lasted, work, process.returncode, log)
+    lasted, after = time.time() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return EndedProcess(start, lasted, cpu_seconds, process.returncode, log)
 
 
 def environment_of(threads: int, *, is_ours: bool = True) -> dict[str, str]:
     """Return the environment of a process: so many threads; another Python is not shown our packages."""
-    kept = {name: value for name, value in os.environ.items() if is_ours or name != "PYTHONPATH"}
-    return {**kept, "OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}
+    variables = {name: value for name, value in os.environ.items() if is_ours or name != "PYTHONPATH"}
+    return {**variables, "OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}
 
 
 # clearhead
@@ -137,19 +175,19 @@ def clearhead(*arguments: str | Path) -> list[str]:
     return [sys.executable, "-m", "clearhead.cli.main", *map(str, arguments)]
 
 
-def clearhead_points(run: Path, begun: float) -> tuple[list[Point], float]:
+def clearhead_points(run: Path, start: float) -> tuple[list[Point], float]:
     """Return the points of a run of clearhead, and the share of its steady time in which it waited for data."""
     path = run / "metrics.jsonl"
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
     lines = [line for line in map(json.loads, text.splitlines()) if "tokens_per_second" in line]
     if len(lines) < 3:
         return [], 0.0
-    made = [0.0]  # tokens in each interval; the first holds as many as the others, update for update
-    made += [line["tokens_per_second"] * (line["time"] - before["time"]) for before, line in pairwise(lines)]
+    interval_tokens = [0.0]  # tokens in each interval; the first holds as many as the others, update for update
+    interval_tokens += [line["tokens_per_second"] * (line["time"] - before["time"]) for before, line in pairwise(lines)]
     updates = lines[-1]["step"] - lines[0]["step"]
-    made[0] = lines[0]["step"] * sum(made) / updates
-    sums = np.cumsum(made).tolist()
-    points = [Point(line["time"] - begun, tokens) for line, tokens in zip(lines, sums, strict=True)]
+    interval_tokens[0] = lines[0]["step"] * sum(interval_tokens) / updates
+    sums = np.cumsum(interval_tokens).tolist()
+    points = [Point(line["time"] - start, tokens) for line, tokens in zip(lines, sums, strict=True)]
     late = lines[len(lines) // 3 :]
     return points, sum(line["waiting"] for line in late) / len(late)
 
@@ -174,15 +212,33 @@ def write_pairs(path: Path, source: Sequence[Sequence[int]], target: Sequence[Se
     """Write ids for the process that trains MarianMT."""
     arrays = {}
     for name, rows in (("source", source), ("target", target)):
-        arrays[name] = np.fromiter((each for row in rows for each in row), dtype=np.int32)
+        arrays[name] = np.fromiter((piece_id for row in rows for piece_id in row), dtype=np.int32)
         arrays[f"{name}_ends"] = np.cumsum([0, *map(len, rows)])
     np.savez(path, allow_pickle=False, **arrays)
 
 
-def marian_points(path: Path, begun: float) -> list[Point]:
+def trainer_arguments(output: Path, options: argparse.Namespace, log_every: int, num_workers: int) -> dict[str, Any]:
+    """Return what every run of Seq2SeqTrainer is told: train until the clock ends it, save nothing, log."""
+    is_gpu = options.device == "cuda"
+    return {
+        "output_dir": str(output), "max_steps": FOREVER, "logging_steps": log_every, "save_strategy": "no",
+        "report_to": "none", "disable_tqdm": True, "use_cpu": not is_gpu, "bf16": is_gpu,
+        "dataloader_num_workers": num_workers,
+    }  # fmt: skip
+
+
+def train_marian(settings: Mapping[str, Any], path: Path, seconds: float, grace: float, threads: int) -> EndedProcess:
+    """Train MarianMT for so many seconds in a process of its own; `path` is where its settings are written."""
+    path.write_text(json.dumps({**settings, "deadline": time.time() + seconds}), encoding="utf-8")
+    command = [sys.executable, str(Path(__file__).with_name("train_marian.py").resolve()), str(path)]
+    log = path.with_name(f"{path.name.partition('.')[0]}.log")
+    return run_for(command, seconds + grace, log, environment_of(threads), path.parent)
+
+
+def marian_points(path: Path, start: float) -> list[Point]:
     """Return the points that the process has written."""
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    return [Point(line["time"] - begun, line["tokens"]) for line in map(json.loads, text.splitlines())]
+    return [Point(line["time"] - start, line["tokens"]) for line in map(json.loads, text.splitlines())]
 
 
 def why_no_trainer() -> str:
@@ -211,6 +267,17 @@ def joey_model(config: ModelConfig, norm: str = "pre") -> dict[str, Any]:
     }  # fmt: skip
 
 
+def train_joey(settings: Mapping[str, Any], path: Path, seconds: float, options: argparse.Namespace) -> EndedProcess:
+    """Train with `python -m joeynmt train` for so many seconds; `path` is where its settings are written."""
+    common = {
+        "joeynmt_version": "2.3.0", "model_dir": str(path.with_suffix("")), "use_cuda": options.device == "cuda",
+    }  # fmt: skip
+    path.write_text(yaml.safe_dump({**common, **settings}), encoding="utf-8")
+    command = [options.joey, "-m", "joeynmt", "train", path, "--skip-test"]
+    environment = environment_of(options.threads, is_ours=options.joey == sys.executable)
+    return run_for(command, seconds, path.with_suffix(".log"), environment, path.parent)
+
+
 def write_joey_vocabulary(vocabularies: Vocabularies, path: Path) -> None:
     """Write the pieces, one a line."""
     tokeniser = vocabularies.source
@@ -219,18 +286,18 @@ def write_joey_vocabulary(vocabularies: Vocabularies, path: Path) -> None:
     path.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
 
 
-def joey_points(log: Path, begun: float) -> list[Point]:
+def joey_points(log: Path, start: float) -> list[Point]:
     """Return the points that JoeyNMT's log tells: it counts the tokens of each interval, ends included, no padding."""
     points: list[Point] = []
-    before, tokens = begun, 0.0
+    before, tokens = start, 0.0
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
-        found = _JOEY_LINE.match(line)
-        if found is None:
+        match = _JOEY_LINE.match(line)
+        if match is None:
             continue
-        now = datetime.strptime(found[1], "%Y-%m-%d %H:%M:%S,%f").timestamp()
-        if found[3] is not None:
-            tokens += float(found[3]) * (now - before)
-            points.append(Point(now - begun, tokens))
+        now = datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S,%f").timestamp()
+        if match[3] is not None:
+            tokens += float(match[3]) * (now - before)
+            points.append(Point(now - start, tokens))
         before = now
     return points
 
@@ -250,11 +317,11 @@ def joey_version(python: str) -> str:
 def describe_machine(device: str, threads: int) -> str:
     """Return the machine, versions and commit in a line."""
     here = Path(__file__).parent
-    told = subprocess.run(
+    commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=here
     ).stdout.strip()
     machine = torch.cuda.get_device_name() if device == "cuda" else f"{platform.machine()} CPU, {threads} threads"
     versions = [f"Python {platform.python_version()}", f"torch {torch.__version__}"]
     versions += [f"{name} {metadata.version(name)}" for name in ("transformers", "accelerate") if find_spec(name)]
     load = os.getloadavg()[0]
-    return f"{machine} (load before: {load:.1f}); {', '.join(versions)}; commit {told or 'unknown'}"
+    return f"{machine} (load before: {load:.1f}); {', '.join(versions)}; commit {commit or 'unknown'}"

@@ -22,16 +22,13 @@ with a test between the first and each other. The vocabulary is one: clearhead l
 
 import argparse
 import json
-import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 import yaml
 
 from clearhead.data.config import DataConfig
@@ -39,22 +36,26 @@ from clearhead.data.corpora import read_texts
 from clearhead.model import ModelConfig, preset
 from clearhead.text.config import TextConfig
 from train_peers import (
-    Corpus,
-    Ended,
+    FOREVER,
+    EndedProcess,
     Point,
+    TokenisedCorpus,
+    add_peer_options,
+    available_systems,
     clearhead,
     clearhead_points,
     corpus_config,
-    cut,
-    describe_machine,
     environment_of,
     joey_model,
     joey_points,
-    joey_version,
     marian_points,
     marian_settings,
+    print_machine,
     run_for,
-    why_no_trainer,
+    tokenise_corpus,
+    train_joey,
+    train_marian,
+    trainer_arguments,
     write_joey_vocabulary,
     write_pairs,
 )
@@ -65,7 +66,6 @@ SYSTEMS = (
     *("transformers", "transformers-scratch", "transformers-brief"),
 )
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
-FOREVER = 10**6
 BEAM = 5
 OPUS_MT = {"d_model": 512, "d_ff": 2048, "num_heads": 8, "dropout": 0.1}
 BRIEF_RATE, BRIEF_WARM_UP, BRIEF_TOKENS, BRIEF_DROPOUT = 1e-3, 200, 2048, 0.1
@@ -82,7 +82,7 @@ class Task:
 
     options: argparse.Namespace
     settings: Mapping[str, Any]  # clearhead's config
-    corpus: Corpus
+    corpus: TokenisedCorpus
     folder: Path
 
     @property
@@ -102,7 +102,7 @@ class Task:
 class Trained:
     """How far a system got, and what it made of the test set."""
 
-    ended: Ended
+    ended: EndedProcess
     points: list[Point]
     translations: Path
 
@@ -121,7 +121,7 @@ def run_clearhead(task: Task) -> Trained:
     changes = [part for change in options.set for part in ("--set", change)]
     command = clearhead("train", path, "--run", run, *changes)
     ended = run_for(command, task.seconds, folder / "clearhead.log", environment, folder)
-    points, _ = clearhead_points(run, ended.begun)
+    points, _ = clearhead_points(run, ended.start)
     arguments: list[str | Path] = [
         "translate",
         run,
@@ -147,8 +147,7 @@ def run_joey(task: Task, name: str, config: ModelConfig, changes: dict[str, Any]
     data = {"dataset_type": "plain", "src": {"lang": "source", **side}, "trg": {"lang": "target", **side}}
     start = {"initializer": "xavier_normal", "embed_initializer": "xavier_normal", "bias_initializer": "zeros"}
     settings: dict[str, Any] = {
-        "name": name, "joeynmt_version": "2.3.0", "model_dir": str(folder / name), "random_seed": 42,
-        "use_cuda": options.device == "cuda", "model": {**joey_model(config, "post"), **start},
+        "name": name, "random_seed": 42, "model": {**joey_model(config, "post"), **start},
         "data": {**data, "train": str(folder / "train"), "dev": str(folder / "valid")},
         "training": {
             "optimizer": "adam", "adam_betas": [0.9, 0.999], "normalization": "tokens", "learning_rate": 2e-4,
@@ -162,30 +161,32 @@ def run_joey(task: Task, name: str, config: ModelConfig, changes: dict[str, Any]
             "eval_metrics": ["bleu"],
         },
     }  # fmt: skip
-    path, log = folder / f"{name}.yaml", folder / f"{name}.log"
-    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    environment = environment_of(options.threads, is_ours=options.joey == sys.executable)
-    joey = [options.joey, "-m", "joeynmt"]
-    ended = run_for([*joey, "train", str(path), "--skip-test"], task.seconds, log, environment, folder)
-    points = joey_points(log, ended.begun)
+    path = folder / f"{name}.yaml"
+    ended = train_joey(settings, path, task.seconds, options)
+    points = joey_points(ended.log, ended.start)
     if not points:
         raise PeerError(f"it did not train. It said:\n{ended.tail()}")
-    settings["data"] = {**data, "test": str(folder / "test")}
-    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    test_settings = {**yaml.safe_load(path.read_text(encoding="utf-8")), "data": {**data, "test": str(folder / "test")}}
+    path.write_text(yaml.safe_dump(test_settings), encoding="utf-8")
+    environment = environment_of(options.threads, is_ours=options.joey == sys.executable)
     # its checkpoints hold more than weights, which torch since 2.6 reads only when told to; they were made just now
     environment["TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"] = "1"
-    finish([*joey, "test", str(path), "--output-path", str(folder / name)], environment, "joeynmt test")
+    finish(
+        [options.joey, "-m", "joeynmt", "test", str(path), "--output-path", str(folder / name)],
+        environment,
+        "joeynmt test",
+    )
     return Trained(ended, points, folder / f"{name}.test")
 
 
-def guide(task: Task) -> dict[str, Any]:
+def guide_recipe(task: Task) -> dict[str, Any]:
     """Return the settings of Transformers' guide to translation."""
     model = {**marian_settings(task.sizes(**OPUS_MT)), "activation_function": "swish"}
     arguments = {"learning_rate": 2e-5, "per_device_train_batch_size": 16, "weight_decay": 0.01}
     return {"model": model, "arguments": arguments, "is_grouped": False}
 
 
-def recipe(task: Task, *, is_brief: bool = False) -> dict[str, Any]:
+def scratch_recipe(task: Task, *, is_brief: bool = False) -> dict[str, Any]:
     """Return the settings of someone who trains from scratch; brief: and has minutes for it."""
     name = task.options.preset or task.settings["preset"]
     dropout = BRIEF_DROPOUT if is_brief else 0.3
@@ -203,33 +204,27 @@ def recipe(task: Task, *, is_brief: bool = False) -> dict[str, Any]:
     return {"model": marian_settings(config), "arguments": arguments, "is_grouped": True}
 
 
-def run_transformers(task: Task, name: str, chosen: dict[str, Any]) -> Trained:
+def run_transformers(task: Task, name: str, recipe: dict[str, Any]) -> Trained:
     """Train MarianMT with Seq2SeqTrainer, and translate with the last weights."""
     options, folder, vocabularies = task.options, task.folder, task.corpus.vocabularies
     write_pairs(folder / "pairs.npz", task.corpus.source, task.corpus.target)
     lines = (folder / "test.source").read_text(encoding="utf-8").splitlines()
     rows = [[*row, vocabularies.source.eos] for row in vocabularies.source.encode(lines)]
     write_pairs(folder / "test.npz", rows, rows)
-    is_gpu = options.device == "cuda"
-    points, made, output = folder / f"{name}.jsonl", folder / f"{name}.json", folder / f"{name}.txt"
-    chosen["arguments"] |= {
-        "output_dir": str(folder / name), "max_steps": FOREVER, "logging_steps": 10, "save_strategy": "no",
-        "report_to": "none", "disable_tqdm": True, "use_cpu": not is_gpu, "bf16": is_gpu,
-        "dataloader_num_workers": 2 if is_gpu else 0,
+    num_workers = 2 if options.device == "cuda" else 0
+    points, ids, output = folder / f"{name}.jsonl", folder / f"{name}.json", folder / f"{name}.txt"
+    settings = {
+        **recipe,
+        "arguments": {**recipe["arguments"], **trainer_arguments(folder / name, options, 10, num_workers)},
+        "pairs": str(folder / "pairs.npz"), "points": str(points),
+        "translate": {"source": str(folder / "test.npz"), "output": str(ids), "beam": BEAM, "batch": 64},
     }  # fmt: skip
-    chosen |= {
-        "pairs": str(folder / "pairs.npz"), "points": str(points), "deadline": time.time() + task.seconds,
-        "translate": {"source": str(folder / "test.npz"), "output": str(made), "beam": BEAM, "batch": 64},
-    }  # fmt: skip
-    path = folder / f"{name}.settings.json"
-    path.write_text(json.dumps(chosen), encoding="utf-8")
-    command = [sys.executable, str(Path(__file__).with_name("train_marian.py").resolve()), str(path)]
-    ended = run_for(command, task.seconds + 3600, folder / f"{name}.log", environment_of(options.threads), folder)
-    if not made.is_file():
+    ended = train_marian(settings, folder / f"{name}.settings.json", task.seconds, 3600, options.threads)
+    if not ids.is_file():
         raise PeerError(f"it made no translations. It said:\n{ended.tail()}")
-    found = vocabularies.target.decode(json.loads(made.read_text(encoding="utf-8")))
-    output.write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
-    return Trained(ended, marian_points(points, ended.begun), output)
+    translations = vocabularies.target.decode(json.loads(ids.read_text(encoding="utf-8")))
+    output.write_text("".join(f"{line}\n" for line in translations), encoding="utf-8")
+    return Trained(ended, marian_points(points, ended.start), output)
 
 
 def finish(command: list[str], environment: Mapping[str, str], name: str) -> None:
@@ -250,12 +245,12 @@ def data_of(folder: Path) -> dict[str, Any]:
     return {"train": [places["train"]], "valid": places["valid"]}
 
 
-def write_texts(options: argparse.Namespace, text: TextConfig, folder: Path) -> Corpus:
+def write_texts(options: argparse.Namespace, text: TextConfig, folder: Path) -> TokenisedCorpus:
     """Write every part as plain lines, normalised, and cut the training text with a vocabulary of its own."""
     from clearhead.text.normalise import normalise
 
     for part, name in (("train", "train"), ("valid", options.valid), ("test", options.test)):
-        files = [found_file(options.data, f"{name}.{language}") for language in (options.source, options.target)]
+        files = [find_file(options.data, f"{name}.{language}") for language in (options.source, options.target)]
         config = DataConfig.model_validate({"train": [corpus_config(*files)], "on_empty": "refuse"})
         pairs = list(read_texts(config.train, config))
         if part == "test":
@@ -263,10 +258,10 @@ def write_texts(options: argparse.Namespace, text: TextConfig, folder: Path) -> 
         for number, side in enumerate(("source", "target")):
             lines = [normalise(pair[number], text.normalisation, text.lower_case) for pair in pairs]
             (folder / f"{part}.{side}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return cut(DataConfig.model_validate({"train": data_of(folder)["train"]}), text, folder / "pieces")
+    return tokenise_corpus(DataConfig.model_validate({"train": data_of(folder)["train"]}), text, folder / "pieces")
 
 
-def found_file(folder: Path, name: str) -> str:
+def find_file(folder: Path, name: str) -> str:
     """Return a file, plain or packed."""
     for suffix in ("", ".gz", ".xz"):
         if (folder / f"{name}{suffix}").is_file():
@@ -288,18 +283,13 @@ def systems_of(options: argparse.Namespace) -> dict[str, Callable[[Task], Traine
             task.sizes(**{**JOEY_SMALL, "dropout": BRIEF_DROPOUT}),
             {"batch_size": BRIEF_TOKENS, "learning_rate": BRIEF_RATE, "learning_rate_warmup": BRIEF_WARM_UP},
         ),
-        "transformers": lambda task: run_transformers(task, "transformers", guide(task)),
-        "transformers-scratch": lambda task: run_transformers(task, "transformers-scratch", recipe(task)),
-        "transformers-brief": lambda task: run_transformers(task, "transformers-brief", recipe(task, is_brief=True)),
+        "transformers": lambda task: run_transformers(task, "transformers", guide_recipe(task)),
+        "transformers-scratch": lambda task: run_transformers(task, "transformers-scratch", scratch_recipe(task)),
+        "transformers-brief": lambda task: run_transformers(
+            task, "transformers-brief", scratch_recipe(task, is_brief=True)
+        ),
     }
-    asked = {name: runs[name] for name in options.systems}
-    if options.joey is None and any(name.startswith("joeynmt") for name in asked):
-        print("JoeyNMT is left out: --joey names no Python that has it.")
-        asked = {name: run for name, run in asked.items() if not name.startswith("joeynmt")}
-    if why_no_trainer() and any(name.startswith("transformers") for name in asked):
-        print(why_no_trainer())
-        asked = {name: run for name, run in asked.items() if not name.startswith("transformers")}
-    return asked
+    return available_systems(runs, options)
 
 
 def main() -> None:
@@ -311,13 +301,10 @@ def main() -> None:
     parser.add_argument("--test", default="test_2016_flickr", help="name of the part that is scored")
     parser.add_argument("--sentences", type=int, default=None, help="score only the first so many")
     parser.add_argument("--minutes", type=float, default=5.0)
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", choices=["cpu", "cuda"])
     parser.add_argument("--config", type=Path, default=CONFIGS / "multi30k-en-de.yaml", help="of clearhead")
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="as of clearhead train")
     parser.add_argument("--preset", default=None, help="the same sizes for everyone, instead of each its own")
-    parser.add_argument("--joey", default=None, metavar="PYTHON", help="a Python that has JoeyNMT")
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    add_peer_options(parser, SYSTEMS, SYSTEMS)
     parser.add_argument("--output", type=Path, required=True, help="a new folder for models and translations")
     options = parser.parse_args()
     systems = systems_of(options)
@@ -325,9 +312,7 @@ def main() -> None:
     folder.mkdir(parents=True)
     settings = yaml.safe_load(options.config.read_text(encoding="utf-8"))
     corpus = write_texts(options, TextConfig.model_validate(settings["text"]), folder)
-    print(describe_machine(options.device, options.threads))
-    if any(name.startswith("joeynmt") for name in systems):
-        print(joey_version(options.joey))
+    print_machine(options, systems)
     sizes = f"everyone {options.preset}" if options.preset else "each its own sizes"
     print(f"{options.source} to {options.target}, {len(corpus.source):,} pairs, {options.minutes:g} minutes each, "
           f"{sizes}; scored on {options.test}, beam {BEAM}\n", flush=True)  # fmt: skip

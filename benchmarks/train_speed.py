@@ -13,96 +13,96 @@ Transformers needs accelerate and psutil; train_peers.py says how to get JoeyNMT
 
 import argparse
 import json
-import os
 import shutil
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
-import yaml
-
 from clearhead.data.config import DataConfig
 from clearhead.model import ModelConfig, preset
 from clearhead.text.config import TextConfig
 from train_peers import (
-    Corpus,
-    Ended,
+    FOREVER,
+    EndedProcess,
     Point,
+    TokenisedCorpus,
+    add_peer_options,
+    available_systems,
     clearhead,
     clearhead_points,
     corpus_config,
-    cut,
-    describe_machine,
     environment_of,
     joey_model,
     joey_points,
-    joey_version,
     marian_points,
     marian_settings,
+    print_machine,
     run_for,
-    why_no_trainer,
+    tokenise_corpus,
+    train_joey,
+    train_marian,
+    trainer_arguments,
     write_joey_vocabulary,
     write_pairs,
 )
 
 SYSTEMS = ("clearhead", "clearhead-compiled", "joeynmt", "transformers")
 RATE, WARM_UP, SMOOTHING = 5e-4, 400, 0.1  # the same for everyone
-FOREVER = 10**6  # updates: the clock ends each run
 
 
 @dataclass(frozen=True)
-class Measured:
+class TrainingSpeed:
     """What one process did."""
 
     steady: float  # target tokens a second
-    whole: float
+    overall: float
     first: float  # seconds until the first log
-    per_work: float  # target tokens for each second of a processor's work, whoever else uses the machine
+    per_cpu_second: float  # target tokens for each second of a processor's work, whoever else uses the machine
     waiting: float | None = None  # share of the steady time in which the device had no data
 
 
 @dataclass(frozen=True)
-class Setting:
+class Comparison:
     """What everyone is given."""
 
     options: argparse.Namespace
-    corpus: Corpus
+    corpus: TokenisedCorpus
     config: ModelConfig
     folder: Path
 
     @property
-    def every(self) -> int:
+    def log_every(self) -> int:
         """Updates between two logs."""
         return 25 if self.options.device == "cuda" else 2
 
 
-def speeds(points: Sequence[Point], ended: Ended, seconds: float, waiting: float | None) -> Measured | None:
+def speeds(points: Sequence[Point], ended: EndedProcess, seconds: float, waiting: float | None) -> TrainingSpeed | None:
     """Return the speeds that a process's points tell."""
     late = [point for point in points if point.seconds >= seconds / 3]
     if len(late) < 2:
         return None
     passed = late[-1].seconds - late[0].seconds
     steady = (late[-1].tokens - late[0].tokens) / passed
-    whole = late[-1].tokens / late[-1].seconds
-    return Measured(steady, whole, points[0].seconds, late[-1].tokens / ended.work, waiting)
+    overall = late[-1].tokens / late[-1].seconds
+    return TrainingSpeed(steady, overall, points[0].seconds, late[-1].tokens / ended.cpu_seconds, waiting)
 
 
-def judged(name: str, points: Sequence[Point], ended: Ended, seconds: float, waiting: float | None = None) -> Measured:
+def speed_or_exit(
+    name: str, points: Sequence[Point], ended: EndedProcess, seconds: float, waiting: float | None = None
+) -> TrainingSpeed:
     """Return the speeds, or end with what the process has said."""
-    found = speeds(points, ended, seconds, waiting)
-    if found is None:
+    speed = speeds(points, ended, seconds, waiting)
+    if speed is None:
         sys.exit(f"{name} made too few updates in {seconds:.0f} s (exit code {ended.code}). It said:\n{ended.tail()}")
-    return found
+    return speed
 
 
-def run_clearhead(setting: Setting, is_compiled: bool | None = None) -> Measured:
+def run_clearhead(setting: Comparison, is_compiled: bool | None = None) -> TrainingSpeed:
     """Train with `clearhead train`."""
     options, run = setting.options, setting.folder / "run"
     shutil.rmtree(run, ignore_errors=True)
@@ -115,7 +115,7 @@ def run_clearhead(setting: Setting, is_compiled: bool | None = None) -> Measured
         "text": {"tokeniser": str(setting.corpus.folder)},
         "training": {
             "steps": FOREVER, "batch_tokens": options.batch_tokens, "rate": RATE, "warm_up": WARM_UP,
-            "label_smoothing": SMOOTHING, "log_every": setting.every, "checkpoint_every": FOREVER,
+            "label_smoothing": SMOOTHING, "log_every": setting.log_every, "checkpoint_every": FOREVER,
             "device": options.device, **({} if is_compiled is None else {"is_compiled": is_compiled}),
         },
     }  # fmt: skip
@@ -124,44 +124,38 @@ def run_clearhead(setting: Setting, is_compiled: bool | None = None) -> Measured
     command = clearhead("train", path, "--run", run)
     environment = environment_of(options.threads)
     ended = run_for(command, options.seconds, setting.folder / "clearhead.log", environment, setting.folder)
-    points, waiting = clearhead_points(run, ended.begun)
-    return judged("clearhead", points, ended, options.seconds, waiting)
+    points, waiting = clearhead_points(run, ended.start)
+    return speed_or_exit("clearhead", points, ended, options.seconds, waiting)
 
 
-def run_transformers(setting: Setting) -> Measured:
+def run_transformers(setting: Comparison) -> TrainingSpeed:
     """Train MarianMT with Seq2SeqTrainer: sentences of a length together, so many that a batch has as many tokens."""
     options, folder = setting.options, setting.folder
     pairs, points = folder / "pairs.npz", folder / "points.jsonl"
     if not pairs.exists():
         write_pairs(pairs, setting.corpus.source, setting.corpus.target)
     points.unlink(missing_ok=True)
-    is_gpu = options.device == "cuda"
     arguments = {
-        "output_dir": str(folder / "marian"), "max_steps": FOREVER, "learning_rate": RATE, "warmup_steps": WARM_UP,
+        **trainer_arguments(folder / "marian", options, setting.log_every, options.workers),
+        "learning_rate": RATE, "warmup_steps": WARM_UP,
         "per_device_train_batch_size": max(1, round(options.batch_tokens / setting.corpus.mean_target)),
         "lr_scheduler_type": "inverse_sqrt", "label_smoothing_factor": SMOOTHING, "weight_decay": 0.01,
-        "logging_steps": setting.every, "save_strategy": "no", "report_to": "none", "disable_tqdm": True,
-        "use_cpu": not is_gpu, "bf16": is_gpu, "dataloader_num_workers": options.workers,
     }  # fmt: skip
     settings = {
         "model": marian_settings(setting.config), "arguments": arguments, "is_grouped": True,
-        "pairs": str(pairs), "points": str(points), "deadline": time.time() + options.seconds,
+        "pairs": str(pairs), "points": str(points),
     }  # fmt: skip
-    path = folder / "marian.json"
-    path.write_text(json.dumps(settings), encoding="utf-8")
-    command = [sys.executable, str(Path(__file__).with_name("train_marian.py").resolve()), str(path)]
-    ended = run_for(command, options.seconds + 30, folder / "marian.log", environment_of(options.threads), folder)
-    return judged("transformers", marian_points(points, ended.begun), ended, options.seconds)
+    ended = train_marian(settings, folder / "marian.json", options.seconds, 30, options.threads)
+    return speed_or_exit("transformers", marian_points(points, ended.start), ended, options.seconds)
 
 
-def run_joey(setting: Setting) -> Measured:
+def run_joey(setting: Comparison) -> TrainingSpeed:
     """Train with `python -m joeynmt train`; it reads the pieces as words, which it splits at spaces."""
     options, folder = setting.options, setting.folder
     write_joey_data(setting.corpus, folder)
     side = {"level": "word", "max_length": 1000, "voc_file": str(folder / "pieces.txt")}
     settings: dict[str, Any] = {
-        "name": "speed", "joeynmt_version": "2.3.0", "model_dir": str(folder / "joey"),
-        "use_cuda": options.device == "cuda", "fp16": options.device == "cuda", "random_seed": 1,
+        "name": "speed", "fp16": options.device == "cuda", "random_seed": 1,
         "data": {
             "train": str(folder / "joey-train"), "dev": str(folder / "joey-dev"), "dataset_type": "plain",
             "src": {"lang": "source", **side}, "trg": {"lang": "target", **side},
@@ -172,19 +166,15 @@ def run_joey(setting: Setting) -> Measured:
             "scheduling": "warmupinversesquareroot", "learning_rate": RATE, "learning_rate_warmup": WARM_UP,
             "learning_rate_min": 1e-9, "label_smoothing": SMOOTHING, "normalization": "tokens",
             "batch_size": options.batch_tokens, "batch_type": "token", "epochs": FOREVER, "updates": FOREVER,
-            "validation_freq": FOREVER * setting.every, "logging_freq": setting.every, "overwrite": True,
+            "validation_freq": FOREVER * setting.log_every, "logging_freq": setting.log_every, "overwrite": True,
         },
         "model": joey_model(setting.config),
     }  # fmt: skip
-    path = folder / "joey.yaml"
-    path.write_text(yaml.safe_dump(settings), encoding="utf-8")
-    command = [options.joey, "-m", "joeynmt", "train", path, "--skip-test"]
-    environment = environment_of(options.threads, is_ours=options.joey == sys.executable)
-    ended = run_for(command, options.seconds, folder / "joey.log", environment, folder)
-    return judged("joeynmt", joey_points(folder / "joey.log", ended.begun), ended, options.seconds)
+    ended = train_joey(settings, folder / "joey.yaml", options.seconds, options)
+    return speed_or_exit("joeynmt", joey_points(folder / "joey.log", ended.start), ended, options.seconds)
 
 
-def write_joey_data(corpus: Corpus, folder: Path) -> None:
+def write_joey_data(corpus: TokenisedCorpus, folder: Path) -> None:
     """Write the corpus as pieces between spaces, with a few of them to validate on, which JoeyNMT insists upon."""
     if (folder / "pieces.txt").exists():
         return
@@ -198,54 +188,48 @@ def write_joey_data(corpus: Corpus, folder: Path) -> None:
     write_joey_vocabulary(corpus.vocabularies, folder / "pieces.txt")
 
 
-def systems_of(options: argparse.Namespace) -> dict[str, Callable[[Setting], Measured]]:
+def systems_of(options: argparse.Namespace) -> dict[str, Callable[[Comparison], TrainingSpeed]]:
     """Return who takes part; who cannot is named with the reason."""
-    runs: dict[str, Callable[[Setting], Measured]] = {
+    runs: dict[str, Callable[[Comparison], TrainingSpeed]] = {
         "clearhead": run_clearhead, "clearhead-compiled": partial(run_clearhead, is_compiled=True),
         "joeynmt": run_joey, "transformers": run_transformers,
     }  # fmt: skip
-    asked = {name: runs[name] for name in options.systems}
-    if "joeynmt" in asked and options.joey is None:
-        print("JoeyNMT is left out: --joey names no Python that has it.")
-        del asked["joeynmt"]
-    if "transformers" in asked and why_no_trainer():
-        print(why_no_trainer())
-        del asked["transformers"]
-    return asked
+    return available_systems(runs, options)
 
 
-def tell(results: dict[str, list[Measured]]) -> None:
+def print_table(results: dict[str, list[TrainingSpeed]]) -> None:
     """Print the table: medians over the rounds, and beside them the lowest and the highest."""
-    steady = {name: statistics.median(each.steady for each in several) for name, several in results.items()}
-    whole = {name: statistics.median(each.whole for each in several) for name, several in results.items()}
+    steady = {name: statistics.median(speed.steady for speed in round_speeds) for name, round_speeds in results.items()}
+    overall = {
+        name: statistics.median(speed.overall for speed in round_speeds) for name, round_speeds in results.items()
+    }
     peers = [name for name in results if not name.startswith("clearhead")]
-    best = [max((values[name] for name in peers), default=float("nan")) for values in (steady, whole)]
+    best = [max((values[name] for name in peers), default=float("nan")) for values in (steady, overall)]
     print("\n| system | steady tokens/s | lowest to highest | × better peer | whole tokens/s | × better peer "
           "| first log after | tokens per CPU second | waiting for data |\n|---|" + 8 * "---:|")  # fmt: skip
-    for name, several in results.items():
-        spread = f"{min(each.steady for each in several):,.0f}–{max(each.steady for each in several):,.0f}"
-        waits = [each.waiting for each in several if each.waiting is not None]
+    for name, round_speeds in results.items():
+        spread = (
+            f"{min(speed.steady for speed in round_speeds):,.0f}–{max(speed.steady for speed in round_speeds):,.0f}"
+        )
+        waits = [speed.waiting for speed in round_speeds if speed.waiting is not None]
         waiting = f"{100 * statistics.median(waits):.2f} %" if waits else "not told"
-        first = statistics.median(each.first for each in several)
-        per_work = statistics.median(each.per_work for each in several)
-        print(f"| {name} | {steady[name]:,.0f} | {spread} | {steady[name] / best[0]:.2f} | {whole[name]:,.0f} | "
-              f"{whole[name] / best[1]:.2f} | {first:.1f} s | {per_work:,.0f} | {waiting} |")  # fmt: skip
+        first = statistics.median(speed.first for speed in round_speeds)
+        per_cpu_second = statistics.median(speed.per_cpu_second for speed in round_speeds)
+        print(f"| {name} | {steady[name]:,.0f} | {spread} | {steady[name] / best[0]:.2f} | {overall[name]:,.0f} | "
+              f"{overall[name] / best[1]:.2f} | {first:.1f} s | {per_cpu_second:,.0f} | {waiting} |")  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--target", type=Path, required=True)
-    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", choices=["cpu", "cuda"])
     parser.add_argument("--preset", default="tiny")
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--vocabulary", type=int, default=8000)
     parser.add_argument("--max-pairs", type=int, default=None, help="read only the first so many pairs")
     parser.add_argument("--seconds", type=float, default=60.0, help="of each process, its start included")
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--joey", default=None, metavar="PYTHON", help="a Python that has JoeyNMT")
-    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=["clearhead", "joeynmt", "transformers"])
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    add_peer_options(parser, SYSTEMS, ["clearhead", "joeynmt", "transformers"])
     parser.add_argument("--workers", type=int, default=None, help="of the Trainer's loader; default: 0, on a GPU 2")
     options = parser.parse_args()
     if options.workers is None:
@@ -255,25 +239,23 @@ def main() -> None:
         folder = Path(name)
         data = {"train": [corpus_config(str(options.source), str(options.target))], "max_pairs": options.max_pairs}
         text = TextConfig.model_validate({"vocabulary": options.vocabulary})
-        corpus = cut(DataConfig.model_validate(data), text, folder / "pieces")
+        corpus = tokenise_corpus(DataConfig.model_validate(data), text, folder / "pieces")
         config = preset(options.preset, source_vocabulary=corpus.vocabularies.source.size)
-        setting = Setting(options, corpus, config, folder)
-        print(describe_machine(options.device, options.threads))
-        if "joeynmt" in systems:
-            print(joey_version(options.joey))
+        setting = Comparison(options, corpus, config, folder)
+        print_machine(options, systems)
         print(f"{options.preset} ({config.encoder_blocks}+{config.decoder_blocks} blocks, width {config.d_model}, "
               f"{config.d_ff} inside, {config.num_heads} heads), vocabulary {config.source_vocabulary:,}, "
               f"{len(corpus.source):,} pairs of {corpus.mean_target:.1f} target tokens, {options.batch_tokens:,} in a "
               f"batch; {options.rounds} rounds of {options.seconds:.0f} s", flush=True)  # fmt: skip
-        results: dict[str, list[Measured]] = {each: [] for each in systems}
+        results: dict[str, list[TrainingSpeed]] = {system: [] for system in systems}
         for turn in range(options.rounds):
-            for each, run in systems.items():
-                found = run(setting)
-                results[each].append(found)
-                print(f"round {turn + 1}: {each}: {found.steady:,.0f} steady, {found.whole:,.0f} whole, "
-                      f"{found.per_work:,.0f} per CPU second",
+            for system, run in systems.items():
+                speed = run(setting)
+                results[system].append(speed)
+                print(f"round {turn + 1}: {system}: {speed.steady:,.0f} steady, {speed.overall:,.0f} whole, "
+                      f"{speed.per_cpu_second:,.0f} per CPU second",
                       file=sys.stderr, flush=True)  # fmt: skip
-        tell(results)
+        print_table(results)
 
 
 if __name__ == "__main__":
