@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import cast
 
 from clearhead.check import Verdict
-from clearhead.check.diagnose import Root
+from clearhead.check.diagnose import RootError
 from clearhead.check.misconceptions import MISCONCEPTIONS
-from clearhead.check.statement import Judged
+from clearhead.check.statement import JudgedStatement
 from clearhead.check.story import remedy
 from clearhead.steps import STEPS
 
@@ -126,7 +126,9 @@ def page() -> str:
 
 def _remedy(name: str, sentence: str) -> str:
     """Return what the report says, without the equation of the line."""
-    root = Root(cast(Judged, None), (), Verdict.MISCONCEPTION, name.replace("made with …", "made with W_…"))
+    root = RootError(
+        cast(JudgedStatement, None), (), Verdict.MISCONCEPTION, name.replace("made with …", "made with W_…")
+    )
     return remedy(root, "EQUATION", sentence).replace(": EQUATION.", ".").replace(" EQUATION.", "")
 
 

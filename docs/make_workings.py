@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from clearhead.check import Report, Verdict, check
-from clearhead.check.read.reading import workings
+from clearhead.check.read.reading import shipped_workings
 from clearhead.check.render.markdown import escape
 from clearhead.check.render.words import score, stories, title_of
 from clearhead.check.report import LineMark
@@ -29,7 +29,7 @@ slip. The verdicts are explained in [Check a working](check.md#verdicts); `clear
 def page() -> str:
     """Return the page."""
     parts = [HEAD, _overview()]
-    for name, path in workings().items():
+    for name, path in shipped_workings().items():
         data = read_data(path.read_bytes())
         for report in check(name):
             parts.append(_section(name, str(data["problem"]), report))
@@ -41,7 +41,7 @@ def _overview() -> str:
         "| working | right lines | lines with a slip | lines that follow | slips | marks |",
         "|---|--:|--:|--:|--:|--:|",
     ]
-    for name in workings():
+    for name in shipped_workings():
         for report in check(name):
             states = Counter(_state(line) for line in report.lines)
             counts = [states["right"], states["holds a slip"], states["follows"], len(report.findings)]

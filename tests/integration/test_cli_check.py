@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.check import check
-from clearhead.check.read.reading import workings
+from clearhead.check.read.reading import shipped_workings
 from clearhead.worksheet.reading import gallery
 from tests.command import run, run_process
 
@@ -316,5 +316,5 @@ def test_a_class_overwrites_nobodys_working_and_writes_nothing_by_half(
 
 def test_every_shipped_working_has_a_title_in_the_list() -> None:
     listed = {entry["id"]: entry["title"] for entry in json.loads(run("check", "--list", "--json").stdout)}
-    assert set(listed) == set(workings())
+    assert set(listed) == set(shipped_workings())
     assert all(listed.values())

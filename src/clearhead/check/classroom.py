@@ -61,7 +61,7 @@ class StudentResult:
 
 
 @dataclass(frozen=True)
-class Slip:
+class SharedSlip:
     """A slip that several students made."""
 
     what: str
@@ -69,7 +69,7 @@ class Slip:
 
 
 @dataclass(frozen=True)
-class Alike:
+class LookAlike:
     """Two workings that share their wrong numbers."""
 
     first: str
@@ -83,8 +83,8 @@ class ClassReport:
     """A marked class."""
 
     results: tuple[StudentResult, ...]
-    slips: tuple[Slip, ...]
-    alike: tuple[Alike, ...]
+    slips: tuple[SharedSlip, ...]
+    alike: tuple[LookAlike, ...]
 
     @property
     def exit_code(self) -> int:
@@ -145,7 +145,7 @@ def _mark_file(path: Path, scheme: Scheme, problem: str | Path | None) -> Studen
     return StudentResult(path, reports)
 
 
-def commonest_slips(results: list[StudentResult]) -> tuple[Slip, ...]:
+def commonest_slips(results: list[StudentResult]) -> tuple[SharedSlip, ...]:
     """Return the slips that at least two students made, the commonest first."""
     students_by_slip: dict[str, dict[Path, str]] = {}  # by file: two students may have the same name
     for result in results:
@@ -153,7 +153,9 @@ def commonest_slips(results: list[StudentResult]) -> tuple[Slip, ...]:
             for finding in report.findings:
                 slip = _kind_of_slip(report, finding)
                 students_by_slip.setdefault(slip, {})[result.path] = result.student
-    slips = [Slip(what, tuple(students.values())) for what, students in students_by_slip.items() if len(students) > 1]
+    slips = [
+        SharedSlip(what, tuple(students.values())) for what, students in students_by_slip.items() if len(students) > 1
+    ]
     return tuple(sorted(slips, key=lambda slip: -len(slip.students)))
 
 
@@ -167,7 +169,7 @@ def _kind_of_slip(report: Report, finding: Finding) -> str:
     )
 
 
-def look_alikes(results: list[StudentResult]) -> tuple[Alike, ...]:
+def look_alikes(results: list[StudentResult]) -> tuple[LookAlike, ...]:
     """Return pairs whose wrong numbers are nearly all the same; a shared wrong rule alone does not count."""
     wrong = [(result.student, _wrong_numbers(result), _own_slips(result)) for result in results]
     pairs = []
@@ -175,7 +177,7 @@ def look_alikes(results: list[StudentResult]) -> tuple[Alike, ...]:
         either = set(numbers) | set(others)
         shared = {key for key in either if numbers.get(key) == others.get(key)}
         if len(shared) >= max(_LEAST_ALIKE, _ALIKE * len(either)) and shared & slips & other_slips:
-            pairs.append(Alike(one, other, len(shared), len(either)))
+            pairs.append(LookAlike(one, other, len(shared), len(either)))
     return tuple(pairs)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from clearhead.check.graph import Fetch, FromGiven, FromRecord, Graph, Source, fetch_from
 from clearhead.check.image import SHORTENED
-from clearhead.check.reach import Reach, near
-from clearhead.check.statement import Copy, Fit, Judged, Statement, fit
+from clearhead.check.record_image import RecordImages, nearest_records
+from clearhead.check.statement import Copy, Fit, JudgedStatement, Statement, fit
 from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Array, Mask
 
@@ -42,7 +42,7 @@ class SheetComparison:
     bad: list[Mask | None] = field(default_factory=list)  # failed, or below a failed cell
     failed: list[Mask | None] = field(default_factory=list)
     unknown: list[Mask | None] = field(default_factory=list)
-    judged: list[Judged] = field(default_factory=list)
+    judged: list[JudgedStatement] = field(default_factory=list)
     culprits: set[int] = field(default_factory=set)  # found miscopied in this run
     miswritten: dict[int, Mask] = field(default_factory=dict)  # the miscopied cells
     followed: dict[int, Mask] = field(default_factory=dict)  # by record, the cells worked from a wrong copy
@@ -51,28 +51,28 @@ class SheetComparison:
     _copied: dict[Any, Mask] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._reaches = [
-            Reach(self.graph, self.statements, self.x, self.rounded, is_cut=is_cut) for is_cut in (False, True)
+        self._images = [
+            RecordImages(self.graph, self.statements, self.x, self.rounded, is_cut=is_cut) for is_cut in (False, True)
         ]
 
     def run(self) -> "SheetComparison":
         """Judge every written cell, in the order of the sheet."""
         with np.errstate(all="ignore"):  # infinities and 0/0 are masked scores and empty rows, and are dealt with
-            done = self._run()
+            done = self._judge_all()
             if done.num_wrong and done._may_cut:
-                done = self._again(frozenset(), may_cut=True)
+                done = self._rerun(frozenset(), may_cut=True)
             for _ in range(_MAX_RUNS):
                 if done.culprits <= done.miscopied:
                     break
-                other = self._again(done.miscopied | done.culprits, may_cut=done.may_cut)
+                other = self._rerun(done.miscopied | done.culprits, may_cut=done.may_cut)
                 if other.num_wrong > done.num_wrong:  # some lines did go on from the wrong number
-                    return self._again(done.miscopied, may_cut=done.may_cut, is_lenient=False)
+                    return self._rerun(done.miscopied, may_cut=done.may_cut, is_lenient=False)
                 done = other
             return done
 
-    def _again(self, miscopied: frozenset[int], *, may_cut: bool, is_lenient: bool = True) -> "SheetComparison":
+    def _rerun(self, miscopied: frozenset[int], *, may_cut: bool, is_lenient: bool = True) -> "SheetComparison":
         same = (self.graph, self.statements, self.copies, self.rounded, self.blind)
-        return SheetComparison(*same, miscopied, may_cut, self.is_in_full, is_lenient)._run()
+        return SheetComparison(*same, miscopied, may_cut, self.is_in_full, is_lenient)._judge_all()
 
     @property
     def num_wrong(self) -> int:
@@ -84,7 +84,7 @@ class SheetComparison:
         """Whether this student may cut numbers: no, if several were rounded up and none was found cut."""
         return self._num_cut > 0 or self._num_up < _SURE
 
-    def _run(self) -> "SheetComparison":
+    def _judge_all(self) -> "SheetComparison":
         for copy in self.copies:
             if isinstance(copy.source, FromGiven):
                 self._judge_copy(copy)
@@ -116,7 +116,7 @@ class SheetComparison:
 
         return fetch
 
-    def _masks(self, masks: Sequence[Mask | None], user: int, *, with_copies: bool = False) -> Fetch:
+    def _fetch_masks(self, masks: Sequence[Mask | None], user: int, *, with_copies: bool = False) -> Fetch:
         def fetch(source: Source) -> Any:
             mask = masks[source.index] if isinstance(source, FromRecord) else None
             if with_copies:
@@ -131,13 +131,13 @@ class SheetComparison:
 
         return fetch
 
-    def _spread(self, index: int, masks: Sequence[Mask | None], *, with_copies: bool = False) -> Mask | None:
+    def _affected_cells(self, index: int, masks: Sequence[Mask | None], *, with_copies: bool = False) -> Mask | None:
         parents = self.graph.parents[index]
         if not any(masks[parent] is not None for parent in parents) and not (
             with_copies and (self._copied or self.miswritten)
         ):
             return None
-        touched = self.graph.spread(index, self._masks(masks, index, with_copies=with_copies))
+        touched = self.graph.affected_cells(index, self._fetch_masks(masks, index, with_copies=with_copies))
         return touched if touched.any() else None
 
     # One record
@@ -149,7 +149,7 @@ class SheetComparison:
         is_below = self._any_bad_above(index)
         right = self.graph.work(index, self.fetch(self.right)) if is_below else hat
         right_x = self.graph.work(index, self.fetch(self.right_x)) if is_below else as_written
-        tainted, unknown = self._spread(index, self.bad), self._spread(index, self.unknown)
+        tainted, unknown = self._affected_cells(index, self.bad), self._affected_cells(index, self.unknown)
         if index in self.blind and not own:
             unknown = np.ones(hat.shape, dtype=bool)
         self.x.append(as_written)
@@ -173,28 +173,28 @@ class SheetComparison:
         from_hat, from_x = fit(statement, hat), fit(statement, x)
         either = from_hat | from_x
         new_cells = statement.is_written & ~before
-        judged = Judged(statement, _blank(new_cells), np.where(from_hat.half & ~from_x.half, hat, x))
+        judged = JudgedStatement(statement, _blank(new_cells), np.where(from_hat.half & ~from_x.half, hat, x))
         tainted = self.bad[index]
         if (statement.is_written & before).any():
             self._judge_repeats(index, judged, either, from_hat, before)
-        remaining = self._give(judged, new_cells, either, from_hat, tainted)
+        remaining = self._apply_rules_1_to_4(judged, new_cells, either, from_hat, tainted)
         is_up = np.abs(statement.value) > np.maximum(np.abs(hat), np.abs(x)) + 0.01 * statement.unit
         self._num_up += int((is_up & (from_hat.half & from_x.half)).sum())
         self._num_cut += int((new_cells & ~remaining & either.cut & ~either.half).sum())
         if remaining.any() and (self.copies or self.miswritten):
-            remaining = self._from_copies(index, judged, remaining)
+            remaining = self._accept_from_copies(index, judged, remaining)
         unknown = self.unknown[index]
         unchecked = remaining & unknown if unknown is not None else np.zeros(remaining.shape, dtype=bool)
         judged.set(unchecked, Verdict.UNCHECKED)
         remaining = remaining & ~unchecked
         if remaining.any():
-            remaining = self._plausible(index, judged, remaining, hat, is_cut=False)
+            remaining = self._accept_plausible(index, judged, remaining, hat, is_cut=False)
         if remaining.any() and tainted is not None:
-            remaining = self._from_right_parents(index, judged, remaining & tainted) | (remaining & ~tainted)
+            remaining = self._accept_from_right_parents(index, judged, remaining & tainted) | (remaining & ~tainted)
         if remaining.any() and self.may_cut:
-            remaining = self._plausible(index, judged, remaining, hat, is_cut=True)
+            remaining = self._accept_plausible(index, judged, remaining, hat, is_cut=True)
         if remaining.any() and tainted is not None:
-            remaining = self._near_right_parents(index, judged, remaining & tainted) | (remaining & ~tainted)
+            remaining = self._accept_near_right_parents(index, judged, remaining & tainted) | (remaining & ~tainted)
             is_true = remaining & tainted & fit(statement, self.graph.records[index].value).half
             judged.set(is_true, Verdict.TRUE)
             remaining = remaining & ~is_true
@@ -203,18 +203,22 @@ class SheetComparison:
         judged.set(statement.unreadable, Verdict.UNREADABLE)
         self.judged.append(judged)
         accepted_value = np.where(unchecked, statement.value, np.where(from_hat.half | ~from_x.half, hat, x))
-        self._settle(index, statement, new_cells, remaining, _References(x, accepted_value))
+        self._store_values(index, statement, new_cells, remaining, _References(x, accepted_value))
 
-    def _plausible(self, index: int, judged: Judged, remaining: Mask, hat: Array, *, is_cut: bool) -> Mask:
+    def _accept_plausible(
+        self, index: int, judged: JudgedStatement, remaining: Mask, hat: Array, *, is_cut: bool
+    ) -> Mask:
         """Rule 5; numbers may also have been cut, which is allowed for only after all else was tried."""
         if self.is_in_full and self.graph.records[index].step.name in SHORTENED:
             return remaining
-        reach = self._reaches[is_cut]
-        meets = remaining & reach.meets(judged.statement, reach.image(index), hat)
+        images = self._images[is_cut]
+        meets = remaining & images.meets(judged.statement, images.image(index), hat)
         judged.set(meets, Verdict.PLAUSIBLE)
         return remaining & ~meets
 
-    def _give(self, judged: Judged, cells_to_judge: Mask, either: Fit, from_hat: Fit, tainted: Mask | None) -> Mask:
+    def _apply_rules_1_to_4(
+        self, judged: JudgedStatement, cells_to_judge: Mask, either: Fit, from_hat: Fit, tainted: Mask | None
+    ) -> Mask:
         """Apply rules 1 to 4 and return the cells that none of them fits."""
         remaining = cells_to_judge.copy()
         for cells, verdict in (
@@ -230,16 +234,16 @@ class SheetComparison:
                 remaining &= ~cells
         return remaining
 
-    def _accept(self, judged: Judged, cells: Mask, verdict: Verdict, tainted: Mask | None) -> None:
+    def _accept(self, judged: JudgedStatement, cells: Mask, verdict: Verdict, tainted: Mask | None) -> None:
         if tainted is None:
             judged.set(cells, verdict)
             return
         judged.set(cells & ~tainted, verdict)
         judged.set(cells & tainted, Verdict.CARRIED)
 
-    def _from_copies(self, index: int, judged: Judged, remaining: Mask) -> Mask:
+    def _accept_from_copies(self, index: int, judged: JudgedStatement, remaining: Mask) -> Mask:
         """Accept what follows from a factor as it was restated: the error is in the copy."""
-        wrong = self._spread(index, self.bad, with_copies=True)
+        wrong = self._affected_cells(index, self.bad, with_copies=True)
         if wrong is None:
             return remaining
         reference = self.graph.work(index, self.fetch(self.x, index, with_copies=True))
@@ -252,9 +256,9 @@ class SheetComparison:
         self.bad[index] = hits if old is None else old | hits
         return remaining & ~hits
 
-    def _from_right_parents(self, index: int, judged: Judged, remaining: Mask) -> Mask:
+    def _accept_from_right_parents(self, index: int, judged: JudgedStatement, remaining: Mask) -> Mask:
         """Rule 6: it follows from what the failed parent should have been, so that one was only miscopied."""
-        for reference, culprits in self._with_right_parents(index):
+        for reference, culprits in self._values_from_right_parents(index):
             fits = fit(judged.statement, reference)
             hits = remaining & (fits.half | fits.cut)
             if hits.any():
@@ -281,25 +285,25 @@ class SheetComparison:
                 todo += self.graph.parents[node]
         return sorted(failed_nodes)
 
-    def _near_right_parents(self, index: int, judged: Judged, remaining: Mask) -> Mask:
+    def _accept_near_right_parents(self, index: int, judged: JudgedStatement, remaining: Mask) -> Mask:
         """Rule 6 where lines in between were not written: it meets the image of the right parents."""
         failed = self._failed_above(index)
         if not failed or not remaining.any() or not self.is_lenient:
             return remaining
         values = list(self.x)
-        reach = Reach(self.graph, self.statements, values, self.rounded, is_cut=self.may_cut)
+        images = RecordImages(self.graph, self.statements, values, self.rounded, is_cut=self.may_cut)
         for node in failed:
             values[node] = self.right_x[node]
             wrong = self.failed[node]
             assert wrong is not None
-            reach.correct(node, wrong, values[node])
-        meets = remaining & reach.meets(judged.statement, reach.image(index), self.right[index])
+            images.correct(node, wrong, values[node])
+        meets = remaining & images.meets(judged.statement, images.image(index), self.right[index])
         if meets.any():
             judged.set(meets, Verdict.PLAUSIBLE)
             self.culprits |= set(failed)
         return remaining & ~meets
 
-    def _with_right_parents(self, index: int) -> Iterator[tuple[Array, list[int]]]:
+    def _values_from_right_parents(self, index: int) -> Iterator[tuple[Array, list[int]]]:
         """Work the record from the right value of every failed parent, then of each alone."""
         failed = self._failed_above(index)
         if not failed:
@@ -315,18 +319,18 @@ class SheetComparison:
 
     def reworked(self, index: int, values: list[Array], changed: set[int]) -> Array:
         """Work a record after other values were put in at `changed`, through the lines that were not written."""
-        chain = [node for node in sorted(self.unwritten_above(index)) if self._reads(node, changed)]
+        chain = [node for node in sorted(self.unwritten_above(index)) if self._depends_on(node, changed)]
         for node in chain:
             values[node] = self.graph.work(node, self.fetch(values))
         return self.graph.work(index, self.fetch(values))
 
-    def _reads(self, node: int, changed: set[int]) -> bool:
+    def _depends_on(self, node: int, changed: set[int]) -> bool:
         if changed & set(self.graph.parents[node]):
             changed.add(node)
             return True
         return False
 
-    def _settle(
+    def _store_values(
         self, index: int, statement: Statement, new_cells: Mask, failed: Mask, references: "_References"
     ) -> None:
         """Keep what the record is to those below it; `written` are the cells that are new."""
@@ -334,8 +338,8 @@ class SheetComparison:
         self.x[index] = np.where(statement.is_written, statement.value, self.x[index])
         if index in self.miscopied and failed.any():  # the work went on from the right number
             self.x[index] = np.where(failed, references.x, self.x[index])
-            for reach in self._reaches:
-                reach.correct(index, failed, references.x)
+            for images in self._images:
+                images.correct(index, failed, references.x)
             self.miswritten[index] = failed | self.miswritten.get(index, False)
             failed = np.zeros(failed.shape, dtype=bool)
         self.right[index] = np.where(new_cells, accepted, self.right[index])
@@ -350,15 +354,15 @@ class SheetComparison:
         if unknown is not None or unreadable.any():
             merged = unreadable if unknown is None else (unknown & ~new_cells) | unreadable
             self.unknown[index] = merged if merged.any() else None
-        for reach in self._reaches:
-            reach.forget(index)
+        for images in self._images:
+            images.forget(index)
 
-    def _judge_repeats(self, index: int, judged: Judged, either: Fit, from_hat: Fit, before: Mask) -> None:
+    def _judge_repeats(self, index: int, judged: JudgedStatement, either: Fit, from_hat: Fit, before: Mask) -> None:
         """A number written once more: as good as its first writing, or as the sum itself."""
         statement, first, failed = judged.statement, self.x[index], self.failed[index]
         again = fit(statement, first)
         judged.expected = np.where(before, first, judged.expected)
-        remaining = self._give(judged, statement.is_written & before, either, from_hat, self.bad[index])
+        remaining = self._apply_rules_1_to_4(judged, statement.is_written & before, either, from_hat, self.bad[index])
         repeats = remaining & (again.half | again.cut | again.near)
         judged.set(repeats, Verdict.ROUNDED)
         if failed is not None:
@@ -377,7 +381,7 @@ class SheetComparison:
         stands_for = self.hat[source.index] if isinstance(source, FromRecord) else own
         fits, meant = fit(statement, np.asarray(own)), fit(statement, np.asarray(stands_for))
         good = fits.half | meant.half | fits.cut
-        judged = Judged(statement, _blank(statement.is_written), np.asarray(own), copy)
+        judged = JudgedStatement(statement, _blank(statement.is_written), np.asarray(own), copy)
         judged.set(statement.is_written & good, Verdict.CORRECT)
         if isinstance(source, FromRecord) and (failed := self.bad[source.index]) is not None:
             judged.set(statement.is_written & good & failed, Verdict.CARRIED)
@@ -388,22 +392,22 @@ class SheetComparison:
             self._copied[copy.line] = wrong
         self.judged.append(judged)
 
-    def spread_of(self, index: int) -> Array:
+    def rounding_radius(self, index: int) -> Array:
         """Return how far the precision of the lines above may have moved each cell of a record."""
-        radius = self._reaches[1].image(index).radius
+        radius = self._images[1].image(index).radius
         return np.where(np.isfinite(radius), radius, 0.0)
 
     def unwritten_above(self, index: int) -> set[int]:
         """Return the unwritten records on the way up to the nearest written ones."""
-        return near(index, self.graph.parents, self.statements, is_written=False)
+        return nearest_records(index, self.graph.parents, self.statements, is_written=False)
 
     def written_above(self, index: int) -> set[int]:
         """Return the nearest written records above."""
-        return near(index, self.graph.parents, self.statements, is_written=True)
+        return nearest_records(index, self.graph.parents, self.statements, is_written=True)
 
     def written_below(self, index: int) -> set[int]:
         """Return the nearest written records below."""
-        return near(index, self.graph.children, self.statements, is_written=True)
+        return nearest_records(index, self.graph.children, self.statements, is_written=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,9 @@ from clearhead.check.working import Note, Working
 from clearhead.errors import ProblemError
 
 if TYPE_CHECKING:
-    from clearhead.check.report_writer import Marked
+    from clearhead.check.report_writer import ComparedWorking
 
-Compare = Callable[[Working], "Marked"]
+Compare = Callable[[Working], "ComparedWorking"]
 _MAX_TRIED = 96
 _MATRICES = ("X", "Y", "W_Q", "W_K", "W_V", "W_O")  # what is turned where tokens are columns
 
@@ -57,10 +57,10 @@ _IN_LAYER: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def fitted(working: Working, compare: Compare) -> "Marked":
+def compare_by_best_convention(working: Working, compare: Compare) -> "ComparedWorking":
     """Compare a working under the convention that explains it best, among those that the question leaves open."""
     try:
-        plain: Marked | None = compare(working)
+        plain: ComparedWorking | None = compare(working)
     except ProblemError:
         plain = None
         if not _open_keys(working.problem):
@@ -68,11 +68,11 @@ def fitted(working: Working, compare: Compare) -> "Marked":
     if plain is not None and plain.num_wrong == 0:
         return plain
     best, chosen, is_tied = plain, dict[str, str](), False
-    for change in _changes(working.problem):
+    for change in _alternative_conventions(working.problem):
         if change.get("layout") == "turned" and plain is not None and not plain.placing.misshapen:
             continue  # square matrices alone are no proof of it: K Qᵀ is the transpose of Q Kᵀ
         try:
-            other = compare(replace(working, problem=_changed(working.problem, change)))
+            other = compare(replace(working, problem=_with_convention(working.problem, change)))
         except ProblemError:
             continue
         if best is None or other.num_wrong < best.num_wrong:
@@ -89,7 +89,7 @@ def fitted(working: Working, compare: Compare) -> "Marked":
     return plain if plain is not None else best
 
 
-def _is_much_better(plain: "Marked | None", best: "Marked", chosen: Mapping[str, str]) -> bool:
+def _is_much_better(plain: "ComparedWorking | None", best: "ComparedWorking", chosen: Mapping[str, str]) -> bool:
     """A convention must explain at least two cells more, and most of what was wrong: a slip is a slip.
 
     A mask hides the very cells in which slips are made, so it must explain nearly all.
@@ -114,7 +114,7 @@ def _open_keys(problem: Mapping[str, Any]) -> list[str]:
     return keys
 
 
-def _changes(problem: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+def _alternative_conventions(problem: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     """Return the other conventions, those that change least first."""
     keys = _open_keys(problem)
     options = [[None, *CHOICES[key]] for key in keys]
@@ -126,12 +126,12 @@ def _changes(problem: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     yield from combinations[1:_MAX_TRIED]
 
 
-def _changed(problem: Mapping[str, Any], change: Mapping[str, str]) -> dict[str, Any]:
+def _with_convention(problem: Mapping[str, Any], change: Mapping[str, str]) -> dict[str, Any]:
     changed = {**problem, **change}
     if change.get("layout") == "turned":
-        changed |= {"layout": "columns"} | {key: _turned(problem[key]) for key in _MATRICES if key in problem}
+        changed |= {"layout": "columns"} | {key: _transposed(problem[key]) for key in _MATRICES if key in problem}
         if isinstance(problem.get("heads"), list | tuple):
-            changed["heads"] = [{key: _turned(value) for key, value in head.items()} for head in problem["heads"]]
+            changed["heads"] = [{key: _transposed(value) for key, value in head.items()} for head in problem["heads"]]
     layers = _IN_LAYER.get(str(problem.get("kind", "")))
     if layers and "scale" in change:
         del changed["scale"]
@@ -140,7 +140,7 @@ def _changed(problem: Mapping[str, Any], change: Mapping[str, str]) -> dict[str,
     return changed
 
 
-def _turned(matrix: Any) -> Any:
+def _transposed(matrix: Any) -> Any:
     """Return the transpose of a matrix; anything else as it is."""
     is_full = isinstance(matrix, list | tuple) and all(isinstance(row, list | tuple) for row in matrix)
     return [list(row) for row in zip(*matrix, strict=False)] if is_full else matrix

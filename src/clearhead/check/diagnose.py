@@ -13,7 +13,7 @@ from clearhead.check.compare import SheetComparison
 from clearhead.check.invariants import broken_invariants
 from clearhead.check.misconceptions import variants
 from clearhead.check.products import failing_product
-from clearhead.check.statement import EXACT, Judged, Statement, fit
+from clearhead.check.statement import EXACT, JudgedStatement, Statement, fit
 from clearhead.check.transcription import pen_slip
 from clearhead.check.verdict import Verdict
 from clearhead.check.wrong_rule import Site
@@ -26,10 +26,10 @@ _ALONE = 4  # cells of one line that are told one by one; more of them are told 
 
 
 @dataclass(frozen=True, eq=False)
-class Root:
+class RootError:
     """A root error: its cells (tokens as rows), what it is called, and in which record the rule went wrong."""
 
-    judged: Judged
+    judged: JudgedStatement
     cells: tuple[Cell, ...]
     verdict: Verdict
     name: str = ""
@@ -37,20 +37,21 @@ class Root:
     student_sum: str = ""
 
 
-def diagnose(comparison: SheetComparison) -> list[Root]:
+def diagnose(comparison: SheetComparison) -> list[RootError]:
     """Name every root error, and give its cells their verdict."""
-    roots: list[Root] = []
+    roots: list[RootError] = []
     for judged in comparison.judged:
         if judged.copy is None:
-            roots += _of_line(comparison, judged)
+            roots += _line_roots(comparison, judged)
         else:
             roots += _pen_roots(judged, judged.where(Verdict.TRANSCRIPTION))
     return roots
 
 
-def _of_line(comparison: SheetComparison, judged: Judged) -> list[Root]:
+def _line_roots(comparison: SheetComparison, judged: JudgedStatement) -> list[RootError]:
     roots = [
-        Root(judged, cells, Verdict.INVARIANT, sentence) for sentence, cells in broken_invariants(comparison, judged)
+        RootError(judged, cells, Verdict.INVARIANT, sentence)
+        for sentence, cells in broken_invariants(comparison, judged)
     ]
     miscopied = judged.where(Verdict.TRANSCRIPTION)
     slips = judged.where(Verdict.SLIP)
@@ -60,15 +61,15 @@ def _of_line(comparison: SheetComparison, judged: Judged) -> list[Root]:
         roots += _claims(comparison, judged, slips)
         slips = judged.where(Verdict.SLIP)
     for cells, name in _exchanges(judged, slips | miscopied):
-        _give(judged, cells, Verdict.TRANSCRIPTION)
-        roots.append(Root(judged, cells, Verdict.TRANSCRIPTION, name))
+        _set_verdict(judged, cells, Verdict.TRANSCRIPTION)
+        roots.append(RootError(judged, cells, Verdict.TRANSCRIPTION, name))
         for row, column in cells:
             slips[row, column] = miscopied[row, column] = False
     roots += _pen_roots(judged, miscopied)
     return roots + _slip_roots(comparison, judged, slips)
 
 
-def _give(judged: Judged, cells: tuple[Cell, ...], verdict: Verdict) -> None:
+def _set_verdict(judged: JudgedStatement, cells: tuple[Cell, ...], verdict: Verdict) -> None:
     for row, column in cells:
         judged.verdicts[row][column] = verdict
 
@@ -84,7 +85,7 @@ class _Claim:
     score: tuple[int, int, int]  # cells explained, cells of the whole line that agree, and to the last digit
 
 
-def _claims(comparison: SheetComparison, judged: Judged, slips: Mask) -> Iterator[Root]:
+def _claims(comparison: SheetComparison, judged: JudgedStatement, slips: Mask) -> Iterator[RootError]:
     for _ in range(_MAX_CLAIMS):
         best: _Claim | None = None
         for claim in _hypotheses(comparison, judged, slips):
@@ -93,20 +94,20 @@ def _claims(comparison: SheetComparison, judged: Judged, slips: Mask) -> Iterato
         if best is None:
             return
         cells = tuple((row, column) for row, column in np.argwhere(best.explained).tolist())
-        _give(judged, cells, Verdict.MISCONCEPTION)
+        _set_verdict(judged, cells, Verdict.MISCONCEPTION)
         slips = slips & ~best.explained
-        yield Root(judged, cells, Verdict.MISCONCEPTION, best.name, best.site)
+        yield RootError(judged, cells, Verdict.MISCONCEPTION, best.name, best.site)
         if not slips.any():
             return
 
 
-def _hypotheses(comparison: SheetComparison, judged: Judged, slips: Mask) -> Iterator[_Claim]:
+def _hypotheses(comparison: SheetComparison, judged: JudgedStatement, slips: Mask) -> Iterator[_Claim]:
     index = judged.statement.node
     sites = [index, *sorted(comparison.unwritten_above(index), reverse=True)[:_MAX_SITES]]
     sources = [comparison.x]
     if any(not np.array_equal(comparison.x[node], comparison.hat[node]) for node in comparison.written_above(index)):
         sources.append(comparison.hat)
-    reach = comparison.spread_of(index)
+    reach = comparison.rounding_radius(index)
     for values in sources:
         for node in sites:
             site = Site(comparison.graph, node, comparison.fetch(values))
@@ -131,7 +132,7 @@ class _Hypothesis:
     reach: Array
 
 
-def _claim(judged: Judged, slips: Mask, idea: _Hypothesis) -> _Claim | None:
+def _claim(judged: JudgedStatement, slips: Mask, idea: _Hypothesis) -> _Claim | None:
     statement, value = _to_the_last_digit(judged), idea.value
     fits = fit(statement, value)
     with np.errstate(invalid="ignore"):
@@ -153,7 +154,7 @@ def _claim(judged: Judged, slips: Mask, idea: _Hypothesis) -> _Claim | None:
     return _Claim(idea.name, idea.site, explained, (number, agree, int((fits.half & explained).sum())))
 
 
-def _to_the_last_digit(judged: Judged) -> Statement:
+def _to_the_last_digit(judged: JudgedStatement) -> Statement:
     """Take whole numbers in the place of whole ones to the unit: 40 for 50 was not rounded to tens."""
     statement, right = judged.statement, judged.expected
     with np.errstate(invalid="ignore"):
@@ -162,7 +163,7 @@ def _to_the_last_digit(judged: Judged) -> Statement:
     return replace(statement, unit=unit, unit_inwards=np.minimum(statement.unit_inwards, unit))
 
 
-def _is_telling(judged: Judged, value: Array, explained: Mask) -> bool:
+def _is_telling(judged: JudgedStatement, value: Array, explained: Mask) -> bool:
     """Whether the rule also changes other cells of the row by a unit or more, and they agree with it."""
     rows = np.asarray(explained.any(axis=1))
     unit = np.maximum(judged.statement.unit, 1e-12)
@@ -174,7 +175,7 @@ def _is_telling(judged: Judged, value: Array, explained: Mask) -> bool:
 # Slips of the pen
 
 
-def _exchanges(judged: Judged, wrong: Mask) -> Iterator[tuple[tuple[Cell, ...], str]]:
+def _exchanges(judged: JudgedStatement, wrong: Mask) -> Iterator[tuple[tuple[Cell, ...], str]]:
     """Find right numbers in the wrong place: a transposed matrix, two rows or two cells exchanged."""
     cells: list[Cell] = [(row, column) for row, column in np.argwhere(wrong).tolist()]
     if len(cells) < 2:
@@ -205,31 +206,31 @@ def _exchanges(judged: Judged, wrong: Mask) -> Iterator[tuple[tuple[Cell, ...], 
                 return
 
 
-def _differ(judged: Judged, other: Array, wrong: Mask) -> bool:
+def _differ(judged: JudgedStatement, other: Array, wrong: Mask) -> bool:
     with np.errstate(invalid="ignore"):
         return bool(np.any((np.abs(other - judged.expected) > judged.statement.unit) & wrong))
 
 
-def _is_number(judged: Judged, cell: Cell, number: float) -> bool:
+def _is_number(judged: JudgedStatement, cell: Cell, number: float) -> bool:
     unit = judged.statement.unit[cell] or 1e-9
     return bool(abs(judged.statement.value[cell] - number) <= unit / 2 * (1 + 1e-9))
 
 
-def _pen_roots(judged: Judged, wrong: Mask) -> list[Root]:
+def _pen_roots(judged: JudgedStatement, wrong: Mask) -> list[RootError]:
     roots = []
     for row, column in np.argwhere(wrong).tolist():
         name = pen_slip(judged.statement.texts[row][column], float(judged.expected[row, column])) or "miscopied"
-        roots.append(Root(judged, ((row, column),), Verdict.TRANSCRIPTION, name))
+        roots.append(RootError(judged, ((row, column),), Verdict.TRANSCRIPTION, name))
     if len(roots) > _ALONE:
-        return [Root(judged, tuple(root.cells[0] for root in roots), Verdict.TRANSCRIPTION, "miscopied line")]
+        return [RootError(judged, tuple(root.cells[0] for root in roots), Verdict.TRANSCRIPTION, "miscopied line")]
     return roots
 
 
-def _slip_roots(comparison: SheetComparison, judged: Judged, slips: Mask) -> list[Root]:
+def _slip_roots(comparison: SheetComparison, judged: JudgedStatement, slips: Mask) -> list[RootError]:
     if not slips.any():
         return []
     index = judged.statement.node
-    roots: list[Root] = []
+    roots: list[RootError] = []
     for row, column in np.argwhere(slips).tolist():
         text, right = judged.statement.texts[row][column], float(judged.expected[row, column])
         slip = pen_slip(text, right)
@@ -237,14 +238,14 @@ def _slip_roots(comparison: SheetComparison, judged: Judged, slips: Mask) -> lis
             None if slip in ("sign", "decimal slip", "digit swap") else failing_product(comparison, judged, row, column)
         )
         if product is not None:
-            roots.append(Root(judged, ((row, column),), Verdict.SLIP, product.name, None, product.student_sum))
+            roots.append(RootError(judged, ((row, column),), Verdict.SLIP, product.name, None, product.student_sum))
         elif slip or comparison.graph.is_move[index]:
             judged.verdicts[row][column] = Verdict.TRANSCRIPTION
-            roots.append(Root(judged, ((row, column),), Verdict.TRANSCRIPTION, slip or "miscopied"))
+            roots.append(RootError(judged, ((row, column),), Verdict.TRANSCRIPTION, slip or "miscopied"))
         else:
-            roots.append(Root(judged, ((row, column),), Verdict.SLIP))
+            roots.append(RootError(judged, ((row, column),), Verdict.SLIP))
     plain = [root for root in roots if root.verdict is Verdict.SLIP and not root.name]
     if len(plain) > _ALONE:
-        together = Root(judged, tuple(root.cells[0] for root in plain), Verdict.SLIP)
+        together = RootError(judged, tuple(root.cells[0] for root in plain), Verdict.SLIP)
         return [root for root in roots if root not in plain] + [together]
     return roots

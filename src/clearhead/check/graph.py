@@ -84,7 +84,7 @@ class Graph:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
             return np.asarray(REFERENCE[self.records[index].step.name](**self.inputs(index, fetch)))
 
-    def spread(self, index: int, fetch: Fetch) -> Mask:
+    def affected_cells(self, index: int, fetch: Fetch) -> Mask:
         """Say which cells of a record are worked from any marked cell of its inputs (`fetch` brings masks, or None)."""
         record = self.records[index]
         marked = {name: _fetched(source, fetch) for name, source in self.sources[index].items()}

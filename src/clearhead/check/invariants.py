@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from clearhead.check.compare import SheetComparison
-from clearhead.check.statement import Judged
+from clearhead.check.statement import JudgedStatement
 from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Mask
 
@@ -16,7 +16,7 @@ Cells = tuple[tuple[int, int], ...]
 Broken = Iterator[tuple[str, Cells]]
 
 
-def broken_invariants(comparison: SheetComparison, judged: Judged) -> list[tuple[str, Cells]]:
+def broken_invariants(comparison: SheetComparison, judged: JudgedStatement) -> list[tuple[str, Cells]]:
     """Return the sentence and the cells of every invariant that is broken, and give those cells their verdict."""
     open_cells = judged.where(Verdict.UNCHECKED)
     if not open_cells.any():
@@ -33,7 +33,7 @@ def _row(row: int, columns: Mask) -> Cells:
     return tuple((row, int(column)) for column in np.flatnonzero(columns))
 
 
-def _weights(comparison: SheetComparison, judged: Judged, open_cells: Mask) -> Broken:
+def _weights(comparison: SheetComparison, judged: JudgedStatement, open_cells: Mask) -> Broken:
     """Weights lie between 0 and 1, sum to 1 along a row, and are 0 where the mask hides the key."""
     statement = judged.statement
     y, unit = statement.value, statement.unit
@@ -64,7 +64,7 @@ def _is_masked(comparison: SheetComparison, node: int) -> bool:
     return any(comparison.graph.records[parent].step.name == "mask" for parent in comparison.graph.parents[node])
 
 
-def _mixture(comparison: SheetComparison, judged: Judged, open_cells: Mask) -> Broken:
+def _mixture(comparison: SheetComparison, judged: JudgedStatement, open_cells: Mask) -> Broken:
     """A weighted mean lies between the least and the greatest number of its column of V."""
     statement = judged.statement
     inputs = comparison.graph.inputs(statement.node, comparison.fetch(comparison.x))
@@ -77,7 +77,7 @@ def _mixture(comparison: SheetComparison, judged: Judged, open_cells: Mask) -> B
         yield "a weighted mean lies between the least and the greatest number of its column of V", _row(row, out[row])
 
 
-def _bent(comparison: SheetComparison, judged: Judged, open_cells: Mask) -> Broken:
+def _activation(comparison: SheetComparison, judged: JudgedStatement, open_cells: Mask) -> Broken:
     """|tanh| ≤ 1, a sigmoid lies between 0 and 1, ReLU is never negative."""
     function = comparison.graph.records[judged.statement.node].inputs["function"]
     bounds = {"tanh": (-1.0, 1.0), "sigmoid": (0.0, 1.0), "relu": (0.0, np.inf)}.get(function)
@@ -90,7 +90,7 @@ def _bent(comparison: SheetComparison, judged: Judged, open_cells: Mask) -> Brok
         yield f"{function} lies between {bounds[0]:g} and {bounds[1]:g}", _row(row, out[row])
 
 
-def _normal(comparison: SheetComparison, judged: Judged, open_cells: Mask) -> Broken:
+def _normalised(comparison: SheetComparison, judged: JudgedStatement, open_cells: Mask) -> Broken:
     """A normalised vector, before gain and shift, has mean 0 and deviation at most 1."""
     record, statement = comparison.graph.records[judged.statement.node], judged.statement
     mean = comparison.graph.sources[judged.statement.node].get("mean")
@@ -107,7 +107,7 @@ def _normal(comparison: SheetComparison, judged: Judged, open_cells: Mask) -> Br
             yield f"a normalised vector has deviation 1, and this one has {y.std():.4g}", _row(row, open_cells[row])
 
 
-def _waves(comparison: SheetComparison, judged: Judged, open_cells: Mask) -> Broken:
+def _sinusoids(comparison: SheetComparison, judged: JudgedStatement, open_cells: Mask) -> Broken:
     """sin² + cos² = 1 by pair, in the standard formula."""
     record, statement = comparison.graph.records[judged.statement.node], judged.statement
     if record.inputs["formula"] != "sinusoidal":
@@ -123,11 +123,11 @@ def _waves(comparison: SheetComparison, judged: Judged, open_cells: Mask) -> Bro
                 yield "sin² + cos² = 1 in each pair", ((row, place), (row, place + 1))
 
 
-INVARIANTS: Mapping[str, Callable[[SheetComparison, Judged, Mask], Broken]] = {
+INVARIANTS: Mapping[str, Callable[[SheetComparison, JudgedStatement, Mask], Broken]] = {
     "softmax": _weights,
     "divide": _weights,
     "mix": _mixture,
-    "activate": _bent,
-    "normalise": _normal,
-    "position": _waves,
+    "activate": _activation,
+    "normalise": _normalised,
+    "position": _sinusoids,
 }

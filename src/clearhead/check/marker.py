@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from clearhead.check.compare import SheetComparison
-from clearhead.check.conventions import fitted
+from clearhead.check.conventions import compare_by_best_convention
 from clearhead.check.graph import Graph
 from clearhead.check.marks import Scheme
 from clearhead.check.placing import Placer, Placing
 from clearhead.check.report import Report
-from clearhead.check.report_writer import Marked, Writer
+from clearhead.check.report_writer import ComparedWorking, ReportWriter
 from clearhead.check.statement import Statement
 from clearhead.check.style import Style
 from clearhead.check.sums import plain_number
@@ -32,7 +32,7 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
     """Mark a working against its problem."""
     if not working.problem:
         raise ProblemError(
-            f"it does not say what problem it works, so nothing can be marked. {_told(working.notes)}"
+            f"it does not say what problem it works, so nothing can be marked. {_as_sentences(working.notes)}"
             "Name one: a file or a gallery id.",
             options=("problem",),
         )
@@ -40,23 +40,23 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
         raise ProblemError(
             f"holds {len(working.lines):,} lines, and a working may have {_MAX_LINES:,}. Give those of one problem."
         )
-    marked = fitted(working, _compare)
+    marked = compare_by_best_convention(working, _compare)
     if not marked.comparison.judged and not marked.placing.misshapen:
         raise _nothing_marked(working, marked)
     with np.errstate(all="ignore"):
-        return Writer(working, marked, scheme or Scheme()).report()
+        return ReportWriter(working, marked, scheme or Scheme()).report()
 
 
-def _told(notes: Sequence[Note]) -> str:
+def _as_sentences(notes: Sequence[Note]) -> str:
     """Return the first few notes as sentences."""
     return "".join(f"{note.sentence[:1].upper()}{note.sentence[1:].rstrip('. ')}. " for note in notes[:3])
 
 
-def _nothing_marked(working: Working, marked: Marked) -> ProblemError:
+def _nothing_marked(working: Working, marked: ComparedWorking) -> ProblemError:
     """Say why nothing could be marked, the names that fit nowhere in one sentence."""
     lost = [note for note in marked.placing.notes if note.is_unknown_line]
     if not lost or len(lost) < len(marked.placing.notes):
-        notes = _told((*working.notes, *marked.placing.notes))
+        notes = _as_sentences((*working.notes, *marked.placing.notes))
         return ProblemError(f"nothing in this working could be marked. {notes}".strip())
     names = list(dict.fromkeys(line.name for line in working.lines))
     symbols = list(dict.fromkeys(record.symbol for record in marked.graph.records))
@@ -77,11 +77,13 @@ def mark_all(exercises: Sequence[Working | Worksheet], scheme: Scheme | None = N
     """Mark every exercise of a document; one that cannot be marked is reported, and costs the others nothing."""
     if len(exercises) == 1:
         only = exercises[0]
-        return [_mark_read(only, scheme) if isinstance(only, Worksheet) else mark(only, scheme)]
+        return [_mark_loaded_worksheet(only, scheme) if isinstance(only, Worksheet) else mark(only, scheme)]
     reports, problems = [], []
     for exercise in exercises:
         try:
-            reports.append(_mark_read(exercise, scheme) if isinstance(exercise, Worksheet) else mark(exercise, scheme))
+            reports.append(
+                _mark_loaded_worksheet(exercise, scheme) if isinstance(exercise, Worksheet) else mark(exercise, scheme)
+            )
         except ProblemError as wrong:
             problems.append(wrong)
             assert isinstance(exercise, Working)
@@ -96,7 +98,7 @@ def mark_all(exercises: Sequence[Working | Worksheet], scheme: Scheme | None = N
     return reports
 
 
-def _mark_read(sheet: Worksheet, scheme: Scheme | None) -> Report:
+def _mark_loaded_worksheet(sheet: Worksheet, scheme: Scheme | None) -> Report:
     """Mark a worksheet that was read from a file, where anything may have been changed."""
     if not sheet.trace:
         raise ProblemError("holds no lines, so nothing can be marked. Solve the problem again and write it as JSON.")
@@ -109,7 +111,7 @@ def _mark_read(sheet: Worksheet, scheme: Scheme | None) -> Report:
         ) from wrong
 
 
-def _compare(working: Working) -> Marked:
+def _compare(working: Working) -> ComparedWorking:
     """Compare a working; a line that can mean several records is read as the one that it follows best."""
     graph = Graph(solve(parse_problem(working.problem), Rounding()))
     with np.errstate(all="ignore"):
@@ -123,7 +125,7 @@ def _compare(working: Working) -> Marked:
     return best
 
 
-def _compare_placed(graph: Graph, working: Working, decided: Mapping[int, int]) -> Marked:
+def _compare_placed(graph: Graph, working: Working, decided: Mapping[int, int]) -> ComparedWorking:
     placing = Placer(graph, working, decided).place()
     comparison = SheetComparison(
         graph,
@@ -132,7 +134,7 @@ def _compare_placed(graph: Graph, working: Working, decided: Mapping[int, int]) 
         _rounded_units(graph, working.rounded),
         frozenset(wrong_shape.node for wrong_shape in placing.misshapen),
     )
-    return Marked(graph, placing, comparison.run())
+    return ComparedWorking(graph, placing, comparison.run())
 
 
 def _rounded_units(graph: Graph, names: Sequence[str]) -> dict[str, Array]:
@@ -153,7 +155,9 @@ def mark_worksheet(sheet: Worksheet, scheme: Scheme | None = None) -> Report:
     statements = {index: [_full_statement(index, record.value, sheet)] for index, record in enumerate(graph.records)}
     comparison = SheetComparison(graph, statements, is_in_full=True).run()
     working = Working({}, (), title=sheet.title)
-    return Writer(working, Marked(graph, Placing(statements=statements), comparison), scheme or Scheme()).report()
+    return ReportWriter(
+        working, ComparedWorking(graph, Placing(statements=statements), comparison), scheme or Scheme()
+    ).report()
 
 
 def _full_statement(index: int, value: Array, sheet: Worksheet) -> Statement:

@@ -11,9 +11,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from clearhead.check.compare import SheetComparison
-from clearhead.check.diagnose import Root
+from clearhead.check.diagnose import RootError
 from clearhead.check.report import LineMarks
-from clearhead.check.statement import Judged
+from clearhead.check.statement import JudgedStatement
 from clearhead.check.verdict import ROUNDING_FAULTS, Verdict
 from clearhead.worksheet.arrays import Array
 
@@ -55,25 +55,25 @@ class MarkingContext:
     """What is known when marks are given."""
 
     comparison: SheetComparison
-    roots: Sequence[Root]
+    roots: Sequence[RootError]
     scheme: Scheme
 
 
 def line_marks(
-    ledger: MarkingContext, writings: Sequence[Judged], worth: LineScheme, *, asks_all: bool = False
+    ledger: MarkingContext, writings: Sequence[JudgedStatement], worth: LineScheme, *, asks_all: bool = False
 ) -> LineMarks:
     """Return the marks of one record, written once or in several goes (a row at a time, or again).
 
     `asks_all`: a row that was not written earns nothing; otherwise only what was written counts.
     """
     scheme, reasons = ledger.scheme, []
-    grid = _together(writings)
+    grid = _merged_verdicts(writings)
     judged = writings[0]
     repeated = set() if scheme.charge_repeats else _repeated(ledger, writings)
     rows = [row for row in range(len(grid)) if any(grid[row])]
     verdicts = [verdict for row in grid for verdict in row if verdict is not None]
     method = worth.M
-    if any(v is Verdict.MISCONCEPTION for v in _charged(grid, repeated)):
+    if any(v is Verdict.MISCONCEPTION for v in _charged_verdicts(grid, repeated)):
         method = 0.0
         reasons.append("the rule is wrong")
     elif verdicts and all(v is Verdict.TRUE for v in verdicts):
@@ -114,7 +114,7 @@ def _earns(verdict: Verdict | None, scheme: Scheme, no_follow: bool) -> bool:
 Grid = list[list[Verdict | None]]
 
 
-def _together(writings: Sequence[Judged]) -> Grid:
+def _merged_verdicts(writings: Sequence[JudgedStatement]) -> Grid:
     """Return one verdict for each cell of the record: of several writings an error counts, else the first."""
     grid: Grid = [list(row) for row in writings[0].verdicts]
     for again in writings[1:]:
@@ -126,15 +126,15 @@ def _together(writings: Sequence[Judged]) -> Grid:
     return grid
 
 
-def _charged(grid: Grid, repeated: set[tuple[int, int]]) -> list[Verdict | None]:
+def _charged_verdicts(grid: Grid, repeated: set[tuple[int, int]]) -> list[Verdict | None]:
     return [verdict for i, row in enumerate(grid) for j, verdict in enumerate(row) if (i, j) not in repeated]
 
 
-def _is_named(ledger: MarkingContext, writings: Sequence[Judged]) -> bool:
+def _is_named(ledger: MarkingContext, writings: Sequence[JudgedStatement]) -> bool:
     return any(root.judged is judged and root.name for root in ledger.roots for judged in writings)
 
 
-def _repeated(ledger: MarkingContext, writings: Sequence[Judged]) -> set[tuple[int, int]]:
+def _repeated(ledger: MarkingContext, writings: Sequence[JudgedStatement]) -> set[tuple[int, int]]:
     """Return the cells of this record whose slip was charged in an earlier line already."""
     mine = {id(judged) for judged in writings}
     first = min(judged.statement.line for judged in writings)
@@ -146,7 +146,7 @@ def _repeated(ledger: MarkingContext, writings: Sequence[Judged]) -> set[tuple[i
     }
 
 
-def _same_slip(root: Root) -> Any:
+def _same_slip(root: RootError) -> Any:
     if root.verdict is Verdict.MISCONCEPTION:
         return root.name
     if len(root.cells) != 1:
@@ -156,7 +156,7 @@ def _same_slip(root: Root) -> Any:
     return (root.verdict, text, round(right, 9))
 
 
-def _trivial_above(ledger: MarkingContext, judged: Judged) -> bool:
+def _trivial_above(ledger: MarkingContext, judged: JudgedStatement) -> bool:
     """Whether an error above made a line all zero, uniform or the identity where it should not be."""
     comparison = ledger.comparison
     if ledger.scheme.trivial_follow_through or not any(failed is not None for failed in comparison.failed):

@@ -224,11 +224,11 @@ def find_records(graph: Graph, name: str, where: str) -> RecordCandidates:
     if not named and where:  # the Q of head 2 is Q₂
         named = [i for i in here if symbol_key(graph.records[i].symbol).rstrip("0123456789") == key]
     if named:
-        return RecordCandidates(tuple(named + _also(graph, here, name, named)))
+        return RecordCandidates(tuple(named + _further_readings(graph, here, name, named)))
     matches = _by_word(graph, here, word_key(name))
     if matches:
         return RecordCandidates(tuple(matches))
-    plainer = _plainer(name)
+    plainer = _without_explanation(name)
     if plainer:
         return find_records(graph, plainer, where)
     shorter = _NUMBERED.fullmatch(name.translate(SUBSCRIPTS).strip())
@@ -249,14 +249,14 @@ def _in_capitals(graph: Graph, here: list[int], key: str) -> list[int]:
     return [i for i in here if symbol_key(graph.records[i].symbol) == key.upper()]
 
 
-def _plainer(name: str) -> str:
+def _without_explanation(name: str) -> str:
     """Return a name without what only explains it: `scores (Q Kᵀ)`, `weight matrix`; "" if it is plain."""
     short = re.sub(r"\s+\([^()]*\)$|(?<=\w\w)\(.*\)$", "", name.strip())  # also Concat(head1, head2)
     short = re.sub(r"(?i)^(?:the|final)\s+|[\s_]+(?:matrix|matrices|vectors?)$", "", short).strip()
     return short if short and short != name.strip() else ""
 
 
-def _also(graph: Graph, here: list[int], name: str, named: list[int]) -> list[int]:
+def _further_readings(graph: Graph, here: list[int], name: str, named: list[int]) -> list[int]:
     """Further readings of a symbol that people use for several lines: E, S and Z name more than one."""
     if graph.records[named[0]].step.name not in _OPEN and word_key(name) not in _LAST:
         return []

@@ -22,15 +22,15 @@ from clearhead.check.names import (
     symbol_key,
     word_key,
 )
-from clearhead.check.read.number import Written, is_blank, read_cell
+from clearhead.check.read.number import WrittenNumber, is_blank, read_cell
 from clearhead.check.statement import Copy, Statement, make_statement
 from clearhead.check.style import Evidence, Style, evidence, line_style, sheet_style
-from clearhead.check.working import Cells, Note, NoteKind, Working, WrittenLine
+from clearhead.check.working import Note, NoteKind, Working, WrittenLine
 from clearhead.errors import did_you_mean
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.view import SheetView
 
-Grid = list[list[Written | None]]
+Grid = list[list[WrittenNumber | None]]
 _DEFINED = re.compile(r"([^()\[\]=]+(?:\[[^\]]*\])?)\s*=").match  # Q = X W_Q is Q, but PE(pos=1) holds no definition
 
 
@@ -94,7 +94,7 @@ class Placer:
             cells = [cell for row in placed.grid for cell in row if cell]
             # whole numbers that are not exact show rounding too, where figures are counted
             is_rounded = sheet == "figures" and own.whole_figures > 0 and not self._is_moved(placed)
-            self._state(placed, own.is_telling or is_rounded, line_style(own, sheet, cells, evidences))
+            self._add_statement(placed, own.is_telling or is_rounded, line_style(own, sheet, cells, evidences))
         return self.result
 
     def _evidence(self, placed: _PlacedLine) -> Evidence:
@@ -114,7 +114,7 @@ class Placer:
     def _is_moved(self, placed: _PlacedLine) -> bool:
         return placed.node is None or self.graph.is_move[placed.node]
 
-    def _state(self, placed: _PlacedLine, is_telling: bool, style: Style) -> None:
+    def _add_statement(self, placed: _PlacedLine, is_telling: bool, style: Style) -> None:
         node = -1 if placed.node is None else placed.node
         statement = make_statement(
             placed.line, node, placed.grid, style, turned=self.graph.is_turned, is_telling=is_telling
@@ -144,7 +144,7 @@ class Placer:
             return
         shaped = {node: fitted for node in candidates.nodes if (fitted := self._shaped(grid, node, pick)) is not None}
         if not shaped and candidates.row:
-            shaped = self._of_head(line, grid, candidates.row)
+            shaped = self._shaped_for_head(line, grid, candidates.row)
         if not shaped:
             if self._given_named(pick.name, line.where):
                 self._place_given(number, line, grid, pick)
@@ -172,7 +172,7 @@ class Placer:
         matches = [i for i, equation in enumerate(self._equations) if word_key(equation) == key] if len(key) > 1 else []
         return RecordCandidates(tuple(i for i in matches if matches_place(where, self.graph.records[i].where)))
 
-    def _of_head(self, line: WrittenLine, grid: Grid, number: str) -> dict[int, Grid]:
+    def _shaped_for_head(self, line: WrittenLine, grid: Grid, number: str) -> dict[int, Grid]:
         """Read the number at the end of a name, `scores 2`, as that of a head."""
         name = line.name.translate(SUBSCRIPTS).strip().removesuffix("}").removesuffix(number).rstrip("_^{ ")
         heads = find_records(self.graph, name, f"{line.where}.head {number}".lstrip("."))
@@ -381,8 +381,3 @@ def _place_of(wanted: str, names: Sequence[str], count: int) -> int | None:
     if wanted.isdecimal() and 1 <= int(wanted) <= count:
         return int(wanted) - 1
     return None
-
-
-def cells_of(rows: Sequence[Sequence[str]]) -> Cells:
-    """Return rows of text as the cells of a line."""
-    return tuple(tuple(row) for row in rows)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from clearhead.check.compare import SheetComparison
-from clearhead.check.statement import Judged
+from clearhead.check.statement import JudgedStatement
 from clearhead.check.sums import StudentShow
 from clearhead.steps import Record
 from clearhead.worksheet.expression import Expression, Negative, Product, Sum, evaluate, write
@@ -20,7 +20,9 @@ class FailingProduct:
     student_sum: str
 
 
-def failing_product(comparison: SheetComparison, judged: Judged, row: int, column: int) -> FailingProduct | None:
+def failing_product(
+    comparison: SheetComparison, judged: JudgedStatement, row: int, column: int
+) -> FailingProduct | None:
     """Find the one term of the cell's sum whose slip explains the digits; None if none or several do."""
     terms = _terms(comparison, judged, row, column)
     if terms is None:
@@ -67,7 +69,9 @@ def _term_slips(term: Expression, number: float) -> tuple[_TermSlip, ...]:
     )
 
 
-def _terms(comparison: SheetComparison, judged: Judged, row: int, column: int) -> list[tuple[Expression, float]] | None:
+def _terms(
+    comparison: SheetComparison, judged: JudgedStatement, row: int, column: int
+) -> list[tuple[Expression, float]] | None:
     index = judged.statement.node
     record = comparison.graph.records[index]
     show = StudentShow(comparison)

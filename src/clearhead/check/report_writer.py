@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from clearhead.check.compare import SheetComparison
-from clearhead.check.diagnose import Root, diagnose
+from clearhead.check.diagnose import RootError, diagnose
 from clearhead.check.graph import FromGiven, FromRecord, Graph
 from clearhead.check.marks import LineScheme, MarkingContext, Scheme, line_marks
 from clearhead.check.names import find_records, split_pick
 from clearhead.check.placing import Placing
 from clearhead.check.read.number import read_cell
 from clearhead.check.report import CellMark, Finding, LineMark, LineMarks, Report
-from clearhead.check.statement import Judged
+from clearhead.check.statement import JudgedStatement
 from clearhead.check.story import remedy, what_follows, what_is_wrong
 from clearhead.check.sums import plain_number, right_sum
 from clearhead.check.verdict import Verdict
@@ -26,7 +26,7 @@ _MAX_FINDINGS = 200  # that are told; a working has far fewer
 
 
 @dataclass(frozen=True, eq=False)
-class Marked:
+class ComparedWorking:
     """A working compared under one convention."""
 
     graph: Graph
@@ -47,10 +47,10 @@ class Marked:
         return sum(int(judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).sum()) for judged in own)
 
 
-class Writer:
+class ReportWriter:
     """Turns a comparison into a report."""
 
-    def __init__(self, working: Working, marked: Marked, scheme: Scheme) -> None:
+    def __init__(self, working: Working, marked: ComparedWorking, scheme: Scheme) -> None:
         self.working, self.scheme = working, scheme
         self.graph, self.placing, self.comparison = marked.graph, marked.placing, marked.comparison
         self.roots = diagnose(self.comparison)[:_MAX_FINDINGS]
@@ -63,7 +63,7 @@ class Writer:
     def report(self) -> Report:
         """Write everything down."""
         ledger = MarkingContext(self.comparison, self.roots, self.scheme)
-        lines: list[tuple[int, LineMark, list[Judged]]] = [
+        lines: list[tuple[int, LineMark, list[JudgedStatement]]] = [
             (group[0].statement.line, self._line(group, self._marks(ledger, group)), group) for group in self.groups
         ]
         for wrong_shape in self.placing.misshapen:
@@ -90,7 +90,7 @@ class Writer:
             is_strict=self.scheme.strict_rounding,
         )
 
-    def _marks(self, ledger: MarkingContext, group: list[Judged]) -> LineMarks:
+    def _marks(self, ledger: MarkingContext, group: list[JudgedStatement]) -> LineMarks:
         """Give a record its marks where it is first written, for all of its writings together; a copy has none."""
         first = group[0]
         if first.copy is not None:
@@ -159,7 +159,7 @@ class Writer:
 
     # Cells
 
-    def _line(self, group: list[Judged], marks: LineMarks) -> LineMark:
+    def _line(self, group: list[JudgedStatement], marks: LineMarks) -> LineMark:
         judged = group[0]
         statement = judged.statement
         lines = [self.working.lines[part.statement.line] for part in group] if self.working.lines else []
@@ -190,14 +190,14 @@ class Writer:
             note=self._line_note(judged),
         )
 
-    def _line_note(self, judged: Judged) -> str:
+    def _line_note(self, judged: JudgedStatement) -> str:
         if judged.copy is None:
             return ""
         user = judged.copy.user
         into = f" into {self.graph.records[user].symbol}" if user is not None else ""
         return f"copied{into}: compared with its own line"
 
-    def _cells(self, judged: Judged) -> list[list[CellMark | None]]:
+    def _cells(self, judged: JudgedStatement) -> list[list[CellMark | None]]:
         truth = self._truth(judged)
         grid: list[list[CellMark | None]] = []
         for row, verdicts in enumerate(judged.verdicts):
@@ -218,13 +218,13 @@ class Writer:
                 )  # fmt: skip
         return grid
 
-    def _detail(self, judged: Judged, row: int, column: int, verdict: Verdict) -> str:
+    def _detail(self, judged: JudgedStatement, row: int, column: int, verdict: Verdict) -> str:
         if verdict is Verdict.UNREADABLE and self.working.lines:
             comma = self.working.has_decimal_comma
             return read_cell(judged.statement.texts[row][column], has_decimal_comma=comma).problem
         return ""
 
-    def _truth(self, judged: Judged) -> Array:
+    def _truth(self, judged: JudgedStatement) -> Array:
         if judged.statement.node >= 0:
             return np.asarray(self.graph.records[judged.statement.node].value)
         assert judged.copy is not None
@@ -232,7 +232,7 @@ class Writer:
         return np.asarray(self.graph.givens[judged.copy.source.name].value)
 
     @staticmethod
-    def _shown(judged: Judged, number: float, row: int, column: int) -> str:
+    def _shown(judged: JudgedStatement, number: float, row: int, column: int) -> str:
         """Write a number to one digit more than was written."""
         unit = float(judged.statement.unit[row, column])
         if not unit or not np.isfinite(unit):
@@ -244,7 +244,7 @@ class Writer:
 
     # Findings
 
-    def _contaminated(self, root: Root) -> dict[int, Mask]:
+    def _contaminated(self, root: RootError) -> dict[int, Mask]:
         """Return, by record, the cells that stand below a root error.
 
         Below a number that was only copied down wrongly stands what was worked from the wrong copy, and no more.
@@ -267,7 +267,7 @@ class Writer:
         for index in range(max(start, -1) + 1, len(graph)):
             is_user = user in (None, index) and _reads(graph, index, source)
             if is_user or any(parent in masks for parent in graph.parents[index]):
-                touched = graph.spread(index, fetch)
+                touched = graph.affected_cells(index, fetch)
                 if is_user and is_copied:
                     touched = touched & self.comparison.followed.get(index, np.zeros(touched.shape, dtype=bool))
                 if touched.any():
@@ -287,7 +287,7 @@ class Writer:
                     numbers_at.setdefault((id(judged), row, column), []).append(number)
         return {key: tuple(numbers) for key, numbers in numbers_at.items()}
 
-    def _finding(self, number: int, root: Root, places: dict[int, int]) -> Finding:
+    def _finding(self, number: int, root: RootError, places: dict[int, int]) -> Finding:
         judged, statement = root.judged, root.judged.statement
         row, column = root.cells[0]
         step: StepView | None = self.view.steps[statement.node] if statement.node >= 0 else None
@@ -319,13 +319,13 @@ class Writer:
             below=tuple(places[id(other)] for other in below),
         )
 
-    def _symbol(self, judged: Judged) -> str:
+    def _symbol(self, judged: JudgedStatement) -> str:
         return self.graph.records[judged.statement.node].symbol
 
 
-def _grouped(judged: Sequence[Judged]) -> list[list[Judged]]:
+def _grouped(judged: Sequence[JudgedStatement]) -> list[list[JudgedStatement]]:
     """Put together what was written of one record in several goes, a row or a cell at a time."""
-    groups: list[list[Judged]] = []
+    groups: list[list[JudgedStatement]] = []
     for entry in judged:
         for group in groups:
             if _is_alike(group[0], entry) and not any(
@@ -338,7 +338,7 @@ def _grouped(judged: Sequence[Judged]) -> list[list[Judged]]:
     return groups
 
 
-def _is_alike(one: Judged, other: Judged) -> bool:
+def _is_alike(one: JudgedStatement, other: JudgedStatement) -> bool:
     if one.copy is None or other.copy is None:
         return one.copy is other.copy and one.statement.node == other.statement.node
     return (one.copy.source, one.copy.user) == (other.copy.source, other.copy.user)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clearhead.check.graph import FromGiven, FromRecord
-from clearhead.check.read.number import Written
+from clearhead.check.read.number import WrittenNumber
 from clearhead.check.style import Style
 from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Array, Mask
@@ -49,7 +49,7 @@ class Copy:
 
 
 @dataclass
-class Judged:
+class JudgedStatement:
     """The verdicts of one statement or copy, cell by cell; None where nothing was written."""
 
     statement: Statement
@@ -98,7 +98,13 @@ def fit(statement: Statement, reference: Array) -> Fit:
 
 
 def make_statement(
-    line: int, node: int, cells: Sequence[Sequence[Written | None]], style: Style, *, turned: bool, is_telling: bool
+    line: int,
+    node: int,
+    cells: Sequence[Sequence[WrittenNumber | None]],
+    style: Style,
+    *,
+    turned: bool,
+    is_telling: bool,
 ) -> Statement:
     """Return the statement of a grid of read cells (None: not written), turned over where tokens are columns."""
     grid = [list(row) for row in (zip(*cells, strict=True) if turned else cells)]

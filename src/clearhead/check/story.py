@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from clearhead.check.diagnose import Root
+from clearhead.check.diagnose import RootError
 from clearhead.check.verdict import Verdict
 
 REMEDIES: Mapping[str, str] = {
@@ -61,7 +61,7 @@ _TRANSCRIPTIONS = {
 }
 
 
-def remedy(root: Root, equation: str, sentence: str) -> str:
+def remedy(root: RootError, equation: str, sentence: str) -> str:
     """Say how to put the error right."""
     if root.verdict is Verdict.MISCONCEPTION:
         for name, words in REMEDIES.items():
@@ -79,7 +79,7 @@ def remedy(root: Root, equation: str, sentence: str) -> str:
     return f"Work the sum again: {equation}."
 
 
-def what_is_wrong(root: Root, line: str, places: Sequence[str], text: str, right: str) -> str:
+def what_is_wrong(root: RootError, line: str, places: Sequence[str], text: str, right: str) -> str:
     """Say in one sentence what is wrong and where."""
     where = f"{line}, {places[0]}" if len(places) == 1 else f"{line}, {len(places)} cells from {places[0]} on"
     if root.verdict is Verdict.MISCONCEPTION:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clearhead.check.read.number import Written
+from clearhead.check.read.number import WrittenNumber
 from clearhead.worksheet.arrays import Array
 
 _DECISIVE = 2  # numbers: a slip may have changed one of a line, so one alone decides nothing
@@ -73,7 +73,7 @@ def _num_apart(counted: Counter[int]) -> int:
     return counted.total() - max(counted.values(), default=0)
 
 
-def evidence(cells: Sequence[Written], truths: Sequence[float]) -> Evidence:
+def evidence(cells: Sequence[WrittenNumber], truths: Sequence[float]) -> Evidence:
     """Collect decimals and figures of the numbers that show their unit; exact ones show only themselves."""
     decimals: Counter[int] = Counter()
     figures: Counter[int] = Counter()
@@ -101,7 +101,7 @@ def sheet_style(lines: Sequence[Evidence]) -> str:
     return "figures" if by_figures > 3 * by_decimals else ""
 
 
-def line_style(line: Evidence, sheet: str, cells: Sequence[Written], around: Sequence[Evidence]) -> Style:
+def line_style(line: Evidence, sheet: str, cells: Sequence[WrittenNumber], around: Sequence[Evidence]) -> Style:
     """Return the style of a line, by its own numbers, then by the sheet's."""
     if not line.decimals:
         return _whole_style(line, cells, sheet, around)
@@ -118,7 +118,7 @@ def _commonest(counted: Counter[int]) -> int | None:
     return max(counted, key=lambda value: (counted[value], -value), default=None)
 
 
-def _whole_style(line: Evidence, cells: Sequence[Written], sheet: str, around: Sequence[Evidence]) -> Style:
+def _whole_style(line: Evidence, cells: Sequence[WrittenNumber], sheet: str, around: Sequence[Evidence]) -> Style:
     """A line of whole numbers: 0 and 1 stand for 0.00 and 1.00, others for themselves, or for their figures."""
     sizes = {abs(cell.value) for cell in cells if cell.is_whole}
     if sizes <= {0.0, 1.0}:

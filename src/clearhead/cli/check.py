@@ -223,10 +223,10 @@ def _show_class(marked: "ClassReport", written: str, folder: Path, besides: "Seq
 
 
 def _list(as_json: bool) -> None:
-    from clearhead.check.read.reading import workings
+    from clearhead.check.read.reading import shipped_workings
     from clearhead.worksheet.reading import read_data
 
-    titles = {name: str(read_data(path.read_bytes()).get("title", "")) for name, path in workings().items()}
+    titles = {name: str(read_data(path.read_bytes()).get("title", "")) for name, path in shipped_workings().items()}
     if as_json:
         import json
 

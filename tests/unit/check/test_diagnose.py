@@ -1,7 +1,7 @@
 """What a root error is called: a slip of the pen, numbers in each other's place, a failing product, a wrong rule."""
 
 from clearhead.check.compare import SheetComparison
-from clearhead.check.diagnose import Root, diagnose
+from clearhead.check.diagnose import RootError, diagnose
 from clearhead.check.graph import Graph
 from clearhead.check.placing import Placer
 from clearhead.check.verdict import Verdict
@@ -12,7 +12,7 @@ from tests.unit.check.desk import working
 from tests.unit.check.test_rules import ATTENTION, with_lines
 
 
-def roots_of(lines: dict[str, str]) -> list[Root]:
+def roots_of(lines: dict[str, str]) -> list[RootError]:
     graph = Graph(solve(parse_problem(ATTENTION), Rounding()))
     placing = Placer(graph, working(ATTENTION, lines)).place()
     return diagnose(SheetComparison(graph, placing.statements, placing.copies).run())

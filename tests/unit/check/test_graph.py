@@ -79,7 +79,7 @@ def test_the_spread_of_a_mark_is_what_the_parents_of_each_cell_say(all_sheets, s
             def fetch(source, chosen=chosen, mask=mask):
                 return mask if source == FromRecord(chosen) else None
 
-            found = graph.spread(index, fetch)
+            found = graph.affected_cells(index, fetch)
             expected = np.zeros(record.value.shape, dtype=bool)
             for row, column in np.ndindex(*record.value.shape):
                 for parent in PARENTS[record.step.name](record, row, column):

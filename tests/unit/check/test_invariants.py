@@ -7,7 +7,7 @@ from clearhead.check.compare import SheetComparison
 from clearhead.check.graph import Graph
 from clearhead.check.invariants import broken_invariants
 from clearhead.check.read.number import read_cell
-from clearhead.check.statement import Judged, make_statement
+from clearhead.check.statement import JudgedStatement, make_statement
 from clearhead.check.style import Style
 from clearhead.check.verdict import Verdict
 from tests.unit.check.desk import letters, marked, roots
@@ -98,7 +98,7 @@ def test_sine_and_cosine_of_a_pair_would_be_judged_where_they_are_not(text, brok
     cells = [[read_cell(number) for number in row.split()] for row in text.split(" / ")]
     statement = make_statement(0, 0, cells, Style(decimals=1), turned=False, is_telling=True)
     comparison = SheetComparison(graph, {0: [statement]})
-    judged = Judged(statement, [[Verdict.UNCHECKED] * 2 for _ in range(2)], graph.records[0].value)
+    judged = JudgedStatement(statement, [[Verdict.UNCHECKED] * 2 for _ in range(2)], graph.records[0].value)
     found = broken_invariants(comparison, judged)
     assert [cells for _, cells in found] == [((1, 0), (1, 1))] * broken
     assert int(judged.where(Verdict.INVARIANT).sum()) == 2 * broken

@@ -7,7 +7,7 @@ from clearhead.check.graph import Graph
 from clearhead.check.marks import LineScheme, Scheme
 from clearhead.check.placing import Placer
 from clearhead.check.report import Report
-from clearhead.check.report_writer import Marked, Writer
+from clearhead.check.report_writer import ComparedWorking, ReportWriter
 from clearhead.worksheet.reading import parse_problem
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.solver import solve
@@ -15,16 +15,18 @@ from tests.unit.check.desk import working
 from tests.unit.check.test_rules import ATTENTION, with_lines
 
 
-def compared(lines: dict[str, str]) -> Marked:
+def compared(lines: dict[str, str]) -> ComparedWorking:
     graph = Graph(solve(parse_problem(ATTENTION), Rounding()))
     placing = Placer(graph, working(ATTENTION, lines)).place()
     shapes = frozenset(wrong_shape.node for wrong_shape in placing.misshapen)
-    return Marked(graph, placing, SheetComparison(graph, placing.statements, placing.copies, blind=shapes).run())
+    return ComparedWorking(
+        graph, placing, SheetComparison(graph, placing.statements, placing.copies, blind=shapes).run()
+    )
 
 
 def written_report(lines: dict[str, str], scheme: Scheme | None = None) -> Report:
     with np.errstate(all="ignore"):
-        return Writer(working(ATTENTION, lines), compared(lines), scheme or Scheme()).report()
+        return ReportWriter(working(ATTENTION, lines), compared(lines), scheme or Scheme()).report()
 
 
 def test_a_line_of_a_wrong_shape_counts_with_all_its_cells():

@@ -138,16 +138,16 @@ class ExerciseContext:
     scores_name: str = "QKᵀ"
     num_rows: int = 0
     rows_seen: dict[str, int] = field(default_factory=dict)
-    sayings: list[tuple[str, int]] = field(default_factory=list)  # (sentence, line) of what was not placed
+    skipped: list[tuple[str, int]] = field(default_factory=list)  # (sentence, line) of what was not placed
     renamed: list[tuple[str, int]] = field(default_factory=list)
     last_sum: Grid | None = None
 
     def skip(self, sentence: str, line: int) -> None:
         """Say that numbers were seen and not placed."""
-        self.sayings.append((sentence, line))
+        self.skipped.append((sentence, line))
 
 
-def take_apart(chain: Chain, context: ExerciseContext) -> list[Entry]:
+def split_chain(chain: Chain, context: ExerciseContext) -> list[Entry]:
     """Return the entries of a chain, in the order of the page."""
     symbol = chain.symbol
     if symbol is None:
@@ -160,7 +160,7 @@ def take_apart(chain: Chain, context: ExerciseContext) -> list[Entry]:
         context.weights_name = symbol.name if len(symbol.name) <= 4 else "A"
     if symbol.part == "scores" and symbol.row == 0 and symbol.name != "QKᵀ":
         context.scores_name = symbol.name
-    return _Taking(chain, symbol, context).entries()
+    return _ChainSplitter(chain, symbol, context).entries()
 
 
 def _is_sum(chain: Chain, context: ExerciseContext) -> bool:
@@ -185,7 +185,7 @@ def _nameless(chain: Chain, context: ExerciseContext) -> list[Entry]:
     return []
 
 
-class _Taking:
+class _ChainSplitter:
     """Take one named chain apart."""
 
     def __init__(self, chain: Chain, symbol: Symbol, context: ExerciseContext) -> None:

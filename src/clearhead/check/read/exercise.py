@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from clearhead.check.read.chain import Chain, Entry, ExerciseContext, join_chains, take_apart
-from clearhead.check.read.inference import Inferred, find_repeats, infer_problem
+from clearhead.check.read.chain import Chain, Entry, ExerciseContext, join_chains, split_chain
+from clearhead.check.read.inference import InferredProblem, find_repeats, infer_problem
 from clearhead.check.read.latex import Grid
 from clearhead.check.read.mending import (
-    Mended,
+    MendedGrid,
     doubtful_cells,
     mend_dots,
     mend_factor,
@@ -59,7 +59,7 @@ class Exercise:
     def add(self, chain: Chain) -> None:
         """Take a chain in, and remember what it states."""
         self.chains.append(chain)
-        for key, grid in _states(chain).items():
+        for key, grid in _stated_grids(chain).items():
             self.stated.setdefault(key, grid)
         if chain.symbol and chain.symbol.part in _RESULTS and chain.has_grids:
             is_sum = re.search(r"Σ|\d\s*▢\s*\+", chain.formula) is not None
@@ -99,7 +99,7 @@ def _split(document: Document) -> list[Exercise]:
         current = exercises[-1]
         has_heading = any(isinstance(pending_item, PageHeading) for pending_item in pending)
         is_strong = any(isinstance(pending_item, PageHeading) and pending_item.is_strong for pending_item in pending)
-        if _begins(item, current, has_heading=has_heading, is_strong=is_strong):
+        if _begins_exercise(item, current, has_heading=has_heading, is_strong=is_strong):
             first = next(
                 (place for place, pending_item in enumerate(pending) if isinstance(pending_item, PageHeading)),
                 len(pending),
@@ -124,7 +124,7 @@ def _add_items(exercise: Exercise, items: list[PageHeading | Prose | Chain]) -> 
             exercise.prose.append(item.text)
 
 
-def _states(chain: Chain) -> dict[tuple[str, int], Grid]:
+def _stated_grids(chain: Chain) -> dict[tuple[str, int], Grid]:
     """Return what a chain states of givens and results, by part and row, factors included."""
     symbol = chain.symbol
     if symbol is None or symbol.part is None:
@@ -139,9 +139,9 @@ def _states(chain: Chain) -> dict[tuple[str, int], Grid]:
     return grids
 
 
-def _begins(chain: Chain, current: Exercise, *, has_heading: bool, is_strong: bool) -> bool:
+def _begins_exercise(chain: Chain, current: Exercise, *, has_heading: bool, is_strong: bool) -> bool:
     """Say whether a chain begins another exercise."""
-    states = _states(chain)
+    states = _stated_grids(chain)
     if not states or not any(earlier.has_grids for earlier in current.chains):
         return False
     has_output = "output" in current.results
@@ -168,7 +168,7 @@ class BuiltExercise:
     """A working, with what later exercises may take from it."""
 
     working: Working
-    inferred: Inferred
+    inferred: InferredProblem
     entries: tuple[Entry, ...]
 
 
@@ -179,7 +179,7 @@ def build_working(
     context = _context(exercise, problem)
     entries: list[Entry] = []
     for chain in exercise.chains:
-        entries += take_apart(chain, context)
+        entries += split_chain(chain, context)
     entries = _without_odd_numbers(entries)
     notes = list(notes)
     notes += [line_note("read", sentence, line) for sentence, line in context.renamed]
@@ -190,7 +190,7 @@ def build_working(
         )
     else:
         inferred = find_repeats(entries, problem)
-    skipped = [] if not entries and not inferred.data and not context.sayings else context.sayings
+    skipped = [] if not entries and not inferred.data and not context.skipped else context.skipped
     notes += [line_note("unplaced", sentence, line) for sentence, line in skipped[:100]]
     notes += inferred.notes
     used = set(inferred.used)
@@ -257,7 +257,7 @@ def _mend(entries: list[Entry], notes: list[Note]) -> list[Entry]:
     return mended
 
 
-def _noted(mended: Mended, entry: Entry, notes: list[Note]) -> Grid:
+def _noted(mended: MendedGrid, entry: Entry, notes: list[Note]) -> Grid:
     """Note what was repaired and what was lost, and return the grid."""
     notes += [line_note("read", sentence, entry.line) for sentence in mended.repairs]
     notes += [line_note("unreadable", sentence, entry.line) for sentence in mended.losses]

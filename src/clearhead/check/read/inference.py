@@ -19,7 +19,7 @@ _NAMES = {"X": "the input X", "Y": "the second sentence Y", "h": "the encoder st
 
 
 @dataclass(frozen=True)
-class Inferred:
+class InferredProblem:
     """The data of a problem ({} if it cannot be told), the entries (by number) that went into it, and what to say."""
 
     data: dict[str, Any]
@@ -29,25 +29,25 @@ class Inferred:
 
 def infer_problem(
     entries: Sequence[Entry], words: str, title: str, context: ExerciseContext, earlier: Earlier
-) -> Inferred:
+) -> InferredProblem:
     """Return the problem that the entries of an exercise belong to."""
     if not entries:
-        return Inferred({}, (), ())
+        return InferredProblem({}, (), ())
     attempt = _Seq2Seq(entries, words, earlier) if context.is_seq2seq else _Attention(entries, words, context, earlier)
     data = attempt.infer()
     if not data:
-        return Inferred({}, (), (*attempt.notes, *_missing(attempt.missing)))
+        return InferredProblem({}, (), (*attempt.notes, *_missing(attempt.missing)))
     wrong = _mistake({**data, "title": title} if title else data)
     if wrong:
         note = Note("warning", f"the problem cannot be told from this page: {wrong} Give the problem itself with it")
-        return Inferred({}, (), (*attempt.notes, note))
+        return InferredProblem({}, (), (*attempt.notes, note))
     repeats = find_repeats(entries, data, attempt.used)
     if title:
         data = {"kind": data["kind"], "title": title, **data}
-    return Inferred(data, (*sorted(attempt.used), *repeats.used), (*attempt.notes, *repeats.notes))
+    return InferredProblem(data, (*sorted(attempt.used), *repeats.used), (*attempt.notes, *repeats.notes))
 
 
-def find_repeats(entries: Sequence[Entry], data: Mapping[str, Any], used: Collection[int] = ()) -> Inferred:
+def find_repeats(entries: Sequence[Entry], data: Mapping[str, Any], used: Collection[int] = ()) -> InferredProblem:
     """Return the entries that only state a given of the problem again, in the same numbers."""
     repeats: list[int] = []
     notes: list[Note] = []
@@ -61,7 +61,7 @@ def find_repeats(entries: Sequence[Entry], data: Mapping[str, Any], used: Collec
         if grid.cells and share_of_same(grid, entry.grid) == 1.0:
             repeats.append(number)
             notes.append(line_note("read", f"{entry.name} is stated here in the numbers that are given", entry.line))
-    return Inferred(dict(data), tuple(repeats), tuple(notes))
+    return InferredProblem(dict(data), tuple(repeats), tuple(notes))
 
 
 def _missing(names: Sequence[str]) -> list[Note]:

@@ -17,7 +17,7 @@ _MAX_CELLS = 4096  # of a matrix that is worth repairing
 
 
 @dataclass(frozen=True)
-class Mended:
+class MendedGrid:
     """A grid after repair, with a sentence for each repair and for each loss."""
 
     grid: Grid
@@ -59,11 +59,11 @@ def _same(one: str, other: str) -> bool:
     )
 
 
-def mend_dots(name: str, grid: Grid, earlier: Sequence[Grid]) -> Mended:
+def mend_dots(name: str, grid: Grid, earlier: Sequence[Grid]) -> MendedGrid:
     """Read 2·1 as 2.1 where every cell is written so, or where the matrix then is one that was written before."""
     dotted = [cell for cell in grid.numbers if _MIDDLE_DOT.fullmatch(cell)]
     if not dotted:
-        return Mended(grid)
+        return MendedGrid(grid)
     pointed = Grid(tuple(tuple(_MIDDLE_DOT.sub(r"\1.\2", cell) for cell in row) for row in grid.cells), grid.is_list)
     first = re.sub(r"\s?\\cdot\s?", "·", dotted[0])
     if len(dotted) == len([cell for cell in grid.numbers if cell]) and len(dotted) > 1:
@@ -71,17 +71,19 @@ def mend_dots(name: str, grid: Grid, earlier: Sequence[Grid]) -> Mended:
     elif any(same_numbers(pointed, matrix) for matrix in earlier):
         why = "it then is a matrix that stands above"
     else:
-        return Mended(grid, losses=(f"{name} holds {first}: a product, or a point that moved? It is left as it is",))
+        return MendedGrid(
+            grid, losses=(f"{name} holds {first}: a product, or a point that moved? It is left as it is",)
+        )
     restored = _MIDDLE_DOT.sub(r"\1.\2", dotted[0])
     sentence = f"read {first} as {restored} in {name}, and its other numbers likewise, because {why}"
-    return Mended(pointed, (sentence,))
+    return MendedGrid(pointed, (sentence,))
 
 
-def mend_rows(name: str, grid: Grid, alike: Sequence[Grid]) -> Mended:
+def mend_rows(name: str, grid: Grid, alike: Sequence[Grid]) -> MendedGrid:
     """Restore rows of the wrong length from another copy of the same matrix, or leave them blank."""
     width = _common_width(grid, alike)
     if all(len(row) == width for row in grid.cells):
-        return Mended(grid)
+        return MendedGrid(grid)
     repairs, losses = [], []
     rows = []
     for number, row in enumerate(grid.cells, 1):
@@ -99,7 +101,7 @@ def mend_rows(name: str, grid: Grid, alike: Sequence[Grid]) -> Mended:
         else:
             losses.append(fault)
             rows.append(("",) * width)
-    return Mended(Grid(tuple(rows), grid.is_list), tuple(repairs), tuple(losses))
+    return MendedGrid(Grid(tuple(rows), grid.is_list), tuple(repairs), tuple(losses))
 
 
 def _common_width(grid: Grid, alike: Sequence[Grid]) -> int:
@@ -125,10 +127,10 @@ def _digits(row: Sequence[str]) -> str:
     return re.sub(r"[^\d]", "", "".join(row))
 
 
-def mend_factor(name: str, first: Grid, factor: Grid, result: Grid, product: str) -> Mended:
+def mend_factor(name: str, first: Grid, factor: Grid, result: Grid, product: str) -> MendedGrid:
     """Repair a factor of `left × factor = result` where just one repair makes the product come out."""
     if max(len(first.numbers), len(factor.numbers), len(result.numbers)) > _MAX_CELLS:
-        return Mended(factor)
+        return MendedGrid(factor)
     because = f"because {product} then comes out as written"
     candidates: list[tuple[Cells, str]] = []
     widths = Counter(len(row) for row in factor.cells)
@@ -148,8 +150,8 @@ def mend_factor(name: str, first: Grid, factor: Grid, result: Grid, product: str
             candidates.append((rows, f"{fault}: column {column + 1} ({column_cells}) is left out, {because}"))
     fitting = [(rows, sentence) for rows, sentence in candidates if _comes_out(first, rows, result)]
     if len({rows for rows, _ in fitting}) == 1:
-        return Mended(Grid(fitting[0][0], factor.is_list), (fitting[0][1],))
-    return Mended(factor)
+        return MendedGrid(Grid(fitting[0][0], factor.is_list), (fitting[0][1],))
+    return MendedGrid(factor)
 
 
 def _splits(row: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -179,17 +181,17 @@ def _comes_out(first: Grid, factor: Cells, result: Grid) -> bool:
     return hits > 0 and hits >= 4 * misses
 
 
-def mend_height(name: str, grid: Grid, height: int) -> Mended:
+def mend_height(name: str, grid: Grid, height: int) -> MendedGrid:
     """Leave out rows with gaps where there are just as many rows too many."""
     gaps = [number for number, row in enumerate(grid.cells) if any(not cell for cell in row)]
     surplus = grid.height - height
     if surplus <= 0 or len(gaps) != surplus:
-        return Mended(grid)
+        return MendedGrid(grid)
     shown = {number: " ".join(filter(None, grid.cells[number]))[:60] for number in gaps}
     fault = f"{name} has {grid.height} rows where {height} fit"
     sentences = [f"{fault}: row {number + 1} ({shown[number]}) has gaps and is left out" for number in gaps]
     rows = tuple(row for number, row in enumerate(grid.cells) if number not in gaps)
-    return Mended(Grid(rows, grid.is_list), tuple(sentences))
+    return MendedGrid(Grid(rows, grid.is_list), tuple(sentences))
 
 
 def doubtful_cells(name: str, grid: Grid, *, are_weights: bool = False) -> list[str]:

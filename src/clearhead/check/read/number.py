@@ -51,7 +51,7 @@ _TAIL = re.compile(r"(?<=[0-9])(?:…|\.\.\.)$")  # 0.333…, cut after what is 
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenNumber:
     """A number as it was written.
 
     `unit` is 10^-decimals (of the mantissa, in scientific notation), 0 for an exact expression such as 2/3 or √3.
@@ -82,42 +82,42 @@ def is_blank(text: str) -> bool:
     return _BLANK(text.strip()) is not None
 
 
-def read_cell(text: str, *, has_decimal_comma: bool = False, dot_is_point: bool = False) -> Written:
+def read_cell(text: str, *, has_decimal_comma: bool = False, dot_is_point: bool = False) -> WrittenNumber:
     """Return the number that a cell holds; where it holds none, `problem` says why.
 
     2·1 is a product unless `dot_is_point`; 0,5 is refused unless `has_decimal_comma`.
     """
     if len(text) > MAX_LENGTH:
-        return Written(text, _NAN, problem=f"it is longer than {MAX_LENGTH} characters")
+        return WrittenNumber(text, _NAN, problem=f"it is longer than {MAX_LENGTH} characters")
     return _read_plain(text, text) or _read_other(text, has_decimal_comma, dot_is_point)
 
 
-def _read_plain(text: str, tidy: str) -> Written | None:
+def _read_plain(text: str, tidy: str) -> WrittenNumber | None:
     """Read digits with at most a sign and a point, which nearly every cell is."""
     match = _PLAIN(tidy)
     if match is None:
         return None
     integer, decimals, bare = match.groups()
     if not decimals and not bare:
-        return Written(text, float(tidy), 1.0, True, len(integer.lstrip("0")) or 1)
+        return WrittenNumber(text, float(tidy), 1.0, True, len(integer.lstrip("0")) or 1)
     beyond = decimals or bare
     figures = len(((integer or "") + beyond).lstrip("0")) or 1
-    return Written(text, float(tidy), _UNITS[len(beyond)], False, figures)
+    return WrittenNumber(text, float(tidy), _UNITS[len(beyond)], False, figures)
 
 
-def _read_other(text: str, has_decimal_comma: bool, dot_is_point: bool) -> Written:
+def _read_other(text: str, has_decimal_comma: bool, dot_is_point: bool) -> WrittenNumber:
     """Read everything that is not plain digits."""
     if is_blank(text):
-        return Written(text, _NAN, problem="nothing is written")
+        return WrittenNumber(text, _NAN, problem="nothing is written")
     tidy = _tidied(text, dot_is_point)
     if "," in tidy:
         wrong = _comma_problem(tidy, has_decimal_comma)
         if wrong:
-            return Written(text, _NAN, problem=wrong)
+            return WrittenNumber(text, _NAN, problem=wrong)
         tidy = _COMMA.sub(r"\1.", tidy)
     infinite = _INFINITE(tidy)
     if infinite:
-        return Written(text, -math.inf if infinite[1] == "-" else math.inf)
+        return WrittenNumber(text, -math.inf if infinite[1] == "-" else math.inf)
     if tidy.endswith("%"):
         return _read_percent(text, tidy[:-1].rstrip())
     return _read_plain(text, tidy) or _read_scientific(text, tidy) or _read_expression(text, tidy)
@@ -155,15 +155,15 @@ def _comma_problem(tidy: str, has_decimal_comma: bool) -> str:
     return f"it has a comma: write {point}{none}, or say decimal: comma"
 
 
-def _read_percent(text: str, tidy: str) -> Written:
+def _read_percent(text: str, tidy: str) -> WrittenNumber:
     number = _read_plain(text, tidy)
     if number is None:
-        return Written(text, _NAN, problem=_NO_NUMBER)
+        return WrittenNumber(text, _NAN, problem=_NO_NUMBER)
     # Dividing the digits, rather than multiplying by 0.01, gives 26 % the same float as 0.26.
-    return Written(text, number.value / 100.0, number.unit / 100.0, False, number.figures)
+    return WrittenNumber(text, number.value / 100.0, number.unit / 100.0, False, number.figures)
 
 
-def _read_scientific(text: str, tidy: str) -> Written | None:
+def _read_scientific(text: str, tidy: str) -> WrittenNumber | None:
     match = _SCIENTIFIC(tidy)
     if match is None:
         return None
@@ -175,21 +175,21 @@ def _read_scientific(text: str, tidy: str) -> Written | None:
     power = int(exponent)
     if abs(power) > _MAX_EXPONENT:
         wrong = TOO_LARGE if power > 0 else f"it is too small (its exponent is below -{_MAX_EXPONENT})"
-        return Written(text, _NAN, problem=wrong)
+        return WrittenNumber(text, _NAN, problem=wrong)
     value = float(f"{sign}{integer or '0'}.{decimals or '0'}e{power}")
     if math.isinf(value):
-        return Written(text, _NAN, problem=TOO_LARGE)
+        return WrittenNumber(text, _NAN, problem=TOO_LARGE)
     unit = max(float(f"1e{power - len(decimals or '')}"), _LEAST)
-    return Written(text, value, unit, False, len(digits.lstrip("0")) or 1)
+    return WrittenNumber(text, value, unit, False, len(digits.lstrip("0")) or 1)
 
 
-def _read_expression(text: str, tidy: str) -> Written:
+def _read_expression(text: str, tidy: str) -> WrittenNumber:
     try:
         value = read_sum(tidy)
     except ZeroDivisionError:
-        return Written(text, _NAN, problem="it divides by zero")
+        return WrittenNumber(text, _NAN, problem="it divides by zero")
     except OverflowError:
-        return Written(text, _NAN, problem=TOO_LARGE)
+        return WrittenNumber(text, _NAN, problem=TOO_LARGE)
     except ValueError as wrong:
-        return Written(text, _NAN, problem=str(wrong) or _NO_NUMBER)
-    return Written(text, value)
+        return WrittenNumber(text, _NAN, problem=str(wrong) or _NO_NUMBER)
+    return WrittenNumber(text, value)

@@ -56,7 +56,7 @@ def shown_name(source: str | Path) -> str:
     return "standard input" if str(source) == "-" else visible(str(source))
 
 
-def workings() -> dict[str, Traversable]:
+def shipped_workings() -> dict[str, Traversable]:
     """Return the shipped workings by id."""
     folder = files("clearhead.check") / "workings"
     paths = [path for path in folder.iterdir() if path.name.endswith(".yaml")] if folder.is_dir() else []
@@ -72,8 +72,8 @@ def _content(name: str) -> tuple[bytes, Path]:
             raise ProblemError("is closed. Give a file instead of -.")
         return _bounded(sys.stdin.buffer.read(MAX_BYTES + 1)), Path()
     path = Path(name)
-    if name in workings() and not path.exists():
-        return workings()[name].read_bytes(), Path()
+    if name in shipped_workings() and not path.exists():
+        return shipped_workings()[name].read_bytes(), Path()
     if path.is_dir():
         raise ProblemError(
             "is a folder. Name one file in it; clearhead.check.classroom.mark_class marks a whole class."
@@ -89,7 +89,7 @@ def _content(name: str) -> tuple[bytes, Path]:
 def _nearest(path: Path) -> str:
     endings = (*DATA, *TABLES, *BOOKS, *DOCUMENTS)
     beside = path.parent.iterdir() if path.parent.is_dir() else ()
-    names = {neighbour.name for neighbour in beside if neighbour.suffix in endings} | set(workings())
+    names = {neighbour.name for neighbour in beside if neighbour.suffix in endings} | set(shipped_workings())
     return did_you_mean(path.name, names) or did_you_mean(path.stem, names)
 
 
@@ -109,7 +109,7 @@ def _read_content(
     content: bytes, name: str, folder: Path, problem: Mapping[str, Any] | None
 ) -> list[Working | Worksheet]:
     suffix, notes = Path(name).suffix.lower(), []
-    if name in workings() and not Path(name).exists():
+    if name in shipped_workings() and not Path(name).exists():
         suffix = ".yaml"
     if suffix not in (*DATA, *TABLES, *BOOKS, *DOCUMENTS):
         suffix = _guessed_suffix(content)

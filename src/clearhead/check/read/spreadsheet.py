@@ -92,7 +92,7 @@ def _read_sheet(source: Any) -> _Sheet:
                 sheet.formulas.append(cell.coordinate)
             elif cell.data_type == "d":
                 sheet.dates.append(cell.coordinate)
-            sheet.cells[cell.row - 1, cell.column - 1] = shown(cell.value, cell.number_format)
+            sheet.cells[cell.row - 1, cell.column - 1] = shown_text(cell.value, cell.number_format)
     if sheet.formulas:
         named = ", ".join(sheet.formulas[:5]) + (" …" if len(sheet.formulas) > 5 else "")
         raise ProblemError(
@@ -121,7 +121,7 @@ def _joined(sheets: Mapping[str, _Sheet]) -> WorkingTable:
     )
 
 
-def shown(value: object, number_format: str = "General") -> str:
+def shown_text(value: object, number_format: str = "General") -> str:
     """Return a cell as the spreadsheet shows it, so that 0.5 with the format 0.00 is 0.50."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)

@@ -44,15 +44,17 @@ def cells_place(line: LineMark, cells: Sequence[tuple[int, int]]) -> str:
         return f"all {len(set(cells))} cells"
     if len(rows) == 1:
         in_row = {j for i, j in written_cells if i == rows[0]}
-        return _row(line, rows[0]) + ("" if in_row <= set(columns) else f", columns {listed(j + 1 for j in columns)}")
+        return _row(line, rows[0]) + (
+            "" if in_row <= set(columns) else f", columns {join_words(j + 1 for j in columns)}"
+        )
     if len(columns) == 1:
         in_column = {i for i, j in written_cells if j == columns[0]}
-        rest = "" if in_column <= set(rows) else f", rows {listed(i + 1 for i in rows)}"
+        rest = "" if in_column <= set(rows) else f", rows {join_words(i + 1 for i in rows)}"
         return _column(line, columns[0]) + rest
     return f"{len(set(cells))} cells, the first in {place_of(line, *min(cells))}"
 
 
-def listed(items: Iterable[object]) -> str:
+def join_words(items: Iterable[object]) -> str:
     """Write `1, 2 and 3`."""
     words = [str(item) for item in items]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
@@ -135,10 +137,10 @@ class Marking:
             parts.append(f"the problem gives {cell.truth}")
         above = [str(number + 1) for number in self.above(line, cell)]
         if above:
-            parts.append(f"it stands below {'error' if len(above) == 1 else 'errors'} {listed(above)}")
+            parts.append(f"it stands below {'error' if len(above) == 1 else 'errors'} {join_words(above)}")
         return "; ".join([*parts, *([cell.detail.rstrip(".")] if cell.detail else [])])
 
-    def shown(self, line: LineMark, max_rows: int, max_columns: int) -> "Window":
+    def window(self, line: LineMark, max_rows: int, max_columns: int) -> "Window":
         """Choose the rows and columns to draw: both ends, those with errors, and from the beginning."""
         wrong = [cell for cell in line.marked if self.is_wrong(cell)]
         rows = _keep(len(line.cells), max_rows, {cell.row for cell in wrong})
@@ -152,7 +154,7 @@ class Marking:
         )
         return Window(rows, columns, hidden, note)
 
-    def told(self, line: LineMark, cell: CellMark) -> str:
+    def describe(self, line: LineMark, cell: CellMark) -> str:
         """Write an error that stands outside its grid: `row 3, column 9: 18 ✗ (12)`."""
         return f"{place_of(line, cell.row, cell.column)}: {cell.text} {self.tail(cell)}"
 

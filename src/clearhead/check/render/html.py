@@ -171,7 +171,7 @@ class _Article:
 
     def matrix(self, index: int, line: LineMark) -> Iterator[str]:
         """Give the cells as a table in its own scrolling box, and below it the errors that were left out."""
-        window = self.marking.shown(line, MAX_DRAWN, MAX_DRAWN)
+        window = self.marking.window(line, MAX_DRAWN, MAX_DRAWN)
         body = []
         for i in window.rows:
             cells = [self.cell(index, cell_at(line, i, j)) for j in window.columns]
@@ -192,7 +192,7 @@ class _Article:
         if window.note:
             yield f'<p class="note">{escape(window.note)}</p>'
         if window.hidden:
-            items = "".join(f"<li>{escape(self.marking.told(line, cell))}</li>" for cell in window.hidden)
+            items = "".join(f"<li>{escape(self.marking.describe(line, cell))}</li>" for cell in window.hidden)
             yield f'<ul class="hidden-errors">{items}</ul>'
         yield '<div class="story" role="status"></div></figure>' if self.number is not None else "</figure>"
 

@@ -71,7 +71,7 @@ def _line(marking: Marking, index: int) -> list[str]:
 
 
 def _table(marking: Marking, line: LineMark) -> list[str]:
-    window = marking.shown(line, MAX_DRAWN, MAX_DRAWN)
+    window = marking.window(line, MAX_DRAWN, MAX_DRAWN)
     lines = [_row(["", *(label(line.column_name(j)) for j in window.columns)])]
     lines.append("|---" + "|---:" * len(window.columns) + "|")
     for i in window.rows:
@@ -81,7 +81,7 @@ def _table(marking: Marking, line: LineMark) -> list[str]:
             texts.append(f"**{text}**" if cell and marking.is_wrong(cell) else text)
         lines.append(f"| {' | '.join(texts)} |")
     lines += ["", f"*{window.note}*"] if window.note else []
-    lines += ["", *(f"- {escape(marking.told(line, cell))}" for cell in window.hidden)] if window.hidden else []
+    lines += ["", *(f"- {escape(marking.describe(line, cell))}" for cell in window.hidden)] if window.hidden else []
     return [*lines, ""]
 
 

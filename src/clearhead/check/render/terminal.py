@@ -126,7 +126,7 @@ class _Page:
         """Print the cells in brackets; below it, every error that the window has no room for."""
         fits = max(len(row) for row in line.cells)
         while True:  # one column less until it fits; two are always shown
-            window = self.marking.shown(line, MAX_DRAWN, fits)
+            window = self.marking.window(line, MAX_DRAWN, fits)
             lines = self.draw(line, window.rows, window.columns)
             if fits <= 2 or max(cell_len(text.plain.replace(ANCHOR, "")) for text in lines) <= self.console.width - 4:
                 break
@@ -139,7 +139,7 @@ class _Page:
             cell for cell in line.marked if self.marking.is_wrong(cell) and cell_len(printable(cell.text)) > _MAX_CELL
         ]
         for cell in dict.fromkeys([*window.hidden, *cut]):
-            self.say(self.marking.told(line, cell), STYLES[cell.verdict], indent=4, hang="- ")
+            self.say(self.marking.describe(line, cell), STYLES[cell.verdict], indent=4, hang="- ")
 
     def draw(self, line: LineMark, rows: Sequence[int], columns: Sequence[int]) -> list[Text]:
         """Return the chosen rows and columns as lines, with an ellipsis wherever some are left out."""

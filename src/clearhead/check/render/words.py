@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-from clearhead.check.render.cells import Marking, cells_place, listed, verdict_of
+from clearhead.check.render.cells import Marking, cells_place, join_words, verdict_of
 from clearhead.check.report import Finding, LineMark, LineMarks, Report
 from clearhead.check.verdict import Verdict
 from clearhead.check.working import Note, NoteKind
@@ -196,7 +196,7 @@ def _story(marking: Marking, number: int, finding: Finding) -> Story:
     follows = finding.follows
     if not follows and num_below:
         follows = f"{_count(num_below, 'cell stands', 'cells stand')} below it" + (
-            f", in {listed(dict.fromkeys(below))}." if below else "."
+            f", in {join_words(dict.fromkeys(below))}." if below else "."
         )
     return Story(
         number + 1,
@@ -253,7 +253,7 @@ def _note(note: Note) -> str:
 
 
 @dataclass(frozen=True)
-class Key:
+class LegendEntry:
     """An entry of the legend: a verdict, or None for a cell in which nothing was written."""
 
     symbol: str
@@ -262,11 +262,11 @@ class Key:
     verdict: Verdict | None = None
 
 
-def legend(report: Report) -> list[Key]:
+def legend(report: Report) -> list[LegendEntry]:
     """Return the symbols that occur, in words; first what is well, last what could not be told."""
-    keys = [Key(v.symbol, v.value, MEANINGS[v], v) for v in Verdict if report.counts[v]]
+    keys = [LegendEntry(v.symbol, v.value, MEANINGS[v], v) for v in Verdict if report.counts[v]]
     if any(_has_blank(line) for line in report.lines):
-        keys.append(Key(BLANK, "blank", "nothing was written there"))
+        keys.append(LegendEntry(BLANK, "blank", "nothing was written there"))
     return keys
 
 

@@ -1,6 +1,6 @@
 """Equations joined into chains, and chains taken apart into matrices with their roles."""
 
-from clearhead.check.read.chain import Chain, Entry, ExerciseContext, join_chains, take_apart
+from clearhead.check.read.chain import Chain, Entry, ExerciseContext, join_chains, split_chain
 from clearhead.check.read.document import scan_document
 
 
@@ -9,7 +9,7 @@ def chains(text: str) -> list[Chain]:
 
 
 def entries(text: str, context: ExerciseContext) -> list[Entry]:
-    return [entry for chain in chains(text) for entry in take_apart(chain, context)]
+    return [entry for chain in chains(text) for entry in split_chain(chain, context)]
 
 
 def roles(found: list[Entry]) -> list[tuple[str, str]]:
@@ -42,4 +42,4 @@ def test_in_cross_attention_queries_are_made_from_the_second_sentence():
 def test_numbers_without_a_name_are_told_with_their_line():
     context = ExerciseContext()
     assert entries("Some words.\n\n[[1, 2], [3, 4]]", context) == []
-    assert context.sayings == [("these numbers have no name: 1 2 3 4", 3)]
+    assert context.skipped == [("these numbers have no name: 1 2 3 4", 3)]

@@ -1,7 +1,7 @@
 """The problem behind an exercise, told from the matrices that it states."""
 
 from clearhead.check.read.chain import Entry, ExerciseContext
-from clearhead.check.read.inference import Inferred, find_repeats, infer_problem
+from clearhead.check.read.inference import InferredProblem, find_repeats, infer_problem
 from clearhead.check.read.latex import Grid
 from clearhead.check.read.symbol import Part
 
@@ -15,7 +15,7 @@ def entry(name: str, part: Part, text: str, line: int = 1, copied_into: str = ""
 GIVENS = [entry("X", "X", "1 2 / 3 4"), entry("W_Q", "W_Q", UNIT), entry("W_K", "W_K", UNIT), entry("W_V", "W_V", UNIT)]
 
 
-def inferred(entries: list[Entry], words: str = "", context: ExerciseContext | None = None) -> Inferred:
+def inferred(entries: list[Entry], words: str = "", context: ExerciseContext | None = None) -> InferredProblem:
     return infer_problem(entries, words, "", context or ExerciseContext(), [])
 
 

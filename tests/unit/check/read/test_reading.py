@@ -232,7 +232,7 @@ def test_standard_input_is_read_by_its_content(monkeypatch):
 def test_a_shipped_working_is_known_by_its_id_unless_a_file_has_that_name(tmp_path, monkeypatch):
     shipped = tmp_path / "shipped.yaml"
     shipped.write_text("problem: bank\nwritten: {Q: 1}\n")
-    monkeypatch.setattr(reading, "workings", lambda: {"ada": shipped})
+    monkeypatch.setattr(reading, "shipped_workings", lambda: {"ada": shipped})
     monkeypatch.chdir(tmp_path)
     (found,) = load_workings("ada")
     assert isinstance(found, Working)
@@ -244,7 +244,7 @@ def test_a_shipped_working_is_known_by_its_id_unless_a_file_has_that_name(tmp_pa
 
 
 def test_every_shipped_working_can_be_read():
-    for name in reading.workings():
+    for name in reading.shipped_workings():
         assert load_workings(name), name
 
 

@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 
 from clearhead.check.read.reading import load_workings
-from clearhead.check.read.spreadsheet import read_xlsx, shown
+from clearhead.check.read.spreadsheet import read_xlsx, shown_text
 from clearhead.check.read.table import MAX_CELLS, read_csv
 from clearhead.check.working import WrittenLine
 from clearhead.errors import ProblemError
@@ -189,7 +189,7 @@ def test_a_spreadsheet_keeps_the_decimals_that_it_shows():
     ],
 )
 def test_a_number_is_shown_as_its_format_says(value, number_format, text):
-    assert shown(value, number_format) == text
+    assert shown_text(value, number_format) == text
 
 
 def test_a_formula_is_refused_with_its_cell():

@@ -6,7 +6,7 @@ import pytest
 from clearhead import solve
 from clearhead.check.graph import Graph
 from clearhead.check.placing import Placer
-from clearhead.check.reach import Reach, near
+from clearhead.check.record_image import RecordImages, nearest_records
 from tests.unit.check.desk import working
 
 UNIT = [[1, 0], [0, 1]]
@@ -23,7 +23,7 @@ def reach_of(lines, *, is_cut=False):
     values = [np.asarray(record.value) for record in graph.records]
     for index, own in statements.items():
         values[index] = own[0].value
-    return Reach(graph, statements, values, {}, is_cut=is_cut)
+    return RecordImages(graph, statements, values, {}, is_cut=is_cut)
 
 
 def soft(one, other):
@@ -58,10 +58,10 @@ def test_a_skipped_line_may_have_been_rounded_as_its_neighbours_were():
 def test_the_nearest_written_records_and_the_unwritten_ones_on_the_way():
     reach = reach_of({"Q": "1 2 / 3 1", "A": "0.27 0.73 / 0.88 0.12"})
     parents, statements = reach.graph.parents, reach.statements
-    assert near(Z, parents, statements, is_written=True) == {A}
-    assert near(Z, parents, statements, is_written=False) == {V}
-    assert near(A, parents, statements, is_written=True) == {Q}
-    assert near(A, parents, statements, is_written=False) == {S, K}
+    assert nearest_records(Z, parents, statements, is_written=True) == {A}
+    assert nearest_records(Z, parents, statements, is_written=False) == {V}
+    assert nearest_records(A, parents, statements, is_written=True) == {Q}
+    assert nearest_records(A, parents, statements, is_written=False) == {S, K}
 
 
 def test_a_miscopied_whole_number_is_taken_for_the_right_one_exactly():

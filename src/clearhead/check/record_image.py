@@ -17,7 +17,7 @@ from clearhead.worksheet.reference import NORM_AXES
 Statements = Mapping[int, Sequence[Statement]]
 
 
-def near(node: int, steps: Sequence[Sequence[int]], statements: Statements, *, is_written: bool) -> set[int]:
+def nearest_records(node: int, steps: Sequence[Sequence[int]], statements: Statements, *, is_written: bool) -> set[int]:
     """Return the nearest written records along `steps`, or the unwritten ones on the way to them."""
     nearest: set[int] = set()
     todo, visited = [*steps[node]], {node}
@@ -33,7 +33,7 @@ def near(node: int, steps: Sequence[Sequence[int]], statements: Statements, *, i
     return nearest
 
 
-class Reach:
+class RecordImages:
     """The images of one sheet; `is_cut` allows for numbers that were cut instead of rounded.
 
     `x` is the list of values as written, which grows while the sheet is compared.
@@ -84,7 +84,7 @@ class Reach:
 
     def image(self, index: int) -> Range:
         """Return what a record can be, by what stands above it and how precisely that was written."""
-        for node in sorted(near(index, self.graph.parents, self.statements, is_written=False)):
+        for node in sorted(nearest_records(index, self.graph.parents, self.statements, is_written=False)):
             if node not in self._ranges:
                 self._ranges[node] = self._widened(node, self._image(node))
         return self._image(index)
@@ -198,8 +198,8 @@ class Reach:
 
     def _neighbour_unit(self, node: int, sizes: Array) -> Array:
         """A line that was not written may have been rounded, or cut, as its neighbours were."""
-        around_it = near(node, self.graph.parents, self.statements, is_written=True)
-        around_it |= near(node, self.graph.children, self.statements, is_written=True)
+        around_it = nearest_records(node, self.graph.parents, self.statements, is_written=True)
+        around_it |= nearest_records(node, self.graph.children, self.statements, is_written=True)
         styles = {
             statement.style for index in around_it for statement in self.statements[index] if statement.is_telling
         }
