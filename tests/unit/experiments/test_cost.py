@@ -5,11 +5,12 @@ import pytest
 
 from clearhead.experiments import Experiment
 from clearhead.experiments import cost as cost_experiment
+from tests.unit.experiments.results import measured
 
 
 @pytest.fixture(scope="module")
 def cost() -> Experiment:
-    return cost_experiment.run(0)
+    return measured("cost")
 
 
 def test_the_memory_of_the_weights_is_quadratic(cost: Experiment) -> None:

@@ -12,19 +12,16 @@ import pytest
 from clearhead.experiments import EXPERIMENTS, Experiment
 from clearhead.experiments.experiment import format_cell
 from clearhead.experiments.picture import save_picture
+from tests.unit.experiments.results import measured
 
 ROOT = Path(__file__).parents[3]
 REPEATABLE = [name for name in EXPERIMENTS if name != "cost"]  # times differ from run to run
-RESULTS: dict[str, Experiment] = {}
 
 
 @pytest.fixture(params=EXPERIMENTS)
 def result(request: pytest.FixtureRequest) -> Experiment:
     """Each experiment, run once in a process of the tests."""
-    name: str = request.param
-    if name not in RESULTS:
-        RESULTS[name] = EXPERIMENTS[name].run(0)
-    return RESULTS[name]
+    return measured(request.param)
 
 
 def clearhead(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
@@ -60,12 +57,12 @@ def test_json_loads_back_equal(result: Experiment) -> None:
 
 @pytest.mark.parametrize("name", REPEATABLE)
 def test_the_same_seed_gives_the_same_numbers(name: str) -> None:
-    assert EXPERIMENTS[name].run(11) == EXPERIMENTS[name].run(11)
+    assert EXPERIMENTS[name].run(0) == measured(name)
 
 
 @pytest.mark.parametrize("name", ["variance", "order", "leak"])
 def test_another_seed_gives_other_numbers(name: str) -> None:
-    assert EXPERIMENTS[name].run(11).tables != EXPERIMENTS[name].run(17).tables
+    assert EXPERIMENTS[name].run(17).tables != measured(name).tables
 
 
 def test_a_picture_is_written_as_svg_and_png(result: Experiment, tmp_path: Path) -> None:
@@ -81,7 +78,7 @@ def test_a_picture_is_written_as_svg_and_png(result: Experiment, tmp_path: Path)
 def test_the_guide_shows_what_is_measured() -> None:
     page = (ROOT / "docs" / "guide" / "experiments.md").read_text(encoding="utf-8")
     for name in REPEATABLE:
-        assert EXPERIMENTS[name].run(0).to_markdown() in page, f"run: clearhead experiment {name}, and renew the page"
+        assert measured(name).to_markdown() in page, f"run: clearhead experiment {name}, and renew the page"
     assert "clearhead experiment cost" in page
 
 
@@ -106,7 +103,7 @@ def test_the_verb_prints_the_claim_the_table_and_the_finding() -> None:
 def test_the_verb_cuts_no_number_short(name: str) -> None:
     done = clearhead("experiment", name, before="import os; os.environ['COLUMNS'] = '40'")
     lines = [[word.strip() for word in line.split("│")] for line in done.stdout.splitlines() if "│" in line]
-    rows = [[format_cell(cell) for cell in row] for table in EXPERIMENTS[name].run(0).tables for row in table.rows]
+    rows = [[format_cell(cell) for cell in row] for table in measured(name).tables for row in table.rows]
     assert lines == rows
 
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from clearhead.experiments import Experiment
-from clearhead.experiments import leak as leak_experiment
 from clearhead.experiments.leak import LENGTH, VOCABULARY, predict
 from tests.tolerances import assert_close
+from tests.unit.experiments.results import measured
 
 
 @pytest.fixture(scope="module")
 def leak() -> Experiment:
-    return leak_experiment.run(0)
+    return measured("leak")
 
 
 def test_the_table_of_the_notes_is_masked_and_renormalised(leak: Experiment) -> None:

@@ -8,13 +8,14 @@ import pytest
 from clearhead.experiments import Experiment
 from clearhead.experiments import norms as norms_experiment
 from tests.tolerances import assert_close
+from tests.unit.experiments.results import measured
 
 Z = [[7, 5, 4], [2, 3, 4], [1, 2, 3], [7, 5, 6], [3, 3, 4]]
 
 
 @pytest.fixture(scope="module")
 def norms() -> Experiment:
-    return norms_experiment.run(0)
+    return measured("norms")
 
 
 def test_the_table_is_that_of_the_notes() -> None:

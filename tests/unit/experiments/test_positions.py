@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from clearhead.experiments import Experiment
-from clearhead.experiments import positions as positions_experiment
 from clearhead.experiments.positions import WIDTH, encode, nearest_pair, rotation
 from tests.tolerances import assert_close
+from tests.unit.experiments.results import measured
 
 
 @pytest.fixture(scope="module")
 def positions() -> Experiment:
-    return positions_experiment.run(0)
+    return measured("positions")
 
 
 def test_a_count_is_unbounded_and_one_sine_repeats_and_many_do_not(positions: Experiment) -> None:

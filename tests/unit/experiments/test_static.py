@@ -6,11 +6,12 @@ import pytest
 from clearhead.experiments import Experiment
 from clearhead.experiments import static as static_experiment
 from tests.tolerances import assert_close
+from tests.unit.experiments.results import measured
 
 
 @pytest.fixture(scope="module")
 def static() -> Experiment:
-    return static_experiment.run(0)
+    return measured("static")
 
 
 def test_one_bank_becomes_two(static: Experiment) -> None:

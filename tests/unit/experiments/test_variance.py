@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from clearhead.experiments import Experiment
-from clearhead.experiments import variance as variance_experiment
 from clearhead.experiments.variance import NUM_KEYS, gradient_size, mean_entropy
 from tests.tolerances import assert_close
+from tests.unit.experiments.results import measured
 
 
 @pytest.fixture(scope="module")
 def variance() -> Experiment:
-    return variance_experiment.run(0)
+    return measured("variance")
 
 
 def test_the_variance_of_a_dot_product_is_its_dimension(variance: Experiment) -> None:
