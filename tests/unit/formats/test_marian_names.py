@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from clearhead.errors import CheckpointError
-from clearhead.formats.marian_names import BIAS, OUTPUT, SHARED, SOURCE, TARGET, each_once, pairs_of
+from clearhead.formats.marian_names import BIAS, OUTPUT, SHARED, SOURCE, TARGET, each_once, weight_mappings
 from clearhead.formats.weights import shapes_elsewhere, shapes_of
 from clearhead.model import ModelConfig
 from clearhead.model.positions import sinusoids
@@ -21,7 +21,7 @@ def config_of(tied: str) -> ModelConfig:
 @pytest.mark.parametrize("tied", ["three", "two", "none"])
 def test_every_tensor_of_ours_has_exactly_one_place_there(tied: str) -> None:
     config = config_of(tied)
-    pairs = pairs_of(config)
+    pairs = weight_mappings(config)
     ours = [name for pair in pairs for name in pair.ours]
     theirs = [name for pair in pairs for name in pair.theirs]
     assert sorted(ours) == sorted(shapes_of(config))
@@ -30,7 +30,7 @@ def test_every_tensor_of_ours_has_exactly_one_place_there(tied: str) -> None:
 
 def test_packed_products_are_three_equal_shares_there() -> None:
     config = config_of("three")
-    shapes = shapes_elsewhere(pairs_of(config), shapes_of(config))
+    shapes = shapes_elsewhere(weight_mappings(config), shapes_of(config))
     for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
         assert tuple(shapes[f"model.encoder.layers.1.self_attn.{name}.weight"]) == (14, 14)
         assert tuple(shapes[f"model.decoder.layers.2.encoder_attn.{name}.bias"]) == (14,)

@@ -6,7 +6,7 @@ import pytest
 from torch import nn
 
 from clearhead.errors import CheckpointError
-from clearhead.formats.torch_transformer import from_torch_transformer, pairs_of, to_torch_transformer
+from clearhead.formats.torch_transformer import from_torch_transformer, to_torch_transformer, weight_mappings
 from clearhead.formats.weights import shapes_elsewhere, shapes_of
 from clearhead.model import ModelConfig, Transformer
 
@@ -18,7 +18,7 @@ TABLES = {"encoder.embedding.weight", "decoder.embedding.weight"}
 
 
 def test_every_tensor_of_a_block_has_its_place_in_torch() -> None:
-    pairs = pairs_of(CONFIG)
+    pairs = weight_mappings(CONFIG)
     ours = {name for pair in pairs for name in pair.ours}
     theirs = shapes_elsewhere(pairs, shapes_of(CONFIG))
     module = to_torch_transformer(Transformer(CONFIG))
@@ -28,7 +28,7 @@ def test_every_tensor_of_a_block_has_its_place_in_torch() -> None:
 
 def test_the_query_comes_before_key_and_value_in_cross_attention() -> None:
     packed = "decoder.layers.2.multihead_attn.in_proj_weight"
-    (pair,) = (pair for pair in pairs_of(CONFIG) if pair.theirs == (packed,))
+    (pair,) = (pair for pair in weight_mappings(CONFIG) if pair.theirs == (packed,))
     assert pair.ours == (
         "decoder_blocks.2.cross_attention.query.weight",
         "decoder_blocks.2.cross_attention.packed.weight",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clearhead.text.normalise import SPACE_MARK
-from clearhead.text.sampling import MergeSampler, UnigramSampler
+from clearhead.text.sampling import BpeDropoutSampler, UnigramSampler
 
 
 class Pieces:
@@ -67,13 +67,13 @@ def test_a_seed_gives_the_same_cuts_whatever_was_cut_before() -> None:
 
 
 def test_no_merge_dropped_is_plain_bpe_and_all_dropped_are_letters() -> None:
-    cuts = {dropped: MergeSampler(MERGES, lambda symbol: [symbol], dropped) for dropped in (0.0, 1.0)}  # type: ignore[list-item, misc]
+    cuts = {dropped: BpeDropoutSampler(MERGES, lambda symbol: [symbol], dropped) for dropped in (0.0, 1.0)}  # type: ignore[list-item, misc]
     assert cuts[0.0].cut("abc", Random(1)) == [f"{SPACE_MARK}abc"]
     assert cuts[1.0].cut("abc", Random(1)) == [SPACE_MARK, "a", "b", "c"]
 
 
 def test_merges_dropped_at_random_spell_the_same_text() -> None:
-    sampler = MergeSampler(MERGES, lambda symbol: [symbol], 0.4)  # type: ignore[list-item]
+    sampler = BpeDropoutSampler(MERGES, lambda symbol: [symbol], 0.4)  # type: ignore[list-item]
     random = Random(3)
     cuts = {tuple(sampler.cut("abc bc", random)) for _ in range(300)}
     assert len(cuts) > 5

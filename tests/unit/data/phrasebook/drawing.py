@@ -2,10 +2,10 @@
 
 from clearhead.data.phrasebook.patterns import Pattern
 from clearhead.data.phrasebook.phrases import Draw
-from clearhead.data.phrasebook.sentences import Sentence
+from clearhead.data.phrasebook.sentences import PhrasePair
 
 
-def drawn(pattern: Pattern, number: int = 400) -> list[Sentence]:
+def drawn(pattern: Pattern, number: int = 400) -> list[PhrasePair]:
     """Return that many sentences of a pattern, always the same."""
     draw = Draw(f"a test of {pattern.__name__}")
     return [pattern(draw) for _ in range(number)]
