@@ -13,7 +13,7 @@ from clearhead.check.report import CellMark, LineMark, Report
 from clearhead.check.verdict import Verdict
 from clearhead.errors import printable
 from clearhead.worksheet.render.roles import role_at
-from clearhead.worksheet.render.text import ANCHOR, ELLIPSIS, bracket, label, pad, room
+from clearhead.worksheet.render.text import ANCHOR, ELLIPSIS, bracket, label, pad, reserved_width
 
 STYLES: Mapping[Verdict, str] = {
     Verdict.CORRECT: "green",
@@ -146,7 +146,7 @@ class _Page:
         grid = [[self.piece(cell_at(line, i, j)) for j in columns] for i in rows]
         heads = [label(line.column_name(j)) if line.columns else "" for j in columns]
         names = [label(line.row_name(i)) if line.rows else "" for i in rows]
-        name_width = max(room(name) for name in names)
+        name_width = max(reserved_width(name) for name in names)
         widths = [_widths([row[position] for row in grid], head) for position, head in enumerate(heads)]
         lines = []
         for number, (i, pieces) in enumerate(zip(rows, grid, strict=True)):
@@ -204,5 +204,5 @@ def _between(columns: Sequence[int], position: int) -> str:
 
 def _widths(pieces: Sequence[_Piece], name: str) -> tuple[int, int]:
     """Return how wide a column is before and after the space that stands between number and symbol."""
-    tail_width = max(room(piece.tail) for piece in pieces)
-    return max(*(room(piece.text) for piece in pieces), room(name) - tail_width - 1), tail_width
+    tail_width = max(reserved_width(piece.tail) for piece in pieces)
+    return max(*(reserved_width(piece.text) for piece in pieces), reserved_width(name) - tail_width - 1), tail_width

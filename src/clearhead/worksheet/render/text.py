@@ -22,7 +22,7 @@ def label(text: str, most: int = _MAX_LABEL) -> str:
     return text if cell_len(text) <= most else set_cell_size(text, most - 1).rstrip() + ELLIPSIS
 
 
-def room(text: str) -> int:
+def reserved_width(text: str) -> int:
     """Return the cells to keep for a name: terminals do not agree on spacing marks (কি) and joined emoji."""
     return max(cell_len(text), sum(unicodedata.category(letter) == "Mc" or cell_len(letter) for letter in text))
 
@@ -41,7 +41,7 @@ def resolve_anchors(line: str, *, in_terminal: bool) -> str:
 
 def pad(text: str, width: int, *, right: bool = True) -> str:
     """Fill up to a width in terminal cells, which is not the number of letters in Hindi, Bengali or emoji."""
-    space, spare = max(0, width - room(text)), room(text) - cell_len(text)
+    space, spare = max(0, width - reserved_width(text)), reserved_width(text) - cell_len(text)
     return " " * space + text + " " * spare if right else text + " " * (space + spare)
 
 
@@ -81,7 +81,7 @@ def grid(matrix: MatrixView, max_width: int) -> MatrixLines:
 
 def _grid(matrix: MatrixView, max_columns: int) -> list[str]:
     head, *body = table(matrix, max_columns)
-    widths = [max(room(line[j]) for line in [head, *body]) for j in range(len(head))]
+    widths = [max(reserved_width(line[j]) for line in [head, *body]) for j in range(len(head))]
     lines = []
     for number, line in enumerate(body):
         opening, closing = bracket(number, len(body))

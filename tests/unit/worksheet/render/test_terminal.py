@@ -10,7 +10,7 @@ from rich.console import Console
 
 from clearhead import Rounding, Worksheet, solve
 from clearhead.worksheet.render.terminal import show
-from clearhead.worksheet.render.text import label, room
+from clearhead.worksheet.render.text import label, reserved_width
 from clearhead.worksheet.view import SheetView
 from tests.conftest import SHIPPED
 
@@ -65,7 +65,7 @@ def test_details_differ_in_what_they_show() -> None:
 def test_rows_are_aligned_whatever_the_script(tokens: list[str]) -> None:
     lines = [line for line in terminal(named(tokens)).splitlines() if any(bracket in line for bracket in "⎡⎢⎣")]
     starts = {cell_len(line[: min(line.index(b) for b in "⎡⎢⎣" if b in line)]) for line in lines}
-    widest = max(room(token) for token in tokens)
+    widest = max(reserved_width(token) for token in tokens)
     assert starts == {4 + widest + 1, 2 + widest + 1}
 
 
