@@ -71,17 +71,17 @@ def blamed_cells(report: Any, is_turned: bool) -> Iterator[tuple[tuple[str, str]
 
 def whole_line_alarms(report: Any, working: Working) -> list[str]:
     """Lines that were not placed, had a wrong shape, or could not be read."""
-    told = [f"note {note.kind}: {note.sentence}" for note in report.notes if note.kind in ("unplaced", "unreadable")]
-    told += [f"{line.symbol} @ {line.where}: {line.note}" for line in report.lines if line.note]
+    alarms = [f"note {note.kind}: {note.sentence}" for note in report.notes if note.kind in ("unplaced", "unreadable")]
+    alarms += [f"{line.symbol} @ {line.where}: {line.note}" for line in report.lines if line.note]
     if len(report.lines) != len(working.lines):
-        told.append(f"{len(working.lines)} lines were handed in and {len(report.lines)} were marked")
+        alarms.append(f"{len(working.lines)} lines were handed in and {len(report.lines)} were marked")
     for line in report.lines:
-        told += [
+        alarms += [
             f"{line.symbol} @ {line.where} {cell.row},{cell.column}: {cell.verdict.value} '{cell.text}'"
             for cell in line.marked
             if cell.verdict.value in ("cannot read", "not checked")
         ]
-    return told
+    return alarms
 
 
 def describe(key: tuple[str, str], place: tuple[int, int], cell: Any) -> str:
@@ -141,15 +141,15 @@ def judge(spoilt: Spoilt, report: Any, outcome: Outcome) -> None:
     for fault, cells, is_large, names in parts:
         places = {(index, place) for index, spoilt_cells in cells.items() for place in spoilt_cells}
         guilty |= places
-        found, said = _found(fault, places, report, keys, is_turned)
+        is_found, finding_names = _found(fault, places, report, keys, is_turned)
         outcome.faults.append(
             {
                 "name": fault.name,
                 "misconception": fault.is_misconception,
                 "large": is_large,
-                "found": found,
-                "named": any(name in each for name in names for each in said),
-                "said": said,
+                "found": is_found,
+                "named": any(name in finding_name for name in names for finding_name in finding_names),
+                "said": finding_names,
                 "copied": fault.is_copied,
                 "missing": fault.is_line_missing,
                 "lines": len(fault.indices),
@@ -183,7 +183,7 @@ def _found(
     is_turned: bool,
 ) -> tuple[bool, list[str]]:
     """Whether a finding has one of the spoilt cells (of a misconception: the line), and what it is called."""
-    is_found, said = False, []
+    is_found, finding_names = False, []
     lines = {index for index, _ in places}
     for finding in report.findings:
         mark = report.lines[finding.line]
@@ -193,8 +193,8 @@ def _found(
         cells = {(index, (column, row) if is_turned else (row, column)) for row, column in finding.cells}
         if cells & places or (fault.is_misconception and index in lines):
             is_found = True
-            said.append(f"{finding.name or finding.verdict.value}")
-    return is_found, said
+            finding_names.append(f"{finding.name or finding.verdict.value}")
+    return is_found, finding_names
 
 
 Run = Callable[[int], Outcome | None]
@@ -218,9 +218,9 @@ def until(run: Run, first: int, lines: int, pool: ProcessPoolExecutor | None) ->
     return done
 
 
-def percent(part: int, whole: int) -> str:
+def percent(part: int, total: int) -> str:
     """A share, or a dash."""
-    return f"{100 * part / whole:.2f} %" if whole else "-"
+    return f"{100 * part / total:.2f} %" if total else "-"
 
 
 def table(head: str, rows: Iterable[Iterable[object]]) -> None:
@@ -266,19 +266,19 @@ def show_faults(done: list[Outcome]) -> None:
         beliefs = [outcome for outcome in mine if outcome.faults[0]["misconception"]]
         rows = []
         for label, part in (("slips", slips), ("misconceptions", beliefs), ("all", mine)):
-            found = sum(outcome.faults[0]["found"] for outcome in part)
+            num_found = sum(outcome.faults[0]["found"] for outcome in part)
             clean = sum(not outcome.alarms for outcome in part)
-            rows.append((label, len(part), percent(found, len(part)), percent(clean, len(part))))
+            rows.append((label, len(part), percent(num_found, len(part)), percent(clean, len(part))))
         table("faults | sheets | root found | nobody innocent blamed", rows)
         names = sorted({(o.faults[0]["misconception"], o.faults[0]["name"]) for o in mine})
         rows = []
         for is_belief, name in names:
             part = [outcome for outcome in mine if outcome.faults[0]["name"] == name]
-            found = sum(outcome.faults[0]["found"] for outcome in part)
+            num_found = sum(outcome.faults[0]["found"] for outcome in part)
             named = sum(outcome.faults[0]["named"] for outcome in part)
             clean = sum(not outcome.alarms for outcome in part)
             called = percent(named, len(part)) if is_belief else "-"
-            rows.append((name, len(part), percent(found, len(part)), called, percent(clean, len(part))))
+            rows.append((name, len(part), percent(num_found, len(part)), called, percent(clean, len(part))))
         named = sum(outcome.faults[0]["named"] for outcome in beliefs)
         rows.append(("all misconceptions", len(beliefs), "", percent(named, len(beliefs)), ""))
         table("fault | sheets | found | named | nobody innocent blamed", rows)
@@ -299,21 +299,21 @@ def show_failures(done: list[Outcome], most: int) -> None:
     """Print the first sheets on which the marker failed, so that they can be run again."""
     shown = 0
     for outcome in done:
-        told = [f"crash: {outcome.crash}"] if outcome.crash else []
-        told += [f"blamed: {alarm}" for alarm in outcome.alarms[:4]]
+        failures = [f"crash: {outcome.crash}"] if outcome.crash else []
+        failures += [f"blamed: {alarm}" for alarm in outcome.alarms[:4]]
         for fault in outcome.faults:
             text = f"{fault['name']} at {fault['where']}, cells {fault['cells'][:3]}, said {fault['said']}"
             text += ", went on from the right number" * fault["copied"] + ", line not written" * fault["missing"]
             if fault["large"] and not fault["found"]:
-                told.append(f"missed: {text}")
+                failures.append(f"missed: {text}")
             elif fault["large"] and fault["misconception"] and not fault["named"]:
-                told.append(f"not named: {text}")
+                failures.append(f"not named: {text}")
             elif outcome.alarms:
-                told.append(f"fault: {text}")
-        if told and shown < most:
+                failures.append(f"fault: {text}")
+        if failures and shown < most:
             shown += 1
             print(f"{outcome.mode}, --only {outcome.seed} ({outcome.kind})")
-            print("".join(f"    {line}\n" for line in told), end="")
+            print("".join(f"    {line}\n" for line in failures), end="")
 
 
 def show_speed(first: int, kinds: tuple[str, ...]) -> dict[str, float]:

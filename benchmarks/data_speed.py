@@ -43,9 +43,9 @@ class Watch:
     @contextmanager
     def time(self, stage: str) -> Iterator[None]:
         """Add the time that passes inside to a stage."""
-        begun = time.perf_counter()
+        start = time.perf_counter()
         yield
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - begun
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
 
 
 def learn(data: DataConfig, config: TextConfig, folder: str) -> None:
@@ -67,11 +67,11 @@ def stages(corpus: CorpusConfig, data: DataConfig, vocabularies: Vocabularies, w
             break
         count += len(block)
         with watch.time("cleaning"):
-            kept = [pair for pair in block if keep.rejection_reason(pair) is None]
+            clean_pairs = [pair for pair in block if keep.rejection_reason(pair) is None]
         with watch.time("tokenising"):
             sides = (
-                vocabularies.source.encode([pair.source for pair in kept]),
-                vocabularies.target.encode([pair.target for pair in kept]),
+                vocabularies.source.encode([pair.source for pair in clean_pairs]),
+                vocabularies.target.encode([pair.target for pair in clean_pairs]),
             )
         with watch.time("storing"):
             for writer, rows in zip(writers, sides, strict=True):
@@ -79,8 +79,8 @@ def stages(corpus: CorpusConfig, data: DataConfig, vocabularies: Vocabularies, w
         done = count - len(block)
         if vocabularies.source.config.sampling and done < SAMPLED:
             with watch.time("sampling"):
-                vocabularies.source.sample([pair.source for pair in kept], seed=count)
-                vocabularies.target.sample([pair.target for pair in kept], seed=count)
+                vocabularies.source.sample([pair.source for pair in clean_pairs], seed=count)
+                vocabularies.target.sample([pair.target for pair in clean_pairs], seed=count)
     for writer in writers:
         writer.close()
     return count
@@ -129,8 +129,8 @@ def main() -> None:
             layout = make_layout(store, options.tokens, batching=batching)
             stream = BatchStream(store, vocabularies, layout)
             with watch.time(batching):
-                made = list(map(padded_tokens, stream.once()))
-            wastes[batching] = 1 - tokens / sum(made)
+                batch_sizes = list(map(padded_tokens, stream.once()))
+            wastes[batching] = 1 - tokens / sum(batch_sizes)
         after = memory()
     show(watch.seconds, count, tokens)
     print(f"\npadding of batches of {options.tokens:,} target tokens: "

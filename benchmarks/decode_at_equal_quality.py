@@ -102,8 +102,8 @@ class Timed:
 def clean(rows: Sequence[Row], vocabularies: Vocabularies) -> Output:
     """Return rows of ids without ends and padding, and their text."""
     special = {vocabularies.target.pad, vocabularies.target.bos, vocabularies.target.eos}
-    kept = [[token for token in row if token not in special] for row in rows]
-    return Output(kept, vocabularies.target.decode(kept))
+    token_rows = [[token for token in row if token not in special] for row in rows]
+    return Output(token_rows, vocabularies.target.decode(token_rows))
 
 
 def by_ctranslate2(name: str, place: ModelFolder, threads: int) -> System:
@@ -114,8 +114,8 @@ def by_ctranslate2(name: str, place: ModelFolder, threads: int) -> System:
 
     def run(lines: Sequence[str], settings: SearchSettings) -> Output:
         pieces = [Piece(tuple(ids), number=n) for n, ids in enumerate(vocabularies.source.encode(lines))]
-        found = translator.search(pieces, settings)
-        return clean([several[0].tokens for several in found], vocabularies)
+        hypothesis_lists = translator.search(pieces, settings)
+        return clean([hypotheses[0].tokens for hypotheses in hypothesis_lists], vocabularies)
 
     return System(f"{name}, CTranslate2", "int8", num_parameters(load_model(place, "cpu")), run)
 
@@ -138,25 +138,25 @@ def by_transformers(name: str, place: ModelFolder, folder: Path) -> System:
     def run(lines: Sequence[str], settings: SearchSettings) -> Output:
         ids = [(*row, info.eos) for row in vocabularies.source.encode(lines)]
         requests = [Request(row, length_limit(len(row), settings, info)) for row in ids]
-        made: list[Row] = [()] * len(lines)
-        several = {"early_stopping": True, "length_penalty": settings.length_penalty} if settings.beam > 1 else {}
+        output_rows: list[Row] = [()] * len(lines)
+        beam_options = {"early_stopping": True, "length_penalty": settings.length_penalty} if settings.beam > 1 else {}
         for places in batches_by_length(requests, settings.tokens_on("cpu")):
             longest = max(len(ids[place]) for place in places)
             source = torch.tensor([[*ids[place], *[info.pad] * (longest - len(ids[place]))] for place in places])
-            found = model.generate(
+            generated = model.generate(
                 input_ids=source, attention_mask=(source != info.pad).long(), num_beams=settings.beam,
-                do_sample=False, max_new_tokens=max(requests[place].limit for place in places), **several,
+                do_sample=False, max_new_tokens=max(requests[place].limit for place in places), **beam_options,
             )  # fmt: skip
-            for place, row in zip(places, found[:, 1:].tolist(), strict=True):
-                made[place] = row
-        return clean(made, vocabularies)
+            for place, row in zip(places, generated[:, 1:].tolist(), strict=True):
+                output_rows[place] = row
+        return clean(output_rows, vocabularies)
 
     return System(f"{name}, Transformers", "float32", num_parameters(ours), run)
 
 
 def num_parameters(model: Transformer) -> int:
     """Return how many numbers a model has, shared ones once."""
-    return sum(each.numel() for each in model.parameters())
+    return sum(parameter.numel() for parameter in model.parameters())
 
 
 # Random models
@@ -192,9 +192,9 @@ def best_batch(system: System, lines: Sequence[str], settings: SearchSettings, s
     times = {}
     system.translate(lines, settings)
     for size in sizes:
-        begun = time.perf_counter()
+        start = time.perf_counter()
         system.translate(lines, settings.model_copy(update={"batch_tokens": size}))
-        times[size] = time.perf_counter() - begun
+        times[size] = time.perf_counter() - start
     return min(times, key=times.__getitem__)
 
 
@@ -203,19 +203,19 @@ def measure(
 ) -> list[Timed]:
     """Return every system with the median of rounds in which all take their turn."""
     every = max(1, len(lines) // options.tuned_on)
-    sizes = [best_batch(each, lines[::every], settings, options.batch_tokens) for each in systems]
+    sizes = [best_batch(system, lines[::every], settings, options.batch_tokens) for system in systems]
     times: list[list[float]] = [[] for _ in systems]
     outputs = [Output([], [])] * len(systems)
     for turn in range(options.rounds):
         for number, system in enumerate(systems):
             own = settings.model_copy(update={"batch_tokens": sizes[number]})
             time.sleep(REST)
-            begun = time.perf_counter()
+            start = time.perf_counter()
             outputs[number] = system.translate(lines, own)
-            times[number].append(time.perf_counter() - begun)
+            times[number].append(time.perf_counter() - start)
         print(f"round {turn + 1} of {options.rounds}", file=sys.stderr, flush=True)
     rows = zip(systems, sizes, outputs, times, strict=True)
-    return [Timed(system, size, output, statistics.median(each)) for system, size, output, each in rows]
+    return [Timed(system, size, output, statistics.median(seconds)) for system, size, output, seconds in rows]
 
 
 # What is told
@@ -229,8 +229,9 @@ def tell_machine(options: argparse.Namespace, lines: Sequence[str], place: Model
     load = f"load {os.getloadavg()[0]:.1f} before the start"
     print(f"{platform.machine()}, {options.threads} threads, {load}; {', '.join(versions)}; commit {commit.strip()}")
     forced = f", {options.length} tokens forced for each" if options.random else ""
-    read = statistics.mean(map(len, load_vocabularies(place).source.encode(lines)))
-    print(f"{len(lines):,} lines of {read:.1f} tokens, {search_name(options.beam)}{forced}; {options.rounds} rounds\n")
+    mean_length = statistics.mean(map(len, load_vocabularies(place).source.encode(lines)))
+    search = f"{search_name(options.beam)}{forced}; {options.rounds} rounds"
+    print(f"{len(lines):,} lines of {mean_length:.1f} tokens, {search}\n")
 
 
 def search_name(beam: int) -> str:
@@ -243,14 +244,14 @@ def tell(timed: Sequence[Timed], scores: Sequence[Score] | None) -> None:
     print("| system | precision | parameters | batch | tokens | tokens/s | sentences/s | × in tokens | × | BLEU |")
     print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     deep = timed[0]
-    for number, each in enumerate(timed):
-        by_tokens = deep.tokens_a_second / each.tokens_a_second
-        by_sentences = deep.sentences_a_second / each.sentences_a_second
+    for number, entry in enumerate(timed):
+        by_tokens = deep.tokens_a_second / entry.tokens_a_second
+        by_sentences = deep.sentences_a_second / entry.sentences_a_second
         score = "—" if scores is None else f"{scores[number].value:.2f}"
         print(
-            f"| {each.system.name} | {each.system.precision} | {each.system.num_parameters / 1e6:.1f} M | "
-            f"{each.batch_tokens} | {each.output.num_tokens:,} | {each.tokens_a_second:,.0f} | "
-            f"{each.sentences_a_second:,.1f} | {by_tokens:.2f} | {by_sentences:.2f} | {score} |"
+            f"| {entry.system.name} | {entry.system.precision} | {entry.system.num_parameters / 1e6:.1f} M | "
+            f"{entry.batch_tokens} | {entry.output.num_tokens:,} | {entry.tokens_a_second:,.0f} | "
+            f"{entry.sentences_a_second:,.1f} | {by_tokens:.2f} | {by_sentences:.2f} | {score} |"
         )
     print("\n×: how many times faster the first one is, by its tokens and by sentences. batch: source tokens.")
     if scores is not None:
@@ -261,19 +262,23 @@ def tell(timed: Sequence[Timed], scores: Sequence[Score] | None) -> None:
 
 def verdicts(timed: Sequence[Timed], scores: Sequence[Score] | None) -> list[str]:
     """Say of each aim whether it is reached."""
-    deep, told = timed[0], []
+    deep, sentences = timed[0], []
     if scores is None:
-        told.append("- The models are random: this compares speed alone, and no BLEU is told.")
+        sentences.append("- The models are random: this compares speed alone, and no BLEU is told.")
     else:
         even = max(score.value for score in scores[1:])
         lost = even - scores[0].value
         stands = f"{abs(lost):.2f} {'below' if lost > 0 else 'above'}"
-        told.append(f"- {_yes(lost <= MOST_LOST)}: BLEU at most {MOST_LOST} below the even model (it is {stands}).")
-    for each in timed[1:]:
-        aim = AIMS[each.system.name]
-        times = deep.tokens_a_second / each.tokens_a_second
-        told.append(f"- {_yes(times >= aim)}: {aim:g} × {each.system.name} in tokens a second (it is {times:.2f} ×).")
-    return told
+        sentences.append(
+            f"- {_yes(lost <= MOST_LOST)}: BLEU at most {MOST_LOST} below the even model (it is {stands})."
+        )
+    for entry in timed[1:]:
+        aim = AIMS[entry.system.name]
+        times = deep.tokens_a_second / entry.tokens_a_second
+        sentences.append(
+            f"- {_yes(times >= aim)}: {aim:g} × {entry.system.name} in tokens a second (it is {times:.2f} ×)."
+        )
+    return sentences
 
 
 def _yes(is_so: bool) -> str:
@@ -311,7 +316,7 @@ def compare(options: argparse.Namespace, folder: Path) -> None:
     timed = measure(systems, lines, settings, options)
     # what a model cannot write is not asked of it
     judge = tokenised_bleu if load_vocabularies(even).target.config.lower_case else bleu
-    tell(timed, None if references is None else [judge(each.output.texts, references) for each in timed])
+    tell(timed, None if references is None else [judge(entry.output.texts, references) for entry in timed])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

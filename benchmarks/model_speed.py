@@ -46,9 +46,9 @@ class Clock:
                 torch.cuda.synchronize()
                 times.append(start.elapsed_time(end) / 1000)
             else:
-                begun = time.perf_counter()
+                start = time.perf_counter()
                 step()
-                times.append(time.perf_counter() - begun)
+                times.append(time.perf_counter() - start)
         return statistics.median(times)
 
 
@@ -159,8 +159,10 @@ class Plain(nn.Module):
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Return the mean loss."""
         mask = nn.Transformer.generate_square_subsequent_mask(target.shape[1], device=target.device)
-        read, written = (self.embedding(ids) + self.position[: ids.shape[1]] for ids in (source, target))
-        states = self.stack(read, written, tgt_mask=mask, tgt_is_causal=True)
+        source_vectors, target_vectors = (
+            self.embedding(ids) + self.position[: ids.shape[1]] for ids in (source, target)
+        )
+        states = self.stack(source_vectors, target_vectors, tgt_mask=mask, tgt_is_causal=True)
         logits = F.linear(states, self.embedding.weight)
         return F.cross_entropy(logits.flatten(0, 1).float(), target.flatten())
 

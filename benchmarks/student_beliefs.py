@@ -99,7 +99,7 @@ class Finder:
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
         self.source = {id(record.value): number for number, record in enumerate(desk.trace)}
-        self.given = {id(given.value): given.name for given in desk.trace.givens.values()}
+        self.given = {id(given_value.value): given_value.name for given_value in desk.trace.givens.values()}
 
     def made(self, value: Any) -> Record | None:
         """The record that made a value."""
@@ -107,17 +107,17 @@ class Finder:
 
     def of(self, index: int, record: Record) -> list[Belief]:
         find = getattr(self, f"of_{record.step.name}", None)
-        found: list[Belief] = []
+        beliefs: list[Belief] = []
 
         def add(name: str, rule: Callable[[Inputs], Any], absent: frozenset[int] = frozenset()) -> None:
             def wrong(desk: Desk, number: int, inputs: Inputs, right: Any) -> Any:
                 return np.asarray(rule(inputs), dtype=np.float64)
 
-            found.append(Belief(name, index, wrong, absent, len(found)))
+            beliefs.append(Belief(name, index, wrong, absent, len(beliefs)))
 
         if find:
             find(index, record, add)
-        return found
+        return beliefs
 
     def of_scale(self, index: int, record: Record, add: Any) -> None:
         root, divisor = record.inputs.get("root_of"), record.inputs.get("divisor")
@@ -280,8 +280,8 @@ class Finder:
         def normalised(inputs: Inputs, x: Any, over: str) -> Any:
             mu = x.mean(axis=NORM_AXES[over], keepdims=True)
             spread = ((x - mu) ** 2).mean(axis=NORM_AXES[over], keepdims=True)
-            kept = {name: inputs[name] for name in rest if name in inputs}
-            return REFERENCE["normalise"](x=x, mean=mu, variance=spread, **kept)
+            scale_and_shift = {name: inputs[name] for name in rest if name in inputs}
+            return REFERENCE["normalise"](x=x, mean=mu, variance=spread, **scale_and_shift)
 
         over, counted = mean.inputs["over"], mean.inputs.get("counted")
         if over == "features" and record.value.shape[0] > 1:

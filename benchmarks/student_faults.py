@@ -72,14 +72,14 @@ class Spoilt:
 
 def random_slip(desk: Desk, draw: random.Random, used: frozenset[int] = frozenset()) -> Fault | None:
     """Draw a slip in a written line of a faultless sheet."""
-    written = [
+    written_lines = [
         number
         for number, line in enumerate(desk.lines)
         if line.is_written and number not in used and line.record.step.name not in ("choose", "one_hot")
     ]
-    if not written:
+    if not written_lines:
         return None
-    index = draw.choice(written)
+    index = draw.choice(written_lines)
     if draw.random() < 0.5 or desk.lines[index].record.step.name in MOVES:  # who copies makes no sums
         return _pen_slip(desk, index, draw)
     return _sum_slip(desk, index, draw)
@@ -116,8 +116,8 @@ def _sum_slip(desk: Desk, index: int, draw: random.Random) -> Fault | None:
     if kind == "product wrong":
         term = draw.choice(terms)
         digits = f"{abs(term):.4f}".rstrip("0").rstrip(".")
-        whole, _, rest = digits.partition(".")
-        power = draw.choice([*range(len(whole)), *(-1 - k for k in range(len(rest)))])
+        integer_digits, _, decimal_digits = digits.partition(".")
+        power = draw.choice([*range(len(integer_digits)), *(-1 - k for k in range(len(decimal_digits)))])
         delta = draw.choice([-1, 1]) * draw.randint(1, 9) * 10.0**power
     elif kind == "term left out":
         delta = -draw.choice(terms)
@@ -190,22 +190,22 @@ def _slipped(text: str, kind: str, draw: random.Random, style: Style, line: Writ
         return "".join(swapped)
     if kind == "sign":
         return text[1:] if text[0] in "-−" else f"{style.minus}{text}"
-    kept = line.precision.kept(float(line.values[place]))
-    moved = kept.scaleb(draw.choice([-1, 1]))
+    rounded = line.precision.kept(float(line.values[place]))
+    moved = rounded.scaleb(draw.choice([-1, 1]))
     return digits_text(moved, replace(style, percent=False, drops_zeros=0.0), draw)
 
 
 def random_belief(desk: Desk, draw: random.Random, used: frozenset[int] = frozenset()) -> Fault | None:
     """Draw a misconception that applies; those that seldom apply are drawn more often where they do."""
-    found: dict[str, list[Belief]] = {}
+    beliefs_by_name: dict[str, list[Belief]] = {}
     for belief in beliefs(desk):
         if belief.index not in used and not belief.absent & used:
-            found.setdefault(belief.name, []).append(belief)
-    if not found:
+            beliefs_by_name.setdefault(belief.name, []).append(belief)
+    if not beliefs_by_name:
         return None
-    names = sorted(found)
-    name = draw.choices(names, [8 if each in RARE else 1 for each in names])[0]
-    held = found[name] if draw.random() < 0.3 else [draw.choice(found[name])]
+    names = sorted(beliefs_by_name)
+    name = draw.choices(names, [8 if belief_name in RARE else 1 for belief_name in names])[0]
+    held = beliefs_by_name[name] if draw.random() < 0.3 else [draw.choice(beliefs_by_name[name])]
     held = list({belief.index: belief for belief in held}.values())
     is_missing = name in FORGOTTEN_LINES and draw.random() < 0.25
     lines = frozenset(belief.index for belief in held)
@@ -257,7 +257,7 @@ def _sheet(exercise: Exercise, style: Style, seed: int, faults: list[Fault]) -> 
     desk = work(exercise, style, seed, Deeds(wrong, spoilt, absent, present - absent))
     cells, sizes = [], []
     for fault in faults:
-        showing = sorted({index for made in fault.indices for index in _showing(desk, made)})
+        showing = sorted({index for fault_index in fault.indices for index in _showing(desk, fault_index)})
         changed = {index: _changed(desk, fault, index) for index in showing}
         changed = {index: places for index, places in changed.items() if places}
         if not changed:

@@ -58,7 +58,7 @@ class _Sample:
 
     def mine(self, value: Any) -> Any:
         if isinstance(value, tuple):
-            return tuple(self.mine(each) for each in value)
+            return tuple(self.mine(part) for part in value)
         return self.line(self.source[id(value)]) if id(value) in self.source else value
 
     def line(self, index: int) -> Any:

@@ -124,10 +124,10 @@ class Maker:
             choices.append("causal")
         if is_fixed:
             choices.append({"padding": 1} if keys > 1 else "none")
-            seen = [[int(self.often(0.6)) for _ in range(keys)] for _ in range(queries)]
-            for row in seen:
+            allowed = [[int(self.often(0.6)) for _ in range(keys)] for _ in range(queries)]
+            for row in allowed:
                 row[self.chooser.randrange(keys)] = 1
-            choices.append({"explicit": self.turned(seen)})
+            choices.append({"explicit": self.turned(allowed)})
         return self.chooser.choice(choices)
 
     def rule(self) -> Data:
@@ -158,7 +158,7 @@ class Maker:
         if self.often(0.25):
             data["b_O"] = self.vector(wanted or width)
 
-    def attention(self, asking: int, asked: int, wanted: int | None, heads: str = "") -> Data:
+    def attention(self, query_width: int, key_width: int, wanted: int | None, heads: str = "") -> Data:
         """Draw an attention layer from vectors of width `asking` over vectors of width `asked`."""
         heads = heads or self.chooser.choice(["one", "one", "one", "split", "own"])
         data = self.rule()
@@ -173,8 +173,8 @@ class Maker:
             width = 2 if rotary else self.chooser.choice([1, 2])
             count = 2
             kv = self.chooser.choice([1, 2])
-            data |= {"num_heads": count, "W_Q": self.matrix(asking, count * width)}
-            data |= {name: self.matrix(asked, kv * width) for name in ("W_K", "W_V")}
+            data |= {"num_heads": count, "W_Q": self.matrix(query_width, count * width)}
+            data |= {name: self.matrix(key_width, kv * width) for name in ("W_K", "W_V")}
             if kv != count:
                 data["num_kv_heads"] = kv
             if self.often(0.25):
@@ -182,14 +182,14 @@ class Maker:
             self.output(data, count * width, wanted)
         elif heads == "own":
             width = 2
-            data["heads"] = [self.weights(asking, asked, width, width) for _ in range(2)]
+            data["heads"] = [self.weights(query_width, key_width, width, width) for _ in range(2)]
             if self.often(0.25):
-                data["heads"] = [{"W_Q": self.matrix(asking, width)} for _ in range(2)]
-                data["kv_heads"] = [{"W_K": self.matrix(asked, width), "W_V": self.matrix(asked, width)}]
+                data["heads"] = [{"W_Q": self.matrix(query_width, width)} for _ in range(2)]
+                data["kv_heads"] = [{"W_K": self.matrix(key_width, width), "W_V": self.matrix(key_width, width)}]
             self.output(data, 2 * width, wanted)
         else:
             value_width = wanted if wanted and self.often(0.6) else self.size()
-            data |= self.weights(asking, asked, width, value_width)
+            data |= self.weights(query_width, key_width, width, value_width)
             if (wanted and value_width != wanted) or self.often(0.2):
                 data["W_O"] = self.matrix(value_width, wanted or self.size())
         return data
@@ -265,8 +265,8 @@ def _self_attention(make: Maker, heads: str = "") -> Data:
     count, width = make.size(), make.size()
     if not heads and make.often(0.12):
         inner = make.size()
-        given = {name: make.matrix(count, inner) for name in "QKV"}
-        return {**given, **make.rule(), "mask": make.mask(count, count)}
+        matrices = {name: make.matrix(count, inner) for name in "QKV"}
+        return {**matrices, **make.rule(), "mask": make.mask(count, count)}
     layer = make.attention(width, width, None, heads)
     data = {**make.sentence(count, width), **layer, "mask": make.mask(count, count)}
     if not heads and "heads" not in data and "num_heads" not in data and make.often(0.12):
@@ -282,17 +282,17 @@ def _masked(make: Maker) -> Data:
 
 
 def _cross(make: Maker) -> Data:
-    queries, keys, asking, asked = (make.size() for _ in range(4))
-    data: Data = {"Y": make.matrix(queries, asking), "X": make.matrix(keys, asked)}
-    return {**data, **make.attention(asking, asked, None), "mask": make.mask(queries, keys)}
+    queries, keys, query_width, key_width = (make.size() for _ in range(4))
+    data: Data = {"Y": make.matrix(queries, query_width), "X": make.matrix(keys, key_width)}
+    return {**data, **make.attention(query_width, key_width, None), "mask": make.mask(queries, keys)}
 
 
 def _multi_head(make: Maker) -> Data:
     if make.often(0.25):
-        queries, keys, asking, asked = (make.size() for _ in range(4))
-        data: Data = {"Y": make.matrix(queries, asking), "X": make.matrix(keys, asked)}
+        queries, keys, query_width, key_width = (make.size() for _ in range(4))
+        data: Data = {"Y": make.matrix(queries, query_width), "X": make.matrix(keys, key_width)}
         heads = make.chooser.choice(["split", "own"])
-        return {**data, **make.attention(asking, asked, None, heads), "mask": make.mask(queries, keys)}
+        return {**data, **make.attention(query_width, key_width, None, heads), "mask": make.mask(queries, keys)}
     return _self_attention(make, make.chooser.choice(["split", "own"]))
 
 

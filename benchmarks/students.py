@@ -180,7 +180,7 @@ class Desk:
     def mine(self, value: Any) -> Any:
         """Return the student's own numbers for an input of the exact working."""
         if isinstance(value, tuple):
-            return tuple(self.mine(each) for each in value)
+            return tuple(self.mine(part) for part in value)
         return self.own.get(id(value), value)
 
     def inputs(self, index: int) -> Inputs:
@@ -313,29 +313,29 @@ def _cell(
         line.texts[place] = style.infinity if is_written else ""
         return
     precision = line.precision if is_written else style.finest
-    kept = precision.kept(value)
+    rounded = precision.kept(value)
     if is_moved and _decimals(value) <= 6:
         exact = Decimal(f"{value:.12e}").normalize()
-        is_longer = -int(exact.as_tuple().exponent) > -int(kept.as_tuple().exponent)
-        kept = exact.quantize(Decimal(1).scaleb(-_decimals(value))) if is_longer or precision.figures else kept
-    line.units[place] = 10.0 ** int(kept.as_tuple().exponent)
+        is_longer = -int(exact.as_tuple().exponent) > -int(rounded.as_tuple().exponent)
+        rounded = exact.quantize(Decimal(1).scaleb(-_decimals(value))) if is_longer or precision.figures else rounded
+    line.units[place] = 10.0 ** int(rounded.as_tuple().exponent)
     if not is_written:
         is_copy = line.record.step.name in MOVES  # nobody rounds what is only looked up
-        line.own[place] = value if style.keeps_skipped or is_copy else float(kept)
+        line.own[place] = value if style.keeps_skipped or is_copy else float(rounded)
         return
-    line.texts[place] = digits_text(kept, style, draw, is_weight=line.record.step.name in ("softmax", "divide"))
-    line.values[place] = float(kept)
-    line.own[place] = float(kept) if style.works_on_rounded else value
+    line.texts[place] = digits_text(rounded, style, draw, is_weight=line.record.step.name in ("softmax", "divide"))
+    line.values[place] = float(rounded)
+    line.own[place] = float(rounded) if style.works_on_rounded else value
 
 
 def _decimals(value: float) -> int:
     return max(0, -int(Decimal(f"{value:.12e}").normalize().as_tuple().exponent))
 
 
-def digits_text(kept: Decimal, style: Style, draw: random.Random, *, is_weight: bool = False) -> str:
+def digits_text(rounded: Decimal, style: Style, draw: random.Random, *, is_weight: bool = False) -> str:
     """Write a number down as this student does."""
-    exponent = int(kept.as_tuple().exponent)
-    size = kept.copy_abs()
+    exponent = int(rounded.as_tuple().exponent)
+    size = rounded.copy_abs()
     if style.percent and is_weight and -8 <= exponent <= -2:
         text = f"{size.scaleb(2):f}%"
     elif size and (
@@ -352,7 +352,7 @@ def digits_text(kept: Decimal, style: Style, draw: random.Random, *, is_weight: 
             text = f"{int(size)}"
         if style.drops_leading and text.startswith("0."):
             text = text[1:]
-    is_negative = kept.is_signed() and (bool(size) or style.negative_zero)
+    is_negative = rounded.is_signed() and (bool(size) or style.negative_zero)
     return f"{style.minus}{text}" if is_negative else text
 
 

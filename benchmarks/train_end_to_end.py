@@ -65,10 +65,10 @@ def main() -> None:
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
     card = torch.cuda.get_device_name() if options.device == "cuda" else platform.machine()
     print(f"{card}; Python {platform.python_version()}, torch {torch.__version__}; commit {commit.strip()}")
-    begun = time.perf_counter()
+    start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         lines = end_to_end(options, Path(folder))
-    lasted = time.perf_counter() - begun
+    lasted = time.perf_counter() - start
     # the first lines hold compilation
     steady = [line for line in lines if "tokens_per_second" in line][len(lines) // 3 :]
     # every line is of as many updates: the mean time of a token is the mean of the inverse speeds

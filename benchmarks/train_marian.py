@@ -88,8 +88,8 @@ class Diary(TrainerCallback):
 
 def grouped() -> dict[str, Any]:
     """Return the argument that has sentences of a length put together: its name changed with version 5."""
-    known = {field.name for field in fields(Seq2SeqTrainingArguments)}
-    if "group_by_length" in known:
+    argument_names = {field.name for field in fields(Seq2SeqTrainingArguments)}
+    if "group_by_length" in argument_names:
         return {"group_by_length": True}
     return {"train_sampling_strategy": "group_by_length"}
 
@@ -102,25 +102,25 @@ def padder(size: int) -> Any:
 
 
 @torch.inference_mode()
-def translate(model: Any, asked: dict[str, Any]) -> list[list[int]]:
+def translate(model: Any, job: dict[str, Any]) -> list[list[int]]:
     """Return the ids of the translations of a test set, in its order."""
-    test = Pairs(Path(asked["source"]))
+    test = Pairs(Path(job["source"]))
     rows = [test.row("source", index) for index in range(len(test))]
     order = sorted(range(len(rows)), key=lambda index: len(rows[index]))
-    found: list[list[int]] = [[] for _ in rows]
+    translations: list[list[int]] = [[] for _ in rows]
     model.eval()
-    for start in range(0, len(order), asked["batch"]):
-        part = order[start : start + asked["batch"]]
+    for start in range(0, len(order), job["batch"]):
+        part = order[start : start + job["batch"]]
         longest = max(len(rows[index]) for index in part)
         ids = torch.tensor([[*rows[index], *[PAD] * (longest - len(rows[index]))] for index in part])
         ids = ids.to(model.device)
-        made = model.generate(
-            input_ids=ids, attention_mask=(ids != PAD).long(), num_beams=asked["beam"], do_sample=False,
+        generated = model.generate(
+            input_ids=ids, attention_mask=(ids != PAD).long(), num_beams=job["beam"], do_sample=False,
             max_new_tokens=round(LONGEST[0] * longest) + LONGEST[1],
         )  # fmt: skip
-        for index, row in zip(part, made[:, 1:].tolist(), strict=True):
-            found[index] = row[: row.index(EOS)] if EOS in row else [each for each in row if each != PAD]
-    return found
+        for index, row in zip(part, generated[:, 1:].tolist(), strict=True):
+            translations[index] = row[: row.index(EOS)] if EOS in row else [token for token in row if token != PAD]
+    return translations
 
 
 def main() -> None:
@@ -139,8 +139,8 @@ def main() -> None:
     diary.trainer = trainer
     trainer.train()
     if settings.get("translate"):
-        found = translate(model, settings["translate"])
-        Path(settings["translate"]["output"]).write_text(json.dumps(found), encoding="utf-8")
+        translations = translate(model, settings["translate"])
+        Path(settings["translate"]["output"]).write_text(json.dumps(translations), encoding="utf-8")
 
 
 if __name__ == "__main__":

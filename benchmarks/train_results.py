@@ -69,9 +69,9 @@ def clearhead(*arguments: object) -> None:
 def train(options: argparse.Namespace, seed: int) -> float:
     """Train one seed, and return how long its process took."""
     changes = [part for change in options.set for part in ("--set", change)]
-    begun = time.perf_counter()
+    start = time.perf_counter()
     clearhead("train", options.config, "--run", run_of(options, seed), "--set", f"training.seed={seed}", *changes)
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 def run_of(options: argparse.Namespace, seed: int) -> Path:
@@ -89,25 +89,25 @@ def moses(lines: Sequence[str], language: str) -> list[str]:
 
 def test(options: argparse.Namespace, seed: int, tests: Sequence[TestSet]) -> dict[str, dict[str, Score]]:
     """Translate the test sets with one model, and score them."""
-    found = {}
-    for each in tests:
-        made = run_of(options, seed) / f"{each.name}.txt"
-        clearhead("translate", run_of(options, seed), "-i", each.source, "-o", made, "--beam", options.beam)
-        outputs, references = lines_of(made), lines_of(each.reference)
+    scores = {}
+    for test_set in tests:
+        output = run_of(options, seed) / f"{test_set.name}.txt"
+        clearhead("translate", run_of(options, seed), "-i", test_set.source, "-o", output, "--beam", options.beam)
+        outputs, references = lines_of(output), lines_of(test_set.reference)
         is_lower = outputs == [text.lower() for text in outputs]  # then capitals of the reference say nothing
         lower = [[text.lower() for text in side] for side in (outputs, references)]
-        found[each.name] = {
+        scores[test_set.name] = {
             "lower-cased BLEU": tokenised_bleu(outputs, references),
             **({} if is_lower else {"BLEU": bleu(outputs, references)}),
             "chrF of lower case": chrf(*lower),
         }
         if find_spec("sacremoses"):
             cut = [moses(side, options.languages[1]) for side in (outputs, references)]
-            found[each.name] = {
+            scores[test_set.name] = {
                 "Moses, lower-cased BLEU": tokenised_bleu(*cut, tokenisation="none"),
-                **found[each.name],
+                **scores[test_set.name],
             }
-    return found
+    return scores
 
 
 def spread(values: Sequence[float]) -> str:
@@ -126,7 +126,9 @@ def tell(results: Sequence[SeedResult], options: argparse.Namespace) -> None:
     valid = [{name: score["value"] for name, score in result.outcome["scores"].items()} for result in results]
     rows = [("seconds, all in all", [result.seconds for result in results])]
     rows += [("updates", [float(result.outcome["steps"]) for result in results])]
-    rows += [(f"valid {name}, greedy", [each[name] for each in valid]) for name in ("bleu", "chrf") if name in valid[0]]
+    rows += [
+        (f"valid {name}, greedy", [outcome[name] for outcome in valid]) for name in ("bleu", "chrf") if name in valid[0]
+    ]
     signatures = {name: score["signature"] for name, score in results[0].outcome["scores"].items()}
     for name, scores in results[0].scores.items():
         for metric, score in scores.items():
@@ -139,8 +141,8 @@ def tell(results: Sequence[SeedResult], options: argparse.Namespace) -> None:
     print()
     for name, signature in signatures.items():
         print(f"- {name}: {signature}")
-    kept = {"environment": where, "rows": dict(rows), "signatures": signatures, "changes": options.set}
-    Path(options.output, "results.json").write_text(json.dumps(kept, indent=1, ensure_ascii=False), encoding="utf-8")
+    results = {"environment": where, "rows": dict(rows), "signatures": signatures, "changes": options.set}
+    Path(options.output, "results.json").write_text(json.dumps(results, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def main() -> None:
@@ -157,8 +159,8 @@ def main() -> None:
     if options.output.exists():
         sys.exit(f"{options.output} exists. Name a new folder.")
     tests = []
-    for given in options.test:
-        name, _, stem = given.partition("=")
+    for option in options.test:
+        name, _, stem = option.partition("=")
         tests.append(TestSet(name, *(find(stem, language) for language in options.languages)))
     options.output.mkdir(parents=True)
     with ThreadPoolExecutor(options.at_once) as workers:

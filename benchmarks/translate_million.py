@@ -118,28 +118,28 @@ def megabytes_of(process: int) -> float | None:
         text = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:
         return None
-    found = [line.split()[1] for line in text.splitlines() if line.startswith("VmRSS:")]
-    return int(found[0]) / 1024 if found else None
+    sizes = [line.split()[1] for line in text.splitlines() if line.startswith("VmRSS:")]
+    return int(sizes[0]) / 1024 if sizes else None
 
 
 def watched(process: "subprocess.Popen[bytes]", output: Path) -> Iterator[Sample]:
     """Yield what a process holds, until it ends."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     while process.poll() is None:
         held = megabytes_of(process.pid)
         if held is not None:
-            yield Sample(time.perf_counter() - begun, num_done(output), held)
+            yield Sample(time.perf_counter() - start, num_done(output), held)
         time.sleep(PAUSE)
 
 
-def whole(job: Job, output: Path) -> tuple[list[Sample], float]:
+def translate_all(job: Job, output: Path) -> tuple[list[Sample], float]:
     """Translate everything at once; return what was seen, and the seconds that it took."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     process = job.start(output)
-    seen = list(watched(process, output))
+    samples = list(watched(process, output))
     if process.wait():
         raise SystemExit(f"the translation ended with {process.returncode}")
-    return seen, time.perf_counter() - begun
+    return samples, time.perf_counter() - start
 
 
 def killed(job: Job, output: Path, kills: int) -> list[int]:
@@ -177,15 +177,15 @@ def tell_machine(options: argparse.Namespace, size: int) -> None:
     print(f"{options.lines:,} distinct lines ({size / 2**20:.1f} MB), engine {options.engine}, beam {options.beam}\n")
 
 
-def tell(job: Job, seen: list[Sample], seconds: float) -> None:
+def tell(job: Job, samples: list[Sample], seconds: float) -> None:
     """Print memory at shares of the lines, and the speed."""
     print("| lines done | resident memory |")
     print("|---:|---:|")
     for share in SHARES:
-        reached = [sample for sample in seen if sample.num_lines >= share * job.num_lines]
-        sample = reached[0] if reached else seen[-1]  # the journal goes away with the last line
+        reached = [sample for sample in samples if sample.num_lines >= share * job.num_lines]
+        sample = reached[0] if reached else samples[-1]  # the journal goes away with the last line
         print(f"| {share:.0%} | {sample.megabytes:,.0f} MB |")
-    print(f"\nmost: {max(sample.megabytes for sample in seen):,.0f} MB; samples: {len(seen):,}")
+    print(f"\nmost: {max(sample.megabytes for sample in samples):,.0f} MB; samples: {len(samples):,}")
     print(f"{job.num_lines / seconds:,.0f} lines a second, start included ({seconds:,.1f} s)\n")
 
 
@@ -204,8 +204,8 @@ def main() -> None:
         write_lines(job.source, options.lines)
         job.convert()
         tell_machine(options, job.source.stat().st_size)
-        seen, seconds = whole(job, folder / "whole.txt")
-        tell(job, seen, seconds)
+        samples, seconds = translate_all(job, folder / "whole.txt")
+        tell(job, samples, seconds)
         done = killed(job, folder / "killed.txt", options.kills)
         is_same = filecmp.cmp(folder / "whole.txt", folder / "killed.txt", shallow=False)
         with (folder / "whole.txt").open("rb") as file:
@@ -214,7 +214,7 @@ def main() -> None:
                 digest.update(line)
                 distinct.add(sha256(line).digest()[:8])
                 lines += 1
-        print(f"killed {options.kills} times, when {', '.join(f'{each:,}' for each in done)} lines were done")
+        print(f"killed {options.kills} times, when {', '.join(f'{num_lines:,}' for num_lines in done)} lines were done")
         print(f"{lines:,} lines out, {len(distinct):,} of them distinct; sha256 {digest.hexdigest()[:16]}")
         print("the outputs are the same, byte for byte" if is_same else "THE OUTPUTS DIFFER")
     if not is_same or lines != options.lines:

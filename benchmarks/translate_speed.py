@@ -100,13 +100,13 @@ def phrasebook(options: argparse.Namespace, folder: Path) -> tuple[Work, int]:
     config = TextConfig.model_validate({"kind": "bpe", "vocabulary": min(3000, options.vocabulary)})
     vocabularies = train_vocabularies(train, config)
     vocabularies.save(folder)
-    several = itertools.batched if hasattr(itertools, "batched") else _batched
-    lines = [" ".join(source for source, _ in group) for group in several(train[-3 * options.sentences :], 3)]
+    batched = itertools.batched if hasattr(itertools, "batched") else _batched
+    lines = [" ".join(source for source, _ in group) for group in batched(train[-3 * options.sentences :], 3)]
     ids = vocabularies.source.encode(lines)
-    order = sorted(range(len(lines)), key=lambda each: -len(ids[each]))[: options.sentences]
+    order = sorted(range(len(lines)), key=lambda index: -len(ids[index]))[: options.sentences]
     parts = [order[start : start + options.batch] for start in range(0, len(order), options.batch)]
-    batches = [[[*ids[each], 2] for each in part] for part in parts]
-    return Work(batches, [[lines[each] for each in part] for part in parts], options.length), vocabularies.source.size
+    batches = [[[*ids[index], 2] for index in part] for part in parts]
+    return Work(batches, [[lines[index] for index in part] for part in parts], options.length), vocabularies.source.size
 
 
 def _batched(items: Sequence[Any], size: int) -> list[Sequence[Any]]:
@@ -128,7 +128,7 @@ def ours_by_ids(name: str, precision: str, engine: TorchEngine) -> System:
 
     def run(work: Work, number: int, beam: int, limit: int) -> list[Row]:
         requests = [Request(tuple(row), limit) for row in work.batches[number]]
-        return [list(several[0].tokens) for several in engine.translate(requests, settings_of(beam, limit))]
+        return [list(hypotheses[0].tokens) for hypotheses in engine.translate(requests, settings_of(beam, limit))]
 
     return System(name, precision, run)
 
@@ -137,8 +137,8 @@ def ours_by_text(name: str, precision: str, translator: Any) -> System:
     """Return one of our engines, text in and text out."""
 
     def run(work: Work, number: int, beam: int, limit: int) -> list[str]:
-        found: list[str] = translator.translate(work.texts[number], settings_of(beam, limit))
-        return found
+        translations: list[str] = translator.translate(work.texts[number], settings_of(beam, limit))
+        return translations
 
     return System(name, precision, run, is_text=True)
 
@@ -159,13 +159,13 @@ def transformers_generate(folder: Path, device: str, dtype: torch.dtype) -> Syst
         rows = work.batches[number]
         longest = max(map(len, rows))
         source = torch.tensor([[*row, *[0] * (longest - len(row))] for row in rows], device=device)
-        several = {"early_stopping": True, "length_penalty": 1.0} if beam > 1 else {}
-        made = model.generate(
+        beam_options = {"early_stopping": True, "length_penalty": 1.0} if beam > 1 else {}
+        generated = model.generate(
             input_ids=source, attention_mask=(source != 0).long(), num_beams=beam, do_sample=False,
-            max_new_tokens=limit, **several,
+            max_new_tokens=limit, **beam_options,
         )  # fmt: skip
-        found: list[Row] = made[:, 1:].tolist()
-        return found
+        rows_out: list[Row] = generated[:, 1:].tolist()
+        return rows_out
 
     return System("transformers generate", str(dtype).removeprefix("torch."), run)
 
@@ -174,12 +174,12 @@ def raw_ctranslate2(translator: Any, precision: str, name: str, parts: int) -> S
     """Return CTranslate2 by itself; with several parts it is told to cut a batch into so many."""
 
     def run(work: Work, number: int, beam: int, limit: int) -> list[Row]:
-        tokens = [[str(each) for each in row] for row in work.batches[number]]
-        made = translator.translate_batch(
+        tokens = [[str(token) for token in row] for row in work.batches[number]]
+        results = translator.translate_batch(
             tokens, max_batch_size=-(-len(tokens) // parts) if parts > 1 else 0, beam_size=beam,
             max_decoding_length=limit, min_decoding_length=0, length_penalty=1.0,
         )  # fmt: skip
-        return [[int(each) for each in result.hypotheses[0]] for result in made]
+        return [[int(token) for token in result.hypotheses[0]] for result in results]
 
     return System(name, precision, run)
 
@@ -221,10 +221,10 @@ def gpu_systems(folder: Path) -> list[System]:
 
 def seconds_of(system: System, work: Work, beam: int) -> float:
     """Return how long all batches take."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for number in range(len(work.batches)):
         system.translate(work, number, beam, work.limit)
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 def throughput(systems: Sequence[System], work: Work, beam: int, rounds: int) -> dict[int, float]:
@@ -233,11 +233,14 @@ def throughput(systems: Sequence[System], work: Work, beam: int, rounds: int) ->
     for turn in range(rounds + 1):
         for number, system in list(enumerate(systems))[:: 1 if turn % 2 else -1]:  # nobody always follows the same one
             time.sleep(REST)
-            taken = seconds_of(system, work, beam)
+            seconds = seconds_of(system, work, beam)
             if turn:  # the first is to warm up
-                times[number].append(taken)
+                times[number].append(seconds)
         print(f"beam {beam}: round {turn} of {rounds}", file=sys.stderr, flush=True)
-    return {number: work.num_sentences * work.limit / statistics.median(each) for number, each in times.items()}
+    return {
+        number: work.num_sentences * work.limit / statistics.median(seconds_of_rounds)
+        for number, seconds_of_rounds in times.items()
+    }
 
 
 def latencies(system: System, work: Work, beam: int, runs: int) -> tuple[float, float]:
@@ -246,10 +249,10 @@ def latencies(system: System, work: Work, beam: int, runs: int) -> tuple[float, 
     times = []
     time.sleep(REST)
     for turn in range(runs + 3):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         system.translate(short, 0, beam, short.limit)
         if turn >= 3:
-            times.append(1000 * (time.perf_counter() - begun))
+            times.append(1000 * (time.perf_counter() - start))
     times.sort()
     return statistics.median(times), times[min(len(times) - 1, round(0.99 * len(times)))]
 
@@ -268,15 +271,15 @@ def start_ups(folder: Path, options: argparse.Namespace) -> dict[str, float]:
         f"m = MarianMTModel.from_pretrained({str(folder / 'marian')!r}); "
         "m.generate(input_ids=torch.tensor([[5, 6, 2]]), max_new_tokens=10)",
     }
-    found = {}
+    medians = {}
     for name, program in programs.items():
         times = []
         for _ in range(options.start_ups):
-            begun = time.perf_counter()
+            start = time.perf_counter()
             subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
-            times.append(time.perf_counter() - begun)
-        found[name] = statistics.median(times)
-    return found
+            times.append(time.perf_counter() - start)
+        medians[name] = statistics.median(times)
+    return medians
 
 
 # What is told
@@ -302,15 +305,15 @@ def tell_machine(options: argparse.Namespace, model: Transformer, work: Work) ->
 
 def agreement(systems: Sequence[System], work: Work, beam: int, vocabularies: Any) -> dict[int, float]:
     """Return the share of sentences of the first batch for which a system says what the first one says."""
-    told = [system.translate(work, 0, beam, work.limit) for system in systems]
+    outputs = [system.translate(work, 0, beam, work.limit) for system in systems]
     if vocabularies is not None:
-        told = [
-            each if system.is_text else vocabularies.target.decode(each)
-            for system, each in zip(systems, told, strict=True)
+        outputs = [
+            output if system.is_text else vocabularies.target.decode(output)
+            for system, output in zip(systems, outputs, strict=True)
         ]
     return {
-        number: sum(a == b for a, b in zip(each, told[0], strict=True)) / len(told[0])
-        for number, each in enumerate(told)
+        number: sum(a == b for a, b in zip(output, outputs[0], strict=True)) / len(outputs[0])
+        for number, output in enumerate(outputs)
     }
 
 
@@ -324,8 +327,8 @@ def tell(systems: Sequence[System], work: Work, options: argparse.Namespace, voc
         for number, system in enumerate(systems):
             raw = [
                 speeds[place]
-                for place, each in enumerate(systems)
-                if each.name == "raw CTranslate2" and each.precision == system.precision
+                for place, other in enumerate(systems)
+                if other.name == "raw CTranslate2" and other.precision == system.precision
             ]
             median, most = latencies(system, work, beam, options.latency_runs)
             print(

@@ -27,10 +27,10 @@ def sentences_of(path: Path | None, first: int) -> list[str]:
     if path is None:
         held_out = [source for source, _ in phrasebook.pairs("valid")]
         return held_out[:: max(1, len(held_out) // first)][:first]
-    found = list(islice((line for line in input_lines(str(path)) if line.strip()), first))
-    if not found:
+    sentences = list(islice((line for line in input_lines(str(path)) if line.strip()), first))
+    if not sentences:
         raise DataError(f"{path} holds no sentence. Give a text file with one on each line.")
-    return found
+    return sentences
 
 
 def look_inside(options: argparse.Namespace) -> bool:
@@ -44,7 +44,7 @@ def look_inside(options: argparse.Namespace) -> bool:
         print(f"{pair.sentence} → {pair.text}\n  {looks[-1].marks}", flush=True)
     write_pages(looks, About(options.name, model.config), options.output)
     print(f"{heads.across_place} and {heads.own_place} are worked in {options.output}.")
-    return all(each.marks.is_full and each.head_marks.is_full for each in looks)
+    return all(view.marks.is_full and view.head_marks.is_full for view in looks)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -61,41 +61,41 @@ class Heads:
 
 def translated(model: Transformer, vocabularies: Vocabularies, sentences: Sequence[str]) -> list[Ids]:
     """Translate sentences, and keep the very tokens that were written."""
-    eos, found = model.config.eos, []
-    for made in translate(model, vocabularies, sentences):
-        if not made.hypotheses or made.is_cut:
-            raise DataError(f"'{made.source}' is empty, or longer than the model can read. Leave it out.")
-        best = made.hypotheses[0]
-        source = (*vocabularies.source.encode([made.source])[0], eos)
+    eos, pairs = model.config.eos, []
+    for translation in translate(model, vocabularies, sentences):
+        if not translation.hypotheses or translation.is_cut:
+            raise DataError(f"'{translation.source}' is empty, or longer than the model can read. Leave it out.")
+        best = translation.hypotheses[0]
+        source = (*vocabularies.source.encode([translation.source])[0], eos)
         target = best.tokens if best.has_ended else (*best.tokens[:-1], eos)
         if len(target) < 2:
             raise DataError(
-                f"'{made.source}' was translated by nothing, so that there is no word to look at. Leave it out."
+                f"'{translation.source}' was translated by nothing, so that there is no word to look at. Leave it out."
             )
-        found.append(Ids(made.source, vocabularies.target.decode([target])[0], source, target, best.has_ended))
-    return found
+        pairs.append(Ids(translation.source, vocabularies.target.decode([target])[0], source, target, best.has_ended))
+    return pairs
 
 
 @torch.inference_mode()
-def choose_heads(model: Transformer, pairs: Sequence[Ids], asked: Head | None = None) -> Heads:
+def choose_heads(model: Transformer, pairs: Sequence[Ids], wanted_head: Head | None = None) -> Heads:
     """Return the head that links tokens most often to what they need most, and the one that is masked most.
 
-    `asked` names a head of cross-attention, or a block whose best one is taken.
+    `wanted_head` names a head of cross-attention, or a block whose best one is taken.
     """
     needed = [costliest(model, pair) for pair in pairs]
-    seen = [cross_attention(model, torch.tensor(pair.source), [pair.target[:-1]])[0] for pair in pairs]
-    choices = [head for head in _all_heads(model) if asked is None or _is_asked(head, asked)]
+    attentions = [cross_attention(model, torch.tensor(pair.source), [pair.target[:-1]])[0] for pair in pairs]
+    choices = [head for head in _all_heads(model) if wanted_head is None or _is_wanted(head, wanted_head)]
     if not choices:
         config = model.config
-        assert asked is not None
+        assert wanted_head is not None
         raise ConfigError(
             f"the decoder has blocks 0 to {config.decoder_blocks - 1} with heads 0 to {config.num_heads - 1}, and "
-            f"{asked.block}{'' if asked.head is None else f'.{asked.head}'} is asked for."
+            f"{wanted_head.block}{'' if wanted_head.head is None else f'.{wanted_head.head}'} is asked for."
         )
     agreeing = {
         (head.block, head.head, is_shifted): sum(
-            len(set(head_links(each, head, is_shifted)) & set(wanted))
-            for each, wanted in zip(seen, needed, strict=True)
+            len(set(head_links(attention, head, is_shifted)) & set(needed_links))
+            for attention, needed_links in zip(attentions, needed, strict=True)
         )
         for head in choices
         for is_shifted in (True, False)
@@ -107,7 +107,7 @@ def choose_heads(model: Transformer, pairs: Sequence[Ids], asked: Head | None = 
         is_shifted,
         agreeing[block, number, is_shifted],
         sum(map(len, needed)),
-        asked is not None,
+        wanted_head is not None,
     )
 
 
@@ -116,13 +116,13 @@ def _all_heads(model: Transformer) -> list[Head]:
     return [Head(block, head) for block in range(config.decoder_blocks) for head in range(config.num_heads)]
 
 
-def _is_asked(head: Head, asked: Head) -> bool:
-    return head.block == asked.block and asked.head in (None, head.head)
+def _is_wanted(head: Head, wanted_head: Head) -> bool:
+    return head.block == wanted_head.block and wanted_head.head in (None, head.head)
 
 
-def head_links(seen: CrossAttention, head: Head, is_shifted: bool) -> Links:
+def head_links(attention: CrossAttention, head: Head, is_shifted: bool) -> Links:
     """Return the links of one head; the end of the source is not linked."""
-    return links(seen.rows(head, is_shifted=is_shifted)[:, :-1])
+    return links(attention.rows(head, is_shifted=is_shifted)[:, :-1])
 
 
 def costliest(model: Transformer, pair: Ids) -> Links:
@@ -130,9 +130,9 @@ def costliest(model: Transformer, pair: Ids) -> Links:
     target = torch.tensor([pair.target])
     places = range(len(pair.source) - 1)  # the end stays
     shorter = torch.tensor([[*pair.source[:place], *pair.source[place + 1 :]] for place in places])
-    whole = token_log_probs(model, torch.tensor([pair.source]), target)  # (1, T)
+    with_all = token_log_probs(model, torch.tensor([pair.source]), target)  # (1, T)
     without = token_log_probs(model, shorter, target.expand(len(shorter), -1))  # (S, T)
-    return links((whole - without).T[:-1])
+    return links((with_all - without).T[:-1])
 
 
 def _most_masked(model: Transformer, pairs: Sequence[Ids]) -> Head:

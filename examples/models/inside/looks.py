@@ -82,15 +82,15 @@ class Look:
     @property
     def source_tokens(self) -> tuple[str, ...]:
         """The pieces that the encoder read."""
-        return next(given.columns for given in self.across.trace.givens.values() if given.columns)
+        return next(given_value.columns for given_value in self.across.trace.givens.values() if given_value.columns)
 
 
 def look(model: Transformer, vocabularies: Vocabularies, pair: Ids, heads: Heads) -> Look:
     """Trace one pair in float64, mark the whole trace, and keep the two heads."""
     logits, trace = trace_in_float64(model, pair.batch)
-    read = vocabularies.source.pieces(pair.source)
-    written = [START, *vocabularies.target.pieces(pair.target)[:-1]]
-    sheet = sheet_of_trace(trace, 0, f"{pair.sentence} → {pair.text}", read, written)
+    source_tokens = vocabularies.source.pieces(pair.source)
+    target_tokens = [START, *vocabularies.target.pieces(pair.target)[:-1]]
+    sheet = sheet_of_trace(trace, 0, f"{pair.sentence} → {pair.text}", source_tokens, target_tokens)
     across, own = head_alone(sheet, heads.across_place), head_alone(sheet, heads.own_place)
     with torch.inference_mode():
         needed = costliest(model, pair)
@@ -110,7 +110,7 @@ def look(model: Transformer, vocabularies: Vocabularies, pair: Ids, heads: Heads
 def head_alone(sheet: Worksheet, place: str) -> Worksheet:
     """Return the working of one head from its own Q, K and V on, which become given."""
     part = part_of_sheet(sheet, place)
-    mask = next(given for given in part.trace.givens.values() if given.symbol == "M")
+    mask = next(given_value for given_value in part.trace.givens.values() if given_value.symbol == "M")
     trace = Trace()
     trace.records = [record for record in part.trace if record.where == place]
     used = {id(value) for record in trace for value in record.inputs.values()}
@@ -125,7 +125,7 @@ def head_alone(sheet: Worksheet, place: str) -> Worksheet:
 def without_mask(own: Worksheet) -> Worksheet:
     """Return the weights of a head of self-attention had its scores not been masked, as a sheet of one step."""
     scaled = next(record for record in own.trace if record.step.name == "scale")
-    mask = next(given for given in own.trace.givens.values() if given.symbol == "M")
+    mask = next(given_value for given_value in own.trace.givens.values() if given_value.symbol == "M")
     trace = Trace()
     trace.give("scores", scaled.value, symbol=scaled.symbol, rows=mask.rows, columns=mask.columns)
     weights = replay(Record(SOFTMAX, "", {"scores": scaled.value}, None, ""))

@@ -82,7 +82,7 @@ def index(looks: Sequence[Look], about: About) -> str:
         "|---|---|---:|---|",
     ]
     for number, look in enumerate(looks, 1):
-        probability = float(np.prod([each.probability for each in look.choices]))
+        probability = float(np.prod([choice.probability for choice in look.choices]))
         lines.append(
             f"| [{escape(look.ids.sentence)}](sentence-{number}.md) | {escape(look.ids.text)} | {probability:.3f} | "
             f"{look.marks} |"
@@ -120,8 +120,8 @@ def _tokens(look: Look) -> Iterator[str]:
     yield from ("## Token by token", "")
     yield "▁ begins a word. *P* is the probability of the token after all that stands before it."
     yield from ("", "| token | P | next best | its P |", "|---|---:|---|---:|")
-    for each in look.choices:
-        yield _row((each.token, _small(each.probability), each.other, _small(each.other_probability)))
+    for choice in look.choices:
+        yield _row((choice.token, _small(choice.probability), choice.other, _small(choice.other_probability)))
     yield ""
 
 
@@ -149,7 +149,7 @@ def _worked(look: Look, name: str) -> Iterator[str]:
     yield f"The same sheet [as a page of its own]({name}-head.html) shows where each number comes from."
     yield ""
     for step in view.steps:
-        for matrix in (each for each in step.givens if each.symbol != "M"):
+        for matrix in (given_matrix for given_matrix in step.givens if given_matrix.symbol != "M"):
             yield from (f"**{escape(matrix.symbol)}**, {matrix.size}, as it comes into the head", "", *_table(matrix))
         equation = f"**{escape(step.matrix.symbol)} = {escape(step.equation)}**"
         if step.step.name == "mask":
@@ -206,7 +206,7 @@ def step_of(view: SheetView, name: str) -> StepView:
 
 def alignment(look: Look) -> MatrixView:
     """Return the weights with the tokens that the rows read."""
-    weights, tokens = look.weights.round(3), tuple(each.token for each in look.choices[:-1])
+    weights, tokens = look.weights.round(3), tuple(choice.token for choice in look.choices[:-1])
     return MatrixView("alignment", weights, tokens, look.source_tokens, Digits(weights, SHOWN))
 
 
@@ -251,7 +251,7 @@ def _in_words(head: Head) -> str:
 
 
 def _why(heads: Heads) -> str:
-    found = f"{heads.num_agreeing} of the {heads.num_links} tokens of the translations"
+    agreement = f"{heads.num_agreeing} of the {heads.num_links} tokens of the translations"
     if heads.is_asked:
-        return f"For {found} it looks most at the source token that they need most."
-    return f"For {found} it looks most at the source token that they need most; no other head does so more often."
+        return f"For {agreement} it looks most at the source token that they need most."
+    return f"For {agreement} it looks most at the source token that they need most; no other head does so more often."
