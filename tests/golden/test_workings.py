@@ -291,12 +291,14 @@ def test_the_verdicts_follow_from_the_rules_by_a_second_way(name: str, takes_rou
             ["0.00", "1.00"],
         ], "in degrees the second line would be what the page writes"
     derived = SHEETS[name](Paper(lines_of(name), takes_rounded_parents_as_they_are))
-    told = [line for line in EXPECTED[name] if "T" not in line.verdicts or line.verdicts == "Tf"]  # without the copies
-    assert len(derived) == len(told) > 0, "a line was left out"
-    for expected, found in zip(told, derived, strict=True):
+    expected_lines = [
+        line for line in EXPECTED[name] if "T" not in line.verdicts or line.verdicts == "Tf"
+    ]  # without the copies
+    assert len(derived) == len(expected_lines) > 0, "a line was left out"
+    for expected, letters in zip(expected_lines, derived, strict=True):
         alike = {"k": "cr", "s": "S", "i": "S", "M": "S", "T": "S", "6": "S"}
-        for wanted, letter in zip(expected.verdicts.replace(" ", ""), found.replace(" ", ""), strict=True):
-            assert letter in alike.get(wanted, wanted), f"{name}, {expected}: the rules give {found}"
+        for wanted, letter in zip(expected.verdicts.replace(" ", ""), letters.replace(" ", ""), strict=True):
+            assert letter in alike.get(wanted, wanted), f"{name}, {expected}: the rules give {letters}"
 
 
 # How the marker's report is held against the verdicts above.
@@ -309,8 +311,8 @@ def lines_of(name: str) -> list[list[list[str]]]:
     return list(_flat(data["written"]))
 
 
-def _flat(written: dict[str, Any]) -> Iterator[list[list[str]]]:
-    for value in written.values():  # a number, a row, a matrix, or a part with lines of its own
+def _flat(lines: dict[str, Any]) -> Iterator[list[list[str]]]:
+    for value in lines.values():  # a number, a row, a matrix, or a part with lines of its own
         if isinstance(value, dict):
             yield from _flat(value)
         else:
@@ -323,10 +325,10 @@ def agree(name: str, roots: list[str]) -> Report:
     [report] = check(FOLDER / f"{name}.yaml")
     wrong: list[str] = []
     errors: list[str] = []
-    for expected, written in zip(EXPECTED[name], lines_of(name), strict=True):
-        line = _find(report, expected, written)
+    for expected, rows in zip(EXPECTED[name], lines_of(name), strict=True):
+        line = _find(report, expected, rows)
         words = expected.verdicts.split()
-        for cell in _rows(line, expected, written):
+        for cell in _rows(line, expected, rows):
             wanted = words[cell.row + 1 - expected.top][cell.column]
             at = f"{expected.symbol} {cell.row + 1} {cell.column + 1}"
             if wanted in ROOTS:
@@ -346,23 +348,23 @@ def agree(name: str, roots: list[str]) -> Report:
     return report
 
 
-def _find(report: Report, expected: Expected, written: list[list[str]]) -> LineMark:
+def _find(report: Report, expected: Expected, rows: list[list[str]]) -> LineMark:
     """The marked line with this symbol, at this place, whose cells are the ones that were written."""
-    texts = [cell for row in written for cell in row]
-    found = [
+    texts = [cell for row in rows for cell in row]
+    matches = [
         line
         for line in report.lines
         if line.symbol == expected.symbol
         and expected.where in line.where
-        and [cell.text for cell in _rows(line, expected, written)] == texts
+        and [cell.text for cell in _rows(line, expected, rows)] == texts
     ]
-    assert len(found) == 1, f"{expected} was written once and is in the report {len(found)} times"
-    return found[0]
+    assert len(matches) == 1, f"{expected} was written once and is in the report {len(matches)} times"
+    return matches[0]
 
 
-def _rows(line: LineMark, expected: Expected, written: list[list[str]]) -> list[CellMark]:
+def _rows(line: LineMark, expected: Expected, written_rows: list[list[str]]) -> list[CellMark]:
     """The marked cells of the rows that were written: rows written one at a time stand together in a report."""
-    rows = range(expected.top - 1, expected.top - 1 + len(written))
+    rows = range(expected.top - 1, expected.top - 1 + len(written_rows))
     return [cell for cell in line.marked if cell.row in rows]
 
 

@@ -58,9 +58,9 @@ def verdicts(report: Report) -> list[str]:
 
 def cell(report: Report, line: int, row: int, column: int) -> CellMark:
     """Return one written cell, line, row and column counted from 1."""
-    found = report.lines[line - 1].cells[row - 1][column - 1]
-    assert found is not None, f"nothing is written in line {line}, row {row}, column {column}"
-    return found
+    marked_cell = report.lines[line - 1].cells[row - 1][column - 1]
+    assert marked_cell is not None, f"nothing is written in line {line}, row {row}, column {column}"
+    return marked_cell
 
 
 def roots(report: Report) -> list[str]:

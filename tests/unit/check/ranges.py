@@ -24,7 +24,7 @@ def some(rng: Numbers, *shape: int, least: float = -3.0, most: float = 3.0, radi
 def sampled(rng: Numbers, value: Any) -> Any:
     """A member of every range: uniform, or a corner, or one end throughout."""
     if isinstance(value, tuple):
-        return tuple(sampled(rng, each) for each in value)
+        return tuple(sampled(rng, element) for element in value)
     if not isinstance(value, Range):
         return value
     shape = np.shape(value.low)

@@ -37,18 +37,18 @@ def check_page() -> str:
 
 @pytest.mark.parametrize("name", ["make_misconceptions.py", "make_workings.py"])
 def test_a_generated_page_is_what_its_script_writes(name: str) -> None:
-    made = script(name)
-    assert made["PAGE"].read_text(encoding="utf-8") == made["page"](), f"run: python docs/{name}"
+    maker = script(name)
+    assert maker["PAGE"].read_text(encoding="utf-8") == maker["page"](), f"run: python docs/{name}"
 
 
 def listed_names() -> dict[str, list[str]]:
     """Return the names on the page by step, with the escapes taken off."""
     page = (GUIDE / "misconceptions.md").read_text(encoding="utf-8")
-    found: dict[str, list[str]] = {}
+    names_by_step: dict[str, list[str]] = {}
     for section in page.split("\n## ")[1:]:
         rows = re.findall(r"^\| (.+?) \| ", section, re.MULTILINE)
-        found[section.partition("\n")[0]] = [re.sub(r"\\([_*\[|])", r"\1", row) for row in rows[1:]]
-    return found
+        names_by_step[section.partition("\n")[0]] = [re.sub(r"\\([_*\[|])", r"\1", row) for row in rows[1:]]
+    return names_by_step
 
 
 def test_every_plain_name_in_the_source_is_on_the_page() -> None:
@@ -70,7 +70,7 @@ def test_every_wrong_rule_that_any_shipped_sheet_can_meet_is_on_the_page(all_she
         for index, record in enumerate(graph.records):
             for variant in variants(Site(graph, index, fetch), record.value.shape):
                 met.add(variant.name)
-                assert any(re.fullmatch(each, variant.name) for each in patterns[record.step.name]), (
+                assert any(re.fullmatch(pattern, variant.name) for pattern in patterns[record.step.name]), (
                     f"{variant.name} ({record.step.name}) is not on the page: run python docs/make_misconceptions.py"
                 )
     assert len(met) > 60, "the shipped sheets meet hardly any wrong rule"
@@ -78,7 +78,7 @@ def test_every_wrong_rule_that_any_shipped_sheet_can_meet_is_on_the_page(all_she
 
 def test_every_remedy_belongs_to_a_wrong_rule() -> None:
     listed = {name for names in listed_names().values() for name in names}
-    assert not [name for name in REMEDIES if not any(each.startswith(name) for each in listed)]
+    assert not [name for name in REMEDIES if not any(listed_name.startswith(name) for listed_name in listed)]
 
 
 def test_the_guide_names_every_key_of_a_working(check_page: str) -> None:

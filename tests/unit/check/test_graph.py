@@ -45,7 +45,7 @@ def test_a_record_of_several_parts_has_them_all_as_parents():
 
 
 def test_every_record_worked_anew_from_its_own_inputs_is_itself(all_sheets):
-    seen = 0
+    num_records = 0
     for name, sheet in all_sheets.items():
         if sheet.rounding.lines != "exact":
             continue
@@ -53,8 +53,8 @@ def test_every_record_worked_anew_from_its_own_inputs_is_itself(all_sheets):
         fetch = fetch_from([record.value for record in graph.records], graph.givens)
         for index, record in enumerate(graph.records):
             assert np.allclose(graph.work(index, fetch), record.value, rtol=1e-9, atol=1e-12, equal_nan=True), name
-            seen += 1
-    assert seen > 300
+            num_records += 1
+    assert num_records > 300
 
 
 def test_columns_are_turned_into_rows():
@@ -79,7 +79,7 @@ def test_the_spread_of_a_mark_is_what_the_parents_of_each_cell_say(all_sheets, s
             def fetch(source, chosen=chosen, mask=mask):
                 return mask if source == FromRecord(chosen) else None
 
-            found = graph.affected_cells(index, fetch)
+            touched = graph.affected_cells(index, fetch)
             expected = np.zeros(record.value.shape, dtype=bool)
             for row, column in np.ndindex(*record.value.shape):
                 for parent in PARENTS[record.step.name](record, row, column):
@@ -88,8 +88,8 @@ def test_the_spread_of_a_mark_is_what_the_parents_of_each_cell_say(all_sheets, s
                         source = source.parts[parent.part or 0]
                     if source == FromRecord(chosen) and mask[parent.row, parent.column]:
                         expected[row, column] = True
-            assert np.all(found >= expected), f"{name}: {record.symbol} at {record.where} misses a cell"
+            assert np.all(touched >= expected), f"{name}: {record.symbol} at {record.where} misses a cell"
             if record.step.name != "mask":
-                assert np.array_equal(found, expected), f"{name}: {record.symbol} ({record.step.name}) marks too much"
+                assert np.array_equal(touched, expected), f"{name}: {record.symbol} ({record.step.name}) marks too much"
             compared += 1
     assert compared > 100

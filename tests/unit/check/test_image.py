@@ -187,7 +187,7 @@ def test_every_step_has_an_image_and_is_drawn_here():
 @pytest.mark.parametrize("step", sorted(MAKERS))
 def test_whatever_the_inputs_are_within_their_ranges_the_value_lies_in_the_image(step):
     rng = np.random.default_rng([7, *map(ord, step)])
-    seen = 0
+    num_finite = 0
     for case in range(30 if step in ("activate", "softmax", "normalise", "divide", "cosine") else 8):
         inputs = MAKERS[step](rng)
         with np.errstate(all="ignore"):
@@ -204,8 +204,8 @@ def test_whatever_the_inputs_are_within_their_ranges_the_value_lies_in_the_image
                 f"case {case}: {step} gives {value[~inside]}, outside {image.low[~inside]} … {image.high[~inside]} "
                 f"with {chosen}"
             )
-            seen += int(np.isfinite(value).sum())
-    assert seen > 1000, f"hardly any number of {step} was seen"
+            num_finite += int(np.isfinite(value).sum())
+    assert num_finite > 1000, f"hardly any number of {step} was seen"
 
 
 @pytest.mark.parametrize("function", ["gelu", "silu"])

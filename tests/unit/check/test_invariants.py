@@ -26,8 +26,8 @@ def last(problem, lines):
 
 def test_weights_that_do_not_sum_to_1():
     """0.51 + 0.80 = 1.31, and two cells of unit 0.01 allow only 0.02."""
-    found, report = last(ATTENTION, {"S": "a b / 3 1", "A": "0.51 0.80 / 0.88 0.12"})
-    assert found == "II cc"
+    marks, report = last(ATTENTION, {"S": "a b / 3 1", "A": "0.51 0.80 / 0.88 0.12"})
+    assert marks == "II cc"
     assert "1.31" in report.findings[0].what
     assert report.findings[0].verdict.value == "invariant violated"
 
@@ -35,20 +35,20 @@ def test_weights_that_do_not_sum_to_1():
 @pytest.mark.parametrize("weights", ["0.51 0.50", "0.34 0.65", "0.01 0.98"])
 def test_a_faultless_row_of_unknown_scores_is_only_not_checked(weights):
     """1.01, 0.99 and 0.99 are within two units of 1."""
-    found, report = last(ATTENTION, {"S": "a b / 3 1", "A": f"{weights} / 0.88 0.12"})
-    assert found == "uu cc"
+    marks, report = last(ATTENTION, {"S": "a b / 3 1", "A": f"{weights} / 0.88 0.12"})
+    assert marks == "uu cc"
     assert not report.has_error
 
 
 def test_a_weight_above_1_or_below_0():
-    found, report = last(ATTENTION, {"S": "a b / 3 1", "A": "1.2 -0.2 / 0.88 0.12"})
-    assert found == "II cc"
+    marks, report = last(ATTENTION, {"S": "a b / 3 1", "A": "1.2 -0.2 / 0.88 0.12"})
+    assert marks == "II cc"
     assert "between 0 and 1" in report.findings[0].what
 
 
 def test_a_masked_key_has_weight_0():
-    found, report = last({**ATTENTION, "mask": "causal"}, {"S": "a b / 3 1", "A": "0.60 0.40 / 0.88 0.12"})
-    assert found == "uI cc"
+    marks, report = last({**ATTENTION, "mask": "causal"}, {"S": "a b / 3 1", "A": "0.60 0.40 / 0.88 0.12"})
+    assert marks == "uI cc"
     assert "masked" in report.findings[0].what
 
 
@@ -56,8 +56,8 @@ def test_an_output_lies_between_the_least_and_the_greatest_of_its_column_of_V():
     """Column 1 of V holds 1 and 3: 2.90 can be a mean of them, 4.50 cannot. Column 2 holds 2 and 4."""
     lines = {"V": "1 2 / 3 4", "A": "a b / 0.88 0.12"}
     assert last(ATTENTION, {**lines, "Z": "2.90 3.90 / 1.24 2.24"})[0] == "uu cc"
-    found, report = last(ATTENTION, {**lines, "Z": "4.50 3.46 / 1.24 2.24"})
-    assert found in ("Ic cc", "Iu cc")
+    marks, report = last(ATTENTION, {**lines, "Z": "4.50 3.46 / 1.24 2.24"})
+    assert marks in ("Ic cc", "Iu cc")
     assert roots(report)[0].startswith("Z 1,1")
 
 
@@ -77,8 +77,8 @@ def test_tanh_lies_between_minus_1_and_1():
         "layout": "rows",
     }
     report = marked(problem, {"W_h h": "a b / c d", "T": "0.90 1.30 / 0.76 0.99"})
-    found = letters(report.lines[-1])
-    assert found[1] == "I", found
+    marks = letters(report.lines[-1])
+    assert marks[1] == "I", marks
     assert "tanh lies between -1 and 1" in report.findings[0].what
 
 
@@ -99,8 +99,8 @@ def test_sine_and_cosine_of_a_pair_would_be_judged_where_they_are_not(text, brok
     statement = make_statement(0, 0, cells, Style(decimals=1), turned=False, is_telling=True)
     comparison = SheetComparison(graph, {0: [statement]})
     judged = JudgedStatement(statement, [[Verdict.UNCHECKED] * 2 for _ in range(2)], graph.records[0].value)
-    found = broken_invariants(comparison, judged)
-    assert [cells for _, cells in found] == [((1, 0), (1, 1))] * broken
+    violations = broken_invariants(comparison, judged)
+    assert [cells for _, cells in violations] == [((1, 0), (1, 1))] * broken
     assert int(judged.where(Verdict.INVARIANT).sum()) == 2 * broken
 
 

@@ -116,13 +116,13 @@ def test_every_function_of_wrong_rules_is_in_the_table():
 
 
 def test_a_wrong_rule_always_keeps_the_shape_and_gives_numbers():
-    seen = 0
+    num_variants = 0
     for problem in PROBLEMS:
         for record, variant in produced(problem):
             assert variant.value.shape == record.value.shape, variant.name
             assert not np.isnan(variant.value).any(), variant.name
-            seen += 1
-    assert seen > 100
+            num_variants += 1
+    assert num_variants > 100
 
 
 def test_no_wrong_rule_is_the_right_one_everywhere():

@@ -168,13 +168,13 @@ CASES = [
 def test_a_name_means_the_record_that_people_mean_by_it(problem, name, meant, row):
     graph = graph_of(problem)
     where, _, symbol = name.rpartition(": ")
-    found = find_records(graph, symbol, where)
-    assert found.nodes, f"{name} means nothing"
-    record = graph.records[found.nodes[0]]
+    candidates = find_records(graph, symbol, where)
+    assert candidates.nodes, f"{name} means nothing"
+    record = graph.records[candidates.nodes[0]]
     wanted, _, place = meant.partition(" ")
     assert record.symbol == wanted
     assert place in record.where
-    assert found.row == row
+    assert candidates.row == row
 
 
 def test_the_table_is_long():
@@ -273,9 +273,9 @@ def test_a_wrong_number_that_fits_another_record_by_chance_does_not_move_the_lin
 def test_an_unknown_name_is_reported_with_the_names_that_there_are_and_costs_the_others_nothing():
     report = marked(ATTENTION, {"Q": "1 2 / 3 1", "Zed": "1 2 / 3 4"})
     assert verdicts(report) == ["Q cc cc"]
-    (told,) = notes(report, "unplaced")
-    assert told.startswith("Zed is not a line of this sheet, so it was not marked.")
-    assert "Its lines: Q, K, V, S, S′, A, Z" in told
+    (sentence,) = notes(report, "unplaced")
+    assert sentence.startswith("Zed is not a line of this sheet, so it was not marked.")
+    assert "Its lines: Q, K, V, S, S′, A, Z" in sentence
 
 
 def test_rows_by_number_by_token_and_by_cell():

@@ -16,9 +16,9 @@ ROWS = {"layout": "rows"}
 def judged(reference, text, style=None):
     """How one written number compares with a reference: half, cut, near or nothing."""
     statement = make_statement(0, 0, [[read_cell(text)]], style or Style(decimals=2), turned=False, is_telling=True)
-    found = fit(statement, np.array([[float(reference)]]))
+    comparison = fit(statement, np.array([[float(reference)]]))
     for name in ("half", "cut", "near"):
-        if getattr(found, name)[0, 0]:
+        if getattr(comparison, name)[0, 0]:
             return name
     return "no"
 

@@ -179,9 +179,9 @@ def test_a_form_tells_everything_in_order(form: str, make: Callable[[], Report])
     assert len(expected) > 40
     position = 0
     for piece in expected:
-        found = text.find(piece, position)
-        assert found >= 0, f"{piece!r} is not in its place in {form}"
-        position = found + len(piece)
+        start = text.find(piece, position)
+        assert start >= 0, f"{piece!r} is not in its place in {form}"
+        position = start + len(piece)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -312,8 +312,8 @@ def test_markdown_lets_nothing_in() -> None:
     assert "http:" not in text
     assert "www." not in text
     assert "@" not in text
-    tables = [each for each in text.splitlines() if each.startswith("|")]
-    widths = {len(re.findall(r"(?<!\\)\|", each)) for each in tables}
+    tables = [row for row in text.splitlines() if row.startswith("|")]
+    widths = {len(re.findall(r"(?<!\\)\|", row)) for row in tables}
     assert widths == {3, 4}, "one column and a name, two sums, three columns of the legend"
     assert "$" not in to_markdown(by_hand.slipped()), "no LaTeX"
 
@@ -377,8 +377,8 @@ def test_a_page_is_well_formed_and_self_contained(make: Callable[[], Report]) ->
 def test_every_cell_has_its_symbol_and_its_sentence() -> None:
     for make in REPORTS:
         report = make()
-        drawn = [(index, each) for index, each in enumerate(report.lines) if not each.is_good_copy]
-        written = [(index, cell) for index, each in drawn for cell in each.marked]
+        drawn = [(index, line_mark) for index, line_mark in enumerate(report.lines) if not line_mark.is_good_copy]
+        written = [(index, cell) for index, line_mark in drawn for cell in line_mark.marked]
         page = to_html([report])
         shown = [each["title"] for each in Tags(page).named("td") if "data-at" in each]
         sentences = [text for text in shown if text and not text.startswith("nothing was written")]
@@ -389,26 +389,28 @@ def test_every_cell_has_its_symbol_and_its_sentence() -> None:
 
 def test_exactly_the_cells_below_an_error_are_hatched() -> None:
     report = by_hand.misconceived()
-    tags = [each for each in Tags(to_html([report])).named("td") if "data-at" in each]
-    hatched = [each for each in tags if "hatch" in (each["class"] or "").split()]
-    roots = [each for each in tags if "root" in (each["class"] or "").split()]
-    assert [each["data-below"] for each in hatched] == ["0"] * 3, "the scores of the miscopied key"
-    assert [each["data-root"] for each in roots] == ["0"] + ["1"] * 9
-    assert [each.get("data-below") for each in roots[1:4]] == [None, "0", None], "an error can stand below another"
-    assert all("hatch" not in (each["class"] or "") for each in roots)
+    tags = [attributes for attributes in Tags(to_html([report])).named("td") if "data-at" in attributes]
+    hatched = [attributes for attributes in tags if "hatch" in (attributes["class"] or "").split()]
+    roots = [attributes for attributes in tags if "root" in (attributes["class"] or "").split()]
+    assert [attributes["data-below"] for attributes in hatched] == ["0"] * 3, "the scores of the miscopied key"
+    assert [attributes["data-root"] for attributes in roots] == ["0"] + ["1"] * 9
+    assert [attributes.get("data-below") for attributes in roots[1:4]] == [None, "0", None], (
+        "an error can stand below another"
+    )
+    assert all("hatch" not in (attributes["class"] or "") for attributes in roots)
 
 
 def test_the_first_finding_is_open_and_the_sums_stand_side_by_side() -> None:
     page = to_html([by_hand.misconceived()])
-    assert ["open" in each for each in Tags(page).named("details")] == [True, False]
+    assert ["open" in attributes for attributes in Tags(page).named("details")] == [True, False]
     assert page.count('<div class="sums"><div class="good">') == 2
 
 
 def test_several_exercises_have_a_table_of_contents() -> None:
     page = to_html([by_hand.slipped(), by_hand.misconceived()], "Homework <3>")
     tags = Tags(page)
-    assert [each["href"] for each in tags.named("a")] == ["#r0", "#r1"]
-    ids = [each["id"] for _, each in tags.found if "id" in each]
+    assert [attributes["href"] for attributes in tags.named("a")] == ["#r0", "#r1"]
+    ids = [attributes["id"] for _, attributes in tags.found if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert {"r0", "r1", "r0f0", "r1f0", "r1f1"} <= set(ids)
     assert len(tags.named("h1")) == 1
@@ -422,14 +424,16 @@ def test_a_fragment_can_stand_in_a_notebook_twice() -> None:
     fragment = to_fragment(by_hand.slipped())
     tags = Tags(fragment)
     assert not tags.named("script")
-    assert not any("id" in each for _, each in tags.found)
+    assert not any("id" in attributes for _, attributes in tags.found)
     assert fragment == by_hand.slipped()._repr_html_()
     outer = re.sub(
         r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}", "", fragment.partition("<style>")[2].partition("</style>")[0]
     )
-    selectors = [each.strip() for each in re.split(r"[;}]|(?<=\S) (?=[.@h])", outer) if each.strip()]
+    selectors = [selector.strip() for selector in re.split(r"[;}]|(?<=\S) (?=[.@h])", outer) if selector.strip()]
     assert selectors
-    assert all("clearhead" in each or "check" in each or each.startswith("@media") for each in selectors), selectors
+    assert all(
+        "clearhead" in selector or "check" in selector or selector.startswith("@media") for selector in selectors
+    ), selectors
 
 
 def test_ten_tokens_stay_under_300_kilobytes() -> None:

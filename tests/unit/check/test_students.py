@@ -45,7 +45,7 @@ def test_what_a_student_writes_reads_back_as_the_number_that_was_kept():
     from student_problems import random_exercise
     from students import MeaninglessError, faultless, read_text
 
-    read = 0
+    num_read = 0
     for seed in range(60):
         try:
             desk = faultless(random_exercise(seed), seed)
@@ -55,8 +55,8 @@ def test_what_a_student_writes_reads_back_as_the_number_that_was_kept():
             for place in np.ndindex(line.texts.shape):
                 if line.texts[place]:
                     assert read_text(line.texts[place]) == pytest.approx(line.values[place], rel=1e-12)
-                    read += 1
-    assert read > 2000, "too few cells were read"
+                    num_read += 1
+    assert num_read > 2000, "too few cells were read"
 
 
 def test_every_misconception_is_injected_and_changes_its_line():
@@ -64,15 +64,15 @@ def test_every_misconception_is_injected_and_changes_its_line():
     from student_problems import random_exercise
     from students import PLAIN, MeaninglessError, work
 
-    seen = set()
+    names = set()
     for seed in range(600):
         try:
-            seen |= {belief.name for belief in beliefs(work(random_exercise(seed), PLAIN, seed))}
+            names |= {belief.name for belief in beliefs(work(random_exercise(seed), PLAIN, seed))}
         except MeaninglessError:
             continue
-        if seen == set(NAMES):
+        if names == set(NAMES):
             break
-    assert seen == set(NAMES), f"never applicable: {set(NAMES) - seen}"
+    assert names == set(NAMES), f"never applicable: {set(NAMES) - names}"
 
 
 def test_no_faultless_student_is_blamed():

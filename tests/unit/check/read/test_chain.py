@@ -12,8 +12,8 @@ def entries(text: str, context: ExerciseContext) -> list[Entry]:
     return [entry for chain in chains(text) for entry in split_chain(chain, context)]
 
 
-def roles(found: list[Entry]) -> list[tuple[str, str]]:
-    return [(entry.name, entry.copied_into) for entry in found]
+def roles(entries_of_chain: list[Entry]) -> list[tuple[str, str]]:
+    return [(entry.name, entry.copied_into) for entry in entries_of_chain]
 
 
 def test_a_line_that_opens_with_an_equals_sign_carries_its_chain_on():
@@ -23,20 +23,20 @@ def test_a_line_that_opens_with_an_equals_sign_carries_its_chain_on():
 
 
 def test_factors_are_copies_into_the_line_and_the_last_side_is_its_value():
-    found = entries("$$Q = [[1, 2]] × [[3, 4], [5, 6]] = [[13, 16]]$$", ExerciseContext())
-    assert roles(found) == [("X", "Q"), ("W_Q", "Q"), ("Q", "")]
-    assert found[-1].grid.cells == (("13", "16"),)
+    parts = entries("$$Q = [[1, 2]] × [[3, 4], [5, 6]] = [[13, 16]]$$", ExerciseContext())
+    assert roles(parts) == [("X", "Q"), ("W_Q", "Q"), ("Q", "")]
+    assert parts[-1].grid.cells == (("13", "16"),)
 
 
 def test_keys_in_a_product_of_scores_are_turned_back():
-    found = entries("$$E = [[1, 2], [3, 4]] × [[5, 6], [7, 8]] = [[19, 22], [43, 50]]$$", ExerciseContext())
-    assert roles(found) == [("Q", "E"), ("K", "E"), ("E", "")]
-    assert found[1].grid.cells == (("5", "7"), ("6", "8"))
+    parts = entries("$$E = [[1, 2], [3, 4]] × [[5, 6], [7, 8]] = [[19, 22], [43, 50]]$$", ExerciseContext())
+    assert roles(parts) == [("Q", "E"), ("K", "E"), ("E", "")]
+    assert parts[1].grid.cells == (("5", "7"), ("6", "8"))
 
 
 def test_in_cross_attention_queries_are_made_from_the_second_sentence():
-    found = entries("$$Q = [[1, 2]] × [[3, 4], [5, 6]] = [[13, 16]]$$", ExerciseContext(is_cross=True))
-    assert roles(found)[0] == ("Y", "Q")
+    parts = entries("$$Q = [[1, 2]] × [[3, 4], [5, 6]] = [[13, 16]]$$", ExerciseContext(is_cross=True))
+    assert roles(parts)[0] == ("Y", "Q")
 
 
 def test_numbers_without_a_name_are_told_with_their_line():

@@ -223,7 +223,9 @@ def test_cross_attention_takes_keys_and_values_from_the_exercise_before():
         "W_K": first.problem["W_K"],
         "W_V": first.problem["W_V"],
     }, "Y its own, X and the other weights inherited"
-    assert len([each for each in said(second, "read") if "is taken from the exercise before" in each]) == 3, "each said"
+    assert (
+        len([sentence for sentence in said(second, "read") if "is taken from the exercise before" in sentence]) == 3
+    ), "each said"
 
 
 def test_headings_within_an_exercise_do_not_split_it():
@@ -270,8 +272,8 @@ def test_a_lost_column_is_restored_from_another_copy():
     working = one(damaged)
     assert lines(working)["Q"] == (("1", "2"), ("6", "2")), "as the factor of E has it"
     assert any(
-        "row 1 of Q has 1 numbers where its other rows have 2: 12; read as 1 2" in each
-        for each in said(working, "read")
+        "row 1 of Q has 1 numbers where its other rows have 2: 12; read as 1 2" in sentence
+        for sentence in said(working, "read")
     )
 
 
@@ -279,14 +281,16 @@ def test_a_lost_column_of_the_weights_is_restored_by_the_product():
     damaged = SELF.replace(matrix("1 2; 3 1") + "$$", r"\begin{bmatrix} 12 \\ 3 & 1 \end{bmatrix}$$")
     working = one(damaged)
     assert working.problem["W_Q"] == [["1", "2"], ["3", "1"]], "only 1 2 gives the written Q"
-    assert any("read as 1 2, because X W_Q then comes out as written" in each for each in said(working, "read"))
+    assert any("read as 1 2, because X W_Q then comes out as written" in sentence for sentence in said(working, "read"))
 
 
 def test_a_stray_column_of_the_weights_is_left_out_by_the_product():
     damaged = SELF.replace(matrix("2 0; 0 1"), matrix("2 0 7; 0 1 0"))
     working = one(damaged)
     assert working.problem["W_V"] == [["2", "0"], ["0", "1"]], "the third column is not V's"
-    assert any("W_V has 3 columns where 2 fit: column 3 (7 0) is left out" in each for each in said(working, "read"))
+    assert any(
+        "W_V has 3 columns where 2 fit: column 3 (7 0) is left out" in sentence for sentence in said(working, "read")
+    )
 
 
 def test_a_row_that_nothing_restores_is_blank_and_named():
@@ -317,7 +321,9 @@ def test_a_surplus_row_with_gaps_and_an_impossible_power_are_named():
     assert any("A has 3 rows where 2 fit: row 2 (0.3) has gaps" in sentence for sentence in said(working, "read")), (
         "said"
     )
-    assert any("1.2×10^{592}: a sign or a digit of its power was lost" in each for each in said(working, "unreadable"))
+    assert any(
+        "1.2×10^{592}: a sign or a digit of its power was lost" in sentence for sentence in said(working, "unreadable")
+    )
 
 
 def test_a_weight_above_one_is_named():

@@ -49,16 +49,16 @@ YAML = st.lists(
 @SETTINGS
 @given(CELL, st.booleans(), st.booleans())
 def test_any_cell_has_a_value_or_a_problem(text, has_decimal_comma, dot_is_point):
-    read = read_cell(text, has_decimal_comma=has_decimal_comma, dot_is_point=dot_is_point)
-    assert read.text == text, "the raw text is kept"
-    assert bool(read.problem) == math.isnan(read.value), "one or the other"
-    assert 0.0 <= read.unit < math.inf
-    assert not read.is_whole or read.unit == 1.0
-    assert not is_blank(text) or read.problem, "a blank is no number"
+    number = read_cell(text, has_decimal_comma=has_decimal_comma, dot_is_point=dot_is_point)
+    assert number.text == text, "the raw text is kept"
+    assert bool(number.problem) == math.isnan(number.value), "one or the other"
+    assert 0.0 <= number.unit < math.inf
+    assert not number.is_whole or number.unit == 1.0
+    assert not is_blank(text) or number.problem, "a blank is no number"
     assert (
-        read_cell(visible(text), has_decimal_comma=has_decimal_comma).value == read.value
+        read_cell(visible(text), has_decimal_comma=has_decimal_comma).value == number.value
         or dot_is_point
-        or (math.isnan(read.value))
+        or (math.isnan(number.value))
     ), "making it visible changes no number"
 
 
@@ -68,8 +68,8 @@ def test_any_working_file_is_read_or_refused(tmp_path_factory, start, lines):
     path = Path(tmp_path_factory.getbasetemp()) / "any.yaml"
     path.write_text(start + "\n".join("".join(line) for line in lines), encoding="utf-8", errors="replace")
     with contextlib.suppress(ProblemError):
-        (found,) = load_workings(path)
-        assert found.lines or found.notes, "something was read"
+        (working_read,) = load_workings(path)
+        assert working_read.lines or working_read.notes, "something was read"
 
 
 @SETTINGS

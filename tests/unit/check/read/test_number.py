@@ -125,33 +125,39 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "value", "unit", "figures"), PLAIN)
 def test_a_decimal_keeps_its_value_and_the_unit_of_its_last_digit(text, value, unit, figures):
-    read = read_cell(text)
-    assert read.problem == "", "it is a number"
-    assert (read.text, read.value, read.is_whole) == (text, value, False)
-    assert read.unit == pytest.approx(unit, rel=1e-12, abs=0), "the unit of the last digit"
-    assert read.figures == figures, "the significant digits as they were written"
+    number = read_cell(text)
+    assert number.problem == "", "it is a number"
+    assert (number.text, number.value, number.is_whole) == (text, value, False)
+    assert number.unit == pytest.approx(unit, rel=1e-12, abs=0), "the unit of the last digit"
+    assert number.figures == figures, "the significant digits as they were written"
 
 
 @pytest.mark.parametrize(("text", "value", "figures"), WHOLE)
 def test_a_whole_number_is_marked_so_that_its_neighbours_decide_its_unit(text, value, figures):
-    read = read_cell(text)
-    assert (read.value, read.unit, read.is_whole, read.figures, read.problem) == (value, 1.0, True, figures, "")
+    number = read_cell(text)
+    assert (number.value, number.unit, number.is_whole, number.figures, number.problem) == (
+        value,
+        1.0,
+        True,
+        figures,
+        "",
+    )
 
 
 @pytest.mark.parametrize(("text", "value"), EXACT)
 def test_a_sum_is_exact(text, value):
-    read = read_cell(text)
-    assert read.problem == "", "it is a number"
-    assert read.value == pytest.approx(value, rel=1e-15, abs=0)
-    assert (read.unit, read.is_whole, read.figures) == (0.0, False, None), "no digit of it was rounded"
+    number = read_cell(text)
+    assert number.problem == "", "it is a number"
+    assert number.value == pytest.approx(value, rel=1e-15, abs=0)
+    assert (number.unit, number.is_whole, number.figures) == (0.0, False, None), "no digit of it was rounded"
 
 
 @pytest.mark.parametrize(("text", "problem"), REFUSED)
 def test_what_cannot_be_read_says_why_and_raises_nothing(text, problem):
-    read = read_cell(text)
-    assert read.problem == problem
-    assert math.isnan(read.value), "no value may be used by mistake"
-    assert read.text == text
+    number = read_cell(text)
+    assert number.problem == problem
+    assert math.isnan(number.value), "no value may be used by mistake"
+    assert number.text == text
 
 
 @pytest.mark.parametrize(
@@ -159,9 +165,9 @@ def test_what_cannot_be_read_says_why_and_raises_nothing(text, problem):
     [("0,5", 0.5, 0.1), ("-0,50", -0.5, 0.01), (",5", 0.5, 0.1), ("1,2×10^-3", 0.0012, 1e-4), ("0{,}5", 0.5, 0.1)],
 )
 def test_a_decimal_comma_is_read_where_it_was_said(text, value, unit):
-    read = read_cell(text, has_decimal_comma=True)
-    assert (read.value, read.problem) == (value, "")
-    assert read.unit == pytest.approx(unit, rel=1e-12)
+    number = read_cell(text, has_decimal_comma=True)
+    assert (number.value, number.problem) == (value, "")
+    assert number.unit == pytest.approx(unit, rel=1e-12)
 
 
 def test_a_point_and_a_comma_in_one_number_are_refused():
@@ -170,15 +176,15 @@ def test_a_point_and_a_comma_in_one_number_are_refused():
 
 def test_a_middle_dot_is_a_point_only_where_it_was_said():
     assert read_cell("2·1").value == 2.0, "a product"
-    read = read_cell("2·1", dot_is_point=True)
-    assert (read.value, read.unit) == (2.1, 0.1), "a decimal"
+    number = read_cell("2·1", dot_is_point=True)
+    assert (number.value, number.unit) == (2.1, 0.1), "a decimal"
     assert read_cell("2·1×10⁻³", dot_is_point=True).value == 0.0021, "a decimal mantissa"
     assert read_cell("2·10⁻³", dot_is_point=True).value == 0.002, "a power of ten follows: a product all the same"
 
 
 def test_a_percentage_is_the_same_float_as_its_decimal():
-    for whole in range(101):
-        assert read_cell(f"{whole}%").value == read_cell(f"{whole / 100:.2f}").value, f"{whole} %"
+    for percent in range(101):
+        assert read_cell(f"{percent}%").value == read_cell(f"{percent / 100:.2f}").value, f"{percent} %"
 
 
 @pytest.mark.parametrize("text", ["", " ", "?", "??", "_", "____", "…", "...", "-", "—", "–", "−", "□", " \u00a0"])

@@ -20,9 +20,9 @@ from clearhead.worksheet.worksheet import Worksheet
 def working(tmp_path: Path, text: str, name: str = "w.yaml", problem: object = None) -> Working:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    (found,) = load_workings(path, problem)  # type: ignore[arg-type]
-    assert isinstance(found, Working)
-    return found
+    (loaded,) = load_workings(path, problem)  # type: ignore[arg-type]
+    assert isinstance(loaded, Working)
+    return loaded
 
 
 def written(tmp_path: Path, text: str) -> tuple[WrittenLine, ...]:
@@ -31,9 +31,9 @@ def written(tmp_path: Path, text: str) -> tuple[WrittenLine, ...]:
 
 
 def mistakes(tmp_path: Path, text: str, problem: object = None) -> str:
-    with pytest.raises(ProblemError) as told:
+    with pytest.raises(ProblemError) as error:
         working(tmp_path, text, problem=problem)
-    return str(told.value)
+    return str(error.value)
 
 
 def test_yaml_numbers_keep_every_digit_that_was_written(tmp_path):
@@ -56,9 +56,9 @@ def test_json_numbers_keep_every_digit_that_was_written(tmp_path):
 
 
 def test_the_problem_itself_is_read_as_numbers_even_where_an_alias_shares_its_matrix(tmp_path):
-    found = working(tmp_path, "kind: x\nX: &m [[1.50, 2]]\nwritten: {Y: *m}\n")
-    assert found.problem == {"kind": "x", "X": [[1.5, 2]]}
-    assert found.lines[0].cells == (("1.50", "2"),)
+    loaded = working(tmp_path, "kind: x\nX: &m [[1.50, 2]]\nwritten: {Y: *m}\n")
+    assert loaded.problem == {"kind": "x", "X": [[1.5, 2]]}
+    assert loaded.lines[0].cells == (("1.50", "2"),)
 
 
 def test_a_number_a_row_a_matrix_and_a_ragged_matrix(tmp_path):
@@ -113,17 +113,17 @@ def test_operands_say_which_line_they_were_copied_into(tmp_path):
 
 
 def test_a_name_left_empty_is_no_line_and_is_told(tmp_path):
-    found = working(tmp_path, "problem: bank\nwritten: {Q: , K: 1}\n")
-    assert [line.name for line in found.lines] == ["K"]
-    assert [(note.kind, note.place) for note in found.notes] == [("read", "written: Q")]
+    loaded = working(tmp_path, "problem: bank\nwritten: {Q: , K: 1}\n")
+    assert [line.name for line in loaded.lines] == ["K"]
+    assert [(note.kind, note.place) for note in loaded.notes] == [("read", "written: Q")]
 
 
 def test_student_title_rounded_and_decimal_comma(tmp_path):
-    found = working(
+    loaded = working(
         tmp_path,
         "problem: bank\nstudent: 0042\ntitle: Sheet 3\nrounded: [W_Q, W_K]\ndecimal: comma\nwritten: {Q: '0,5'}\n",
     )
-    assert (found.student, found.title, found.rounded, found.has_decimal_comma) == (
+    assert (loaded.student, loaded.title, loaded.rounded, loaded.has_decimal_comma) == (
         "0042",
         "Sheet 3",
         ("W_Q", "W_K"),
@@ -136,14 +136,14 @@ def test_a_problem_is_a_gallery_id_a_neighbouring_file_or_the_keys_themselves(tm
     assert working(tmp_path, "problem: exam-self-attention\nwritten: {Q: 1}\n").problem["kind"] == "self-attention"
     assert working(tmp_path, "problem: p.yaml\nwritten: {Q: 1}\n").problem == {"kind": "here"}
     assert working(tmp_path, "problem: {kind: inner}\nwritten: {Q: 1}\n").problem == {"kind": "inner"}
-    found = working(tmp_path, "kind: beside\ntitle: T\nstudent: A\nwritten: {Q: 1}\n")
-    assert found.problem == {"kind": "beside", "title": "T"}, "the title is the problem's too, the student is not"
+    loaded = working(tmp_path, "kind: beside\ntitle: T\nstudent: A\nwritten: {Q: 1}\n")
+    assert loaded.problem == {"kind": "beside", "title": "T"}, "the title is the problem's too, the student is not"
 
 
 def test_a_given_problem_fills_a_gap_and_a_conflict_is_told(tmp_path):
-    found = working(tmp_path, "written: {Q: 1}\n", problem="exam-self-attention")
-    assert found.problem["kind"] == "self-attention"
-    assert found.notes == ()
+    loaded = working(tmp_path, "written: {Q: 1}\n", problem="exam-self-attention")
+    assert loaded.problem["kind"] == "self-attention"
+    assert loaded.notes == ()
     same = working(tmp_path, "problem: bank\nwritten: {Q: 1}\n", problem="bank")
     assert same.notes == (), "no conflict"
     other = working(tmp_path, "problem: leak\nwritten: {Q: 1}\n", problem={"kind": "x"})
@@ -152,7 +152,7 @@ def test_a_given_problem_fills_a_gap_and_a_conflict_is_told(tmp_path):
 
 
 def test_every_mistake_is_told_at_once(tmp_path):
-    told = mistakes(
+    sentences = mistakes(
         tmp_path,
         "problem: bonk\nstudnet: Ada\nrounded: {a: 1}\ndecimal: coma\nwritten:\n  Q: []\n  K: [[1], 2]\n"
         "  V: [[[1]]]\n  operands: {Q: 1}\n",
@@ -167,8 +167,8 @@ def test_every_mistake_is_told_at_once(tmp_path):
         "written: V is nested too deep",
         "written: operands: Q does not say where Q was copied to",
     ):
-        assert part in told, part
-    assert all("w.yaml: " in line for line in told.splitlines()), "each names the file"
+        assert part in sentences, part
+    assert all("w.yaml: " in line for line in sentences.splitlines()), "each names the file"
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,9 @@ def test_a_worksheet_that_solve_wrote_is_read_back(tmp_path):
     path = tmp_path / "s.json"
     sheet = solve("bank")
     sheet.save(path)
-    (found,) = load_workings(path)
-    assert isinstance(found, Worksheet)
-    assert found.to_json() == sheet.to_json()
+    (loaded,) = load_workings(path)
+    assert isinstance(loaded, Worksheet)
+    assert loaded.to_json() == sheet.to_json()
     for broken in (b'{"clearhead": 1}', b'{"clearhead": 99}', b'{"kind": 1, "clearhead": []}', b'{"clearhead":'):
         path.write_bytes(broken)
         with pytest.raises(ProblemError, match=r"s\.json: "):
@@ -216,17 +216,17 @@ def test_a_worksheet_that_solve_wrote_is_read_back(tmp_path):
 
 
 def test_plain_data_is_a_working_too():
-    (found,) = load_workings({"problem": "bank", "written": {"Q": [[0.5, 1], ("1.20", None)]}})
-    assert isinstance(found, Working)
-    assert found.lines[0].cells == (("0.5", "1"), ("1.20", ""))
+    (loaded,) = load_workings({"problem": "bank", "written": {"Q": [[0.5, 1], ("1.20", None)]}})
+    assert isinstance(loaded, Working)
+    assert loaded.lines[0].cells == (("0.5", "1"), ("1.20", ""))
 
 
 def test_standard_input_is_read_by_its_content(monkeypatch):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"problem: bank\nwritten: {Q: 0.50}\n")))
-    (found,) = load_workings("-")
-    assert isinstance(found, Working)
-    assert found.lines[0].cells == (("0.50",),)
-    assert found.notes[0].sentence == "Its name does not say what it is; it was read as a working file."
+    (loaded,) = load_workings("-")
+    assert isinstance(loaded, Working)
+    assert loaded.lines[0].cells == (("0.50",),)
+    assert loaded.notes[0].sentence == "Its name does not say what it is; it was read as a working file."
 
 
 def test_a_shipped_working_is_known_by_its_id_unless_a_file_has_that_name(tmp_path, monkeypatch):
@@ -234,13 +234,13 @@ def test_a_shipped_working_is_known_by_its_id_unless_a_file_has_that_name(tmp_pa
     shipped.write_text("problem: bank\nwritten: {Q: 1}\n")
     monkeypatch.setattr(reading, "shipped_workings", lambda: {"ada": shipped})
     monkeypatch.chdir(tmp_path)
-    (found,) = load_workings("ada")
-    assert isinstance(found, Working)
-    assert found.notes == (), "its kind is known"
+    (loaded,) = load_workings("ada")
+    assert isinstance(loaded, Working)
+    assert loaded.notes == (), "its kind is known"
     (tmp_path / "ada").write_text("problem: bank\nwritten: {K: 1}\n")
-    (found,) = load_workings("ada")
-    assert isinstance(found, Working)
-    assert found.lines[0].name == "K"
+    (loaded,) = load_workings("ada")
+    assert isinstance(loaded, Working)
+    assert loaded.lines[0].name == "K"
 
 
 def test_every_shipped_working_can_be_read():
@@ -249,9 +249,9 @@ def test_every_shipped_working_can_be_read():
 
 
 def test_a_table_is_a_working(tmp_path):
-    found = working(tmp_path, "problem;bank\nstudent;Ada\nrounded;W_Q W_K\nQ;0,50;1,2\n", "w.csv")
-    assert (found.student, found.rounded, found.has_decimal_comma) == ("Ada", ("W_Q", "W_K"), True)
-    assert found.lines == (WrittenLine("Q", (("0,50", "1,2"),), place="row 4"),)
+    loaded = working(tmp_path, "problem;bank\nstudent;Ada\nrounded;W_Q W_K\nQ;0,50;1,2\n", "w.csv")
+    assert (loaded.student, loaded.rounded, loaded.has_decimal_comma) == ("Ada", ("W_Q", "W_K"), True)
+    assert loaded.lines == (WrittenLine("Q", (("0,50", "1,2"),), place="row 4"),)
     with pytest.raises(ProblemError, match=r"problem is missing(.|\n)*holds no lines"):
         working(tmp_path, "1,2\n", "w.csv")
     with pytest.raises(ProblemError, match="decimal = 'coma' is neither"):

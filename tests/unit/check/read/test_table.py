@@ -124,8 +124,8 @@ def test_a_number_that_cannot_be_read_stays_in_its_block():
 
 def test_names_that_would_colour_the_screen_are_spelled_out():
     table = read_csv(b"\x1b[31mQ,1\n<b>,2\nQ\x1b[31m,3\n")
-    told = str(table)
-    assert "\x1b" not in told
+    text = str(table)
+    assert "\x1b" not in text
     assert "Q\\x1b[31m" in [line.name for line in table.lines]
 
 
