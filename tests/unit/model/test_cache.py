@@ -20,14 +20,14 @@ def test_padding_takes_no_position_and_is_not_seen() -> None:
     assert mask.is_causal
     places, mask = cache.advance(torch.tensor([[3], [6]]), CONFIG)
     assert places.tolist() == [[3], [2]], "each goes on at its own place"
-    assert cache.seen.tolist() == [[True, True, True, True], [True, True, False, True]]
+    assert cache.is_real.tolist() == [[True, True, True, True], [True, True, False, True]]
     assert (mask.is_causal, mask.first, cache.num_keys, cache.longest) == (False, 3, 4, 4)
 
 
 def test_the_token_that_a_sentence_starts_from_is_real_even_if_it_is_padding() -> None:
     cache = empty_cache(1)
     cache.advance(torch.tensor([[0]]), CONFIG)
-    assert cache.seen.tolist() == [[True]]
+    assert cache.is_real.tolist() == [[True]]
     from_pad = CONFIG.model_copy(update={"start": "pad"})
     cache = empty_cache(1)
     cache.advance(torch.tensor([[0, 0]]), from_pad)
@@ -39,7 +39,7 @@ def test_entries_are_put_in_another_order_or_repeated() -> None:
     cache.advance(torch.tensor([[1, 5], [1, 0]]), CONFIG)
     cache.reorder(torch.tensor([1, 0, 1]))
     assert cache.lengths.tolist() == [1, 2, 1]
-    assert cache.seen.tolist() == [[True, False], [True, True], [True, False]]
+    assert cache.is_real.tolist() == [[True, False], [True, True], [True, False]]
 
 
 def test_a_continuation_sees_its_own_past_and_nothing_of_its_siblings() -> None:
