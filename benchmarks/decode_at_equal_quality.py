@@ -26,15 +26,15 @@ import torch
 
 from clearhead.data.phrasebook import pairs
 from clearhead.decoding.engines.ctranslate2_engine import open_ctranslate2
-from clearhead.decoding.engines.engine import Engine, ModelFolder, Request, batches_by_length, length_limit
-from clearhead.decoding.engines.torch_engine import info_of, load_model
-from clearhead.decoding.loading import find_model, load_vocabularies
+from clearhead.decoding.engines.engine import Engine, ModelInfo, Request, batches_by_length, length_limit
+from clearhead.decoding.engines.torch_engine import load_model
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Piece, Translator
 from clearhead.errors import ClearheadError, DataError
 from clearhead.evaluation.scores import Score, bleu, tokenised_bleu
 from clearhead.files.input import whole_input
 from clearhead.formats import save_checkpoint, to_marian
+from clearhead.formats.model_folder import ModelFolder, find_model, load_vocabularies
 from clearhead.model import Transformer, preset
 from clearhead.text.config import TextConfig
 from clearhead.text.tokeniser import Vocabularies
@@ -132,7 +132,7 @@ def by_transformers(name: str, place: ModelFolder, folder: Path) -> System:
     # what MarianMT does besides, and would only be slowed down by
     for habit in ("forced_eos_token_id", "bad_words_ids", "max_length"):
         setattr(model.generation_config, habit, None)
-    info = info_of(ours.config)
+    info = ModelInfo.of(ours.config)
 
     @torch.inference_mode()
     def run(lines: Sequence[str], settings: SearchSettings) -> Output:

@@ -124,6 +124,7 @@ def run_clearhead(task: Task) -> Trained:
     points, _ = clearhead_points(run, ended.start)
     arguments: list[str | Path] = [
         "translate",
+        "--model",
         run,
         "--input",
         folder / "test.source",

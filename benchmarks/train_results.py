@@ -92,7 +92,8 @@ def test(options: argparse.Namespace, seed: int, tests: Sequence[TestSet]) -> di
     scores = {}
     for test_set in tests:
         output = run_of(options, seed) / f"{test_set.name}.txt"
-        clearhead("translate", run_of(options, seed), "-i", test_set.source, "-o", output, "--beam", options.beam)
+        run = run_of(options, seed)
+        clearhead("translate", "-m", run, "-i", test_set.source, "-o", output, "--beam", options.beam)
         outputs, references = lines_of(output), lines_of(test_set.reference)
         is_lower = outputs == [text.lower() for text in outputs]  # then capitals of the reference say nothing
         lower = [[text.lower() for text in side] for side in (outputs, references)]

@@ -58,7 +58,7 @@ class Job:
     def start(self, output: Path) -> "subprocess.Popen[bytes]":
         """Begin, or go on, in a process of its own."""
         command = [
-            *(sys.executable, "-m", "clearhead.cli.main", "translate", str(self.model)),
+            *(sys.executable, "-m", "clearhead.cli.main", "translate", "-m", str(self.model)),
             *("-i", str(self.source), "-o", str(output), "--resume", "--device", "cpu"),
             *("--engine", self.options.engine, "--beam", str(self.options.beam), "--max-length", str(MAX_TOKENS)),
         ]
@@ -66,7 +66,7 @@ class Job:
 
     def convert(self) -> None:
         """Have the model converted for its engine, which takes torch and its memory, once and beforehand."""
-        command = [sys.executable, "-m", "clearhead.cli.main", "translate", str(self.model), "Good morning."]
+        command = [sys.executable, "-m", "clearhead.cli.main", "translate", "-m", str(self.model), "Good morning."]
         subprocess.run([*command, "--engine", self.options.engine, "--device", "cpu"], check=True, capture_output=True)
 
 

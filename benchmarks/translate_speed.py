@@ -24,10 +24,11 @@ from typing import Any
 
 import torch
 
-from clearhead.decoding.engines.engine import ModelFolder, Request
+from clearhead.decoding.engines.engine import Request
 from clearhead.decoding.engines.torch_engine import TorchEngine, open_torch
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.formats import save_checkpoint, to_marian
+from clearhead.formats.model_folder import ModelFolder
 from clearhead.model import Transformer, preset
 
 NEVER = -1e4  # a logit that keeps a token from being written
@@ -189,8 +190,8 @@ def cpu_systems(options: argparse.Namespace, folder: Path, work: Work) -> list[S
     from ctranslate2 import Translator as CTranslate2Translator
 
     from clearhead.decoding.engines.ctranslate2_engine import open_ctranslate2
-    from clearhead.decoding.loading import load_vocabularies
     from clearhead.decoding.translator import Translator
+    from clearhead.formats.model_folder import load_vocabularies
 
     place = ModelFolder(folder, folder, is_marian=False)
     vocabularies = load_vocabularies(place)
@@ -260,8 +261,8 @@ def latencies(system: System, work: Work, beam: int, runs: int) -> tuple[float, 
 def start_ups(folder: Path, options: argparse.Namespace) -> dict[str, float]:
     """Return how long it takes from nothing to the first translation of a sentence, in a process of its own."""
     ours = (
-        "from clearhead.decoding.loading import open_translator; "
-        f"from clearhead.decoding.search.settings import SearchSettings; t = open_translator({str(folder)!r}, "
+        "from clearhead import Translator; "
+        f"from clearhead.decoding.search.settings import SearchSettings; t = Translator.load({str(folder)!r}, "
         "engine='{}', device='cpu'); t.translate(['Good morning'], SearchSettings(max_length=10)); "
     )
     programs = {

@@ -16,9 +16,9 @@ from inside.pages import About, write_pages
 
 from clearhead.data import phrasebook
 from clearhead.decoding.annotation import read_head
-from clearhead.decoding.loading import find_model, load_vocabularies
 from clearhead.errors import ClearheadError, DataError
 from clearhead.files.input import input_lines
+from clearhead.formats.model_folder import find_model, load_vocabularies
 from clearhead.training.prepare import open_model
 
 

@@ -9,49 +9,48 @@ from pathlib import Path
 import torch
 
 from clearhead.data import phrasebook
-from clearhead.decoding.translate import translate
+from clearhead.decoding.translator import Translator
 from clearhead.evaluation.scores import exact_match
 from clearhead.explain.trace_file import save_trace
-from clearhead.model import Batch, Transformer
+from clearhead.model import Batch
 from clearhead.model.float64 import trace_in_float64
-from clearhead.text.tokeniser import Vocabularies
-from clearhead.training.prepare import open_model
 
 SHOWN, PRODUCTS = 8, 4  # sentences; products of a sum
 
 
-def show_held_out(model: Transformer, vocabularies: Vocabularies) -> None:
+def show_held_out(translator: Translator) -> None:
     """Translate the test part, whose word pairs were never seen in training, and print some of it."""
     pairs = list(phrasebook.pairs("test"))
-    translations = [translation.text for translation in translate(model, vocabularies, [source for source, _ in pairs])]
+    texts = [translation.text for translation in translator.translate(source for source, _ in pairs)]
     print(f"{len(pairs):,} held-out sentences; no pair of words that they join was seen in training. {SHOWN} of them:")
-    for (source, reference), text in list(zip(pairs, translations, strict=True))[:: len(pairs) // SHOWN][:SHOWN]:
+    for (source, reference), text in list(zip(pairs, texts, strict=True))[:: len(pairs) // SHOWN][:SHOWN]:
         print(f"  {source}\n    {text}" + ("" if text == reference else f"   ✗ it should be: {reference}"))
-    score = exact_match(translations, [reference for _, reference in pairs])
+    score = exact_match(texts, [reference for _, reference in pairs])
     print(f"{score.name}: {score.value:.1f} %   ({score.signature})\n")
 
 
-def show_attention(model: Transformer, vocabularies: Vocabularies, sentence: str, trace_file: Path) -> None:
+def show_attention(translator: Translator, sentence: str, trace_file: Path) -> None:
     """Translate one sentence, and work the row of cross-attention from which its first word was written."""
-    text = translate(model, vocabularies, [sentence])[0].text
+    model, vocabularies = translator.model, translator.vocabularies
+    text = translator.translate([sentence])[0].text
     source = [*vocabularies.source.encode([sentence])[0], model.config.eos]
     target = [*vocabularies.target.encode([text])[0], model.config.eos]
     _, trace = trace_in_float64(model, Batch(torch.tensor([source]), torch.tensor([target])))
-    source_tokens = vocabularies.source.pieces(source)
-    target_tokens = ["<s>", *vocabularies.target.pieces(target)[:-1]]
-    save_trace(trace, trace_file, title=f"{sentence} → {text}", tokens=source_tokens, target_tokens=target_tokens)
-    where = f"decoder.{len(model.decoder_blocks) - 1}.cross_attention.head.0"
+    source_pieces = vocabularies.source.pieces(source)
+    target_pieces = ["<s>", *vocabularies.target.pieces(target)[:-1]]
+    save_trace(trace, trace_file, title=f"{sentence} → {text}", tokens=source_pieces, target_tokens=target_pieces)
+    where = f"decoder.{model.config.decoder_blocks - 1}.cross_attention.head.0"
     steps = {record.step.name: record for record in trace if record.where == where}
     q, k = (steps["score"].inputs[name][0] for name in ("q", "k"))
     first = vocabularies.target.pieces(target)[0].lstrip("▁")
     print(f"{sentence} → {text}\nThe row from which '{first}' is written: {where}, {q.shape[1]} numbers wide.")
-    for column, token in enumerate(source_tokens):
+    for column, token in enumerate(source_pieces):
         sums = " + ".join(f"{a:.2f}×{b:.2f}" for a, b in zip(q[0][:PRODUCTS], k[column][:PRODUCTS], strict=True))
         print(f"  S[{token}] = {sums} + … = {steps['score'].value[0, 0, column]:.4f}")
     scaled, weights = (steps[name].value[0, 0].tolist() for name in ("scale", "softmax"))
     print(f"  S/√{q.shape[1]} = {'  '.join(f'{number:.4f}' for number in scaled)}")
     bottom = " + ".join(f"e^{number:.4f}" for number in scaled)
-    for token, number, weight in zip(source_tokens, scaled, weights, strict=True):
+    for token, number, weight in zip(source_pieces, scaled, weights, strict=True):
         print(f"  A[{token}] = e^{number:.4f} / ({bottom}) = {weight:.4f}")
     v, mixed = steps["mix"].inputs["v"][0], steps["mix"].value[0, 0]
     sums = " + ".join(f"{weight:.4f}×{value:.4f}" for weight, value in zip(weights, v[:, 0].tolist(), strict=True))
@@ -62,10 +61,10 @@ def main() -> None:
     """Show a run's model."""
     run = Path(sys.argv[1])
     sentence = sys.argv[2] if len(sys.argv) > 2 else "Let's go"
-    model, vocabularies = open_model(run), Vocabularies.load(run)
-    show_held_out(model, vocabularies)
+    translator = Translator.load(run, engine="torch", precision="float32")
+    show_held_out(translator)
     trace_file = run / "trace.json"
-    show_attention(model, vocabularies, sentence, trace_file)
+    show_attention(translator, sentence, trace_file)
     print(f"\nEvery number of this pass is in {trace_file}: clearhead solve --from-trace {trace_file} --where …")
 
 

@@ -1,23 +1,26 @@
 """clearhead: a glass-box Transformer toolkit. The fast path and the shown path are one model.
 
-`clearhead.solve(problem)` works an attention exercise and returns its Worksheet.
+`clearhead.solve(problem)` works an attention exercise and returns its Worksheet;
+`clearhead.Translator.load(run).translate([text])` translates with a trained model.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from clearhead.decoding.translator import Translator
     from clearhead.worksheet import Problem, Rounding, Worksheet, load_problem, solve
 
 __version__ = "0.1.0"
 
-__all__ = ["Problem", "Rounding", "Worksheet", "__version__", "load_problem", "solve"]
+__all__ = ["Problem", "Rounding", "Translator", "Worksheet", "__version__", "load_problem", "solve"]
 
 
 def __getattr__(name: str) -> Any:
     """Import on first use, so that `import clearhead` and the help of the command line stay light."""
     if name in __all__:
-        return getattr(import_module("clearhead.worksheet"), name)
+        home = "clearhead.decoding.translator" if name == "Translator" else "clearhead.worksheet"
+        return getattr(import_module(home), name)
     raise AttributeError(f"module 'clearhead' has no attribute '{name}'")
 
 

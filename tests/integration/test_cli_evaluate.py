@@ -131,7 +131,7 @@ def test_alignments_are_judged_with_or_without_translations(folder: Path) -> Non
             "does. Give its checkpoint, model.ckpt (--comet-model).",
         ),
         (("-", "--reference", "-"), "standard input can be read once only."),
-        (("--links", "short"), "alignments are judged with both: --links FILE and --gold-links FILE."),
+        (("--links", "short"), "alignments are rated with both: links and gold links (--links, --gold-links)."),
         (("--links", "short", "--gold-links", "short"), "short:1: 'one' is not a gold link."),
         (("good", "--reference", "right", "--samples", "7"), "7 samples cannot show the outer 5 %."),
         (("good", "--reference", "right", "--train-source", "gone"), "gone does not exist."),

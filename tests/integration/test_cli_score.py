@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_sentence_has_its_line_and_the_library_agrees(folder: Path) -> None:
-    done = run_process("score", "run", "--source", "source", "--target", "target", "--tokens", "--json", cwd=folder)
+    done = run_process("score", "-m", "run", "source", "target", "--tokens", "--json", cwd=folder)
     assert done.returncode == 0
     told = [json.loads(line) for line in done.stdout.splitlines()]
     expected = list(open_scorer(folder / "run").score(TextPair(*each) for each in zip(LINES, TARGETS, strict=True)))
@@ -45,7 +45,7 @@ def test_every_sentence_has_its_line_and_the_library_agrees(folder: Path) -> Non
 
 
 def test_columns_have_a_heading_and_the_total_is_a_remark(folder: Path) -> None:
-    done = run("score", "run/best", "--source", "source", "--target", "target", cwd=folder)
+    done = run("score", "-m", "run/best", "source", "target", cwd=folder)
     heading, *lines = done.stdout.splitlines()
     assert heading == "log_prob\tperplexity\ttokens"
     assert len(lines) == len(LINES)
@@ -56,7 +56,7 @@ def test_columns_have_a_heading_and_the_total_is_a_remark(folder: Path) -> None:
 
 
 def test_the_total_alone_is_the_result(folder: Path) -> None:
-    given = ("score", "run", "--source", "source", "--target", "target")
+    given = ("score", "-m", "run", "source", "target")
     done = run(*given, "--total", "--json", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     total = json.loads(done.stdout)
@@ -68,25 +68,26 @@ def test_the_total_alone_is_the_result(folder: Path) -> None:
 
 def test_targets_come_from_a_pipe_and_empty_lines_stay(folder: Path) -> None:
     (folder / "holes").write_text("abc\n\nabc\n")
-    done = run("score", "run", "--source", "holes", "--target", "-", text="abc\n\n\n", cwd=folder)
+    done = run("score", "-m", "run", "holes", "-", text="abc\n\n\n", cwd=folder)
     assert done.returncode == 0
     assert done.stdout.splitlines()[2] == "0\t\t0"
     assert done.stdout.splitlines()[3].endswith("\t1")  # only the end
 
 
 def test_a_language_model_needs_no_source(folder: Path) -> None:
-    done = run("score", "writer", "--target", "target", "--total", cwd=folder)
+    done = run("score", "-m", "writer", "target", "--total", cwd=folder)
     assert done.returncode == 0
-    refused = run("score", "writer", "--target", "target", "--source", "source", cwd=folder)
+    refused = run("score", "-m", "writer", "source", "target", cwd=folder)
     assert refused.returncode == 2
     assert "this model goes on with a text and reads no source" in refused.stderr
 
 
 def test_lines_that_are_too_long_are_refused_or_left_unscored(folder: Path) -> None:
-    given = ("score", "run", "--source", "long", "--target", "long")
+    given = ("score", "-m", "run", "long", "long")
     done = run(*given, cwd=folder)
     assert done.returncode == 2
     assert "line 1: the source is 4" in done.stderr
+    assert done.stderr.endswith("or leave such lines unscored (--too-long skip).\n")
     skipped = run(*given, "--too-long", "skip", cwd=folder)
     assert skipped.returncode == 0
     assert skipped.stdout.splitlines()[1] == "\t\t"
@@ -98,13 +99,18 @@ def test_lines_that_are_too_long_are_refused_or_left_unscored(folder: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("run", "--target", "target"), "this model translates: give what was translated with --source FILE."),
-        (("rnu", "--target", "target"), "rnu does not exist. Did you mean 'run'?"),
-        (("run", "--source", "short", "--target", "target"), "short ends after 1 lines, and target has more."),
-        (("run", "--source", "source", "--target", "short"), "short ends after 1 lines, and source has more."),
-        (("run", "--source", "empty", "--target", "empty"), "empty is empty. Give at least one sentence."),
-        (("run", "--source", "short", "--target", "latin"), "latin:1: not UTF-8: byte 0xe9 at byte 4."),
-        (("run", "--source", "-", "--target", "-"), "standard input can be read once only."),
+        (
+            ("-m", "run", "target"),
+            "this model translates: give two files, the sentences and their translations, not 1.",
+        ),
+        (("-m", "rnu", "source", "target"), "rnu does not exist. Did you mean 'run'?"),
+        (("run", "source", "target"), "'run' is the folder of a model, and a text is expected here. Use --model run."),
+        (("source", "target"), "no model is named. Name a run folder, a checkpoint or an OPUS-MT folder with --model."),
+        (("-m", "run", "short", "target"), "short ends after 1 lines, and target has more."),
+        (("-m", "run", "source", "short"), "short ends after 1 lines, and source has more."),
+        (("-m", "run", "empty", "empty"), "empty is empty. Give at least one sentence."),
+        (("-m", "run", "short", "latin"), "latin:1: not UTF-8: byte 0xe9 at byte 4."),
+        (("-m", "run", "-", "-"), "standard input can be read once only."),
     ],
 )
 def test_what_cannot_be_used_is_told_in_one_sentence(folder: Path, arguments: tuple[str, ...], sentence: str) -> None:

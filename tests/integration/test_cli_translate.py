@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.decoding.alignment import Head, Links, Reading, every_reading, pharaoh
+from clearhead.decoding.alignment import AlignmentRule, Head, every_rule
 from clearhead.decoding.head_choice import rate_heads
-from clearhead.decoding.loading import open_translator
+from clearhead.decoding.translator import Translator
+from clearhead.decoding.word_alignment import Links, pharaoh
 from tests.command import run
 from tests.small_run import TEXTS, make_run
 
@@ -34,123 +35,125 @@ def tagged(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_the_command_itself_reads_a_pipe_and_writes_a_pipe(model: str) -> None:
-    command = [sys.executable, "-m", "clearhead.cli.main", "translate", model, *SHORT]
+    command = [sys.executable, "-m", "clearhead.cli.main", "translate", "-m", model, *SHORT]
     text = "".join(line + "\n" for line in LINES)
     done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=60, check=True)
-    assert (done.stdout.decode(), done.stderr) == (run("translate", model, *SHORT, text=text).stdout, b"")
+    assert (done.stdout.decode(), done.stderr) == (run("translate", "-m", model, *SHORT, text=text).stdout, b"")
 
 
 def test_lines_of_a_pipe_a_file_and_a_sentence_are_the_same(model: str, tmp_path: Path) -> None:
     text = "".join(line + "\n" for line in LINES)
-    piped = run("translate", model, *SHORT, text=text)
+    piped = run("translate", "-m", model, *SHORT, text=text)
     assert (piped.returncode, piped.stderr) == (0, "")
     made = piped.stdout.split("\n")
     assert len(made) == len(LINES) + 1
     assert [number for number, line in enumerate(made) if not line] == [1, 4, 7]
     (tmp_path / "in.txt").write_text(text)
-    done = run("translate", model, *SHORT, "-i", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.txt"))
+    done = run("translate", "-m", model, *SHORT, "-i", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.txt"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (tmp_path / "out.txt").read_text() == piped.stdout
     assert sorted(each.name for each in tmp_path.iterdir()) == ["in.txt", "out.txt"]
-    assert run("translate", model, "the red cat", *SHORT).stdout == made[0] + "\n"
+    assert run("translate", "-m", model, "the red cat", *SHORT).stdout == made[0] + "\n"
 
 
 def test_columns_and_objects_get_their_translation_beside_them(model: str, tmp_path: Path) -> None:
-    alone = run("translate", model, "a dog", *SHORT).stdout[:-1]
-    table = run("translate", model, *SHORT, "--form", "tsv", text="id\tsource\n7\ta dog\n")
+    alone = run("translate", "-m", model, "a dog", *SHORT).stdout[:-1]
+    table = run("translate", "-m", model, *SHORT, "--form", "tsv", text="id\tsource\n7\ta dog\n")
     assert table.stdout == f"id\tsource\ttranslation\n7\ta dog\t{alone}\n"
-    objects = run("translate", model, *SHORT, "--form", "jsonl", text='{"source": "a dog", "id": 7}\n\n')
+    objects = run("translate", "-m", model, *SHORT, "--form", "jsonl", text='{"source": "a dog", "id": 7}\n\n')
     assert objects.stdout == json.dumps({"source": "a dog", "id": 7, "translation": alone}, ensure_ascii=False) + "\n\n"
-    taken = run("translate", model, *SHORT, "--form", "jsonl", text='{"source": "a dog", "translation": 7}\n')
+    taken = run("translate", "-m", model, *SHORT, "--form", "jsonl", text='{"source": "a dog", "translation": 7}\n')
     assert taken.returncode == 2
     assert "there is a key 'translation' already" in taken.stderr
 
 
 def test_everything_about_a_line_is_in_its_json(model: str) -> None:
-    done = run("translate", model, "a dog", *SHORT, "--json", "--scores", "--align", "--beam", "3", "--n-best", "2")
+    done = run(
+        "translate", "-m", model, "a dog", *SHORT, "--json", "--scores", "--align", "--beam", "3", "--n-best", "2"
+    )
     record = json.loads(done.stdout)
     assert record["log_prob"] == pytest.approx(sum(token["log_prob"] for token in record["tokens"]))
     assert record["n_best"][0]["translation"] == record["translation"]
     assert record["source_words"] == ["a", "dog"]
-    plain = run("translate", model, "a dog", *SHORT, "--scores", "--align", "--beam", "3")
+    plain = run("translate", "-m", model, "a dog", *SHORT, "--scores", "--align", "--beam", "3")
     assert plain.stdout.split("\t")[0] == record["translation"]
     assert plain.stdout.split("\t")[3][:-1] == record["alignment"]
 
 
 def test_a_search_is_explained_in_a_file_and_in_the_terminal(model: str, tmp_path: Path) -> None:
     file = tmp_path / "beam.json"
-    done = run("translate", model, "a dog", *SHORT, "--beam", "3", "--explain", str(file))
+    done = run("translate", "-m", model, "a dog", *SHORT, "--beam", "3", "--explain", str(file))
     data = json.loads(file.read_text())
     assert (data["clearhead_explanation"], data["settings"]["beam"]) == (1, 3)
     assert data["lines"][0]["translation"] + "\n" == done.stdout
     assert data["lines"][0]["parts"][0]["steps"][0]["number"] == 1
-    shown = run("translate", model, "a dog", *SHORT, "--beam", "3", "--explain", "-", "--draw")
+    shown = run("translate", "-m", model, "a dog", *SHORT, "--beam", "3", "--explain", "-", "--draw")
     assert shown.stdout.startswith(done.stdout)
     assert "\nstep 1\n" in shown.stdout
     assert "●" in shown.stdout
 
 
-def write_pairs(folder: Path, model: str, reading: Reading) -> list[str]:
+def write_pairs(folder: Path, model: str, rule: AlignmentRule) -> list[str]:
     """Write sentences, translations and the links that a reading gives them; return the options that name them."""
     looked: list[Sequence[Links]] = []
-    rate_heads(open_translator(model, engine="torch"), TEXTS, lambda found: float(looked.append(found) or 0))
-    links = looked[every_reading(open_translator(model, engine="torch").model).index(reading)]
+    rate_heads(Translator.load(model, engine="torch"), TEXTS, lambda found: float(looked.append(found) or 0))
+    links = looked[every_rule(Translator.load(model, engine="torch").model).index(rule)]
     for name, lines in (
         ("source", [source for source, _ in TEXTS]),
         ("reference", [target for _, target in TEXTS]),
         ("gold-links", [pharaoh(each) for each in links]),
     ):
         (folder / name).write_text("".join(line + "\n" for line in lines))
-    return [option for name in ("source", "reference", "gold-links") for option in (f"--{name}", str(folder / name))]
+    return [*(str(folder / name) for name in ("source", "reference")), "--gold-links", str(folder / "gold-links")]
 
 
 def test_the_head_that_gold_links_choose_is_read_from_then_on(tmp_path: Path) -> None:
     model = str(make_run(tmp_path / "run"))
-    usual = run("translate", model, "the red cat sees", *SHORT, "--align")
-    given = write_pairs(tmp_path, model, Reading(Head(1, 1), is_shifted=False))
-    done = run("evaluate", "--choose-head", model, *given, "--require", "aer=1")
+    usual = run("translate", "-m", model, "the red cat sees", *SHORT, "--align")
+    given = write_pairs(tmp_path, model, AlignmentRule(Head(1, 1), is_shifted=False))
+    done = run("evaluate", "--choose-head", "-m", model, *given, "--require", "aer=1")
     assert done.returncode == 0
     assert done.stderr.startswith(
         "clearhead: alignments will be read off block 1, head 1, the row that writes a token: "
     )
     assert re.search("block 1, head 1, the row that writes a token +│ +0.00\n", done.stdout)
     assert "AER: nrefs:1|sentences:6|links:gold|teacher-forced:yes" in done.stdout
-    chosen = run("translate", model, "the red cat sees", *SHORT, "--align")
+    chosen = run("translate", "-m", model, "the red cat sees", *SHORT, "--align")
     assert chosen.stderr == (
         "clearhead: alignments are read off block 1, head 1, the row that writes a token, as chosen by gold links "
         "(AER 0.00).\n"
     )
-    asked = run("translate", model, "the red cat sees", *SHORT, "--align", "--head", "1.1", "--no-shift")
+    asked = run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--head", "1.1", "--no-shift")
     assert (asked.stdout, asked.stderr) == (chosen.stdout, "")
-    assert run("translate", model, "the red cat sees", *SHORT, "--align", "--head", "0").stdout == usual.stdout
-    other = run("translate", model, "the red cat sees", *SHORT, "--align", "--shift")
+    assert run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--head", "0").stdout == usual.stdout
+    other = run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--shift")
     assert "head 1, the row that reads a token" in other.stderr
-    assert other.stdout == run("translate", model, "the red cat sees", *SHORT, "--align", "--head", "1.1").stdout
-    assert run("translate", model, "the red cat sees", *SHORT).stderr == ""
+    assert other.stdout == run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--head", "1.1").stdout
+    assert run("translate", "-m", model, "the red cat sees", *SHORT).stderr == ""
 
 
 def test_without_gold_links_a_head_is_chosen_by_counted_ones(tmp_path: Path) -> None:
     model = str(make_run(tmp_path / "run"))
-    given = write_pairs(tmp_path, model, Reading(Head(0)))[:4]
-    done = run("evaluate", "--choose-head", model, *given, "--json")
+    given = write_pairs(tmp_path, model, AlignmentRule(Head(0)))[:2]
+    done = run("evaluate", "--choose-head", "-m", model, *given, "--json")
     told = json.loads(done.stdout)["alignments"]
     assert len(told) == 5
     assert told[0]["value"] <= told[1]["value"] < 100
     assert told[0]["signature"] == "nrefs:1|sentences:6|links:counted|teacher-forced:yes"
     kept = json.loads((tmp_path / "run" / "best" / "alignment.json").read_text())
     assert (kept["chosen_by"], kept["error_rate"]) == ("counted links", told[0]["value"])
-    assert run("evaluate", "--choose-head", model, *given, "--require", "aer=0").returncode == 1
+    assert run("evaluate", "--choose-head", "-m", model, *given, "--require", "aer=0").returncode == 1
 
 
 def test_gold_links_of_tagged_sentences_do_not_count_the_tag(tmp_path: Path) -> None:
     tagged = str(make_run(tmp_path / "run", ("de", "hi")))
     for name, text in (("source", ">>de<< a dog\n"), ("reference", "ein Hund\n"), ("gold", "0-0 1-1\n")):
         (tmp_path / name).write_text(text)
-    given = [f"--source={tmp_path / 'source'}", f"--reference={tmp_path / 'reference'}"]
-    done = run("evaluate", "--choose-head", tagged, *given, f"--gold-links={tmp_path / 'gold'}")
+    given = [str(tmp_path / "source"), str(tmp_path / "reference")]
+    done = run("evaluate", "--choose-head", "-m", tagged, *given, f"--gold-links={tmp_path / 'gold'}")
     assert done.returncode == 0, done.stderr
     (tmp_path / "gold").write_text("2-1\n")
-    wrong = run("evaluate", "--choose-head", tagged, *given, f"--gold-links={tmp_path / 'gold'}")
+    wrong = run("evaluate", "--choose-head", "-m", tagged, *given, f"--gold-links={tmp_path / 'gold'}")
     assert "there is a link 2-1, but the sentences have 2 and 2 words." in wrong.stderr
 
 
@@ -159,26 +162,27 @@ def test_an_output_is_not_gone_on_with_by_another_head(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes(b"a dog\n\xff\n")
     command = [*translate(model, tmp_path)[3:], "--window", "1", "--align"]
     assert run(*command).returncode == 2
-    run("evaluate", "--choose-head", model, *write_pairs(tmp_path, model, Reading(Head(1, 1))))
+    run("evaluate", "--choose-head", "-m", model, *write_pairs(tmp_path, model, AlignmentRule(Head(1, 1))))
     (tmp_path / "in.txt").write_bytes(b"a dog\na cat\n")
     again = run(*command, "--resume")
     assert again.returncode == 2
-    assert "reading" in again.stderr
+    assert "alignment" in again.stderr
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ((), "--choose-head needs sentences and their translations: --source FILE and --reference FILE."),
-        (("--source", "two", "--reference", "one"), "two has 2 lines, but one has 1."),
-        (("--source", "one", "--reference", "one"), "--source and --reference are the same."),
-        (("one", "--source", "two", "--reference", "one"), "--choose-head judges a model's own links, not OUTPUT."),
-        (("--links", "one", "--source", "two"), "--choose-head judges a model's own links, not --links."),
+        ((), "--choose-head needs two files, sentences and their translations, and 0 are given."),
+        (("one",), "--choose-head needs two files, sentences and their translations, and 1 are given."),
+        (("two", "one"), "two has 2 lines, but one has 1."),
+        (("one", "one"), "both files are the same. Give sentences and their translations."),
+        (("one", "--source", "two", "--reference", "one"), "--choose-head rates a model's own links, not --reference."),
+        (("--links", "one"), "--choose-head rates a model's own links, not --links."),
         (
-            ("--source", "one", "--reference", "other", "--gold-links", "gold"),
+            ("one", "other", "--gold-links", "gold"),
             "gold:1: there is a link 2-0, but the sentences have 2 and 2 words. Words are counted from 0.",
         ),
-        (("--source", "one", "--reference", "other", "--gold-links", "two"), "two:1: 'a' is not a gold link."),
+        (("one", "other", "--gold-links", "two"), "two:1: 'a' is not a gold link."),
     ],
 )
 def test_what_a_head_cannot_be_chosen_with_is_told(
@@ -187,14 +191,14 @@ def test_what_a_head_cannot_be_chosen_with_is_told(
     for name, text in (("one", "a dog\n"), ("other", "ein Hund\n"), ("two", "a\nb\n"), ("gold", "0-0 2-0\n")):
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    done = run("evaluate", "--choose-head", model, *options)
+    done = run("evaluate", "--choose-head", "-m", model, *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"clearhead: {sentence}"), done.stderr
 
 
 def test_an_unknown_language_gets_a_close_match(tagged: str) -> None:
-    assert run("translate", tagged, "a dog", "--to", "hi", *SHORT).returncode == 0
-    wrong = run("translate", tagged, "a dog", "--to", "hin", *SHORT)
+    assert run("translate", "-m", tagged, "a dog", "--to", "hi", *SHORT).returncode == 0
+    wrong = run("translate", "-m", tagged, "a dog", "--to", "hin", *SHORT)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert wrong.stderr == (
         "clearhead: >>hin<< is not a language of this vocabulary. Did you mean 'hi'? It has >>de<<, >>hi<<.\n"
@@ -211,7 +215,7 @@ def test_an_unknown_language_gets_a_close_match(tagged: str) -> None:
     ],
 )
 def test_what_is_no_text_is_told_in_a_sentence(model: str, tmp_path: Path, given: bytes, sentence: str) -> None:
-    done = run("translate", model, *SHORT, "-o", str(tmp_path / "out.txt"), text=given)
+    done = run("translate", "-m", model, *SHORT, "-o", str(tmp_path / "out.txt"), text=given)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"clearhead: {sentence}")
     assert done.stderr.count("\n") == 1
@@ -237,14 +241,14 @@ def test_what_is_no_text_is_told_in_a_sentence(model: str, tmp_path: Path, given
         (("--head", "1"), "--head is about --align, --draw and --explain."),
         (("--no-shift",), "--shift is about --align, --draw and --explain."),
         (("--align", "--head", "9"), "the decoder has blocks 0 to 1 with heads 0 to 1, and 9 is asked for."),
-        (("--prefix", "世"), "--prefix: the vocabulary of this model cannot spell '世'."),
+        (("--prefix", "世"), "prefix: the vocabulary of this model cannot spell '世'."),
         (("--glossary", "none.tsv"), "none.tsv cannot be read: No such file or directory."),
         (("-o", "no/out.txt"), "the folder of no/out.txt does not exist."),
         (("--long", "refuse", "--max-source", "2"), "line 1 has "),
     ],
 )
 def test_options_that_do_not_fit_are_told_in_a_sentence(model: str, options: tuple[str, ...], sentence: str) -> None:
-    done = run("translate", model, "the red cat sees", *SHORT, *options)
+    done = run("translate", "-m", model, "the red cat sees", *SHORT, *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"clearhead: {sentence}"), done.stderr
     assert done.stderr.count("\n") == 1
@@ -254,14 +258,14 @@ def test_files_of_a_model_that_are_missing_or_cut_short_are_named(tmp_path: Path
     folder = make_run(tmp_path / "run")
     weights = folder / "best" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:777])
-    done = run("translate", str(folder), "a")
+    done = run("translate", "-m", str(folder), "a")
     assert (done.returncode, done.stdout) == (2, "")
     assert "model.safetensors is damaged" in done.stderr
     weights.unlink()
-    done = run("translate", str(folder), "a")
+    done = run("translate", "-m", str(folder), "a")
     assert done.returncode == 2
     assert "model.safetensors" in done.stderr
-    wrong = run("translate", str(tmp_path / "rum"), "a")
+    wrong = run("translate", "-m", str(tmp_path / "rum"), "a")
     assert wrong.stderr.endswith(
         "rum does not exist. Did you mean 'run'? Give a run folder, one of its checkpoints, or an OPUS-MT folder.\n"
     )
@@ -269,7 +273,7 @@ def test_files_of_a_model_that_are_missing_or_cut_short_are_named(tmp_path: Path
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_full_disk_is_told_in_a_sentence(model: str, tmp_path: Path) -> None:
-    to_device = [sys.executable, "-m", "clearhead.cli.main", "translate", model, "a", "-o", "/dev/full"]
+    to_device = [sys.executable, "-m", "clearhead.cli.main", "translate", "-m", model, "a", "-o", "/dev/full"]
     direct = subprocess.run(to_device, capture_output=True, text=True, timeout=60, check=False)
     assert (direct.returncode, direct.stderr) == (
         2,
@@ -295,7 +299,7 @@ def test_a_full_disk_is_told_in_a_sentence(model: str, tmp_path: Path) -> None:
 def translate(model: str, folder: Path) -> list[str]:
     """Return the command that translates in.txt to out.txt."""
     files = ("-i", str(folder / "in.txt"), "-o", str(folder / "out.txt"))
-    return [sys.executable, "-m", "clearhead.cli.main", "translate", model, *files, *SHORT]
+    return [sys.executable, "-m", "clearhead.cli.main", "translate", "-m", model, *files, *SHORT]
 
 
 def write_lines(path: Path, number: int) -> None:
@@ -309,7 +313,7 @@ def write_lines(path: Path, number: int) -> None:
 @pytest.mark.slow
 def test_a_run_that_is_killed_five_times_and_resumed_gives_the_same_output(model: str, tmp_path: Path) -> None:
     write_lines(tmp_path / "in.txt", 1201)
-    whole = run("translate", model, "-i", str(tmp_path / "in.txt"), *SHORT, "--window", "32").stdout
+    whole = run("translate", "-m", model, "-i", str(tmp_path / "in.txt"), *SHORT, "--window", "32").stdout
     part, killed = tmp_path / "out.txt.part", []
     for kill in range(5):
         process = subprocess.Popen([*translate(model, tmp_path), "--resume", "--window", "32"])
@@ -352,19 +356,19 @@ def test_input_that_changed_is_not_gone_on_with(model: str, tmp_path: Path) -> N
     command = [*translate(model, tmp_path)[3:], "--window", "1"]
     first = run(*command)
     assert first.returncode == 2
-    assert first.stderr.endswith("2 lines are done and kept: go on with --resume.\n")
+    assert first.stderr.endswith("2 lines are done and kept: mend the input, and resume (--resume).\n")
     (tmp_path / "in.txt").write_bytes(b"a dog\na bird\na fish\n")
     other = run(*command, "--resume")
     assert other.returncode == 2
     assert "the first 2 lines of the input are not those" in other.stderr
     (tmp_path / "in.txt").write_bytes(b"a dog\na cat\na fish\n")
     assert run(*command, "--resume").returncode == 0
-    alone = [run("translate", model, text, *SHORT).stdout for text in ("a dog", "a cat", "a fish")]
+    alone = [run("translate", "-m", model, text, *SHORT).stdout for text in ("a dog", "a cat", "a fish")]
     assert (tmp_path / "out.txt").read_text() == "".join(alone)
 
 
 def test_ten_thousand_equal_lines_take_no_longer_than_a_few(model: str) -> None:
-    done = run("translate", model, *SHORT, text="the red cat\n" * 10_000)
+    done = run("translate", "-m", model, *SHORT, text="the red cat\n" * 10_000)
     made = done.stdout.split("\n")[:-1]
     assert (len(made), len(set(made))) == (10_000, 1)
 
@@ -391,6 +395,7 @@ def test_memory_does_not_grow_with_the_number_of_lines(model: str, tmp_path: Pat
             "-c",
             PEAK,
             "translate",
+            "-m",
             model,
             *files,
             "--max-length",

@@ -1,5 +1,6 @@
 """Every setting of a search is an option of `clearhead translate`, by one rule of names, and its value arrives."""
 
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -7,7 +8,8 @@ import typer
 from typer.testing import CliRunner
 
 from clearhead.cli.main import app
-from clearhead.cli.translate import StoppingChoice
+from clearhead.cli.translate_options import EngineOptions, Stopping
+from clearhead.decoding.engines.engine import EngineNeeds
 from clearhead.decoding.search.settings import SearchSettings
 
 # a value of each setting that is not its default; those that need others have them too
@@ -48,16 +50,23 @@ def test_every_setting_of_a_search_is_an_option(field: str) -> None:
 
 
 def test_the_rules_of_stopping_are_the_choices_of_their_option() -> None:
-    assert [each.value for each in StoppingChoice] == list(get_args(SearchSettings.model_fields["stopping"].annotation))
+    assert [each.value for each in Stopping] == list(get_args(SearchSettings.model_fields["stopping"].annotation))
 
 
 @pytest.mark.parametrize("field", SearchSettings.model_fields)
 def test_the_value_of_an_option_arrives_in_its_setting(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[dict[str, Any]] = []
-    monkeypatch.setattr("clearhead.cli.translating.translate_all", lambda *given: seen.append(given[2]))
-    told = [part for name, value in VALUES[field].items() for part in (option_of(name), str(value))]
-    done = CliRunner().invoke(app, ["translate", "model", "text", *told])
-    assert done.exit_code == 0, done.output
-    assert seen == [VALUES[field]]
-    made = SearchSettings(**seen[0])
-    assert getattr(made, field) == VALUES[field][field] != getattr(SearchSettings(), field)
+    searches: list[SearchSettings] = []
+
+    class Stop(Exception):
+        pass
+
+    def load(self: EngineOptions, model: Path, needs: EngineNeeds) -> None:
+        searches.append(needs.settings)
+        raise Stop
+
+    monkeypatch.setattr(EngineOptions, "load", load)
+    arguments = [part for name, value in VALUES[field].items() for part in (option_of(name), str(value))]
+    outcome = CliRunner().invoke(app, ["translate", "-m", "model", "text", *arguments])
+    assert isinstance(outcome.exception, Stop), outcome.output
+    assert searches == [SearchSettings(**VALUES[field])]
+    assert getattr(searches[0], field) == VALUES[field][field] != getattr(SearchSettings(), field)

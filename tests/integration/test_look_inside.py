@@ -105,10 +105,9 @@ def test_the_weights_on_the_page_are_those_of_the_model(run: Path, pages: Path, 
 
 def _written(run: Path, sentence: str) -> list[int]:
     """Return what the model writes, without its end (or the last token, in whose place the page puts the end)."""
-    from clearhead.decoding.translate import translate
+    from clearhead.decoding.translator import Translator
 
-    model = model_of(run)
-    best = translate(model, Vocabularies.load(run), [sentence])[0].hypotheses[0]
+    best = Translator.load(run, engine="torch").translate([sentence])[0].hypotheses[0]
     return list(best.tokens[:-1])
 
 

@@ -75,7 +75,7 @@ def test_translations_are_those_of_transformers(opus: Path, tmp_path: Path, engi
     right = theirs(opus, [*(f">>deu<< {line}" for line in lines), ">>nld<< the cat sees a book."], beam)
     assert len(set(right)) > len(lines) // 4, "sentences that are all translated alike prove less"
     done = run(
-        *("translate", str(opus), "--engine", engine, "--device", "cpu", "--precision", "float32"),
+        *("translate", "-m", str(opus), "--engine", engine, "--device", "cpu", "--precision", "float32"),
         *("--beam", str(beam), "--max-length", str(STEPS), "--max-ratio", "100", "--to", "deu"),
         text="".join(line + "\n" for line in [*lines, ">>nld<< the cat sees a book.", ""]),
     )

@@ -31,11 +31,8 @@ NOT_YET_TESTED: dict[str, str] = {
         conventions diagnose products read.chain read.exercise read.heading read.inference read.mending
         read.page_table read.sum read.token_page read.written report_writer sums
     """,
-    "cli": """
-        translating translation_job
-    """,
     "decoding": """
-        search.observer search.record_reader search.selection search.state vocabulary
+        search.observer search.record_reader search.selection search.state
     """,
 }
 

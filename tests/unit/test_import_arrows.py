@@ -24,7 +24,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     "model": ({"steps"}, {"torch", "pydantic"}),
     # clearhead itself: the version that is written beside the weights
     "formats": (
-        {"clearhead", "model", "steps"},
+        {"clearhead", "model", "text", "steps"},
         {"numpy", "torch", "safetensors", "pydantic", "ctranslate2"},
     ),
     "training": (

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clearhead.decoding.alignment import CrossAttention, Head, Links, cross_attention, links
+from clearhead.decoding.alignment import CrossAttention, Head, cross_attention, links
+from clearhead.decoding.engines.torch_engine import TorchEngine
 from clearhead.decoding.scoring import token_log_probs
-from clearhead.decoding.translate import translate
+from clearhead.decoding.translator import Translator
+from clearhead.decoding.word_alignment import Links
 from clearhead.errors import ConfigError, DataError
 from clearhead.model import Batch, Transformer
 from clearhead.text.tokeniser import Vocabularies
@@ -62,17 +64,18 @@ class Heads:
 def translated(model: Transformer, vocabularies: Vocabularies, sentences: Sequence[str]) -> list[Ids]:
     """Translate sentences, and keep the very tokens that were written."""
     eos, pairs = model.config.eos, []
-    for translation in translate(model, vocabularies, sentences):
-        if not translation.hypotheses or translation.is_cut:
-            raise DataError(f"'{translation.source}' is empty, or longer than the model can read. Leave it out.")
+    for translation in Translator(vocabularies, TorchEngine(model)).translate(sentences):
+        sentence = translation.source
+        if not translation.hypotheses or len(translation.parts) > 1:
+            raise DataError(f"'{sentence}' is empty, or longer than the model can read. Leave it out.")
         best = translation.hypotheses[0]
-        source = (*vocabularies.source.encode([translation.source])[0], eos)
+        source = (*vocabularies.source.encode([sentence])[0], eos)
         target = best.tokens if best.has_ended else (*best.tokens[:-1], eos)
         if len(target) < 2:
             raise DataError(
-                f"'{translation.source}' was translated by nothing, so that there is no word to look at. Leave it out."
+                f"'{sentence}' was translated by nothing, so that there is no word to look at. Leave it out."
             )
-        pairs.append(Ids(translation.source, vocabularies.target.decode([target])[0], source, target, best.has_ended))
+        pairs.append(Ids(sentence, vocabularies.target.decode([target])[0], source, target, best.has_ended))
     return pairs
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from clearhead.cli.aligning import choose, judge
 from clearhead.cli.evaluation_output import Form, show, waiting
+from clearhead.cli.model_option import ModelOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.errors import ClearheadError, ConfigError, printable
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _EXTRA = {"sacrebleu", "numpy", "torch", "safetensors", "sentencepiece"}
 _AER = "aer"
+_NUM_HEADS = 5  # shown: the best of them
 
 
 class SignificanceTests(StrEnum):
@@ -49,9 +51,13 @@ class BleuTokenisation(StrEnum):
 class TextOptions:
     """The texts that are scored, and what is right."""
 
-    output: Annotated[str | None, typer.Argument(help="Translations, one a line; - or nothing is standard input.")] = (
-        None
-    )
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Translations, one a line; - or nothing is standard input. "
+            "With --choose-head: sentences, and their translations."
+        ),
+    ] = None
     reference: Annotated[
         list[str] | None, typer.Option(help="What is right, line for line. May be repeated: any one of them counts.")
     ] = None
@@ -68,9 +74,11 @@ class TextOptions:
     @property
     def systems(self) -> dict[str, list[str]]:
         """The files of every system by its name."""
+        if len(self.files or []) > 1:
+            raise ConfigError("several files of translations are given. Name each system: --system NAME=FILE.")
         files: dict[str, list[str]] = {}
-        if self.output is not None or not self.system:
-            files["output"] = [self.output or "-"]
+        if self.files or not self.system:
+            files["output"] = [self.files[0] if self.files else "-"]
         for text in self.system or []:
             name, has_name, file = text.partition("=")
             if not (name and has_name and file):
@@ -141,13 +149,24 @@ class AlignmentOptions:
     ] = None
     gold_links: Annotated[str | None, typer.Option(help="The right alignments: 0-0 is sure, 1p2 possible.")] = None
     choose_head: Annotated[
-        str | None,
+        bool,
         typer.Option(
-            metavar="MODEL",
-            help="Choose the head that `translate --align` reads, on --source and --reference, by --gold-links or, "
-            "without, by links that are counted; kept beside the model.",
+            "--choose-head",
+            help="Choose the head of --model that `translate --align` reads, on two files, sentences and their "
+            "translations, by --gold-links or, without, by links that are counted; saved beside the model.",
         ),
-    ] = None
+    ] = False
+    model: ModelOption = None
+
+    @property
+    def link_files(self) -> list[tuple[str, str]]:
+        """The names and paths of the files of links."""
+        files = []
+        for text in self.links or []:
+            name, has_name, path = text.partition("=")
+            is_named = bool(has_name) and not Path(text).exists()
+            files.append((name if has_name else text, path if is_named else text))
+        return files
 
 
 @dataclass(frozen=True)
@@ -182,8 +201,8 @@ def evaluate(
         alignment_scores = _alignment_scores(texts, alignments)
         _check_required(required, bool(alignment_scores))
         report = None
-        has_texts = bool(texts.reference or texts.output is not None or texts.system)
-        if alignments.choose_head is None and (has_texts or not alignment_scores):
+        has_texts = bool(texts.reference or texts.files or texts.system)
+        if not alignments.choose_head and (has_texts or not alignment_scores):
             report = _measure(texts, training, metrics.request(required, comet_model))
         show(report, alignment_scores, Form.json if results.as_json else results.form)
     except ModuleNotFoundError as missing:
@@ -192,7 +211,7 @@ def evaluate(
                 f"evaluate needs {missing.name}, which is not installed: pip install 'clearhead[train]'."
             ) from None
         raise
-    judged = alignment_scores if alignments.choose_head is None else alignment_scores[:1]  # the one that was chosen
+    judged = alignment_scores[:1] if alignments.choose_head else alignment_scores  # the one that was chosen
     failures = _failures(report, judged, required)
     for sentence in failures:
         typer.echo(f"clearhead: {sentence}", err=True)
@@ -230,14 +249,34 @@ def _measure(texts: TextOptions, training: TrainingTextOptions, request: "Evalua
 
 def _alignment_scores(texts: TextOptions, alignments: AlignmentOptions) -> list[tuple[str, "Score"]]:
     """Return the error rates of alignments by name: those of files, or of the heads of a model, the best first."""
-    if alignments.choose_head is None:
-        return judge(alignments.links or [], alignments.gold_links)
-    others = {"OUTPUT": texts.output is not None, "--system": bool(texts.system), "--links": bool(alignments.links)}
+    if not alignments.choose_head:
+        from clearhead.evaluation.link_files import rate_link_files
+
+        if alignments.model is not None:
+            raise ConfigError("--model is about --choose-head. Give both, or neither.")
+        return rate_link_files(alignments.link_files, alignments.gold_links)
+    others = {
+        "--reference": bool(texts.reference),
+        "--source": texts.source is not None,
+        "--system": bool(texts.system),
+        "--links": bool(alignments.links),
+    }
     if any(others.values()):
         first = next(name for name, is_present in others.items() if is_present)
-        raise ConfigError(f"--choose-head judges a model's own links, not {first}. Give one of them.")
+        raise ConfigError(f"--choose-head rates a model's own links, not {first}. Give one of them.")
+    files = texts.files or []
+    model = chosen_model(alignments.model, files)
+    if len(files) != 2:
+        raise ConfigError(
+            f"--choose-head needs two files, sentences and their translations, and {len(files)} are given."
+        )
+    from clearhead.explain.head_selection import select_head
+
     with waiting():
-        return choose(alignments.choose_head, texts.source, texts.reference or [], alignments.gold_links)
+        selection = select_head(model, files[0], files[1], alignments.gold_links)
+    path = printable(str(selection.path))
+    typer.echo(f"clearhead: alignments will be read off {selection.choice.rule}: {path}", err=True)
+    return list(selection.scores[:_NUM_HEADS])
 
 
 def _check_required(required: Sequence["Requirement"], has_links: bool) -> None:

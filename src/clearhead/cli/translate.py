@@ -1,206 +1,170 @@
 """`clearhead translate`: text in, translations out, line for line."""
 
-from enum import StrEnum
+import sys
+import time
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.core import TyperCommand
 
-from clearhead.errors import ClearheadError
+from clearhead.cli.flags import with_flags
+from clearhead.cli.model_option import ModelOption, chosen_model
+from clearhead.cli.option_groups import with_option_groups
+from clearhead.cli.translate_options import EngineOptions, LineOptions, PhraseOptions, SearchOptions, ShownOptions
+from clearhead.errors import ClearheadError, printable
+
+if TYPE_CHECKING:
+    from clearhead.decoding.alignment import AlignmentRule
+    from clearhead.decoding.annotation import Annotator
+    from clearhead.decoding.job import Explainer, TranslationJob
+    from clearhead.decoding.pipeline import Remark
+    from clearhead.decoding.search.settings import SearchSettings
+    from clearhead.decoding.translator import Translator
 
 _EXTRA = {"torch", "safetensors", "sentencepiece"}
+_SECONDS = 2  # progress is shown for what takes longer
 
 
-class EngineChoice(StrEnum):
-    """What computes."""
-
-    auto = "auto"
-    torch = "torch"
-    ctranslate2 = "ctranslate2"
-
-
-class DeviceChoice(StrEnum):
-    """Where it is computed."""
-
-    auto = "auto"
-    cpu = "cpu"
-    cuda = "cuda"
-
-
-class PrecisionChoice(StrEnum):
-    """How exactly."""
-
-    auto = "auto"
-    float32 = "float32"
-    bfloat16 = "bfloat16"
-    float16 = "float16"
-    int8 = "int8"
-
-
-class FormChoice(StrEnum):
-    """What the lines of the input are."""
-
-    text = "text"
-    tsv = "tsv"
-    jsonl = "jsonl"
-
-
-class LongChoice(StrEnum):
-    """What becomes of a line that is too long for the model."""
-
-    splits = "split"
-    refuses = "refuse"
-
-
-class StoppingChoice(StrEnum):
-    """When a beam search stops."""
-
-    first = "first"
-    likely = "likely"
-    proved = "proved"
-
-
+@with_option_groups
 def translate(
-    model: Annotated[Path, typer.Argument(help="A run folder, one of its checkpoints, or an OPUS-MT folder.")],
-    text: Annotated[str | None, typer.Argument(help="A sentence; without one, lines are read.")] = None,
-    source: Annotated[
-        str | None, typer.Option("--input", "-i", help="Read this file (also .gz, .xz). \\[default: standard input]")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write to this file, which appears when it is whole.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an output file that was not finished.")] = False,
-    form: Annotated[
-        FormChoice | None, typer.Option(help="What the lines are. \\[default: by the file's name, else text]")
-    ] = None,
-    column: Annotated[
-        str | None, typer.Option(help="Column (name or number) or key to translate. \\[default: source]")
-    ] = None,
-    to: Annotated[str | None, typer.Option(help="Language to translate into, of a model that has several.")] = None,
-    paragraphs: Annotated[
-        bool, typer.Option("--paragraphs", help="Split each line into sentences, and join their translations.")
-    ] = False,
-    long: Annotated[
-        LongChoice, typer.Option(help="Split a line that is too long for the model, or refuse it.")
-    ] = LongChoice.splits,
-    max_source: Annotated[
-        int | None, typer.Option(min=2, help="Most tokens read at once. \\[default: what the model has positions for]")
-    ] = None,
-    window: Annotated[
-        int | None,
-        typer.Option(min=1, help="Lines sorted by length together; 1 answers at once. \\[default: 1024]"),
-    ] = None,
-    beam: Annotated[int | None, typer.Option(help="Hypotheses kept at each step. \\[default: 1, greedy]")] = None,
-    n_best: Annotated[int | None, typer.Option(help="Translations of each line, with their scores.")] = None,
-    length_penalty: Annotated[float | None, typer.Option(help="Power of the length in a score; 0 is off.")] = None,
-    coverage_penalty: Annotated[
-        float | None, typer.Option(help="Weight of source tokens that were hardly attended to.")
-    ] = None,
-    stopping: Annotated[
-        StoppingChoice | None,
-        typer.Option(help="Stop at as many ends as the beam is wide, or when nothing better comes. \\[default: first]"),
-    ] = None,
-    min_length: Annotated[int | None, typer.Option(help="Shortest translation in tokens.")] = None,
-    max_length: Annotated[int | None, typer.Option(help="Longest translation in tokens.")] = None,
-    max_ratio: Annotated[float | None, typer.Option(help="Longest translation, in tokens for each of the source.")] = (
-        None
-    ),
-    max_extra: Annotated[int | None, typer.Option(help="Tokens that it may have beyond that.")] = None,
-    no_repeat: Annotated[int | None, typer.Option(help="No run of so many tokens is written twice.")] = None,
-    temperature: Annotated[float | None, typer.Option(help="Draw tokens at random: 1 as the model says.")] = None,
-    top_k: Annotated[int | None, typer.Option(help="Draw from the so many likeliest tokens.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Draw from the likeliest that make up this share.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Where the draws start.")] = None,
-    batch_tokens: Annotated[
-        int | None, typer.Option(help="Source tokens in one batch; if left out: 1,024 (a GPU: 16,384).")
-    ] = None,
-    prefix: Annotated[str | None, typer.Option(help="Every translation begins with this.")] = None,
-    forbid: Annotated[
-        list[str] | None, typer.Option(help="A phrase that no translation may hold. May be repeated.")
-    ] = None,
-    require: Annotated[
-        list[str] | None, typer.Option(help="A phrase that every translation must hold. May be repeated.")
-    ] = None,
-    glossary: Annotated[
-        Path | None, typer.Option(help="Terms and what they must become: term, tab, translation on each line.")
-    ] = None,
-    alternatives: Annotated[
-        int | None, typer.Option(min=1, metavar="WORD", help="What else could stand at this word, counted from 1.")
-    ] = None,
-    choices: Annotated[int, typer.Option(min=1, help="With --alternatives: how many of them.")] = 5,
-    scores: Annotated[
-        bool, typer.Option("--scores", help="The score of each translation, and the log-probability of each token.")
-    ] = False,
-    align: Annotated[
-        bool, typer.Option("--align", help="Which source word each target word came from: 0-0 1-2 (Pharaoh).")
-    ] = False,
-    draw: Annotated[bool, typer.Option("--draw", help="Draw the alignment below each translation.")] = False,
-    head: Annotated[
-        str | None,
-        typer.Option(
-            help="Block and head that alignments are read off: 1.3. "
-            "\\[default: by `evaluate --choose-head`, else the last block but one]"
-        ),
-    ] = None,
-    shift: Annotated[
-        bool | None,
-        typer.Option(
-            "--shift/--no-shift",
-            help="Read the alignment of a token off the row that reads it, or else that writes it. "
-            "\\[default: as was chosen, else shift]",
-        ),
-    ] = None,
-    explain: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write every beam at every step as JSON; - shows it in the terminal."),
-    ] = None,
-    all_heads: Annotated[
-        bool, typer.Option("--all-heads", help="With --explain: the attention of every block and head.")
-    ] = False,
-    engine: Annotated[EngineChoice, typer.Option(help="What computes.")] = EngineChoice.auto,
-    device: Annotated[DeviceChoice, typer.Option(help="Where it is computed.")] = DeviceChoice.auto,
-    precision: Annotated[PrecisionChoice, typer.Option(help="How exactly.")] = PrecisionChoice.auto,
+    context: typer.Context,
+    *,
+    texts: Annotated[list[str] | None, typer.Argument(help="Sentences; without any, lines are read.")] = None,
+    model: ModelOption = None,
+    lines: LineOptions,
+    search: SearchOptions,
+    phrases: PhraseOptions,
+    shown: ShownOptions,
+    engine: EngineOptions,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON object for each line, with its score.")] = False,
 ) -> None:
-    """Translate lines of text, a file, or a sentence."""
-    search = {
-        "beam": beam,
-        "n_best": n_best,
-        "length_penalty": length_penalty,
-        "coverage_penalty": coverage_penalty,
-        "stopping": None if stopping is None else stopping.value,
-        "min_length": min_length,
-        "max_length": max_length,
-        "max_ratio": max_ratio,
-        "max_extra": max_extra,
-        "no_repeat": no_repeat,
-        "temperature": temperature,
-        "top_k": top_k,
-        "top_p": top_p,
-        "seed": seed,
-        "batch_tokens": batch_tokens,
-    }
+    """Translate lines of text, a file, or sentences."""
     try:
-        from clearhead.cli.translating import Engines, Feed, Looks, Words, translate_all
+        from clearhead.decoding.engines.engine import EngineNeeds
+        from clearhead.decoding.job import JobHooks, JobOutput, TranslationJob
 
-        translate_all(
-            Engines(model, engine.value, device.value, precision.value),
-            Feed(
-                *(text, source, output, resume),
-                form=None if form is None else form.value,
-                column=column,
-                window=window,
-                is_paragraphs=paragraphs,
-                long=long.value,
-                max_source=max_source,
-            ),
-            {name: value for name, value in search.items() if value is not None},
-            Words(to, prefix, tuple(forbid or ()), tuple(require or ()), glossary),
-            Looks(scores, align, draw, head, shift, alternatives, choices, explain, all_heads, as_json),
-        )
+        sentences = texts or []
+        folder = chosen_model(model, sentences)
+        shown.check(lines)
+        source, settings = lines.source(sentences), search.settings()
+        options = lines.options(phrases, has_scores=shown.scores or as_json or settings.n_best > 1)
+        if lines.resume and _is_complete(lines.output):
+            return
+        translator = engine.load(folder, EngineNeeds(settings, (*options.constraints.uses, *shown.uses)))
+        for note in translator.notes:
+            typer.echo(f"clearhead: {note}", err=True)
+        rule = _alignment_rule(translator, folder, shown)
+        annotator = _annotator(translator, settings, shown, rule)
+        explainer = _explainer(translator, settings, shown, rule)
+        progress = _Progress()
+        hooks = JobHooks(annotator, explainer, lambda remark: _echo(remark, context), progress.show)
+        output = JobOutput(shown.scores, shown.align, shown.draw, shown.alternatives, shown.choices, as_json)
+        job = TranslationJob(translator, source, settings, options, output, hooks)
+        _run(job, lines, lines.window_size(bool(sentences)))
+        progress.finish()
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
             raise ClearheadError(
                 f"translate needs {missing.name}, which is not installed: pip install 'clearhead[translate]'."
             ) from None
         raise
+
+
+def _is_complete(output: Path | None) -> bool:
+    from clearhead.files.line_output import LineOutput
+
+    if output is None or not LineOutput.is_complete(output):
+        return False
+    typer.echo(f"clearhead: {printable(str(output))} is complete already.", err=True)
+    return True
+
+
+def _alignment_rule(translator: "Translator", model: Path, shown: ShownOptions) -> "AlignmentRule | None":
+    """Return the head and the row that are named, else those that were chosen for this model, if any were."""
+    if not shown.reads_attention:
+        return None
+    from clearhead.decoding.alignment import AlignmentRule, Head
+    from clearhead.decoding.annotation import read_head
+    from clearhead.decoding.head_choice import read_choice
+
+    if shown.head is not None:
+        return AlignmentRule(read_head(shown.head), shown.shift is not False)
+    choice = read_choice(model)
+    if choice is None:
+        return AlignmentRule(Head.usual(translator.model), shown.shift is not False)
+    rule = choice.rule if shown.shift is None else replace(choice.rule, is_shifted=shown.shift)
+    typer.echo(
+        f"clearhead: alignments are read off {rule}, as chosen by {printable(choice.chosen_by)} "
+        f"(AER {choice.error:.2f}).",
+        err=True,
+    )
+    return rule
+
+
+def _annotator(
+    translator: "Translator", settings: "SearchSettings", shown: ShownOptions, rule: "AlignmentRule | None"
+) -> "Annotator | None":
+    if not (shown.reads_attention or shown.alternatives is not None):
+        return None
+    from clearhead.decoding.annotation import Annotator
+
+    return Annotator(translator, settings, rule)
+
+
+def _explainer(
+    translator: "Translator", settings: "SearchSettings", shown: ShownOptions, rule: "AlignmentRule | None"
+) -> "Explainer | None":
+    if shown.explain is None:
+        return None
+    from clearhead.explain.explainer import ExplanationFile, ExplanationText, SearchExplainer
+
+    explainer = SearchExplainer(translator, settings, None if rule is None else rule.head)
+    if shown.explain == "-":
+        return ExplanationText(explainer, shown.all_heads)
+    return ExplanationFile(explainer, Path(shown.explain), all_heads=shown.all_heads)
+
+
+def _echo(remark: "Remark", context: typer.Context) -> None:
+    command = context.command
+    sentence = remark.sentence
+    if isinstance(command, TyperCommand):
+        sentence = with_flags(sentence, remark.options, command)
+    typer.echo(f"clearhead: {sentence}", err=True)
+
+
+@dataclass
+class _Progress:
+    """Lines and lines a second, where a terminal shows them and nothing else is written to it."""
+
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the job takes long, and somebody can see it."""
+        return sys.stderr.isatty() and not sys.stdout.isatty() and time.monotonic() - self.started > _SECONDS
+
+    def show(self, num_lines: int) -> None:
+        """Show how far the job is."""
+        if self.is_shown:
+            rate = num_lines / (time.monotonic() - self.started)
+            sys.stderr.write(f"\r{num_lines:,} lines, {rate:,.0f} a second ")
+            sys.stderr.flush()
+
+    def finish(self) -> None:
+        """End the line that was shown."""
+        if self.is_shown:
+            sys.stderr.write("\n")
+
+
+def _run(job: "TranslationJob", lines: LineOptions, window: int) -> None:
+    from clearhead.decoding.job import JobInterrupted
+
+    try:
+        job.run(lines.output, window=window, resume=lines.resume)
+    except JobInterrupted as interruption:
+        num_done = interruption.num_done
+        advice = f" {num_done:,} lines are done. To go on: the same command with --resume." if num_done else ""
+        typer.echo(f"clearhead: interrupted.{advice}", err=True)
+        raise typer.Exit(130) from None

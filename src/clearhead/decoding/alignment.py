@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from clearhead.model import Transformer
+from clearhead.decoding.word_alignment import Links
+from clearhead.model import SequenceModel
 from clearhead.model.tracing import PartTrace
 
 
@@ -22,14 +23,14 @@ class Head:
     head: int | None = None
 
     @staticmethod
-    def usual(model: Transformer) -> "Head":
+    def usual(model: SequenceModel) -> "Head":
         """Return the mean of the heads of the last block but one: the best guess, where no data has chosen."""
         return Head(max(0, model.config.decoder_blocks - 2))
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How alignments are read: off which head, and off the row that reads a token (shifted) or that writes it."""
+class AlignmentRule:
+    """How alignments are read: from which head, and from the row that reads a token (shifted) or that writes it."""
 
     head: Head
     is_shifted: bool = True
@@ -55,25 +56,22 @@ class CrossAttention:
         return chosen[1:] if is_shifted else chosen[:-1]
 
 
-def cross_attention(model: Transformer, source: Tensor, targets: Sequence[Sequence[int]]) -> list[CrossAttention]:
+def cross_attention(model: SequenceModel, source: Tensor, targets: Sequence[Sequence[int]]) -> list[CrossAttention]:
     """Return the cross-attention of translations of one sentence (S,), in one traced pass over all of them."""
     longest = max(len(target) for target in targets)
-    read = source.new_full((len(targets), longest + 1), model.config.pad)
-    read[:, 0] = model.config.start_id
+    inputs = source.new_full((len(targets), longest + 1), model.config.pad)
+    inputs[:, 0] = model.config.start_id
     for row, target in enumerate(targets):
-        read[row, 1 : len(target) + 1] = source.new_tensor(list(target))
+        inputs[row, 1 : len(target) + 1] = source.new_tensor(list(target))
     memory = model.encode(source[None])
-    each = torch.zeros(len(targets), dtype=torch.long, device=source.device)
+    first_row = torch.zeros(len(targets), dtype=torch.long, device=source.device)  # all share the one sentence
     trace = PartTrace(("decoder.*.cross_attention",))
-    model.decode_states(read, memory.reorder(each), trace=trace)
+    model.decode_states(inputs, memory.reorder(first_row), trace=trace)
     heads = [record.value for record in trace.find("softmax")]  # block by block, head by head: (N, T + 1, S) each
     num_heads = model.config.num_heads
     blocks = [torch.stack(heads[first : first + num_heads]) for first in range(0, len(heads), num_heads)]
-    whole = torch.stack(blocks).movedim(2, 0)  # (N, blocks, H, T + 1, S)
-    return [CrossAttention(whole[row, :, :, : len(target) + 1]) for row, target in enumerate(targets)]
-
-
-Links = tuple[tuple[int, int], ...]
+    weights = torch.stack(blocks).movedim(2, 0)  # (N, blocks, H, T + 1, S)
+    return [CrossAttention(weights[row, :, :, : len(target) + 1]) for row, target in enumerate(targets)]
 
 
 def links(weights: Tensor) -> Links:
@@ -81,57 +79,49 @@ def links(weights: Tensor) -> Links:
     return tuple((int(place), number) for number, place in enumerate(weights.argmax(dim=-1).tolist()))
 
 
-def pharaoh(pairs: Links) -> str:
-    """Write links as `source-target` places, sorted."""
-    return " ".join(f"{source}-{target}" for source, target in sorted(pairs))
+def align(model: SequenceModel, source: Tensor, target: Sequence[int], rule: AlignmentRule | None = None) -> Links:
+    """Return the links of a translation of one sentence (S,), by the usual rule if none is given; no end is linked."""
+    return align_by_rules(model, source, target, [rule or AlignmentRule(Head.usual(model))])[0]
 
 
-def align(
-    model: Transformer,
-    source: Tensor,
-    target: Sequence[int],
-    head: Head | None = None,
-    *,
-    is_shifted: bool = True,
-) -> Links:
-    """Return the links of a translation of one sentence (S,); neither end is linked."""
-    reading = Reading(Head.usual(model) if head is None else head, is_shifted)
-    return align_each(model, source, target, [reading])[0]
-
-
-def align_each(model: Transformer, source: Tensor, target: Sequence[int], readings: Sequence[Reading]) -> list[Links]:
-    """Return the links of one translation by several readings, in one traced pass."""
+def align_by_rules(
+    model: SequenceModel, source: Tensor, target: Sequence[int], rules: Sequence[AlignmentRule]
+) -> list[Links]:
+    """Return the links of one translation by several rules, in one traced pass."""
     eos = model.config.eos
-    words = list(target[:-1]) if target and target[-1] == eos else list(target)
-    if not words or len(source) < 2:
-        return [()] * len(readings)
-    seen = cross_attention(model, source, [words])[0]
-    each = (seen.rows(reading.head, is_shifted=reading.is_shifted) for reading in readings)
-    return [links(rows[:, :-1] if int(source[-1]) == eos else rows) for rows in each]
+    tokens = list(target[:-1]) if target and target[-1] == eos else list(target)
+    if not tokens or len(source) < 2:
+        return [()] * len(rules)
+    attention = cross_attention(model, source, [tokens])[0]
+    weights = (attention.rows(rule.head, is_shifted=rule.is_shifted) for rule in rules)
+    return [links(rows[:, :-1] if int(source[-1]) == eos else rows) for rows in weights]
 
 
-def every_reading(model: Transformer) -> list[Reading]:
+def every_rule(model: SequenceModel) -> list[AlignmentRule]:
     """Return all that can be chosen from: each head and each mean of a block's heads, by either row."""
     blocks, heads = model.config.decoder_blocks, model.config.num_heads
     places = [Head(block, head) for block in range(blocks) for head in (None, *range(heads))]
-    return [Reading(place, is_shifted) for place in places for is_shifted in (True, False)]
+    return [AlignmentRule(place, is_shifted) for place in places for is_shifted in (True, False)]
 
 
 @dataclass(frozen=True)
-class Rated:
-    """A reading, and the error of its links on data."""
+class RatedRule:
+    """A rule, and the error of its links on data."""
 
-    reading: Reading
+    rule: AlignmentRule
     error: float
 
 
-def choose_head(
-    model: Transformer,
+def rate_rules(
+    model: SequenceModel,
     pairs: Sequence[tuple[Tensor, Sequence[int]]],
     error_rate: Callable[[Sequence[Links]], float],
-) -> list[Rated]:
-    """Return every reading, that of the least error on data first: sentences (S,) and their translations."""
-    readings = every_reading(model)
-    each = [align_each(model, source, target, readings) for source, target in pairs]
-    made = [Rated(reading, error_rate([row[place] for row in each])) for place, reading in enumerate(readings)]
-    return sorted(made, key=lambda rated: rated.error)
+) -> list[RatedRule]:
+    """Return every rule, that of the least error on data first: sentences (S,) and their translations."""
+    rules = every_rule(model)
+    links_by_pair = [align_by_rules(model, source, target, rules) for source, target in pairs]
+    rated = [
+        RatedRule(rule, error_rate([links_by_rule[index] for links_by_rule in links_by_pair]))
+        for index, rule in enumerate(rules)
+    ]
+    return sorted(rated, key=lambda rated_rule: rated_rule.error)

@@ -2,23 +2,23 @@
 
 import unicodedata
 
-from clearhead.decoding.line_result import LinkedWords
+from clearhead.decoding.word_alignment import WordAlignment
 from clearhead.errors import printable
 
 
-def render_alignment(found: LinkedWords) -> str:
+def render_alignment(alignment: WordAlignment) -> str:
     """Draw links: a row for each target word, a column for each source word, whose number stands above it."""
-    source = [printable(word) for word in found.source]
-    target = [printable(word) for word in found.target]
+    source = [printable(word) for word in alignment.source]
+    target = [printable(word) for word in alignment.target]
     side = max([width(word) for word in target] + [0])
-    links = set(found.links)
-    made = [f"{number:>{side + 2}}  {word}" for number, word in enumerate(source, 1)]
+    links = set(alignment.links)
+    lines = [f"{number:>{side + 2}}  {word}" for number, word in enumerate(source, 1)]
     wide = len(str(len(source)))
-    made.append(" " * (side + 2) + " ".join(f"{number:>{wide}}" for number in range(1, len(source) + 1)))
+    lines.append(" " * (side + 2) + " ".join(f"{number:>{wide}}" for number in range(1, len(source) + 1)))
     for row, word in enumerate(target):
         marks = " ".join(f"{'●' if (column, row) in links else '·':>{wide}}" for column in range(len(source)))
-        made.append(f"{padded_to(word, side)}  {marks}")
-    return "\n".join(line.rstrip() for line in made) + "\n"
+        lines.append(f"{padded_to(word, side)}  {marks}")
+    return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def padded_to(text: str, size: int) -> str:

@@ -1,4 +1,4 @@
-"""What else could stand at a place of a translation: other tokens, each with the best way to go on from it."""
+"""What else could come at a place of a translation: other tokens, each with the best continuation after it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from clearhead.decoding.search.beam import beam_search
-from clearhead.decoding.search.constraints import Constraints
+from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.rules import rules_of
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.stepper import Stepper
-from clearhead.model import Transformer
+from clearhead.model import SequenceModel
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Alternative:
 
 
 def alternatives(
-    model: Transformer,
+    model: SequenceModel,
     source: Tensor,
     prefix: Sequence[int],
     number: int,
@@ -33,18 +33,21 @@ def alternatives(
 ) -> list[Alternative]:
     """Return the likeliest tokens after `prefix` in a translation of one sentence (S,), each with its translation."""
     stepper = Stepper(model, source[None])
-    written = source.new_tensor([[list(prefix)]])
+    tokens = source.new_tensor([[list(prefix)]])
     for length in range(len(prefix)):
-        stepper.step(written[..., :length])
-    log_probs = stepper.step(written)
-    rules_of(settings, [Constraints()], model.config).hide(log_probs, written, [0])
+        stepper.step(tokens[..., :length])
+    log_probs = stepper.step(tokens)
+    rules_of(settings, [NO_CONSTRAINTS], model.config).hide(log_probs, tokens, [0])
     best = log_probs[0, 0].topk(min(number, log_probs.shape[-1]))
-    found = [
-        (token, own)
-        for own, token in zip(best.values.tolist(), best.indices.tolist(), strict=True)
-        if own > -float("inf")
+    candidates = [
+        (token, log_prob)
+        for log_prob, token in zip(best.values.tolist(), best.indices.tolist(), strict=True)
+        if log_prob > -float("inf")
     ]
-    constraints = [Constraints(prefix=(*prefix, token)) for token, _ in found]
-    several = source.expand(len(found), -1)
-    made = beam_search(model, several, [limit] * len(found), settings, constraints)
-    return [Alternative(token, own, each[0]) for (token, own), each in zip(found, made, strict=True)]
+    constraints = [Constraints(prefix=(*prefix, token)) for token, _ in candidates]
+    sources = source.expand(len(candidates), -1)
+    outcomes = beam_search(model, sources, [limit] * len(candidates), settings, constraints)
+    return [
+        Alternative(token, log_prob, hypotheses[0])
+        for (token, log_prob), hypotheses in zip(candidates, outcomes, strict=True)
+    ]

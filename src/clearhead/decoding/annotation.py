@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import torch
 
-from clearhead.decoding.alignment import Head, align
+from clearhead.decoding.alignment import AlignmentRule, Head, align
 from clearhead.decoding.alternatives import alternatives
-from clearhead.decoding.line_result import Choice, LineResult, LinkedWords, PartResult
+from clearhead.decoding.pipeline import Segment
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.decoding.translator import Piece, Translator
-from clearhead.decoding.words import word_links, words_of
+from clearhead.decoding.translation import AlternativeText, TranslatedPart, Translation
+from clearhead.decoding.translator import Translator
+from clearhead.decoding.word_alignment import WordAlignment, word_links, words_of
 from clearhead.errors import ConfigError, DataError
-from clearhead.model import Transformer
+from clearhead.model import SequenceModel
 
 
 def read_head(text: str) -> Head:
@@ -25,60 +26,56 @@ def read_head(text: str) -> Head:
 class Annotator:
     """Adds alignments and alternatives to translations, by the model that made them."""
 
-    def __init__(
-        self, translator: Translator, settings: SearchSettings, head: Head | None = None, *, is_shifted: bool = True
-    ) -> None:
-        self.translator, self.settings, self.is_shifted = translator, settings, is_shifted
+    def __init__(self, translator: Translator, search: SearchSettings, rule: AlignmentRule | None = None) -> None:
+        self.translator, self.search = translator, search
         self.model, self.vocabularies = translator.model, translator.vocabularies
-        self.head = existing_head(self.model, head)
+        head = existing_head(self.model, None if rule is None else rule.head)
+        self.rule = AlignmentRule(head, rule is None or rule.is_shifted)
 
-    def aligned(self, result: LineResult) -> LineResult:
-        """Return a line with the links of its words."""
-        return replace(result, parts=tuple(self._aligned(part) for part in result.parts))
+    def aligned(self, translation: Translation) -> Translation:
+        """Return a translation with the links of its words."""
+        return replace(translation, parts=tuple(self._aligned(part) for part in translation.parts))
 
-    def _aligned(self, part: PartResult) -> PartResult:
+    def _aligned(self, part: TranslatedPart) -> TranslatedPart:
         if not part.hypotheses:
             return part
         tokens = part.hypotheses[0].tokens
         with torch.inference_mode():
-            pairs = align(self.model, source_ids(self.translator, part), tokens, self.head, is_shifted=self.is_shifted)
+            links = align(self.model, source_ids(self.model, part), tokens, self.rule)
         source = words_of(self.vocabularies.source, part.ids, part.source)
         target = words_of(self.vocabularies.target, tokens)
-        return replace(part, alignment=LinkedWords(source.words, target.words, word_links(pairs, source, target)))
+        return replace(part, alignment=WordAlignment(source.words, target.words, word_links(links, source, target)))
 
-    def with_choices(self, result: LineResult, word: int, number: int) -> LineResult:
-        """Return a line with so many things that could stand at its n-th word, counted from 1."""
-        parts = [part for part in result.parts if part.hypotheses]
+    def with_alternatives(self, translation: Translation, word: int, number: int) -> Translation:
+        """Return a translation with `number` alternatives at its n-th word, counted from 1."""
+        parts = [part for part in translation.parts if part.hypotheses]
         if not parts:
-            return result
+            return translation
         if len(parts) > 1:
-            raise DataError(f"line {result.number} is in {len(parts)} parts. Ask for the alternatives of one sentence.")
+            raise DataError(
+                f"line {translation.number} is in {len(parts)} parts. Ask for the alternatives of one sentence."
+            )
         part, tokens = parts[0], parts[0].hypotheses[0].tokens
         words = words_of(self.vocabularies.target, tokens)
         if not 1 <= word <= len(words.words):
             raise DataError(
-                f"line {result.number}: the translation has {len(words.words)} words, '{result.text}', "
+                f"line {translation.number}: the translation has {len(words.words)} words, '{translation.text}', "
                 f"and alternatives for word {word} are asked for."
             )
-        prefix = tokens[: words.begins(word - 1)]
+        prefix = tokens[: words.first_piece(word - 1)]
+        limit = target_limit(self.translator, part, self.search)
         with torch.inference_mode():
-            found = alternatives(
-                self.model,
-                source_ids(self.translator, part),
-                prefix,
-                number,
-                target_limit(self.translator, part, self.settings),
-                self.settings,
-            )
-        pieces = self.vocabularies.target.pieces([each.token for each in found])
-        texts = self.vocabularies.target.decode([each.hypothesis.tokens for each in found])
-        choices = tuple(
-            Choice(piece, each.log_prob, text) for piece, each, text in zip(pieces, found, texts, strict=True)
+            ranked = alternatives(self.model, source_ids(self.model, part), prefix, number, limit, self.search)
+        pieces = self.vocabularies.target.pieces([alternative.token for alternative in ranked])
+        texts = self.vocabularies.target.decode([alternative.hypothesis.tokens for alternative in ranked])
+        shown = tuple(
+            AlternativeText(piece, alternative.log_prob, text)
+            for piece, alternative, text in zip(pieces, ranked, texts, strict=True)
         )
-        return replace(result, parts=(replace(part, choices=choices),))
+        return replace(translation, parts=(replace(part, alternatives=shown),))
 
 
-def existing_head(model: Transformer, head: Head | None) -> Head:
+def existing_head(model: SequenceModel, head: Head | None) -> Head:
     """Return a head that the model has, the usual one if none is named, or raise ConfigError."""
     if head is None:
         return Head.usual(model)
@@ -91,12 +88,11 @@ def existing_head(model: Transformer, head: Head | None) -> Head:
     return head
 
 
-def source_ids(translator: Translator, part: PartResult) -> torch.Tensor:
+def source_ids(model: SequenceModel, part: TranslatedPart) -> torch.Tensor:
     """Return the ids of a part as its model reads them (S,), eos included."""
-    model = translator.model
-    return torch.tensor([*part.ids, model.config.eos], device=model.output.weight.device)
+    return torch.tensor([*part.ids, model.config.eos], device=model.device)
 
 
-def target_limit(translator: Translator, part: PartResult, settings: SearchSettings) -> int:
+def target_limit(translator: Translator, part: TranslatedPart, search: SearchSettings) -> int:
     """Return the most tokens that the translation of a part may have."""
-    return translator.request(Piece(part.ids, part.constraints), settings).limit
+    return Segment(part.ids, part.constraints).request(search, translator.engine.info).limit

@@ -1,6 +1,6 @@
-"""Which head alignments are read off: chosen on text, kept as alignment.json beside the model, and found there again.
+"""Which head alignments are read from: chosen on text, saved as alignment.json beside the model, and loaded again.
 
-A choice is of one model: with other weights in the folder, it is no longer used.
+A choice belongs to one model: with other weights in the folder, it is no longer used.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,13 +9,13 @@ from pathlib import Path
 
 import torch
 
-from clearhead.decoding.alignment import Head, Links, Rated, Reading, choose_head
-from clearhead.decoding.loading import find_model, fingerprint
+from clearhead.decoding.alignment import AlignmentRule, Head, RatedRule, rate_rules
 from clearhead.decoding.translator import Translator
-from clearhead.decoding.words import word_links, words_of
+from clearhead.decoding.word_alignment import Links, word_links, words_of
 from clearhead.errors import CheckpointError, DataError, printable
 from clearhead.files.json_file import json_writer, read_json
 from clearhead.files.writing import write_together
+from clearhead.formats.model_folder import find_model, fingerprint
 from clearhead.text.tokeniser import split_tag
 
 CHOICE = "alignment.json"
@@ -25,9 +25,9 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class HeadChoice:
-    """A reading that was chosen: by which links, and how it did there."""
+    """A rule that was chosen: by which links, and its error there."""
 
-    reading: Reading
+    rule: AlignmentRule
     chosen_by: str
     error: float
     signature: str
@@ -35,44 +35,43 @@ class HeadChoice:
 
 def rate_heads(
     translator: Translator, texts: Sequence[tuple[str, str]], error_rate: Callable[[Sequence[Links]], float]
-) -> list[Rated]:
-    """Return every reading, the best first, on sentences and their translations; errors are of links of words."""
+) -> list[RatedRule]:
+    """Return every rule, the best first, on sentences and their translations; errors are of links of words."""
     model, vocabularies = translator.model, translator.vocabularies
     longest = translator.engine.info.max_length
     pairs, words = [], []
     sources, targets = zip(*texts, strict=True) if texts else ((), ())
     rows = zip(vocabularies.source.encode(sources), vocabularies.target.encode(targets), strict=True)
-    for number, ((source, target), (ids, written)) in enumerate(zip(texts, rows, strict=True), 1):
-        if longest is not None and max(len(ids), len(written)) >= longest:
+    for number, ((source, target), (source_ids, target_ids)) in enumerate(zip(texts, rows, strict=True), 1):
+        if longest is not None and max(len(source_ids), len(target_ids)) >= longest:
             raise DataError(f"line {number} has more tokens than the {longest} that the model can read. Leave it out.")
-        pairs.append((torch.tensor([*ids, model.config.eos], device=model.output.weight.device), written))
-        words.append(
-            (words_of(vocabularies.source, ids, split_tag(source)[1]), words_of(vocabularies.target, written, target))
-        )
+        pairs.append((torch.tensor([*source_ids, model.config.eos], device=model.device), target_ids))
+        source_words = words_of(vocabularies.source, source_ids, split_tag(source)[1])
+        words.append((source_words, words_of(vocabularies.target, target_ids, target)))
 
-    def error_of_words(found: Sequence[Links]) -> float:
-        return error_rate([word_links(links, *both) for links, both in zip(found, words, strict=True)])
+    def error_of_words(links_of_pieces: Sequence[Links]) -> float:
+        return error_rate([word_links(links, *both) for links, both in zip(links_of_pieces, words, strict=True)])
 
     with torch.inference_mode():
-        return choose_head(model, pairs, error_of_words)
+        return rate_rules(model, pairs, error_of_words)
 
 
 def save_choice(path: str | Path, choice: HeadChoice) -> Path:
     """Write a choice beside the model, and return where."""
-    place = find_model(path)
-    head = choice.reading.head
+    folder = find_model(path).folder
+    head = choice.rule.head
     data = {
         _MARK: _FORMAT,
         "block": head.block,
         "head": head.head,
-        "is_shifted": choice.reading.is_shifted,
+        "is_shifted": choice.rule.is_shifted,
         "chosen_by": choice.chosen_by,
         "error_rate": choice.error,
         "signature": choice.signature,
-        "model": fingerprint(place.folder),
+        "model": fingerprint(folder),
     }
-    write_together(place.folder, {CHOICE: json_writer(data)})
-    return place.folder / CHOICE
+    write_together(folder, {CHOICE: json_writer(data)})
+    return folder / CHOICE
 
 
 def read_choice(path: str | Path) -> HeadChoice | None:
@@ -82,14 +81,15 @@ def read_choice(path: str | Path) -> HeadChoice | None:
         return None
     data = read_json(folder / CHOICE)
     block, head, is_shifted = data.get("block"), data.get("head"), data.get("is_shifted")
-    is_whole = isinstance(block, int) and isinstance(head, int | None) and isinstance(is_shifted, bool)
-    if data.get(_MARK) != _FORMAT or not is_whole or min(block or 0, head or 0) < 0:
+    is_complete = isinstance(block, int) and isinstance(head, int | None) and isinstance(is_shifted, bool)
+    if data.get(_MARK) != _FORMAT or not is_complete or min(block or 0, head or 0) < 0:
         raise CheckpointError(
             f"{printable(str(folder / CHOICE))} does not say which head to read. "
-            "Delete it, or choose again: clearhead evaluate --choose-head."
+            "Delete it, or choose again with `clearhead evaluate`."
         )
     if data.get("model") != fingerprint(folder):
         return None
     assert isinstance(block, int)
-    told = str(data.get("chosen_by", "")), float(data.get("error_rate", 0.0)), str(data.get("signature", ""))
-    return HeadChoice(Reading(Head(block, head), is_shifted is True), *told)
+    rule = AlignmentRule(Head(block, head), is_shifted is True)
+    error = float(data.get("error_rate", 0.0))
+    return HeadChoice(rule, str(data.get("chosen_by", "")), error, str(data.get("signature", "")))

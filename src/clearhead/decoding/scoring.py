@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Literal
 
@@ -11,11 +11,13 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.engines.engine import DeviceName, Precision
-from clearhead.decoding.engines.torch_engine import info_of, load_model
-from clearhead.decoding.loading import find_model, load_vocabularies
-from clearhead.decoding.translate import evaluating, padded
-from clearhead.errors import ConfigError, DataError
-from clearhead.model import Transformer
+from clearhead.decoding.engines.torch_engine import load_model
+from clearhead.errors import ConfigError, DataError, printable
+from clearhead.files.input import input_lines
+from clearhead.formats.model_folder import find_model, load_vocabularies
+from clearhead.model import SequenceModel
+from clearhead.model.batch import padded
+from clearhead.model.modes import evaluation_mode
 from clearhead.text.tokeniser import Vocabularies
 
 TooLong = Literal["refuse", "skip"]
@@ -24,7 +26,7 @@ _BATCH_TOKENS = 4096
 _MAX_LOGITS = 2**25  # numbers in one batch of logits: 128 MB in float32
 
 
-def token_log_probs(model: Transformer, source: Tensor | None, target: Tensor) -> Tensor:
+def token_log_probs(model: SequenceModel, source: Tensor | None, target: Tensor) -> Tensor:
     """Return log P of every token of `target` (B, T), eos included, in one pass; 0 for padding.
 
     A model without an encoder reads no source.
@@ -37,7 +39,7 @@ def token_log_probs(model: Transformer, source: Tensor | None, target: Tensor) -
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredTarget:
     """A target as its model sees it: ids with the log P of each, eos included; `is_skipped` if it is too long.
 
     An empty target of an empty source has no token: nothing was asked of the model, as in translation.
@@ -84,45 +86,45 @@ class _Row:
 class Scorer:
     """A model and its vocabularies, ready to score."""
 
-    model: Transformer
+    model: SequenceModel
     vocabularies: Vocabularies
     too_long: TooLong = "refuse"
 
     @property
     def has_source(self) -> bool:
         """Whether the model reads a source."""
-        return self.model.config.shape == "encoder-decoder"
+        return self.model.can_translate
 
-    def score(self, pairs: Iterable[TextPair]) -> Iterator[Scored]:
+    def score(self, pairs: Iterable[TextPair]) -> Iterator[ScoredTarget]:
         """Yield the scores of pairs in their order; only a window of them is in memory at once."""
-        given = iter(pairs)
+        remaining = iter(pairs)
         first = 1
-        while window := list(islice(given, _WINDOW)):
+        while window := list(islice(remaining, _WINDOW)):
             yield from self._score_window(window, first)
             first += len(window)
 
-    def _score_window(self, window: Sequence[TextPair], first: int) -> list[Scored]:
-        made = [Scored()] * len(window)
+    def _score_window(self, window: Sequence[TextPair], first: int) -> list[ScoredTarget]:
+        scores = [ScoredTarget()] * len(window)
         rows = []
         for row in self._rows(window):
-            wrong = self._excess(row)
-            if wrong is None:
+            excess = self._excess(row)
+            if excess is None:
                 rows.append(row)
             elif self.too_long == "skip":
-                made[row.number] = Scored(is_skipped=True)
+                scores[row.number] = ScoredTarget(is_skipped=True)
             else:
-                raise DataError(f"line {first + row.number}: {wrong}")
-        with evaluating(self.model), torch.inference_mode():
+                raise DataError(f"line {first + row.number}: {excess}", options={"too_long": "skip"})
+        with evaluation_mode(self.model), torch.inference_mode():
             for batch in self._batches(rows):
                 for row, log_probs in zip(batch, self._score_batch(batch), strict=True):
-                    made[row.number] = Scored(row.target, tuple(log_probs[: len(row.target)]))
-        return made
+                    scores[row.number] = ScoredTarget(row.target, tuple(log_probs[: len(row.target)]))
+        return scores
 
     def _rows(self, window: Sequence[TextPair]) -> Iterator[_Row]:
         """Yield the ids of pairs; a pair with nothing on either side is not one for the model."""
         eos = self.model.config.eos
-        sources = self.vocabularies.source.encode([each.source for each in window]) if self.has_source else None
-        targets = self.vocabularies.target.encode([each.target for each in window])
+        sources = self.vocabularies.source.encode([pair.source for pair in window]) if self.has_source else None
+        targets = self.vocabularies.target.encode([pair.target for pair in window])
         for number, pair in enumerate(window):
             if pair.source.strip() or pair.target.strip() or pair.tokens:
                 source = () if sources is None else (*sources[number], eos)
@@ -131,12 +133,12 @@ class Scorer:
 
     def _excess(self, row: _Row) -> str | None:
         """Return what is wrong with a pair that the model has no positions for."""
-        longest = info_of(self.model.config).max_length
+        longest = self.model.config.position_limit
         for side, ids in (("source", row.source), ("target", row.target)):
             if longest is not None and len(ids) > longest:
                 return (
                     f"the {side} is {len(ids):,} tokens long, its end included, and the model has positions for "
-                    f"{longest:,}. Shorten it, or leave such lines unscored with --too-long skip."
+                    f"{longest:,}. Shorten it, or leave such lines unscored."
                 )
         return None
 
@@ -146,7 +148,7 @@ class Scorer:
         most = min(_BATCH_TOKENS, _MAX_LOGITS // config.target_size)
         batch: list[_Row] = []
         longest = 0
-        for row in sorted(rows, key=lambda each: (-len(each.target), -len(each.source))):
+        for row in sorted(rows, key=lambda row: (-len(row.target), -len(row.source))):
             longest = max(longest, len(row.source), len(row.target))
             if batch and longest * (len(batch) + 1) > most:
                 yield batch
@@ -156,21 +158,65 @@ class Scorer:
             yield batch
 
     def _score_batch(self, batch: Sequence[_Row]) -> list[list[float]]:
-        pad, device = self.model.config.pad, self.model.output.weight.device
+        pad, device = self.model.config.pad, self.model.device
         source = padded([row.source for row in batch], pad, device) if self.has_source else None
-        found: list[list[float]] = token_log_probs(
+        log_probs: list[list[float]] = token_log_probs(
             self.model, source, padded([row.target for row in batch], pad, device)
         ).tolist()
-        return found
+        return log_probs
 
 
 def open_scorer(
     path: str | Path, *, device: DeviceName = "auto", precision: Precision = "auto", too_long: TooLong = "refuse"
 ) -> Scorer:
     """Open the model at a path (a run, a checkpoint, an OPUS-MT folder), a translator or a language model."""
-    place = find_model(path)
-    vocabularies = load_vocabularies(place)
-    model = load_model(place, device, precision)
-    if model.config.shape == "encoder":
+    folder = find_model(path)
+    vocabularies = load_vocabularies(folder)
+    model = load_model(folder, device, precision)
+    if not (model.can_translate or model.can_continue_text):
         raise ConfigError("a model of shape encoder writes no text, so that it gives none a probability.")
     return Scorer(model.eval(), vocabularies, too_long)
+
+
+def read_pairs(source: str | None, target: str) -> Iterator[TextPair]:
+    """Yield the lines of two files as pairs, or of one file without a source; - is standard input."""
+    number = 0
+    targets = input_lines(target)
+    if source is None:
+        for line in targets:
+            number += 1
+            yield TextPair("", line)
+    else:
+        for one, other in zip_longest(input_lines(source), targets):
+            if one is None or other is None:
+                shorter, longer = (source, target) if one is None else (target, source)
+                raise DataError(
+                    f"{shown_name(shorter)} ends after {number:,} lines, and {shown_name(longer)} has more. "
+                    "Line i of one belongs to line i of the other: give as many of both."
+                )
+            number += 1
+            yield TextPair(one, other)
+    if number == 0:
+        raise DataError(f"{shown_name(target)} is empty. Give at least one sentence.")
+
+
+def shown_name(name: str) -> str:
+    """Return the name of a file as it is shown."""
+    return "standard input" if name == "-" else printable(name)
+
+
+@dataclass
+class ScoreTotal:
+    """The sum over all sentences."""
+
+    num_sentences: int = 0
+    num_skipped: int = 0
+    num_tokens: int = 0
+    log_prob: float = 0.0
+
+    def add(self, target: ScoredTarget) -> None:
+        """Count a sentence."""
+        self.num_sentences += 1
+        self.num_skipped += target.is_skipped
+        self.num_tokens += len(target.tokens)
+        self.log_prob += target.log_prob

@@ -1,39 +1,56 @@
-"""A model ready to translate text: vocabularies around an engine, whichever that is."""
+"""A model ready to translate text: the same pipeline for Python, the command line and validation.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+Nothing here imports torch before an engine that needs it is chosen.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clearhead.decoding.engines.engine import Engine, Request, length_limit
-from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
-from clearhead.decoding.search.hypothesis import Hypothesis
+from clearhead.decoding.engines.engine import DeviceName, Engine, EngineName, EngineNeeds, Precision
+from clearhead.decoding.engines.opening import EngineChoice, open_engine
+from clearhead.decoding.pipeline import WINDOW, SourceLine, TranslationOptions, TranslationPipeline, windows
 from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.translation import Translation
 from clearhead.errors import ConfigError
+from clearhead.formats.model_folder import ModelFolder, find_model, fingerprint, load_vocabularies
 from clearhead.text.tokeniser import Vocabularies
 
 if TYPE_CHECKING:
-    from clearhead.model import Transformer
+    from clearhead.model import SequenceModel
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A text that a model can read as a whole: its ids without eos, what is asked of it, and its number."""
-
-    ids: tuple[int, ...]
-    constraints: Constraints = NO_CONSTRAINTS
-    number: int = 0
-
-
-@dataclass(frozen=True, eq=False)
 class Translator:
     """Text in, translations out; `notes` are sentences about how it was opened."""
 
-    vocabularies: Vocabularies
-    engine: Engine
-    notes: tuple[str, ...] = ()
+    def __init__(self, vocabularies: Vocabularies, engine: Engine, notes: Iterable[str] = ()) -> None:
+        self.vocabularies, self.engine, self.notes = vocabularies, engine, tuple(notes)
+        self._folder: ModelFolder | None = None  # where it was loaded from
+        self._choice = EngineChoice()
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        engine: EngineName = "auto",
+        device: DeviceName = "auto",
+        precision: Precision = "auto",
+        needs: EngineNeeds = EngineNeeds(),
+    ) -> "Translator":
+        """Load a run, one of its checkpoints or an OPUS-MT folder.
+
+        The engine is one that can do all of `needs`; a translation that needs more opens another one by itself.
+        """
+        folder, choice = find_model(path), EngineChoice(engine, device, precision)
+        vocabularies = load_vocabularies(folder)
+        opened = open_engine(folder, choice, needs)
+        translator = cls(vocabularies, opened.engine, opened.notes)
+        translator._folder, translator._choice = folder, choice
+        return translator
 
     @property
-    def model(self) -> "Transformer":
+    def model(self) -> "SequenceModel":
         """The model itself, for what only torch can do: attention, explanations, alternatives."""
         from clearhead.decoding.engines.torch_engine import TorchEngine
 
@@ -41,35 +58,46 @@ class Translator:
             raise ConfigError(f"this needs the model itself, and {self.engine.name} has it fused away. Use torch.")
         return self.engine.model
 
-    def search(
-        self, pieces: Sequence[Piece], settings: SearchSettings, *, has_scores: bool = True
-    ) -> list[list[Hypothesis]]:
-        """Return the hypotheses of each piece, best first; a greedy search is quicker where no scores are needed."""
-        requests = [self.request(piece, settings, has_score=has_scores) for piece in pieces]
-        return self.engine.translate(requests, settings)
-
-    def request(self, piece: Piece, settings: SearchSettings, *, has_score: bool = True) -> Request:
-        """Return what the engine is asked for a piece."""
-        info = self.engine.info
-        ids = (*piece.ids, info.eos)
-        # what must be there is not to be cut off because it is long
-        asked = len(piece.constraints.prefix) + sum(map(len, piece.constraints.required))
-        limit = length_limit(len(ids), settings, info, num_asked=asked)
-        return Request(ids, limit, piece.constraints, piece.number, has_score)
+    @property
+    def fingerprint(self) -> str | None:
+        """A hash by which the files of the model are recognised; None if it was not loaded from files."""
+        return None if self._folder is None else fingerprint(self._folder.folder)
 
     def translate(
         self,
-        sentences: Sequence[str],
-        settings: SearchSettings = SearchSettings(),
-    ) -> list[str]:
-        """Return the best translation of each sentence; one without a token stays empty, one too long is cut."""
-        longest = self.engine.info.max_length
-        rows = self.vocabularies.source.encode(sentences)
-        cut = [tuple(row if longest is None else row[: longest - 1]) for row in rows]
-        asked = [n for n, (row, text) in enumerate(zip(cut, sentences, strict=True)) if row and text.strip()]
-        found = self.search([Piece(cut[number], number=number) for number in asked], settings, has_scores=False)
-        made = [""] * len(sentences)
-        texts = self.vocabularies.target.decode([several[0].tokens for several in found])
-        for number, text in zip(asked, texts, strict=True):
-            made[number] = text
-        return made
+        texts: Iterable[str],
+        search: SearchSettings = SearchSettings(),
+        options: TranslationOptions = TranslationOptions(),
+    ) -> list[Translation]:
+        """Translate lines of text; each may be empty, a sentence, or too long for the model, which is then split."""
+        return list(self.stream(texts, search, options))
+
+    def stream(
+        self,
+        texts: Iterable[str],
+        search: SearchSettings = SearchSettings(),
+        options: TranslationOptions = TranslationOptions(),
+        window: int = WINDOW,
+    ) -> Iterator[Translation]:
+        """Translate lines in constant memory: results come in the order of the lines, `window` lines at a time."""
+        pipeline = self.pipeline(search, options)
+        lines = (SourceLine(number, text) for number, text in enumerate(texts, 1))
+        for batch in windows(lines, window):
+            yield from pipeline.translate(batch)
+
+    def pipeline(
+        self, search: SearchSettings = SearchSettings(), options: TranslationOptions = TranslationOptions()
+    ) -> TranslationPipeline:
+        """Return a pipeline for windows of lines, with an engine that can do what they need."""
+        self.prepare(options.needs(search))
+        return TranslationPipeline(self.vocabularies, self.engine, search, options)
+
+    def prepare(self, needs: EngineNeeds) -> None:
+        """Make sure that the engine can do what is needed: open another one where it cannot."""
+        reason = self.engine.lacks(needs)
+        if reason is None:
+            return
+        if self._folder is None:
+            raise ConfigError(f"the engine {self.engine.name} cannot do this: {reason}. Use torch.")
+        opened = open_engine(self._folder, self._choice, needs)
+        self.engine, self.notes = opened.engine, tuple(dict.fromkeys((*self.notes, *opened.notes)))

@@ -13,39 +13,39 @@ def render_explanation(data: Mapping[str, Any]) -> str:
     """Return every step of a search: each candidate, its log P, what became of it and why."""
     pieces: Mapping[str, str] = data["pieces"]
     before: list[list[str]] = [[]]
-    made = ["source: " + " ".join(printable(piece) for piece in data["source_pieces"])]
+    lines = ["source: " + " ".join(printable(piece) for piece in data["source_pieces"])]
     for step in data["steps"]:
-        made.append(f"step {step['number']}")
+        lines.append(f"step {step['number']}")
         rows, going = [], []
         for option in step["options"]:
-            written = [*before[option["parent"]], printable(pieces[str(option["token"])])]
+            tokens = [*before[option["parent"]], printable(pieces[str(option["token"])])]
             if option["fate"] == "kept":
-                going.append(written)
+                going.append(tokens)
             rows.append(
                 (
                     _WORDS[option["fate"]] + (f" as {option['slot'] + 1}" if option["slot"] is not None else ""),
                     f"{option['total']:.4f}",
                     f"{option['log_prob']:.4f}",
-                    " ".join(written) + (f"   ({option['why']})" if option["why"] else ""),
+                    " ".join(tokens) + (f"   ({option['why']})" if option["why"] else ""),
                 )
             )
-        made += _table(("", "log P", "of token", ""), rows)
-        made += [f"  nothing of number {lost['slot'] + 1} goes on: {lost['why']}" for lost in step["lost"]]
+        lines += _table(("", "log P", "of token", ""), rows)
+        lines += [f"  nothing of number {lost['slot'] + 1} goes on: {lost['why']}" for lost in step["lost"]]
         before = going
-    made.append(f"stopped {data['stopped']}")
-    for rank, each in enumerate(data["best"], 1):
-        spelled = " ".join(printable(pieces[str(token)]) for token in each["tokens"])
-        made.append(f"{rank}. score {each['score']:.4f}  {spelled}")
-    return "\n".join(made) + "\n"
+    lines.append(f"stopped {data['stopped']}")
+    for rank, hypothesis in enumerate(data["best"], 1):
+        spelled = " ".join(printable(pieces[str(token)]) for token in hypothesis["tokens"])
+        lines.append(f"{rank}. score {hypothesis['score']:.4f}  {spelled}")
+    return "\n".join(lines) + "\n"
 
 
 def _table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Return rows in columns: the first and the last to the left, numbers to the right."""
     every = [heading, *rows]
     widths = [max(width(row[column]) for row in every) for column in range(len(heading) - 1)]
-    made = []
+    lines = []
     for row in every:
         cells = [padded_to(row[0], widths[0])]
         cells += [" " * (size - width(cell)) + cell for cell, size in zip(row[1:-1], widths[1:], strict=True)]
-        made.append("  " + "  ".join([*cells, row[-1]]).rstrip())
-    return made
+        lines.append("  " + "  ".join([*cells, row[-1]]).rstrip())
+    return lines

@@ -3,7 +3,7 @@
 `forward` itself looks at nothing but lengths: looking at ids would wait for the device and break compilation.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -155,3 +155,9 @@ def _label_mistakes(batch: Batch, config: ModelConfig) -> Iterator[str]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def padded(rows: Sequence[Sequence[int]], pad: int, device: torch.device) -> Tensor:
+    """Return rows of ids as one tensor (B, T), padded on the right."""
+    longest = max(len(row) for row in rows)
+    return torch.tensor([[*row, *[pad] * (longest - len(row))] for row in rows], device=device)

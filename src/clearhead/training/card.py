@@ -21,9 +21,9 @@ from clearhead.text.tokeniser import Vocabularies
 model = load_checkpoint("{folder}/{which}")
 vocabularies = Vocabularies.load("{folder}")
 """
-_TRANSLATE = """from clearhead.decoding.translate import translate
+_TRANSLATE = """from clearhead import Translator
 
-print(translate(model, vocabularies, ["…"])[0].text)
+print(Translator.load("{folder}").translate(["…"])[0].text)
 """
 
 
@@ -133,7 +133,7 @@ def _training(environment: Mapping[str, Any], outcome: Outcome) -> Iterator[str]
 def _use(folder: str, which: str, config: RunConfig) -> str:
     """Show the lines of Python that put the model to work."""
     named = printable(folder).replace("\\", "\\\\").replace('"', '\\"')
-    code = _LOAD.format(folder=named, which=which) + (_TRANSLATE if config.task == "translate" else "")
+    code = (_TRANSLATE if config.task == "translate" else _LOAD).format(folder=named, which=which)
     return f"```python\n{code}```"
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import file_names, read_texts
 from clearhead.data.store import PairStore, build_store
-from clearhead.decoding.loading import find_model, run_of
 from clearhead.errors import CheckpointError, ConfigError, RunError, printable
 from clearhead.files.lines import hash_file
-from clearhead.formats import from_marian, load_checkpoint
+from clearhead.formats import load_checkpoint
+from clearhead.formats.model_folder import find_model, load_model, run_of
 from clearhead.model import PRESETS, ModelConfig, TrainableModel, build_model
 from clearhead.model.config import read_config
 from clearhead.text.loading import open_vocabularies
@@ -226,5 +226,4 @@ def _started(place: Path, config: RunConfig, vocabularies: Vocabularies) -> Trai
 
 def open_model(place: Path) -> TrainableModel:
     """Return the model of a run folder (its best), a checkpoint, or an OPUS-MT folder, in float32."""
-    location = find_model(place)
-    return (from_marian if location.is_marian else load_checkpoint)(location.folder).float()
+    return load_model(find_model(place)).float()

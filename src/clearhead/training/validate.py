@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Literal
 
 import torch
 
 from clearhead.data.batches import NO_LABEL, BatchStream, make_layout
 from clearhead.data.store import PairStore
 from clearhead.decoding.engines.torch_engine import TorchEngine
+from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.decoding.translate import evaluating, translate
 from clearhead.decoding.translator import Translator
 from clearhead.evaluation.scores import Score, accuracy, bleu, chrf, exact_match
 from clearhead.model import TrainableModel, build_model
+from clearhead.model.modes import evaluation_mode
 from clearhead.text.tokeniser import Vocabularies
 from clearhead.training.config import ValidationConfig
 from clearhead.training.feed import to_batch
@@ -47,7 +48,7 @@ class Validator:
         device = model.device
         is_mixed = precision != torch.float32
         with (
-            evaluating(cast(Any, model)),
+            evaluation_mode(model),
             torch.inference_mode(),
             torch.autocast(device.type, precision, enabled=is_mixed),
         ):
@@ -69,19 +70,25 @@ class Validator:
         return scores
 
     def _translations(self, model: TrainableModel, precision: torch.dtype) -> list[str]:
-        """Translate greedily; on a GPU by one copy of the model whose steps, once recorded, serve every validation."""
-        settings = SearchSettings(max_ratio=self.config.max_ratio)
+        """Translate greedily, with the pipeline of `translate`."""
+        search = SearchSettings(max_ratio=self.config.max_ratio)
+        options = TranslationOptions(has_scores=False)
         if model.device.type == "cpu":
-            translations = translate(cast(Any, model), self.vocabularies, self.sources, settings)
-            return [translation.text for translation in translations]
+            translator = Translator(self.vocabularies, TorchEngine(model))
+            return [translation.text for translation in translator.translate(self.sources, search, options)]
+        with torch.autocast("cuda", enabled=False):
+            translator = Translator(self.vocabularies, self._engine_of_copy(model, precision))
+            return [translation.text for translation in translator.translate(self.sources, search, options)]
+
+    def _engine_of_copy(self, model: TrainableModel, precision: torch.dtype) -> TorchEngine:
+        """Return an engine of one copy of the model, whose steps, once recorded, serve every validation."""
         if self._copy is None or self._engine is None:
             with torch.random.fork_rng(devices=[]):
                 self._copy = build_model(model.config).to(model.device, precision)
-            self._engine = TorchEngine(cast(Any, self._copy))
+            self._engine = TorchEngine(self._copy)
         for old, new in zip(self._copy.parameters(), model.parameters(), strict=True):
             old.copy_(new)
-        with torch.autocast("cuda", enabled=False):
-            return Translator(self.vocabularies, self._engine).translate(self.sources, settings)
+        return self._engine
 
     def _loss(self, model: TrainableModel) -> Score:
         """Return the cross-entropy of a token (or label) in nats, without label smoothing."""

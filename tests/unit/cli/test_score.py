@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clearhead.cli import score as score_module
-from clearhead.decoding.scoring import Scored
+from clearhead.decoding.scoring import ScoredTarget, ScoreTotal
 from clearhead.errors import ConfigError
 
 SCORER: Any = SimpleNamespace(
@@ -27,7 +27,7 @@ def scored(log_probs: list[float], is_skipped: bool = False) -> Any:
 
 
 def test_what_stands_in_for_a_score_has_its_fields() -> None:
-    assert all(hasattr(Scored, name) or name in Scored.__annotations__ for name in vars(scored([])))
+    assert all(hasattr(ScoredTarget, name) or name in ScoredTarget.__annotations__ for name in vars(scored([])))
 
 
 @pytest.mark.parametrize(
@@ -53,21 +53,21 @@ def test_json_has_no_infinity_and_null_for_a_skipped_line() -> None:
 
 
 def test_the_total_counts_tokens_and_skipped_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    tally = score_module._Tally("ab12")
+    total = ScoreTotal()
     for example in (scored([-1.0, -3.0]), scored([], is_skipped=True), scored([-2.0])):
-        tally.add(example)
-    tally.tell(to_output=False, as_json=False)
+        total.add(example)
+    score_module._show_total(total, "ab12", to_output=False, as_json=False)
     remark = capsys.readouterr().err
     assert remark.startswith("3 sentences, 1 too long and skipped, 3 tokens, log P -6.000000, perplexity 7.38906 (")
-    tally.tell(to_output=True, as_json=True)
-    total = json.loads(capsys.readouterr().out)
-    assert (total["sentences"], total["skipped"], total["num_tokens"], total["log_prob"]) == (3, 1, 3, -6.0)
-    assert total["perplexity"] == pytest.approx(math.exp(2))
+    score_module._show_total(total, "ab12", to_output=True, as_json=True)
+    record = json.loads(capsys.readouterr().out)
+    assert (record["sentences"], record["skipped"], record["num_tokens"], record["log_prob"]) == (3, 1, 3, -6.0)
+    assert record["perplexity"] == pytest.approx(math.exp(2))
 
 
 def test_a_source_is_needed_exactly_where_the_model_reads_one() -> None:
     writer: Any = SimpleNamespace(has_source=False)
     with pytest.raises(ConfigError, match="this model translates"):
-        score_module._pairs(SCORER, None, "target")
+        score_module._pairs(SCORER, ["target"])
     with pytest.raises(ConfigError, match="reads no source"):
-        score_module._pairs(writer, "source", "target")
+        score_module._pairs(writer, ["source", "target"])

@@ -7,17 +7,16 @@ import pytest
 import torch
 
 from clearhead.decoding.alignment import (
+    AlignmentRule,
     CrossAttention,
     Head,
-    Links,
-    Reading,
     align,
-    choose_head,
     cross_attention,
-    every_reading,
+    every_rule,
     links,
-    pharaoh,
+    rate_rules,
 )
+from clearhead.decoding.word_alignment import Links, pharaoh
 from clearhead.model import Batch
 from tests.unit.decoding.toys import random_model, sources
 
@@ -66,16 +65,16 @@ def test_neither_end_is_linked() -> None:
 def test_data_chooses_the_block_the_head_and_the_row() -> None:
     model = random_model(36)
     pairs = [(sources(model, (7,), seed)[0], (9, 7, 11, 13, 2)) for seed in range(5)]
-    assert len(every_reading(model)) == 12
+    assert len(every_rule(model)) == 12
     for wanted in (
-        Reading(head, is_shifted) for head in (Head(0, 1), Head(1, 0), Head(1)) for is_shifted in (True, False)
+        AlignmentRule(head, is_shifted) for head in (Head(0, 1), Head(1, 0), Head(1)) for is_shifted in (True, False)
     ):
-        right = [align(model, source, target, wanted.head, is_shifted=wanted.is_shifted) for source, target in pairs]
-        rated = choose_head(model, pairs, partial(num_different, right))
-        assert (rated[0].reading, rated[0].error) == (wanted, 0)
+        right = [align(model, source, target, wanted) for source, target in pairs]
+        rated = rate_rules(model, pairs, partial(num_different, right))
+        assert (rated[0].rule, rated[0].error) == (wanted, 0)
         assert [each.error for each in rated] == sorted(each.error for each in rated)
         assert rated[1].error > 0
-        assert len({each.reading for each in rated}) == 12
+        assert len({each.rule for each in rated}) == 12
 
 
 def num_different(right: Sequence[Links], found: Sequence[Links]) -> int:

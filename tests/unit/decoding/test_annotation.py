@@ -5,32 +5,34 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.decoding.alignment import Head
+from clearhead.decoding.alignment import AlignmentRule, Head
 from clearhead.decoding.alignment_text import render_alignment, width
 from clearhead.decoding.annotation import Annotator, read_head
 from clearhead.decoding.engines.engine import Request
-from clearhead.decoding.line_result import LineResult, LinkedWords, Shown, to_lines, to_record
-from clearhead.decoding.lines import Line, LineOptions, LineTranslator
-from clearhead.decoding.loading import open_translator
-from clearhead.decoding.phrases import PhraseConstraints
+from clearhead.decoding.output import OutputColumns, to_lines, to_record
+from clearhead.decoding.phrase_constraints import PhraseConstraints
+from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
-from clearhead.decoding.words import word_links, words_of
+from clearhead.decoding.word_alignment import WordAlignment, word_links, words_of
 from clearhead.errors import ConfigError, DataError
 from tests.small_run import make_run
 
 BEAM = SearchSettings(beam=3, max_length=11)
+GERMAN = TranslationOptions(language="de")
 
 
 @pytest.fixture(scope="module")
 def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
-    return open_translator(make_run(tmp_path_factory.mktemp("run"), ("de", "bn")), engine="torch")
+    return Translator.load(make_run(tmp_path_factory.mktemp("run"), ("de", "bn")), engine="torch")
 
 
-def translated(translator: Translator, *lines: str, options: LineOptions | None = None) -> list[LineResult]:
-    working = LineTranslator(translator, options or LineOptions(BEAM, language="de"))
-    return working.translate([Line(number, text) for number, text in enumerate(lines, 1)])
+def translated(
+    translator: Translator, *lines: str, options: TranslationOptions = GERMAN, search: SearchSettings = BEAM
+) -> list[Translation]:
+    return translator.translate(lines, search, options)
 
 
 def test_pieces_are_grouped_into_the_words_that_they_spell(translator: Translator) -> None:
@@ -38,18 +40,18 @@ def test_pieces_are_grouped_into_the_words_that_they_spell(translator: Translato
     ids = tokeniser.encode([">>de<< the zebra sees 17"])[0]
     words = words_of(tokeniser, [*ids, tokeniser.eos])
     assert words.words == ("the", "zebra", "sees", "17")
-    assert words.place[0] is None
-    assert words.place[-1] is None
-    places = [place for place in words.place if place is not None]
+    assert words.word_of[0] is None
+    assert words.word_of[-1] is None
+    places = [place for place in words.word_of if place is not None]
     assert places == sorted(places)
-    assert words.place[words.begins(1)] == 1
-    assert words.place[words.begins(1) - 1] == 0
+    assert words.word_of[words.first_piece(1)] == 1
+    assert words.word_of[words.first_piece(1) - 1] == 0
 
 
 def test_words_are_linked_where_any_of_their_pieces_are(translator: Translator) -> None:
     tokeniser = translator.vocabularies.source
     source = words_of(tokeniser, tokeniser.encode([">>de<< the zebra"])[0])
-    first, second, last = source.begins(0), source.begins(1), len(source.place) - 1
+    first, second, last = source.first_piece(0), source.first_piece(1), len(source.word_of) - 1
     assert second < last
     links = ((0, first), (first, first), (last, first), (second, first))
     assert word_links(links, source, source) == ((0, 0), (1, 0))
@@ -65,7 +67,7 @@ def test_a_word_with_an_unknown_letter_is_shown_as_it_was_written(translator: Tr
 
 
 def test_alignments_are_of_words_and_parts_are_counted_on(translator: Translator) -> None:
-    options = LineOptions(BEAM, language="de", is_paragraphs=True)
+    options = TranslationOptions(language="de", is_paragraphs=True)
     one, two, empty = translated(translator, "the cat.", "the cat. The cat.", "", options=options)
     annotator = Annotator(translator, BEAM)
     alone, both = annotator.aligned(one).alignment, annotator.aligned(two).alignment
@@ -75,14 +77,17 @@ def test_alignments_are_of_words_and_parts_are_counted_on(translator: Translator
     assert both.links[: len(alone.links)] == alone.links
     assert all(source < 4 and target < len(both.target) for source, target in both.links)
     assert annotator.aligned(empty).alignment is None
-    assert to_lines(annotator.aligned(empty), Shown(alignment=True)) == ["\t"]
-    assert to_record(annotator.aligned(empty), Shown(alignment=True))["alignment"] == ""
+    assert to_lines(annotator.aligned(empty), OutputColumns(alignment=True)) == ["\t"]
+    assert to_record(annotator.aligned(empty), OutputColumns(alignment=True))["alignment"] == ""
 
 
 def test_the_row_that_writes_a_token_can_be_read_too(translator: Translator) -> None:
-    options = LineOptions(BEAM, PhraseConstraints(prefix="die rote Katze sieht ein kleines Buch."), language="de")
+    options = TranslationOptions(PhraseConstraints(prefix="die rote Katze sieht ein kleines Buch."), language="de")
     result = translated(translator, "the red cat sees a small book.", options=options)[0]
-    reads, writes = (Annotator(translator, BEAM, is_shifted=each).aligned(result).alignment for each in (True, False))
+    reads, writes = (
+        Annotator(translator, BEAM, AlignmentRule(Head(0), is_shifted)).aligned(result).alignment
+        for is_shifted in (True, False)
+    )
     assert reads is not None
     assert writes is not None
     assert reads.links != writes.links
@@ -95,29 +100,29 @@ def test_heads_are_read_and_checked(translator: Translator) -> None:
         with pytest.raises(ConfigError, match="is not a head. Write block.head"):
             read_head(wrong)
     with pytest.raises(ConfigError, match=r"blocks 0 to 1 with heads 0 to 1, and 1\.7 is asked for"):
-        Annotator(translator, BEAM, Head(1, 7))
+        Annotator(translator, BEAM, AlignmentRule(Head(1, 7)))
 
 
 def test_alternatives_at_a_word_keep_what_stands_before_it(translator: Translator) -> None:
-    options = LineOptions(BEAM, PhraseConstraints(prefix="die rote Katze"), language="de")
+    options = TranslationOptions(PhraseConstraints(prefix="die rote Katze"), language="de")
     result = translated(translator, "the cat", options=options)[0]
     annotator = Annotator(translator, BEAM)
-    choices = annotator.with_choices(result, 3, 5).parts[0].choices
+    choices = annotator.with_alternatives(result, 3, 5).parts[0].alternatives
     assert len(choices) == 5
     assert all(choice.text.startswith("die rote") for choice in choices)
     own = [choice.log_prob for choice in choices]
     assert own == sorted(own, reverse=True)
     with pytest.raises(DataError, match=r"line 1: the translation has \d+ words, .* and alternatives for word 99"):
-        annotator.with_choices(result, 99, 5)
+        annotator.with_alternatives(result, 99, 5)
     empty = translated(translator, "")[0]
-    assert to_lines(annotator.with_choices(empty, 1, 5), Shown(choices=True)) == ["1\t\t\t"]
+    assert to_lines(annotator.with_alternatives(empty, 1, 5), OutputColumns(alternatives=True)) == ["1\t\t\t"]
 
 
 def test_an_alignment_is_drawn_in_columns_of_a_terminal() -> None:
-    drawn = render_alignment(LinkedWords(("the", "घर"), ("das", "世界"), ((0, 0), (1, 1))))
+    drawn = render_alignment(WordAlignment(("the", "घर"), ("das", "世界"), ((0, 0), (1, 1))))
     assert drawn == "     1  the\n     2  घर\n      1 2\ndas   ● ·\n世界  · ●\n"
     assert [width(text) for text in ("abc", "世界", "é", "हि")] == [3, 4, 1, 2]
-    assert "\x1b" not in render_alignment(LinkedWords(("\x1b[31m",), ("a",), ()))
+    assert "\x1b" not in render_alignment(WordAlignment(("\x1b[31m",), ("a",), ()))
 
 
 def test_only_the_model_itself_can_be_looked_into(translator: Translator, tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from clearhead.decoding.alignment import Head, Links, Reading
+from clearhead.decoding.alignment import AlignmentRule, Head
 from clearhead.decoding.head_choice import CHOICE, HeadChoice, rate_heads, read_choice, save_choice
-from clearhead.decoding.loading import open_translator
+from clearhead.decoding.translator import Translator
+from clearhead.decoding.word_alignment import Links
 from clearhead.errors import CheckpointError, DataError
 from tests.small_run import TEXTS, make_run
 
@@ -18,9 +19,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_run(tmp_path_factory.mktemp("run"))
 
 
-@pytest.mark.parametrize("reading", [Reading(Head(1, 0), False), Reading(Head(0))])
-def test_a_choice_is_kept_beside_the_model_and_read_again(run: Path, reading: Reading) -> None:
-    choice = HeadChoice(reading, "gold links", 12.5, "nrefs:1|sentences:3")
+@pytest.mark.parametrize("rule", [AlignmentRule(Head(1, 0), False), AlignmentRule(Head(0))])
+def test_a_choice_is_kept_beside_the_model_and_read_again(run: Path, rule: AlignmentRule) -> None:
+    choice = HeadChoice(rule, "gold links", 12.5, "nrefs:1|sentences:3")
     assert save_choice(run, choice) == run / "best" / CHOICE
     assert read_choice(run) == read_choice(run / "best") == choice
     assert not list((run / "best").glob(".*"))
@@ -29,7 +30,7 @@ def test_a_choice_is_kept_beside_the_model_and_read_again(run: Path, reading: Re
 def test_a_choice_for_other_weights_is_not_used(tmp_path: Path) -> None:
     folder = make_run(tmp_path)
     assert read_choice(folder) is None
-    save_choice(folder, HeadChoice(Reading(Head(1, 1)), "gold links", 12.5, ""))
+    save_choice(folder, HeadChoice(AlignmentRule(Head(1, 1)), "gold links", 12.5, ""))
     assert read_choice(folder) is not None
     make_run(tmp_path, seed=12)
     assert (folder / "best" / CHOICE).is_file()
@@ -43,7 +44,7 @@ def test_a_choice_for_other_weights_is_not_used(tmp_path: Path) -> None:
 )
 def test_a_file_that_says_no_head_is_named(tmp_path: Path, changes: dict[str, object]) -> None:
     folder = make_run(tmp_path)
-    place = save_choice(folder, HeadChoice(Reading(Head(1, 1)), "gold links", 12.5, ""))
+    place = save_choice(folder, HeadChoice(AlignmentRule(Head(1, 1)), "gold links", 12.5, ""))
     place.write_text(json.dumps({**json.loads(place.read_text()), **changes}))
     with pytest.raises(
         CheckpointError, match=r"alignment\.json does not say which head to read\. Delete it, or choose"
@@ -52,19 +53,19 @@ def test_a_file_that_says_no_head_is_named(tmp_path: Path, changes: dict[str, ob
 
 
 def test_readings_are_rated_by_links_of_words(run: Path) -> None:
-    translator = open_translator(run, engine="torch")
+    translator = Translator.load(run, engine="torch")
     texts = [*TEXTS[:3], ("", "")]
-    seen: list[Sequence[Links]] = []
+    links_by_rule: list[Sequence[Links]] = []
 
-    def error(found: Sequence[Links]) -> float:
-        seen.append(found)
-        return float(len(seen) != 4)
+    def error(links: Sequence[Links]) -> float:
+        links_by_rule.append(links)
+        return float(len(links_by_rule) != 4)
 
     rated = rate_heads(translator, texts, error)
-    assert len(seen) == len(rated) == 12
+    assert len(links_by_rule) == len(rated) == 12
     assert rated[0].error == 0
-    assert rated[0].reading == Reading(Head(0, 0), False), "the fourth: of each head the row that reads comes first"
-    for found in seen:
+    assert rated[0].rule == AlignmentRule(Head(0, 0), False), "the fourth: of each head the row that reads comes first"
+    for found in links_by_rule:
         assert found[3] == ()
         for links, (source, target) in zip(found, texts, strict=True):
             assert all(one < len(source.split()) and other < len(target.split()) for one, other in links)
@@ -72,12 +73,12 @@ def test_readings_are_rated_by_links_of_words(run: Path) -> None:
 
 
 def test_the_tag_of_a_language_is_not_a_word(tmp_path: Path) -> None:
-    translator = open_translator(make_run(tmp_path, ("de", "hi")), engine="torch")
-    seen: list[Sequence[Links]] = []
-    rate_heads(translator, [(">>de<< a  dog", "ein Hund")], lambda found: float(seen.append(found) or 0))
-    assert {source for found in seen for source, _ in found[0]} <= {0, 1}
+    translator = Translator.load(make_run(tmp_path, ("de", "hi")), engine="torch")
+    links_by_rule: list[Sequence[Links]] = []
+    rate_heads(translator, [(">>de<< a  dog", "ein Hund")], lambda found: float(links_by_rule.append(found) or 0))
+    assert {source for found in links_by_rule for source, _ in found[0]} <= {0, 1}
 
 
 def test_a_line_that_the_model_cannot_read_is_named(run: Path) -> None:
     with pytest.raises(DataError, match="line 2 has more tokens than the 37 that the model can read"):
-        rate_heads(open_translator(run, engine="torch"), [TEXTS[0], ("a dog", "ein Hund " * 30)], lambda _: 0.0)
+        rate_heads(Translator.load(run, engine="torch"), [TEXTS[0], ("a dog", "ein Hund " * 30)], lambda _: 0.0)

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from clearhead.decoding import scoring
-from clearhead.decoding.loading import open_translator
-from clearhead.decoding.scoring import Scored, Scorer, TextPair, open_scorer
+from clearhead.decoding.engines.torch_engine import TorchEngine
+from clearhead.decoding.scoring import ScoredTarget, Scorer, TextPair, open_scorer
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.decoding.translate import translate
+from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError
 from clearhead.formats import save_checkpoint
 from clearhead.model import ModelConfig, Transformer
@@ -57,7 +57,7 @@ def make_model(vocabularies: Vocabularies, seed: int = 2, **changes: Any) -> Tra
 def test_a_score_is_the_one_that_translation_gave(vocabularies: Vocabularies, options: dict[str, Any]) -> None:
     model = make_model(vocabularies)
     scorer = Scorer(model, vocabularies)
-    for made in translate(model, vocabularies, LINES, SearchSettings(max_length=11, **options)):
+    for made in Translator(vocabularies, TorchEngine(model)).translate(LINES, SearchSettings(max_length=11, **options)):
         pairs = [TextPair(made.source, "", each.tokens) for each in made.hypotheses]
         for scored, hypothesis in zip(scorer.score(pairs), made.hypotheses, strict=True):
             assert scored.log_prob == pytest.approx(hypothesis.log_prob, abs=1e-9)
@@ -102,10 +102,10 @@ def test_pairs_are_read_a_window_at_a_time(vocabularies: Vocabularies, monkeypat
 
 
 def test_perplexity_is_of_the_mean_token() -> None:
-    made = Scored((5, 3), (math.log(0.5), math.log(0.125)))
+    made = ScoredTarget((5, 3), (math.log(0.5), math.log(0.125)))
     assert made.log_prob == pytest.approx(math.log(1 / 16))
     assert made.perplexity == pytest.approx(4.0)
-    assert Scored((5,), (-1e6,)).perplexity == math.inf
+    assert ScoredTarget((5,), (-1e6,)).perplexity == math.inf
 
 
 def test_empty_lines_keep_their_place(vocabularies: Vocabularies) -> None:
@@ -140,8 +140,8 @@ def test_a_language_model_scores_text_without_a_source(vocabularies: Vocabularie
 def test_a_run_is_opened_and_scores_as_it_translates(vocabularies: Vocabularies, tmp_path: Path) -> None:
     vocabularies.save(tmp_path)
     save_checkpoint(make_model(vocabularies).float(), tmp_path / "best")
-    translator = open_translator(tmp_path, engine="torch")
-    texts = translator.translate(LINES, SearchSettings(max_length=11))
+    translator = Translator.load(tmp_path, engine="torch")
+    texts = [each.text for each in translator.translate(LINES, SearchSettings(max_length=11))]
     scores = list(open_scorer(tmp_path).score(TextPair(*each) for each in zip(LINES, texts, strict=True)))
     assert all(each.log_prob < 0 for each in scores)
     save_checkpoint(make_model(vocabularies, shape="encoder", num_classes=3).float(), tmp_path / "other")

@@ -10,19 +10,26 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from clearhead.decoding.engines.torch_engine import TorchEngine
+from clearhead.decoding.translator import Translator
 from clearhead.model import ModelConfig, Transformer
 
 FIRST = 4  # ids before it are special
 
 
 class Letters:
-    """A tokeniser of letters: a is 4, b is 5 …; whatever is no letter is left out."""
+    """A tokeniser of letters: a is 4, b is 5 …; whatever is no letter is left out. It has no language tags."""
+
+    unk = -1
+
+    def __init__(self) -> None:
+        self.tags: dict[str, int] = {}
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
-        return [[ord(letter) - ord("a") + FIRST for letter in each if "a" <= letter <= "z"] for each in sentences]
+        return [[ord(letter) - ord("a") + FIRST for letter in text if "a" <= letter <= "z"] for text in sentences]
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        return ["".join(chr(each - FIRST + ord("a")) for each in row if each >= FIRST) for row in ids]
+        return ["".join(chr(number - FIRST + ord("a")) for number in row if number >= FIRST) for row in ids]
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,11 @@ class Both:
 
     source: Letters = field(default_factory=Letters)
     target: Letters = field(default_factory=Letters)
+
+
+def letter_translator(model: Transformer) -> Translator:
+    """Return a translator of letters."""
+    return Translator(Both(), TorchEngine(model))
 
 
 def random_model(seed: int = 36, spread: float = 0.5, **changes: Any) -> Transformer:

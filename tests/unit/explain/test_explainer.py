@@ -2,10 +2,9 @@
 
 import pytest
 
-from clearhead.decoding.line_result import LineResult
-from clearhead.decoding.lines import Line, LineOptions, LineTranslator
-from clearhead.decoding.loading import open_translator
+from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError
 from clearhead.explain.explainer import SearchExplainer
@@ -13,16 +12,18 @@ from clearhead.explain.search_text import render_explanation
 from tests.small_run import make_run
 
 BEAM = SearchSettings(beam=3, max_length=11)
+GERMAN = TranslationOptions(language="de")
 
 
 @pytest.fixture(scope="module")
 def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
-    return open_translator(make_run(tmp_path_factory.mktemp("run"), ("de", "bn")), engine="torch")
+    return Translator.load(make_run(tmp_path_factory.mktemp("run"), ("de", "bn")), engine="torch")
 
 
-def translated(translator: Translator, *lines: str, options: LineOptions | None = None) -> list[LineResult]:
-    working = LineTranslator(translator, options or LineOptions(BEAM, language="de"))
-    return working.translate([Line(number, text) for number, text in enumerate(lines, 1)])
+def translated(
+    translator: Translator, *lines: str, options: TranslationOptions = GERMAN, search: SearchSettings = BEAM
+) -> list[Translation]:
+    return translator.translate(lines, search, options)
 
 
 def test_an_explained_search_gives_the_translation_that_is_shown(translator: Translator) -> None:
@@ -49,6 +50,6 @@ def test_an_explained_search_gives_the_translation_that_is_shown(translator: Tra
 
 def test_draws_are_not_explained(translator: Translator) -> None:
     drawn = SearchSettings(temperature=1.0, max_length=5)
-    result = translated(translator, "a", options=LineOptions(drawn, language="de"))[0]
+    result = translated(translator, "a", search=drawn)[0]
     with pytest.raises(ConfigError, match="an explanation shows a search, and a temperature draws at random"):
         SearchExplainer(translator, drawn).explained(result)

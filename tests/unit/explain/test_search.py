@@ -15,7 +15,7 @@ from clearhead.decoding.search.constraints import Constraints
 from clearhead.decoding.search.coverage import CoverageStepper
 from clearhead.decoding.search.hypothesis import normalised
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.explain.search import Explanation, explain
+from clearhead.explain.search import Explanation, explain_search
 from tests.unit.decoding.toys import random_model, sources
 
 SETTINGS = SearchSettings(beam=3, n_best=2, length_penalty=0.6, stopping="proved")
@@ -25,7 +25,7 @@ SETTINGS = SearchSettings(beam=3, n_best=2, length_penalty=0.6, stopping="proved
 def explanation() -> Explanation:
     model = random_model(36)
     with torch.inference_mode():
-        return explain(model, sources(model, (5,))[0], 11, SETTINGS)
+        return explain_search(model, sources(model, (5,))[0], 11, SETTINGS)
 
 
 @torch.inference_mode()
@@ -74,11 +74,11 @@ def test_what_a_rule_hides_is_named() -> None:
     model = random_model(36)
     source = sources(model, (5,))[0]
     with torch.inference_mode():
-        free = explain(model, source, 7, SETTINGS)
+        free = explain_search(model, source, 7, SETTINGS)
         first = next(option.token for option in free.steps[0].options if option.fate == "kept")
-        bound = explain(model, source, 7, SETTINGS, Constraints(forbidden=((first,),)))
-        begun = explain(model, source, 7, SETTINGS, Constraints(prefix=(9,)))
-        short = explain(model, source, 7, SearchSettings(beam=300, min_length=5))
+        bound = explain_search(model, source, 7, SETTINGS, Constraints(forbidden=((first,),)))
+        begun = explain_search(model, source, 7, SETTINGS, Constraints(prefix=(9,)))
+        short = explain_search(model, source, 7, SearchSettings(beam=300, min_length=5))
     hidden = [option for option in bound.steps[0].options if option.fate == "hidden"]
     assert (hidden[0].token, hidden[0].why) == (first, "hidden by forbidden")
     assert {option.why for option in begun.steps[0].options if option.fate == "hidden"} >= {"hidden by prefix"}
@@ -93,8 +93,8 @@ def test_the_kept_say_what_they_attended_to() -> None:
     model = random_model(36)
     source = sources(model, (5,))[0]
     with torch.inference_mode():
-        one = explain(model, source, 7, SETTINGS, head=Head(1, 0))
-        every = explain(model, source, 7, SETTINGS, head="all")
+        one = explain_search(model, source, 7, SETTINGS, head=Head(1, 0))
+        every = explain_search(model, source, 7, SETTINGS, head="all")
         seen = cross_attention(model, source, [one.best[0].tokens])[0].weights
     first = next(option for option in one.steps[0].options if option.slot == 0)
     assert sum(first.attention) == pytest.approx(1)
@@ -115,7 +115,9 @@ def test_the_kept_say_what_they_attended_to() -> None:
 @torch.inference_mode()
 def test_why_it_stopped_is_told_by_its_rule(options: dict[str, Any], told: str) -> None:
     model = random_model(36)
-    made = explain(model, sources(model, (5,))[0], 22, SearchSettings(**{"beam": 3, "length_penalty": 0.3, **options}))
+    made = explain_search(
+        model, sources(model, (5,))[0], 22, SearchSettings(**{"beam": 3, "length_penalty": 0.3, **options})
+    )
     assert re.sub("after [0-9]+ tokens", "after 3 tokens", made.stopped).startswith(told)
 
 
@@ -129,7 +131,7 @@ def test_a_hypothesis_that_is_pushed_out_is_remembered() -> None:
     model = random_model(6)
     with torch.inference_mode():
         settings = SearchSettings(beam=2, length_penalty=1.0, stopping="proved")
-        made = explain(model, sources(model, (7,))[0], 22, settings)
+        made = explain_search(model, sources(model, (7,))[0], 22, settings)
     assert made.stopped == "after 22 tokens, the most that it may have"
     out = [each for each in made.ended if each.pushed_out_at is not None]
     assert out

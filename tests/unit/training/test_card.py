@@ -52,7 +52,7 @@ def test_how_it_was_trained_and_how_to_use_it(tmp_path: Path) -> None:
     card = card_of(tmp_path)
     assert card.startswith("# my\\_run\n\nA Transformer that translates sentences, trained by clearhead ")
     assert "1,700 updates in 1 h 2 min; it ended because validation had stopped improving." in card
-    assert f'load_checkpoint("{(tmp_path / "my_run").as_posix()}/best")' in card
+    assert f'Translator.load("{(tmp_path / "my_run").as_posix()}")' in card
     assert "fluent and wrong" in card
     assert "flatter it a little" in card
     assert "not finished" not in card
@@ -80,6 +80,6 @@ def test_a_card_can_be_written_before_the_data_is_read(tmp_path: Path) -> None:
 
 
 def test_only_a_translator_is_shown_translating(tmp_path: Path) -> None:
-    line = 'print(translate(model, vocabularies, ["…"])[0].text)\n```\n'
+    line = '.translate(["…"])[0].text)\n```\n'
     assert line in card_of(tmp_path)
     assert line not in card_of(tmp_path / "second", task="language-model")

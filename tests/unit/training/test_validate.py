@@ -7,6 +7,8 @@ import torch
 
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.store import PairStore, build_store
+from clearhead.decoding.translation import TranslatedPart, Translation
+from clearhead.decoding.translator import Translator
 from clearhead.model import Batch, ModelConfig, Transformer
 from clearhead.text.config import Task, TextConfig
 from clearhead.text.tokeniser import Vocabularies
@@ -84,13 +86,12 @@ def test_what_it_writes_is_compared_with_the_references(tmp_path: Path, monkeypa
     assert validator.references == [b for _, b in PAIRS]
     assert validator.sources == [a for a, _ in PAIRS]
 
-    class Said:
-        def __init__(self, text: str) -> None:
-            self.text = text
-
     right = [b for _, b in PAIRS]
-    said = [Said(text) for text in [*right[:-1], "nothing of the kind"]]
-    monkeypatch.setattr("clearhead.training.validate.translate", lambda *given: said)
+    outputs = [*right[:-1], "nothing of the kind"]
+    translations = [
+        Translation(number, "", (TranslatedPart("", "", (), texts=(text,)),)) for number, text in enumerate(outputs, 1)
+    ]
+    monkeypatch.setattr(Translator, "translate", lambda *arguments: translations)
     found = validator.scores(model, torch.float32)
     assert found["exact"].value == pytest.approx(100 * (len(PAIRS) - 1) / len(PAIRS))
     assert 50 < found["bleu"].value < 100

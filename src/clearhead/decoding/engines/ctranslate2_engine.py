@@ -9,16 +9,15 @@ import math
 import os
 import shutil
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clearhead.decoding.engines.engine import (
     DeviceName,
     EngineNeeds,
-    ModelFolder,
     ModelInfo,
     Precision,
     Request,
@@ -29,15 +28,9 @@ from clearhead.decoding.search.constraints import NO_CONSTRAINTS
 from clearhead.decoding.search.hypothesis import Hypothesis, normalised
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import CheckpointError, ConfigError, printable
-from clearhead.files.json_file import read_json
-from clearhead.formats.config_file import read_model_config
 from clearhead.formats.ctranslate2 import Storage, converted, model_lacks
-from clearhead.formats.files import CONFIG
-from clearhead.formats.marian_config import config_from_marian, read_settings
+from clearhead.formats.model_folder import ModelFolder, load_config, load_model
 from clearhead.model.config import ModelConfig
-
-if TYPE_CHECKING:
-    from clearhead.model import Transformer
 
 LEAST_VERSION = (4, 8)
 _STORAGES: dict[Precision, Storage] = {"auto": "float32", "float32": "float32", "int8": "int8", "float16": "float16"}
@@ -58,14 +51,14 @@ _MAX_WORKERS = 32
 _MANY = 2  # batches for each worker
 
 
-def lacks(place: ModelFolder, needs: EngineNeeds, device: DeviceName, precision: Precision) -> str | None:
+def lacks(model: ModelFolder, needs: EngineNeeds, device: DeviceName, precision: Precision) -> str | None:
     """Return why this engine cannot do what is asked, as a clause (`it has no coverage penalty`), or None."""
     if precision not in _STORAGES:
         return f"it has no {precision} here"
     return (
         _search_lacks(needs)
         or _installation_lacks(device)
-        or model_lacks(config := config_of(place))
+        or model_lacks(config := load_config(model))
         or _vocabulary_lacks(config, needs.settings)
     )
 
@@ -112,41 +105,19 @@ def _vocabulary_lacks(config: ModelConfig, settings: SearchSettings) -> str | No
     return f"a beam of {settings.beam} needs more than {2 * settings.beam} tokens, and the vocabulary has {size}"
 
 
-def config_of(place: ModelFolder) -> ModelConfig:
-    """Return the config of a model, read without torch."""
-    path = place.folder / CONFIG
-    data = read_json(path)
-    if not place.is_marian:
-        return read_model_config(path, data)
-    try:
-        return config_from_marian(read_settings(data))
-    except CheckpointError as wrong:
-        raise CheckpointError(f"{printable(str(place.folder))}: {wrong}") from None
-
-
 def open_ctranslate2(
-    place: ModelFolder, device: DeviceName = "auto", precision: Precision = "auto", num_threads: int = 0
+    model: ModelFolder, device: DeviceName = "auto", precision: Precision = "auto", num_threads: int = 0
 ) -> "CTranslate2Engine":
     """Load a model, which is converted on first use and kept beside it; 0 threads are as many as there are cores."""
     if precision not in _STORAGES:
         raise ConfigError(f"{precision} is not a precision of the engine ctranslate2. Use float32, int8 or float16.")
     storage = _STORAGES[precision]
-    made = converted(place.folder, storage, _loader(place))
+    conversion = converted(model.folder, storage, lambda: load_model(model).float())
     try:
-        return CTranslate2Engine(made.folder, config_of(place), storage, device, num_threads)
+        return CTranslate2Engine(conversion.folder, load_config(model), storage, device, num_threads)
     finally:
-        if made.is_temporary:
-            shutil.rmtree(made.folder, ignore_errors=True)
-
-
-def _loader(place: ModelFolder) -> Callable[[], "Transformer"]:
-    def load() -> "Transformer":
-        from clearhead.formats import from_marian, load_checkpoint
-
-        model = from_marian(place.folder) if place.is_marian else load_checkpoint(place.folder)
-        return model.float()
-
-    return load
+        if conversion.is_temporary:
+            shutil.rmtree(conversion.folder, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -192,27 +163,30 @@ class CTranslate2Engine:
     @property
     def info(self) -> ModelInfo:
         """What has to be known of the model."""
-        return ModelInfo(self.config.pad, self.config.eos, self.config.max_length)
+        return ModelInfo.of(self.config)
+
+    def lacks(self, needs: EngineNeeds) -> str | None:
+        """Return why it cannot search like this, or None."""
+        return _search_lacks(needs) or _vocabulary_lacks(self.config, needs.settings)
 
     def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
         """Return the hypotheses of each request, best first; what CTranslate2 would do otherwise is refused."""
-        missing = _search_lacks(EngineNeeds(settings))
-        if missing is None and any(request.constraints != NO_CONSTRAINTS for request in requests):
-            missing = "it knows no constraints"
-        if missing is not None:
+        reason = _search_lacks(EngineNeeds(settings))
+        if reason is None and any(request.constraints != NO_CONSTRAINTS for request in requests):
+            reason = "it knows no constraints"
+        if reason is not None:
             raise ConfigError(
-                f"the engine ctranslate2 cannot search like this: {missing}. Open the model with "
-                "needs=EngineNeeds(settings), which chooses an engine that can, or with engine='torch'."
+                f"the engine ctranslate2 cannot search like this: {reason}. Load the model with engine='torch'."
             )
-        made: list[list[Hypothesis]] = [[] for _ in requests]
+        translations: list[list[Hypothesis]] = [[] for _ in requests]
         most = settings.tokens_on(self.translator.device)
         to_do = deque(shared(batches_by_length(requests, most), self._workers))
         at_work: deque[_Batch] = deque()
         while to_do or at_work:
             while to_do and len(at_work) < 2 * self._workers:  # no more, or Ctrl-C would wait for them
                 at_work.append(self._begin(to_do.popleft(), requests, settings))
-            to_do += self._end(at_work.popleft(), requests, settings, made)
-        return made
+            to_do += self._end(at_work.popleft(), requests, settings, translations)
+        return translations
 
     def _begin(self, places: Sequence[int], requests: Sequence[Request], settings: SearchSettings) -> _Batch:
         """Begin to search with the longest limit of a batch."""
@@ -233,7 +207,11 @@ class CTranslate2Engine:
         return _Batch(places, limit, has_scores, results)
 
     def _end(
-        self, batch: _Batch, requests: Sequence[Request], settings: SearchSettings, made: list[list[Hypothesis]]
+        self,
+        batch: _Batch,
+        requests: Sequence[Request],
+        settings: SearchSettings,
+        translations: list[list[Hypothesis]],
     ) -> list[list[int]]:
         """Wait for a batch; return what has to be searched again: sentences that came to a limit of their own.
 
@@ -241,12 +219,12 @@ class CTranslate2Engine:
         """
         late: dict[int, list[int]] = {}
         for place, waiting in zip(batch.places, batch.results, strict=True):
-            several = self._hypotheses(waiting.result(), settings, batch.has_scores)
-            own = requests[place].limit
-            if own < batch.limit and max(len(each.tokens) for each in several) >= own:
-                late.setdefault(own, []).append(place)
+            hypotheses = self._hypotheses(waiting.result(), settings, batch.has_scores)
+            limit = requests[place].limit
+            if limit < batch.limit and max(len(hypothesis.tokens) for hypothesis in hypotheses) >= limit:
+                late.setdefault(limit, []).append(place)
             else:
-                made[place] = several[: settings.n_best]
+                translations[place] = hypotheses[: settings.n_best]
         return list(late.values())
 
     def _hypotheses(self, result: Any, settings: SearchSettings, has_scores: bool) -> list[Hypothesis]:
@@ -269,11 +247,11 @@ def shared(batches: list[list[int]], workers: int) -> list[list[int]]:
     if len(batches) >= _MANY * workers:
         return batches
     parts = workers if len(batches) == 1 else -(-_MANY * workers // max(1, len(batches)))
-    made = []
+    divided = []
     for batch in batches:
         size = -(-len(batch) // parts)
-        made += [batch[start : start + size] for start in range(0, len(batch), size)]
-    return made
+        divided += [batch[start : start + size] for start in range(0, len(batch), size)]
+    return divided
 
 
 def _num_cores() -> int:

@@ -5,12 +5,14 @@ Nothing here imports torch: with an engine that does not need it, a translation 
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
+
+if TYPE_CHECKING:
+    from clearhead.model.config import ModelConfig
 
 EngineName = Literal["auto", "torch", "ctranslate2"]
 DeviceName = Literal["auto", "cpu", "cuda"]
@@ -19,29 +21,25 @@ Use = Literal["prefix", "forbidden", "required", "alignment", "explain", "altern
 
 
 @dataclass(frozen=True)
-class ModelFolder:
-    """Where a model lies: the folder of its weights and config, and the folder of its tokeniser."""
-
-    folder: Path
-    vocabularies: Path
-    is_marian: bool  # config.json is MarianMT's, not clearhead's
-
-
-@dataclass(frozen=True)
 class ModelInfo:
-    """What has to be known of a model to feed it: two ids, and how many tokens it has positions for, if few."""
+    """What has to be known of a model to feed it: two ids, and the number of positions that it has, if limited."""
 
     pad: int
     eos: int
-    max_length: int | None  # of source and target, the end included
+    max_length: int | None  # of source and target, eos included
+
+    @staticmethod
+    def of(config: "ModelConfig") -> "ModelInfo":
+        """Return what has to be known of a model with this config."""
+        return ModelInfo(config.pad, config.eos, config.position_limit)
 
 
 @dataclass(frozen=True)
 class Request:
     """A sentence to translate: its ids, eos included, and the most tokens that the translation may have, eos included.
 
-    `number` names the sentence: what is drawn at random for it depends on nothing else. A greedy search of which no
-    score is needed may leave it out (NaN), which is quicker.
+    `number` names the sentence: what is drawn at random for it depends on nothing else. A greedy search may leave the
+    score out (NaN) where `has_score` is False, which is quicker.
     """
 
     ids: tuple[int, ...]
@@ -49,6 +47,14 @@ class Request:
     constraints: Constraints = NO_CONSTRAINTS
     number: int = 0
     has_score: bool = True
+
+
+@dataclass(frozen=True)
+class EngineNeeds:
+    """What a translation needs of its engine; an engine that lacks any of it is not taken."""
+
+    settings: SearchSettings = SearchSettings()
+    uses: Collection[Use] = ()
 
 
 class Engine(Protocol):
@@ -61,40 +67,38 @@ class Engine(Protocol):
     def info(self) -> ModelInfo:
         """What has to be known of the model."""
 
+    def lacks(self, needs: EngineNeeds) -> str | None:
+        """Return why this engine cannot do what is needed, as a clause (`its coverage penalty is another`), or None."""
+
     def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
         """Return the `n_best` hypotheses of each request, best first, in the order of the requests.
 
-        Requests come in any order of lengths, and as many as there are: batches of `settings.tokens_on` source
-        tokens, padding included, are the engine's own. What an engine lacks is never asked of it.
+        Requests come in any order of lengths and in any number: the engine itself makes batches of
+        `settings.tokens_on` source tokens, padding included.
         """
 
 
-@dataclass(frozen=True)
-class EngineNeeds:
-    """What a whole translation will ask of its engine; an engine that lacks any of it is not taken."""
+def length_limit(source_length: int, settings: SearchSettings, info: ModelInfo, *, num_required: int = 0) -> int:
+    """Return the most tokens that a translation of `source_length` tokens may have, both with eos.
 
-    settings: SearchSettings = SearchSettings()
-    uses: Collection[Use] = ()
-
-
-def length_limit(num_source: int, settings: SearchSettings, info: ModelInfo, *, num_asked: int = 0) -> int:
-    """Return how many tokens the translation of so many (both with eos) may have; so many of them are asked for."""
+    `num_required` tokens that constraints demand come on top, so that they are not cut off.
+    """
     most = settings.max_length if info.max_length is None else min(settings.max_length, info.max_length)
-    return min(most, int(settings.max_ratio * num_source) + settings.max_extra + num_asked)
+    return min(most, int(settings.max_ratio * source_length) + settings.max_extra + num_required)
 
 
 def batches_by_length(requests: Sequence[Request], batch_tokens: int, max_rows: int | None = None) -> list[list[int]]:
-    """Return the places of requests in batches of about one length, the longest first; at most so many in each.
+    """Return the indices of requests in batches of about one length, each of at most `max_rows`.
 
-    So what runs out of memory does so soon.
+    The longest come first: what runs out of memory does so early.
     """
-    made: list[list[int]] = []
+    batches: list[list[int]] = []
     longest = 0
-    for place in sorted(range(len(requests)), key=lambda each: -len(requests[each].ids)):
-        has_room = made and (max_rows is None or len(made[-1]) < max_rows)
-        if has_room and longest * (len(made[-1]) + 1) <= batch_tokens:
-            made[-1].append(place)
+    for index in sorted(range(len(requests)), key=lambda index: -len(requests[index].ids)):
+        has_room = batches and (max_rows is None or len(batches[-1]) < max_rows)
+        if has_room and longest * (len(batches[-1]) + 1) <= batch_tokens:
+            batches[-1].append(index)
         else:
-            made.append([place])
-            longest = len(requests[place].ids)
-    return made
+            batches.append([index])
+            longest = len(requests[index].ids)
+    return batches

@@ -10,8 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clearhead.model import Transformer
+from clearhead.model import SequenceModel
 
+Model = TypeVar("Model", bound=SequenceModel)
 Module = TypeVar("Module", bound=nn.Module)
 
 
@@ -34,8 +35,8 @@ class PackedLinear(nn.Module):
             return F.linear(x, self.weight, self.bias)
         size = rounded_up(len(rows))
         full = F.pad(rows, (0, 0, 0, size - len(rows))) if size > len(rows) else rows
-        made: Tensor = torch.ops.mkldnn._linear_pointwise(full, self._ordered, self.bias, "none", [], "")
-        return made[: len(rows)].view(*x.shape[:-1], made.shape[-1])
+        product: Tensor = torch.ops.mkldnn._linear_pointwise(full, self._ordered, self.bias, "none", [], "")
+        return product[: len(rows)].view(*x.shape[:-1], product.shape[-1])
 
 
 def rounded_up(number: int) -> int:
@@ -48,24 +49,23 @@ def rounded_up(number: int) -> int:
     return -(-number // step) * step
 
 
-def can_pack(model: Transformer) -> bool:
+def can_pack(model: SequenceModel) -> bool:
     """Return whether packing is of use: a model in float32 on a CPU, with a PyTorch that has oneDNN."""
-    weight = model.output.weight
     has_library = torch._C._has_mkldnn and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
-    return has_library and weight.device.type == "cpu" and weight.dtype == torch.float32
+    return has_library and model.device.type == "cpu" and model.dtype == torch.float32
 
 
-def packed(model: Transformer) -> Transformer:
+def packed(model: Model) -> Model:
     """Return a copy for translating on a CPU, which shares all weights; the model itself where that is of no use.
 
     Pack once, after loading: it takes as long as a few sentences. Weights that change later are not packed again.
     """
-    return _with_packed_products(model) if can_pack(model) else model
+    return _with_packed_products(model) if isinstance(model, nn.Module) and can_pack(model) else model
 
 
 def _with_packed_products(module: Module) -> Module:
-    made = copy.copy(module)
-    made._modules = {
+    fast = copy.copy(module)
+    fast._modules = {
         name: PackedLinear(child)
         if type(child) is nn.Linear
         else child
@@ -73,4 +73,4 @@ def _with_packed_products(module: Module) -> Module:
         else _with_packed_products(child)
         for name, child in module._modules.items()
     }
-    return made
+    return fast

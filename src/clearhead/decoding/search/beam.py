@@ -20,11 +20,11 @@ from clearhead.decoding.search.rules import Rules, rules_of
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.state import Beams, Candidates
 from clearhead.decoding.search.stepper import Stepper
-from clearhead.model import Transformer
+from clearhead.model import SequenceModel
 
 
 def beam_search(
-    model: Transformer,
+    model: SequenceModel,
     source: Tensor,
     limits: Sequence[int],
     settings: SearchSettings,
@@ -52,9 +52,9 @@ def search_with(
     constraints = [Constraints()] * len(source) if constraints is None else constraints
     model = stepper.model
     search = BeamSearch(limits, settings, rules_of(settings, constraints, model.config), model.config.eos, observer)
-    beams = Beams.start(source, model.output.weight.dtype)
+    beams = Beams.start(source, model.dtype)
     while beams.numbers:
-        log_probs = stepper.step(beams.written)  # (B, K, V)
+        log_probs = stepper.step(beams.tokens)  # (B, K, V)
         candidates = search.candidates(beams, log_probs)
         search.set_aside(beams, candidates, stepper.penalties())
         parents, beams = search.survivors(beams, candidates)
@@ -64,7 +64,7 @@ def search_with(
             rows = torch.tensor(going, device=source.device, dtype=torch.long)
             beams = beams.only(rows)
             stepper.keep(rows)
-    return [pool.kept[: settings.n_best] for pool in search.pools]
+    return [pool.best[: settings.n_best] for pool in search.pools]
 
 
 @dataclass
@@ -84,18 +84,20 @@ class BeamSearch:
         """Return twice as many continuations as go on: as many as `beam` may end, and as many must be left."""
         if self.observer.is_on:
             self.observer.look(beams, log_probs.clone(), self.rules)
-        self.rules.hide(log_probs, beams.written, beams.numbers)
+        self.rules.hide(log_probs, beams.tokens, beams.numbers)
         number = 2 * self.settings.beam
-        each = log_probs.topk(min(number, log_probs.shape[-1]))  # (B, K, C)
-        totals = (beams.totals[..., None] + each.values).flatten(1)  # (B, K·C)
+        per_beam = log_probs.topk(min(number, log_probs.shape[-1]))  # (B, K, C)
+        totals = (beams.totals[..., None] + per_beam.values).flatten(1)  # (B, K·C)
         best = totals.topk(min(number, totals.shape[1]))  # (B, 2·beam)
-        parents = best.indices // each.values.shape[-1]
-        tokens, own = (part.flatten(1).gather(1, best.indices) for part in (each.indices, each.values))
-        found = Candidates(parents, tokens, own, best.values, self._is_ended(beams, tokens))
+        parents = best.indices // per_beam.values.shape[-1]
+        tokens, token_log_probs = (
+            part.flatten(1).gather(1, best.indices) for part in (per_beam.indices, per_beam.values)
+        )
+        candidates = Candidates(parents, tokens, token_log_probs, best.values, self._is_ended(beams, tokens))
         if any(self.rules.constraints[number].required for number in beams.numbers):
-            found = spread(found, beams, log_probs, self.rules.constraints)
-            return replace(found, is_ended=self._is_ended(beams, found.tokens))
-        return found
+            candidates = spread(candidates, beams, log_probs, self.rules.constraints)
+            return replace(candidates, is_ended=self._is_ended(beams, candidates.tokens))
+        return candidates
 
     def _is_ended(self, beams: Beams, tokens: Tensor) -> Tensor:
         """Return (B, C): whether candidates write eos, or reach the limit of their sentence."""
@@ -105,23 +107,24 @@ class BeamSearch:
     def set_aside(self, beams: Beams, candidates: Candidates, penalties: Tensor | None) -> None:
         """Put candidates that end into the pools; only those among the best `beam` of all candidates count."""
         ended, stuck = candidates.ended(self.settings.beam)
-        lost = None if penalties is None or not ended else penalties.tolist()
-        before = beams.hypotheses([(row, each.parent) for row, each in ended])
-        for (row, each), begun in zip(ended, before, strict=True):
-            score = normalised(each.total, beams.length + 1, self.settings.length_penalty)
-            score += 0.0 if lost is None else lost[row][each.parent]
+        coverage = None if penalties is None or not ended else penalties.tolist()
+        prefixes = beams.hypotheses([(row, candidate.parent) for row, candidate in ended])
+        for (row, candidate), prefix in zip(ended, prefixes, strict=True):
+            score = normalised(candidate.total, beams.length + 1, self.settings.length_penalty)
+            score += 0.0 if coverage is None else coverage[row][candidate.parent]
             if self.pools[beams.numbers[row]].would_take(score):
-                made = replace(begun, score=score).followed_by(each.token, each.log_prob, each.token == self.eos)
-                self.add(beams.numbers[row], made)
+                has_ended = candidate.token == self.eos
+                hypothesis = replace(prefix, score=score).followed_by(candidate.token, candidate.log_prob, has_ended)
+                self.add(beams.numbers[row], hypothesis)
         for row in stuck:
             self._give_up(beams, row)
 
-    def add(self, number: int, made: Hypothesis) -> None:
+    def add(self, number: int, hypothesis: Hypothesis) -> None:
         """Put a hypothesis that goes no further into the pool of its sentence."""
         pool = self.pools[number]
         # cut at its limit without a phrase that it must hold, it counts only where there is no other
-        if made.has_ended or not pool.kept or holds_all(made.tokens, self.rules.constraints[number]):
-            self.observer.ended(number, made, pool.add(made))
+        if hypothesis.has_ended or not pool.best or holds_all(hypothesis.tokens, self.rules.constraints[number]):
+            self.observer.ended(number, hypothesis, pool.add(hypothesis))
 
     def _give_up(self, beams: Beams, row: int) -> None:
         """Take the hypotheses of a sentence as they are, for the rules leave nothing to go on with."""
@@ -133,12 +136,12 @@ class BeamSearch:
     def survivors(self, beams: Beams, candidates: Candidates) -> tuple[Tensor, Beams]:
         """Return the first `beam` candidates that go on, and which hypotheses their parents were: (B, K)."""
         choice = candidates.is_ended.int().argsort(dim=1, stable=True)[:, : self.settings.beam]  # (B, K)
-        made = candidates.chosen(beams, choice)
+        survivors = candidates.chosen(beams, choice)
         has_ended = candidates.is_ended.gather(1, choice)
-        made.totals[has_ended] = -math.inf
+        survivors.totals[has_ended] = -math.inf
         if self.observer.is_on:
             self.observer.chose(beams, candidates, choice)
-        return candidates.parents.gather(1, choice), made
+        return candidates.parents.gather(1, choice), survivors
 
     def still_going(self, beams: Beams) -> list[int]:
         """Return the rows of sentences that need a further step; what goes on is `beams`, after this step."""
@@ -156,7 +159,7 @@ class BeamSearch:
         if best == -math.inf:
             return True
         if self.settings.beam == 1 or self.settings.stopping == "first":
-            return len(pool.kept) == pool.size
+            return len(pool.best) == pool.size
         if self.settings.stopping == "likely":
             return pool.nth_score(pool.size) >= normalised(best, length, alpha)
         return pool.nth_score(self.settings.n_best) >= best_attainable(best, length, self.limits[number], alpha)

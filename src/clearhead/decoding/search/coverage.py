@@ -8,10 +8,9 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.search.stepper import Stepper
-from clearhead.model import Transformer
+from clearhead.model import SequenceModel
 from clearhead.model.tracing import PartTrace
-from clearhead.steps import NO_TRACE, Trace
-from clearhead.steps.trace import NoTrace
+from clearhead.steps import NO_TRACE, Tracer
 
 _LEAST = 1e-9  # attention that no step gave has a logarithm too
 
@@ -19,31 +18,31 @@ _LEAST = 1e-9  # attention that no step gave has a logarithm too
 class CoverageStepper(Stepper):
     """A Stepper that adds up the attention of every hypothesis."""
 
-    def __init__(self, model: Transformer, source: Tensor, weight: float) -> None:
+    def __init__(self, model: SequenceModel, source: Tensor, weight: float) -> None:
         super().__init__(model, source)
         self.weight = weight
         self.is_real = source != model.config.pad  # (B, S)
-        self.given = torch.zeros(len(source), 1, source.shape[1], device=source.device)  # (B, K, S)
+        self.attention = torch.zeros(len(source), 1, source.shape[1], device=source.device)  # (B, K, S)
 
-    def step(self, written: Tensor, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
+    def step(self, tokens: Tensor, trace: Tracer = NO_TRACE) -> Tensor:
         """Do a traced step, and add its attention up."""
         last_block = PartTrace((f"decoder.{self.model.config.decoder_blocks - 1}.cross_attention",))
-        log_probs = super().step(written, last_block)
+        log_probs = super().step(tokens, last_block)
         heads = [record.value for record in last_block.find("softmax")]  # (B, K, S) each
-        self.given = self.given + torch.stack(heads).mean(dim=0)
+        self.attention = self.attention + torch.stack(heads).mean(dim=0)
         return log_probs
 
     def follow(self, parents: Tensor) -> None:
         """Keep the attention of the hypotheses that go on."""
         super().follow(parents)
-        self.given = self.given.gather(1, parents[..., None].expand(-1, -1, self.given.shape[-1]))
+        self.attention = self.attention.gather(1, parents[..., None].expand(-1, -1, self.attention.shape[-1]))
 
     def keep(self, rows: Tensor) -> None:
         """Keep the attention of the sentences that go on."""
         super().keep(rows)
-        self.given, self.is_real = self.given[rows], self.is_real[rows]
+        self.attention, self.is_real = self.attention[rows], self.is_real[rows]
 
     def penalties(self) -> Tensor:
         """β Σᵢ log min(Σⱼ aⱼᵢ, 1), over the real tokens of the source: (B, K)"""
-        lost = self.given.clamp(_LEAST, 1.0).log() * self.is_real[:, None]
-        return self.weight * lost.sum(dim=-1)
+        log_coverage = self.attention.clamp(_LEAST, 1.0).log() * self.is_real[:, None]
+        return self.weight * log_coverage.sum(dim=-1)

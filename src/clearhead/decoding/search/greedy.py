@@ -6,10 +6,10 @@ It is beam search with one beam, without its bookkeeping; a test holds the two t
 import torch
 from torch import Tensor
 
-from clearhead.model import Transformer
+from clearhead.model import SequenceModel
 
 
-def greedy(model: Transformer, source: Tensor, max_length: int | Tensor) -> Tensor:
+def greedy(model: SequenceModel, source: Tensor, max_length: int | Tensor) -> Tensor:
     """Return ids (B, T) that end with eos, padded on the right; a row that reached its `max_length` has no eos.
 
     `max_length` counts the end, and may differ from sentence to sentence (B,). Neither padding nor bos is written.
@@ -20,12 +20,12 @@ def greedy(model: Transformer, source: Tensor, max_length: int | Tensor) -> Tens
     cache = model.start_cache(memory, len(source), source.device)
     token = torch.full_like(source[:, :1], config.start_id)  # (B, 1)
     is_going = limits > 0
-    written = []
+    columns = []
     while bool(is_going.any()):
         logits = model.decode(token, memory, cache)[:, -1]  # (B, V)
         for hidden in config.never_written:
             logits[:, hidden] = float("-inf")
         token = torch.where(is_going, logits.argmax(dim=-1), config.pad)[:, None]
-        written.append(token)
-        is_going = is_going & (token[:, 0] != config.eos) & (limits > len(written))
-    return torch.cat(written, dim=1) if written else source.new_empty(len(source), 0)
+        columns.append(token)
+        is_going = is_going & (token[:, 0] != config.eos) & (limits > len(columns))
+    return torch.cat(columns, dim=1) if columns else source.new_empty(len(source), 0)

@@ -51,18 +51,18 @@ class Pool:
     """The best ended hypotheses of one sentence, best first; of two that are equal the earlier."""
 
     size: int
-    kept: list[Hypothesis] = field(default_factory=list)
+    best: list[Hypothesis] = field(default_factory=list)
 
     def add(self, hypothesis: Hypothesis) -> Hypothesis | None:
         """Take a hypothesis in, and return the one that has no room."""
-        place = bisect.bisect_right(self.kept, -hypothesis.score, key=lambda each: -each.score)
-        self.kept.insert(place, hypothesis)
-        return self.kept.pop() if len(self.kept) > self.size else None
+        place = bisect.bisect_right(self.best, -hypothesis.score, key=lambda other: -other.score)
+        self.best.insert(place, hypothesis)
+        return self.best.pop() if len(self.best) > self.size else None
 
     def would_take(self, score: float) -> bool:
         """Return whether a hypothesis of that score has room."""
-        return len(self.kept) < self.size or score > self.kept[-1].score
+        return len(self.best) < self.size or score > self.best[-1].score
 
     def nth_score(self, number: int) -> float:
-        """Return the score of the n-th best, counted from 1, or -∞ where there are not so many."""
-        return self.kept[number - 1].score if len(self.kept) >= number else -math.inf
+        """Return the score of the n-th best, counted from 1, or -∞ where there are fewer."""
+        return self.best[number - 1].score if len(self.best) >= number else -math.inf

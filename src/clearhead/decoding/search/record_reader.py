@@ -29,9 +29,9 @@ class RecordReader:
         beam = self.search.settings.beam
         self._set_aside(record[:, :beam])
         choice = record[:, :, IS_ENDED].argsort(axis=1, kind="stable")[:, :beam]
-        kept = np.take_along_axis(record, choice[..., None], axis=1)
-        best = np.where(kept[:, 0, IS_ENDED] > 0, -math.inf, kept[:, 0, TOTAL]).tolist()
-        self._steps.append(kept[:, :, [PARENT, TOKEN, LOG_PROB]])
+        survivors = np.take_along_axis(record, choice[..., None], axis=1)
+        best = np.where(survivors[:, 0, IS_ENDED] > 0, -math.inf, survivors[:, 0, TOTAL]).tolist()
+        self._steps.append(survivors[:, :, [PARENT, TOKEN, LOG_PROB]])
         length = len(self._steps)
         self.going = [row for row in self.going if not self.search.is_done(row, best[row], length)]
 
@@ -46,20 +46,21 @@ class RecordReader:
         length, alpha = len(self._steps) + 1, self.search.settings.length_penalty
         before = self._before(rows, first[rows, places, PARENT].astype(np.int64))
         last = first[rows, places].tolist()
-        for row, (tokens, log_probs), each in zip(rows.tolist(), before, last, strict=True):
-            score = normalised(each[TOTAL], length, alpha)
+        for row, (tokens, log_probs), candidate in zip(rows.tolist(), before, last, strict=True):
+            score = normalised(candidate[TOTAL], length, alpha)
             if self.search.pools[row].would_take(score):
-                token = int(each[TOKEN])
-                made = (*tokens, token), (*log_probs, each[LOG_PROB])
-                self.search.add(row, Hypothesis(*made, score, has_ended=token == self.search.eos))
+                token = int(candidate[TOKEN])
+                all_log_probs = (*log_probs, candidate[LOG_PROB])
+                has_ended = token == self.search.eos
+                self.search.add(row, Hypothesis((*tokens, token), all_log_probs, score, has_ended))
 
     def _before(
         self, rows: NDArray[np.int64], beams: NDArray[np.int64]
     ) -> Sequence[tuple[Sequence[int], Sequence[float]]]:
         """Return the tokens, and their log-probabilities, that hypotheses had written before this step."""
-        told = np.empty((len(rows), len(self._steps), 2))
+        columns = np.empty((len(rows), len(self._steps), 2))
         for step in range(len(self._steps) - 1, -1, -1):
             chosen = self._steps[step][rows, beams]  # (N, 3)
-            told[:, step] = chosen[:, 1:]
+            columns[:, step] = chosen[:, 1:]
             beams = chosen[:, 0].astype(np.int64)
-        return list(zip(told[..., 0].astype(np.int64).tolist(), told[..., 1].tolist(), strict=True))
+        return list(zip(columns[..., 0].astype(np.int64).tolist(), columns[..., 1].tolist(), strict=True))

@@ -22,8 +22,8 @@ class Rule(Protocol):
 
     name: str
 
-    def hide(self, log_probs: Tensor, written: Tensor, numbers: Sequence[int]) -> None:
-        """Hide tokens in log_probs (B, K, V) that may not follow `written` (B, K, T), in place.
+    def hide(self, log_probs: Tensor, tokens: Tensor, numbers: Sequence[int]) -> None:
+        """Hide tokens in log_probs (B, K, V) that may not follow `tokens` (B, K, T), in place.
 
         `numbers` says which sentences these are, among those that the search was given.
         """
@@ -36,7 +36,7 @@ class NeverWritten:
     token: int
     name: str = "padding"
 
-    def hide(self, log_probs: Tensor, written: Tensor, numbers: Sequence[int]) -> None:
+    def hide(self, log_probs: Tensor, tokens: Tensor, numbers: Sequence[int]) -> None:
         """Hide the token."""
         log_probs[..., self.token] = HIDDEN
 
@@ -49,9 +49,9 @@ class LongEnough:
     min_length: int
     name: str = "min_length"
 
-    def hide(self, log_probs: Tensor, written: Tensor, numbers: Sequence[int]) -> None:
-        """Hide eos while too little is written."""
-        if written.shape[-1] < self.min_length:
+    def hide(self, log_probs: Tensor, tokens: Tensor, numbers: Sequence[int]) -> None:
+        """Hide eos while too little is tokens."""
+        if tokens.shape[-1] < self.min_length:
             log_probs[..., self.eos] = HIDDEN
 
 
@@ -62,12 +62,12 @@ class NoRepeat:
     size: int
     name: str = "no_repeat"
 
-    def hide(self, log_probs: Tensor, written: Tensor, numbers: Sequence[int]) -> None:
+    def hide(self, log_probs: Tensor, tokens: Tensor, numbers: Sequence[int]) -> None:
         """Hide what would complete a run that is there already."""
-        if written.shape[-1] < self.size:
+        if tokens.shape[-1] < self.size:
             return
-        runs = written.unfold(-1, self.size, 1)  # (B, K, runs, size)
-        end = written[..., written.shape[-1] - self.size + 1 :]  # the last size - 1 tokens
+        runs = tokens.unfold(-1, self.size, 1)  # (B, K, runs, size)
+        end = tokens[..., tokens.shape[-1] - self.size + 1 :]  # the last size - 1 tokens
         is_again = (runs[..., :-1] == end[..., None, :]).all(dim=-1)  # (B, K, runs)
         sentence, beam, run = is_again.nonzero(as_tuple=True)
         log_probs[sentence, beam, runs[sentence, beam, run, -1]] = HIDDEN
@@ -80,12 +80,12 @@ class Forbidden:
     constraints: Sequence[Constraints]
     name: str = "forbidden"
 
-    def hide(self, log_probs: Tensor, written: Tensor, numbers: Sequence[int]) -> None:
+    def hide(self, log_probs: Tensor, tokens: Tensor, numbers: Sequence[int]) -> None:
         """Hide tokens that would complete a phrase."""
         for row, number in enumerate(numbers):
             for phrase in self.constraints[number].forbidden:
-                is_begun = ends_with(written[row], phrase[:-1])
-                log_probs[row, is_begun, phrase[-1]] = HIDDEN
+                is_prefix = ends_with(tokens[row], phrase[:-1])
+                log_probs[row, is_prefix, phrase[-1]] = HIDDEN
 
 
 @dataclass
@@ -96,29 +96,29 @@ class Unfinished:
     constraints: Sequence[Constraints]
     name: str = "required"
 
-    def hide(self, log_probs: Tensor, written: Tensor, numbers: Sequence[int]) -> None:
+    def hide(self, log_probs: Tensor, tokens: Tensor, numbers: Sequence[int]) -> None:
         """Hide eos where a phrase is missing."""
         for row, number in enumerate(numbers):
             for phrase in self.constraints[number].required:
-                log_probs[row, ~holds(written[row], phrase), self.eos] = HIDDEN
+                log_probs[row, ~holds(tokens[row], phrase), self.eos] = HIDDEN
 
 
-def ends_with(written: Tensor, phrase: Phrase) -> Tensor:
-    """Return (K,): whether each row of `written` (K, T) ends with a phrase; every row ends with nothing."""
-    length = written.shape[-1]
+def ends_with(tokens: Tensor, phrase: Phrase) -> Tensor:
+    """Return (K,): whether each row of `tokens` (K, T) ends with a phrase; every row ends with nothing."""
+    length = tokens.shape[-1]
     if not phrase:
-        return torch.ones(len(written), dtype=torch.bool, device=written.device)
+        return torch.ones(len(tokens), dtype=torch.bool, device=tokens.device)
     if length < len(phrase):
-        return torch.zeros(len(written), dtype=torch.bool, device=written.device)
-    return (written[:, length - len(phrase) :] == written.new_tensor(phrase)).all(dim=-1)
+        return torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
+    return (tokens[:, length - len(phrase) :] == tokens.new_tensor(phrase)).all(dim=-1)
 
 
-def holds(written: Tensor, phrase: Phrase) -> Tensor:
-    """Return (K,): whether a phrase is anywhere in each row of `written` (K, T)."""
-    if written.shape[-1] < len(phrase):
-        return torch.zeros(len(written), dtype=torch.bool, device=written.device)
-    runs = written.unfold(-1, len(phrase), 1)  # (K, runs, phrase)
-    return (runs == written.new_tensor(phrase)).all(dim=-1).any(dim=-1)
+def holds(tokens: Tensor, phrase: Phrase) -> Tensor:
+    """Return (K,): whether a phrase is anywhere in each row of `tokens` (K, T)."""
+    if tokens.shape[-1] < len(phrase):
+        return torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
+    runs = tokens.unfold(-1, len(phrase), 1)  # (K, runs, phrase)
+    return (runs == tokens.new_tensor(phrase)).all(dim=-1).any(dim=-1)
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,9 @@ class Rules:
     rules: tuple[Rule, ...]
     constraints: Sequence[Constraints]
 
-    def hide(self, log_probs: Tensor, written: Tensor, numbers: Sequence[int]) -> None:
+    def hide(self, log_probs: Tensor, tokens: Tensor, numbers: Sequence[int]) -> None:
         """Apply every rule to log_probs (B, K, V), in place."""
-        place = written.shape[-1]
+        place = tokens.shape[-1]
         forced = {
             row: self.constraints[number].prefix[place]
             for row, number in enumerate(numbers)
@@ -138,7 +138,7 @@ class Rules:
         }
         own = {row: log_probs[row, :, token].clone() for row, token in forced.items()}
         for rule in self.rules:
-            rule.hide(log_probs, written, numbers)
+            rule.hide(log_probs, tokens, numbers)
         for row, token in forced.items():
             log_probs[row] = HIDDEN
             log_probs[row, :, token] = own[row]
@@ -152,8 +152,8 @@ def rules_of(settings: SearchSettings, constraints: Sequence[Constraints], confi
         rules.append(LongEnough(config.eos, settings.min_length))
     if settings.no_repeat is not None:
         rules.append(NoRepeat(settings.no_repeat))
-    if any(each.forbidden for each in constraints):
+    if any(constraint.forbidden for constraint in constraints):
         rules.append(Forbidden(constraints))
-    if any(each.required for each in constraints):
+    if any(constraint.required for constraint in constraints):
         rules.append(Unfinished(config.eos, constraints))
     return Rules(tuple(rules), constraints)

@@ -14,11 +14,11 @@ from clearhead.decoding.search.hypothesis import Hypothesis, normalised
 from clearhead.decoding.search.rules import rules_of
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.stepper import Stepper
-from clearhead.model import Transformer
+from clearhead.model import SequenceModel
 
 
 def sample(
-    model: Transformer,
+    model: SequenceModel,
     source: Tensor,
     limits: Sequence[int],
     settings: SearchSettings,
@@ -31,34 +31,34 @@ def sample(
     rules = rules_of(settings, constraints, config)
     draws = uniform_draws(settings, rows if numbers is None else numbers, max(limits)).to(source.device)  # (B, N, L)
     stepper = Stepper(model, source)
-    written = source.new_empty(len(source), 1, 0)
-    kept = []
+    tokens = source.new_empty(len(source), 1, 0)
+    chosen_log_probs = []
     is_going = torch.ones(len(source), settings.n_best, dtype=torch.bool, device=source.device)
     most = torch.tensor(limits, device=source.device)[:, None]
     while bool(is_going.any()):
-        log_probs = stepper.step(written)  # (B, N, V)
-        if written.shape[1] == 1 < settings.n_best:  # all translations of a sentence begin alike
+        log_probs = stepper.step(tokens)  # (B, N, V)
+        if tokens.shape[1] == 1 < settings.n_best:  # all translations of a sentence begin alike
             stepper.follow(source.new_zeros(len(source), settings.n_best))
             log_probs = log_probs.expand(-1, settings.n_best, -1).clone()
-            written = written.expand(-1, settings.n_best, -1)
-        own = log_probs.clone()
-        rules.hide(log_probs, written, rows)
-        token = draw(log_probs, draws[..., written.shape[-1]], settings)  # (B, N)
+            tokens = tokens.expand(-1, settings.n_best, -1)
+        model_log_probs = log_probs.clone()
+        rules.hide(log_probs, tokens, rows)
+        token = draw(log_probs, draws[..., tokens.shape[-1]], settings)  # (B, N)
         token = torch.where(is_going, token, config.pad)
-        kept.append(own.gather(-1, token[..., None])[..., 0])
-        written = torch.cat((written, token[..., None]), dim=-1)
-        is_going = is_going & (token != config.eos) & (written.shape[-1] < most)
-    return _hypotheses(written, torch.stack(kept, dim=-1), config.pad, config.eos, settings)
+        chosen_log_probs.append(model_log_probs.gather(-1, token[..., None])[..., 0])
+        tokens = torch.cat((tokens, token[..., None]), dim=-1)
+        is_going = is_going & (token != config.eos) & (tokens.shape[-1] < most)
+    return _hypotheses(tokens, torch.stack(chosen_log_probs, dim=-1), config.pad, config.eos, settings)
 
 
 def uniform_draws(settings: SearchSettings, numbers: Sequence[int], length: int) -> Tensor:
     """Return numbers between 0 and 1, a sequence for each translation of each sentence: (B, N, L)"""
-    made = []
+    sequences = []
     for number in numbers:
         random = torch.Generator().manual_seed(settings.seed * 2**31 + number)
         # drawn step by step, so that a longer limit does not change the first draws
-        made.append(torch.rand(length, settings.n_best, generator=random, dtype=torch.float64).T)
-    return torch.stack(made)
+        sequences.append(torch.rand(length, settings.n_best, generator=random, dtype=torch.float64).T)
+    return torch.stack(sequences)
 
 
 def draw(log_probs: Tensor, draws: Tensor, settings: SearchSettings) -> Tensor:
@@ -78,14 +78,14 @@ def draw(log_probs: Tensor, draws: Tensor, settings: SearchSettings) -> Tensor:
 
 
 def _hypotheses(
-    written: Tensor, log_probs: Tensor, pad: int, eos: int, settings: SearchSettings
+    tokens: Tensor, log_probs: Tensor, pad: int, eos: int, settings: SearchSettings
 ) -> list[list[Hypothesis]]:
-    found = []
-    for rows, own in zip(written.tolist(), log_probs.tolist(), strict=True):
-        made = []
-        for row, numbers in zip(rows, own, strict=True):
+    outcomes = []
+    for rows, row_log_probs in zip(tokens.tolist(), log_probs.tolist(), strict=True):
+        hypotheses = []
+        for row, numbers in zip(rows, row_log_probs, strict=True):
             length = row.index(pad) if pad in row else len(row)
             score = normalised(sum(numbers[:length]), length, settings.length_penalty)
-            made.append(Hypothesis(tuple(row[:length]), tuple(numbers[:length]), score, row[length - 1] == eos))
-        found.append(sorted(made, key=lambda each: -each.score))
-    return found
+            hypotheses.append(Hypothesis(tuple(row[:length]), tuple(numbers[:length]), score, row[length - 1] == eos))
+        outcomes.append(sorted(hypotheses, key=lambda hypothesis: -hypothesis.score))
+    return outcomes

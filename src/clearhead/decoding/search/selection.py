@@ -37,12 +37,14 @@ class Selection:
         """Return the parents and the tokens (B, K) of what goes on after `place` (1,) tokens, and write the record."""
         hidden = self.never.expand(1, -1).clone()
         hidden[:, self.eos] += torch.where(place < self.min_length, -math.inf, 0.0)
-        each = (log_probs + hidden).topk(min(2 * self.beam, log_probs.shape[-1]))  # (B, K, C)
-        best = (self.totals[..., None] + each.values).flatten(1).topk(self.num_candidates)  # (B, C)
-        parents = best.indices // each.values.shape[-1]
-        tokens, own = (part.flatten(1).gather(1, best.indices) for part in (each.indices, each.values))
+        per_beam = (log_probs + hidden).topk(min(2 * self.beam, log_probs.shape[-1]))  # (B, K, C)
+        best = (self.totals[..., None] + per_beam.values).flatten(1).topk(self.num_candidates)  # (B, C)
+        parents = best.indices // per_beam.values.shape[-1]
+        tokens, token_log_probs = (
+            part.flatten(1).gather(1, best.indices) for part in (per_beam.indices, per_beam.values)
+        )
         is_ended = (tokens == self.eos) | (self.limits <= place + 1)[:, None]
-        parts = (parents, tokens, own, best.values, is_ended)
+        parts = (parents, tokens, token_log_probs, best.values, is_ended)
         self.record.index_copy_(0, place, torch.stack([part.double() for part in parts], dim=-1)[None])
         choice = is_ended.int().argsort(dim=1, stable=True)[:, : self.beam]
         self.totals.copy_(best.values.gather(1, choice).masked_fill(is_ended.gather(1, choice), -math.inf))

@@ -15,7 +15,7 @@ from clearhead.decoding.search.hypothesis import Hypothesis
 class Beams:
     """Hypotheses that go on, best first; `totals` are their log P, -∞ where a sentence has fewer than `beam`."""
 
-    written: Tensor  # (B, K, T)
+    tokens: Tensor  # (B, K, T)
     log_probs: Tensor  # (B, K, T), of each token
     totals: Tensor  # (B, K)
     numbers: list[int]  # which sentence each row is of
@@ -31,12 +31,12 @@ class Beams:
     @property
     def length(self) -> int:
         """How many tokens each has written."""
-        return self.written.shape[-1]
+        return self.tokens.shape[-1]
 
     def only(self, rows: Tensor) -> "Beams":
         """Return the sentences at `rows`."""
         numbers = [self.numbers[row] for row in rows.tolist()]
-        return Beams(self.written[rows], self.log_probs[rows], self.totals[rows], numbers)
+        return Beams(self.tokens[rows], self.log_probs[rows], self.totals[rows], numbers)
 
     def hypothesis(self, row: int, beam: int, score: float) -> Hypothesis:
         """Return one of them as it is, not ended."""
@@ -46,9 +46,9 @@ class Beams:
         """Return those at rows and beams as they are, not ended and without a score."""
         if not places:
             return []
-        row, beam = torch.tensor(places, device=self.written.device).unbind(1)
-        kept = zip(self.written[row, beam].tolist(), self.log_probs[row, beam].tolist(), strict=True)
-        return [Hypothesis(tuple(tokens), tuple(log_probs), math.nan, has_ended=False) for tokens, log_probs in kept]
+        row, beam = torch.tensor(places, device=self.tokens.device).unbind(1)
+        rows = zip(self.tokens[row, beam].tolist(), self.log_probs[row, beam].tolist(), strict=True)
+        return [Hypothesis(tuple(tokens), tuple(log_probs), math.nan, has_ended=False) for tokens, log_probs in rows]
 
 
 class Candidate(NamedTuple):
@@ -73,30 +73,30 @@ class Candidates:
 
     def tolist(self) -> list[list[Candidate]]:
         """Return the candidates of every sentence."""
-        return [[_candidate(each) for each in row] for row in self.fetched()]
+        return [[_candidate(numbers) for numbers in row] for row in self.fetched()]
 
     def fetched(self) -> list[list[list[float]]]:
         """Return (B, C, 5) as numbers, in the order of Candidate; one transfer, for each look at a GPU waits for it."""
         parts = (self.parents, self.tokens, self.log_probs, self.totals, self.is_ended)
-        told: list[list[list[float]]] = torch.stack([part.double() for part in parts], dim=-1).tolist()
-        return told
+        rows: list[list[list[float]]] = torch.stack([part.double() for part in parts], dim=-1).tolist()
+        return rows
 
     def ended(self, beam: int) -> "Endings":
         """Return what ends among the best `beam` candidates of each sentence, and the rows without any candidate."""
-        told = self.fetched()
-        found = [
-            (row, _candidate(each))
-            for row, several in enumerate(told)
-            for each in several[:beam]
-            if each[4] and each[3] > -math.inf
+        rows = self.fetched()
+        endings = [
+            (row, _candidate(numbers))
+            for row, candidates in enumerate(rows)
+            for numbers in candidates[:beam]
+            if numbers[4] and numbers[3] > -math.inf
         ]
-        return Endings(found, [row for row, several in enumerate(told) if several[0][3] == -math.inf])
+        return Endings(endings, [row for row, candidates in enumerate(rows) if candidates[0][3] == -math.inf])
 
     def chosen(self, beams: Beams, choice: Tensor) -> Beams:
         """Return the hypotheses that the candidates at `choice` (B, K) are."""
         parents = self.parents.gather(1, choice)[..., None].expand(-1, -1, beams.length)  # (B, K, T)
         return Beams(
-            torch.cat((beams.written.gather(1, parents), self.tokens.gather(1, choice)[..., None]), dim=-1),
+            torch.cat((beams.tokens.gather(1, parents), self.tokens.gather(1, choice)[..., None]), dim=-1),
             torch.cat((beams.log_probs.gather(1, parents), self.log_probs.gather(1, choice)[..., None]), dim=-1),
             self.totals.gather(1, choice),
             beams.numbers,
@@ -106,7 +106,7 @@ class Candidates:
 class Endings(NamedTuple):
     """Candidates that end, with the rows of their sentences; and rows of sentences that cannot go on."""
 
-    found: list[tuple[int, Candidate]]
+    ended: list[tuple[int, Candidate]]
     stuck: list[int]
 
 

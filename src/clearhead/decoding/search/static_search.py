@@ -21,7 +21,7 @@ def can_choose(settings: SearchSettings, constraints: Sequence[Constraints], con
     """Return whether a fixed step can make the choices of a search: no constraints, and nothing that looks back."""
     is_plain = settings.no_repeat is None and not settings.coverage_penalty and not settings.is_sampling
     has_choice = config.target_size - len(set(config.never_written)) > 1  # something can always be written but eos
-    return is_plain and has_choice and all(wish == Constraints() for wish in constraints)
+    return is_plain and has_choice and all(constraint == Constraints() for constraint in constraints)
 
 
 def static_search(
@@ -32,20 +32,20 @@ def static_search(
     search = BeamSearch(limits, settings, rules_of(settings, [Constraints()] * len(limits), config), config.eos)
     step.start(step.model.encode(source))
     step.selection.start(limits, settings.min_length)
-    reader, mail = RecordReader(search), _Mail(step.selection.record, len(source))
+    reader, transfer = RecordReader(search), _RecordTransfer(step.selection.record, len(source))
     for number in range(max(limits)):
         step.run()
-        mail.send(number)
+        transfer.send(number)
         if number:
-            reader.read(mail.receive(number - 1))
+            reader.read(transfer.receive(number - 1))
         if not reader.going:
             break
     else:
-        reader.read(mail.receive(max(limits) - 1))
-    return [pool.kept[: settings.n_best] for pool in search.pools]
+        reader.read(transfer.receive(max(limits) - 1))
+    return [pool.best[: settings.n_best] for pool in search.pools]
 
 
-class _Mail:
+class _RecordTransfer:
     """Brings records home without holding up the device."""
 
     def __init__(self, record: Tensor, rows: int) -> None:
@@ -69,5 +69,5 @@ class _Mail:
         home, event = self._sent.pop(number)
         if event is not None:
             event.synchronize()
-        found: NDArray[np.float64] = home.numpy()
-        return found
+        record: NDArray[np.float64] = home.numpy()
+        return record

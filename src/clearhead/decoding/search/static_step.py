@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
+from typing import TypeGuard
 
 import torch
 from torch import Tensor
 
 from clearhead.decoding.search.selection import Selection
 from clearhead.decoding.search.stepper import Stepper
-from clearhead.model import Mask, Memory, ModelConfig, Transformer
+from clearhead.model import Mask, Memory, ModelConfig, SequenceModel, Transformer
 from clearhead.model.cache import BeamCache
 from clearhead.model.key_values import KeyValues
 from clearhead.model.layers import BlockCache, DecoderBlock
-from clearhead.steps import NO_TRACE, Trace
-from clearhead.steps.trace import NoTrace
+from clearhead.steps import NO_TRACE, Tracer
 
 _GRAIN = 32  # tokens: lengths are rounded up, so that few steps serve many batches
 _LEAST_ROWS = 8
@@ -42,9 +42,9 @@ class StepShape:
         return StepShape(rows, beam, *(-(-length // _GRAIN) * _GRAIN for length in (source.shape[1], limit)))
 
 
-def shape_bytes(shape: StepShape, model: Transformer) -> int:
+def shape_bytes(shape: StepShape, model: SequenceModel) -> int:
     """Return about how much memory a step of a shape takes: keys, values, and what is said of each token."""
-    config, size = model.config, model.output.weight.element_size()
+    config, size = model.config, model.dtype.itemsize
     keys = 2 * config.decoder_blocks * config.decoder_width * (shape.length * shape.beam + shape.source)
     record = 2 * shape.beam * shape.length * 5 * 8
     return shape.rows * (keys * size + shape.beam * config.target_size * (size + 8) + record)
@@ -99,22 +99,22 @@ class StaticStep:
 
     def __init__(self, model: Transformer, shape: StepShape) -> None:
         self.model, self.shape = model, shape
-        device = model.output.weight.device
+        device = model.device
         self.tokens = torch.zeros(shape.rows, shape.beam, dtype=torch.long, device=device)
         self.log_probs = torch.empty(0, device=device)  # (B, K, V), of the last step
         self.cache = self._make_cache(device)
-        wide = torch.promote_types(model.output.weight.dtype, torch.float32)
+        wide = torch.promote_types(model.dtype, torch.float32)
         never = torch.zeros(model.config.target_size, dtype=wide, device=device)
         never[list(model.config.never_written)] = -float("inf")
         self.selection = Selection(shape.rows, shape.beam, shape.length, never, model.config.eos)
-        seen = torch.zeros(shape.rows, shape.source, dtype=torch.bool, device=device)
+        is_real = torch.zeros(shape.rows, shape.source, dtype=torch.bool, device=device)
         # with a cache the decoder looks at the length of the memory only
-        self.memory = Memory(seen.new_empty(shape.rows, shape.source, 0), Mask(keys=seen))
-        self._seen = seen
+        self.memory = Memory(is_real.new_empty(shape.rows, shape.source, 0), Mask(keys=is_real))
+        self._is_real = is_real
         self.run: Callable[[], None] = self._recorded() if device.type == "cuda" else self._step
 
     def _make_cache(self, device: torch.device) -> StaticBeamCache:
-        shape, dtype = self.shape, self.model.output.weight.dtype
+        shape, dtype = self.shape, self.model.dtype
         slots = torch.arange(shape.beam, device=device)
         num_keys = shape.length * shape.beam
         blocks = []
@@ -160,38 +160,38 @@ class StaticStep:
         rows, length = memory.states.shape[:2]
         self.cache.clear()
         self.tokens.fill_(self.model.config.start_id)
-        self._seen.zero_()
-        self._seen[:rows, :length] = True if memory.mask.keys is None else memory.mask.keys
-        for block, kept in zip(self.model.decoder_blocks, self.cache.blocks, strict=True):
+        self._is_real.zero_()
+        self._is_real[:rows, :length] = True if memory.mask.keys is None else memory.mask.keys
+        for block, block_cache in zip(self.model.decoder_blocks, self.cache.blocks, strict=True):
             assert isinstance(block, DecoderBlock)
             assert block.cross_attention is not None
-            assert kept.memory is not None
-            made = block.cross_attention.key_values(memory.states)
-            kept.memory.k[:rows, :, :length] = made.k
-            kept.memory.v[:rows, :, :length] = made.v
+            assert block_cache.memory is not None
+            key_values = block.cross_attention.key_values(memory.states)
+            block_cache.memory.k[:rows, :, :length] = key_values.k
+            block_cache.memory.v[:rows, :, :length] = key_values.v
 
 
 class StaticStepper(Stepper):
     """A Stepper on a StaticStep; sentences that are done stay in their rows, and nobody looks at them."""
 
     def __init__(self, step: StaticStep, source: Tensor) -> None:
-        self.model, self.fixed = step.model, step
+        self.model, self.static = step.model, step
         self.memory = step.model.encode(source)
         step.start(self.memory)
         self._rows = torch.arange(len(source), device=source.device)
 
-    def step(self, written: Tensor, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
+    def step(self, tokens: Tensor, trace: Tracer = NO_TRACE) -> Tensor:
         """Read the last token of every hypothesis (B, K, T), and return the log P of each next one: (B, K, V)."""
         assert not trace.is_on, "a recorded step cannot be traced"
-        width = written.shape[1]
-        if written.shape[-1]:
-            self.fixed.tokens[self._rows, :width] = written[..., -1]
-        self.fixed.run()
-        return self.fixed.log_probs.index_select(0, self._rows)[:, :width]
+        width = tokens.shape[1]
+        if tokens.shape[-1]:
+            self.static.tokens[self._rows, :width] = tokens[..., -1]
+        self.static.run()
+        return self.static.log_probs.index_select(0, self._rows)[:, :width]
 
     def follow(self, parents: Tensor) -> None:
         """Go on with hypotheses (B, K′) that continue those at `parents`."""
-        self.fixed.cache.parents[self._rows, : parents.shape[1]] = parents
+        self.static.cache.parents[self._rows, : parents.shape[1]] = parents
 
     def keep(self, rows: Tensor) -> None:
         """Go on with the sentences at `rows` only."""
@@ -203,7 +203,7 @@ class StaticStepPool:
 
     def __init__(self, model: Transformer, max_bytes: int = 4 * 2**30) -> None:
         self.model, self.max_bytes = model, max_bytes
-        self._kept: list[StaticStep] = []  # the one used last is last
+        self._free: list[StaticStep] = []  # the one used last is last
         self._lock = Lock()
 
     @contextmanager
@@ -211,9 +211,9 @@ class StaticStepPool:
         """Lend a step for one search; the one that was not used for longest makes room for a new one."""
         shape = StepShape.holding(source, beam, limit)
         with self._lock:
-            step = next((step for step in self._kept if step.shape == shape), None)
+            step = next((step for step in self._free if step.shape == shape), None)
             if step is not None:
-                self._kept.remove(step)
+                self._free.remove(step)
         if step is None:
             self._make_room(shape)
             step = StaticStep(self.model, shape)
@@ -221,7 +221,7 @@ class StaticStepPool:
             yield step
         finally:
             with self._lock:
-                self._kept.append(step)
+                self._free.append(step)
 
     @contextmanager
     def stepper(self, source: Tensor, beam: int, limit: int) -> Iterator[Stepper]:
@@ -231,15 +231,15 @@ class StaticStepPool:
 
     def _make_room(self, shape: StepShape) -> None:
         with self._lock:
-            while self._kept and shape_bytes(shape, self.model) + self.num_bytes > self.max_bytes:
-                del self._kept[0]
+            while self._free and shape_bytes(shape, self.model) + self.num_bytes > self.max_bytes:
+                del self._free[0]
 
     @property
     def num_bytes(self) -> int:
         """About how much memory the steps on the pool take."""
-        return sum(shape_bytes(step.shape, self.model) for step in self._kept)
+        return sum(shape_bytes(step.shape, self.model) for step in self._free)
 
 
-def can_record(model: Transformer) -> bool:
-    """Return whether steps can be recorded: on a GPU only."""
-    return model.output.weight.device.type == "cuda"
+def can_record(model: SequenceModel) -> TypeGuard[Transformer]:
+    """Return whether the steps of a model can be recorded: a Transformer's, on a GPU."""
+    return isinstance(model, Transformer) and model.can_record_steps and model.device.type == "cuda"

@@ -1,4 +1,4 @@
-"""One step of a model for many hypotheses of many sentences: what each has written in, log-probabilities out.
+"""One step of a model for many hypotheses of many sentences: their tokens in, log-probabilities out.
 
 The hypotheses of a sentence lie side by side in one row, and share what the encoder made of it.
 """
@@ -6,23 +6,22 @@ The hypotheses of a sentence lie side by side in one row, and share what the enc
 import torch
 from torch import Tensor
 
-from clearhead.model import Transformer
-from clearhead.steps import NO_TRACE, Trace
-from clearhead.steps.trace import NoTrace
+from clearhead.model import SequenceModel
+from clearhead.steps import NO_TRACE, Tracer
 
 
 class Stepper:
     """A model in the middle of writing: B sentences, K hypotheses each."""
 
-    def __init__(self, model: Transformer, source: Tensor) -> None:
+    def __init__(self, model: SequenceModel, source: Tensor) -> None:
         self.model = model
         self.memory = model.encode(source)
         self.cache = model.start_beams(self.memory, len(source), source.device)
 
-    def step(self, written: Tensor, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
+    def step(self, tokens: Tensor, trace: Tracer = NO_TRACE) -> Tensor:
         """Read the last token of every hypothesis (B, K, T), and return the log P of each next one: (B, K, V)."""
-        start = written.new_full(written.shape[:2], self.model.config.start_id)
-        last = written[..., -1] if written.shape[-1] else start
+        start = tokens.new_full(tokens.shape[:2], self.model.config.start_id)
+        last = tokens[..., -1] if tokens.shape[-1] else start
         logits = self.model.decode(last, self.memory, self.cache, trace=trace)  # (B, K, V)
         return torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
 

@@ -9,20 +9,23 @@ import pytest
 
 from clearhead.decoding.engines import ctranslate2_engine
 from clearhead.decoding.engines.ctranslate2_engine import lacks, open_ctranslate2, shared
-from clearhead.decoding.engines.engine import EngineNeeds, ModelFolder, Request, Use, batches_by_length
+from clearhead.decoding.engines.engine import EngineNeeds, Request, Use, batches_by_length
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import CheckpointError, ConfigError
 from clearhead.formats import save_checkpoint
+from clearhead.formats.model_folder import ModelFolder
 from tests.unit.decoding.toys import random_model
 
 pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install 'clearhead[translate]'")
 PROGRAM = """
 import sys
 from pathlib import Path
-from clearhead.decoding.engines.engine import EngineNeeds, ModelFolder, Request
+from clearhead.decoding.engines.engine import EngineNeeds, Request
+from clearhead.formats.model_folder import ModelFolder
 from clearhead.decoding.engines.ctranslate2_engine import lacks, open_ctranslate2
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.decoding import loading, translator
+from clearhead import Translator
+from clearhead.decoding import job
 place = ModelFolder(Path(sys.argv[1]), Path(sys.argv[1]), False)
 assert lacks(place, EngineNeeds(), "cpu", "auto") is None
 found = open_ctranslate2(place).translate([Request((5, 7, 2), 9)], SearchSettings())

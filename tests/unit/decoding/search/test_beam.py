@@ -154,5 +154,5 @@ def test_a_pool_keeps_the_best_and_the_earlier_of_equals() -> None:
     assert pool.add(first) is None
     assert not pool.would_take(-2.0)
     assert pool.add(third) == second
-    assert pool.kept == [first, third]
+    assert pool.best == [first, third]
     assert pool.nth_score(2) == -1.0

@@ -56,7 +56,7 @@ def test_a_smaller_batch_is_not_disturbed_by_what_a_larger_one_left() -> None:
             found = search_with(stepper, source, limits, settings)
         right = beam_search(model, source, limits, settings)
         assert [row[0].tokens for row in found] == [row[0].tokens for row in right]
-    assert len(pool._kept) == 1, "all of them fit one shape"
+    assert len(pool._free) == 1, "all of them fit one shape"
 
 
 def test_shapes_are_rounded_up() -> None:
@@ -72,10 +72,10 @@ def test_a_step_in_use_is_not_lent_again() -> None:
     with pool.stepper(source, 2, 7) as one, pool.stepper(source, 2, 7) as other:
         assert isinstance(one, StaticStepper)
         assert isinstance(other, StaticStepper)
-        assert one.fixed is not other.fixed
+        assert one.static is not other.static
     with pool.stepper(source, 2, 7) as again:
         assert isinstance(again, StaticStepper)
-        assert again.fixed in (one.fixed, other.fixed)
+        assert again.static in (one.static, other.static)
 
 
 @torch.inference_mode()
@@ -87,10 +87,10 @@ def test_the_step_that_was_not_used_for_longest_makes_room() -> None:
     for beam in (2, 1, 2, 1):
         with pool.stepper(source, beam, 7):
             pass
-    assert [step.shape.beam for step in pool._kept] == [2, 1]
+    assert [step.shape.beam for step in pool._free] == [2, 1]
     with pool.stepper(source, 3, 7):
         pass
-    assert [step.shape.beam for step in pool._kept] == [1, 3]
+    assert [step.shape.beam for step in pool._free] == [1, 3]
 
 
 @torch.inference_mode()

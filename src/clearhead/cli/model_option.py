@@ -1,0 +1,35 @@
+"""The option `--model` and the device, shared by the verbs that use a trained model."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clearhead.errors import ConfigError, printable
+
+ModelOption = Annotated[
+    Path | None,
+    typer.Option("--model", "-m", help="A run folder, one of its checkpoints, or an OPUS-MT folder."),
+]
+
+
+class Device(StrEnum):
+    """Where it is computed."""
+
+    auto = "auto"
+    cpu = "cpu"
+    cuda = "cuda"
+
+
+def chosen_model(model: Path | None, texts: Sequence[str]) -> Path:
+    """Return the model that is named, or say how to name one: also where a text is a model's folder."""
+    if model is not None:
+        return model
+    from clearhead.formats.model_folder import is_model_folder
+
+    if texts and is_model_folder(texts[0]):
+        shown = printable(texts[0])
+        raise ConfigError(f"'{shown}' is the folder of a model, and a text is expected here. Use --model {shown}.")
+    raise ConfigError("no model is named. Name a run folder, a checkpoint or an OPUS-MT folder with --model.")

@@ -1,0 +1,45 @@
+"""From a model's files to an engine that can do what a translation needs.
+
+Nothing here imports torch before an engine that needs it is chosen.
+"""
+
+from dataclasses import dataclass
+
+from clearhead.decoding.engines.engine import DeviceName, Engine, EngineName, EngineNeeds, Precision
+from clearhead.formats.model_folder import ModelFolder
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """Which engine, on which device, in which precision."""
+
+    engine: EngineName = "auto"
+    device: DeviceName = "auto"
+    precision: Precision = "auto"
+
+
+@dataclass(frozen=True)
+class OpenedEngine:
+    """An engine, and a note where it is not the one that was named."""
+
+    engine: Engine
+    notes: tuple[str, ...] = ()
+
+
+def open_engine(model: ModelFolder, choice: EngineChoice, needs: EngineNeeds) -> OpenedEngine:
+    """Load a model with an engine that can do all that is needed.
+
+    `auto` is torch on a GPU, and on a CPU CTranslate2 where it is installed and can do it, else torch.
+    """
+    from clearhead.decoding.engines import ctranslate2_engine
+
+    notes: tuple[str, ...] = ()
+    if choice.engine == "ctranslate2" or (choice.engine == "auto" and not ctranslate2_engine.sees_gpu(choice.device)):
+        reason = ctranslate2_engine.lacks(model, needs, choice.device, choice.precision)
+        if reason is None:
+            return OpenedEngine(ctranslate2_engine.open_ctranslate2(model, choice.device, choice.precision))
+        if choice.engine == "ctranslate2":
+            notes = (f"The engine ctranslate2 cannot do this ({reason}); torch does it.",)
+    from clearhead.decoding.engines.torch_engine import open_torch
+
+    return OpenedEngine(open_torch(model, choice.device, choice.precision), notes)

@@ -1,0 +1,122 @@
+"""The translation of one line: its parts, their hypotheses, and the whole as one text."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
+from clearhead.decoding.search.hypothesis import Hypothesis, normalised
+from clearhead.decoding.word_alignment import WordAlignment
+from clearhead.text.sentences import join_parts
+
+
+@dataclass(frozen=True)
+class AlternativeText:
+    """Another continuation at some place: a word or a part of one, its log P there, and the whole translation."""
+
+    piece: str
+    log_prob: float
+    text: str
+
+
+@dataclass(frozen=True)
+class TranslatedPart:
+    """A part of a line (most lines have one) with its translations, best first."""
+
+    source: str
+    space: str  # between this part and the next
+    ids: tuple[int, ...]  # without eos; none for a part with nothing in it
+    constraints: Constraints = NO_CONSTRAINTS
+    texts: tuple[str, ...] = ("",)
+    hypotheses: tuple[Hypothesis, ...] = ()
+    alignment: WordAlignment | None = None
+    alternatives: tuple[AlternativeText, ...] = ()
+    explanation: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A line and its translations, best first; an empty line has one empty translation.
+
+    `notes` are sentences about this line: that it was split, or that a constraint could not be met.
+    """
+
+    number: int  # from 1
+    source: str
+    parts: tuple[TranslatedPart, ...]
+    length_penalty: float = 1.0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The best translation."""
+        return self.text_of(0)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All translations, best first."""
+        return tuple(self.text_of(rank) for rank in range(self.num_texts))
+
+    @property
+    def score(self) -> float:
+        """The score of the best translation; NaN where none was needed."""
+        return self.score_of(0)
+
+    @property
+    def hypotheses(self) -> tuple[Hypothesis, ...]:
+        """The hypotheses of a line in one part, best first; of a line in several parts, the best of each part."""
+        if len(self.parts) == 1:
+            return self.parts[0].hypotheses
+        return tuple(self.hypotheses_of(0))
+
+    @property
+    def num_texts(self) -> int:
+        """How many translations there are."""
+        return max((len(part.texts) for part in self.parts), default=1)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the best translation came to its end everywhere, and was not stopped by its length limit."""
+        return all(not part.hypotheses or part.hypotheses[0].has_ended for part in self.parts)
+
+    def text_of(self, rank: int) -> str:
+        """Return a translation on one line; a line in several parts has in each of them the one of that rank."""
+        texts = [part.texts[min(rank, len(part.texts) - 1)] for part in self.parts]
+        joined = join_parts(texts, [part.space for part in self.parts])
+        return joined.replace("\r", " ").replace("\n", " ").replace("\t", " ")
+
+    def hypotheses_of(self, rank: int) -> list[Hypothesis]:
+        """Return the hypotheses that a translation is joined from."""
+        return [part.hypotheses[min(rank, len(part.hypotheses) - 1)] for part in self.parts if part.hypotheses]
+
+    def log_prob_of(self, rank: int) -> float:
+        """log P of a whole translation, in nats; 0 for an empty line."""
+        return math.fsum(hypothesis.log_prob for hypothesis in self.hypotheses_of(rank))
+
+    def score_of(self, rank: int) -> float:
+        """Return the score of a translation; of several parts, of all their tokens together."""
+        hypotheses = self.hypotheses_of(rank)
+        if len(hypotheses) < 2:
+            return hypotheses[0].score if hypotheses else 0.0
+        num_tokens = sum(len(hypothesis.tokens) for hypothesis in hypotheses)
+        return normalised(self.log_prob_of(rank), num_tokens, self.length_penalty)
+
+    @property
+    def token_log_probs(self) -> list[float]:
+        """log P of every token of the best translation, ends included."""
+        return [log_prob for hypothesis in self.hypotheses_of(0) for log_prob in hypothesis.log_probs]
+
+    @property
+    def alignment(self) -> WordAlignment | None:
+        """The words of the whole line and their links, if they were asked for."""
+        alignments = [part.alignment for part in self.parts if part.alignment is not None]
+        if not alignments:
+            return None
+        source: list[str] = []
+        target: list[str] = []
+        links: list[tuple[int, int]] = []
+        for alignment in alignments:
+            links += [(one + len(source), other + len(target)) for one, other in alignment.links]
+            source += alignment.source
+            target += alignment.target
+        return WordAlignment(tuple(source), tuple(target), tuple(links))

@@ -1,0 +1,124 @@
+"""From a path to a model's files, vocabularies and fingerprint: a run, one of its checkpoints, or an OPUS-MT folder.
+
+Nothing here imports torch: a model is found, and known again, without being loaded.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clearhead.errors import CheckpointError, did_you_mean, printable
+from clearhead.files.json_file import read_json
+from clearhead.formats.config_file import read_model_config
+from clearhead.formats.files import CONFIG
+from clearhead.formats.marian_config import config_from_marian, read_settings
+from clearhead.model.config import ModelConfig
+from clearhead.text.marian import MARIAN_FILES, load_marian_vocabularies
+from clearhead.text.tokeniser import FOLDER, Vocabularies
+
+if TYPE_CHECKING:
+    import torch
+
+    from clearhead.model import Transformer
+
+
+@dataclass(frozen=True)
+class ModelFolder:
+    """Where a model is: the folder of its weights and config, and the folder of its vocabularies."""
+
+    folder: Path
+    vocabularies: Path
+    is_marian: bool  # config.json is MarianMT's, not clearhead's
+
+
+def find_model(path: str | Path) -> ModelFolder:
+    """Return where the parts of a model are, or say which is missing."""
+    location = Path(path)
+    if not location.is_dir():
+        names = [child.name for child in location.parent.iterdir()] if location.parent.is_dir() else []
+        problem = "is a file, and a folder is needed" if location.exists() else "does not exist"
+        raise CheckpointError(
+            f"{printable(str(location))} {problem}.{did_you_mean(location.name, names)} "
+            "Give a run folder, one of its checkpoints, or an OPUS-MT folder."
+        )
+    for folder in _candidates(location):
+        if (folder / CONFIG).is_file():
+            return ModelFolder(folder, run_of(folder), read_json(folder / CONFIG).get("model_type") == "marian")
+    weights = [folder for folder in _candidates(location) if (folder / "model.safetensors").is_file()]
+    if weights:
+        raise CheckpointError(
+            f"{printable(str(weights[0]))} has no {CONFIG}, which describes its weights. Copy it too."
+        )
+    raise CheckpointError(
+        f"{printable(str(location))} holds no model. Give a run folder, one of its checkpoints, or an OPUS-MT folder."
+    )
+
+
+def is_model_folder(path: str | Path) -> bool:
+    """Return whether there is a model at a path."""
+    try:
+        find_model(path)
+    except (CheckpointError, OSError, ValueError):  # a text that cannot be a path, for example
+        return False
+    return True
+
+
+def fingerprint(folder: Path) -> str:
+    """Return a hash of a model's config and of the end of its weights, by which it is recognised."""
+    digest = sha256((folder / CONFIG).read_bytes())
+    weights = folder / "model.safetensors"
+    if weights.is_file():
+        size = weights.stat().st_size
+        with weights.open("rb") as file:
+            file.seek(max(0, size - 2**20))
+            digest.update(str(size).encode() + file.read())
+    return digest.hexdigest()[:16]
+
+
+def load_vocabularies(model: ModelFolder) -> Vocabularies:
+    """Read the vocabularies of a model."""
+    if (model.vocabularies / FOLDER).is_dir():
+        return Vocabularies.load(model.vocabularies)
+    if model.is_marian or any((model.folder / name).is_file() for name in MARIAN_FILES):
+        return load_marian_vocabularies(model.folder)
+    raise CheckpointError(
+        f"{printable(str(model.folder))} has no tokeniser: neither {FOLDER}/ in it or in the run that it is of, nor "
+        f"{', '.join(MARIAN_FILES)}. Copy the whole run folder."
+    )
+
+
+def load_config(model: ModelFolder) -> ModelConfig:
+    """Return the config of a model, read without torch."""
+    path = model.folder / CONFIG
+    data = read_json(path)
+    if not model.is_marian:
+        return read_model_config(path, data)
+    try:
+        return config_from_marian(read_settings(data))
+    except CheckpointError as wrong:
+        raise CheckpointError(f"{printable(str(model.folder))}: {wrong}") from None
+
+
+def load_model(
+    model: ModelFolder, device: "torch.device | str" = "cpu", dtype: "torch.dtype | None" = None
+) -> "Transformer":
+    """Load the weights of a model, on a device and in a precision; None is the precision of its files."""
+    from clearhead.formats import from_marian, load_checkpoint
+
+    load = from_marian if model.is_marian else load_checkpoint
+    return load(model.folder, device, dtype)
+
+
+def run_of(folder: Path) -> Path:
+    """Return the folder that holds the vocabularies: of a run's best, last or other checkpoint, the run."""
+    for candidate in (folder, folder.absolute().parent, folder.absolute().parent.parent):
+        if (candidate / FOLDER).is_dir():
+            return candidate
+    return folder
+
+
+def _candidates(location: Path) -> Sequence[Path]:
+    """Return where the model of a run may be, the likeliest first."""
+    return (location, location / "best", location / "last")

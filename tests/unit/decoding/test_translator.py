@@ -1,0 +1,142 @@
+"""Text in, translations out: in their order, whatever the batches, from Python as from the command line."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import clearhead
+from clearhead.decoding.pipeline import TranslationOptions
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.translation import Translation
+from clearhead.decoding.translator import Translator
+from clearhead.errors import ConfigError
+from tests.small_run import make_run
+from tests.unit.decoding.toys import letter_translator, random_model
+
+SENTENCES = ["abc", "", "hello", "   ", "z", "the longer one", "!?", "abc", "q\u2028r"]
+
+
+def tokens(translation: Translation) -> list[tuple[int, ...]]:
+    return [hypothesis.tokens for hypothesis in translation.hypotheses]
+
+
+SEARCHES = [{}, {"beam": 3, "n_best": 2}, {"temperature": 0.8, "n_best": 2, "seed": 5}]
+
+
+@pytest.mark.parametrize("options", SEARCHES, ids=["greedy", "beam", "sampling"])
+def test_translations_come_in_the_order_of_the_sentences_whatever_the_batches(options: dict[str, Any]) -> None:
+    translator = letter_translator(random_model(36))
+    alone = translator.translate(SENTENCES, SearchSettings(**options, batch_tokens=1))
+    for batch_tokens in (11, 10_000):
+        together = translator.translate(SENTENCES, SearchSettings(**options, batch_tokens=batch_tokens))
+        assert [translation.texts for translation in together] == [translation.texts for translation in alone]
+        assert [tokens(translation) for translation in together] == [tokens(translation) for translation in alone]
+    assert [translation.source for translation in alone] == SENTENCES
+    assert [translation.number for translation in alone] == list(range(1, 10))
+    assert len({translation.text for translation in alone}) > 3, "a model that writes one sentence proves nothing"
+
+
+def test_lines_without_a_token_stay_empty() -> None:
+    translator = letter_translator(random_model(36))
+    translations = translator.translate(SENTENCES)
+    for number in (1, 3, 6):
+        assert (translations[number].text, translations[number].hypotheses) == ("", ())
+        assert translations[number].has_ended
+    assert translator.translate([]) == []
+
+
+def test_a_line_that_is_too_long_is_split_and_says_so() -> None:
+    translator = letter_translator(random_model(36, max_length=5))
+    split, short = translator.translate(["abcd efgh", "abcd"])
+    assert [part.source for part in split.parts] == ["abcd", "efgh"]
+    assert split.parts[0].texts == short.texts
+    assert split.notes == ("Split: it has 8 tokens, and the model reads 4 at once.",)
+    assert short.notes == ()
+    assert len(short.hypotheses[0].tokens) <= 5
+    without_table = letter_translator(random_model(36, max_length=5, positions="rotary"))
+    assert not without_table.translate(["abcd efgh"])[0].notes
+
+
+def test_a_translation_says_whether_it_came_to_its_end() -> None:
+    model = random_model(36, has_output_bias=True)
+    with torch.no_grad():
+        model.output.bias[model.config.eos] -= 1e3
+    cut = letter_translator(model).translate(["ab"], SearchSettings(max_ratio=1, max_extra=2))[0]
+    assert not cut.has_ended
+    assert len(cut.hypotheses[0].tokens) == 5, "two letters and eos, and two more"
+    with torch.no_grad():
+        model.output.bias[model.config.eos] += 2e3
+    assert letter_translator(model).translate(["ab"])[0].has_ended
+
+
+@pytest.mark.parametrize(
+    ("shape", "missing"), [("encoder", "decoder"), ("decoder", "encoder")], ids=["encoder", "decoder"]
+)
+def test_a_model_of_another_shape_is_refused(shape: str, missing: str) -> None:
+    model = random_model(36, shape=shape, num_classes=3 if shape == "encoder" else None)
+    with pytest.raises(ConfigError, match=f"shape {shape} cannot translate: it has no {missing}. Use one of shape"):
+        letter_translator(model)
+
+
+def test_scores_are_those_of_the_hypotheses_and_may_be_left_out() -> None:
+    translator = letter_translator(random_model(36))
+    translation = translator.translate(["abc"], SearchSettings(beam=3, n_best=2))[0]
+    assert translation.score == translation.hypotheses[0].score
+    assert translation.score_of(1) == translation.hypotheses[1].score <= translation.score
+    assert translation.log_prob_of(0) == pytest.approx(sum(translation.token_log_probs))
+
+
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+def test_python_and_the_command_line_give_the_same_translations(tmp_path: Path, engine: str) -> None:
+    pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install 'clearhead[translate]'")
+    run = make_run(tmp_path / "run")
+    lines = ["the red cat sees", "", "a dog, a bird", "where is the old house? " * 9]
+    (tmp_path / "in.txt").write_text("".join(line + "\n" for line in lines))
+    for options, search in (([], SearchSettings()), (["--beam", "3"], SearchSettings(beam=3))):
+        command = [sys.executable, "-m", "clearhead.cli.main", "translate", "-m", str(run), "--engine", engine]
+        printed = subprocess.run(
+            [*command, "-i", str(tmp_path / "in.txt"), *options], capture_output=True, text=True, check=True
+        ).stdout
+        translations = clearhead.Translator.load(run, engine=engine).translate(lines, search)
+        assert [translation.text for translation in translations] == printed.split("\n")[:-1]
+        assert len(translations[3].parts) > 1
+
+
+def test_a_search_that_the_engine_lacks_opens_another_engine(tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install 'clearhead[translate]'")
+    run = make_run(tmp_path)
+    translator = Translator.load(run)
+    assert translator.engine.name == "ctranslate2"
+    drawn = translator.translate(["a dog"], SearchSettings(temperature=1.0, max_length=7))
+    assert translator.engine.name == "torch"
+    again = Translator.load(run, engine="torch").translate(["a dog"], SearchSettings(temperature=1.0, max_length=7))
+    assert drawn[0].text == again[0].text
+    assert translator.fingerprint is not None
+
+
+def test_an_engine_of_ones_own_is_not_replaced() -> None:
+    translator = letter_translator(random_model(36))
+
+    class Limited:
+        name = described = "limited"
+        info = translator.engine.info
+
+        def lacks(self, needs: object) -> str:
+            return "it does nothing"
+
+    limited = Translator(translator.vocabularies, Limited())
+    with pytest.raises(ConfigError, match="the engine limited cannot do this: it does nothing. Use torch."):
+        limited.translate(["a"])
+    assert limited.fingerprint is None
+
+
+def test_a_stream_reads_only_the_lines_that_it_needs() -> None:
+    translator = letter_translator(random_model(36))
+    lines = iter(SENTENCES)
+    first = next(translator.stream(lines, options=TranslationOptions(has_scores=False), window=2))
+    assert first.source == SENTENCES[0]
+    assert next(lines) == SENTENCES[2]
