@@ -2,7 +2,16 @@
 
 import pytest
 
-from tests.unit.check.desk import marked, notes, verdicts
+from clearhead.check.compare import SheetComparison
+from clearhead.check.conventions import compare_by_best_convention
+from clearhead.check.graph import Graph
+from clearhead.check.placing import Placer
+from clearhead.check.report_writer import ComparedWorking
+from clearhead.check.working import Working
+from clearhead.worksheet.reading import parse_problem
+from clearhead.worksheet.rounding import Rounding
+from clearhead.worksheet.solver import solve
+from tests.unit.check.desk import marked, notes, verdicts, working
 
 UNIT = [[1, 0], [0, 1]]
 # Q = [[1, 2], [3, 1]], K = [[1, 0], [0, 1]], V = [[1, 2], [3, 4]]; S = Q
@@ -127,3 +136,21 @@ def test_one_number_that_another_convention_explains_is_not_enough_to_change_it(
     report = marked(ABOUT_SCALE, {"S": "1 2 / 3 1", "A[2, 1]": "0.88"})
     assert said(report) == ""
     assert report.has_error
+
+
+def test_a_convention_is_tried_only_where_the_question_leaves_it_open():
+    """Each comparison of the wrong working counts; a question that says everything is compared once."""
+    tried: list[object] = []
+
+    def compare(attempt: Working) -> ComparedWorking:
+        tried.append(attempt.problem)
+        graph = Graph(solve(parse_problem(attempt.problem), Rounding()))
+        placing = Placer(graph, attempt).place()
+        return ComparedWorking(graph, placing, SheetComparison(graph, placing.statements).run())
+
+    fixed = {**ABOUT_SCALE, "scale": "sqrt(d_k)", "normaliser": "softmax"}
+    compare_by_best_convention(working(fixed, {**QUERIES, **UNSCALED}), compare)
+    assert tried == [fixed]
+    tried.clear()
+    best = compare_by_best_convention(working({**fixed, "scale": "none"}, {**QUERIES, **UNSCALED}), compare)
+    assert (len(tried), best.num_wrong) == (1, 0)

@@ -21,17 +21,17 @@ _FINDS = re.compile(r"finds: (?:nothing|([a-z ]+?)(?: \((.+)\))? in (\S+) ((?:r\
 
 def announced(path: Path) -> list[tuple[str, str, str, tuple[tuple[int, int], ...]]]:
     """Return what the first lines of a file say will be found: verdict, name, symbol and cells."""
-    found = _FINDS.findall(path.read_text(encoding="utf-8"))
-    assert found, f"{path.name} does not say 'finds: …'"
-    cells = [tuple((int(i) - 1, int(j) - 1) for i, j in re.findall(r"r(\d+)c(\d+)", each[3])) for each in found]
-    return [(each[0], each[1], each[2], own) for each, own in zip(found, cells, strict=True) if each[0]]
+    matches = _FINDS.findall(path.read_text(encoding="utf-8"))
+    assert matches, f"{path.name} does not say 'finds: …'"
+    cells = [tuple((int(i) - 1, int(j) - 1) for i, j in re.findall(r"r(\d+)c(\d+)", match[3])) for match in matches]
+    return [(match[0], match[1], match[2], own) for match, own in zip(matches, cells, strict=True) if match[0]]
 
 
 def findings(report: Report) -> list[tuple[str, str, str, tuple[tuple[int, int], ...]]]:
     """Return what was found, in the same form."""
     return [
-        (each.verdict.value, each.name, report.lines[each.line].symbol, tuple(sorted(each.cells)))
-        for each in report.findings
+        (finding.verdict.value, finding.name, report.lines[finding.line].symbol, tuple(sorted(finding.cells)))
+        for finding in report.findings
     ]
 
 
@@ -60,7 +60,7 @@ def test_the_class_earns_what_the_scheme_gives_by_hand() -> None:
     earned = {result.student: (result.earned, result.out_of) for result in marked.results}
     assert earned == {"Asha": (10, 10), "Ben": (7, 10), "Chen": (9.5, 10), "Dora": (9.5, 10), "emil": (7, 10)}
     assert [slip.students for slip in marked.slips] == [("Ben", "emil"), ("Chen", "Dora")]
-    assert [(each.first, each.second) for each in marked.alike] == [("Chen", "Dora")]
+    assert [(pair.first, pair.second) for pair in marked.alike] == [("Chen", "Dora")]
     assert marked.exit_code == 1
 
 

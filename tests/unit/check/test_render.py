@@ -34,8 +34,8 @@ def terminal(report: Report, width: int = 80, **options: bool) -> str:
 
 
 def report_of(*lines: object, findings: tuple[Finding, ...] = (), **facts: object) -> Report:
-    whole = Report("T", "self-attention", "", "rows", lines, findings, (), 1, 1)  # type: ignore[arg-type]
-    return replace(whole, **facts)  # type: ignore[arg-type]
+    report = Report("T", "self-attention", "", "rows", lines, findings, (), 1, 1)  # type: ignore[arg-type]
+    return replace(report, **facts)  # type: ignore[arg-type]
 
 
 # ---- words ----
@@ -170,9 +170,9 @@ def test_a_form_tells_everything_in_order(form: str, make: Callable[[], Report])
     expected = [report.title, report.student, words.score(report.earned, report.out_of), words.summary(report)]
     for finding in report.findings:
         expected += [finding.what, finding.follows, finding.remedy, finding.right_sum, finding.student_sum]
-    for each in (one for one in report.lines if not one.is_good_copy):  # those are told in one sentence
-        expected += [words.equation_of(each), words.line_score(each.marks), *words.remarks(each)]
-        expected += [f"{cell.text} {Marking(report).tail(cell)}" for cell in each.marked]
+    for line_mark in (one for one in report.lines if not one.is_good_copy):  # those are told in one sentence
+        expected += [words.equation_of(line_mark), words.line_score(line_mark.marks), *words.remarks(line_mark)]
+        expected += [f"{cell.text} {Marking(report).tail(cell)}" for cell in line_mark.marked]
     expected += [sentence for group in words.notes(report) for sentence in group.sentences]
     for key in words.legend(report):
         expected += [key.symbol, key.name, key.meaning]
@@ -216,9 +216,9 @@ def poisoned() -> Report:
         tuple(CellMark(i, j, EVIL, Verdict.SLIP, EVIL, EVIL, (0,), EVIL) for j in range(size)) for i in range(2)
     )
     marks = LineMarks(0, 1, 0, 1, because=EVIL)
-    whole = LineMark(EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, (EVIL,) * 2, (EVIL,) * size, grid, marks, "", EVIL)
+    line_mark = LineMark(EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, (EVIL,) * 2, (EVIL,) * size, grid, marks, "", EVIL)
     finding = Finding(0, ((0, 0),), Verdict.MISCONCEPTION, EVIL, EVIL, EVIL, EVIL, EVIL, EVIL, (0,))
-    lines = (whole, replace(whole, copy_of=EVIL, cells=()))
+    lines = (line_mark, replace(line_mark, copy_of=EVIL, cells=()))
     notes = tuple(Note(kind, EVIL, EVIL) for kind in ("read", "unplaced", "warning"))
     return Report(EVIL, EVIL, EVIL, EVIL, lines, (finding,), notes, 0, 4)
 
@@ -356,7 +356,7 @@ class Tags(HTMLParser):
         assert self.open.pop() == name
 
     def named(self, name: str) -> list[dict[str, str | None]]:
-        return [attributes for each, attributes in self.found if each == name]
+        return [attributes for tag, attributes in self.found if tag == name]
 
 
 @pytest.mark.parametrize("make", REPORTS)
@@ -365,7 +365,7 @@ def test_a_page_is_well_formed_and_self_contained(make: Callable[[], Report]) ->
     names = {name for name, _ in tags.found}
     assert not names & {"img", "link", "svg", "iframe", "base", "object"}
     assert len(tags.named("script")) == len(tags.named("style")) == 1
-    attributes = {name for _, each in tags.found for name in each}
+    attributes = {name for _, values in tags.found for name in values}
     assert not attributes & {"src", "style"}
     assert not any(name.startswith("on") for name in attributes)
     policy = tags.named("meta")[1]["content"]
@@ -378,12 +378,12 @@ def test_every_cell_has_its_symbol_and_its_sentence() -> None:
     for make in REPORTS:
         report = make()
         drawn = [(index, line_mark) for index, line_mark in enumerate(report.lines) if not line_mark.is_good_copy]
-        written = [(index, cell) for index, line_mark in drawn for cell in line_mark.marked]
+        cells = [(index, cell) for index, line_mark in drawn for cell in line_mark.marked]
         page = to_html([report])
-        shown = [each["title"] for each in Tags(page).named("td") if "data-at" in each]
+        shown = [attributes["title"] for attributes in Tags(page).named("td") if "data-at" in attributes]
         sentences = [text for text in shown if text and not text.startswith("nothing was written")]
-        assert len(sentences) == len(written)
-        assert re.findall(r"<i(?: data-of=\"[\d,]+\")?>(.)</i>", page) == [cell.verdict.symbol for _, cell in written]
+        assert len(sentences) == len(cells)
+        assert re.findall(r"<i(?: data-of=\"[\d,]+\")?>(.)</i>", page) == [cell.verdict.symbol for _, cell in cells]
     assert "row 2 (x2), column 3 (x3): 18, arithmetic slip; your own lines give 12.36" in to_html([by_hand.slipped()])
 
 

@@ -16,12 +16,12 @@ def statements(text: str) -> list[Equation]:
 
 
 def named(text: str) -> dict[str, tuple[tuple[str, ...], ...]]:
-    found = {}
-    for each in statements(text):
-        values = [side.value for side in each.sides if side.value is not None]
-        if each.symbol and values:
-            found[each.symbol.name] = values[-1].cells
-    return found
+    grids = {}
+    for equation in statements(text):
+        values = [side.value for side in equation.sides if side.value is not None]
+        if equation.symbol and values:
+            grids[equation.symbol.name] = values[-1].cells
+    return grids
 
 
 @pytest.mark.parametrize(
@@ -142,8 +142,8 @@ def test_headings_rulers_and_weak_titles_are_told_apart():
     text = (
         "# One\n\nX — X — X\n\nMasked self-attention by hand\n\n\\section{Two}\n\n3.) Three\n\nQ4) Four\n\nExercise 5\n"
     )
-    found = [(item.text, item.is_strong) for item in scan_document(text).items if isinstance(item, PageHeading)]
-    assert found == [
+    headings = [(item.text, item.is_strong) for item in scan_document(text).items if isinstance(item, PageHeading)]
+    assert headings == [
         ("One", True),
         ("", True),
         ("Masked self-attention by hand", False),
@@ -155,11 +155,11 @@ def test_headings_rulers_and_weak_titles_are_told_apart():
 
 
 def test_lines_are_numbered_as_in_the_file():
-    lines = [each.line for each in statements("\n\nQ = [1, 2]\n\n$$\nK = [3, 4]\n$$\nV = [5, 6]\n")]
+    lines = [equation.line for equation in statements("\n\nQ = [1, 2]\n\n$$\nK = [3, 4]\n$$\nV = [5, 6]\n")]
     assert lines == [3, 6, 8], "counted from 1"
     block = "\\begin{align}\nQ &= \\begin{bmatrix} 1 & 2 \\\\\n3 & 4 \\end{bmatrix} \\\\\nK &= [3,\n 4]\n\\\\ V &= [5, 6]\n\\end{align}\nA = [7, 8]"
-    found = [(each.symbol.name, each.line) for each in statements(block)]
-    assert found == [("Q", 2), ("K", 4), ("V", 6), ("A", 8)], "within a display too"
+    equations = [(equation.symbol.name, equation.line) for equation in statements(block)]
+    assert equations == [("Q", 2), ("K", 4), ("V", 6), ("A", 8)], "within a display too"
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_matrix_of_letters_is_silent():
 
 def test_struck_out_numbers_are_left_out_and_named():
     document = scan_document("Q = [1, 2] ~~3 4~~ \\cancel{\\text{5}}")
-    assert [each.sides[-1].value.cells for each in document.items] == [(("1", "2"),)], "only what stands"
+    assert [equation.sides[-1].value.cells for equation in document.items] == [(("1", "2"),)], "only what stands"
     assert [note.sentence for note in document.notes] == ["struck out, so left out: 3 4, 5"], "said so"
 
 

@@ -3,6 +3,8 @@
 import pytest
 
 from clearhead.check.read.document import read_document
+from clearhead.check.read.exercise import Exercise
+from clearhead.check.read.page_item import PageHeading
 from clearhead.check.working import Working
 from clearhead.worksheet.reading import parse_problem
 
@@ -13,7 +15,7 @@ def matrix(rows: str) -> str:
 
 def one(text: str) -> Working:
     workings = read_document(text)
-    assert len(workings) == 1, f"one exercise, but found {[each.title for each in workings]}"
+    assert len(workings) == 1, f"one exercise, but found {[working.title for working in workings]}"
     return workings[0]
 
 
@@ -106,8 +108,8 @@ def test_rows_worked_alone_are_rows_of_their_line():
         "$$A = softmax(E)$$\n$$\\left[\\frac{e^2}{e^2+e^2}, \\frac{e^2}{e^2+e^2}\\right]$$\n"
         "$$= [0.5, 0.5] \\rightarrow \\text{Input}_1$$\n$$\\Rightarrow [0.00005, 0.99995]$$\n",
     )
-    found = [(line.name, line.cells[0]) for line in one(text).lines if line.name.startswith("A[")]
-    assert found == [
+    rows = [(line.name, line.cells[0]) for line in one(text).lines if line.name.startswith("A[")]
+    assert rows == [
         ("A[1]", (r"\frac{e^2}{e^2+e^2}", r"\frac{e^2}{e^2+e^2}")),
         ("A[1]", ("0.5", "0.5")),
         ("A[2]", ("0.00005", "0.99995")),
@@ -338,8 +340,8 @@ def test_a_weight_above_one_is_named():
 
 def test_numbers_without_a_name_are_named_with_their_line():
     working = one(SELF + "\nand then\n\n[0.1, 0.7]\n")
-    found = [(note.kind, note.sentence) for note in working.notes if "0.7" in note.sentence]
-    assert found == [("unplaced", "these numbers have no name: 0.1 0.7")], "never dropped in silence"
+    notes = [(note.kind, note.sentence) for note in working.notes if "0.7" in note.sentence]
+    assert notes == [("unplaced", "these numbers have no name: 0.1 0.7")], "never dropped in silence"
 
 
 TOKENS = """
@@ -393,11 +395,11 @@ def test_a_page_worked_token_by_token_becomes_lone_attentions():
     assert encoder.problem["X"] == [["1.25", "1.5"], ["0.0", "1.0"]], "the sums with the positions"
     assert encoder.problem["W_K"] == [["0.0", "1.0"], ["1.0", "0.0"]], "four numbers in a row are two rows"
     assert encoder.problem["tokens"] == ["One", "two"], "named in the formulas"
-    found = lines(encoder)
-    assert found["Q[1]"] == (("1.2", "1.5"),), "1, 2, 1, 5 where two numbers belong"
-    assert found["E"] == (("3.6", "1.2"), ("1.2", "0.0")), "the scores together"
-    assert found["A[2]"] == (("0.8", "0.2"),), "the second softmax"
-    assert found["Output[1]"] == (("2.3", "2.9"),), "the weighted sum"
+    cells_by_name = lines(encoder)
+    assert cells_by_name["Q[1]"] == (("1.2", "1.5"),), "1, 2, 1, 5 where two numbers belong"
+    assert cells_by_name["E"] == (("3.6", "1.2"), ("1.2", "0.0")), "the scores together"
+    assert cells_by_name["A[2]"] == (("0.8", "0.2"),), "the second softmax"
+    assert cells_by_name["Output[1]"] == (("2.3", "2.9"),), "the weighted sum"
     assert encoder.problem["scale"] == "none", "the softmax is of the products themselves"
     assert encoder.rounded == ("W_Q", "W_K", "W_V"), "one decimal beside two"
     assert any(sentence.startswith("read 1, 2, 1, 5 as 1.2, 1.5") for sentence in said(encoder, "read")), "said so"
@@ -471,3 +473,10 @@ def test_heads_that_are_named_have_their_own_weights():
     lost = one(text.replace("W_V = [[3, 0], [0, 1]]\n", ""))
     assert lost.problem == {}, "half a head is no problem"
     assert "W_V of head 2 not found" in said(lost, "warning")[0], "and it is said"
+
+
+def test_an_exercise_is_titled_by_its_first_strong_heading_with_words():
+    strong, weak = PageHeading("Exercise", 1, is_strong=True), PageHeading("cross attention", 2, is_strong=False)
+    assert Exercise([PageHeading("", 1, is_strong=True), strong]).title == "Exercise"
+    assert Exercise([strong, weak]).title == "cross attention", "one word says less than a weak title"
+    assert Exercise().title == ""
