@@ -46,9 +46,9 @@ class Clock:
                 torch.cuda.synchronize()
                 times.append(start.elapsed_time(end) / 1000)
             else:
-                start = time.perf_counter()
+                start_time = time.perf_counter()
                 step()
-                times.append(time.perf_counter() - start)
+                times.append(time.perf_counter() - start_time)
         return statistics.median(times)
 
 

@@ -142,8 +142,8 @@ def tell(results: Sequence[SeedResult], options: argparse.Namespace) -> None:
     print()
     for name, signature in signatures.items():
         print(f"- {name}: {signature}")
-    results = {"environment": where, "rows": dict(rows), "signatures": signatures, "changes": options.set}
-    Path(options.output, "results.json").write_text(json.dumps(results, indent=1, ensure_ascii=False), encoding="utf-8")
+    summary = {"environment": where, "rows": dict(rows), "signatures": signatures, "changes": options.set}
+    Path(options.output, "results.json").write_text(json.dumps(summary, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def main() -> None:

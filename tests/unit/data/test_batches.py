@@ -35,14 +35,14 @@ def made(folder: Path, sizes: list[int], task: Task = "translate", **text: Any) 
     for number, size in enumerate(sizes):
         sources, targets = sentences(size, 2 * number + 1), sentences(size, 2 * number + 2, 12)
         if task == "classify":
-            targets = [("good", "bad", "so-so")[len(each) % 3] for each in targets]
+            targets = [("good", "bad", "so-so")[len(target) % 3] for target in targets]
         lines = "".join(f"{a}\t{b}\n" for a, b in zip(sources, targets, strict=True))
         file = write(folder / f"{number}.tsv", lines)
         corpora.append(CorpusConfig(tsv=file, source_field="1", target_field="2", language=languages[number]))
         pairs += list(zip(sources, targets, strict=True))
     config = TextConfig(**{"vocabulary": 120, **text})
-    known = tuple(dict.fromkeys(each for each in languages if each))
-    vocabularies = train_vocabularies(pairs, config, known, task=task)
+    language_names = tuple(dict.fromkeys(language for language in languages if language))
+    vocabularies = train_vocabularies(pairs, config, language_names, task=task)
     data = DataConfig(train=tuple(corpora))
     return build_store(corpora, vocabularies, data, folder / "store", task=task), vocabularies
 
@@ -57,14 +57,14 @@ def stream(
 
 def pairs_in(batch: TokenBatch) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return the ids of the pairs in a batch, read off its rows."""
-    found = []
+    pairs = []
     for row in range(batch.shape.rows):
         sides = []
         for ids, of in ((batch.source, batch.source_sentences), (batch.target, batch.target_sentences)):
             numbers = of[row] if of is not None else (ids[row] != 0).astype(np.int64)
             sides.append([tuple(ids[row][numbers == n].tolist()) for n in range(1, int(numbers.max(initial=0)) + 1)])
-        found += list(zip(*sides, strict=True))
-    return found
+        pairs += list(zip(*sides, strict=True))
+    return pairs
 
 
 def pairs_of(store: PairStore) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -94,11 +94,11 @@ def test_every_pair_comes_once_an_epoch(
 ) -> None:
     monkeypatch.setattr(batches_module, "_BLOCK", block)
     made_by = stream(*plain, batching)
-    found = list(made_by.once())
-    assert Counter(pair for batch in found for pair in pairs_in(batch)) == Counter(pairs_of(plain[0]))
-    assert sum(batch.num_pairs for batch in found) == made_by.pairs_per_epoch == 211
-    assert sum(batch.num_target for batch in found) == plain[0].target.lengths.sum()
-    assert sum(batch.num_source for batch in found) == plain[0].source.lengths.sum()
+    batches = list(made_by.once())
+    assert Counter(pair for batch in batches for pair in pairs_in(batch)) == Counter(pairs_of(plain[0]))
+    assert sum(batch.num_pairs for batch in batches) == made_by.pairs_per_epoch == 211
+    assert sum(batch.num_target for batch in batches) == plain[0].target.lengths.sum()
+    assert sum(batch.num_source for batch in batches) == plain[0].source.lengths.sum()
 
 
 @LAYOUTS
@@ -108,11 +108,11 @@ def test_from_any_place_come_the_batches_that_would_have_come(
 ) -> None:
     monkeypatch.setattr(batches_module, "_BLOCK", 61)
     store, vocabularies = request.getfixturevalue(kind)
-    whole = list(islice(stream(store, vocabularies, batching).batches(), 70))
-    assert whole[-1].after.epoch >= 1, "the test does not reach a second epoch"
+    uninterrupted = list(islice(stream(store, vocabularies, batching).batches(), 70))
+    assert uninterrupted[-1].after.epoch >= 1, "the test does not reach a second epoch"
     for at in range(0, 60, 7):
-        again = islice(stream(store, vocabularies, batching).batches(whole[at].after), 5)
-        assert all(same(one, other) for one, other in zip(again, whole[at + 1 :], strict=False))
+        again = islice(stream(store, vocabularies, batching).batches(uninterrupted[at].after), 5)
+        assert all(same(one, other) for one, other in zip(again, uninterrupted[at + 1 :], strict=False))
 
 
 def test_a_seed_settles_the_order_and_each_epoch_has_another(plain: tuple[PairStore, Vocabularies]) -> None:
@@ -127,14 +127,14 @@ def test_an_epoch_reads_a_corpus_as_often_as_its_weight_says(tmp_path: Path) -> 
     store, vocabularies = made(tmp_path, [41, 53, 20])
     weighted = stream(store, vocabularies, weights=[2.0, 0.5, 1.25])
     corpus_of = {pair: int(store.corpus[i]) for i, pair in enumerate(pairs_of(store))}
-    found = Counter(pair for batch in weighted.once() for pair in pairs_in(batch))
+    pair_counts = Counter(pair for batch in weighted.once() for pair in pairs_in(batch))
     counts = Counter[int]()
-    for pair, times in found.items():
+    for pair, times in pair_counts.items():
         counts[corpus_of[pair]] += times
     assert counts == {0: 82, 1: 26, 2: 25}  # 2 × 41; half of 53, to the nearest even; 20 and a quarter of them
     assert weighted.pairs_per_epoch == 82 + 26 + 25
-    assert {times for pair, times in found.items() if corpus_of[pair] == 0} == {2}
-    assert {times for pair, times in found.items() if corpus_of[pair] == 1} == {1}
+    assert {times for pair, times in pair_counts.items() if corpus_of[pair] == 0} == {2}
+    assert {times for pair, times in pair_counts.items() if corpus_of[pair] == 1} == {1}
 
 
 def test_half_a_corpus_is_another_half_in_the_next_epoch(tmp_path: Path) -> None:
@@ -160,23 +160,23 @@ def test_a_small_weight_of_a_small_corpus_leaves_one_pair(tmp_path: Path) -> Non
 def test_a_corpus_of_one_pair_gives_batches_for_ever(tmp_path: Path) -> None:
     store, vocabularies = made(tmp_path, [1], vocabulary=40)
     for batching in ("packed", "bucketed"):
-        found = list(islice(stream(store, vocabularies, batching).batches(), 4))  # type: ignore[arg-type]
-        assert [pairs_in(batch) for batch in found] == [pairs_of(store)] * 4
-        assert [batch.after for batch in found] == [Position(epoch) for epoch in (1, 2, 3, 4)]
+        batches = list(islice(stream(store, vocabularies, batching).batches(), 4))  # type: ignore[arg-type]
+        assert [pairs_in(batch) for batch in batches] == [pairs_of(store)] * 4
+        assert [batch.after for batch in batches] == [Position(epoch) for epoch in (1, 2, 3, 4)]
 
 
 def test_sampled_cuts_are_other_ones_in_each_epoch_and_spell_the_same(sampled: tuple[PairStore, Vocabularies]) -> None:
     store, vocabularies = sampled
     epochs: list[dict[str, tuple[int, ...]]] = []
     for epoch in range(2):
-        found: dict[str, tuple[int, ...]] = {}
+        ids_by_text: dict[str, tuple[int, ...]] = {}
         for batch in stream(store, vocabularies, max_tokens=61).batches(Position(epoch)):
             for source, _ in pairs_in(batch):
                 assert source[-1] == vocabularies.source.eos
-                found[vocabularies.source.decode([source])[0]] = source
+                ids_by_text[vocabularies.source.decode([source])[0]] = source
             if batch.after == Position(epoch + 1):
                 break
-        epochs.append(found)
+        epochs.append(ids_by_text)
     assert epochs[0].keys() == epochs[1].keys() == set(store.texts("source", range(len(store))))
     num_other = sum(epochs[0][text] != epochs[1][text] for text in epochs[0])
     assert num_other > 150
@@ -195,9 +195,9 @@ def test_sampled_cuts_make_no_sentence_longer_than_was_said(sampled: tuple[PairS
 def test_sampled_cuts_stay_inside_their_rows(sampled: tuple[PairStore, Vocabularies], batching: Batching) -> None:
     store, vocabularies = sampled
     for batch in stream(store, vocabularies, batching).once():
-        found = pairs_in(batch)
-        assert len(found) == batch.num_pairs
-        for source, target in found:
+        batch_pairs = pairs_in(batch)
+        assert len(batch_pairs) == batch.num_pairs
+        for source, target in batch_pairs:
             assert source.count(vocabularies.source.eos) == target.count(vocabularies.target.eos) == 1
             assert source[-1] == target[-1] == vocabularies.source.eos
 
@@ -211,25 +211,25 @@ def test_a_language_tag_is_the_first_token_of_its_source(tmp_path: Path) -> None
 
 def test_labels_stand_one_to_a_row_and_rows_left_over_have_none(tmp_path: Path) -> None:
     store, vocabularies = made(tmp_path, [53], task="classify")
-    found = list(stream(store, vocabularies, "bucketed", has_labels=True).once())
-    assert all(batch.target.shape == (batch.shape.rows,) for batch in found)
-    assert all((batch.target != NO_LABEL).sum() == batch.num_pairs for batch in found)
+    batches = list(stream(store, vocabularies, "bucketed", has_labels=True).once())
+    assert all(batch.target.shape == (batch.shape.rows,) for batch in batches)
+    assert all((batch.target != NO_LABEL).sum() == batch.num_pairs for batch in batches)
     right = {source: target[0] for source, target in pairs_of(store)}
-    seen = {}
-    for batch in found:
+    labels = {}
+    for batch in batches:
         for row, label in zip(batch.source, batch.target, strict=True):
             if label != NO_LABEL:
-                seen[tuple(row[row != vocabularies.source.pad].tolist())] = int(label)
-    assert seen == right
+                labels[tuple(row[row != vocabularies.source.pad].tolist())] = int(label)
+    assert labels == right
     assert len(set(right.values())) == 3
 
 
 def test_a_text_alone_has_no_source(tmp_path: Path) -> None:
     store, vocabularies = made(tmp_path, [53], task="language-model")
     for batching in ("packed", "bucketed"):
-        found = list(stream(store, vocabularies, batching).once())  # type: ignore[arg-type]
-        assert all(batch.source.size == 0 for batch in found)
-        assert sum(batch.num_pairs for batch in found) == 53
+        batches = list(stream(store, vocabularies, batching).once())  # type: ignore[arg-type]
+        assert all(batch.source.size == 0 for batch in batches)
+        assert sum(batch.num_pairs for batch in batches) == 53
 
 
 def test_batches_of_an_epoch_are_foretold(
@@ -243,7 +243,7 @@ def test_batches_of_an_epoch_are_foretold(
 
 def test_padding_is_what_the_batches_hold(plain: tuple[PairStore, Vocabularies]) -> None:
     made_by = stream(*plain, "bucketed")
-    found = list(made_by.once())
-    given = sum(batch.source.size + batch.target.size for batch in found)
-    real = sum(batch.num_source + batch.num_target for batch in found)
-    assert made_by.padding == pytest.approx(1 - real / given)
+    batches = list(made_by.once())
+    num_slots = sum(batch.source.size + batch.target.size for batch in batches)
+    num_tokens = sum(batch.num_source + batch.num_target for batch in batches)
+    assert made_by.padding == pytest.approx(1 - num_tokens / num_slots)

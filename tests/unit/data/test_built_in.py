@@ -39,10 +39,10 @@ def test_a_language_model_reads_the_target_side() -> None:
 
 
 def test_tasks_and_parts_have_fingerprints_of_their_own() -> None:
-    found = {fingerprint(CorpusConfig(built_in=name, split=split)) for name in ("copy", "sort") for split in ("valid", "test")}  # fmt: skip
-    assert len(found) == 4
-    assert fingerprint(CorpusConfig(built_in="copy", split="valid")) in found
-    assert fingerprint(CorpusConfig(built_in="copy", split="valid", language="hi")) not in found
+    fingerprints = {fingerprint(CorpusConfig(built_in=name, split=split)) for name in ("copy", "sort") for split in ("valid", "test")}  # fmt: skip
+    assert len(fingerprints) == 4
+    assert fingerprint(CorpusConfig(built_in="copy", split="valid")) in fingerprints
+    assert fingerprint(CorpusConfig(built_in="copy", split="valid", language="hi")) not in fingerprints
 
 
 def test_a_store_is_made_of_a_built_in_corpus_and_used_again(tmp_path: Path) -> None:

@@ -173,8 +173,8 @@ def test_a_seed_settles_the_order_and_another_gives_another(kind: Kind) -> None:
     source, target = realistic(997)
     layout = kind(source, target, 256)
     first, again, other = (layout.plan(source, target, random(seed)) for seed in (1, 1, 2))
-    told = [[plan.pairs.tolist() for plan in plans] for plans in (first, again, other)]
-    assert told[0] == told[1] != told[2]
+    pair_lists = [[plan.pairs.tolist() for plan in plans] for plans in (first, again, other)]
+    assert pair_lists[0] == pair_lists[1] != pair_lists[2]
 
 
 @KINDS
@@ -209,12 +209,12 @@ def test_bounds_pad_the_least_of_all(number: int) -> None:
     values = sorted(set(lengths.tolist()))
 
     def cost(bounds: tuple[int, ...]) -> int:
-        return sum(min(bound for bound in bounds if bound >= each) for each in lengths.tolist())
+        return sum(min(bound for bound in bounds if bound >= length) for length in lengths.tolist())
 
     best = min(cost((*chosen, 13)) for chosen in combinations(values[:-1], min(number, len(values)) - 1))
-    found = tuple(best_bounds(lengths, number).tolist())
-    assert len(found) == number
-    assert cost(found) == best
+    bounds = tuple(best_bounds(lengths, number).tolist())
+    assert len(bounds) == number
+    assert cost(bounds) == best
 
 
 def test_there_are_no_more_bounds_than_lengths() -> None:

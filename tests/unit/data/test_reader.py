@@ -81,13 +81,15 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("content", "told"), BAD)
-def test_a_line_that_is_no_text_is_refused_with_its_file_and_number(tmp_path: Path, content: bytes, told: str) -> None:
+@pytest.mark.parametrize(("content", "message"), BAD)
+def test_a_line_that_is_no_text_is_refused_with_its_file_and_number(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
     corpus = aligned(tmp_path, content, "1\r\n2\n3\n")
     with pytest.raises(DataError) as caught:
         read(corpus)
     advice = "\nPut them right, or say data.on_fault: skip to leave such lines out."
-    assert str(caught.value) == told.format(corpus.source) + advice
+    assert str(caught.value) == message.format(corpus.source) + advice
 
 
 @pytest.mark.parametrize(("content", "reason"), [(BAD[0][0], "invalid UTF-8"), (BAD[1][0], "NUL byte")])
@@ -134,15 +136,15 @@ def test_empty_sides_are_left_out_or_refused_as_the_settings_say(tmp_path: Path)
     assert (report.num_dropped, report.examples) == ({"empty side": 2}, {"empty side": f"{corpus.source}:2"})
     with pytest.raises(DataError) as caught:
         read(corpus, on_empty="refuse")
-    told = "an empty side. Put it right, or say data.on_empty: skip."
-    assert str(caught.value) == f"{corpus.source}:2: {told}\n{corpus.source}:3: {told}"
+    message = "an empty side. Put it right, or say data.on_empty: skip."
+    assert str(caught.value) == f"{corpus.source}:2: {message}\n{corpus.source}:3: {message}"
 
 
 @pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".xz", lzma.compress)])
 def test_a_packed_file_that_is_cut_short_is_always_refused(tmp_path: Path, suffix: str, compress: Any) -> None:
-    whole = compress(Random(7).randbytes(3000).hex().encode() + b"\nb\n")
+    packed = compress(Random(7).randbytes(3000).hex().encode() + b"\nb\n")
     path = tmp_path / f"a{suffix}"
-    path.write_bytes(whole[: len(whole) // 2])
+    path.write_bytes(packed[: len(packed) // 2])
     target = write(tmp_path / "b", "x\ny\n")
     with pytest.raises(DataError) as caught:
         read(CorpusConfig(source=str(path), target=target), on_fault="skip")
@@ -160,10 +162,10 @@ def test_a_file_that_is_packed_in_name_only_is_refused(tmp_path: Path, suffix: s
 
 
 def test_a_packed_file_that_was_changed_inside_is_refused(tmp_path: Path) -> None:
-    whole = bytearray(gzip.compress(Random(7).randbytes(5003).hex().encode()))
-    whole[len(whole) // 2] ^= 0xFF
+    packed = bytearray(gzip.compress(Random(7).randbytes(5003).hex().encode()))
+    packed[len(packed) // 2] ^= 0xFF
     path = tmp_path / "a.gz"
-    path.write_bytes(whole)
+    path.write_bytes(packed)
     with pytest.raises(DataError, match=r"a\.gz:1: the file cannot be unpacked"):
         read(CorpusConfig(source=str(path), target=write(tmp_path / "b", "x\n")))
 
@@ -201,19 +203,19 @@ def test_a_line_without_an_end_is_not_read_into_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"max_words": 2}, "{}: no pair is left. Of 2 read, left out: 1 empty side, 1 over max_words."),
         ({"max_pairs": 1}, "{}: no pair is left. Of 1 read, left out: 1 empty side."),
     ],
 )
 def test_a_corpus_of_which_nothing_is_left_is_refused_with_the_reasons(
-    tmp_path: Path, changes: dict[str, Any], told: str
+    tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     corpus = aligned(tmp_path, "\none two three\n", "x\ny\n")
     with pytest.raises(DataError) as caught:
         read(corpus, **changes)
-    assert str(caught.value) == told.format(f"{corpus.source} + {corpus.target}")
+    assert str(caught.value) == message.format(f"{corpus.source} + {corpus.target}")
 
 
 def test_empty_files_are_refused(tmp_path: Path) -> None:
@@ -247,8 +249,8 @@ def test_a_missing_column_is_told_with_its_line(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tsv", "one\teins\ntwo zwei\n\nthree\tdrei\n")
     with pytest.raises(DataError) as caught:
         read(CorpusConfig(tsv=path))
-    told = f"{path}:2: 1 columns, and column 2 is needed. Columns are parted by tabs."
-    assert str(caught.value).split("\n")[0] == told
+    message = f"{path}:2: 1 columns, and column 2 is needed. Columns are parted by tabs."
+    assert str(caught.value).split("\n")[0] == message
     pairs, report = read(CorpusConfig(tsv=path), on_fault="skip")
     assert [pair.line for pair in pairs] == [1, 4]
     assert report.num_dropped == {"missing column": 1, "empty side": 1}
@@ -263,7 +265,7 @@ def test_objects_are_read_by_their_keys_and_keys_inside_keys(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("line", "reason", "told"),
+    ("line", "reason", "message"),
     [
         ('{"source": "a", "targt": "b"}', "missing key", "no key 'target'. Did you mean 'targt'? Keys: source, targt."),
         ("{}", "missing key", "no key 'source'. Keys: none."),
@@ -283,11 +285,11 @@ def test_objects_are_read_by_their_keys_and_keys_inside_keys(tmp_path: Path) -> 
         ),
     ],
 )
-def test_a_faulty_object_is_told_with_its_line(tmp_path: Path, line: str, reason: str, told: str) -> None:
+def test_a_faulty_object_is_told_with_its_line(tmp_path: Path, line: str, reason: str, message: str) -> None:
     path = write(tmp_path / "a.jsonl", '{"source": "one", "target": "eins"}\n' + line + "\n")
     with pytest.raises(DataError) as caught:
         read(CorpusConfig(jsonl=path))
-    assert str(caught.value).split("\n")[0] == f"{path}:2: {told}"
+    assert str(caught.value).split("\n")[0] == f"{path}:2: {message}"
     assert read(CorpusConfig(jsonl=path), on_fault="skip")[1].num_dropped == {reason: 1}
 
 
@@ -311,7 +313,7 @@ def test_a_language_model_reads_one_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "task", "told"),
+    ("settings", "task", "message"),
     [
         ({}, "translate", "a corpus is given as source and target, or tsv, or jsonl, or built_in; here it is nothing."),
         (
@@ -336,7 +338,7 @@ def test_a_language_model_reads_one_text(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_corpus_is_given_in_exactly_one_way(given: dict[str, str], task: Any, told: str) -> None:
+def test_a_corpus_is_given_in_exactly_one_way(settings: dict[str, str], task: Any, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        read(CorpusConfig.model_validate(given), task)
-    assert str(caught.value) == told
+        read(CorpusConfig.model_validate(settings), task)
+    assert str(caught.value) == message

@@ -15,9 +15,9 @@ RULES = {"copy": list, "reverse": lambda words: list(reversed(words)), "sort": s
 @pytest.mark.parametrize("name", get_args(Task))
 @pytest.mark.parametrize("split", SPLITS)
 def test_every_answer_follows_the_rule(name: Task, split: Split) -> None:
-    made = list(pairs(name, split))
-    assert len(made) == len({source for source, _ in made}) == SIZES[split]
-    for source, target in made:
+    drawn = list(pairs(name, split))
+    assert len(drawn) == len({source for source, _ in drawn}) == SIZES[split]
+    for source, target in drawn:
         words = source.split()
         assert SHORTEST <= len(words) <= LONGEST
         assert target.split() == RULES[name](words)

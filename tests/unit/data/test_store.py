@@ -44,15 +44,15 @@ def test_rows_come_back_in_any_order(tmp_path: Path) -> None:
     writer.append([])
     writer.append(rows[1:])
     writer.close()
-    found = open_ragged(tmp_path, "x", "uint16")
-    assert len(found) == 4
-    assert found.lengths.tolist() == [2, 0, 1, 4]
-    assert found.offsets.dtype == np.int64
-    assert found.row(3).tolist() == [1, 2, 3, 5]
-    assert [row.tolist() for row in found.rows(np.array([3, 0, 1, 3]))] == [rows[3], rows[0], [], rows[3]]
-    values, lengths = found.gather([3, 1, 0])
+    ragged = open_ragged(tmp_path, "x", "uint16")
+    assert len(ragged) == 4
+    assert ragged.lengths.tolist() == [2, 0, 1, 4]
+    assert ragged.offsets.dtype == np.int64
+    assert ragged.row(3).tolist() == [1, 2, 3, 5]
+    assert [row.tolist() for row in ragged.rows(np.array([3, 0, 1, 3]))] == [rows[3], rows[0], [], rows[3]]
+    values, lengths = ragged.gather([3, 1, 0])
     assert (values.tolist(), lengths.tolist()) == ([1, 2, 3, 5, 7, 11], [4, 0, 2])
-    assert found.gather([])[0].tolist() == []
+    assert ragged.gather([])[0].tolist() == []
     assert values.dtype == np.uint16
 
 
@@ -60,16 +60,16 @@ def test_rows_are_views_that_cannot_be_written(tmp_path: Path) -> None:
     writer = RaggedWriter(tmp_path, "x", "uint8")
     writer.append_texts(["añb", ""])
     writer.close()
-    found = open_ragged(tmp_path, "x", "uint8")
-    assert found.row(0).tobytes().decode() == "añb"
+    ragged = open_ragged(tmp_path, "x", "uint8")
+    assert ragged.row(0).tobytes().decode() == "añb"
     with pytest.raises(ValueError, match="read-only"):
-        found.row(0)[0] = 1
+        ragged.row(0)[0] = 1
 
 
 def test_a_store_without_rows_can_be_opened(tmp_path: Path) -> None:
     RaggedWriter(tmp_path, "x", "uint32").close()
-    found = open_ragged(tmp_path, "x", "uint32")
-    assert (len(found), found.rows([])) == (0, [])
+    ragged = open_ragged(tmp_path, "x", "uint32")
+    assert (len(ragged), ragged.rows([])) == (0, [])
 
 
 def test_both_sides_are_the_ids_of_the_tokenisers_with_their_end(
@@ -88,14 +88,14 @@ def test_both_sides_are_the_ids_of_the_tokenisers_with_their_end(
 def test_pairs_with_too_many_tokens_are_left_out_and_counted(
     corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
 ) -> None:
-    whole = build(corpus, vocabularies, tmp_path)
-    fits = (whole.source.lengths <= 11) & (whole.target.lengths <= 11)
+    complete = build(corpus, vocabularies, tmp_path)
+    fits = (complete.source.lengths <= 11) & (complete.target.lengths <= 11)
     assert 0 < fits.sum() < 48
     store = build(corpus, vocabularies, tmp_path, max_tokens=11)
     assert len(store) == fits.sum() == store.reports[0].num_kept
     assert store.reports[0].num_dropped == {"over max_tokens": 48 - fits.sum()}
     assert store.reports[0].examples == {"over max_tokens": f"{corpus.source}:{int(np.argmin(fits)) + 1}"}
-    assert store.source.lengths.tolist() == whole.source.lengths[fits].tolist()
+    assert store.source.lengths.tolist() == complete.source.lengths[fits].tolist()
     assert store.message.endswith("made again, since the data or the settings changed.")
     with pytest.raises(
         DataError,
@@ -204,7 +204,7 @@ def test_a_store_that_lost_a_part_is_no_store(
 def test_a_store_that_is_cut_short_is_refused_and_made_again(
     corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path, name: str
 ) -> None:
-    whole = build(corpus, vocabularies, tmp_path)
+    complete = build(corpus, vocabularies, tmp_path)
     path = tmp_path / "store" / name
     os.truncate(path, path.stat().st_size - 8)
     with pytest.raises(
@@ -214,7 +214,7 @@ def test_a_store_that_is_cut_short_is_refused_and_made_again(
         open_store(tmp_path / "store")
     again = build(corpus, vocabularies, tmp_path)
     assert again.message == "store: 48 pairs, made again, since it was damaged."
-    assert again.fingerprint == whole.fingerprint
+    assert again.fingerprint == complete.fingerprint
 
 
 def test_a_folder_with_other_things_in_it_is_not_written_over(
@@ -309,6 +309,6 @@ def test_gathering_is_the_same_as_taking_row_by_row() -> None:
     lengths = random.integers(0, 13, 101)
     ragged = Ragged(random.integers(0, 1000, lengths.sum()), np.concatenate([[0], np.cumsum(lengths)]))
     wanted = random.integers(0, 101, 211)
-    values, found = ragged.gather(wanted)
+    values, row_lengths = ragged.gather(wanted)
     assert np.array_equal(values, np.concatenate([ragged.row(i) for i in wanted]))
-    assert np.array_equal(found, lengths[wanted])
+    assert np.array_equal(row_lengths, lengths[wanted])
