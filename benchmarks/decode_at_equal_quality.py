@@ -29,7 +29,6 @@ from clearhead.decoding.engines.ctranslate2_engine import open_ctranslate2
 from clearhead.decoding.engines.engine import Engine, ModelInfo, Request, batches_by_length, length_limit
 from clearhead.decoding.engines.torch_engine import load_model
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.decoding.translator import Piece, Translator
 from clearhead.errors import ClearheadError, DataError
 from clearhead.evaluation.scores import Score, bleu, tokenised_bleu
 from clearhead.files.input import whole_input
@@ -107,14 +106,15 @@ def clean(rows: Sequence[Row], vocabularies: Vocabularies) -> Output:
 
 
 def by_ctranslate2(name: str, place: ModelFolder, threads: int) -> System:
-    """Return our translator with CTranslate2 in int8."""
+    """Return our engine with CTranslate2 in int8."""
     vocabularies = load_vocabularies(place)
     engine: Engine = open_ctranslate2(place, "cpu", "int8", threads)
-    translator = Translator(vocabularies, engine)
+    info = engine.info
 
     def run(lines: Sequence[str], settings: SearchSettings) -> Output:
-        pieces = [Piece(tuple(ids), number=n) for n, ids in enumerate(vocabularies.source.encode(lines))]
-        hypothesis_lists = translator.search(pieces, settings)
+        ids = [(*row, info.eos) for row in vocabularies.source.encode(lines)]
+        requests = [Request(row, length_limit(len(row), settings, info), number=n) for n, row in enumerate(ids)]
+        hypothesis_lists = engine.translate(requests, settings)
         return clean([hypotheses[0].tokens for hypotheses in hypothesis_lists], vocabularies)
 
     return System(f"{name}, CTranslate2", "int8", num_parameters(load_model(place, "cpu")), run)

@@ -47,13 +47,13 @@ def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch, checkpoint: 
 
 def test_a_missing_model_or_source_is_told(monkeypatch: pytest.MonkeyPatch, checkpoint: Path, tmp_path: Path) -> None:
     pretend(monkeypatch)
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as no_model:
         check_comet(None, ["a"])
-    assert str(told.value) == (
+    assert str(no_model.value) == (
         "COMET needs a model that is on this disk. clearhead downloads none; comet-download-model of the package does. "
         "Give its checkpoint, model.ckpt."
     )
-    assert told.value.options == ("comet_model",)
+    assert no_model.value.options == ("comet_model",)
     with pytest.raises(ConfigError, match=r"the COMET model .*gone.ckpt is missing"):
         check_comet(str(tmp_path / "gone.ckpt"), ["a"])
     with pytest.raises(DataError, match=r"^COMET reads the sources too: give them\.$"):
