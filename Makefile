@@ -21,7 +21,7 @@ demo: $(VENV)/train
 	@test -f build/phrasebook/outcome.json || $(BIN)/clearhead train configs/phrasebook.yaml --run build/phrasebook
 	@echo; $(BIN)/python examples/models/phrasebook.py build/phrasebook "$(TEXT)"
 	@echo; echo "The beam that the translation came from, and which words it looked at:"; echo
-	@$(BIN)/clearhead translate build/phrasebook --beam 3 --draw --explain - "$(TEXT)"
+	@$(BIN)/clearhead translate -m build/phrasebook --beam 3 --draw --explain - "$(TEXT)"
 
 # The tests take a core each: threads of one would stand in another's way.
 test: $(VENV)/dev
