@@ -1,0 +1,83 @@
+"""Phrases of a translation and glossaries: in ids, line by line, and refused where they cannot be spelled."""
+
+from pathlib import Path
+
+import pytest
+
+from clearhead.decoding.phrase_constraints import ConstraintEncoder, PhraseConstraints, read_glossary
+from clearhead.decoding.pipeline import TranslationOptions
+from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.translator import Translator
+from clearhead.errors import DataError
+
+SHORT = SearchSettings(max_length=13)
+
+
+def test_a_longer_term_hides_the_shorter_one_in_it(translator: Translator) -> None:
+    target = translator.vocabularies.target
+    encoder = ConstraintEncoder(PhraseConstraints(glossary={"dog": "Hund", "small dog": "Vogel"}), target)
+    vogel, hund = (tuple(target.encode([word])[0]) for word in ("Vogel", "Hund"))
+    assert encoder.constraints("a small  dog").required == (vogel,)
+    assert encoder.constraints("small dog, dog").required == (vogel, hund)
+    assert encoder.constraints("a hotdog").required == ()
+
+
+def test_a_phrase_that_cannot_be_spelled_is_refused(translator: Translator) -> None:
+    with pytest.raises(DataError, match="required phrase: the vocabulary of this model cannot spell '世界'") as no:
+        translator.pipeline(SHORT, TranslationOptions(PhraseConstraints(required=("世界",))))
+    assert no.value.options == ("require",)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"dog Hund\n", r"g\.tsv:1: 'dog Hund' is not a term, a tab and its translation"),
+        (b"# remark\n\ndog\tHund\ndog\tVogel\n", r"g\.tsv:4: 'dog' has two translations, 'Hund' and 'Vogel'"),
+        (b"dog\t\xff\n", r"g\.tsv is not UTF-8 \(at byte 5\)"),
+    ],
+)
+def test_a_wrong_line_of_a_glossary_is_named(tmp_path: Path, content: bytes, sentence: str) -> None:
+    (tmp_path / "g.tsv").write_bytes(content)
+    with pytest.raises(DataError, match=sentence):
+        read_glossary(tmp_path / "g.tsv")
+
+
+def test_a_glossary_is_read_without_its_remarks(tmp_path: Path) -> None:
+    (tmp_path / "g.tsv").write_bytes("\ufeff# remark\n\ndog\t Hund \r\nred cat\trote Katze\ndog\tHund\n".encode())
+    assert read_glossary(tmp_path / "g.tsv") == {"dog": "Hund", "red cat": "rote Katze"}
+
+
+def test_only_the_first_part_of_a_line_gets_the_prefix_and_what_every_line_requires(translator: Translator) -> None:
+    target = translator.vocabularies.target
+    phrases = PhraseConstraints("die", forbidden=("Buch",), required=("Haus",), glossary={"dog": "Hund"})
+    encoder = ConstraintEncoder(phrases, target)
+    die, buch, haus, hund = (tuple(ids) for ids in target.encode(["die", "Buch", "Haus", "Hund"]))
+    assert encoder.constraints("a dog") == Constraints(die, (buch,), (haus, hund))
+    assert encoder.constraints("a dog", is_first=False) == Constraints((), (buch,), (hund,))
+    assert ConstraintEncoder(PhraseConstraints(), target).constraints("a dog") is NO_CONSTRAINTS
+
+
+@pytest.mark.parametrize(
+    ("phrases", "uses"),
+    [
+        (PhraseConstraints(), ()),
+        (PhraseConstraints(prefix="a"), ("prefix",)),
+        (PhraseConstraints(glossary={"a": "b"}), ("required",)),
+        (PhraseConstraints("a", ("b",), ("c",)), ("prefix", "forbidden", "required")),
+    ],
+)
+def test_an_engine_is_told_what_the_phrases_need(phrases: PhraseConstraints, uses: tuple[str, ...]) -> None:
+    assert phrases.uses == uses
+
+
+def test_a_forbidden_phrase_in_other_pieces_is_a_spelling_of_its_own(translator: Translator) -> None:
+    target = translator.vocabularies.target
+    encoder = ConstraintEncoder(PhraseConstraints(forbidden=("Hund",)), target)
+    ids = {piece: number for number, piece in enumerate(target.pieces(range(target.size)))}
+    assert encoder.forbidden == ((ids["▁H"], ids["und"]),)
+    other = (ids["▁H"], ids["u"], ids["nd"])
+    tokens = (ids["▁ein"], *other, target.eos)
+    assert encoder.other_spellings(tokens, target.decode([tokens])[0]) == [other]
+    longer = (*tokens[:-1], ids["e"])
+    assert encoder.other_spellings(longer, target.decode([longer])[0]) == [], "Hunde is another word"

@@ -1,0 +1,48 @@
+"""Pieces and the words that they spell: links between pieces become links between words."""
+
+from clearhead.decoding.translator import Translator
+from clearhead.decoding.word_alignment import SpelledWords, pharaoh, word_links, words_of
+
+
+def test_pieces_are_grouped_into_the_words_that_they_spell(tagged_translator: Translator) -> None:
+    tokeniser = tagged_translator.vocabularies.source
+    ids = tokeniser.encode([">>de<< the zebra sees 17"])[0]
+    words = words_of(tokeniser, [*ids, tokeniser.eos])
+    assert words.words == ("the", "zebra", "sees", "17")
+    assert words.word_of[0] is None
+    assert words.word_of[-1] is None
+    places = [place for place in words.word_of if place is not None]
+    assert places == sorted(places)
+    assert words.word_of[words.first_piece(1)] == 1
+    assert words.word_of[words.first_piece(1) - 1] == 0
+
+
+def test_words_are_linked_where_any_of_their_pieces_are(tagged_translator: Translator) -> None:
+    tokeniser = tagged_translator.vocabularies.source
+    source = words_of(tokeniser, tokeniser.encode([">>de<< the zebra"])[0])
+    first, second, last = source.first_piece(0), source.first_piece(1), len(source.word_of) - 1
+    assert second < last
+    links = ((0, first), (first, first), (last, first), (second, first))
+    assert word_links(links, source, source) == ((0, 0), (1, 0))
+
+
+def test_a_word_with_an_unknown_letter_is_shown_as_it_was_written(tagged_translator: Translator) -> None:
+    tokeniser = tagged_translator.vocabularies.source
+    text = "the  世界 cat"
+    ids = tokeniser.encode([text])[0]
+    assert tokeniser.unk in ids
+    assert words_of(tokeniser, ids, text).words == ("the", "世界", "cat")
+    assert words_of(tokeniser, ids).words[1] != "世界"
+
+
+def test_links_by_hand() -> None:
+    source = SpelledWords(("the", "zebra"), (0, 1, 1, None))  # the last piece is eos
+    target = SpelledWords(("das", "Zebra"), (None, 0, 1, 1))  # the first is a tag
+    piece_links = ((2, 3), (1, 2), (0, 1), (3, 1), (1, 0))
+    assert word_links(piece_links, source, target) == ((0, 0), (1, 1)), "once each; special tokens have no links"
+    assert (source.first_piece(1), target.first_piece(0)) == (1, 1)
+
+
+def test_links_are_written_in_their_order() -> None:
+    assert pharaoh(((1, 2), (0, 11), (0, 3))) == "0-3 0-11 1-2"
+    assert pharaoh(()) == ""

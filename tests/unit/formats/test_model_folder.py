@@ -1,0 +1,98 @@
+"""From a path to the parts of a model: found, loaded, and named where one is missing or damaged."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clearhead.decoding.translator import Translator
+from clearhead.errors import CheckpointError
+from clearhead.formats.model_folder import (
+    find_model,
+    fingerprint,
+    is_model_folder,
+    load_config,
+    load_model,
+    load_vocabularies,
+    run_of,
+)
+from clearhead.model import Transformer
+from tests.small_run import make_run
+
+
+def load_parts(path: Path) -> Transformer:
+    folder = find_model(path)
+    load_vocabularies(folder)
+    load_config(folder)
+    return load_model(folder)
+
+
+def load_translator(path: Path) -> Translator:
+    return Translator.load(path, engine="torch")
+
+
+@pytest.mark.parametrize("load", [load_parts, load_translator])
+def test_what_is_missing_in_a_model_is_named(tmp_path: Path, load: Callable[[Path], object]) -> None:
+    with pytest.raises(CheckpointError, match=r"nowhere does not exist\..*Give a run folder"):
+        find_model(tmp_path / "nowhere")
+    with pytest.raises(CheckpointError, match="holds no model"):
+        find_model(tmp_path)
+    run = make_run(tmp_path / "run")
+    assert find_model(run).folder == find_model(run / "best").folder == run / "best"
+    assert find_model(run / "best").vocabularies == run
+    load(run)
+    weights = (run / "best" / "model.safetensors").read_bytes()
+    (run / "best" / "model.safetensors").write_bytes(weights[:1000])
+    with pytest.raises(CheckpointError, match=r"model\.safetensors is damaged .*copy it again"):
+        load(run)
+    (run / "best" / "model.safetensors").unlink()
+    with pytest.raises(CheckpointError, match=r"model\.safetensors"):
+        load(run)
+    (run / "tokeniser" / "joint.spm").unlink()
+    with pytest.raises(CheckpointError, match=r"joint\.spm cannot be read"):
+        load(run)
+    (run / "best" / "config.json").write_text("{")
+    with pytest.raises(CheckpointError, match=r"config\.json is not JSON"):
+        load(run)
+    (run / "best" / "config.json").unlink()
+    (run / "best" / "model.safetensors").write_bytes(weights)
+    with pytest.raises(CheckpointError, match=r"best has no config\.json"):
+        load(run)
+
+
+def test_a_model_is_found_by_any_of_its_folders(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    (run / "best").rename(run / "last")
+    assert find_model(run).folder == run / "last"
+    assert not find_model(run).is_marian
+    (run / "checkpoints").mkdir()
+    (run / "last").rename(run / "checkpoints" / "7")
+    assert find_model(run / "checkpoints" / "7").vocabularies == run_of(run / "checkpoints" / "7") == run
+    assert is_model_folder(run / "checkpoints" / "7")
+    assert not is_model_folder(run)
+    assert not is_model_folder("no\0path")
+    (tmp_path / "file").touch()
+    with pytest.raises(CheckpointError, match=r"file is a file, and a folder is needed\."):
+        find_model(tmp_path / "file")
+    with pytest.raises(CheckpointError, match=r"rum does not exist\. Did you mean 'run'\?"):
+        find_model(tmp_path / "rum")
+
+
+def test_a_model_without_a_tokeniser_is_named(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    alone = tmp_path / "alone" / "below" / "best"
+    alone.mkdir(parents=True)
+    for path in (run / "best").iterdir():
+        (alone / path.name).write_bytes(path.read_bytes())
+    with pytest.raises(CheckpointError, match=r"best has no tokeniser: .*Copy the whole run folder\."):
+        load_vocabularies(find_model(alone))
+    assert fingerprint(alone) == fingerprint(run / "best"), "a copy is the same model"
+
+
+def test_another_weight_or_config_is_another_fingerprint(tmp_path: Path) -> None:
+    folders = [make_run(tmp_path / str(seed), seed=seed) / "best" for seed in (2, 3)]
+    assert len({fingerprint(folder) for folder in folders}) == 2
+    before = fingerprint(folders[0])
+    (folders[0] / "config.json").write_text((folders[0] / "config.json").read_text() + " ")
+    assert fingerprint(folders[0]) != before
+    assert len(before) == 16
