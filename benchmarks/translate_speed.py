@@ -26,6 +26,7 @@ import torch
 
 from clearhead.decoding.engines.engine import Request
 from clearhead.decoding.engines.torch_engine import TorchEngine, open_torch
+from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.formats import save_checkpoint, to_marian
 from clearhead.formats.model_folder import ModelFolder
@@ -138,8 +139,9 @@ def ours_by_text(name: str, precision: str, translator: Any) -> System:
     """Return one of our engines, text in and text out."""
 
     def run(work: Work, number: int, beam: int, limit: int) -> list[str]:
-        translations: list[str] = translator.translate(work.texts[number], settings_of(beam, limit))
-        return translations
+        options = TranslationOptions(has_scores=False)
+        translations = translator.translate(work.texts[number], settings_of(beam, limit), options)
+        return [translation.text for translation in translations]
 
     return System(name, precision, run, is_text=True)
 

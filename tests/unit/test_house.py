@@ -201,3 +201,18 @@ def test_every_folder_of_unit_tests_is_one_of_the_source() -> None:
     folders = {path.parent.relative_to(unit) for path in unit.rglob("test_*.py")}
     strangers = sorted(str(folder) for folder in folders if not (ROOT / "src" / "clearhead" / folder).is_dir())
     assert not strangers, f"tests/unit mirrors src/clearhead, which has no folder {', '.join(strangers)}"
+
+
+def test_a_class_name_occurs_once_in_the_package() -> None:
+    repeated = make_house.repeated_classes(make_house.source_files())
+    assert not repeated, f"class names that several files define: {repeated}"
+
+
+def test_variables_are_nouns_that_say_what_they_hold() -> None:
+    places = [
+        f"{file.path.relative_to(ROOT)}:{node.lineno} {make_house.name_of(node)}"
+        for file in make_house.source_files()
+        for node in make_house.bound_names(file.tree)
+        if make_house.name_of(node) in make_house.VAGUE_NAMES
+    ]
+    assert not places, f"name what they hold: {places}"

@@ -1,11 +1,13 @@
 """`clearhead check`: mark a working line by line, or a class at once."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from clearhead.cli.option_groups import with_option_groups
 from clearhead.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from clearhead.check.classroom import ClassReport
 
 
-class Format(StrEnum):
+class ReportFormat(StrEnum):
     """The form of the report."""
 
     terminal = "terminal"
@@ -24,10 +26,55 @@ class Format(StrEnum):
     json = "json"
 
 
-_SUFFIX = {Format.terminal: ".txt", Format.markdown: ".md", Format.html: ".html", Format.json: ".json"}
+_SUFFIX = {
+    ReportFormat.terminal: ".txt",
+    ReportFormat.markdown: ".md",
+    ReportFormat.html: ".html",
+    ReportFormat.json: ".json",
+}
 
 
+@dataclass(frozen=True)
+class MarkingOptions:
+    """What a working is marked by."""
+
+    problem: Annotated[
+        str | None, typer.Option(help="The problem it is about, where the working does not say: a file or gallery id.")
+    ] = None
+    strict_rounding: Annotated[
+        bool, typer.Option("--strict-rounding", help="Cut and badly rounded numbers are errors.")
+    ] = False
+    scheme: Annotated[Path | None, typer.Option(help="A mark scheme (YAML): marks for each line, strictness.")] = None
+
+    def rules(self) -> "Scheme":
+        """Return the mark scheme."""
+        return _scheme(self.scheme, self.strict_rounding)
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """The form of reports, and where they go."""
+
+    form: Annotated[
+        ReportFormat | None,
+        typer.Option("--format", help="The form of the report. \\[default: terminal; html for a class]"),
+    ] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Short for --format json: every verdict.")] = False
+    csv: Annotated[Path | None, typer.Option(help="For a folder: write the grades here.")] = None
+    reports: Annotated[
+        Path | None, typer.Option(help="For a folder: where the reports go. \\[default: reports, beside the grades]")
+    ] = None
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to this file.")] = None
+
+    @property
+    def chosen_form(self) -> ReportFormat | None:
+        """The form, by either of its options."""
+        return ReportFormat.json if self.as_json else self.form
+
+
+@with_option_groups
 def check(
+    *,
     working: Annotated[
         str | None,
         typer.Argument(
@@ -35,54 +82,51 @@ def check(
             "- for standard input, or a folder of workings."
         ),
     ] = None,
-    problem: Annotated[
-        str | None, typer.Option(help="The problem it is about, where the working does not say: a file or gallery id.")
-    ] = None,
-    form: Annotated[
-        Format | None, typer.Option("--format", help="The form of the report. \\[default: terminal; html for a class]")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Short for --format json: every verdict.")] = False,
-    strict_rounding: Annotated[
-        bool, typer.Option("--strict-rounding", help="Cut and badly rounded numbers are errors.")
-    ] = False,
-    scheme: Annotated[Path | None, typer.Option(help="A mark scheme (YAML): marks for each line, strictness.")] = None,
-    csv: Annotated[Path | None, typer.Option(help="For a folder: write the grades here.")] = None,
-    reports: Annotated[
-        Path | None, typer.Option(help="For a folder: where the reports go. \\[default: reports, beside the grades]")
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to this file.")] = None,
+    marking: MarkingOptions,
+    report: ReportOptions,
     list_workings: Annotated[bool, typer.Option("--list", help="List the shipped workings.")] = False,
 ) -> None:
     """Mark a working line by line, errors carried forward."""
-    form = Format.json if as_json else form
     if list_workings:
-        _list(as_json)
+        _list(report.as_json)
         return
     if working is None or not working.strip():
         raise ProblemError("check needs a working: a file, a folder, a shipped one ('clearhead check --list'), or -.")
-    rules = _scheme(scheme, strict_rounding)
-    if working != "-" and Path(working).is_dir():
-        if output is not None:
-            raise ProblemError("a folder gives one report for each student: use --reports FOLDER instead of --output.")
-        to = reports or (csv.parent if csv is not None else Path()) / "reports"
-        besides = [Path(str(each)) for each in (scheme, csv, problem, rules.problem) if isinstance(each, str | Path)]
-        _check_targets(Path(working), csv, to, form or Format.html)
-        marked = _mark_class(Path(working), rules, problem, besides)
-        _deliver_class(marked, csv, to, form or Format.html)
-        _show_class(marked, f"Reports: {to}{f'; grades: {csv}' if csv else ''}", Path(working), besides)
-        raise typer.Exit(marked.exit_code)
-    if csv is not None or reports is not None:
-        raise ProblemError(f"--csv and --reports are for a folder of workings, and {working} is not a folder.")
+    is_folder = working != "-" and Path(working).is_dir()
+    exit_code = _check_class(Path(working), marking, report) if is_folder else _check_one(working, marking, report)
+    raise typer.Exit(exit_code)
 
+
+def _check_class(folder: Path, marking: MarkingOptions, report: ReportOptions) -> int:
+    """Mark the workings of a folder, and return the exit code."""
+    rules = marking.rules()
+    if report.output is not None:
+        raise ProblemError("a folder gives one report for each student: use --reports FOLDER instead of --output.")
+    form, csv = report.chosen_form or ReportFormat.html, report.csv
+    to = report.reports or (csv.parent if csv is not None else Path()) / "reports"
+    others = (marking.scheme, csv, marking.problem, rules.problem)
+    besides = [Path(str(other)) for other in others if isinstance(other, str | Path)]
+    _check_targets(folder, csv, to, form)
+    marked = _mark_class(folder, rules, marking.problem, besides)
+    _deliver_class(marked, csv, to, form)
+    _show_class(marked, f"Reports: {to}{f'; grades: {csv}' if csv else ''}", folder, besides)
+    return marked.exit_code
+
+
+def _check_one(working: str, marking: MarkingOptions, report: ReportOptions) -> int:
+    """Mark one working, and return the exit code."""
+    rules, output = marking.rules(), report.output
+    if report.csv is not None or report.reports is not None:
+        raise ProblemError(f"--csv and --reports are for a folder of workings, and {working} is not a folder.")
     if output is not None and working != "-" and output.resolve() == Path(working).resolve():
         raise ProblemError(f"{output} is the working itself: the report would take its place. Choose another name.")
 
     from clearhead.check import check as mark
 
-    found = mark(working, problem if problem is not None else rules.problem, rules)
-    _deliver(found, form or Format.terminal, output)
-    codes = {report.exit_code for report in found}
-    raise typer.Exit(1 if 1 in codes else max(codes))
+    reports = mark(working, marking.problem if marking.problem is not None else rules.problem, rules)
+    _deliver(reports, report.chosen_form or ReportFormat.terminal, output)
+    codes = {marked_report.exit_code for marked_report in reports}
+    return 1 if 1 in codes else max(codes)
 
 
 def _scheme(path: Path | None, is_strict: bool) -> "Scheme":
@@ -96,19 +140,19 @@ def _scheme(path: Path | None, is_strict: bool) -> "Scheme":
     return rules.model_copy(update={"strict_rounding": True}) if is_strict else rules
 
 
-def _deliver(found: "Sequence[Report]", form: Format, output: Path | None) -> None:
-    if form is Format.terminal and output is None:
+def _deliver(reports: "Sequence[Report]", form: ReportFormat, output: Path | None) -> None:
+    if form is ReportFormat.terminal and output is None:
         from rich.console import Console
 
         from clearhead.check.render.terminal import show
 
         console = Console(highlight=False)
         with console.capture() as shown:
-            for report in found:
+            for report in reports:
                 show(report, console)
         typer.echo(shown.get(), nl=False, color=True)
         return
-    content = _content(found, form)
+    content = _content(reports, form)
     if output is not None:
         from clearhead.files.writing import write_file
 
@@ -120,16 +164,16 @@ def _deliver(found: "Sequence[Report]", form: Format, output: Path | None) -> No
     sys.stdout.buffer.flush()
 
 
-def _content(found: "Sequence[Report]", form: Format) -> bytes:
-    if form is Format.json:
-        inner = [report.to_json() for report in found]
+def _content(reports: "Sequence[Report]", form: ReportFormat) -> bytes:
+    if form is ReportFormat.json:
+        inner = [report.to_json() for report in reports]
         return (inner[0] if len(inner) == 1 else b"[" + b",".join(inner) + b"]") + b"\n"
-    if form is Format.markdown:
-        return "\n".join(report.to_markdown() for report in found).encode()
-    if form is Format.html:
+    if form is ReportFormat.markdown:
+        return "\n".join(report.to_markdown() for report in reports).encode()
+    if form is ReportFormat.html:
         from clearhead.check.render.html import to_html
 
-        return to_html(found).encode()
+        return to_html(reports).encode()
     from io import StringIO
 
     from rich.console import Console
@@ -137,12 +181,12 @@ def _content(found: "Sequence[Report]", form: Format) -> bytes:
     from clearhead.check.render.terminal import show
 
     text = StringIO()
-    for report in found:
+    for report in reports:
         show(report, Console(file=text, highlight=False, width=120))
     return text.getvalue().encode()
 
 
-def _check_targets(folder: Path, csv: Path | None, to: Path, form: Format) -> None:
+def _check_targets(folder: Path, csv: Path | None, to: Path, form: ReportFormat) -> None:
     """Refuse, before anything is marked, places that cannot be written to or that hold somebody's working."""
     from clearhead.check.classroom import GRADES, SUFFIXES
 
@@ -173,7 +217,7 @@ def _mark_class(folder: Path, rules: "Scheme", problem: str | None, besides: "Se
         return mark_class(folder, rules, problem, lambda path: bar.advance(task), besides)
 
 
-def _deliver_class(marked: "ClassReport", csv: Path | None, to: Path, form: Format) -> None:
+def _deliver_class(marked: "ClassReport", csv: Path | None, to: Path, form: ReportFormat) -> None:
     from clearhead.check.classroom import grades_csv
     from clearhead.files.writing import write_file
 
@@ -188,7 +232,7 @@ def _deliver_class(marked: "ClassReport", csv: Path | None, to: Path, form: Form
         write_file(csv, grades_csv(marked).encode())
 
 
-def _show_class(marked: "ClassReport", written: str, folder: Path, besides: "Sequence[Path]") -> None:
+def _show_class(marked: "ClassReport", footer: str, folder: Path, besides: "Sequence[Path]") -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -202,8 +246,8 @@ def _show_class(marked: "ClassReport", written: str, folder: Path, besides: "Seq
         table.add_column(heading, justify="right" if heading in ("marks", "errors") else "left")
     for result in marked.results:
         marks = f"{result.earned:g} / {result.out_of:g}" if result.reports else "—"
-        told = result.first_error if result.reports else f"cannot be used: {result.problem}"
-        table.add_row(Text(printable(result.student)), marks, str(result.num_errors), Text(printable(told)))
+        remark = result.first_error if result.reports else f"cannot be used: {result.problem}"
+        table.add_row(Text(printable(result.student)), marks, str(result.num_errors), Text(printable(remark)))
     with console.capture() as shown:
         console.print(table)
         for heading, lines in (
@@ -212,13 +256,13 @@ def _show_class(marked: "ClassReport", written: str, folder: Path, besides: "Seq
                 "Nearly the same wrong numbers",
                 [f"{a.first} and {a.second}: {a.num_shared} of {a.num_wrong} wrong numbers" for a in marked.alike],
             ),
-            ("Not marked, for they are of no kind that is read", [each.name for each in other_files(folder, besides)]),
+            ("Not marked, for they are of no kind that is read", [path.name for path in other_files(folder, besides)]),
         ):
             if lines:
                 console.print(f"\n{heading}")
                 for line in lines:
                     console.print(Text("  " + printable(line)))
-        console.print(Text(f"\n{written}"))
+        console.print(Text(f"\n{footer}"))
     typer.echo(shown.get(), nl=False, color=True)
 
 

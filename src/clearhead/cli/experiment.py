@@ -57,17 +57,17 @@ def _show(result: "Experiment") -> None:
     wide = Console(highlight=False, width=_WIDE)
     console.print(Text(result.title, style="bold"))
     console.print(Text(f"Claim: {result.claim}"))
-    for each in result.tables:
+    for result_table in result.tables:
         console.print()
-        console.print(Text(each.title))
+        console.print(Text(result_table.title))
         table = Table(pad_edge=False, show_edge=False)
-        for index, heading in enumerate(each.columns):
-            cells = [row[index] for row in each.rows]
+        for index, heading in enumerate(result_table.columns):
+            cells = [row[index] for row in result_table.rows]
             width = max(_HEADING_WIDTH, *(len(format_cell(cell)) for cell in cells))
             is_word = isinstance(cells[0], str)
             lines = Text("\n".join(wrap(heading, width)))
             table.add_column(lines, justify="left" if is_word else "right", no_wrap=True)
-        for row in each.rows:
+        for row in result_table.rows:
             table.add_row(*(Text(format_cell(cell)) for cell in row))
         wide.print(table)
     console.print()
@@ -81,7 +81,7 @@ def _list_experiments(as_json: bool) -> None:
     if as_json:
         import json
 
-        listed = [{"name": name, "title": each.TITLE} for name, each in EXPERIMENTS.items()]
+        listed = [{"name": name, "title": experiment.TITLE} for name, experiment in EXPERIMENTS.items()]
         typer.echo(json.dumps(listed, ensure_ascii=False))
         return
     from rich.console import Console
@@ -90,6 +90,6 @@ def _list_experiments(as_json: bool) -> None:
     table = Table(box=None, pad_edge=False)
     table.add_column("name", no_wrap=True)
     table.add_column("what it measures")
-    for name, each in EXPERIMENTS.items():
-        table.add_row(name, each.TITLE)
+    for name, experiment in EXPERIMENTS.items():
+        table.add_row(name, experiment.TITLE)
     Console(highlight=False).print(table)

@@ -22,8 +22,13 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
         else:
             parameters.append(parameter)
 
+    defaults = {
+        parameter.name: parameter.default for parameter in parameters if parameter.default is not parameter.empty
+    }
+
     @wraps(command)
     def run(**options: Any) -> None:
+        options = {**defaults, **options}
         values = {
             name: group(**{field.name: options.pop(field.name) for field in fields(group)})
             for name, group in groups.items()

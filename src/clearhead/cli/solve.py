@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from clearhead.cli.option_groups import with_option_groups
 from clearhead.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class Detail(StrEnum):
     products = "products"
 
 
-class Format(StrEnum):
+class SheetFormat(StrEnum):
     """The form in which it is shown."""
 
     terminal = "terminal"
@@ -39,98 +40,45 @@ class Ties(StrEnum):
     even = "half-even"
 
 
-def solve(
-    problem: Annotated[
-        str | None, typer.Argument(help="A problem file (YAML or JSON), a gallery id, or - for standard input.")
-    ] = None,
-    detail: Annotated[Detail, typer.Option(help="Results only, matrices, or every product.")] = Detail.matrices,
-    form: Annotated[Format, typer.Option("--format", help="The form of the output.")] = Format.terminal,
-    as_json: Annotated[bool, typer.Option("--json", help="Short for --format json: every value in full.")] = False,
-    decimals: Annotated[int | None, typer.Option(help="Decimals to show, or to round every line to.")] = None,
-    significant: Annotated[int | None, typer.Option(help="Significant figures, instead of decimals.")] = None,
+@dataclass(frozen=True)
+class SheetOptions:
+    """What a sheet shows, and in which form."""
+
+    detail: Annotated[Detail, typer.Option(help="Results only, matrices, or every product.")] = Detail.matrices
+    form: Annotated[SheetFormat, typer.Option("--format", help="The form of the output.")] = SheetFormat.terminal
+    as_json: Annotated[bool, typer.Option("--json", help="Short for --format json: every value in full.")] = False
+    blank: Annotated[
+        list[str] | None,
+        typer.Option(help="Leave cells open to fill in: A, 'A\\[2, *]', 'A\\[go, 1]'. May be repeated."),
+    ] = None
+    picture: Annotated[
+        str | None,
+        typer.Option(help="Draw one matrix as an SVG instead: A, or 'cross*:A' where several have that symbol."),
+    ] = None
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None
+
+    @property
+    def chosen_form(self) -> SheetFormat:
+        """The form, by either of its options."""
+        return SheetFormat.json if self.as_json else self.form
+
+
+@dataclass(frozen=True)
+class RoundingOptions:
+    """What the command line changes in the rounding of a problem; None leaves it."""
+
+    decimals: Annotated[int | None, typer.Option(help="Decimals to show, or to round every line to.")] = None
+    significant: Annotated[int | None, typer.Option(help="Significant figures, instead of decimals.")] = None
     round_lines: Annotated[
         bool | None,
         typer.Option(
             "--round-lines/--exact",
             help="Round every line and work on from it, or only what is shown. \\[default: exact]",
         ),
-    ] = None,
-    ties: Annotated[Ties | None, typer.Option(help="Where halves go. \\[default: half-up]")] = None,
-    blank: Annotated[
-        list[str] | None,
-        typer.Option(help="Leave cells open to fill in: A, 'A\\[2, *]', 'A\\[go, 1]'. May be repeated."),
-    ] = None,
-    picture: Annotated[
-        str | None,
-        typer.Option(help="Draw one matrix as an SVG instead: A, or 'cross*:A' where several have that symbol."),
-    ] = None,
-    from_trace: Annotated[
-        Path | None, typer.Option(help="Show a saved trace of a model instead of a problem: a file of save_trace.")
-    ] = None,
-    where: Annotated[
-        str | None, typer.Option(help="With --from-trace: only this place, such as encoder.0.self_attention.head.2.")
-    ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
-    list_gallery: Annotated[bool, typer.Option("--list", help="List the gallery of shipped problems.")] = False,
-    fields: Annotated[
-        str | None, typer.Option(help="Say which keys a kind of problem has ('all' for every kind).")
-    ] = None,
-) -> None:
-    """Work an attention exercise, step by step."""
-    if list_gallery:
-        _list_gallery(as_json or form is Format.json)
-        return
-    if fields is not None:
-        from clearhead.worksheet.fields import describe_kinds
+    ] = None
+    ties: Annotated[Ties | None, typer.Option(help="Where halves go. \\[default: half-up]")] = None
 
-        typer.echo(describe_kinds(fields), nl=False)
-        return
-    if where is not None and from_trace is None:
-        raise ProblemError(f"--where {where} names a place of a trace. Give the trace with --from-trace FILE.")
-    changes = _Changes(decimals, significant, round_lines, ties)
-    if from_trace is not None:
-        if problem is not None:
-            raise ProblemError(f"{problem} is a problem and --from-trace {from_trace} a trace. Choose one of them.")
-        sheet = _open_trace(from_trace, where, changes)
-    elif problem is not None:
-        sheet = _work(problem, changes)
-    else:
-        raise ProblemError(
-            "solve needs a problem: a file, a gallery id ('clearhead solve --list'), or - for standard input."
-        )
-    form = Format.json if as_json else form
-    blanks = blank or []
-    if blanks and form is Format.json:
-        raise ProblemError("--blank leaves cells open on a sheet, but JSON holds every value. Choose another format.")
-    if picture is not None:
-        if form is not Format.terminal:
-            raise ProblemError(
-                f"--picture draws an SVG, and --format {form.value} is another form. Choose one of them."
-            )
-        _deliver(_picture(sheet, picture, blanks), output)
-    elif output is not None:
-        _deliver(_content(sheet, form, detail, blanks), output)
-    elif form is Format.terminal:
-        from rich.console import Console
-
-        console = Console(highlight=False)
-        with console.capture() as shown:
-            sheet.show(detail.value, console, blanks)
-        typer.echo(shown.get(), nl=False, color=True)
-    else:
-        _deliver(_content(sheet, form, detail, blanks), None)
-
-
-@dataclass(frozen=True)
-class _Changes:
-    """What the command line changes in the rounding; None leaves it."""
-
-    decimals: int | None
-    significant: int | None
-    round_lines: bool | None
-    ties: Ties | None
-
-    def of(self, policy: "Rounding") -> "Rounding":
+    def changed(self, policy: "Rounding") -> "Rounding":
         """Return the policy with the changes."""
         from clearhead.worksheet.rounding import with_changes
 
@@ -138,25 +86,100 @@ class _Changes:
         return with_changes(policy, lines=lines, decimals=self.decimals, significant=self.significant, ties=self.ties)
 
 
-def _work(problem: str, changes: _Changes) -> "Worksheet":
+@dataclass(frozen=True)
+class TraceOptions:
+    """A saved trace of a model, instead of a problem."""
+
+    from_trace: Annotated[
+        Path | None, typer.Option(help="Show a saved trace of a model instead of a problem: a file of save_trace.")
+    ] = None
+    where: Annotated[
+        str | None, typer.Option(help="With --from-trace: only this place, such as encoder.0.self_attention.head.2.")
+    ] = None
+
+
+@with_option_groups
+def solve(
+    *,
+    problem: Annotated[
+        str | None, typer.Argument(help="A problem file (YAML or JSON), a gallery id, or - for standard input.")
+    ] = None,
+    sheet: SheetOptions,
+    rounding: RoundingOptions,
+    trace: TraceOptions,
+    list_gallery: Annotated[bool, typer.Option("--list", help="List the gallery of shipped problems.")] = False,
+    fields: Annotated[
+        str | None, typer.Option(help="Say which keys a kind of problem has ('all' for every kind).")
+    ] = None,
+) -> None:
+    """Work an attention exercise, step by step."""
+    if list_gallery:
+        _list_gallery(sheet.chosen_form is SheetFormat.json)
+    elif fields is not None:
+        from clearhead.worksheet.fields import describe_kinds
+
+        typer.echo(describe_kinds(fields), nl=False)
+    else:
+        _show(_worksheet(problem, rounding, trace), sheet)
+
+
+def _worksheet(problem: str | None, rounding: RoundingOptions, trace: TraceOptions) -> "Worksheet":
+    """Work the problem, or open the trace."""
+    if trace.where is not None and trace.from_trace is None:
+        raise ProblemError(f"--where {trace.where} names a place of a trace. Give the trace with --from-trace FILE.")
+    if trace.from_trace is not None:
+        if problem is not None:
+            raise ProblemError(
+                f"{problem} is a problem and --from-trace {trace.from_trace} a trace. Choose one of them."
+            )
+        return _open_trace(trace.from_trace, trace.where, rounding)
+    if problem is None:
+        raise ProblemError(
+            "solve needs a problem: a file, a gallery id ('clearhead solve --list'), or - for standard input."
+        )
+    return _work(problem, rounding)
+
+
+def _show(worksheet: "Worksheet", options: SheetOptions) -> None:
+    form, blanks = options.chosen_form, options.blank or []
+    if blanks and form is SheetFormat.json:
+        raise ProblemError("--blank leaves cells open on a sheet, but JSON holds every value. Choose another format.")
+    if options.picture is not None:
+        if form is not SheetFormat.terminal:
+            raise ProblemError(
+                f"--picture draws an SVG, and --format {form.value} is another form. Choose one of them."
+            )
+        _deliver(_picture(worksheet, options.picture, blanks), options.output)
+    elif form is SheetFormat.terminal and options.output is None:
+        from rich.console import Console
+
+        console = Console(highlight=False)
+        with console.capture() as shown:
+            worksheet.show(options.detail.value, console, blanks)
+        typer.echo(shown.get(), nl=False, color=True)
+    else:
+        _deliver(_content(worksheet, form, options.detail, blanks), options.output)
+
+
+def _work(problem: str, rounding: RoundingOptions) -> "Worksheet":
     from clearhead.worksheet import load_problem
     from clearhead.worksheet import solve as work
 
     loaded = load_problem(problem)
-    policy = changes.of(loaded.rounding)
+    policy = rounding.changed(loaded.rounding)
     try:
         return work(loaded, policy)
     except ProblemError as wrong:
         raise wrong.located(problem) from None
 
 
-def _open_trace(path: Path, where: str | None, changes: _Changes) -> "Worksheet":
+def _open_trace(path: Path, where: str | None, rounding: RoundingOptions) -> "Worksheet":
     from clearhead.worksheet.part import load_sheet, part_of_sheet
 
-    if changes.round_lines:
+    if rounding.round_lines:
         raise ProblemError("--round-lines works a problem line by line, but a trace is worked already. Leave it out.")
     sheet = load_sheet(path)
-    sheet = replace(sheet, rounding=changes.of(sheet.rounding))
+    sheet = replace(sheet, rounding=rounding.changed(sheet.rounding))
     try:
         return sheet if where is None else part_of_sheet(sheet, where)
     except ProblemError as wrong:
@@ -168,15 +191,15 @@ def _picture(sheet: "Worksheet", named: str, blanks: list[str]) -> bytes:
     return sheet.picture(symbol.strip(), where or "*", blanks).encode()
 
 
-def _content(sheet: "Worksheet", form: Format, detail: Detail, blanks: list[str]) -> bytes:
-    if form is Format.json:
+def _content(sheet: "Worksheet", form: SheetFormat, detail: Detail, blanks: list[str]) -> bytes:
+    if form is SheetFormat.json:
         return sheet.to_json() + b"\n"
-    if form is Format.markdown:
+    if form is SheetFormat.markdown:
         return sheet.to_markdown(detail.value, blanks).encode()
-    if form is Format.html:
+    if form is SheetFormat.html:
         return sheet.to_html(detail.value, blanks).encode()
-    if form in (Format.latex, Format.latex_fragment):
-        return sheet.to_latex(detail.value, blanks, fragment=form is Format.latex_fragment).encode()
+    if form in (SheetFormat.latex, SheetFormat.latex_fragment):
+        return sheet.to_latex(detail.value, blanks, fragment=form is SheetFormat.latex_fragment).encode()
     from io import StringIO
 
     from rich.console import Console
@@ -211,8 +234,8 @@ def _list_gallery(as_json: bool) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for heading, is_whole in (("id", True), ("kind", True), ("title", False)):
-        table.add_column(heading, no_wrap=is_whole)
+    for heading, is_unbroken in (("id", True), ("kind", True), ("title", False)):
+        table.add_column(heading, no_wrap=is_unbroken)
     for name, (kind, title) in titles.items():
         table.add_row(name, kind, title)
     Console(highlight=False).print(table)

@@ -147,8 +147,8 @@ def _show(outcome: "Outcome", folder: Path) -> None:
 
 def _show_seeds(report: "SeedsReport", folder: Path) -> None:
     for seed, outcome in report.outcomes.items():
-        told = ", ".join(f"{score.name} {score.value:.4g}" for score in outcome.scores.values()) or "no scores"
-        typer.echo(f"seed {seed}: {outcome.steps:,} updates, {told}")
+        scores = ", ".join(f"{score.name} {score.value:.4g}" for score in outcome.scores.values()) or "no scores"
+        typer.echo(f"seed {seed}: {outcome.steps:,} updates, {scores}")
     for spread in report.spreads:
         typer.echo(str(spread))
     typer.echo(f"The runs are in {printable(str(folder))}, and all numbers in seeds.json there.")

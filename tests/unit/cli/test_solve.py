@@ -7,26 +7,33 @@ import pytest
 
 from clearhead import Worksheet
 from clearhead import solve as work
-from clearhead.cli.solve import Detail, Format, Ties, solve
+from clearhead.cli.solve import Detail, SheetFormat, Ties, solve
 from clearhead.errors import ProblemError
 
 
 def test_a_sheet_is_written_in_every_form(tmp_path: Path) -> None:
     starts = {
-        Format.terminal: "Self-attention", Format.markdown: "# ", Format.html: "<!DOCTYPE html>", Format.json: "{",
-        Format.latex: "\\documentclass", Format.latex_fragment: "%",
+        SheetFormat.terminal: "Self-attention", SheetFormat.markdown: "# ", SheetFormat.html: "<!DOCTYPE html>", SheetFormat.json: "{",
+        SheetFormat.latex: "\\documentclass", SheetFormat.latex_fragment: "%",
     }  # fmt: skip
-    for form in Format:
+    for form in SheetFormat:
         path = tmp_path / form.value
-        solve("exam-self-attention", form=form, detail=Detail.results, output=path)
+        solve(problem="exam-self-attention", form=form, detail=Detail.results, output=path)
         text = path.read_text(encoding="utf-8").lstrip()
-        assert text.startswith(starts[form]) or form in (Format.terminal, Format.latex_fragment), form
+        assert text.startswith(starts[form]) or form in (SheetFormat.terminal, SheetFormat.latex_fragment), form
         assert len(text) > 200
     assert Worksheet.from_json((tmp_path / "json").read_text()) == work("exam-self-attention")
 
 
 def test_rounding_on_the_command_line_beats_the_problem(tmp_path: Path) -> None:
-    solve("seq2seq-dot", as_json=True, decimals=3, round_lines=True, ties=Ties.even, output=tmp_path / "sheet.json")
+    solve(
+        problem="seq2seq-dot",
+        as_json=True,
+        decimals=3,
+        round_lines=True,
+        ties=Ties.even,
+        output=tmp_path / "sheet.json",
+    )
     rounding = json.loads((tmp_path / "sheet.json").read_text())["rounding"]
     assert (rounding["decimals"], rounding["lines"], rounding["ties"]) == (3, "rounded", "half-even")
 
@@ -39,7 +46,7 @@ def test_rounding_on_the_command_line_beats_the_problem(tmp_path: Path) -> None:
         ({"problem": "leak", "from_trace": Path("trace.json")}, "Choose one of them"),
         ({"from_trace": Path("trace.json"), "round_lines": True}, "a trace is worked already"),
         ({"problem": "leak", "as_json": True, "blank": ["A"]}, "JSON holds every value"),
-        ({"problem": "leak", "form": Format.html, "picture": "A"}, "is another form"),
+        ({"problem": "leak", "form": SheetFormat.html, "picture": "A"}, "is another form"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, object], sentence: str) -> None:
