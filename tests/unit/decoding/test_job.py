@@ -1,0 +1,313 @@
+"""A job used from Python, as a notebook would: lines to a stream or a file, interrupted and gone on with, with hooks."""
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clearhead.decoding.annotation import Annotator
+from clearhead.decoding.job import JobHooks, JobInterrupted, JobOutput, TranslationJob
+from clearhead.decoding.phrase_constraints import PhraseConstraints
+from clearhead.decoding.pipeline import Remark, TranslationOptions
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.translation import Translation
+from clearhead.decoding.translator import Translator
+from clearhead.errors import ClearheadError, DataError, RunError
+from clearhead.files.line_input import LineSource
+
+LINES = ["the red cat", "", "a dog", "where is the old house?", "a bird"]
+TEXT = "".join(f"{line}\n" for line in LINES)
+SOURCE = LineSource(text=TEXT)
+SHORT = SearchSettings(max_length=7)
+N_BEST = SearchSettings(beam=3, n_best=2, max_length=7)
+
+
+def output_of(job: TranslationJob, window: int = 2) -> str:
+    """Return what a job writes to a stream."""
+    stream = io.BytesIO()
+    job.to_stream(stream, window)
+    return stream.getvalue().decode()
+
+
+def interrupt_at(num_lines: int) -> Callable[[int], None]:
+    """Return a progress hook that presses Ctrl-C once so many lines are translated, before they are written."""
+
+    def progress(num_translated: int) -> None:
+        if num_translated >= num_lines:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+@pytest.fixture(scope="module")
+def texts(translator: Translator) -> list[str]:
+    """The translations of LINES."""
+    return [translation.text for translation in translator.translate(LINES, SHORT)]
+
+
+# To a stream
+
+
+@pytest.mark.parametrize("window", [1, 2, 5, 1024])
+def test_a_stream_gets_a_line_for_each_line(translator: Translator, texts: list[str], window: int) -> None:
+    job = TranslationJob(translator, SOURCE, SHORT)
+    assert output_of(job, window) == "".join(f"{text}\n" for text in texts)
+    assert job.num_lines == len(LINES)
+
+
+def test_without_an_output_standard_output_is_written(
+    translator: Translator, texts: list[str], capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    TranslationJob(translator, SOURCE, SHORT).run()
+    assert capsysbinary.readouterr().out.decode() == "".join(f"{text}\n" for text in texts)
+
+
+def test_a_stream_has_every_window_as_soon_as_it_is_done(translator: Translator, texts: list[str]) -> None:
+    stream, sizes = io.BytesIO(), []
+    hooks = JobHooks(progress=lambda num_lines: sizes.append((num_lines, stream.getvalue().count(b"\n"))))
+    TranslationJob(translator, SOURCE, SHORT, hooks=hooks).to_stream(stream, 2)
+    assert sizes == [(2, 0), (4, 2), (5, 4)], "translated, and written before"
+
+
+def test_a_device_is_written_as_a_stream(translator: Translator) -> None:
+    TranslationJob(translator, SOURCE, SHORT).run(Path("/dev/null"))
+    assert Path("/dev/null").is_char_device()
+
+
+# To a file
+
+
+@pytest.mark.parametrize("window", [1, 2, 1024])
+def test_a_file_gets_its_name_when_it_is_complete(
+    translator: Translator, texts: list[str], tmp_path: Path, window: int
+) -> None:
+    TranslationJob(translator, SOURCE, SHORT).run(tmp_path / "out.txt", window=window)
+    assert (tmp_path / "out.txt").read_text() == "".join(f"{text}\n" for text in texts)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_ctrl_c_keeps_the_lines_that_are_done_and_a_later_job_goes_on(
+    translator: Translator, texts: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "out.txt"
+    with pytest.raises(JobInterrupted) as interrupted:
+        TranslationJob(translator, SOURCE, SHORT, hooks=JobHooks(progress=interrupt_at(4))).run(path, window=2)
+    assert interrupted.value.num_done == 2
+    assert isinstance(interrupted.value, KeyboardInterrupt)
+    assert not isinstance(interrupted.value, Exception), "nobody takes it for an error"
+    assert not path.exists()
+    assert (tmp_path / "out.txt.part").read_text() == f"{texts[0]}\n{texts[1]}\n"
+    with pytest.raises(RunError, match=r"out\.txt\.part is there already: a translation that was not finished") as no:
+        TranslationJob(translator, SOURCE, SHORT).run(path, window=2)
+    assert no.value.options == ("resume",)
+    job = TranslationJob(translator, SOURCE, SHORT)
+    job.run(path, window=2, resume=True)
+    assert job.num_lines == 3, "the first two are not translated again"
+    assert path.read_text() == "".join(f"{text}\n" for text in texts)
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_ctrl_c_before_the_first_window_leaves_nothing_behind(translator: Translator, tmp_path: Path) -> None:
+    hooks = JobHooks(progress=interrupt_at(1))
+    with pytest.raises(JobInterrupted) as interrupted:
+        TranslationJob(translator, SOURCE, SHORT, hooks=hooks).run(tmp_path / "out.txt", window=2)
+    assert interrupted.value.num_done == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def half_done(translator: Translator, tmp_path: Path) -> Path:
+    """A file of which two lines are done."""
+    hooks = JobHooks(progress=interrupt_at(3))
+    with pytest.raises(JobInterrupted):
+        TranslationJob(translator, SOURCE, SHORT, hooks=hooks).run(tmp_path / "out.txt", window=2)
+    return tmp_path / "out.txt"
+
+
+@pytest.mark.parametrize(
+    ("changes", "window", "name"),
+    [
+        ({"search": SearchSettings(max_length=11)}, 2, "search"),
+        ({"options": TranslationOptions(PhraseConstraints(prefix="die"))}, 2, "phrases"),
+        ({"options": TranslationOptions(is_paragraphs=True)}, 2, "paragraphs"),
+        ({"options": TranslationOptions(max_source=11)}, 2, "max_source"),
+        ({"options": TranslationOptions(long="refuse")}, 2, "long"),
+        ({"output": JobOutput(scores=True)}, 2, "output"),
+        ({"source": LineSource(form="tsv", column="1", text=TEXT)}, 2, "form"),
+        ({}, 3, "window"),
+    ],
+    ids=["search", "phrases", "paragraphs", "max_source", "long", "output", "form", "window"],
+)
+def test_other_settings_do_not_go_on_with_a_file(
+    translator: Translator, half_done: Path, changes: dict[str, Any], window: int, name: str
+) -> None:
+    arguments: dict[str, Any] = {"source": SOURCE, "search": SHORT, **changes}
+    with pytest.raises(RunError, match=rf"was made with other settings: .*\b{name} was .*, and is "):
+        TranslationJob(translator, **arguments).run(half_done, window=window, resume=True)
+
+
+def test_another_input_does_not_go_on_with_a_file(translator: Translator, half_done: Path) -> None:
+    other = LineSource(text=TEXT.replace("red", "blue"))
+    with pytest.raises(RunError, match="the first 2 lines of the input are not those that"):
+        TranslationJob(translator, other, SHORT).run(half_done, window=2, resume=True)
+    shorter = LineSource(text="the red cat\n")
+    with pytest.raises(DataError, match=r"the input has 1 lines, and 2 were translated before\. Give the same input\."):
+        TranslationJob(translator, shorter, SHORT).run(half_done, window=2, resume=True)
+
+
+def test_a_line_that_cannot_be_read_keeps_the_lines_before_it(
+    translator: Translator, texts: list[str], tmp_path: Path
+) -> None:
+    endless = LineSource(text="the red cat\n\n" + "a" * 200_001)
+    with pytest.raises(DataError, match=r"2 lines are done and kept: mend the input, and resume\.") as no:
+        TranslationJob(translator, endless, SHORT).run(tmp_path / "out.txt", window=2)
+    assert "line 3 has 200,001 characters" in str(no.value)
+    assert no.value.options == ("resume",)
+    assert (tmp_path / "out.txt.part").read_text() == f"{texts[0]}\n\n"
+    with pytest.raises(DataError, match=r"line 3 has 200,001 characters, .* Is this a file of sentences\?$"):
+        TranslationJob(translator, endless, SHORT).run(tmp_path / "first.txt")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.txt.part", "out.txt.part.json"]
+
+
+# Hooks
+
+
+@dataclass
+class Notebook:
+    """An explainer that numbers what it explains."""
+
+    numbers: list[int] = field(default_factory=list)
+    num_finished: int = 0
+
+    def explain(self, translation: Translation) -> Translation:
+        self.numbers.append(translation.number)
+        part = replace(translation.parts[0], texts=(f"{translation.parts[0].texts[0]}!",))
+        return replace(translation, parts=(part,))
+
+    def text_lines(self, translation: Translation) -> list[str]:
+        return [f"line {translation.number}", "was explained"]
+
+    def finish(self) -> None:
+        self.num_finished += 1
+
+
+def test_an_explainer_sees_every_line_and_finishes_once(
+    translator: Translator, texts: list[str], tmp_path: Path
+) -> None:
+    notebook = Notebook()
+    job = TranslationJob(translator, SOURCE, SHORT, hooks=JobHooks(explainer=notebook))
+    expected = "".join(f"{text}!\nline {number}\nwas explained\n" for number, text in enumerate(texts, 1))
+    assert output_of(job) == expected
+    assert (notebook.numbers, notebook.num_finished) == ([1, 2, 3, 4, 5], 1)
+    TranslationJob(translator, SOURCE, SHORT, hooks=JobHooks(explainer=notebook)).run(tmp_path / "out.txt")
+    assert notebook.num_finished == 2
+
+
+def test_an_explainer_does_not_finish_what_was_interrupted(translator: Translator, tmp_path: Path) -> None:
+    notebook = Notebook()
+    hooks = JobHooks(explainer=notebook, progress=interrupt_at(3))
+    with pytest.raises(JobInterrupted):
+        TranslationJob(translator, SOURCE, SHORT, hooks=hooks).run(tmp_path / "out.txt", window=2)
+    assert notebook.num_finished == 0
+
+
+def test_a_remark_is_heard_once(tagged_translator: Translator) -> None:
+    remarks: list[Remark] = []
+    output_of(TranslationJob(tagged_translator, SOURCE, SHORT, hooks=JobHooks(remark=remarks.append)))
+    sentence = "This model writes several languages (de, bn), and none was asked for. Name one."
+    assert remarks == [Remark(sentence, ("to",))]
+
+
+def test_an_annotator_adds_alignments_and_alternatives(translator: Translator, texts: list[str]) -> None:
+    hooks, one = JobHooks(annotator=Annotator(translator, SHORT)), LineSource(text="the red cat\n")
+    aligned = output_of(TranslationJob(translator, one, SHORT, output=JobOutput(align=True), hooks=hooks))
+    text, links = aligned[:-1].split("\t")
+    assert text == texts[0]
+    assert all(link.count("-") == 1 for link in links.split())
+    assert links
+    drawn = output_of(TranslationJob(translator, one, SHORT, output=JobOutput(draw=True), hooks=hooks))
+    assert drawn.startswith(f"{texts[0]}\n")
+    assert "●" in drawn
+    output = JobOutput(alternatives=1, num_alternatives=3)
+    rows = output_of(TranslationJob(translator, one, SHORT, output=output, hooks=hooks)).splitlines()
+    assert [row.split("\t")[0] for row in rows] == ["1"] * 3
+
+
+# Forms of input and output
+
+
+def test_scores_are_columns_and_n_best_are_lines(translator: Translator) -> None:
+    rows = output_of(TranslationJob(translator, SOURCE, SHORT, output=JobOutput(scores=True))).splitlines()
+    assert [len(row.split("\t")) for row in rows] == [3] * 5
+    lines = output_of(TranslationJob(translator, SOURCE, N_BEST)).splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["1", "1", "2", "3", "3", "4", "4", "5", "5"]
+
+
+def test_a_table_gets_a_column_and_keeps_its_own(translator: Translator, texts: list[str]) -> None:
+    table = LineSource(form="tsv", text="id\tsource\n7\tthe red cat\n\n9\ta dog\n")
+    assert output_of(TranslationJob(translator, table, SHORT)) == (
+        f"id\tsource\ttranslation\n7\tthe red cat\t{texts[0]}\n\t\n9\ta dog\t{texts[2]}\n"
+    )
+    scored = output_of(TranslationJob(translator, table, SHORT, output=JobOutput(scores=True))).splitlines()
+    assert scored[0] == "id\tsource\ttranslation\tscore\tlog_probs"
+    records = output_of(TranslationJob(translator, table, SHORT, output=JobOutput(as_json=True))).splitlines()
+    assert [json.loads(record)["source"] for record in records] == ["the red cat", "", "a dog"], "no header"
+
+
+@pytest.mark.parametrize(
+    ("search", "output"), [(N_BEST, JobOutput()), (SHORT, JobOutput(alternatives=1))], ids=["n-best", "alternatives"]
+)
+def test_several_lines_for_a_row_of_a_table_are_refused(
+    translator: Translator, search: SearchSettings, output: JobOutput
+) -> None:
+    table = LineSource(form="tsv", text="source\na dog\n")
+    with pytest.raises(ClearheadError, match=r"several lines for one row of a TSV\. Write JSON\.") as no:
+        TranslationJob(translator, table, search, output=output)
+    assert no.value.options == ("as_json",)
+    TranslationJob(translator, table, search, output=replace(output, as_json=True))
+
+
+def test_objects_get_a_key_and_keep_their_own(translator: Translator, texts: list[str]) -> None:
+    objects = LineSource(form="jsonl", text='{"source": "a dog", "id": 7}\n\n{"id": 9, "source": "the red cat"}\n')
+    first, blank, last = output_of(TranslationJob(translator, objects, SHORT)).split("\n")[:-1]
+    assert json.loads(first) == {"source": "a dog", "id": 7, "translation": texts[2]}
+    assert blank == ""
+    assert json.loads(last) == {"id": 9, "source": "the red cat", "translation": texts[0]}
+    best = output_of(TranslationJob(translator, objects, N_BEST)).splitlines()[0]
+    assert list(json.loads(best)) == ["source", "id", "translation", "score", "log_prob", "n_best"]
+
+
+def test_a_key_that_is_there_already_is_not_overwritten(translator: Translator) -> None:
+    objects = LineSource("in.jsonl", "jsonl", text='{"source": "a"}\n{"source": "a dog", "translation": "mine"}\n')
+    with pytest.raises(DataError, match=r"^in\.jsonl:2: there is a key 'translation' already\. Write plain") as no:
+        output_of(TranslationJob(translator, objects, SHORT))
+    assert no.value.options == ("as_json",)
+    records = output_of(TranslationJob(translator, objects, SHORT, output=JobOutput(as_json=True))).splitlines()
+    assert [json.loads(record)["line"] for record in records] == [1, 2]
+
+
+def test_a_json_record_has_the_piece_of_every_token(translator: Translator, texts: list[str]) -> None:
+    output = JobOutput(scores=True, as_json=True)
+    records = [
+        json.loads(line) for line in output_of(TranslationJob(translator, SOURCE, SHORT, output=output)).splitlines()
+    ]
+    assert [record["translation"] for record in records] == texts
+    target = translator.vocabularies.target
+    for record, translation in zip(records, translator.translate(LINES, SHORT), strict=True):
+        tokens = [token for hypothesis in translation.hypotheses for token in hypothesis.tokens]
+        assert [token["piece"] for token in record["tokens"]] == target.pieces(tokens)
+        assert sum(token["log_prob"] for token in record["tokens"]) == pytest.approx(record["log_prob"])
+
+
+def test_all_that_decides_the_output_is_in_the_settings(translator: Translator) -> None:
+    settings = TranslationJob(translator, SOURCE, SHORT).settings
+    assert settings["model"] == translator.fingerprint
+    assert settings["alignment"] is None
+    assert json.loads(json.dumps(settings)) is not None, "a journal can hold them"
+    annotator = Annotator(translator, SHORT)
+    with_head = TranslationJob(translator, SOURCE, SHORT, hooks=JobHooks(annotator=annotator)).settings
+    assert with_head["alignment"] == {"head": {"block": 0, "head": None}, "is_shifted": True}
