@@ -13,53 +13,53 @@ from clearhead.model import Transformer
 
 
 @dataclass(frozen=True)
-class Found:
+class RankedTranslation:
     """Tokens and their score."""
 
     tokens: tuple[int, ...]
     score: float
 
 
-def next_log_probs(model: Transformer, source: Tensor, written: Sequence[int]) -> list[float]:
-    """Return log P of every token after `written`, by reading all of it again; padding and bos are never written."""
+def next_log_probs(model: Transformer, source: Tensor, tokens: Sequence[int]) -> list[float]:
+    """Return log P of every token after `tokens`, by reading all of it again; padding and bos are never written."""
     with torch.no_grad():
-        read = torch.tensor([[model.config.start_id, *written]])
-        made = model.decode(read, model.encode(source[None]))[0, -1].log_softmax(dim=-1)
-    made[model.config.pad] = made[model.config.bos] = -math.inf
-    return made.tolist()  # type: ignore[no-any-return]
+        ids = torch.tensor([[model.config.start_id, *tokens]])
+        log_probs = model.decode(ids, model.encode(source[None]))[0, -1].log_softmax(dim=-1)
+    log_probs[model.config.pad] = log_probs[model.config.bos] = -math.inf
+    return log_probs.tolist()  # type: ignore[no-any-return]
 
 
-def exhaustive(model: Transformer, source: Tensor, limit: int, alpha: float) -> list[Found]:
+def exhaustive(model: Transformer, source: Tensor, limit: int, alpha: float) -> list[RankedTranslation]:
     """Return every translation there is, best first."""
-    config, found = model.config, []
-    known = lru_cache(lambda written: next_log_probs(model, source, written))
-    tokens = [token for token in range(config.target_size) if token not in (config.pad, config.bos, config.eos)]
+    config, translations = model.config, []
+    cached_log_probs = lru_cache(lambda body: next_log_probs(model, source, body))
+    words = [token for token in range(config.target_size) if token not in (config.pad, config.bos, config.eos)]
     for length in range(limit + 1):
-        for written in itertools.product(tokens, repeat=length):
+        for body in itertools.product(words, repeat=length):
             # the limit counts the end, and what reaches it is taken as it is
-            whole = written if length == limit else (*written, config.eos)
-            total = sum(known(whole[:i])[token] for i, token in enumerate(whole))
-            found.append(Found(whole, total / len(whole) ** alpha))
-    return sorted(found, key=lambda each: -each.score)
+            complete = body if length == limit else (*body, config.eos)
+            total = sum(cached_log_probs(complete[:i])[token] for i, token in enumerate(complete))
+            translations.append(RankedTranslation(complete, total / len(complete) ** alpha))
+    return sorted(translations, key=lambda translation: -translation.score)
 
 
-def plain_beam(model: Transformer, source: Tensor, limit: int, beam: int, alpha: float) -> list[Found]:
+def plain_beam(model: Transformer, source: Tensor, limit: int, beam: int, alpha: float) -> list[RankedTranslation]:
     """Return all that ends among the best `beam` continuations of each step, best first; it never stops early."""
     going: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
-    ended: list[Found] = []
+    ended: list[RankedTranslation] = []
     for length in range(1, limit + 1):
         continued = [
-            ((*written, token), total + own)
-            for written, total in going
-            for token, own in enumerate(next_log_probs(model, source, written))
+            ((*tokens, token), total + own)
+            for tokens, total in going
+            for token, own in enumerate(next_log_probs(model, source, tokens))
             if own > -math.inf
         ]
-        continued.sort(key=lambda each: -each[1])
-        is_end = [written[-1] == model.config.eos or length == limit for written, _ in continued]
+        continued.sort(key=lambda path: -path[1])
+        is_end = [tokens[-1] == model.config.eos or length == limit for tokens, _ in continued]
         ended += [
-            Found(written, total / length**alpha)
-            for (written, total), is_it in zip(continued[:beam], is_end[:beam], strict=True)
+            RankedTranslation(tokens, total / length**alpha)
+            for (tokens, total), is_it in zip(continued[:beam], is_end[:beam], strict=True)
             if is_it
         ]
-        going = [each for each, is_it in zip(continued, is_end, strict=True) if not is_it][:beam]
-    return sorted(ended, key=lambda each: -each.score)
+        going = [path for path, is_it in zip(continued, is_end, strict=True) if not is_it][:beam]
+    return sorted(ended, key=lambda translation: -translation.score)

@@ -27,13 +27,13 @@ def test_the_weights_are_those_of_the_model_s_own_trace() -> None:
     model = random_model(36)
     source = sources(model, (5,))[0]
     with torch.inference_mode():
-        seen = cross_attention(model, source, TARGETS)
+        attention = cross_attention(model, source, TARGETS)
         target = torch.tensor([[9, 7, 11, 2, 0]])
         _, trace = model.trace(Batch(source[None], target), "decoder.1.cross_attention")
-    assert [each.weights.shape for each in seen] == [(2, 2, 5, 5), (2, 2, 3, 5), (2, 2, 1, 5)]
+    assert [of_target.weights.shape for of_target in attention] == [(2, 2, 5, 5), (2, 2, 3, 5), (2, 2, 1, 5)]
     for head, record in enumerate(trace.find("softmax")):
-        torch.testing.assert_close(seen[0].weights[1, head], record.value[0])
-    torch.testing.assert_close(seen[0].weights.sum(dim=-1), torch.ones(2, 2, 5, dtype=torch.float64))
+        torch.testing.assert_close(attention[0].weights[1, head], record.value[0])
+    torch.testing.assert_close(attention[0].weights.sum(dim=-1), torch.ones(2, 2, 5, dtype=torch.float64))
 
 
 def test_a_token_is_aligned_by_the_row_that_reads_it_or_the_one_before() -> None:
@@ -41,11 +41,11 @@ def test_a_token_is_aligned_by_the_row_that_reads_it_or_the_one_before() -> None
     for row, place in enumerate((4, 1, 0, 2)):
         weights[1, 0, row, place] = 1.0
         weights[1, 1, row, 3] = 0.5
-    seen = CrossAttention(weights)
-    assert links(seen.rows(Head(1, 0))) == ((1, 0), (0, 1), (2, 2))
-    assert links(seen.rows(Head(1, 0), is_shifted=False)) == ((4, 0), (1, 1), (0, 2))
-    assert links(seen.rows(Head(1, 1))) == ((3, 0), (3, 1), (3, 2))
-    assert links(seen.rows(Head(1))) == ((1, 0), (0, 1), (2, 2)), "the mean of both heads"
+    attention = CrossAttention(weights)
+    assert links(attention.rows(Head(1, 0))) == ((1, 0), (0, 1), (2, 2))
+    assert links(attention.rows(Head(1, 0), is_shifted=False)) == ((4, 0), (1, 1), (0, 2))
+    assert links(attention.rows(Head(1, 1))) == ((3, 0), (3, 1), (3, 2))
+    assert links(attention.rows(Head(1))) == ((1, 0), (0, 1), (2, 2)), "the mean of both heads"
     assert pharaoh(((1, 0), (0, 1), (2, 2))) == "0-1 1-0 2-2"
 
 
@@ -53,10 +53,10 @@ def test_a_token_is_aligned_by_the_row_that_reads_it_or_the_one_before() -> None
 def test_neither_end_is_linked() -> None:
     model = random_model(36)
     source = sources(model, (5,))[0]
-    found = align(model, source, (9, 7, 11, 2))
-    assert [target for _, target in found] == [0, 1, 2]
-    assert all(place < 4 for place, _ in found)
-    assert found == align(model, source, (9, 7, 11))
+    aligned = align(model, source, (9, 7, 11, 2))
+    assert [target for _, target in aligned] == [0, 1, 2]
+    assert all(place < 4 for place, _ in aligned)
+    assert aligned == align(model, source, (9, 7, 11))
     assert align(model, source, (2,)) == ()
     assert align(model, source[-1:], (9, 2)) == ()
 
@@ -72,13 +72,13 @@ def test_data_chooses_the_block_the_head_and_the_row() -> None:
         right = [align(model, source, target, wanted) for source, target in pairs]
         rated = rate_rules(model, pairs, partial(num_different, right))
         assert (rated[0].rule, rated[0].error) == (wanted, 0)
-        assert [each.error for each in rated] == sorted(each.error for each in rated)
+        assert [rating.error for rating in rated] == sorted(rating.error for rating in rated)
         assert rated[1].error > 0
-        assert len({each.rule for each in rated}) == 12
+        assert len({rating.rule for rating in rated}) == 12
 
 
-def num_different(right: Sequence[Links], found: Sequence[Links]) -> int:
-    return sum(len(set(a) ^ set(b)) for a, b in zip(found, right, strict=True))
+def num_different(right: Sequence[Links], links_by_pair: Sequence[Links]) -> int:
+    return sum(len(set(a) ^ set(b)) for a, b in zip(links_by_pair, right, strict=True))
 
 
 @pytest.mark.parametrize(("blocks", "expected"), [(1, 0), (2, 0), (6, 4)])

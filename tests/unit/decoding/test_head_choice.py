@@ -65,9 +65,9 @@ def test_readings_are_rated_by_links_of_words(run: Path) -> None:
     assert len(links_by_rule) == len(rated) == 12
     assert rated[0].error == 0
     assert rated[0].rule == AlignmentRule(Head(0, 0), False), "the fourth: of each head the row that reads comes first"
-    for found in links_by_rule:
-        assert found[3] == ()
-        for links, (source, target) in zip(found, texts, strict=True):
+    for links_by_line in links_by_rule:
+        assert links_by_line[3] == ()
+        for links, (source, target) in zip(links_by_line, texts, strict=True):
             assert all(one < len(source.split()) and other < len(target.split()) for one, other in links)
             assert len({other for _, other in links}) == len(target.split())
 
@@ -75,8 +75,12 @@ def test_readings_are_rated_by_links_of_words(run: Path) -> None:
 def test_the_tag_of_a_language_is_not_a_word(tmp_path: Path) -> None:
     translator = Translator.load(make_run(tmp_path, ("de", "hi")), engine="torch")
     links_by_rule: list[Sequence[Links]] = []
-    rate_heads(translator, [(">>de<< a  dog", "ein Hund")], lambda found: float(links_by_rule.append(found) or 0))
-    assert {source for found in links_by_rule for source, _ in found[0]} <= {0, 1}
+    rate_heads(
+        translator,
+        [(">>de<< a  dog", "ein Hund")],
+        lambda links_by_line: float(links_by_rule.append(links_by_line) or 0),
+    )
+    assert {source for links_by_line in links_by_rule for source, _ in links_by_line[0]} <= {0, 1}
 
 
 def test_a_line_that_the_model_cannot_read_is_named(run: Path) -> None:

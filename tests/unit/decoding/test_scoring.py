@@ -57,9 +57,11 @@ def make_model(vocabularies: Vocabularies, seed: int = 2, **changes: Any) -> Tra
 def test_a_score_is_the_one_that_translation_gave(vocabularies: Vocabularies, options: dict[str, Any]) -> None:
     model = make_model(vocabularies)
     scorer = Scorer(model, vocabularies)
-    for made in Translator(vocabularies, TorchEngine(model)).translate(LINES, SearchSettings(max_length=11, **options)):
-        pairs = [TextPair(made.source, "", each.tokens) for each in made.hypotheses]
-        for scored, hypothesis in zip(scorer.score(pairs), made.hypotheses, strict=True):
+    for translation in Translator(vocabularies, TorchEngine(model)).translate(
+        LINES, SearchSettings(max_length=11, **options)
+    ):
+        pairs = [TextPair(translation.source, "", hypothesis.tokens) for hypothesis in translation.hypotheses]
+        for scored, hypothesis in zip(scorer.score(pairs), translation.hypotheses, strict=True):
             assert scored.log_prob == pytest.approx(hypothesis.log_prob, abs=1e-9)
             assert scored.log_probs == pytest.approx(hypothesis.log_probs, abs=1e-9)
             assert scored.tokens == hypothesis.tokens
@@ -68,15 +70,15 @@ def test_a_score_is_the_one_that_translation_gave(vocabularies: Vocabularies, op
 def test_text_is_cut_and_scored_as_its_ids(vocabularies: Vocabularies) -> None:
     scorer = Scorer(make_model(vocabularies), vocabularies)
     ids = (*vocabularies.target.encode(["cab bag"])[0], vocabularies.target.eos)
-    text, given = scorer.score([TextPair("abc", "cab bag"), TextPair("abc", "", ids)])
-    assert text.tokens == given.tokens == ids
-    assert text.log_probs == pytest.approx(given.log_probs, abs=1e-12)
+    of_text, of_ids = scorer.score([TextPair("abc", "cab bag"), TextPair("abc", "", ids)])
+    assert of_text.tokens == of_ids.tokens == ids
+    assert of_text.log_probs == pytest.approx(of_ids.log_probs, abs=1e-12)
 
 
 def test_batches_and_windows_change_nothing(vocabularies: Vocabularies, monkeypatch: pytest.MonkeyPatch) -> None:
     scorer = Scorer(make_model(vocabularies), vocabularies)
     pairs = [TextPair(one, other) for one in LINES for other in LINES[::-1]]
-    alone = [each for pair in pairs for each in scorer.score([pair])]
+    alone = [scored for pair in pairs for scored in scorer.score([pair])]
     monkeypatch.setattr(scoring, "_WINDOW", 13)
     monkeypatch.setattr(scoring, "_BATCH_TOKENS", 31)
     for one, together in zip(alone, scorer.score(iter(pairs)), strict=True):
@@ -95,16 +97,16 @@ def test_pairs_are_read_a_window_at_a_time(vocabularies: Vocabularies, monkeypat
             num_read += 1
             yield TextPair("abc", "cab")
 
-    found = Scorer(make_model(vocabularies), vocabularies).score(endless())
+    scores = Scorer(make_model(vocabularies), vocabularies).score(endless())
     for _ in range(8):
-        next(found)
+        next(scores)
     assert num_read == 14
 
 
 def test_perplexity_is_of_the_mean_token() -> None:
-    made = ScoredTarget((5, 3), (math.log(0.5), math.log(0.125)))
-    assert made.log_prob == pytest.approx(math.log(1 / 16))
-    assert made.perplexity == pytest.approx(4.0)
+    scored = ScoredTarget((5, 3), (math.log(0.5), math.log(0.125)))
+    assert scored.log_prob == pytest.approx(math.log(1 / 16))
+    assert scored.perplexity == pytest.approx(4.0)
     assert ScoredTarget((5,), (-1e6,)).perplexity == math.inf
 
 
@@ -122,28 +124,30 @@ def test_what_is_too_long_is_refused_or_skipped_and_never_cut(vocabularies: Voca
     pairs = [TextPair("abc", "abc"), TextPair("abc", "ab" * 20), TextPair("ab" * 20, "abc"), TextPair("a", "a")]
     with pytest.raises(DataError, match="line 2: the target is 4[12] tokens long, its end included, and the model has"):
         list(Scorer(model, vocabularies).score(pairs))
-    made = list(Scorer(model, vocabularies, "skip").score(pairs))
-    assert [each.is_skipped for each in made] == [False, True, True, False]
-    assert made[3].log_prob < 0
+    scores = list(Scorer(model, vocabularies, "skip").score(pairs))
+    assert [scored.is_skipped for scored in scores] == [False, True, True, False]
+    assert scores[3].log_prob < 0
 
 
 def test_a_language_model_scores_text_without_a_source(vocabularies: Vocabularies) -> None:
     model = make_model(vocabularies, shape="decoder")
     scorer = Scorer(model, vocabularies)
     assert not scorer.has_source
-    (made,) = scorer.score([TextPair("", "abc")])
-    ids = torch.tensor([made.tokens])
+    (scored,) = scorer.score([TextPair("", "abc")])
+    ids = torch.tensor([scored.tokens])
     logits = model.decode(model.shifted(ids))
-    assert made.log_prob == pytest.approx(-torch.nn.functional.cross_entropy(logits[0], ids[0], reduction="sum").item())
+    assert scored.log_prob == pytest.approx(
+        -torch.nn.functional.cross_entropy(logits[0], ids[0], reduction="sum").item()
+    )
 
 
 def test_a_run_is_opened_and_scores_as_it_translates(vocabularies: Vocabularies, tmp_path: Path) -> None:
     vocabularies.save(tmp_path)
     save_checkpoint(make_model(vocabularies).float(), tmp_path / "best")
     translator = Translator.load(tmp_path, engine="torch")
-    texts = [each.text for each in translator.translate(LINES, SearchSettings(max_length=11))]
-    scores = list(open_scorer(tmp_path).score(TextPair(*each) for each in zip(LINES, texts, strict=True)))
-    assert all(each.log_prob < 0 for each in scores)
+    texts = [translation.text for translation in translator.translate(LINES, SearchSettings(max_length=11))]
+    scores = list(open_scorer(tmp_path).score(TextPair(*pair) for pair in zip(LINES, texts, strict=True)))
+    assert all(scored.log_prob < 0 for scored in scores)
     save_checkpoint(make_model(vocabularies, shape="encoder", num_classes=3).float(), tmp_path / "other")
     with pytest.raises(ConfigError, match="a model of shape encoder writes no text"):
         open_scorer(tmp_path / "other")

@@ -11,6 +11,10 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.engines.torch_engine import TorchEngine
+from clearhead.decoding.search.beam import beam_search
+from clearhead.decoding.search.constraints import Constraints
+from clearhead.decoding.search.hypothesis import Hypothesis
+from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
 from clearhead.model import ModelConfig, Transformer
 
@@ -76,3 +80,13 @@ def sources(model: Transformer, lengths: Sequence[int] = (7, 5, 3, 2, 1), seed: 
     ends = torch.tensor(lengths)[:, None] - 1
     ids = torch.where(places == ends, config.eos, ids)
     return torch.where(places > ends, config.pad, ids)
+
+
+def best_hypotheses(
+    model: Transformer, source: Tensor, constraints: Sequence[Constraints], **options: Any
+) -> list[Hypothesis]:
+    """Return the best hypothesis of each sentence (B, S), of at most 17 tokens."""
+    limits = [17] * len(source)
+    with torch.inference_mode():
+        outcomes = beam_search(model, source, limits, SearchSettings(**options), constraints)
+    return [hypotheses[0] for hypotheses in outcomes]

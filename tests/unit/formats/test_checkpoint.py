@@ -189,8 +189,8 @@ def test_a_folder_or_file_that_is_missing_is_told(saved: Path, tmp_path: Path) -
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 0.999])
 def test_weights_that_were_cut_short_are_told(saved: Path, share: float) -> None:
     path = saved / "model.safetensors"
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(len(whole) * share)])
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
     with pytest.raises(CheckpointError, match=r"model.safetensors is damaged .*holds [\d,]+ bytes.*copy it again"):
         load_checkpoint(saved)
 
@@ -217,9 +217,9 @@ def test_a_pickle_is_refused_and_never_opened(
     monkeypatch.chdir(tmp_path)
     (saved / "model.safetensors").unlink()
     (saved / name).write_bytes(pickle.dumps(Bomb(), protocol=protocol))
-    for given in (saved, saved / name):
+    for path in (saved, saved / name):
         with pytest.raises(CheckpointError, match=f"{name} is a pickle, which can run any code.*save_file"):
-            load_checkpoint(given)
+            load_checkpoint(path)
     assert not (tmp_path / "unpickled").exists()
 
 
@@ -253,11 +253,13 @@ def test_weights_that_do_not_fit_the_config_are_named_and_counted(saved: Path) -
     change_config(saved, encoder_blocks=3, d_ff=5, clearhead_version="0.0.7")
     with pytest.raises(CheckpointError) as wrong:
         load_checkpoint(saved)
-    told = str(wrong.value)
-    assert "12 tensors are missing (encoder_blocks.2.self_attention.packed.weight, " in told
-    assert "9 tensors are of another shape (encoder_blocks.0.feed_forward.first.weight is 7×6 instead of 5×6, " in told
-    assert f"They were written by clearhead 0.0.7; this is {__version__}." in told
-    assert "Take both files from one checkpoint" in told
+    message = str(wrong.value)
+    assert "12 tensors are missing (encoder_blocks.2.self_attention.packed.weight, " in message
+    assert (
+        "9 tensors are of another shape (encoder_blocks.0.feed_forward.first.weight is 7×6 instead of 5×6, " in message
+    )
+    assert f"They were written by clearhead 0.0.7; this is {__version__}." in message
+    assert "Take both files from one checkpoint" in message
     change_config(saved, encoder_blocks=1, d_ff=7)
     with pytest.raises(
         CheckpointError, match=r"12 tensors are not of this model \(encoder_blocks.1.feed_forward.first.bias, "
@@ -303,12 +305,12 @@ def test_a_setting_that_is_wrong_or_unknown_is_told_with_the_file(saved: Path) -
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "sentence"),
     [("{", "is not JSON"), ("[1]", "holds list"), ("[" * 100_000, "is not JSON"), ("\xff", "is not JSON")],
 )
-def test_a_config_that_is_not_an_object_is_told(saved: Path, text: str, told: str) -> None:
+def test_a_config_that_is_not_an_object_is_told(saved: Path, text: str, sentence: str) -> None:
     (saved / "config.json").write_text(text, encoding="utf-8")
-    with pytest.raises(CheckpointError, match=told):
+    with pytest.raises(CheckpointError, match=sentence):
         load_checkpoint(saved)
 
 

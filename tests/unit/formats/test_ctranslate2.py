@@ -50,9 +50,9 @@ def test_a_conversion_is_made_once_and_kept_beside_the_model(saved: Path) -> Non
 
 
 def test_each_precision_has_its_own_conversion(saved: Path) -> None:
-    found = {converted(saved, storage, loading(saved, [])).folder for storage in ("float32", "int8", "float16")}
-    assert len(found) == 3
-    sizes = {place.name.split("-")[1]: (place / "model.bin").stat().st_size for place in found}
+    folders = {converted(saved, storage, loading(saved, [])).folder for storage in ("float32", "int8", "float16")}
+    assert len(folders) == 3
+    sizes = {folder.name.split("-")[1]: (folder / "model.bin").stat().st_size for folder in folders}
     assert sizes["int8"] < sizes["float16"] < sizes["float32"]
 
 
@@ -115,10 +115,10 @@ def test_a_model_that_cannot_be_written_beside_is_converted_elsewhere(
         real(path, *more, **others)
 
     monkeypatch.setattr(Path, "mkdir", refuse)
-    found = converted(saved, "float32", loading(saved, []))
-    assert found.is_temporary
-    assert (found.folder / "model.bin").is_file()
-    shutil.rmtree(found.folder)
+    conversion = converted(saved, "float32", loading(saved, []))
+    assert conversion.is_temporary
+    assert (conversion.folder / "model.bin").is_file()
+    shutil.rmtree(conversion.folder)
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ from clearhead import Translator
 from clearhead.decoding import job
 place = ModelFolder(Path(sys.argv[1]), Path(sys.argv[1]), False)
 assert lacks(place, EngineNeeds(), "cpu", "auto") is None
-found = open_ctranslate2(place).translate([Request((5, 7, 2), 9)], SearchSettings())
-assert found[0][0].tokens
+outcomes = open_ctranslate2(place).translate([Request((5, 7, 2), 9)], SearchSettings())
+assert outcomes[0][0].tokens
 print(sorted({name.partition(".")[0] for name in sys.modules} & {"torch", "transformers"}))
 """
 
@@ -42,10 +42,10 @@ def place(tmp_path: Path) -> ModelFolder:
 
 def test_a_converted_model_translates_without_torch(place: ModelFolder) -> None:
     open_ctranslate2(place)
-    told = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(place.folder)], capture_output=True, text=True, check=False
     )
-    assert (told.stdout, told.stderr) == ("[]\n", "")
+    assert (process.stdout, process.stderr) == ("[]\n", "")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_plain_searches_are_its_own(settings: dict[str, Any], place: ModelFolder
 
 
 @pytest.mark.parametrize(
-    ("use", "told"),
+    ("use", "reason"),
     [
         ("prefix", "a forced prefix needs"),
         ("forbidden", "forbidden phrases need"),
@@ -85,8 +85,8 @@ def test_plain_searches_are_its_own(settings: dict[str, Any], place: ModelFolder
         ("token_scores", "scores of single tokens need"),
     ],
 )
-def test_a_use_that_it_lacks_is_named(use: Use, told: str, place: ModelFolder) -> None:
-    assert told in str(lacks(place, EngineNeeds(uses=(use,)), "cpu", "auto"))
+def test_a_use_that_it_lacks_is_named(use: Use, reason: str, place: ModelFolder) -> None:
+    assert reason in str(lacks(place, EngineNeeds(uses=(use,)), "cpu", "auto"))
 
 
 def test_a_precision_that_it_lacks_is_named(place: ModelFolder) -> None:
@@ -108,10 +108,10 @@ def test_an_absent_or_old_library_is_named(place: ModelFolder, monkeypatch: pyte
 
 def test_a_damaged_conversion_is_named(place: ModelFolder) -> None:
     open_ctranslate2(place)
-    found = next(place.folder.glob("ctranslate2-float32-*"))
-    binary = (found / "model.bin").read_bytes()
-    (found / "model.bin").write_bytes(binary[: len(binary) // 2])
-    with pytest.raises(CheckpointError, match=f"{found.name} cannot be opened by CTranslate2.*Delete that folder"):
+    folder = next(place.folder.glob("ctranslate2-float32-*"))
+    binary = (folder / "model.bin").read_bytes()
+    (folder / "model.bin").write_bytes(binary[: len(binary) // 2])
+    with pytest.raises(CheckpointError, match=f"{folder.name} cannot be opened by CTranslate2.*Delete that folder"):
         open_ctranslate2(place)
 
 
@@ -119,13 +119,13 @@ def test_only_the_best_are_returned_and_in_the_order_of_the_requests(place: Mode
     engine = open_ctranslate2(place, num_threads=1)
     requests = [Request((5,) * length + (2,), 7) for length in (2, 11, 5)]
     settings = SearchSettings(beam=5, n_best=2, stopping="first", batch_tokens=12)
-    found = engine.translate(requests, settings)
-    assert [len(several) for several in found] == [2, 2, 2]
-    alone = [engine.translate([each], settings)[0] for each in requests]
-    assert [[each.tokens for each in several] for several in found] == [
-        [each.tokens for each in several] for several in alone
+    outcomes = engine.translate(requests, settings)
+    assert [len(hypotheses) for hypotheses in outcomes] == [2, 2, 2]
+    alone = [engine.translate([request], settings)[0] for request in requests]
+    assert [[hypothesis.tokens for hypothesis in hypotheses] for hypotheses in outcomes] == [
+        [hypothesis.tokens for hypothesis in hypotheses] for hypotheses in alone
     ]
-    assert all(several[0].score >= several[1].score for several in found)
+    assert all(hypotheses[0].score >= hypotheses[1].score for hypotheses in outcomes)
     assert (engine.info.pad, engine.info.eos, engine.info.max_length) == (0, 2, 23)
     assert engine.described == "ctranslate2, cpu, float32"
 

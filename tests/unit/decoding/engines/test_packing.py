@@ -20,37 +20,39 @@ needs_library = pytest.mark.skipif(not can_pack(random_model().float()), reason=
 @torch.inference_mode()
 def test_a_packed_model_gives_the_same_logits_and_translations(options: dict[str, object]) -> None:
     model = random_model(36, **options).float()
-    made = packed(model)
-    assert made is not model
-    assert sum(isinstance(each, PackedLinear) for each in made.modules()) > 20
+    fast = packed(model)
+    assert fast is not model
+    assert sum(isinstance(module, PackedLinear) for module in fast.modules()) > 20
     batch = Batch(sources(model), sources(model, seed=7))
-    assert_close(made(batch), model(batch), "float32")
+    assert_close(fast(batch), model(batch), "float32")
     settings = SearchSettings(beam=3, n_best=2)
-    ours, plain = (beam_search(each, sources(model), [7] * 5, settings) for each in (made, model))
-    assert [each.tokens for row in ours for each in row] == [each.tokens for row in plain for each in row]
+    ours, plain = (beam_search(either, sources(model), [7] * 5, settings) for either in (fast, model))
+    assert [hypothesis.tokens for row in ours for hypothesis in row] == [
+        hypothesis.tokens for row in plain for hypothesis in row
+    ]
 
 
 @needs_library
 def test_weights_are_shared_and_the_model_is_left_as_it_was() -> None:
     model = random_model(36).float()
-    made = packed(model)
-    assert not any(isinstance(each, PackedLinear) for each in model.modules())
-    assert dict(made.named_parameters()).keys() == dict(model.named_parameters()).keys()
+    fast = packed(model)
+    assert not any(isinstance(module, PackedLinear) for module in model.modules())
+    assert dict(fast.named_parameters()).keys() == dict(model.named_parameters()).keys()
     for name, parameter in model.named_parameters():
-        assert made.get_parameter(name) is parameter
+        assert fast.get_parameter(name) is parameter
 
 
 @needs_library
 def test_with_gradients_or_a_trace_it_reads_the_weights_themselves() -> None:
     model = random_model(36).float()
-    made = packed(model)
+    fast = packed(model)
     batch = Batch(sources(model), sources(model, seed=7))
-    assert torch.equal(made(batch), model(batch))
-    made(batch).sum().backward()
+    assert torch.equal(fast(batch), model(batch))
+    fast(batch).sum().backward()
     assert model.output.weight.grad is not None
     with torch.inference_mode():
-        output, trace = made.trace(batch)
-        assert_close(output, made(batch), "float32")
+        output, trace = fast.trace(batch)
+        assert_close(output, fast(batch), "float32")
     assert len(trace) > 20
 
 
@@ -73,6 +75,6 @@ def test_any_number_of_rows_gives_the_product(shape: tuple[int, ...]) -> None:
 
 
 def test_few_numbers_of_rows_are_ever_seen() -> None:
-    made = {rounded_up(number) for number in range(513)}
-    assert len(made) == 57
+    sizes = {rounded_up(number) for number in range(513)}
+    assert len(sizes) == 57
     assert all(number <= rounded_up(number) <= max(number, number * 9 / 8) for number in range(513))

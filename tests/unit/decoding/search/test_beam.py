@@ -9,7 +9,7 @@ import torch
 from clearhead.decoding.scoring import token_log_probs
 from clearhead.decoding.search.beam import beam_search
 from clearhead.decoding.search.greedy import greedy
-from clearhead.decoding.search.hypothesis import Hypothesis, Pool, best_attainable, normalised
+from clearhead.decoding.search.hypothesis import Hypothesis, normalised
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.stepper import Stepper
 from clearhead.model import Transformer
@@ -38,8 +38,8 @@ def test_one_beam_is_greedy_search(seed: int, alpha: float, stopping: str) -> No
     with torch.no_grad():
         rows = greedy(model, source, LIMIT).tolist()
     expected = [[token for token in row if token != model.config.pad] for row in rows]
-    made = search(model, source, beam=1, length_penalty=alpha, stopping=stopping)
-    assert [list(each[0].tokens) for each in made] == expected
+    outcomes = search(model, source, beam=1, length_penalty=alpha, stopping=stopping)
+    assert [list(hypotheses[0].tokens) for hypotheses in outcomes] == expected
 
 
 @pytest.mark.parametrize("options", [{}, {"start": "pad"}, {"positions": "rotary"}, {"norm_place": "post"}], ids=str)
@@ -49,11 +49,13 @@ def test_it_is_a_plain_beam_search_that_reads_everything_again(
 ) -> None:
     model = random_model(20, **options)
     source = sources(model)
-    made = search(model, source, beam=beam, n_best=2, length_penalty=alpha, stopping="proved")
-    for row, each in zip(source, made, strict=True):
+    outcomes = search(model, source, beam=beam, n_best=2, length_penalty=alpha, stopping="proved")
+    for row, hypotheses in zip(source, outcomes, strict=True):
         right = plain_beam(model, real(model, row), LIMIT, beam, alpha)[:2]
-        assert [found.tokens for found in right] == [found.tokens for found in each]
-        assert [found.score for found in each] == pytest.approx([found.score for found in right], abs=1e-9)
+        assert [hypothesis.tokens for hypothesis in right] == [hypothesis.tokens for hypothesis in hypotheses]
+        assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx(
+            [hypothesis.score for hypothesis in right], abs=1e-9
+        )
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 1.7])
@@ -61,12 +63,14 @@ def test_it_is_a_plain_beam_search_that_reads_everything_again(
 def test_a_beam_wide_enough_finds_the_best_of_all_translations(seed: int, alpha: float) -> None:
     model = random_model(seed, source_vocabulary=6)
     source = sources(model, (3, 2))
-    made = search(model, source, limit=4, beam=300, n_best=200, length_penalty=alpha, stopping="proved")
-    for row, each in zip(source, made, strict=True):
+    outcomes = search(model, source, limit=4, beam=300, n_best=200, length_penalty=alpha, stopping="proved")
+    for row, hypotheses in zip(source, outcomes, strict=True):
         everything = exhaustive(model, real(model, row), 4, alpha)
         assert len(everything) == 1 + 3 + 9 + 27 + 81
-        assert [found.tokens for found in each] == [found.tokens for found in everything]
-        assert [found.score for found in each] == pytest.approx([found.score for found in everything], abs=1e-9)
+        assert [hypothesis.tokens for hypothesis in hypotheses] == [hypothesis.tokens for hypothesis in everything]
+        assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx(
+            [hypothesis.score for hypothesis in everything], abs=1e-9
+        )
 
 
 @EACH_STOPPING
@@ -75,10 +79,12 @@ def test_a_sentence_is_searched_alike_alone_and_in_a_batch(beam: int, stopping: 
     model = random_model(36)
     source = sources(model)
     together = search(model, source, beam=beam, n_best=beam, stopping=stopping)
-    for row, each in zip(source, together, strict=True):
+    for row, hypotheses in zip(source, together, strict=True):
         alone = search(model, real(model, row)[None], beam=beam, n_best=beam, stopping=stopping)[0]
-        assert [found.tokens for found in alone] == [found.tokens for found in each]
-        assert [found.score for found in alone] == pytest.approx([found.score for found in each], abs=1e-9)
+        assert [hypothesis.tokens for hypothesis in alone] == [hypothesis.tokens for hypothesis in hypotheses]
+        assert [hypothesis.score for hypothesis in alone] == pytest.approx(
+            [hypothesis.score for hypothesis in hypotheses], abs=1e-9
+        )
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 2.5])
@@ -89,7 +95,9 @@ def test_stopping_early_changes_nothing(n_best: int, alpha: float, monkeypatch: 
     early = search(model, source, beam=3, n_best=n_best, length_penalty=alpha, stopping="proved")
     monkeypatch.setattr("clearhead.decoding.search.beam.best_attainable", lambda *_: math.inf)
     late = search(model, source, beam=3, n_best=n_best, length_penalty=alpha, stopping="proved")
-    assert [[each.tokens for each in row] for row in late] == [[each.tokens for each in row] for row in early]
+    assert [[hypothesis.tokens for hypothesis in row] for row in late] == [
+        [hypothesis.tokens for hypothesis in row] for row in early
+    ]
 
 
 @EACH_STOPPING
@@ -100,7 +108,7 @@ def test_stopping_early_saves_work(stopping: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(
         Stepper,
         "step",
-        lambda self, written: (rows.append(written[..., 0:1].shape[:2].numel()), step(self, written))[1],
+        lambda self, tokens: (rows.append(tokens[..., 0:1].shape[:2].numel()), step(self, tokens))[1],
     )
     search(model, sources(model), limit=22, beam=3, stopping=stopping, length_penalty=0.3)
     assert sum(rows) < 5 + 21 * 15
@@ -109,19 +117,21 @@ def test_stopping_early_saves_work(stopping: str, monkeypatch: pytest.MonkeyPatc
 def test_hypotheses_are_ranked_and_their_scores_are_those_of_a_full_pass() -> None:
     model = random_model(20)
     source = sources(model)
-    made = search(model, source, beam=4, n_best=4, length_penalty=0.8, stopping="proved")
-    assert any(not each.has_ended for row in made for each in row), "some are cut at the limit"
-    assert any(each.has_ended for row in made for each in row)
-    for row, several in zip(source, made, strict=True):
-        assert [each.score for each in several] == sorted((each.score for each in several), reverse=True)
-        assert len({each.tokens for each in several}) == 4
-        for each in several:
+    outcomes = search(model, source, beam=4, n_best=4, length_penalty=0.8, stopping="proved")
+    assert any(not hypothesis.has_ended for row in outcomes for hypothesis in row), "some are cut at the limit"
+    assert any(hypothesis.has_ended for row in outcomes for hypothesis in row)
+    for row, hypotheses in zip(source, outcomes, strict=True):
+        assert [hypothesis.score for hypothesis in hypotheses] == sorted(
+            (hypothesis.score for hypothesis in hypotheses), reverse=True
+        )
+        assert len({hypothesis.tokens for hypothesis in hypotheses}) == 4
+        for hypothesis in hypotheses:
             with torch.no_grad():
-                again = token_log_probs(model, real(model, row)[None], torch.tensor([each.tokens]))[0].tolist()
-            assert list(each.log_probs) == pytest.approx(again, abs=1e-9)
-            assert each.log_prob == pytest.approx(sum(again))
-            assert each.score == pytest.approx(normalised(sum(again), len(each.tokens), 0.8))
-            assert each.has_ended == (each.tokens[-1] == model.config.eos)
+                again = token_log_probs(model, real(model, row)[None], torch.tensor([hypothesis.tokens]))[0].tolist()
+            assert list(hypothesis.log_probs) == pytest.approx(again, abs=1e-9)
+            assert hypothesis.log_prob == pytest.approx(sum(again))
+            assert hypothesis.score == pytest.approx(normalised(sum(again), len(hypothesis.tokens), 0.8))
+            assert hypothesis.has_ended == (hypothesis.tokens[-1] == model.config.eos)
 
 
 def test_every_sentence_has_its_own_limit() -> None:
@@ -129,30 +139,6 @@ def test_every_sentence_has_its_own_limit() -> None:
     source = sources(model)
     limits = [2, 9, 1, 5, 3]
     with torch.inference_mode():
-        made = beam_search(model, source, limits, SearchSettings(beam=3, min_length=9))
-    assert [len(each[0].tokens) for each in made] == limits
-    assert not any(each[0].has_ended for each in made)
-
-
-def test_no_continuation_exceeds_the_bound() -> None:
-    for alpha in (0.0, 0.5, 1.0, 3.0):
-        bound = best_attainable(-2.5, 4, 9, alpha)
-        for length in range(5, 10):
-            for more in (0.0, -0.1, -3.0):
-                assert normalised(-2.5 + more, length, alpha) <= bound
-        assert bound == normalised(-2.5, 9, alpha), "and it can be reached"
-
-
-def test_a_pool_keeps_the_best_and_the_earlier_of_equals() -> None:
-    pool = Pool(2)
-    first, second, third = (
-        Hypothesis((token,), (-1.0,), score, True) for token, score in ((7, -1.0), (8, -2.0), (9, -1.0))
-    )
-    assert pool.nth_score(1) == -math.inf
-    assert pool.add(second) is None
-    assert pool.would_take(-9.0)
-    assert pool.add(first) is None
-    assert not pool.would_take(-2.0)
-    assert pool.add(third) == second
-    assert pool.best == [first, third]
-    assert pool.nth_score(2) == -1.0
+        outcomes = beam_search(model, source, limits, SearchSettings(beam=3, min_length=9))
+    assert [len(hypotheses[0].tokens) for hypotheses in outcomes] == limits
+    assert not any(hypotheses[0].has_ended for hypotheses in outcomes)

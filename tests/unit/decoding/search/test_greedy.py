@@ -11,14 +11,14 @@ from tests.unit.decoding.toys import random_model, sources
 
 def uncached(model: Transformer, source: Tensor, max_length: int) -> list[int]:
     """Return what one sentence becomes when the whole prefix is read again for every token."""
-    written: list[int] = []
+    tokens: list[int] = []
     memory = model.encode(source)
-    while len(written) < max_length and model.config.eos not in written:
-        read = torch.tensor([[model.config.start_id, *written]])
-        logits = model.decode(read, memory)[0, -1]
+    while len(tokens) < max_length and model.config.eos not in tokens:
+        prefix = torch.tensor([[model.config.start_id, *tokens]])
+        logits = model.decode(prefix, memory)[0, -1]
         logits[model.config.pad] = logits[model.config.bos] = float("-inf")
-        written.append(int(logits.argmax()))
-    return written
+        tokens.append(int(logits.argmax()))
+    return tokens
 
 
 def rows(model: Transformer, ids: Tensor) -> list[list[int]]:
@@ -50,9 +50,9 @@ def test_every_sentence_has_its_own_limit() -> None:
     model.output.bias[model.config.eos] -= 1e3
     source = sources(model)
     limits = torch.tensor([2, 0, 5, 1, 3])
-    made = greedy(model, source, limits)
-    assert made.shape == (5, 5)
-    assert [len(row) for row in rows(model, made)] == limits.tolist()
+    ids = greedy(model, source, limits)
+    assert ids.shape == (5, 5)
+    assert [len(row) for row in rows(model, ids)] == limits.tolist()
     assert greedy(model, source, 0).shape == (5, 0)
 
 
@@ -61,9 +61,9 @@ def test_every_sentence_has_its_own_limit() -> None:
 def test_padding_and_bos_are_never_written(start: str) -> None:
     model = random_model(7, has_output_bias=True, start=start)
     model.output.bias[[model.config.pad, model.config.bos]] += 1e3
-    made = greedy(model, sources(model, (3, 2)), 5)
-    assert made[0, 0] != model.config.pad
-    assert not (made == model.config.bos).any()
+    ids = greedy(model, sources(model, (3, 2)), 5)
+    assert ids[0, 0] != model.config.pad
+    assert not (ids == model.config.bos).any()
 
 
 @torch.no_grad()

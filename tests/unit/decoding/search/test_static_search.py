@@ -24,12 +24,18 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-def check(found: list[list[Hypothesis]], right: list[list[Hypothesis]]) -> None:
-    assert [[each.tokens for each in row] for row in found] == [[each.tokens for each in row] for row in right]
-    assert [[each.has_ended for each in row] for row in found] == [[each.has_ended for each in row] for row in right]
-    for row, expected in zip(found, right, strict=True):
-        assert [each.score for each in row] == pytest.approx([each.score for each in expected], abs=1e-10)
-        for one, other in zip(row, expected, strict=True):
+def check(outcomes: list[list[Hypothesis]], expected: list[list[Hypothesis]]) -> None:
+    assert [[hypothesis.tokens for hypothesis in row] for row in outcomes] == [
+        [hypothesis.tokens for hypothesis in row] for row in expected
+    ]
+    assert [[hypothesis.has_ended for hypothesis in row] for row in outcomes] == [
+        [hypothesis.has_ended for hypothesis in row] for row in expected
+    ]
+    for row, expected_row in zip(outcomes, expected, strict=True):
+        assert [hypothesis.score for hypothesis in row] == pytest.approx(
+            [hypothesis.score for hypothesis in expected_row], abs=1e-10
+        )
+        for one, other in zip(row, expected_row, strict=True):
             assert one.log_probs == pytest.approx(other.log_probs, abs=1e-10)
 
 
@@ -44,8 +50,8 @@ def searched(model: Transformer, options: dict[str, Any], device: str = "cpu") -
             check(static_search(step, source, limits, settings), right)
     fewer = [2, 0, 4]  # a smaller batch in the same room
     with pool.step(source[fewer], settings.beam, 11) as step:
-        found = static_search(step, source[fewer], [limits[each] for each in fewer], settings)
-    check(found, [right[each] for each in fewer])
+        outcomes = static_search(step, source[fewer], [limits[number] for number in fewer], settings)
+    check(outcomes, [right[number] for number in fewer])
 
 
 @pytest.mark.parametrize("options", SETTINGS)
@@ -64,7 +70,7 @@ def test_a_recorded_step_chooses_as_a_search_does(options: dict[str, Any]) -> No
 
 
 @pytest.mark.parametrize(
-    ("options", "wish"),
+    ("options", "constraint"),
     [
         ({"no_repeat": 2}, Constraints()),
         ({"coverage_penalty": 0.5}, Constraints()),
@@ -73,7 +79,7 @@ def test_a_recorded_step_chooses_as_a_search_does(options: dict[str, Any]) -> No
         ({}, Constraints(forbidden=((7, 5),))),
     ],
 )
-def test_what_looks_back_is_left_to_another_search(options: dict[str, Any], wish: Constraints) -> None:
+def test_what_looks_back_is_left_to_another_search(options: dict[str, Any], constraint: Constraints) -> None:
     config = random_model().config
-    assert not can_choose(SearchSettings(**options), [Constraints(), wish], config)
+    assert not can_choose(SearchSettings(**options), [Constraints(), constraint], config)
     assert can_choose(SearchSettings(), [Constraints(), Constraints()], config)

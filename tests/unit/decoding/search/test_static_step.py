@@ -39,10 +39,14 @@ def test_a_fixed_step_searches_as_a_growing_one(kind: str, options: dict[str, An
     pool = StaticStepPool(model)
     for _ in range(2):  # the second time with what the first has left in the buffers
         with pool.stepper(source, settings.beam, max(limits)) as stepper:
-            found = search_with(stepper, source, limits, settings, constraints)
-        assert [[each.tokens for each in row] for row in found] == [[each.tokens for each in row] for row in right]
-        for row, expected in zip(found, right, strict=True):
-            assert [each.score for each in row] == pytest.approx([each.score for each in expected], abs=1e-10)
+            outcomes = search_with(stepper, source, limits, settings, constraints)
+        assert [[hypothesis.tokens for hypothesis in row] for row in outcomes] == [
+            [hypothesis.tokens for hypothesis in row] for row in right
+        ]
+        for row, expected in zip(outcomes, right, strict=True):
+            assert [hypothesis.score for hypothesis in row] == pytest.approx(
+                [hypothesis.score for hypothesis in expected], abs=1e-10
+            )
 
 
 @torch.inference_mode()
@@ -53,9 +57,9 @@ def test_a_smaller_batch_is_not_disturbed_by_what_a_larger_one_left() -> None:
         source = sources(model, lengths)
         limits = [limit] * len(lengths)
         with pool.stepper(source, 3, limit) as stepper:
-            found = search_with(stepper, source, limits, settings)
+            outcomes = search_with(stepper, source, limits, settings)
         right = beam_search(model, source, limits, settings)
-        assert [row[0].tokens for row in found] == [row[0].tokens for row in right]
+        assert [row[0].tokens for row in outcomes] == [row[0].tokens for row in right]
     assert len(pool._free) == 1, "all of them fit one shape"
 
 
@@ -114,5 +118,7 @@ def test_a_recorded_step_searches_as_one_that_is_not() -> None:
     pool = StaticStepPool(model)
     for _ in range(2):
         with pool.stepper(source, 4, 13) as stepper:
-            found = search_with(stepper, source, limits, settings)
-        assert [[each.tokens for each in row] for row in found] == [[each.tokens for each in row] for row in right]
+            outcomes = search_with(stepper, source, limits, settings)
+        assert [[hypothesis.tokens for hypothesis in row] for row in outcomes] == [
+            [hypothesis.tokens for hypothesis in row] for row in right
+        ]

@@ -1,0 +1,23 @@
+"""Settings of a search that do not go together are refused, each with a sentence."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from clearhead.decoding.search.settings import SearchSettings
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"n_best": 3, "beam": 2}, "n_best = 3 is more than beam = 2. Use a beam of 3"),
+        ({"temperature": 1, "beam": 4}, "temperature draws at random, and beam = 4 searches. Leave one of them out"),
+        ({"top_k": 4}, "top_k and top_p say what is drawn from. Give a temperature too"),
+        ({"min_length": 5, "max_length": 5}, "min_length = 5 leaves no room below max_length = 5"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValidationError) as wrong:
+        SearchSettings(**options)
+    assert sentence in str(wrong.value)
