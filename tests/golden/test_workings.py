@@ -400,8 +400,10 @@ def given(numbers: Matrix, unit: float = 0.0) -> Marked:
 def product(a: Marked, b: Marked, divisor: float = 1.0) -> Reference:
     """A B, each cell a sum of products."""
 
-    def cells(left: Matrix, right: Matrix) -> Matrix:
-        return [[math.fsum(p * q for p, q in zip(r, c, strict=True)) / divisor for c in transpose(right)] for r in left]
+    def cells(first: Matrix, second: Matrix) -> Matrix:
+        return [
+            [math.fsum(p * q for p, q in zip(r, c, strict=True)) / divisor for c in transpose(second)] for r in first
+        ]
 
     def move(i: int, j: int) -> float:
         return math.fsum(
@@ -438,8 +440,8 @@ def total(a: Marked, b: Marked | Reference) -> Reference:
     """A + B, cell by cell."""
     b = skipped(b) if isinstance(b, Reference) else b
 
-    def cells(left: Matrix, right: Matrix, factor: float = 1.0) -> Matrix:
-        return [[(p + q) * factor for p, q in zip(r, s, strict=True)] for r, s in zip(left, right, strict=True)]
+    def cells(first: Matrix, second: Matrix, factor: float = 1.0) -> Matrix:
+        return [[(p + q) * factor for p, q in zip(r, s, strict=True)] for r, s in zip(first, second, strict=True)]
 
     below = [[p or q for p, q in zip(r, s, strict=True)] for r, s in zip(a.is_spoilt, b.is_spoilt, strict=True)]
     return Reference(cells(a.x, b.x), cells(a.hat, b.hat), cells(a.unit, b.unit, 0.5), below)
@@ -593,12 +595,12 @@ def masked(paper: Paper) -> list[str]:
     q, k, v = projected(paper, given(SENTENCE), given(SENTENCE), SHARED)
     paper.skip()
     scores = paper.mark(product(q, turned(k)))
-    seen = same(scores)
+    copied = same(scores)
     x, hat = (
         [[cell if j <= i else -math.inf for j, cell in enumerate(row)] for i, row in enumerate(m)]
-        for m in (seen.x, seen.hat)
+        for m in (copied.x, copied.hat)
     )
-    hidden = paper.mark(Reference(x, hat, seen.radius, seen.is_below))
+    hidden = paper.mark(Reference(x, hat, copied.radius, copied.is_below))
     a = paper.mark(weights(hidden))
     return letters(q, k, v, scores, hidden, a, paper.mark(same(a)), paper.mark(product(a, v)))
 

@@ -158,19 +158,19 @@ def chain_all(model: Transformer, trace: Trace, expected: Callable[[str], Any]) 
     `expected` tells what a given that is no parameter must be: worked out from the ids alone, without the model.
     """
     owned = {t.untyped_storage().data_ptr() for t in (*model.parameters(), *model.buffers())}
-    known: set[int] = set()
-    for name, given in trace.givens.items():
-        if given.value.untyped_storage().data_ptr() not in owned:
+    earlier_ids: set[int] = set()
+    for name, entry in trace.givens.items():
+        if entry.value.untyped_storage().data_ptr() not in owned:
             right = expected(name)
             assert right is not None, f"{name} was given, and is no parameter, no model input and no earlier value"
-            np.testing.assert_array_equal(_numpy(given.value), np.asarray(right), err_msg=name)
-        known.add(id(given.value))
+            np.testing.assert_array_equal(_numpy(entry.value), np.asarray(right), err_msg=name)
+        earlier_ids.add(id(entry.value))
     for record in trace:
         for name, value in record.inputs.items():
             for part in value if isinstance(value, tuple) else (value,):
-                told = f"{record.where} {record.step.name}: {name} comes from nowhere"
-                assert not isinstance(part, Tensor) or id(part) in known, told
-        known.add(id(record.value))
+                message = f"{record.where} {record.step.name}: {name} comes from nowhere"
+                assert not isinstance(part, Tensor) or id(part) in earlier_ids, message
+        earlier_ids.add(id(record.value))
 
 
 def expected_givens(config: ModelConfig, inputs: Inputs) -> Callable[[str], Any]:
@@ -178,11 +178,11 @@ def expected_givens(config: ModelConfig, inputs: Inputs) -> Callable[[str], Any]
     batch, is_left = inputs.batch, inputs.keys is not None
     source = None if batch.source is None else batch.source.tolist()
     target = None if batch.target is None else batch.target.tolist()
-    read = target if target is None or is_left else [[config.start_id, *row[:-1]] for row in target]
+    decoder_ids = target if target is None or is_left else [[config.start_id, *row[:-1]] for row in target]
 
     def expected(name: str) -> Any:
         side, last = name.split(".")[0], name.split(".")[-1]
-        ids = source if side in ("input", "encoder", "output") else read
+        ids = source if side in ("input", "encoder", "output") else decoder_ids
         assert ids is not None
         match last:
             case "tokens":
@@ -198,7 +198,7 @@ def expected_givens(config: ModelConfig, inputs: Inputs) -> Callable[[str], Any]
             case "M":
                 is_cross = "cross_attention" in name
                 is_causal = side == "decoder" and not is_cross
-                keys = source if is_cross or side == "encoder" else (read if is_left else None)
+                keys = source if is_cross or side == "encoder" else (decoder_ids if is_left else None)
                 return _allowed(len(ids[0]), keys, is_causal=is_causal, is_padded=batch.is_padded)
         return None
 

@@ -31,7 +31,7 @@ def test_beams_are_those_of_transformers(
     marian.final_logits_bias[0, 0] += end
     model = from_marian_tensors(marian.config.to_dict(), marian.state_dict())
     source = sources()
-    several: dict[str, Any] = (
+    beam_options: dict[str, Any] = (
         {}
         if beam == 1
         else {"early_stopping": STOPPING[stopping], "length_penalty": alpha, "num_return_sequences": beam}
@@ -45,17 +45,17 @@ def test_beams_are_those_of_transformers(
         return_dict_in_generate=True,
         output_scores=True,
         **({} if no_repeat is None else {"no_repeat_ngram_size": no_repeat}),
-        **several,
+        **beam_options,
     )
     settings = SearchSettings(beam=beam, n_best=beam, length_penalty=alpha, stopping=stopping, no_repeat=no_repeat)
-    ours = [each for row in beam_search(model, source, [STEPS] * 3, settings) for each in row]
+    ours = [hypothesis for row in beam_search(model, source, [STEPS] * 3, settings) for hypothesis in row]
     right = [[token for token in row[1:] if token != 52] for row in theirs.sequences.tolist()]
     assert beam == 1 or end > 1 or len({tuple(row) for row in right}) > beam, (
         "sentences that are all translated alike prove less"
     )
-    assert [list(each.tokens) for each in ours] == right
+    assert [list(hypothesis.tokens) for hypothesis in ours] == right
     if beam > 1:
-        assert [each.score for each in ours] == pytest.approx(theirs.sequences_scores.tolist(), abs=1e-5)
+        assert [hypothesis.score for hypothesis in ours] == pytest.approx(theirs.sequences_scores.tolist(), abs=1e-5)
 
 
 @torch.inference_mode()

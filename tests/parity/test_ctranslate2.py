@@ -45,9 +45,9 @@ def toy(**changes: Any) -> Transformer:
         model = random_model(spread=0.3, **{"max_length": 61, **changes}).float()
         with torch.no_grad():
             prefer_the_end(model, likely)
-        found = TorchEngine(model).translate(requests(model), SearchSettings(beam=4, n_best=4, stopping="first"))
-        ended = [each.has_ended for several in found for each in several]
-        if 4 < sum(ended) < 24 and len({each.tokens for several in found for each in several}) > 9:
+        outcomes = TorchEngine(model).translate(requests(model), SearchSettings(beam=4, n_best=4, stopping="first"))
+        ended = [hypothesis.has_ended for hypotheses in outcomes for hypothesis in hypotheses]
+        if 4 < sum(ended) < 24 and len({hypothesis.tokens for hypotheses in outcomes for hypothesis in hypotheses}) > 9:
             return model
     raise AssertionError("no model like that")
 
@@ -87,24 +87,32 @@ def test_tokens_and_scores_are_those_of_torch(kind: str, beam: int, alpha: float
     model = toy(**KINDS[kind])
     ours, theirs = engines(model, tmp_path)
     settings = SearchSettings(beam=beam, n_best=beam, length_penalty=alpha, stopping="first", batch_tokens=37)
-    right, found = (engine.translate(requests(model), settings) for engine in (ours, theirs))
-    assert [[each.tokens for each in several] for several in found] == [
-        [each.tokens for each in several] for several in right
+    right, outcomes = (engine.translate(requests(model), settings) for engine in (ours, theirs))
+    assert [[hypothesis.tokens for hypothesis in hypotheses] for hypotheses in outcomes] == [
+        [hypothesis.tokens for hypothesis in hypotheses] for hypotheses in right
     ]
-    for several, expected in zip(found, right, strict=True):
-        assert [each.score for each in several] == pytest.approx([each.score for each in expected], abs=TOLERANCE)
-        assert [each.log_prob for each in several] == pytest.approx([each.log_prob for each in expected], abs=1e-3)
-        assert [each.has_ended for each in several] == [each.has_ended for each in expected]
+    for hypotheses, expected in zip(outcomes, right, strict=True):
+        assert [hypothesis.score for hypothesis in hypotheses] == pytest.approx(
+            [hypothesis.score for hypothesis in expected], abs=TOLERANCE
+        )
+        assert [hypothesis.log_prob for hypothesis in hypotheses] == pytest.approx(
+            [hypothesis.log_prob for hypothesis in expected], abs=1e-3
+        )
+        assert [hypothesis.has_ended for hypothesis in hypotheses] == [hypothesis.has_ended for hypothesis in expected]
 
 
 @pytest.mark.parametrize("storage", ["int8", "float16"])
 def test_fewer_digits_change_scores_a_little(storage: Storage, tmp_path: Path) -> None:
     model = toy(has_output_bias=True)
     ours, theirs = engines(model, tmp_path, storage)
-    right, found = (engine.translate(requests(model), SearchSettings()) for engine in (ours, theirs))
-    same = [several[0].tokens[:2] == expected[0].tokens[:2] for several, expected in zip(found, right, strict=True)]
+    right, outcomes = (engine.translate(requests(model), SearchSettings()) for engine in (ours, theirs))
+    same = [
+        hypotheses[0].tokens[:2] == expected[0].tokens[:2] for hypotheses, expected in zip(outcomes, right, strict=True)
+    ]
     assert sum(same) >= 5
-    assert [several[0].score for several in found] == pytest.approx([several[0].score for several in right], abs=0.5)
+    assert [hypotheses[0].score for hypotheses in outcomes] == pytest.approx(
+        [hypotheses[0].score for hypotheses in right], abs=0.5
+    )
 
 
 @pytest.mark.parametrize("storage", ["float32", "int8", "float16"])
@@ -114,8 +122,8 @@ def test_padding_and_bos_are_never_written(storage: Storage, tmp_path: Path) -> 
     with torch.no_grad():
         model.output.bias[list(never)] = 30
     _, theirs = engines(model, tmp_path, storage)
-    found = theirs.translate(requests(model), SearchSettings(beam=3, n_best=3, stopping="first"))
-    assert not any(never & {*each.tokens} for several in found for each in several)
+    outcomes = theirs.translate(requests(model), SearchSettings(beam=3, n_best=3, stopping="first"))
+    assert not any(never & {*hypothesis.tokens} for hypotheses in outcomes for hypothesis in hypotheses)
 
 
 def test_a_sentence_is_translated_alike_in_any_batch(tmp_path: Path) -> None:
@@ -123,23 +131,23 @@ def test_a_sentence_is_translated_alike_in_any_batch(tmp_path: Path) -> None:
     _, theirs = engines(model, tmp_path)
     settings = SearchSettings(beam=4, n_best=2, stopping="first")
     together = theirs.translate(requests(model), settings)
-    alone = [theirs.translate([each], settings)[0] for each in requests(model)]
-    assert [[each.tokens for each in several] for several in together] == [
-        [each.tokens for each in several] for several in alone
+    alone = [theirs.translate([request], settings)[0] for request in requests(model)]
+    assert [[hypothesis.tokens for hypothesis in hypotheses] for hypotheses in together] == [
+        [hypothesis.tokens for hypothesis in hypotheses] for hypotheses in alone
     ]
 
 
 def test_a_greedy_search_without_scores_writes_the_same(tmp_path: Path) -> None:
     model = toy()
     _, engine = engines(model, tmp_path)
-    asked = requests(model)
-    with_scores = engine.translate(asked, SearchSettings())
-    without = engine.translate([replace(each, has_score=False) for each in asked], SearchSettings())
-    assert [several[0].tokens for several in without] == [several[0].tokens for several in with_scores]
-    assert all(math.isnan(several[0].score) for several in without)
-    assert all(math.isfinite(several[0].score) for several in with_scores)
-    beam = engine.translate([replace(each, has_score=False) for each in asked], SearchSettings(beam=3))
-    assert all(math.isfinite(several[0].score) for several in beam), "a beam cannot do without"
+    scored_requests = requests(model)
+    with_scores = engine.translate(scored_requests, SearchSettings())
+    without = engine.translate([replace(request, has_score=False) for request in scored_requests], SearchSettings())
+    assert [hypotheses[0].tokens for hypotheses in without] == [hypotheses[0].tokens for hypotheses in with_scores]
+    assert all(math.isnan(hypotheses[0].score) for hypotheses in without)
+    assert all(math.isfinite(hypotheses[0].score) for hypotheses in with_scores)
+    beam = engine.translate([replace(request, has_score=False) for request in scored_requests], SearchSettings(beam=3))
+    assert all(math.isfinite(hypotheses[0].score) for hypotheses in beam), "a beam cannot do without"
 
 
 @pytest.mark.parametrize(
@@ -155,6 +163,7 @@ def test_what_the_engine_lacks_is_refused_and_not_done_otherwise(
 ) -> None:
     model = toy()
     _, engine = engines(model, tmp_path)
-    asked = [replace(each, constraints=constraints) for each in requests(model)]
-    with pytest.raises(ConfigError, match=re.escape(f"the engine ctranslate2 cannot search like this: {reason}. Open")):
-        engine.translate(asked, SearchSettings(**options))
+    constrained = [replace(request, constraints=constraints) for request in requests(model)]
+    message = f"the engine ctranslate2 cannot search like this: {reason}. Load the model with engine='torch'."
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        engine.translate(constrained, SearchSettings(**options))

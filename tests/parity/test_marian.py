@@ -101,16 +101,16 @@ def greedy(model: Transformer, source: torch.Tensor, steps: int) -> torch.Tensor
     """
     memory = model.encode(source)
     cache = model.start_cache(memory, len(source), source.device)
-    written = torch.full((len(source), 1), model.config.start_id)
+    tokens = torch.full((len(source), 1), model.config.start_id)
     is_done = torch.zeros(len(source), dtype=torch.bool)
     for _ in range(steps):
-        logits = model.decode(written[:, -1:], memory, cache)[:, -1]
+        logits = model.decode(tokens[:, -1:], memory, cache)[:, -1]
         logits[:, model.config.pad] = float("-inf")
-        best = logits.scatter(1, written, float("-inf")).argmax(dim=-1)
+        best = logits.scatter(1, tokens, float("-inf")).argmax(dim=-1)
         best = torch.where(is_done, model.config.pad, best)
         is_done |= best == model.config.eos
-        written = torch.cat((written, best[:, None]), dim=1)
-    return written
+        tokens = torch.cat((tokens, best[:, None]), dim=1)
+    return tokens
 
 
 @EACH
@@ -131,14 +131,14 @@ def test_a_round_trip_through_files_changes_no_bit(changes: dict[str, Any], tmp_
     marian = marian_of(changes)
     marian.save_pretrained(tmp_path / "first")
     to_marian(from_marian(tmp_path / "first"), tmp_path / "second")
-    again, told = transformers.MarianMTModel.from_pretrained(tmp_path / "second", output_loading_info=True)
-    assert not any(told[name] for name in ("missing_keys", "unexpected_keys", "mismatched_keys")), told
+    again, loading_info = transformers.MarianMTModel.from_pretrained(tmp_path / "second", output_loading_info=True)
+    assert not any(loading_info[name] for name in ("missing_keys", "unexpected_keys", "mismatched_keys")), loading_info
     before, after = marian.state_dict(), again.state_dict()
-    left = set(before) ^ set(after)
-    assert left <= {"model.shared.weight"}, left
-    for name in set(before) - left:
+    unshared = set(before) ^ set(after)
+    assert unshared <= {"model.shared.weight"}, unshared
+    for name in set(before) - unshared:
         assert torch.equal(before[name], after[name]), name
-    asked = [
+    settings = [
         "vocab_size",
         "decoder_vocab_size",
         "d_model",
@@ -146,14 +146,14 @@ def test_a_round_trip_through_files_changes_no_bit(changes: dict[str, Any], tmp_
         "decoder_layers",
         "encoder_attention_heads",
     ]
-    asked += [
+    settings += [
         "decoder_attention_heads",
         "encoder_ffn_dim",
         "decoder_ffn_dim",
         "max_position_embeddings",
         "scale_embedding",
     ]
-    asked += [
+    settings += [
         "pad_token_id",
         "eos_token_id",
         "decoder_start_token_id",
@@ -161,7 +161,7 @@ def test_a_round_trip_through_files_changes_no_bit(changes: dict[str, Any], tmp_
         "attention_dropout",
         "tie_word_embeddings",
     ]
-    for name in asked:
+    for name in settings:
         assert getattr(again.config, name) == getattr(marian.config, name), name
     assert again.generation_config.decoder_start_token_id == marian.config.decoder_start_token_id
     assert again.generation_config.bad_words_ids == [[52]]
@@ -202,18 +202,18 @@ def parts() -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     return marian.config.to_dict(), dict(marian.state_dict())
 
 
-@pytest.mark.parametrize("kept", ["model.shared.weight", "model.encoder.embed_tokens.weight", "lm_head.weight"])
-def test_one_table_may_be_kept_under_any_of_its_names(kept: str) -> None:
+@pytest.mark.parametrize("name_in_file", ["model.shared.weight", "model.encoder.embed_tokens.weight", "lm_head.weight"])
+def test_one_table_may_be_kept_under_any_of_its_names(name_in_file: str) -> None:
     config, tensors = parts()
-    whole = from_marian_tensors(config, tensors)
+    model = from_marian_tensors(config, tensors)
     names = [
         "model.shared.weight",
         "model.encoder.embed_tokens.weight",
         "model.decoder.embed_tokens.weight",
         "lm_head.weight",
     ]
-    some = {name: tensor for name, tensor in tensors.items() if name not in names or name == kept}
-    assert torch.equal(from_marian_tensors(config, some).output.weight, whole.output.weight)
+    some = {name: tensor for name, tensor in tensors.items() if name not in names or name == name_in_file}
+    assert torch.equal(from_marian_tensors(config, some).output.weight, model.output.weight)
 
 
 def test_a_bias_that_is_left_out_is_zero() -> None:
@@ -243,7 +243,7 @@ def test_positions_that_were_learned_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "sentence"),
     [
         ({"decoder_attention_heads": 4}, "different numbers of heads"),
         ({"decoder_ffn_dim": 4}, "different feed-forward widths"),
@@ -263,12 +263,12 @@ def test_positions_that_were_learned_are_refused() -> None:
         ({"decoder_layers": 1}, "26 tensors are not of this model (model.decoder.layers.1."),
     ],
 )  # fmt: skip
-def test_a_config_that_cannot_be_held_is_told(changes: dict[str, Any], told: str, folder: Path) -> None:
+def test_a_config_that_cannot_be_held_is_told(changes: dict[str, Any], sentence: str, folder: Path) -> None:
     path = folder / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **changes}), encoding="utf-8")
     with pytest.raises(CheckpointError) as wrong:
         from_marian(folder)
-    assert told in str(wrong.value)
+    assert sentence in str(wrong.value)
     assert str(wrong.value).startswith(str(folder))
 
 
@@ -287,7 +287,7 @@ MARIAN_LIKE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "sentence"),
     [
         ({"norm_place": "pre"}, "it is pre-norm"),
         ({"has_last_norm": True}, "a norm after its last block"),
@@ -302,11 +302,11 @@ MARIAN_LIKE: dict[str, Any] = {
         ({"shape": "encoder", "num_classes": 3}, "it is an encoder, not an encoder-decoder"),
     ],
 )  # fmt: skip
-def test_a_model_that_marian_cannot_hold_is_refused(changes: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_a_model_that_marian_cannot_hold_is_refused(changes: dict[str, Any], sentence: str, tmp_path: Path) -> None:
     model = Transformer(ModelConfig.model_validate({**MARIAN_LIKE, **changes}))
     with pytest.raises(CheckpointError) as wrong:
         to_marian(model, tmp_path)
-    assert told in str(wrong.value)
+    assert sentence in str(wrong.value)
     assert not list(tmp_path.iterdir())
 
 

@@ -22,10 +22,10 @@ def make_case(
     model = make_model(shape, variant, **changes)
     batch = make_inputs(model.config, mask).batch
     assert batch.target is not None
-    read = model.shifted(make_inputs(model.config, "none").batch.target)  # type: ignore[arg-type]
+    tokens = model.shifted(make_inputs(model.config, "none").batch.target)  # type: ignore[arg-type]
     real = torch.arange(TARGET)[None] < torch.tensor(LENGTHS)[:, None]
     memory = None if batch.source is None else model.encode(batch.source)
-    return model, torch.where(real, read, PAD), memory
+    return model, torch.where(real, tokens, PAD), memory
 
 
 def is_real() -> Tensor:
@@ -36,31 +36,31 @@ def is_real() -> Tensor:
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("shape", ["encoder-decoder", "decoder"])
 def test_token_by_token_is_the_full_pass(shape: str, variant: int, mask: str) -> None:
-    model, read, memory = make_case(shape, variant, mask)
-    full = model.decode(read, memory)
-    cache = model.start_cache(memory, BATCH, read.device)
-    steps = torch.cat([model.decode(read[:, i : i + 1], memory, cache) for i in range(TARGET)], dim=1)
+    model, tokens, memory = make_case(shape, variant, mask)
+    full = model.decode(tokens, memory)
+    cache = model.start_cache(memory, BATCH, tokens.device)
+    steps = torch.cat([model.decode(tokens[:, i : i + 1], memory, cache) for i in range(TARGET)], dim=1)
     assert_close(steps[is_real()].detach(), full[is_real()].detach())
     assert cache.lengths.tolist() == list(LENGTHS)
 
 
 @pytest.mark.parametrize("start", ["bos", "eos", "pad"])
 def test_whatever_token_a_sentence_starts_from(start: str) -> None:
-    model, read, memory = make_case("encoder-decoder", 0, start=start)
-    full = model.decode(read, memory)
-    cache = model.start_cache(memory, BATCH, read.device)
-    steps = torch.cat([model.decode(read[:, i : i + 1], memory, cache) for i in range(TARGET)], dim=1)
-    assert read[0, 0] == {"bos": 1, "eos": 2, "pad": 0}[start]
+    model, tokens, memory = make_case("encoder-decoder", 0, start=start)
+    full = model.decode(tokens, memory)
+    cache = model.start_cache(memory, BATCH, tokens.device)
+    steps = torch.cat([model.decode(tokens[:, i : i + 1], memory, cache) for i in range(TARGET)], dim=1)
+    assert tokens[0, 0] == {"bos": 1, "eos": 2, "pad": 0}[start]
     assert_close(steps[is_real()].detach(), full[is_real()].detach())
 
 
 @pytest.mark.parametrize("sizes", [(2, 3), (3, 1, 1), (1, 4), (5,)], ids=str)
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_in_pieces_of_any_size_it_is_the_full_pass(variant: int, sizes: tuple[int, ...]) -> None:
-    model, read, memory = make_case("encoder-decoder", variant)
-    full = model.decode(read, memory)
-    cache = model.start_cache(memory, BATCH, read.device)
-    pieces = [model.decode(piece, memory, cache) for piece in read.split(sizes, dim=1)]
+    model, tokens, memory = make_case("encoder-decoder", variant)
+    full = model.decode(tokens, memory)
+    cache = model.start_cache(memory, BATCH, tokens.device)
+    pieces = [model.decode(piece, memory, cache) for piece in tokens.split(sizes, dim=1)]
     assert_close(torch.cat(pieces, dim=1)[is_real()].detach(), full[is_real()].detach())
 
 
@@ -69,19 +69,19 @@ def test_in_pieces_of_any_size_it_is_the_full_pass(variant: int, sizes: tuple[in
 def test_prefixes_of_different_lengths_go_on_each_at_its_own_place_in_any_order(
     variant: int, order: tuple[int, ...]
 ) -> None:
-    model, read, memory = make_case("encoder-decoder", variant)
+    model, tokens, memory = make_case("encoder-decoder", variant)
     assert memory is not None
-    full = model.decode(read, memory)
-    taken = torch.tensor([3, 2, 1])
-    prefix = torch.where(torch.arange(3)[None] < taken[:, None], read[:, :3], PAD)
-    cache = model.start_cache(memory, BATCH, read.device)
+    full = model.decode(tokens, memory)
+    prefix_lengths = torch.tensor([3, 2, 1])
+    prefix = torch.where(torch.arange(3)[None] < prefix_lengths[:, None], tokens[:, :3], PAD)
+    cache = model.start_cache(memory, BATCH, tokens.device)
     model.decode(prefix, memory, cache)
     index = torch.tensor(order)
     cache.reorder(index)
-    following = read[index, taken[index]][:, None]
+    following = tokens[index, prefix_lengths[index]][:, None]
     assert (following != PAD).all()
-    got = model.decode(following, memory.reorder(index), cache)[:, 0]
-    assert_close(got.detach(), full[index, taken[index]].detach())
+    logits = model.decode(following, memory.reorder(index), cache)[:, 0]
+    assert_close(logits.detach(), full[index, prefix_lengths[index]].detach())
 
 
 @pytest.mark.parametrize("has_gradients", [True, False])
@@ -89,35 +89,37 @@ def test_prefixes_of_different_lengths_go_on_each_at_its_own_place_in_any_order(
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_continuations_side_by_side_are_texts_of_their_own(variant: int, shape: str, has_gradients: bool) -> None:
     """Three sentences, one continuation each, then two, then four; then a sentence leaves. Every other step is traced."""
-    model, read, memory = make_case(shape, variant, "right padding")
-    written = read[:, :1]  # (B · continuations, T), whole and without a cache
-    token, sentences = read[:, :1], BATCH
+    model, tokens, memory = make_case(shape, variant, "right padding")
+    texts = tokens[:, :1]  # (B · continuations, T), whole and without a cache
+    token, sentences = tokens[:, :1], BATCH
     with torch.set_grad_enabled(has_gradients):
-        beams = model.start_beams(memory, BATCH, read.device)
+        beams = model.start_beams(memory, BATCH, tokens.device)
         for number, parents in enumerate(([0, 0], [1, 0, 1, 1], [3, 2, 1, 0], [2, 2], [0, 1])):
             looked_at = {"trace": PartTrace()} if number % 2 else {}
-            got = model.decode(token, memory, beams, **looked_at)
+            logits = model.decode(token, memory, beams, **looked_at)
             wide = None if memory is None else memory.reorder(torch.arange(sentences).repeat_interleave(token.shape[1]))
-            assert_close(got.flatten(0, 1).detach(), model.decode(written, wide)[:, -1].detach(), told=f"step {number}")
+            assert_close(
+                logits.flatten(0, 1).detach(), model.decode(texts, wide)[:, -1].detach(), told=f"step {number}"
+            )
             index = torch.tensor(parents).expand(sentences, -1)
             beams.follow(index)
             rows = (index + torch.arange(sentences)[:, None] * token.shape[1]).flatten()
             token = 3 + (torch.arange(len(rows)).view(sentences, -1) * 5 + number) % 8
-            written = torch.cat((written[rows], token.flatten()[:, None]), dim=1)
+            texts = torch.cat((texts[rows], token.flatten()[:, None]), dim=1)
             if number == 2:
-                left = torch.tensor([2, 0])
-                beams.reorder(left)
-                memory = None if memory is None else memory.reorder(left)
-                written = written.view(sentences, -1, written.shape[1])[left].flatten(0, 1)
-                token, sentences = token[left], 2
+                remaining = torch.tensor([2, 0])
+                beams.reorder(remaining)
+                memory = None if memory is None else memory.reorder(remaining)
+                texts = texts.view(sentences, -1, texts.shape[1])[remaining].flatten(0, 1)
+                token, sentences = token[remaining], 2
 
 
 def test_a_beam_that_has_ended_takes_padding_and_the_others_go_on() -> None:
-    model, read, memory = make_case("encoder-decoder", 1)
-    full = model.decode(read, memory)
-    cache = model.start_cache(memory, BATCH, read.device)
+    model, tokens, memory = make_case("encoder-decoder", 1)
+    full = model.decode(tokens, memory)
+    cache = model.start_cache(memory, BATCH, tokens.device)
     for i in range(TARGET):
-        step = model.decode(read[:, i : i + 1], memory, cache)[:, 0]
+        step = model.decode(tokens[:, i : i + 1], memory, cache)[:, 0]
         going = is_real()[:, i]
         assert step.isfinite().all()
         assert_close(step[going].detach(), full[going, i].detach())
@@ -126,22 +128,22 @@ def test_a_beam_that_has_ended_takes_padding_and_the_others_go_on() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("shape", ["encoder-decoder", "decoder"])
 def test_traced_decoding_with_a_cache_is_the_fused_one_and_its_chain_holds(shape: str, variant: int) -> None:
-    model, read, memory = make_case(shape, variant)
-    fused, traced = (model.start_cache(memory, BATCH, read.device) for _ in range(2))
+    model, tokens, memory = make_case(shape, variant)
+    fused, traced = (model.start_cache(memory, BATCH, tokens.device) for _ in range(2))
     for i in range(TARGET):
-        token, place = read[:, i : i + 1], fused.lengths[:, None].clone()
+        token, place = tokens[:, i : i + 1], fused.lengths[:, None].clone()
         before = [(block.own.k, block.own.v) for block in traced.blocks]
         expected = model.decode(token, memory, fused)
         trace = PartTrace()
-        got = model.decode(token, memory, traced, trace=trace)
-        assert_close(got.detach(), expected.detach(), told=f"token {i}")
+        logits = model.decode(token, memory, traced, trace=trace)
+        assert_close(logits.detach(), expected.detach(), told=f"token {i}")
         for mine, theirs in zip(traced.blocks, fused.blocks, strict=True):
             assert_close(mine.own.k.detach(), theirs.own.k.detach())
             assert_close(mine.own.v.detach(), theirs.own.v.detach())
         replay_all(trace)
         assert len(trace.find("append")) == 2 * 2 * model.config.num_heads, "keys and values of each head and block"
 
-        def given(name: str, token: Tensor = token, place: Tensor = place, before: Any = before) -> Any:
+        def expected_given(name: str, token: Tensor = token, place: Tensor = place, before: Any = before) -> Any:
             parts = name.split(".")
             match parts[-1]:
                 case "tokens":
@@ -161,27 +163,27 @@ def test_traced_decoding_with_a_cache_is_the_fused_one_and_its_chain_holds(shape
                     return own if memory is None or "self_attention" in parts else memory.mask.keys[:, None, :]  # type: ignore[index]
             return None
 
-        chain_all(model, trace, given)
-        assert got.data_ptr() == trace[-1].value.data_ptr()
+        chain_all(model, trace, expected_given)
+        assert logits.data_ptr() == trace[-1].value.data_ptr()
 
 
 def test_one_cache_serves_fused_and_traced_steps_in_turn() -> None:
-    model, read, memory = make_case("encoder-decoder", 1)
-    full = model.decode(read, memory)
-    cache = model.start_cache(memory, BATCH, read.device)
+    model, tokens, memory = make_case("encoder-decoder", 1)
+    full = model.decode(tokens, memory)
+    cache = model.start_cache(memory, BATCH, tokens.device)
     steps = []
     for i in range(TARGET):
         looked_at = {"trace": PartTrace()} if i % 2 else {}
-        steps.append(model.decode(read[:, i : i + 1], memory, cache, **looked_at))
+        steps.append(model.decode(tokens[:, i : i + 1], memory, cache, **looked_at))
     assert_close(torch.cat(steps, dim=1)[is_real()].detach(), full[is_real()].detach())
 
 
 def test_under_autocast_the_cache_is_of_the_narrow_dtype() -> None:
     model = make_model("decoder", 1, torch.float32)
-    read = torch.full((BATCH, TARGET), 3)
+    tokens = torch.full((BATCH, TARGET), 3)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        full = model.decode(read)
-        cache = model.start_cache(None, BATCH, read.device)
-        steps = torch.cat([model.decode(read[:, i : i + 1], None, cache) for i in range(TARGET)], dim=1)
+        full = model.decode(tokens)
+        cache = model.start_cache(None, BATCH, tokens.device)
+        steps = torch.cat([model.decode(tokens[:, i : i + 1], None, cache) for i in range(TARGET)], dim=1)
     assert cache.blocks[0].own.k.dtype == torch.bfloat16
     assert_close(steps.detach().float(), full.detach().float(), "bfloat16")

@@ -68,13 +68,13 @@ def failing() -> set[str]:
     """Return the checks that fail now."""
     model = make_model("encoder-decoder", GATED)
     inputs = make_inputs(model.config, "right padding")
-    found = set()
+    failures = set()
     for name, check in CHECKS.items():
         try:
             check(model, inputs)
         except AssertionError:
-            found.add(name)
-    return found
+            failures.add(name)
+    return failures
 
 
 def test_without_a_fault_nothing_fails() -> None:

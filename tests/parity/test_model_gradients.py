@@ -24,7 +24,7 @@ REAL = torch.tensor([[True] * 3 + [False] * 2, [False] * 5])  # the second sente
 
 
 def make_config(**changes: object) -> ModelConfig:
-    given = {
+    defaults = {
         "source_vocabulary": 5,
         "encoder_blocks": 1,
         "decoder_blocks": 1,
@@ -33,7 +33,7 @@ def make_config(**changes: object) -> ModelConfig:
         "d_ff": 3,
         "max_length": 7,
     }
-    return ModelConfig.model_validate({**given, "activation": "gelu", **changes})
+    return ModelConfig.model_validate({**defaults, "activation": "gelu", **changes})
 
 
 def random(*shape: int) -> Tensor:
@@ -44,7 +44,7 @@ def check(layer: nn.Module, call: Callable[..., Tensor], *inputs: Tensor) -> Non
     """Hold the gradients by inputs and by every parameter to finite differences."""
     parameters = list(layer.parameters())
     assert parameters
-    assert gradcheck(lambda *given: call(*given[: len(inputs)]), (*inputs, *parameters), atol=1e-6)
+    assert gradcheck(lambda *values: call(*values[: len(inputs)]), (*inputs, *parameters), atol=1e-6)
 
 
 def ready(layer: nn.Module) -> nn.Module:
@@ -141,15 +141,15 @@ def test_both_sides_have_the_same_gradients(case: tuple[str, str, int], dtype: t
     shape, mask, variant = case
     model = make_model(shape, variant, dtype)
     inputs = make_inputs(model.config, mask)
-    found = []
+    gradients = []
     for trace in (NO_TRACE, PartTrace()):
         model.zero_grad()
         output = run(model, inputs, trace)
         direction = torch.randn(output.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
         (output * direction.to(dtype)).sum().backward()
-        found.append({name: p.grad for name, p in model.named_parameters()})
-    fused, traced = found
-    largest = max(float(each.abs().max()) for each in traced.values() if each is not None)
+        gradients.append({name: p.grad for name, p in model.named_parameters()})
+    fused, traced = gradients
+    largest = max(float(gradient.abs().max()) for gradient in traced.values() if gradient is not None)
     for name, gradient in traced.items():
         assert gradient is not None, f"{name} has no gradient"
         assert gradient.isfinite().all(), name

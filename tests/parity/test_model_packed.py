@@ -57,10 +57,10 @@ def packed(rows: list[list[Batch]], width: tuple[int, int] = (SOURCE, TARGET)) -
         ids = torch.full((len(rows), length), PAD)
         numbers = torch.zeros_like(ids)
         for at, row in enumerate(rows):
-            whole = torch.cat([getattr(each, side)[0] for each in row])
-            ids[at, : len(whole)] = whole
-            counted = [torch.full_like(getattr(each, side)[0], n) for n, each in enumerate(row, 1)]
-            numbers[at, : len(whole)] = torch.cat(counted)
+            row_ids = torch.cat([getattr(sentence, side)[0] for sentence in row])
+            ids[at, : len(row_ids)] = row_ids
+            counted = [torch.full_like(getattr(sentence, side)[0], n) for n, sentence in enumerate(row, 1)]
+            numbers[at, : len(row_ids)] = torch.cat(counted)
         sides |= {side: ids, f"{side}_sentences": numbers}
     return Batch(**sides)
 
@@ -79,9 +79,9 @@ def test_the_loss_of_packed_rows_is_the_sum_of_their_sentences_losses(
     model = make_model(shape, variant)
     rows = sentences_of(model.config)
     together = model.loss(packed(rows), smoothing)
-    alone = [model.loss(each, smoothing) for row in rows for each in row]
-    assert int(together.num_tokens) == sum(int(each.num_tokens) for each in alone) == 18
-    assert_close(together.total.detach(), sum(each.total for each in alone).detach())
+    alone = [model.loss(sentence, smoothing) for row in rows for sentence in row]
+    assert int(together.num_tokens) == sum(int(loss.num_tokens) for loss in alone) == 18
+    assert_close(together.total.detach(), sum(loss.total for loss in alone).detach())
 
 
 @pytest.mark.parametrize(("shape", "variant"), CASES[::2])
@@ -89,8 +89,8 @@ def test_their_gradients_are_the_sum_of_the_sentences_gradients(shape: str, vari
     model = make_model(shape, variant)
     rows = sentences_of(model.config)
     together = gradients(model, model.loss(packed(rows)).total)
-    alone = gradients(model, sum(model.loss(each).total for row in rows for each in row))
-    largest = max(float(each.abs().max()) for each in alone.values())
+    alone = gradients(model, sum(model.loss(sentence).total for row in rows for sentence in row))
+    largest = max(float(gradient.abs().max()) for gradient in alone.values())
     assert together.keys() == alone.keys()
     for name, gradient in alone.items():
         assert_close_gradients(together[name], gradient, largest, "float64")
@@ -111,7 +111,7 @@ def test_both_sides_have_the_same_gradients(shape: str, variant: int) -> None:
     model = make_model(shape, variant)
     batch = packed(sentences_of(model.config))
     fused, traced = (gradients(model, model(batch, trace=trace).square().sum()) for trace in (NO_TRACE, PartTrace()))
-    largest = max(float(each.abs().max()) for each in traced.values())
+    largest = max(float(gradient.abs().max()) for gradient in traced.values())
     for name, gradient in traced.items():
         assert_close_gradients(fused[name], gradient, largest, "float64")
 

@@ -53,14 +53,14 @@ def test_padding_changes_no_logit_of_a_real_token(shape: str) -> None:
             target=None if batch.target is None else batch.target[1:2, :3],
         )
     )
-    kept = long[1:2] if shape == "encoder" else long[1:2, :3]
-    assert_close(kept.detach(), short.detach())
+    real_logits = long[1:2] if shape == "encoder" else long[1:2, :3]
+    assert_close(real_logits.detach(), short.detach())
 
 
 @pytest.mark.parametrize(("first", "second"), list(combinations(OPTIONS, 2)))
 def test_every_pair_of_two_options_occurs(first: str, second: str) -> None:
-    seen = {(variant[first], variant[second]) for variant in VARIANTS}
+    pairs = {(variant[first], variant[second]) for variant in VARIANTS}
     lefts, rights = ({variant[name] for variant in VARIANTS} for name in (first, second))
     assert len(lefts) > 1
     assert len(rights) > 1
-    assert seen == set(product(lefts, rights))
+    assert pairs == set(product(lefts, rights))

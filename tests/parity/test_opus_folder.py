@@ -40,12 +40,12 @@ def opus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def learn(marian: Any, tokeniser: Any) -> None:
     """Learn a little, so that translations differ from each other: one that writes at random writes one token again."""
-    read = tokeniser(ENGLISH, text_target=GERMAN, return_tensors="pt", padding=True)
-    labels = read.labels.masked_fill(read.labels == tokeniser.pad_token_id, -100)
+    encoded = tokeniser(ENGLISH, text_target=GERMAN, return_tensors="pt", padding=True)
+    labels = encoded.labels.masked_fill(encoded.labels == tokeniser.pad_token_id, -100)
     optimiser = torch.optim.Adam(marian.parameters(), lr=0.02)
     for _ in range(120):
         optimiser.zero_grad()
-        marian(input_ids=read.input_ids, attention_mask=read.attention_mask, labels=labels).loss.backward()
+        marian(input_ids=encoded.input_ids, attention_mask=encoded.attention_mask, labels=labels).loss.backward()
         optimiser.step()
 
 
@@ -53,8 +53,8 @@ def theirs(folder: Path, lines: list[str], beam: int) -> list[str]:
     """Return what Transformers makes of lines."""
     tokeniser: Any = transformers.MarianTokenizer.from_pretrained(str(folder))
     marian = transformers.MarianMTModel.from_pretrained(str(folder)).eval()
-    several = {"early_stopping": True, "length_penalty": 1.0} if beam > 1 else {}
-    made = []
+    beam_options = {"early_stopping": True, "length_penalty": 1.0} if beam > 1 else {}
+    texts = []
     for line in lines:  # one by one: no padding
         ids = marian.generate(
             **tokeniser([line], return_tensors="pt"),
@@ -62,10 +62,10 @@ def theirs(folder: Path, lines: list[str], beam: int) -> list[str]:
             max_new_tokens=STEPS,
             bad_words_ids=[[tokeniser.pad_token_id]],
             forced_eos_token_id=None,
-            **several,
+            **beam_options,
         )
-        made += tokeniser.batch_decode(ids, skip_special_tokens=True)
-    return made
+        texts += tokeniser.batch_decode(ids, skip_special_tokens=True)
+    return texts
 
 
 @pytest.mark.parametrize("beam", [1, 4])

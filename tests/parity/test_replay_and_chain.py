@@ -24,12 +24,12 @@ def test_the_oracle_gives_every_value_from_its_own_inputs(name: str, policy: Rou
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_input_was_given_or_made_by_an_earlier_step(name: str, all_sheets: dict[str, Worksheet]) -> None:
     trace = all_sheets[name].trace
-    known = {id(given.value) for given in trace.givens.values()}
+    earlier_ids = {id(entry.value) for entry in trace.givens.values()}
     for record in trace:
         for value in record.inputs.values():
-            for each in value if isinstance(value, tuple) else (value,):
-                assert not isinstance(each, np.ndarray) or id(each) in known, (record.where, record.step.name)
-        known.add(id(record.value))
+            for part in value if isinstance(value, tuple) else (value,):
+                assert not isinstance(part, np.ndarray) or id(part) in earlier_ids, (record.where, record.step.name)
+        earlier_ids.add(id(record.value))
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -50,6 +50,6 @@ def test_json_loads_back_into_an_equal_worksheet(name: str, all_sheets: dict[str
     again = Worksheet.from_json(sheet.to_json())
     assert again == sheet
     assert again.to_json() == sheet.to_json()
-    known = {id(given.value) for given in again.trace.givens.values()} | {id(r.value) for r in again.trace}
+    array_ids = {id(entry.value) for entry in again.trace.givens.values()} | {id(r.value) for r in again.trace}
     arrays = [v for r in again.trace for v in r.inputs.values() if isinstance(v, np.ndarray)]
-    assert all(id(value) in known for value in arrays), "a loaded input is a copy, and the chain is broken"
+    assert all(id(value) in array_ids for value in arrays), "a loaded input is a copy, and the chain is broken"

@@ -50,7 +50,7 @@ def states_of(module: nn.Transformer, model: Transformer, mask: Tensor, keys: Te
     places = torch.arange(7)[None]
     x, y = model.encoder.embed(SOURCE, places[:, :5], NO_TRACE), model.decoder.embed(TARGET, places, NO_TRACE)
     is_turned = not module.encoder.layers[0].self_attn.batch_first
-    x, y = (each.transpose(0, 1) if is_turned else each for each in (x, y))
+    x, y = (embedded.transpose(0, 1) if is_turned else embedded for embedded in (x, y))
     memory = module.encoder(x, src_key_padding_mask=SOURCE == 0)
     hidden = None if keys is None else ~keys
     states = module.decoder(y, memory, tgt_mask=~mask, tgt_key_padding_mask=hidden, memory_key_padding_mask=SOURCE == 0)
@@ -106,8 +106,8 @@ def test_a_round_trip_changes_no_bit_and_no_setting(changes: dict[str, Any]) -> 
 
 
 def test_what_the_module_has_is_read_and_the_rest_comes_from_the_config() -> None:
-    made = from_torch_transformer(torch_of(activation="gelu"), CONFIG).config
-    assert made == CONFIG.model_copy(
+    config = from_torch_transformer(torch_of(activation="gelu"), CONFIG).config
+    assert config == CONFIG.model_copy(
         update={
             "d_model": 14, "num_heads": 7, "encoder_blocks": 2, "decoder_blocks": 3, "d_ff": 11, "norm_place": "post", "activation": "gelu",
             "has_last_norm": True, "dropout": 0.3, "attention_dropout": 0.3, "activation_dropout": 0.3,
@@ -187,7 +187,7 @@ def other_keys(module: nn.Transformer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "sentence"),
     [
         (different_layers, "differ in activation: relu, gelu. Here all are alike"),
         (no_last_norm, "the last norms of this nn.Transformer differ"),
@@ -198,15 +198,15 @@ def other_keys(module: nn.Transformer) -> None:
         (other_keys, r"1 tensor is missing \(decoder.layers.0.multihead_attn.in_proj_weight\)"),
     ],
 )
-def test_a_module_that_is_not_the_usual_one_is_refused(change: Any, told: str) -> None:
+def test_a_module_that_is_not_the_usual_one_is_refused(change: Any, sentence: str) -> None:
     module = torch_of()
     change(module)
-    with pytest.raises(CheckpointError, match=told):
+    with pytest.raises(CheckpointError, match=sentence):
         from_torch_transformer(module, CONFIG)
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "sentence"),
     [
         ({"shape": "decoder"}, "it is of shape decoder"),
         ({"d_decoder": 9}, "d_decoder = 9 is not d_model = 6"),
@@ -215,7 +215,7 @@ def test_a_module_that_is_not_the_usual_one_is_refused(change: Any, told: str) -
         ({"encoder_blocks": 0}, "one side has no blocks"),
     ],
 )
-def test_a_model_that_torch_cannot_hold_is_refused(changes: dict[str, Any], told: str) -> None:
+def test_a_model_that_torch_cannot_hold_is_refused(changes: dict[str, Any], sentence: str) -> None:
     small = {
         "source_vocabulary": 13,
         "tied": "two",
@@ -223,7 +223,7 @@ def test_a_model_that_torch_cannot_hold_is_refused(changes: dict[str, Any], told
         "num_heads": 3 if "positions" not in changes else 1,
         "max_length": 5,
     }
-    with pytest.raises(CheckpointError, match=told):
+    with pytest.raises(CheckpointError, match=sentence):
         to_torch_transformer(Transformer(ModelConfig.model_validate({**small, **changes})))
 
 

@@ -78,8 +78,8 @@ PLAIN = MODELS[0]
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_every_sentence_of_a_traced_batch_gets_full_marks(options: tuple[object, ...], precision: str) -> None:
     model = model_of(*options)
-    given = batch(str(options[0]))
-    output, trace = model.trace(given) if precision == "float32" else trace_in_float64(model, given)
+    inputs = batch(str(options[0]))
+    output, trace = model.trace(inputs) if precision == "float32" else trace_in_float64(model, inputs)
     for sentence in (0, 1):
         sheet = Worksheet.from_json(sheet_of_trace(trace, sentence).to_json())
         assert sheet.precision == precision
@@ -112,7 +112,7 @@ def _with_slip(sheet: Worksheet, index: int, slip: float) -> Worksheet:
 
     def put(value: object) -> object:
         if isinstance(value, tuple):
-            return tuple(put(each) for each in value)
+            return tuple(put(part) for part in value)
         return wrong if value is old else value
 
     for record in sheet.trace:
@@ -124,15 +124,15 @@ def _with_slip(sheet: Worksheet, index: int, slip: float) -> Worksheet:
 def test_the_chain_of_a_trace_is_whole_in_its_sheet() -> None:
     _, trace = model_of(*PLAIN).trace(batch())
     sheet = sheet_of_trace(trace, 1)
-    known = {id(given.value) for given in sheet.trace.givens.values()}
+    earlier_ids = {id(entry.value) for entry in sheet.trace.givens.values()}
     num_arrays = 0
     for record in sheet.trace:
         for value in record.inputs.values():
-            for each in value if isinstance(value, tuple) else (value,):
-                if isinstance(each, np.ndarray):
-                    assert id(each) in known, (record.where, record.symbol)
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, np.ndarray):
+                    assert id(part) in earlier_ids, (record.where, record.symbol)
                     num_arrays += 1
-        known.add(id(record.value))
+        earlier_ids.add(id(record.value))
         assert record.value.ndim == 2
         assert record.value.dtype == np.float64
     assert num_arrays > len(trace)
@@ -166,8 +166,8 @@ def test_names_stand_at_the_rows_and_columns_of_every_matrix() -> None:
     masks = {name: g for name, g in sheet.trace.givens.items() if name.endswith("cross_attention.M")}
     assert [(g.rows, g.columns) for g in masks.values()] == [(("<s>", "vamos", "ya"), ("we", "go", "on", "</s>"))]
     assert "vamos" in view
-    whole = sheet_of_trace(trace, 0, tokens=["we", "go", "on", "</s>", "-", "-", "-"])
-    assert len(whole.value("X", "input*")) == SHORT, "names of padding are cut with it"
+    padded = sheet_of_trace(trace, 0, tokens=["we", "go", "on", "</s>", "-", "-", "-"])
+    assert len(padded.value("X", "input*")) == SHORT, "names of padding are cut with it"
 
 
 def test_a_sentence_that_is_nothing_but_padding_stays_whole() -> None:
@@ -193,26 +193,26 @@ def test_tables_keep_only_the_rows_that_were_looked_up() -> None:
 
 def test_a_part_that_was_traced_alone_is_the_part_of_the_whole() -> None:
     model, place = model_of(*PLAIN), "decoder.0.cross_attention"
-    _, whole = trace_in_float64(model, batch())
+    _, full_trace = trace_in_float64(model, batch())
     _, alone = trace_in_float64(model, batch(), only=[place])
-    part = part_of_sheet(sheet_of_trace(whole, 1), place)
+    part = part_of_sheet(sheet_of_trace(full_trace, 1), place)
     other = sheet_of_trace(alone, 1, tokens=list("abcdefg"), target_tokens=list("vwxyz"))
     assert [r.value.tolist() for r in other.trace] == [r.value.tolist() for r in part.trace]
     report = mark_worksheet(other)
     assert report.earned == report.out_of > 0
-    assert {given.rows for given in other.trace.givens.values() if given.symbol == "M"} == {tuple("vwxyz")}
+    assert {entry.rows for entry in other.trace.givens.values() if entry.symbol == "M"} == {tuple("vwxyz")}
 
 
 def test_what_a_part_traced_alone_starts_from_has_the_symbol_that_it_had() -> None:
     model, head = model_of(*PLAIN), "encoder.0.self_attention.head.1"
     _, alone = trace_in_float64(model, batch(), only=[head])
-    assert [given.symbol for given in sheet_of_trace(alone).trace.givens.values()] == ["Q", "K", "V", "M"]
+    assert [entry.symbol for entry in sheet_of_trace(alone).trace.givens.values()] == ["Q", "K", "V", "M"]
 
 
 def test_one_head_opens_from_a_trace() -> None:
     _, trace = trace_in_float64(model_of(*PLAIN), batch())
     part = part_of_sheet(sheet_of_trace(trace), "encoder.0.self_attention.head.2")
-    assert [given.symbol for given in part.trace.givens.values()] == ["Q", "K", "V", "M"]
+    assert [entry.symbol for entry in part.trace.givens.values()] == ["Q", "K", "V", "M"]
     assert [record.symbol for record in part.trace] == ["Q₃", "K₃", "V₃", "S₃", "S′₃", "S″₃", "A₃", "Z₃"]
     assert "Encoder block 1 · Self-attention · Head 3" in part.to_markdown()
 
@@ -253,7 +253,7 @@ def test_save_trace_writes_the_sheet_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "sentence"),
     [
         ({"sentence": 2}, "sentence = 2, but the batch has 2. Give 0 to 1."),
         ({"sentence": -1}, "sentence = -1, but the batch has 2. Give 0 to 1."),
@@ -262,11 +262,11 @@ def test_save_trace_writes_the_sheet_whole(tmp_path: Path) -> None:
         ({"target_tokens": list("abcdef")}, "target_tokens has 6 names, but sentence 0 has 5 tokens. Give 5 names, or leave target_tokens out."),
     ],
 )  # fmt: skip
-def test_names_and_sentences_that_do_not_fit_are_told(arguments: dict[str, object], told: str) -> None:
+def test_names_and_sentences_that_do_not_fit_are_told(arguments: dict[str, object], sentence: str) -> None:
     _, trace = model_of(*PLAIN).trace(batch())
     with pytest.raises(TraceError) as wrong:
         sheet_of_trace(trace, **arguments)  # type: ignore[arg-type]
-    assert str(wrong.value) == told
+    assert str(wrong.value) == sentence
 
 
 def test_an_empty_trace_and_two_names_for_one_side_are_told() -> None:
