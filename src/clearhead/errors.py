@@ -14,7 +14,7 @@ an error carries the names of the parameters that the reader can change, and the
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Self
 
@@ -33,8 +33,8 @@ class Mistake:
 
     @property
     def path(self) -> str:
-        """Where it is reported."""
-        return self.paths[0]
+        """Where it is reported; empty where it concerns no single setting."""
+        return self.paths[0] if self.paths else ""
 
     def concerns(self, path: str) -> bool:
         """Whether it depends on what stands at a path."""
@@ -54,17 +54,23 @@ class ClearheadError(Exception):
 
 
 class _MistakesError(ClearheadError):
-    """An error that tells everything wrong at once; `mistakes` holds one sentence for each."""
+    """An error that reports everything wrong at once: `details` has each mistake with its paths, where it has any.
 
-    def __init__(self, mistakes: str | Sequence[str], *, options: Options = ()) -> None:
-        self.mistakes: tuple[str, ...] = (mistakes,) if isinstance(mistakes, str) else tuple(mistakes)
+    `mistakes` holds the sentence of each.
+    """
+
+    def __init__(self, mistakes: str | Sequence[str | Mistake], *, options: Options = ()) -> None:
+        entries = (mistakes,) if isinstance(mistakes, str) else tuple(mistakes)
+        self.details = tuple(Mistake((), entry) if isinstance(entry, str) else entry for entry in entries)
+        self.mistakes = tuple(mistake.sentence for mistake in self.details)
         more = len(self.mistakes) - _MAX_TOLD
         tail = [f"… and {more} more mistakes."] if more > 0 else []
         super().__init__("\n".join([*self.mistakes[:_MAX_TOLD], *tail]), options=options)
 
     def located(self, place: str) -> Self:
         """Return the same error with `place: ` before every sentence."""
-        return type(self)([f"{place}: {mistake}" for mistake in self.mistakes], options=self.options)
+        located = [replace(mistake, sentence=f"{place}: {mistake.sentence}") for mistake in self.details]
+        return type(self)(located, options=self.options)
 
 
 class ProblemError(_MistakesError):

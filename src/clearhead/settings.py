@@ -76,7 +76,7 @@ def read_settings(cls: type[S], data: Mapping[str, Any], place: str = "") -> S:
     """Return the settings that the data describes, or raise ConfigError with every mistake. `place` begins paths."""
     reading = examine(cls, data, place)
     if reading.mistakes or reading.value is None:
-        raise ConfigError([mistake.sentence for mistake in reading.mistakes])
+        raise ConfigError(reading.mistakes)
     return reading.value
 
 

@@ -4,11 +4,13 @@ import pickle
 
 import pytest
 
+from clearhead import load_problem
 from clearhead.errors import (
     CheckpointError,
     ClearheadError,
     ConfigError,
     DataError,
+    Mistake,
     ProblemError,
     RunError,
     TraceError,
@@ -40,3 +42,12 @@ def test_the_closest_match_is_a_name() -> None:
     assert closest_match("sofmax", ["SoftMax"]) == "SoftMax"
     assert closest_match("zebra", ["softmax"]) is None
     assert did_you_mean("Sofmax", ["scale", "it's softmax", "softmax"]) == " Did you mean 'softmax'?"
+
+
+def test_an_error_carries_the_paths_of_its_mistakes() -> None:
+    error = ConfigError([Mistake(("training.rate",), "Too fast."), "No file."]).located("a.yaml")
+    assert error.mistakes == ("a.yaml: Too fast.", "a.yaml: No file.")
+    assert [mistake.path for mistake in error.details] == ["training.rate", ""]
+    with pytest.raises(ProblemError) as problem:
+        load_problem({"kind": "self-attention", "X": [[1, 0]], "W_Q": "two", "W_K": [[1], [2], [3]], "W_V": [[1], [2]]})
+    assert {mistake.path for mistake in problem.value.details} == {"W_Q", "W_K"}

@@ -134,19 +134,21 @@ def load_run_config(
     begins with `change_label` and the change.
     """
     path = Path(path)
-    data, sentences = dict(read_yaml(path)), []
+    data = dict(read_yaml(path))
+    located: list[Mistake] = []
     in_file, changed = set(data), {}
     for text in changes:
         try:
             changed[change(data, text)] = text
         except ConfigError as wrong:
-            sentences += [f"{change_label} {text}: {mistake}" for mistake in wrong.mistakes]
+            located += wrong.located(f"{change_label} {text}").details
     config, mistakes = check_run_config(data, check_files=check_files)
     for mistake in mistakes:
         own_changes = [text for changed_path, text in changed.items() if _is_of(mistake, changed_path, in_file)]
-        sentences.append(f"{f'{change_label} {own_changes[0]}' if own_changes else path}: {mistake.sentence}")
-    if sentences or config is None:
-        raise ConfigError([printable(sentence) for sentence in sentences])
+        place = f"{change_label} {own_changes[0]}" if own_changes else str(path)
+        located.append(Mistake(mistake.paths, f"{place}: {mistake.sentence}"))
+    if located or config is None:
+        raise ConfigError([Mistake(mistake.paths, printable(mistake.sentence)) for mistake in located])
     return config if config.run else config.model_copy(update={"run": f"runs/{path.stem}"})
 
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from clearhead.errors import ProblemError, did_you_mean
+from clearhead.errors import Mistake, ProblemError, did_you_mean
 from clearhead.settings import choices_in, models_in
 from clearhead.worksheet.cells import Title
 from clearhead.worksheet.pen import Pen
@@ -43,28 +43,27 @@ class Problem(ProblemFields):
 
 def build_problem(problem_class: type[Problem], data: Mapping[str, Any]) -> Problem:
     """Make the problem, or raise ProblemError with every mistake in it: of spelling, of type and of shape."""
-    sentences: list[str] = []
+    mistakes: list[Mistake] = []
     blamed: set[Any] = set()
     try:
         problem = problem_class.model_validate(data)
     except ValidationError as wrong:
-        sentences = list(dict.fromkeys(_sentence(error, problem_class) for error in wrong.errors()))
-        # What is left without the wrong entries may hold mistakes of shape: tell those too.
+        by_sentence = {_sentence(error, problem_class): _path(error["loc"]) for error in wrong.errors()}
+        mistakes = [Mistake((path,), sentence) for sentence, path in by_sentence.items()]
+        # What is left without the wrong entries may hold mistakes of shape: report those too.
         blamed = {error["loc"][0] for error in wrong.errors() if error["loc"]}
         if any(key in problem_class.model_fields and _holds_parts(problem_class, key) for key in blamed):
-            raise ProblemError(sentences) from None
+            raise ProblemError(mistakes) from None
         try:
             problem = problem_class.model_validate({key: value for key, value in data.items() if key not in blamed})
         except ValidationError:
-            raise ProblemError(sentences) from None
+            raise ProblemError(mistakes) from None
     shapes = Shapes(problem.layout)
     problem.mistakes(shapes)
-    # An entry that was told already seems to be missing now: that is not a mistake of its own.
-    sentences += [
-        mistake.sentence for mistake in shapes.mistakes if not any(mistake.concerns(str(key)) for key in blamed)
-    ]
-    if sentences:
-        raise ProblemError(sentences)
+    # An entry that was reported already seems to be missing now: that is not a mistake of its own.
+    mistakes += [mistake for mistake in shapes.mistakes if not any(mistake.concerns(str(key)) for key in blamed)]
+    if mistakes:
+        raise ProblemError(mistakes)
     return problem
 
 

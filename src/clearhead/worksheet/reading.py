@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, cast
 
-from clearhead.errors import ProblemError, did_you_mean
+from clearhead.errors import Mistake, ProblemError, did_you_mean
 from clearhead.files.reading import utf8_text
 from clearhead.files.yaml_file import YamlFileError, YamlLimits, load_yaml
 from clearhead.worksheet.kinds import KINDS
@@ -181,7 +181,7 @@ def parse_problem(data: Mapping[str, Any]) -> Problem:
 
 def _parse_parts(data: Mapping[str, Any]) -> Problem:
     parts: list[Problem] = []
-    mistakes: list[str] = []
+    mistakes: list[Mistake] = []
     raw = data.get("parts")
     if not isinstance(raw, list | tuple) or not raw:
         raise ProblemError("parts needs a list of problems, each with its own kind.")
@@ -189,7 +189,7 @@ def _parse_parts(data: Mapping[str, Any]) -> Problem:
         build_problem(KINDS["parts"], {**data, "kind": "parts", "parts": ()})
         shared = data
     except ProblemError as wrong:
-        mistakes += wrong.mistakes
+        mistakes += wrong.details
         shared = {}
     for number, part in enumerate(raw, 1):
         try:
@@ -200,7 +200,7 @@ def _parse_parts(data: Mapping[str, Any]) -> Problem:
                 raise ProblemError(f"{alone[0]} is said once for the whole sheet. Move it up, beside parts.")
             parts.append(parse_problem(part_data(shared, part)))
         except ProblemError as wrong:
-            mistakes += wrong.located(f"part {number}").mistakes
+            mistakes += wrong.located(f"part {number}").details
     if mistakes:
         raise ProblemError(mistakes)
     return build_problem(KINDS["parts"], {**data, "kind": "parts", "parts": tuple(parts)})
