@@ -50,4 +50,4 @@ def test_an_error_carries_the_paths_of_its_mistakes() -> None:
     assert [mistake.path for mistake in error.details] == ["training.rate", ""]
     with pytest.raises(ProblemError) as problem:
         load_problem({"kind": "self-attention", "X": [[1, 0]], "W_Q": "two", "W_K": [[1], [2], [3]], "W_V": [[1], [2]]})
-    assert {mistake.path for mistake in problem.value.details} == {"W_Q", "W_K"}
+    assert [mistake.paths for mistake in problem.value.details] == [("W_Q",), ("X", "W_K")]
