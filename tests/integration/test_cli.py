@@ -23,7 +23,7 @@ def surface() -> str:
     command = typer.main.get_command(app)
     lines = []
     for name, verb in sorted(command.commands.items()):  # type: ignore[attr-defined]
-        for option in sorted(verb.params, key=lambda each: each.name or ""):
+        for option in sorted(verb.params, key=lambda parameter: parameter.name or ""):
             lines.append(f"{name} {'/'.join([*option.opts, *option.secondary_opts])}")
     return "\n".join(lines) + "\n"
 
@@ -69,9 +69,9 @@ def test_json_from_the_command_line_is_the_worksheet_of_the_library() -> None:
 
 
 def test_latex_comes_whole_or_as_a_fragment() -> None:
-    whole = run("solve", "lets-go-encoder", "--format", "latex", "--detail", "products")
-    assert (whole.returncode, whole.stderr) == (0, "")
-    assert whole.stdout == solve("lets-go-encoder").to_latex("products")
+    document = run("solve", "lets-go-encoder", "--format", "latex", "--detail", "products")
+    assert (document.returncode, document.stderr) == (0, "")
+    assert document.stdout == solve("lets-go-encoder").to_latex("products")
     fragment = run("solve", "lets-go-encoder", "--format", "latex-fragment", "--blank", "A[go, *]")
     assert fragment.stdout == solve("lets-go-encoder").to_latex(blanks=["A[go, *]"], fragment=True)
 
@@ -152,7 +152,7 @@ def test_output_goes_to_a_file_or_nowhere(tmp_path: Path) -> None:
     failed = run("solve", "leak", "-o", str(tmp_path / "nowhere" / "sheet.md"))
     assert failed.returncode == 2
     assert "cannot be written: No such file or directory. Choose another place." in failed.stderr
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["sheet.md", "sheet.txt"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["sheet.md", "sheet.txt"]
 
 
 def test_a_failed_problem_leaves_an_old_output_alone(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ Lines = dict[str, list[list[str]]]
 
 def changed(name: str, row: int, column: int, text: str) -> Lines:
     """Return the good working with one cell changed."""
-    lines = {key: [list(each) for each in value] for key, value in GOOD.items()}
+    lines = {key: [list(cells) for cells in value] for key, value in GOOD.items()}
     lines[name][row][column] = text
     return lines
 
@@ -179,8 +179,8 @@ def test_lines_are_known_by_the_names_that_people_use(example: str) -> None:
     sheet = solve(load_problem(EXAMPLES / example), Rounding(lines="rounded", decimals=2))
     values = {record.symbol: record.value for record in sheet.trace}
     for name, symbol in NAMES[example].items():
-        written = {name: [[f"{number:.2f}" for number in row] for row in values[symbol]]}
-        (report,) = check({"problem": str(EXAMPLES / example), "written": written})
+        working = {name: [[f"{number:.2f}" for number in row] for row in values[symbol]]}
+        (report,) = check({"problem": str(EXAMPLES / example), "written": working})
         assert [line.symbol for line in report.lines] == [symbol], (name, report.notes)
         assert report.exit_code == 0, name
 
@@ -267,7 +267,7 @@ def test_a_class_is_graded_twice_alike_with_scheme_and_grades_among_the_workings
     names = ["ada.json", "ben.json", "cy.json", "di.json", "ed.json", "flo.json", "gus.json", "han.csv"]
     assert list(table) == names, "the scheme, the grades and what an editor left are nobody's working"
     assert "ida.docx" in first.stdout, "a file that is not read is named"
-    assert sorted(each.name for each in (school / "reports").iterdir()) == [f"{name}.html" for name in names[:6]]
+    assert sorted(report.name for report in (school / "reports").iterdir()) == [f"{name}.html" for name in names[:6]]
 
 
 def test_the_grades_of_a_class_are_right(graded: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
@@ -307,11 +307,11 @@ TARGETS = [
 def test_a_class_overwrites_nobodys_working_and_writes_nothing_by_half(
     options: tuple[str, ...], sentence: str, school: Path
 ) -> None:
-    before = {each.name: each.read_bytes() for each in school.iterdir()}
+    before = {file.name: file.read_bytes() for file in school.iterdir()}
     done = run("check", ".", "--scheme", "scheme.yaml", *options, cwd=school)
     assert done.returncode == 2, done.stderr
     assert sentence in done.stderr
-    assert {each.name: each.read_bytes() for each in school.iterdir()} == before
+    assert {file.name: file.read_bytes() for file in school.iterdir()} == before
 
 
 def test_every_shipped_working_has_a_title_in_the_list() -> None:

@@ -24,8 +24,8 @@ def folder(tmp_path: Path) -> Path:
 
 def sacrebleu(folder: Path, *options: str) -> list[dict[str, object]]:
     line = [sys.executable, "-m", "sacrebleu", "right", "-i", "good", *options, "-w", "10"]
-    told = json.loads(subprocess.run(line, cwd=folder, capture_output=True, check=True).stdout)
-    return told if isinstance(told, list) else [told]
+    scores = json.loads(subprocess.run(line, cwd=folder, capture_output=True, check=True).stdout)
+    return scores if isinstance(scores, list) else [scores]
 
 
 def test_the_numbers_are_those_of_the_sacrebleu_command(folder: Path) -> None:
@@ -33,8 +33,8 @@ def test_the_numbers_are_those_of_the_sacrebleu_command(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     ours = json.loads(done.stdout)["systems"][0]["scores"]
     theirs = sacrebleu(folder, "-m", "bleu", "chrf", "ter")
-    assert [(round(each["value"], 10), each["signature"]) for each in ours[:3]] == [
-        (each["score"], each["signature"]) for each in theirs
+    assert [(round(score["value"], 10), score["signature"]) for score in ours[:3]] == [
+        (score["score"], score["signature"]) for score in theirs
     ]
     options = ("--metric", "tokenised-bleu", "--metric", "chrf++", "--samples", "0", "--json")
     done = run("evaluate", "good", "--reference", "right", "--tokenisation", "intl", *options, cwd=folder)
@@ -84,28 +84,28 @@ def test_leaks_and_frequencies_are_told(folder: Path) -> None:
 
 
 def test_a_score_under_what_is_required_ends_with_1(folder: Path) -> None:
-    given = ("evaluate", "good", "--reference", "right", "--samples", "0")
-    assert run(*given, "--require", "bleu=5", "--require", "ter=90", cwd=folder).returncode == 0
-    done = run(*given, "--require", "bleu=99.5", "--metric", "exact", cwd=folder)
+    arguments = ("evaluate", "good", "--reference", "right", "--samples", "0")
+    assert run(*arguments, "--require", "bleu=5", "--require", "ter=90", cwd=folder).returncode == 0
+    done = run(*arguments, "--require", "bleu=99.5", "--metric", "exact", cwd=folder)
     assert done.returncode == 1
     assert "BLEU" in done.stdout
     assert done.stderr.startswith("clearhead: BLEU of output is ")
     assert ", under the 99.5 that is required (nrefs:1|" in done.stderr
-    over = run(*given, "--require", "ter=1", cwd=folder)
+    over = run(*arguments, "--require", "ter=1", cwd=folder)
     assert (over.returncode, ", over the 1 that is required" in over.stderr) == (1, True)
 
 
 def test_alignments_are_judged_with_or_without_translations(folder: Path) -> None:
     (folder / "gold").write_text("0-0 1-1 2p1\n0-0\n")
     (folder / "mine").write_text("0-0 1-1 2-1\n0-1\n")
-    given = ("evaluate", "--links", "ours=mine", "--gold-links", "gold")
-    done = run(*given, cwd=folder)
+    arguments = ("evaluate", "--links", "ours=mine", "--gold-links", "gold")
+    done = run(*arguments, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert "ours  │ 28.57" in done.stdout  # 1 - (2 + 3)/(4 + 3)
-    told = json.loads(run(*given, "--json", cwd=folder).stdout)
-    assert told["alignments"][0]["value"] == pytest.approx(200 / 7)
-    assert run(*given, "--require", "aer=20", cwd=folder).returncode == 1
-    assert run(*given, "--require", "aer=29", cwd=folder).returncode == 0
+    report = json.loads(run(*arguments, "--json", cwd=folder).stdout)
+    assert report["alignments"][0]["value"] == pytest.approx(200 / 7)
+    assert run(*arguments, "--require", "aer=20", cwd=folder).returncode == 1
+    assert run(*arguments, "--require", "aer=29", cwd=folder).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -153,15 +153,15 @@ def test_what_cannot_be_used_is_told_in_one_sentence(folder: Path, arguments: tu
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("content", "sentence"),
     [
         (b"", "standard input is empty."),
         (b"a\ncaf\xe9\n", "standard input:2: not UTF-8: byte 0xe9 at byte 4."),
         (b"a\0", "standard input:1: a NUL byte at byte 2."),
     ],
 )
-def test_a_pipe_that_is_no_text_is_told(folder: Path, given: bytes, sentence: str) -> None:
-    done = run("evaluate", "--reference", "right", cwd=folder, text=given)
+def test_a_pipe_that_is_no_text_is_told(folder: Path, content: bytes, sentence: str) -> None:
+    done = run("evaluate", "--reference", "right", cwd=folder, text=content)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"clearhead: {sentence}")
 
@@ -171,6 +171,6 @@ def test_any_script_is_measured(folder: Path) -> None:
     (folder / "many").write_text("\n".join(lines) + "\n", encoding="utf-8")
     done = run("evaluate", "many", "--reference", "many", "--json", *FEW, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
-    told = json.loads(done.stdout)
-    assert told["sentences"] == 6
-    assert told["systems"][0]["scores"][3]["value"] == 100.0
+    report = json.loads(done.stdout)
+    assert report["sentences"] == 6
+    assert report["systems"][0]["scores"][3]["value"] == 100.0

@@ -18,30 +18,30 @@ TARGETS = LINES[::-1]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("score")
+    root = tmp_path_factory.mktemp("score")
     vocabularies = train_vocabularies([(line, line) for line in LINES], TextConfig(kind="char", vocabulary=61))
     for name, changes in (("run", {}), ("writer", {"shape": "decoder"})):
-        vocabularies.save(made / name)
-        save_checkpoint(make_model(vocabularies, **changes).float(), made / name / "best")
-    (made / "source").write_text("\n".join(LINES) + "\n")
-    (made / "target").write_text("\n".join(TARGETS) + "\n")
-    (made / "short").write_text("abc\n")
-    (made / "long").write_text("ab" * 20 + "\nabc\n")
-    (made / "empty").write_bytes(b"")
-    (made / "latin").write_bytes(b"caf\xe9\n")
-    return made
+        vocabularies.save(root / name)
+        save_checkpoint(make_model(vocabularies, **changes).float(), root / name / "best")
+    (root / "source").write_text("\n".join(LINES) + "\n")
+    (root / "target").write_text("\n".join(TARGETS) + "\n")
+    (root / "short").write_text("abc\n")
+    (root / "long").write_text("ab" * 20 + "\nabc\n")
+    (root / "empty").write_bytes(b"")
+    (root / "latin").write_bytes(b"caf\xe9\n")
+    return root
 
 
 def test_every_sentence_has_its_line_and_the_library_agrees(folder: Path) -> None:
     done = run_process("score", "-m", "run", "source", "target", "--tokens", "--json", cwd=folder)
     assert done.returncode == 0
-    told = [json.loads(line) for line in done.stdout.splitlines()]
-    expected = list(open_scorer(folder / "run").score(TextPair(*each) for each in zip(LINES, TARGETS, strict=True)))
-    assert [each["log_prob"] for each in told] == pytest.approx([each.log_prob for each in expected], abs=1e-5)
-    assert [each["num_tokens"] for each in told] == [len(each.tokens) for each in expected]
-    assert told[0]["tokens"][-1] == "</s>"
-    assert sum(told[0]["log_probs"]) == pytest.approx(told[0]["log_prob"])
-    assert told[0]["perplexity"] == pytest.approx(math.exp(-told[0]["log_prob"] / told[0]["num_tokens"]))
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    expected = list(open_scorer(folder / "run").score(TextPair(*texts) for texts in zip(LINES, TARGETS, strict=True)))
+    assert [score["log_prob"] for score in lines] == pytest.approx([score.log_prob for score in expected], abs=1e-5)
+    assert [score["num_tokens"] for score in lines] == [len(score.tokens) for score in expected]
+    assert lines[0]["tokens"][-1] == "</s>"
+    assert sum(lines[0]["log_probs"]) == pytest.approx(lines[0]["log_prob"])
+    assert lines[0]["perplexity"] == pytest.approx(math.exp(-lines[0]["log_prob"] / lines[0]["num_tokens"]))
 
 
 def test_columns_have_a_heading_and_the_total_is_a_remark(folder: Path) -> None:
@@ -56,14 +56,14 @@ def test_columns_have_a_heading_and_the_total_is_a_remark(folder: Path) -> None:
 
 
 def test_the_total_alone_is_the_result(folder: Path) -> None:
-    given = ("score", "-m", "run", "source", "target")
-    done = run(*given, "--total", "--json", cwd=folder)
+    arguments = ("score", "-m", "run", "source", "target")
+    done = run(*arguments, "--total", "--json", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     total = json.loads(done.stdout)
-    each = [json.loads(line)["log_prob"] for line in run(*given, "--json", cwd=folder).stdout.splitlines()]
-    assert total["log_prob"] == pytest.approx(sum(each))
-    assert total["perplexity"] == pytest.approx(math.exp(-sum(each) / total["num_tokens"]))
-    assert run(*given, "--total", cwd=folder).stdout.startswith("8 sentences, ")
+    log_probs = [json.loads(line)["log_prob"] for line in run(*arguments, "--json", cwd=folder).stdout.splitlines()]
+    assert total["log_prob"] == pytest.approx(sum(log_probs))
+    assert total["perplexity"] == pytest.approx(math.exp(-sum(log_probs) / total["num_tokens"]))
+    assert run(*arguments, "--total", cwd=folder).stdout.startswith("8 sentences, ")
 
 
 def test_targets_come_from_a_pipe_and_empty_lines_stay(folder: Path) -> None:
@@ -83,17 +83,17 @@ def test_a_language_model_needs_no_source(folder: Path) -> None:
 
 
 def test_lines_that_are_too_long_are_refused_or_left_unscored(folder: Path) -> None:
-    given = ("score", "-m", "run", "long", "long")
-    done = run(*given, cwd=folder)
+    arguments = ("score", "-m", "run", "long", "long")
+    done = run(*arguments, cwd=folder)
     assert done.returncode == 2
     assert "line 1: the source is 4" in done.stderr
     assert done.stderr.endswith("or leave such lines unscored (--too-long skip).\n")
-    skipped = run(*given, "--too-long", "skip", cwd=folder)
+    skipped = run(*arguments, "--too-long", "skip", cwd=folder)
     assert skipped.returncode == 0
     assert skipped.stdout.splitlines()[1] == "\t\t"
     assert skipped.stderr.startswith("2 sentences, 1 too long and skipped, ")
-    told = json.loads(run(*given, "--too-long", "skip", "--json", cwd=folder).stdout.splitlines()[0])
-    assert told == {"log_prob": None, "perplexity": None, "num_tokens": None}
+    first_line = json.loads(run(*arguments, "--too-long", "skip", "--json", cwd=folder).stdout.splitlines()[0])
+    assert first_line == {"log_prob": None, "perplexity": None, "num_tokens": None}
 
 
 @pytest.mark.parametrize(

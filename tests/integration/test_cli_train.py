@@ -56,7 +56,7 @@ def test_ten_mistakes_are_ten_sentences_at_once_and_nothing_is_written(tmp_path:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (GOLDEN / "ten_mistakes.txt").read_text(encoding="utf-8")
     assert done.stderr.count("\n") == 10
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["ten_mistakes.yaml", "train.de", "train.en"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["ten_mistakes.yaml", "train.de", "train.en"]
 
 
 def test_mistakes_in_changes_are_told_with_those_in_the_file(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_the_help_of_the_config_is_printed() -> None:
     assert "\ntraining.rate = 0.001   [a number above 0]\n" in done.stdout
     assert "\nmodel.d_model = 512   [a whole number from 1 to 65536]\n" in done.stdout
     fields = json.loads(run("train", "--help-config", "--json").stdout)
-    assert {each["path"] for each in fields} >= {"training.rate", "model.d_model", "data.train.0.source", "text.kind"}
+    assert {field["path"] for field in fields} >= {"training.rate", "model.d_model", "data.train.0.source", "text.kind"}
 
 
 @pytest.mark.parametrize(

@@ -45,15 +45,15 @@ def test_lines_of_a_pipe_a_file_and_a_sentence_are_the_same(model: str, tmp_path
     text = "".join(line + "\n" for line in LINES)
     piped = run("translate", "-m", model, *SHORT, text=text)
     assert (piped.returncode, piped.stderr) == (0, "")
-    made = piped.stdout.split("\n")
-    assert len(made) == len(LINES) + 1
-    assert [number for number, line in enumerate(made) if not line] == [1, 4, 7]
+    translations = piped.stdout.split("\n")
+    assert len(translations) == len(LINES) + 1
+    assert [number for number, line in enumerate(translations) if not line] == [1, 4, 7]
     (tmp_path / "in.txt").write_text(text)
     done = run("translate", "-m", model, *SHORT, "-i", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.txt"))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (tmp_path / "out.txt").read_text() == piped.stdout
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["in.txt", "out.txt"]
-    assert run("translate", "-m", model, "the red cat", *SHORT).stdout == made[0] + "\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
+    assert run("translate", "-m", model, "the red cat", *SHORT).stdout == translations[0] + "\n"
 
 
 def test_columns_and_objects_get_their_translation_beside_them(model: str, tmp_path: Path) -> None:
@@ -62,9 +62,9 @@ def test_columns_and_objects_get_their_translation_beside_them(model: str, tmp_p
     assert table.stdout == f"id\tsource\ttranslation\n7\ta dog\t{alone}\n"
     objects = run("translate", "-m", model, *SHORT, "--form", "jsonl", text='{"source": "a dog", "id": 7}\n\n')
     assert objects.stdout == json.dumps({"source": "a dog", "id": 7, "translation": alone}, ensure_ascii=False) + "\n\n"
-    taken = run("translate", "-m", model, *SHORT, "--form", "jsonl", text='{"source": "a dog", "translation": 7}\n')
-    assert taken.returncode == 2
-    assert "there is a key 'translation' already" in taken.stderr
+    clash = run("translate", "-m", model, *SHORT, "--form", "jsonl", text='{"source": "a dog", "translation": 7}\n')
+    assert clash.returncode == 2
+    assert "there is a key 'translation' already" in clash.stderr
 
 
 def test_everything_about_a_line_is_in_its_json(model: str) -> None:
@@ -96,12 +96,12 @@ def test_a_search_is_explained_in_a_file_and_in_the_terminal(model: str, tmp_pat
 def write_pairs(folder: Path, model: str, rule: AlignmentRule) -> list[str]:
     """Write sentences, translations and the links that a reading gives them; return the options that name them."""
     looked: list[Sequence[Links]] = []
-    rate_heads(Translator.load(model, engine="torch"), TEXTS, lambda found: float(looked.append(found) or 0))
+    rate_heads(Translator.load(model, engine="torch"), TEXTS, lambda alignments: float(looked.append(alignments) or 0))
     links = looked[every_rule(Translator.load(model, engine="torch").model).index(rule)]
     for name, lines in (
         ("source", [source for source, _ in TEXTS]),
         ("reference", [target for _, target in TEXTS]),
-        ("gold-links", [pharaoh(each) for each in links]),
+        ("gold-links", [pharaoh(sentence_links) for sentence_links in links]),
     ):
         (folder / name).write_text("".join(line + "\n" for line in lines))
     return [*(str(folder / name) for name in ("source", "reference")), "--gold-links", str(folder / "gold-links")]
@@ -110,8 +110,8 @@ def write_pairs(folder: Path, model: str, rule: AlignmentRule) -> list[str]:
 def test_the_head_that_gold_links_choose_is_read_from_then_on(tmp_path: Path) -> None:
     model = str(make_run(tmp_path / "run"))
     usual = run("translate", "-m", model, "the red cat sees", *SHORT, "--align")
-    given = write_pairs(tmp_path, model, AlignmentRule(Head(1, 1), is_shifted=False))
-    done = run("evaluate", "--choose-head", "-m", model, *given, "--require", "aer=1")
+    options = write_pairs(tmp_path, model, AlignmentRule(Head(1, 1), is_shifted=False))
+    done = run("evaluate", "--choose-head", "-m", model, *options, "--require", "aer=1")
     assert done.returncode == 0
     assert done.stderr.startswith(
         "clearhead: alignments will be read off block 1, head 1, the row that writes a token: "
@@ -123,8 +123,8 @@ def test_the_head_that_gold_links_choose_is_read_from_then_on(tmp_path: Path) ->
         "clearhead: alignments are read off block 1, head 1, the row that writes a token, as chosen by gold links "
         "(AER 0.00).\n"
     )
-    asked = run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--head", "1.1", "--no-shift")
-    assert (asked.stdout, asked.stderr) == (chosen.stdout, "")
+    explicit = run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--head", "1.1", "--no-shift")
+    assert (explicit.stdout, explicit.stderr) == (chosen.stdout, "")
     assert run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--head", "0").stdout == usual.stdout
     other = run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--shift")
     assert "head 1, the row that reads a token" in other.stderr
@@ -134,26 +134,26 @@ def test_the_head_that_gold_links_choose_is_read_from_then_on(tmp_path: Path) ->
 
 def test_without_gold_links_a_head_is_chosen_by_counted_ones(tmp_path: Path) -> None:
     model = str(make_run(tmp_path / "run"))
-    given = write_pairs(tmp_path, model, AlignmentRule(Head(0)))[:2]
-    done = run("evaluate", "--choose-head", "-m", model, *given, "--json")
-    told = json.loads(done.stdout)["alignments"]
-    assert len(told) == 5
-    assert told[0]["value"] <= told[1]["value"] < 100
-    assert told[0]["signature"] == "nrefs:1|sentences:6|links:counted|teacher-forced:yes"
-    kept = json.loads((tmp_path / "run" / "best" / "alignment.json").read_text())
-    assert (kept["chosen_by"], kept["error_rate"]) == ("counted links", told[0]["value"])
-    assert run("evaluate", "--choose-head", "-m", model, *given, "--require", "aer=0").returncode == 1
+    options = write_pairs(tmp_path, model, AlignmentRule(Head(0)))[:2]
+    done = run("evaluate", "--choose-head", "-m", model, *options, "--json")
+    error_rates = json.loads(done.stdout)["alignments"]
+    assert len(error_rates) == 5
+    assert error_rates[0]["value"] <= error_rates[1]["value"] < 100
+    assert error_rates[0]["signature"] == "nrefs:1|sentences:6|links:counted|teacher-forced:yes"
+    choice = json.loads((tmp_path / "run" / "best" / "alignment.json").read_text())
+    assert (choice["chosen_by"], choice["error_rate"]) == ("counted links", error_rates[0]["value"])
+    assert run("evaluate", "--choose-head", "-m", model, *options, "--require", "aer=0").returncode == 1
 
 
 def test_gold_links_of_tagged_sentences_do_not_count_the_tag(tmp_path: Path) -> None:
     tagged = str(make_run(tmp_path / "run", ("de", "hi")))
     for name, text in (("source", ">>de<< a dog\n"), ("reference", "ein Hund\n"), ("gold", "0-0 1-1\n")):
         (tmp_path / name).write_text(text)
-    given = [str(tmp_path / "source"), str(tmp_path / "reference")]
-    done = run("evaluate", "--choose-head", "-m", tagged, *given, f"--gold-links={tmp_path / 'gold'}")
+    paths = [str(tmp_path / "source"), str(tmp_path / "reference")]
+    done = run("evaluate", "--choose-head", "-m", tagged, *paths, f"--gold-links={tmp_path / 'gold'}")
     assert done.returncode == 0, done.stderr
     (tmp_path / "gold").write_text("2-1\n")
-    wrong = run("evaluate", "--choose-head", "-m", tagged, *given, f"--gold-links={tmp_path / 'gold'}")
+    wrong = run("evaluate", "--choose-head", "-m", tagged, *paths, f"--gold-links={tmp_path / 'gold'}")
     assert "there is a link 2-1, but the sentences have 2 and 2 words." in wrong.stderr
 
 
@@ -206,7 +206,7 @@ def test_an_unknown_language_gets_a_close_match(tagged: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("content", "sentence"),
     [
         (b"a\n\x00\x01\x02\n", "standard input:2: a NUL byte at byte 1."),
         (b"a\nb\xff\n", "standard input:2: not UTF-8: byte 0xff at byte 2."),
@@ -214,8 +214,8 @@ def test_an_unknown_language_gets_a_close_match(tagged: str) -> None:
         (b"x" * 2**25, "standard input:1: the line is longer than 16 MB."),
     ],
 )
-def test_what_is_no_text_is_told_in_a_sentence(model: str, tmp_path: Path, given: bytes, sentence: str) -> None:
-    done = run("translate", "-m", model, *SHORT, "-o", str(tmp_path / "out.txt"), text=given)
+def test_what_is_no_text_is_told_in_a_sentence(model: str, tmp_path: Path, content: bytes, sentence: str) -> None:
+    done = run("translate", "-m", model, *SHORT, "-o", str(tmp_path / "out.txt"), text=content)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"clearhead: {sentence}")
     assert done.stderr.count("\n") == 1
@@ -313,7 +313,7 @@ def write_lines(path: Path, number: int) -> None:
 @pytest.mark.slow
 def test_a_run_that_is_killed_five_times_and_resumed_gives_the_same_output(model: str, tmp_path: Path) -> None:
     write_lines(tmp_path / "in.txt", 1201)
-    whole = run("translate", "-m", model, "-i", str(tmp_path / "in.txt"), *SHORT, "--window", "32").stdout
+    expected = run("translate", "-m", model, "-i", str(tmp_path / "in.txt"), *SHORT, "--window", "32").stdout
     part, killed = tmp_path / "out.txt.part", []
     for kill in range(5):
         process = subprocess.Popen([*translate(model, tmp_path), "--resume", "--window", "32"])
@@ -330,8 +330,8 @@ def test_a_run_that_is_killed_five_times_and_resumed_gives_the_same_output(model
     assert killed == sorted(killed)
     done = subprocess.run([*translate(model, tmp_path), "--resume", "--window", "32"], timeout=60, check=True)
     assert done.returncode == 0
-    assert (tmp_path / "out.txt").read_text() == whole
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["in.txt", "out.txt"]
+    assert (tmp_path / "out.txt").read_text() == expected
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
     again = run(*translate(model, tmp_path)[3:], "--resume")
     assert again.stderr.endswith("out.txt is complete already.\n")
 
@@ -346,9 +346,9 @@ def test_ctrl_c_says_how_to_go_on(model: str, tmp_path: Path) -> None:
         while not (tmp_path / "out.txt.part.json").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert told == "clearhead: interrupted. 1 lines are done. To go on: the same command with --resume.\n"
+    assert stderr == "clearhead: interrupted. 1 lines are done. To go on: the same command with --resume.\n"
 
 
 def test_input_that_changed_is_not_gone_on_with(model: str, tmp_path: Path) -> None:
@@ -369,8 +369,8 @@ def test_input_that_changed_is_not_gone_on_with(model: str, tmp_path: Path) -> N
 
 def test_ten_thousand_equal_lines_take_no_longer_than_a_few(model: str) -> None:
     done = run("translate", "-m", model, *SHORT, text="the red cat\n" * 10_000)
-    made = done.stdout.split("\n")[:-1]
-    assert (len(made), len(set(made))) == (10_000, 1)
+    translations = done.stdout.split("\n")[:-1]
+    assert (len(translations), len(set(translations))) == (10_000, 1)
 
 
 PEAK = """

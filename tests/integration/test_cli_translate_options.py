@@ -50,7 +50,7 @@ def test_every_setting_of_a_search_is_an_option(field: str) -> None:
 
 
 def test_the_rules_of_stopping_are_the_choices_of_their_option() -> None:
-    assert [each.value for each in Stopping] == list(get_args(SearchSettings.model_fields["stopping"].annotation))
+    assert [rule.value for rule in Stopping] == list(get_args(SearchSettings.model_fields["stopping"].annotation))
 
 
 @pytest.mark.parametrize("field", SearchSettings.model_fields)

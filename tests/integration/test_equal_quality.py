@@ -33,8 +33,8 @@ def config_of(name: str) -> RunConfig:
 
 
 def model_config(name: str, **changes: object) -> ModelConfig:
-    given = {**model_settings(config_of(name)), "source_vocabulary": 17, **changes}
-    return ModelConfig.model_validate(given)
+    settings = {**model_settings(config_of(name)), "source_vocabulary": 17, **changes}
+    return ModelConfig.model_validate(settings)
 
 
 def test_both_configs_have_the_sizes_that_are_compared() -> None:
@@ -45,16 +45,16 @@ def test_both_configs_have_the_sizes_that_are_compared() -> None:
         assert (config.d_model, config.num_heads, config.d_ff) == (256, 4, 1024)
     sizes, shapes = benchmark().SIZES, benchmark().SHAPES
     for config, shape in ((deep, shapes["deep"]), (even, shapes["even"])):
-        known = {**sizes, **shape}
-        known.pop("has_output_bias")
-        assert {name: getattr(config, name) for name in known} == known
+        expected = {**sizes, **shape}
+        expected.pop("has_output_bias")
+        assert {name: getattr(config, name) for name in expected} == expected
 
 
 def test_transformers_can_hold_the_even_model_because_of_two_settings() -> None:
     small = {"d_model": 8, "d_ff": 5, "encoder_blocks": 1, "decoder_blocks": 1}  # what is refused is not the size
     assert to_marian_tensors(Transformer(model_config("6-6", **small))).config["model_type"] == "marian"
-    for setting, told in (({"norm_place": "pre"}, "it is pre-norm"), ({"sinusoids": "pairs"}, "stand in pairs")):
-        with pytest.raises(CheckpointError, match=told):
+    for setting, reason in (({"norm_place": "pre"}, "it is pre-norm"), ({"sinusoids": "pairs"}, "stand in pairs")):
+        with pytest.raises(CheckpointError, match=reason):
             to_marian_tensors(Transformer(model_config("6-6", **small, **setting)))
 
 

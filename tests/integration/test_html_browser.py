@@ -65,12 +65,12 @@ class Desk:
 
 @pytest.fixture
 def desk(browser: Any, tmp_path: Path) -> Iterator[Desk]:
-    made = Desk(browser, tmp_path)
-    yield made
-    for context in made.contexts:
+    new_desk = Desk(browser, tmp_path)
+    yield new_desk
+    for context in new_desk.contexts:
         context.close()
-    assert made.complaints == []
-    assert made.requests == []
+    assert new_desk.complaints == []
+    assert new_desk.requests == []
 
 
 def large(width: int = 13) -> Worksheet:

@@ -64,19 +64,21 @@ def table_after(text: str, heading: str) -> list[list[str]]:
 def numbers(rows: list[list[str]]) -> np.ndarray:
     """Read the numbers of a table, 1.2×10⁻⁴ and -∞ among them."""
     plain = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
-    read = [[float(cell.replace("×10", "e").translate(plain).replace("∞", "inf")) for cell in row[1:]] for row in rows]
-    return np.array(read)
+    values = [
+        [float(cell.replace("×10", "e").translate(plain).replace("∞", "inf")) for cell in row[1:]] for row in rows
+    ]
+    return np.array(values)
 
 
 @pytest.mark.parametrize("number", [1, 2])
 def test_the_trace_and_the_file_of_the_head_get_full_marks(pages: Path, number: int) -> None:
     text = (pages / f"sentence-{number}.md").read_text(encoding="utf-8")
-    told = re.findall(r": ([\d,]+) of ([\d,]+) lines right, (\d+) of (\d+) marks\.", text)
-    assert len(told) == 2
-    for right, lines, earned, marks in told:
+    totals = re.findall(r": ([\d,]+) of ([\d,]+) lines right, (\d+) of (\d+) marks\.", text)
+    assert len(totals) == 2
+    for right, lines, earned, marks in totals:
         assert right == lines
         assert earned == marks == str(2 * int(lines.replace(",", "")))
-    assert int(told[0][0]) > 100, "the whole model's trace"
+    assert int(totals[0][0]) > 100, "the whole model's trace"
     (report,) = check(pages / f"sentence-{number}-head.json")
     assert report.earned == report.out_of == 10.0
     assert not report.findings
@@ -117,8 +119,8 @@ def test_the_links_on_the_page_are_the_largest_weights(run: Path, pages: Path, n
     weights = numbers(table_after(text, "**A₁ = softmax"))
     is_shifted = "which reads it" in text
     rows = weights[1:] if is_shifted else weights[:-1]
-    told = [float(row[2]) for row in table_after(text, "## The alignment")]
-    np.testing.assert_allclose(told, rows[:, :-1].max(axis=1), atol=2 * ROUNDING)
+    link_weights = [float(row[2]) for row in table_after(text, "## The alignment")]
+    np.testing.assert_allclose(link_weights, rows[:, :-1].max(axis=1), atol=2 * ROUNDING)
 
 
 @pytest.mark.parametrize("number", [1, 2])
@@ -132,8 +134,8 @@ def test_the_mask_hides_the_future_and_nothing_else(pages: Path, number: int) ->
     np.testing.assert_array_equal(after[~future], before[~future])
     exponentials = np.exp(before - before.max(axis=1, keepdims=True))
     weights = exponentials / exponentials.sum(axis=1, keepdims=True)
-    told = [float(row[1]) for row in table_after(text, "what they are:")]
-    np.testing.assert_allclose(told, np.where(future, weights, 0.0).sum(axis=1), atol=3 * ROUNDING)
+    future_weights = [float(row[1]) for row in table_after(text, "what they are:")]
+    np.testing.assert_allclose(future_weights, np.where(future, weights, 0.0).sum(axis=1), atol=3 * ROUNDING)
 
 
 def test_the_probabilities_on_the_page_multiply_to_that_of_the_translation(run: Path, pages: Path) -> None:
@@ -145,8 +147,8 @@ def test_the_probabilities_on_the_page_multiply_to_that_of_the_translation(run: 
     target = torch.tensor([[*_written(run, SENTENCES[1]), model.config.eos]])
     with torch.inference_mode():
         wanted = token_log_probs(model, source, target)[0].exp().numpy()
-    told = [float(row[1]) for row in table_after(text, "## Token by token")]
-    np.testing.assert_allclose(told, wanted, atol=0.0001)
+    probabilities = [float(row[1]) for row in table_after(text, "## Token by token")]
+    np.testing.assert_allclose(probabilities, wanted, atol=0.0001)
 
 
 def test_the_index_leads_to_every_page_and_no_page_is_large(pages: Path) -> None:
@@ -181,7 +183,7 @@ def test_without_a_wish_the_best_aligned_head_is_taken(run: Path) -> None:
     pairs = translated(model, Vocabularies.load(run), SENTENCES)
     best = choose_heads(model, pairs)
     every = [choose_heads(model, pairs, Head(block, head)) for block in (0, 1) for head in (0, 1)]
-    assert best.num_agreeing == max(each.num_agreeing for each in every)
+    assert best.num_agreeing == max(choice.num_agreeing for choice in every)
     assert best.num_links == sum(len(pair.target) - 1 for pair in pairs)
 
 

@@ -61,8 +61,8 @@ def test_digits_blanks_pictures_and_whole_traces_work_too(saved: Path) -> None:
     assert two.stdout.count("____") == 3
     picture = run("solve", "--from-trace", path, "--where", "decoder.*.cross_attention", "--picture", "A₁")
     assert picture.stdout.startswith("<svg")
-    whole = run("solve", "--from-trace", path, "--detail", "results")
-    assert "logits = N W_out" in whole.stdout
+    sheet = run("solve", "--from-trace", path, "--detail", "results")
+    assert "logits = N W_out" in sheet.stdout
 
 
 def test_the_marker_gives_saved_traces_full_marks(saved: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_worksheet_that_solve_wrote_opens_at_a_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "sentence"),
     [
         (["lets-go", "--from-trace", "trace.json"], "lets-go is a problem and --from-trace trace.json a trace. Choose one of them."),
         (["--where", HEAD], f"--where {HEAD} names a place of a trace. Give the trace with --from-trace FILE."),
@@ -106,9 +106,9 @@ def test_a_worksheet_that_solve_wrote_opens_at_a_place(tmp_path: Path) -> None:
         (["--from-trace", "trace.json", "--round-lines"], "--round-lines works a problem line by line, but a trace is worked already. Leave it out."),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_in_one_sentence(saved: Path, arguments: list[str], told: str) -> None:
+def test_mistakes_are_told_in_one_sentence(saved: Path, arguments: list[str], sentence: str) -> None:
     (saved / "text.json").write_text("not JSON")
     done = run("solve", *arguments, cwd=saved)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"clearhead: {told}")
+    assert done.stderr.startswith(f"clearhead: {sentence}")
     assert done.stderr.count("\n") == 1

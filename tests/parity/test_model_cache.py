@@ -99,7 +99,7 @@ def test_continuations_side_by_side_are_texts_of_their_own(variant: int, shape: 
             logits = model.decode(token, memory, beams, **looked_at)
             wide = None if memory is None else memory.reorder(torch.arange(sentences).repeat_interleave(token.shape[1]))
             assert_close(
-                logits.flatten(0, 1).detach(), model.decode(texts, wide)[:, -1].detach(), told=f"step {number}"
+                logits.flatten(0, 1).detach(), model.decode(texts, wide)[:, -1].detach(), label=f"step {number}"
             )
             index = torch.tensor(parents).expand(sentences, -1)
             beams.follow(index)
@@ -136,7 +136,7 @@ def test_traced_decoding_with_a_cache_is_the_fused_one_and_its_chain_holds(shape
         expected = model.decode(token, memory, fused)
         trace = PartTrace()
         logits = model.decode(token, memory, traced, trace=trace)
-        assert_close(logits.detach(), expected.detach(), told=f"token {i}")
+        assert_close(logits.detach(), expected.detach(), label=f"token {i}")
         for mine, theirs in zip(traced.blocks, fused.blocks, strict=True):
             assert_close(mine.own.k.detach(), theirs.own.k.detach())
             assert_close(mine.own.v.detach(), theirs.own.v.detach())

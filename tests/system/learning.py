@@ -54,13 +54,13 @@ def greedy(model: Transformer, source: Tensor, longest: int) -> Tensor:
     cache = model.start_cache(memory, len(source), source.device)
     token = torch.full((len(source), 1), model.config.start_id)
     has_ended = torch.zeros(len(source), 1, dtype=torch.bool)
-    written = []
+    tokens = []
     for _ in range(longest):
         token = model.decode(token, memory, cache).argmax(dim=-1)
         token = token.masked_fill(has_ended, PAD)
         has_ended = has_ended | (token == EOS)
-        written.append(token)
-    return torch.cat(written, dim=1)
+        tokens.append(token)
+    return torch.cat(tokens, dim=1)
 
 
 def held_out(task: Task, number: int = 512) -> Batch:
@@ -70,8 +70,8 @@ def held_out(task: Task, number: int = 512) -> Batch:
 
 def small_config(**changes: Any) -> ModelConfig:
     """Return one block a side, 64 wide: enough for these tasks."""
-    given = {"source_vocabulary": VOCABULARY, "encoder_blocks": 1, "decoder_blocks": 1, "d_model": 64, "d_ff": 128}
-    return ModelConfig(**{**given, "num_heads": 4, "dropout": 0.0, "max_length": 16, **changes})
+    sizes = {"source_vocabulary": VOCABULARY, "encoder_blocks": 1, "decoder_blocks": 1, "d_model": 64, "d_ff": 128}
+    return ModelConfig(**{**sizes, "num_heads": 4, "dropout": 0.0, "max_length": 16, **changes})
 
 
 # Tasks

@@ -30,8 +30,8 @@ make_house = SimpleNamespace(**runpy.run_path(str(ROOT / "docs" / "make_house.py
 @pytest.mark.parametrize("name", STEPS)
 def test_the_oracle_knows_every_step_with_its_very_inputs(name: str) -> None:
     parameters = inspect.signature(REFERENCE[name]).parameters
-    assert set(parameters) == {each.name for each in STEPS[name].inputs}
-    optional = {each.name for each in STEPS[name].inputs if each.is_optional}
+    assert set(parameters) == {argument.name for argument in STEPS[name].inputs}
+    optional = {argument.name for argument in STEPS[name].inputs if argument.is_optional}
     assert {p.name for p in parameters.values() if p.default is not p.empty} == optional
 
 
@@ -49,7 +49,7 @@ def test_a_step_is_declared_in_full(name: str) -> None:
     assert set(step.axes) <= set(AXES)
     assert step.symbol
     for layout in ("rows", "columns"):
-        text = step.equation_in(layout, {each.name: each.name for each in step.inputs})
+        text = step.equation_in(layout, {argument.name: argument.name for argument in step.inputs})
         assert "{" not in text
         assert "[?" not in text
 
@@ -130,8 +130,8 @@ def test_contributing_shows_the_rooms_and_every_file_as_they_are() -> None:
 
 
 def test_the_gallery_and_examples_hold_nothing_else() -> None:
-    found = {path.suffix or path.name for path in (ROOT / "examples").iterdir()}
-    assert found == {".yaml", ".json", "workings", "models"}
+    entries = {path.suffix or path.name for path in (ROOT / "examples").iterdir()}
+    assert entries == {".yaml", ".json", "workings", "models"}
     assert len(gallery()) >= 14
 
 

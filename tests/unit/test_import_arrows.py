@@ -57,14 +57,14 @@ def rooms_under(room: str) -> set[str] | str:
 
 def imports_of(path: Path) -> set[str]:
     """Return the dotted names that a file imports, wherever in it."""
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            found.add(node.module or "")
-    return found
+            names.add(node.module or "")
+    return names
 
 
 def files_of(room: str) -> list[Path]:

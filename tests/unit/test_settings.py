@@ -92,9 +92,9 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("changes", "sentence"), MISTAKES, ids=[str(changes) for changes, _ in MISTAKES])
 def test_a_mistake_is_one_sentence(changes: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error:
         read_settings(Bicycle, {"wheels": [WHEEL], **changes}, "shed")
-    assert told.value.mistakes == (sentence,)
+    assert error.value.mistakes == (sentence,)
 
 
 def test_what_is_missing_is_told_with_its_meaning() -> None:
@@ -103,11 +103,11 @@ def test_what_is_missing_is_told_with_its_meaning() -> None:
 
 
 def test_all_mistakes_are_told_together_also_those_between_settings() -> None:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error:
         read_settings(
             Bicycle, {"name": "unicycle", "weight": 1, "has_bell": 7, "wheels": [WHEEL, {"tyre": "thin", "siz": 2}]}
         )
-    assert str(told.value).split("\n") == [
+    assert str(error.value).split("\n") == [
         "has_bell = 7 is not true or false. Meaning: whether it rings.",
         "wheels.1.siz is not a setting. Did you mean 'size'?",
         "weight = 1 is too little for 2 wheels.",
@@ -142,8 +142,8 @@ def test_what_can_be_read_is_returned_with_a_stand_in_for_what_is_needed() -> No
 
 
 def test_text_that_looks_like_a_number_is_taken_for_what_the_setting_is() -> None:
-    read = read_settings(Bicycle, {"weight": "1e1", "has_bell": "yes", "wheels": [{"size": "5"}]})
-    assert (read.weight, read.has_bell, read.wheels[0].size) == (10.0, True, 5)
+    bicycle = read_settings(Bicycle, {"weight": "1e1", "has_bell": "yes", "wheels": [{"size": "5"}]})
+    assert (bicycle.weight, bicycle.has_bell, bicycle.wheels[0].size) == (10.0, True, 5)
 
 
 def test_a_group_with_nothing_in_it_is_an_empty_group() -> None:
@@ -157,16 +157,16 @@ def test_settings_do_not_change() -> None:
 
 
 def test_every_field_is_described() -> None:
-    told = {each.path: each for each in fields_of(Bicycle, "shed")}
-    assert list(told) == [
+    fields = {field.path: field for field in fields_of(Bicycle, "shed")}
+    assert list(fields) == [
         *("shed.name", "shed.weight", "shed.has_bell", "shed.gears"),
         *("shed.wheels", "shed.wheels.0.size", "shed.wheels.0.tyre"),
         *("shed.spare", "shed.spare.size", "shed.spare.tyre", "shed.extras"),
     ]
-    assert told["shed.wheels"].is_needed
-    assert told["shed.wheels.0.size"].default == 7
-    assert told["shed.spare.tyre"].choices == ("thick", "thin")
-    assert told["shed.spare.tyre"].kind == "one of thick, thin, or null"
+    assert fields["shed.wheels"].is_needed
+    assert fields["shed.wheels.0.size"].default == 7
+    assert fields["shed.spare.tyre"].choices == ("thick", "thin")
+    assert fields["shed.spare.tyre"].kind == "one of thick, thin, or null"
 
 
 def test_a_long_value_is_cut_and_control_characters_are_visible() -> None:

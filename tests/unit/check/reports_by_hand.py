@@ -34,7 +34,7 @@ def cells(
     truth: Mapping[tuple[int, int], str] | None = None,
 ) -> tuple[tuple[CellMark | None, ...], ...]:
     """Read `0.5 1.7; 1 3` with the codes `cc; cS`; `_` is a blank cell, and a code stands for every cell."""
-    found, right, truth = findings or {}, right or {}, truth or {}
+    findings_of_cell, right, truth = findings or {}, right or {}, truth or {}
     rows = [row.split() for row in texts.split(";")]
     verdicts = [list(row.strip()) for row in codes.split(";")] if ";" in codes else [[codes] * len(row) for row in rows]
     return tuple(
@@ -48,7 +48,7 @@ def cells(
                 CODES[verdicts[i][j]],
                 right=right.get((i, j), ""),
                 truth=truth.get((i, j), ""),
-                findings=found.get((i, j), ()),
+                findings=findings_of_cell.get((i, j), ()),
             )
             for j, text in enumerate(row)
         )

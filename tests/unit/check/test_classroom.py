@@ -132,7 +132,7 @@ def test_a_problem_named_by_a_path_stands_beside_the_scheme(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ("mark: 20", "'mark' is not a key of a scheme. Did you mean 'marks'?"),
         ("lines: {Q: {B: 1}}", "'B' is not a key of a line of a scheme"),
@@ -141,12 +141,12 @@ def test_a_problem_named_by_a_path_stands_beside_the_scheme(tmp_path):
         ("[1, 2]", "scheme.yaml"),
     ],
 )
-def test_a_mistake_in_a_scheme_is_told_with_its_place(tmp_path, content, told):
+def test_a_mistake_in_a_scheme_is_told_with_its_place(tmp_path, content, message):
     path = tmp_path / "scheme.yaml"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(ProblemError) as wrong:
         load_scheme(path)
-    assert told in str(wrong.value)
+    assert message in str(wrong.value)
     assert "scheme.yaml" in str(wrong.value)
 
 

@@ -127,11 +127,11 @@ def test_the_class_in_the_guide_is_what_the_command_finds(check_page: str) -> No
     folder = DOCS.parent / "examples" / "workings"
     marked = mark_class(folder / "class", load_scheme(folder / "scheme.yaml"))
     shown = [line.split()[:5] for line in lines[1:6]]
-    found = [
+    rows = [
         [result.student, f"{result.earned:g}", "/", f"{result.out_of:g}", str(result.num_errors)]
         for result in marked.results
     ]
-    assert shown == found
+    assert shown == rows
     for slip in marked.slips:
         assert f"  {len(slip.students)} × {slip.what}" in lines
 

@@ -38,7 +38,7 @@ DOT = {"kind": "seq2seq-attention", "score": "dot", "h": [[2, 3, 5], [1, 0, 4]],
 
 
 @pytest.mark.parametrize(
-    ("written", "words"),
+    ("value", "words"),
     [
         ("79", "is left out"),  # 14 + 65
         ("46", "has the wrong sign"),  # 14 − 33 + 65
@@ -46,8 +46,8 @@ DOT = {"kind": "seq2seq-attention", "score": "dot", "h": [[2, 3, 5], [1, 0, 4]],
         ("145", "is counted twice"),  # 14 + 33 + 33 + 65
     ],
 )
-def test_the_failing_product_is_named(written, words):
-    report = marked(DOT, {"e": f"{written} 59"})
+def test_the_failing_product_is_named(value, words):
+    report = marked(DOT, {"e": f"{value} 59"})
     assert verdicts(report) == ["e Sc"]
     (finding,) = report.findings
     assert words in finding.name, finding.name

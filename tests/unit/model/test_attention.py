@@ -68,9 +68,9 @@ def test_the_cache_of_a_memory_does_not_grow(attend: object) -> None:
     memory = torch.randn(BATCH, KEYS, MEMORY, dtype=torch.float64)
     cache = layer.key_values(memory)
     options = {"trace": PartTrace()} if attend is attend_traced else {}
-    made = attend(layer, x, memory, prepare(EVERYTHING, QUERIES, KEYS, CPU), cache=cache, **options)  # type: ignore[operator]
+    output = attend(layer, x, memory, prepare(EVERYTHING, QUERIES, KEYS, CPU), cache=cache, **options)  # type: ignore[operator]
     assert cache.k.shape[2] == KEYS
-    assert_close(made.detach(), layer(x, memory, prepare(EVERYTHING, QUERIES, KEYS, CPU)).detach())
+    assert_close(output.detach(), layer(x, memory, prepare(EVERYTHING, QUERIES, KEYS, CPU)).detach())
 
 
 def test_rotary_attention_sees_distances_only() -> None:
@@ -88,9 +88,9 @@ def test_traced_weights_sum_to_one_where_anything_may_be_seen() -> None:
     keys = torch.tensor([[True] * 5, [True, True, False, False, False], [False] * 5])
     trace = PartTrace()
     layer(x, None, prepare(Mask(keys), QUERIES, QUERIES, CPU), trace=trace)
-    found = trace.find("softmax")
-    assert len(found) == HEADS
-    for record in found:
+    softmax_records = trace.find("softmax")
+    assert len(softmax_records) == HEADS
+    for record in softmax_records:
         assert_close(record.value.sum(dim=-1).detach(), [[1.0] * 5, [1.0] * 5, [0.0] * 5])
         assert (record.value[1, :, 2:] == 0).all()
 

@@ -97,12 +97,12 @@ MISTAKES: list[tuple[str, Batch, str]] = [
 @pytest.mark.parametrize(("shape", "batch", "message"), MISTAKES, ids=[message[:50] for _, _, message in MISTAKES])
 def test_a_batch_that_cannot_be_read_is_refused_in_one_sentence(shape: str, batch: Batch, message: str) -> None:
     model = make_model(shape)
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as error:
         check_batch(batch, model.config)
-    assert str(told.value) == message
-    with pytest.raises(DataError) as told:
+    assert str(error.value) == message
+    with pytest.raises(DataError) as error:
         model.trace(batch)
-    assert str(told.value) == message
+    assert str(error.value) == message
 
 
 @pytest.mark.parametrize("shape", ["encoder-decoder", "encoder", "decoder"])
@@ -113,10 +113,10 @@ def test_a_good_batch_passes(shape: str, mask: str) -> None:
 
 
 def test_all_mistakes_of_a_batch_are_told_together() -> None:
-    with pytest.raises(DataError) as told:
+    with pytest.raises(DataError) as error:
         check_batch(Batch(ids((99, 2), (0, 0)), GOOD.int()), make_model("encoder-decoder").config)
     for word in ("source[0, 0] = 99", "source[1] is nothing but padding", "target is of torch.int32"):
-        assert word in str(told.value)
+        assert word in str(error.value)
 
 
 def test_positions_without_a_table_have_no_longest_sentence() -> None:

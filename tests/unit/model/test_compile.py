@@ -29,11 +29,11 @@ def _fresh_compiler() -> Iterator[None]:
 
 def make_batch(shape: str, source: int, target: int, size: int = 3) -> Batch:
     random = torch.Generator().manual_seed(source)
-    left, right = (torch.randint(3, 11, (size, length), generator=random) for length in (source, target))
-    left[1, -2:], right[1, -1:] = 0, 0
+    source_ids, target_ids = (torch.randint(3, 11, (size, length), generator=random) for length in (source, target))
+    source_ids[1, -2:], target_ids[1, -1:] = 0, 0
     return Batch(
-        None if shape == "decoder" else left,
-        None if shape == "encoder" else right,
+        None if shape == "decoder" else source_ids,
+        None if shape == "encoder" else target_ids,
         torch.arange(size) % 3 if shape == "encoder" else None,
     )
 
@@ -48,15 +48,15 @@ def hold_to_plain(model: Transformer, backend: str, batches: list[Batch], **opti
 
     compiled = torch.compile(lambda batch: model.loss(batch).mean, fullgraph=True, backend=counting, **options)
     for batch in batches:
-        found = []
-        for loss_of in (lambda given: model.loss(given).mean, compiled):
+        losses_and_gradients = []
+        for loss_of in (lambda plain_batch: model.loss(plain_batch).mean, compiled):
             model.zero_grad()
             loss = loss_of(batch)
             loss.backward()
-            found.append(
+            losses_and_gradients.append(
                 (loss.detach(), {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None})
             )
-        (plain, plain_gradients), (fast, fast_gradients) = found
+        (plain, plain_gradients), (fast, fast_gradients) = losses_and_gradients
         assert_close(fast, plain, "float32")
         assert fast_gradients.keys() == plain_gradients.keys()
         largest = max(float(gradient.abs().max()) for gradient in plain_gradients.values())
@@ -74,7 +74,7 @@ def test_the_loss_compiles_in_one_graph(shape: str, variant: int) -> None:
 def test_lengths_that_change_are_compiled_once_more_and_then_no_more() -> None:
     model = make_model("encoder-decoder", 0, torch.float32, **ONE_BLOCK)
     sizes = ((7, 5, 3), (11, 13, 5), (17, 3, 2), (5, 19, 7), (13, 11, 11))
-    batches = [make_batch("encoder-decoder", *each) for each in sizes]
+    batches = [make_batch("encoder-decoder", *lengths) for lengths in sizes]
     assert hold_to_plain(model, "aot_eager", batches) <= 2
 
 

@@ -81,32 +81,32 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("changes", "message"), MISTAKES, ids=[str(changes) for changes, _ in MISTAKES])
 def test_a_mistake_is_told_in_one_sentence(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error:
         read_config({"source_vocabulary": 11, **changes})
-    assert str(told.value) == message
+    assert str(error.value) == message
 
 
 def test_a_missing_vocabulary_is_told_with_what_it_is() -> None:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error:
         read_config({"d_model": 64})
     assert (
-        str(told.value)
+        str(error.value)
         == "model.source_vocabulary is missing: tokens that the encoder can read (a decoder alone: its own)."
     )
 
 
 def test_all_mistakes_in_fields_are_told_together() -> None:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error:
         read_config({"d_modle": 64, "positions": "rotory", "d_ff": 0})
     for word in ("source_vocabulary is missing", "d_modle", "'rotary'", "d_ff = 0"):
-        assert word in str(told.value)
+        assert word in str(error.value)
 
 
 def test_all_mistakes_between_fields_are_told_together() -> None:
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error:
         read_config({"source_vocabulary": 2, "num_heads": 7, "decoder_norm": "all", "num_classes": 3})
     for word in ("num_heads = 7 does not divide", "read the future", "num_classes goes with", "eos = 2 is not in"):
-        assert word in str(told.value)
+        assert word in str(error.value)
 
 
 def test_an_unknown_preset_is_told_with_the_nearest() -> None:

@@ -21,8 +21,8 @@ print(kept, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 
 def test_memory_that_was_freed_is_used_again_without_asking_the_system_for_its_pages() -> None:
-    told = subprocess.run([sys.executable, "-c", _TOUCHED_AGAIN], capture_output=True, text=True, check=True).stdout
-    is_kept, num_faults = told.split()
+    output = subprocess.run([sys.executable, "-c", _TOUCHED_AGAIN], capture_output=True, text=True, check=True).stdout
+    is_kept, num_faults = output.split()
     # 40 times 8,192 pages would be 327,680; elsewhere than with the GNU C library nothing is promised
     assert is_kept == "False" or int(num_faults) < 200_000
 

@@ -81,11 +81,11 @@ def attend(mask: Mask, dtype: torch.dtype, *, is_traced: bool) -> tuple[Tensor, 
     x, memory = (torch.randn(3, n, d).to(dtype).requires_grad_() for n, d in ((3, 6), (5, 10)))
     prepared = prepare(mask, 3, 5, CPU)
     if is_traced:
-        made = attend_traced(layer, x, memory, prepared, trace=PartTrace())
+        output = attend_traced(layer, x, memory, prepared, trace=PartTrace())
     else:
-        made = attend_fused(layer, x, memory, prepared)
-    made.square().sum().backward()
-    return made, [each.grad for each in (x, memory, *layer.parameters()) if each.grad is not None]
+        output = attend_fused(layer, x, memory, prepared)
+    output.square().sum().backward()
+    return output, [tensor.grad for tensor in (x, memory, *layer.parameters()) if tensor.grad is not None]
 
 
 @pytest.mark.parametrize("name", MASKS)
@@ -98,8 +98,8 @@ def test_one_mask_serves_both_sides(name: str) -> None:
     assert len(fused_gradients) == len(traced_gradients) == 5
     for a, b in zip(fused_gradients, traced_gradients, strict=True):
         assert_close(a, b)
-    seen = mask.allowed(3, 5).any(dim=-1).squeeze(1).expand(3, 3)
-    assert torch.equal((traced != 0).any(dim=-1), seen), "zeros exactly where nothing may be seen"
+    has_keys = mask.allowed(3, 5).any(dim=-1).squeeze(1).expand(3, 3)
+    assert torch.equal((traced != 0).any(dim=-1), has_keys), "zeros exactly where nothing may be seen"
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
@@ -109,10 +109,10 @@ def test_a_query_that_may_see_nothing_gets_zeros_forward_and_backward(
     name: str, is_traced: bool, dtype: torch.dtype
 ) -> None:
     mask = MASKS[name]
-    made, gradients = attend(mask, dtype, is_traced=is_traced)
+    output, gradients = attend(mask, dtype, is_traced=is_traced)
     blind = ~mask.allowed(3, 5).any(dim=-1).squeeze(1).expand(3, 3)
     assert blind.any()
-    assert (made[blind] == 0).all()
+    assert (output[blind] == 0).all()
     assert all(gradient.isfinite().all() for gradient in gradients)
     assert (gradients[0][blind] == 0).all(), "what saw nothing has no gradient"
     if mask.keys is not None:

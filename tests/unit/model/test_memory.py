@@ -27,21 +27,21 @@ def _one_thread() -> Iterator[None]:
 def peak_bytes(shape: str, length: int, *, is_padded: bool = False, is_traced: bool = False) -> int:
     """Return the most that is held at once in a pass forward and backward over one sentence, the model left out."""
     torch.manual_seed(0)
-    given = {"shape": shape, "source_vocabulary": 11, "encoder_blocks": 1, "decoder_blocks": 1, "d_model": 64}
+    settings = {"shape": shape, "source_vocabulary": 11, "encoder_blocks": 1, "decoder_blocks": 1, "d_model": 64}
     sizes = {"num_heads": 4, "d_ff": 64, "max_length": LENGTHS[-1], "dropout": 0.0}
     model = Transformer(
-        ModelConfig.model_validate({**given, **sizes, "num_classes": 2 if shape == "encoder" else None})
+        ModelConfig.model_validate({**settings, **sizes, "num_classes": 2 if shape == "encoder" else None})
     ).eval()
     ids = torch.full((1, length), 3)
     if is_padded:
         ids[:, -5:] = 0
     batch = Batch(None if shape == "decoder" else ids, None if shape == "encoder" else ids, is_padded=is_padded)
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as memory_profile:
         output = model(batch, trace=PartTrace()) if is_traced else model(batch)
         output.sum().backward()
         del output
     held = peak = 0
-    for event in seen.profiler.kineto_results.events():  # type: ignore[union-attr]
+    for event in memory_profile.profiler.kineto_results.events():  # type: ignore[union-attr]
         if event.name() == "[memory]":
             held += event.nbytes()
             peak = max(peak, held)

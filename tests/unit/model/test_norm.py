@@ -32,14 +32,14 @@ def test_the_norm_of_a_sentence_takes_all_its_numbers_and_no_padding() -> None:
     x = torch.randn(2, 5, 3, dtype=torch.float64)
     keys = torch.tensor([[True] * 5, [True, True, False, False, False]])
     norm = filled(SentenceNorm(3, 1e-5))
-    made = norm(x, keys)
+    output = norm(x, keys)
     for row, length in enumerate((5, 2)):
         real = x[row, :length]
         mean, variance = real.mean(), real.var(unbiased=False)
         expected = (real - mean) / (variance + 1e-5).sqrt() * norm.gain + norm.shift
-        assert_close(made[row, :length].detach(), expected.detach())
+        assert_close(output[row, :length].detach(), expected.detach())
     other = x.masked_fill(~keys[..., None], 99.0)
-    assert_close(norm(other, keys)[1, :2].detach(), made[1, :2].detach())
+    assert_close(norm(other, keys)[1, :2].detach(), output[1, :2].detach())
 
 
 @pytest.mark.parametrize("name", NORMS)

@@ -31,14 +31,16 @@ def test_far_positions_are_worked_in_float64() -> None:
 
 def test_angles_are_in_float32_at_least_and_in_float64_for_float64() -> None:
     places = torch.tensor([[4095]])
-    for dtype, kept in (
+    for dtype, angle_dtype in (
         (torch.bfloat16, torch.float32),
         (torch.float32, torch.float32),
         (torch.float64, torch.float64),
     ):
         angles = rotary_angles(places, 6, dtype)
-        assert angles.dtype == kept
-        assert_close(angles[0, 0], [4095 / 10000 ** (2 * i / 6) for i in range(3)], str(kept).removeprefix("torch."))
+        assert angles.dtype == angle_dtype
+        assert_close(
+            angles[0, 0], [4095 / 10000 ** (2 * i / 6) for i in range(3)], str(angle_dtype).removeprefix("torch.")
+        )
 
 
 def test_a_quarter_turn_takes_the_first_of_a_pair_to_the_second() -> None:

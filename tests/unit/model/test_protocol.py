@@ -107,9 +107,9 @@ def test_weight_matrices_are_those_of_the_blocks(tied: str) -> None:
 def test_the_loss_comes_in_two_halves() -> None:
     model = build_model(make_config()).eval()
     batch = Batch(torch.tensor([[3, 4, 2]]), torch.tensor([[5, 6, 7, 2, 0]]))
-    both, whole = model.loss_from_states(model.states(batch), batch, 0.1), model.loss(batch, 0.1)
-    assert torch.equal(both.total, whole.total)
-    assert int(whole.num_tokens) == 4  # padding is not counted
+    halves, loss = model.loss_from_states(model.states(batch), batch, 0.1), model.loss(batch, 0.1)
+    assert torch.equal(halves.total, loss.total)
+    assert int(loss.num_tokens) == 4  # padding is not counted
     assert model.ignore_index == 0
     assert torch.equal(model.labels(batch), batch.target)
 

@@ -27,8 +27,8 @@ def test_a_trace_comes_with_the_very_output(shape: str) -> None:
 
 def test_only_keeps_a_place_and_everything_in_it() -> None:
     model, batch, part = traced(only=("decoder.*.cross_attention",))
-    _, whole = model.trace(batch)
-    expected = whole.find(where="decoder.*.cross_attention.*")
+    _, full_trace = model.trace(batch)
+    expected = full_trace.find(where="decoder.*.cross_attention.*")
     assert len(part) == len(expected) > 10
     for mine, theirs in zip(part, expected, strict=True):
         assert (mine.where, mine.step, mine.symbol) == (theirs.where, theirs.step, theirs.symbol)
@@ -37,10 +37,10 @@ def test_only_keeps_a_place_and_everything_in_it() -> None:
 
 def test_what_a_part_starts_from_is_given() -> None:
     _, _, part = traced(only=("decoder.1.feed_forward", "output"))
-    known = {id(given.value) for given in part.givens.values()}
+    available_ids = {id(start.value) for start in part.givens.values()}
     for record in part:
-        assert all(id(value) in known for value in record.inputs.values() if isinstance(value, torch.Tensor))
-        known.add(id(record.value))
+        assert all(id(value) in available_ids for value in record.inputs.values() if isinstance(value, torch.Tensor))
+        available_ids.add(id(record.value))
 
 
 def test_one_pattern_may_be_said_without_a_list() -> None:
@@ -68,10 +68,10 @@ def test_a_trace_over_the_limit_is_refused_before_it_runs(monkeypatch: pytest.Mo
     with pytest.raises(
         TraceError,
         match=r"^this trace would hold about (\d+\.\d) GiB of numbers, and the limit is 2\.0 GiB\. Trace fewer",
-    ) as told:
+    ) as error:
         model.trace(Batch(ids, ids))
     need = traced_bytes(model.config, ids, ids, 8) / 2**30
-    assert f"about {need:.1f} GiB" in str(told.value)
+    assert f"about {need:.1f} GiB" in str(error.value)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -82,8 +82,8 @@ def test_the_need_is_told_to_within_a_factor_of_two(shape: str, variant: int, le
     ids = torch.randint(3, 11, (2, length))
     batch = Batch(None if shape == "decoder" else ids, None if shape == "encoder" else ids)
     _, trace = model.trace(batch)
-    made = {record.value.untyped_storage().data_ptr(): record.value.untyped_storage().nbytes() for record in trace}
-    need, real = traced_bytes(model.config, batch.source, batch.target, 4), sum(made.values())
+    storages = {record.value.untyped_storage().data_ptr(): record.value.untyped_storage().nbytes() for record in trace}
+    need, real = traced_bytes(model.config, batch.source, batch.target, 4), sum(storages.values())
     assert 0.5 < need / real < 2, f"{need} bytes were foretold, and {real} are held"
 
 
