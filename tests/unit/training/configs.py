@@ -29,9 +29,9 @@ def written(folder: Path, content: str | bytes | dict[str, Any], name: str = "my
 
 def mistakes_of(path: Path, *changes: str) -> list[str]:
     """Return what is told of a config, with the name of the file only, not its folder."""
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error:
         load_run_config(path, changes)
-    return [mistake.replace(f"{path.parent}/", "") for mistake in told.value.mistakes]
+    return [mistake.replace(f"{path.parent}/", "") for mistake in error.value.mistakes]
 
 
 Mistakes = Callable[..., list[str]]

@@ -26,6 +26,6 @@ def _built_in_pairs_are_drawn_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Result:
+def full_run(tmp_path_factory: pytest.TempPathFactory) -> Result:
     """A run of the plain config, from its beginning to its end."""
     return train(tmp_path_factory.mktemp("whole") / "run")

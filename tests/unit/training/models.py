@@ -15,8 +15,8 @@ VOCABULARY = 13
 def tiny_model(seed: int = 0, **changes: Any) -> Transformer:
     """Return a model without dropout, so that two passes are one."""
     torch.manual_seed(seed)
-    given = {"source_vocabulary": VOCABULARY, "encoder_blocks": 1, "decoder_blocks": 1, "d_model": 12, "d_ff": 17}
-    return Transformer(ModelConfig(**{**given, "num_heads": 2, "dropout": 0.0, "max_length": 19, **changes})).train()
+    sizes = {"source_vocabulary": VOCABULARY, "encoder_blocks": 1, "decoder_blocks": 1, "d_model": 12, "d_ff": 17}
+    return Transformer(ModelConfig(**{**sizes, "num_heads": 2, "dropout": 0.0, "max_length": 19, **changes})).train()
 
 
 def tiny_batch(rows: int, seed: int = 0, longest: int = 7) -> Batch:

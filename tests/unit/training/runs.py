@@ -34,7 +34,7 @@ class Result:
     """How a run ended, and what it said."""
 
     outcome: Outcome
-    told: str
+    output: str
     folder: Path
 
     def metrics(self) -> list[dict[str, Any]]:
@@ -53,11 +53,11 @@ def metrics(folder: Path) -> list[dict[str, Any]]:
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with changes, however deep; None takes a setting away."""
-    found = dict(base)
+    settings = dict(base)
     for name, value in changes.items():
-        both = isinstance(value, Mapping) and isinstance(found.get(name), Mapping)
-        found[name] = merged(found[name], value) if both else value
-    return {name: value for name, value in found.items() if value is not None}
+        both = isinstance(value, Mapping) and isinstance(settings.get(name), Mapping)
+        settings[name] = merged(settings[name], value) if both else value
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def settings_of(**changes: Any) -> RunConfig:
@@ -70,9 +70,9 @@ def settings_of(**changes: Any) -> RunConfig:
 
 def train(folder: Path, *, resume: bool = False, **changes: Any) -> Result:
     """Train a tiny run to its end."""
-    told = StringIO()
-    outcome = launch(settings_of(**changes), folder, resume=resume, console=Console(file=told, width=400))
-    return Result(outcome, told.getvalue(), folder)
+    console_output = StringIO()
+    outcome = launch(settings_of(**changes), folder, resume=resume, console=Console(file=console_output, width=400))
+    return Result(outcome, console_output.getvalue(), folder)
 
 
 def same(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> bool:

@@ -124,9 +124,9 @@ MISFITS: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("data", "told"), MISFITS, ids=[told[0][:40] for _, told in MISFITS])
-def test_settings_that_do_not_fit_are_told(tmp_path: Path, data: dict[str, Any], told: list[str]) -> None:
-    assert mistakes_of(written(tmp_path, data)) == [f"my.yaml: {sentence}" for sentence in told]
+@pytest.mark.parametrize(("data", "sentences"), MISFITS, ids=[sentences[0][:40] for _, sentences in MISFITS])
+def test_settings_that_do_not_fit_are_told(tmp_path: Path, data: dict[str, Any], sentences: list[str]) -> None:
+    assert mistakes_of(written(tmp_path, data)) == [f"my.yaml: {sentence}" for sentence in sentences]
 
 
 def test_forms_of_a_corpus_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,8 +134,8 @@ def test_forms_of_a_corpus_do_not_mix(tmp_path: Path, monkeypatch: pytest.Monkey
     for name in ("a", "b", "c"):
         written(tmp_path, "x\n", name)
     corpora = [{"source": "a", "tsv": "b"}, {"source": "a"}, {"target": "b", "jsonl": "c"}]
-    told = mistakes_of(written(tmp_path, config_of(data={"train": corpora})))
-    assert told == [
+    mistakes = mistakes_of(written(tmp_path, config_of(data={"train": corpora})))
+    assert mistakes == [
         "my.yaml: data.train.0 has source and tsv, which are different corpora. Make each an entry.",
         "my.yaml: data.train.0.target is missing: the file of translations, line by line.",
         "my.yaml: data.train.1.target is missing: the file of translations, line by line.",
@@ -164,15 +164,15 @@ def test_files_that_do_not_exist_are_told_with_the_nearest(tmp_path: Path, monke
 
 
 def test_the_rest_is_checked_when_the_data_is_missing(tmp_path: Path) -> None:
-    told = mistakes_of(written(tmp_path, {"preset": "tny", "model": {"d_ff": 0}, "text": {"sampling": 2}}))
-    assert [sentence.split()[1] for sentence in told] == [
+    mistakes = mistakes_of(written(tmp_path, {"preset": "tny", "model": {"d_ff": 0}, "text": {"sampling": 2}}))
+    assert [sentence.split()[1] for sentence in mistakes] == [
         *("data", "text.sampling", "preset", "model.d_ff", "training.steps"),
     ]
 
 
 def test_what_is_said_under_a_wrong_name_is_not_missing_as_well(tmp_path: Path) -> None:
-    told = mistakes_of(written(tmp_path, {"data": {"train": [{"buit_in": "copy"}]}, "training": {"stesp": 7}}))
-    assert told == [
+    mistakes = mistakes_of(written(tmp_path, {"data": {"train": [{"buit_in": "copy"}]}, "training": {"stesp": 7}}))
+    assert mistakes == [
         "my.yaml: data.train.0.buit_in is not a setting. Did you mean 'built_in'?",
         "my.yaml: training.stesp is not a setting. Did you mean 'steps'?",
     ]
@@ -193,8 +193,8 @@ def test_what_follows_from_a_wrong_setting_is_not_blamed_too(tmp_path: Path) -> 
 
 
 def test_an_unknown_preset_has_no_sizes_to_fit(tmp_path: Path) -> None:
-    told = mistakes_of(written(tmp_path, config_of(preset="tny", model={"num_heads": 3})))
-    assert len(told) == 1
+    mistakes = mistakes_of(written(tmp_path, config_of(preset="tny", model={"num_heads": 3})))
+    assert len(mistakes) == 1
 
 
 def test_the_run_folder_is_named_after_the_file(tmp_path: Path) -> None:
@@ -239,11 +239,11 @@ def test_there_is_a_config_for_every_task() -> None:
 
 def test_the_help_says_every_setting() -> None:
     page = help_config()
-    paths = [each.path for each in config_fields()]
+    paths = [field.path for field in config_fields()]
     assert len(paths) == len(set(paths)) > 90
-    for each in config_fields():
-        assert each.description, each.path
-        assert f"\n{each.path} (needed)" in page or f"\n{each.path} = " in page
+    for field in config_fields():
+        assert field.description, field.path
+        assert f"\n{field.path} (needed)" in page or f"\n{field.path} = " in page
     model = {path.removeprefix("model.") for path in paths if path.startswith("model.")}
     assert model | set(DECIDED) == set(ModelConfig.model_fields)
 
@@ -260,8 +260,8 @@ def test_the_help_shows_default_choices_and_meaning() -> None:
 
 
 def test_the_help_is_also_plain_data() -> None:
-    told = {each["path"]: each for each in config_help_data()}
-    assert told["training.average"] == {
+    fields = {field["path"]: field for field in config_help_data()}
+    assert fields["training.average"] == {
         "path": "training.average",
         "type": "one of none, ema, last",
         "choices": ["none", "ema", "last"],

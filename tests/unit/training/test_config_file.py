@@ -42,11 +42,11 @@ UNREADABLE: list[tuple[str | bytes, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("content", "told"), UNREADABLE, ids=[str(content)[:20] for content, _ in UNREADABLE])
+@pytest.mark.parametrize(("content", "mistakes"), UNREADABLE, ids=[str(content)[:20] for content, _ in UNREADABLE])
 def test_a_file_that_cannot_be_read_is_told_with_its_line(
-    tmp_path: Path, content: str | bytes, told: list[str]
+    tmp_path: Path, content: str | bytes, mistakes: list[str]
 ) -> None:
-    assert mistakes_of(written(tmp_path, content)) == told
+    assert mistakes_of(written(tmp_path, content)) == mistakes
 
 
 def test_aliases_that_unfold_without_end_are_refused(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_norwegian_is_a_language_and_no_means_false(tmp_path: Path) -> None:
 def test_keys_may_be_shared_by_merging(tmp_path: Path) -> None:
     text = "data: {train: [&a {built_in: copy, weight: 3}, {<<: *a, weight: 5}]}\ntraining: {steps: 7}"
     corpora = load_run_config(written(tmp_path, text)).data.train
-    assert [(each.built_in, each.weight) for each in corpora] == [("copy", 3), ("copy", 5)]
+    assert [(corpus.built_in, corpus.weight) for corpus in corpora] == [("copy", 3), ("copy", 5)]
 
 
 def test_a_change_is_read_as_yaml(tmp_path: Path) -> None:
@@ -140,9 +140,9 @@ WRONG_CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("change", "told"), WRONG_CHANGES, ids=[change for change, _ in WRONG_CHANGES])
-def test_a_wrong_change_is_told_with_what_was_meant(tmp_path: Path, change: str, told: str) -> None:
-    assert mistakes_of(written(tmp_path, LEAST), change) == [told]
+@pytest.mark.parametrize(("change", "mistake"), WRONG_CHANGES, ids=[change for change, _ in WRONG_CHANGES])
+def test_a_wrong_change_is_told_with_what_was_meant(tmp_path: Path, change: str, mistake: str) -> None:
+    assert mistakes_of(written(tmp_path, LEAST), change) == [mistake]
 
 
 def test_the_environment_overrides_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from clearhead.training.config import RunConfig, check_run_config
 from clearhead.training.config_file import change, parse_yaml
 from clearhead.training.config_help import config_fields
 
-PATHS = [each.path.split(".") for each in config_fields()]
+PATHS = [field.path.split(".") for field in config_fields()]
 VALUES = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=7), st.sampled_from(["1e-3", "auto", "no"]),
     st.lists(st.integers(), max_size=3), st.dictionaries(st.text(max_size=5) | st.integers(), st.integers(), max_size=2),
@@ -49,24 +49,24 @@ def test_any_value_anywhere_is_taken_or_told(changes: list[tuple[list[str], Any]
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=40) | st.text("ab:{}[]-&*!?|>'\"#%@\n\t 019e.", max_size=40).map(str.encode))
 def test_any_text_is_read_or_told(content: bytes) -> None:
-    told: tuple[str, ...] = ()
+    mistakes: tuple[str, ...] = ()
     try:
         assert isinstance(parse_yaml(content), dict)
     except ConfigError as wrong:
-        told = wrong.mistakes
-    assert all(mistake.endswith((".", "?")) for mistake in told)
+        mistakes = wrong.mistakes
+    assert all(mistake.endswith((".", "?")) for mistake in mistakes)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text("adt.01=[]{}:x ", max_size=15))
 def test_any_change_is_made_or_told(text: str) -> None:
     data: dict[str, Any] = {"a": {"d": 3}, "t": [{"x": 5}]}
-    told: tuple[str, ...] = ()
+    mistakes: tuple[str, ...] = ()
     try:
         assert change(data, text) == text.partition("=")[0].strip()
     except ConfigError as wrong:
-        told = wrong.mistakes
-    assert all(mistake.endswith((".", "?")) for mistake in told)
+        mistakes = wrong.mistakes
+    assert all(mistake.endswith((".", "?")) for mistake in mistakes)
 
 
 def test_every_group_of_a_config_is_a_model() -> None:

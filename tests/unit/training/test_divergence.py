@@ -32,14 +32,14 @@ class Faults:
         self.batches: list[Batch] = []
 
     def __call__(self, model: Transformer, batch: Batch, config: TrainingConfig, loss_function: LossFunction) -> Loss:
-        found = objective(model, batch, config, loss_function)
+        loss = objective(model, batch, config, loss_function)
         if not model.training:
-            return found
+            return loss
         self.calls += 1
         if self.calls not in self.bad and (self.is_forgiving or self.calls < min(self.bad)):
-            return found
+            return loss
         self.batches.append(batch)
-        return Loss(found.total * self.factor, found.num_tokens)
+        return Loss(loss.total * self.factor, loss.num_tokens)
 
 
 def put_in(monkeypatch: pytest.MonkeyPatch, faults: Objective) -> None:
@@ -51,15 +51,15 @@ def test_a_loss_that_is_no_number_stops_with_a_sentence_and_its_batch(
 ) -> None:
     faults = Faults(7)
     put_in(monkeypatch, faults)
-    with pytest.raises(RunError) as told:
+    with pytest.raises(RunError) as error:
         train(tmp_path / "run")
     place = tmp_path / "run" / FOLDER / "step-00000007.json"
-    assert str(told.value) == (
+    assert str(error.value) == (
         f"The loss or its gradient was not a finite number at update 7. Its batch is in {place}. "
         "The last good checkpoint is step-00000005: resume the run with a lower training.rate. "
         "Or begin again with a lower training.rate, a longer training.warm_up, or training.on_divergence: roll_back."
     )
-    assert told.value.options == ("resume", "changes")
+    assert error.value.options == ("resume", "changes")
     saved = json.loads(place.read_text())
     (batch,) = faults.batches
     assert batch.target is not None
@@ -72,7 +72,7 @@ def test_a_loss_that_is_no_number_stops_with_a_sentence_and_its_batch(
 
 
 def test_the_last_good_checkpoint_can_be_gone_on_from(
-    whole: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    full_run: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         put_in(patch, Faults(7))
@@ -80,7 +80,7 @@ def test_the_last_good_checkpoint_can_be_gone_on_from(
             train(tmp_path / "run")
     gone_on = train(tmp_path / "run", resume=True)
     assert gone_on.outcome.steps == 12
-    assert same(gone_on.tensors(), whole.tensors())
+    assert same(gone_on.tensors(), full_run.tensors())
 
 
 def test_a_fault_before_any_checkpoint_says_that_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,37 +106,37 @@ def test_an_exploding_loss_forgets_the_checkpoints_after_the_last_good_log(
 
 def test_rolling_back_halves_the_rate_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_in(monkeypatch, Faults(7))
-    made = train(tmp_path / "run", training={"on_divergence": "roll_back", "schedule": "constant", "warm_up": 0})
-    assert made.outcome.steps == 12
-    assert "at update 7. Its batch is in" in made.told
-    assert "Going back to step-00000005 with the rate times 0.5." in made.told
-    rates = {line["step"]: line["rate"] for line in made.metrics() if "rate" in line}
+    result = train(tmp_path / "run", training={"on_divergence": "roll_back", "schedule": "constant", "warm_up": 0})
+    assert result.outcome.steps == 12
+    assert "at update 7. Its batch is in" in result.output
+    assert "Going back to step-00000005 with the rate times 0.5." in result.output
+    rates = {line["step"]: line["rate"] for line in result.metrics() if "rate" in line}
     assert rates == pytest.approx({3: 1e-3, 6: 0.5e-3, 9: 0.5e-3, 12: 0.5e-3})
-    assert [line["step"] for line in made.metrics() if "valid/loss" in line] == [5, 10, 12]
-    assert all(line["loss"] < 5 for line in made.metrics() if "loss" in line)
+    assert [line["step"] for line in result.metrics() if "valid/loss" in line] == [5, 10, 12]
+    assert all(line["loss"] < 5 for line in result.metrics() if "loss" in line)
 
 
 def test_a_validation_that_was_rolled_back_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_in(monkeypatch, Faults(*range(7, 13), factor=100.0))
-    made = train(tmp_path / "run", training={"on_divergence": "roll_back", "log_every": 6})
-    assert "Going back to step-00000004 with the rate times 0.5." in made.told
-    assert [line["step"] for line in made.metrics() if "valid/loss" in line] == [5, 10, 12]
+    result = train(tmp_path / "run", training={"on_divergence": "roll_back", "log_every": 6})
+    assert "Going back to step-00000004 with the rate times 0.5." in result.output
+    assert [line["step"] for line in result.metrics() if "valid/loss" in line] == [5, 10, 12]
 
 
 def test_time_spent_on_what_was_rolled_back_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     real = loop_module.rate_at
 
-    def slow(*given: Any) -> float:
+    def slow(*arguments: Any) -> float:
         now[0] += 100.0
-        return real(*given)
+        return real(*arguments)
 
     monkeypatch.setattr(loop_module, "rate_at", slow)
     monkeypatch.setattr(loop_module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     put_in(monkeypatch, Faults(7))
-    made = train(tmp_path / "run", training={"on_divergence": "roll_back"})
-    assert "Going back to step-00000005" in made.told
-    assert made.outcome.seconds == now[0] > 1400
+    result = train(tmp_path / "run", training={"on_divergence": "roll_back"})
+    assert "Going back to step-00000005" in result.output
+    assert result.outcome.seconds == now[0] > 1400
 
 
 def test_each_roll_back_halves_again_and_five_are_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +178,7 @@ def test_out_of_memory_cuts_the_batch_says_so_and_learns_the_same(
 ) -> None:
     options: dict[str, Any] = {"training": {"batch_tokens": 640, "epsilon": 1e-4}, "model": {"dropout": 0.0}}
     plain = train(tmp_path / "plain", **options)
-    assert "10 × (64 + 64)" in plain.told
+    assert "10 × (64 + 64)" in plain.output
 
     def limited(model: Transformer, batch: Batch, config: TrainingConfig, loss_function: LossFunction) -> Loss:
         if model.training and batch.num_rows > 3:
@@ -187,8 +187,8 @@ def test_out_of_memory_cuts_the_batch_says_so_and_learns_the_same(
 
     put_in(monkeypatch, limited)
     poor = train(tmp_path / "poor", **options)
-    assert "Out of memory at update 1: each batch is now cut into 4 parts whose gradients are added." in poor.told
-    assert poor.told.count("Out of memory") == 1
+    assert "Out of memory at update 1: each batch is now cut into 4 parts whose gradients are added." in poor.output
+    assert poor.output.count("Out of memory") == 1
     one, other = plain.tensors(), poor.tensors()
     assert max(float((one[name] - other[name]).abs().max()) for name in one) < 1e-4
     state = json.loads((tmp_path / "poor/checkpoints/step-00000012/state.json").read_text())
@@ -208,7 +208,9 @@ def test_no_memory_for_one_row_is_a_sentence(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("call", [1, 2, 3, 4, 5, 6, 7, 8, 9])
-def test_a_full_disk_loses_nothing(whole: Result, tmp_path: Path, call: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_loses_nothing(
+    full_run: Result, tmp_path: Path, call: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Wherever tensors are written: of a checkpoint's model or state, of the best or of the last model."""
     from safetensors import torch as safetensors_torch
 
@@ -229,5 +231,5 @@ def test_a_full_disk_loses_nothing(whole: Result, tmp_path: Path, call: int, mon
     assert not list((tmp_path / "run").rglob("*.part"))
     gone_on = train(tmp_path / "run", resume=True)
     for name in ("last/model.safetensors", "best/model.safetensors"):
-        assert same(whole.tensors(name), gone_on.tensors(name))
-    assert whole.metrics() == gone_on.metrics()
+        assert same(full_run.tensors(name), gone_on.tensors(name))
+    assert full_run.metrics() == gone_on.metrics()

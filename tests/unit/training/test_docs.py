@@ -28,17 +28,17 @@ def data_page() -> str:
 
 
 def test_the_page_of_settings_is_what_its_script_writes() -> None:
-    made = runpy.run_path(str(ROOT / "docs" / "make_config.py"))
-    assert made["PAGE"].read_text(encoding="utf-8") == made["page"](), "run: python docs/make_config.py"
+    script = runpy.run_path(str(ROOT / "docs" / "make_config.py"))
+    assert script["PAGE"].read_text(encoding="utf-8") == script["page"](), "run: python docs/make_config.py"
 
 
 def test_every_setting_is_on_the_page_with_its_section() -> None:
     page = (GUIDE / "config.md").read_text(encoding="utf-8")
-    for each in config_fields():
-        group, _, name = each.path.rpartition(".")
+    for field in config_fields():
+        group, _, name = field.path.rpartition(".")
         group = {"data.valid": "data.train", "data.train.0": "data.train"}.get(group, group or "The whole")
         section = page.partition(f"\n## {group}\n")[2].partition("\n## ")[0]
-        assert f"\n| `{name}` |" in section, f"{each.path} is not on the page"
+        assert f"\n| `{name}` |" in section, f"{field.path} is not on the page"
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/guide/train.md"])
@@ -64,9 +64,9 @@ def test_the_mistakes_on_the_page_are_what_a_config_gets(
         "training": {"stpes": 100, "rate": "fast"},
         "text": {"kind": "word", "sampling": 0.2},
     }
-    found = mistakes_of(written(tmp_path, config, "mistakes.yaml"))
+    mistakes = mistakes_of(written(tmp_path, config, "mistakes.yaml"))
     assert len(lines) == 4
-    assert [line.partition(": ")[2] for line in lines] == [mistake.partition(": ")[2] for mistake in found]
+    assert [line.partition(": ")[2] for line in lines] == [mistake.partition(": ")[2] for mistake in mistakes]
 
 
 def test_the_page_names_every_section_and_every_file_of_a_run(train_page: str) -> None:
@@ -81,7 +81,7 @@ def test_the_page_names_every_section_and_every_file_of_a_run(train_page: str) -
 
 
 def test_the_page_says_what_may_change_in_the_middle_of_a_run(train_page: str) -> None:
-    told = train_page.partition("**What may change**")[2].partition("```")[0]
+    section = train_page.partition("**What may change**")[2].partition("```")[0]
     often = {
         "checkpoint_every",
         "keep_checkpoints",
@@ -91,7 +91,7 @@ def test_the_page_says_what_may_change_in_the_middle_of_a_run(train_page: str) -
     }  # "how often it logs, validates and saves"
     for path in launch._MAY_CHANGE:
         name = path.rpartition(".")[2]
-        assert name in often or f"`{name}`" in told, f"{path} may change, and the page does not say so"
+        assert name in often or f"`{name}`" in section, f"{path} may change, and the page does not say so"
 
 
 def test_the_page_of_data_names_every_setting_of_data_and_every_built_in_corpus(data_page: str) -> None:

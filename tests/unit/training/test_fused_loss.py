@@ -39,18 +39,18 @@ def test_loss_and_gradients_are_those_of_the_operations(
     target[1, 5:], target[3] = 0, 0  # padding, and a row of nothing else
     source = torch.randint(3, vocabulary, (4, 7), device="cuda")
     batch = Batch(source, target).changed(lambda part: torch.cat((part, part)) if r_drop else part)
-    found = []
-    for each in (loss_from_states, fused_loss_from_states):
+    losses_and_gradients = []
+    for loss_function in (loss_from_states, fused_loss_from_states):
         states = 3 * torch.randn(
             *batch.target.shape, 32, device="cuda", generator=torch.Generator("cuda").manual_seed(1)
         )
         states.requires_grad_()
         with torch.autocast("cuda", torch.bfloat16, enabled=dtype == torch.bfloat16):
-            loss = each(model, states, batch, config)
+            loss = loss_function(model, states, batch, config)
         model.zero_grad()
         loss.mean.backward()
-        found.append((loss, states.grad, model.output.weight.grad.clone()))
-    (right, *right_gradients), (fused, *fused_gradients) = found
+        losses_and_gradients.append((loss, states.grad, model.output.weight.grad.clone()))
+    (right, *right_gradients), (fused, *fused_gradients) = losses_and_gradients
     assert fused.num_tokens == right.num_tokens
     assert fused.total.item() == pytest.approx(right.total.item(), rel=1e-5)
     slack = 1e-5 if dtype == torch.float32 else 2e-2  # both round to bfloat16, in another order

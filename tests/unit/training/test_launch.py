@@ -41,7 +41,7 @@ def config_with(**training: Any) -> RunConfig:
 def test_a_run_leaves_all_that_is_needed_to_make_it_again(tmp_path: Path, loop: FakeLoop) -> None:
     outcome = launch(least(), tmp_path / "run", console=quiet())
     assert (outcome.steps, outcome.stopped, loop.calls) == (7, "steps", [(1, False, "run")])
-    names = {each.name for each in (tmp_path / "run").iterdir()}
+    names = {path.name for path in (tmp_path / "run").iterdir()}
     files = {"config.yaml", "environment.json", "data.json", "metrics.jsonl", "outcome.json", "README.md"}
     assert names == {".lock", *files}
     assert RunFolder(tmp_path / "run").read_outcome() == outcome
@@ -75,13 +75,13 @@ def test_while_a_run_goes_on_its_earlier_end_is_forgotten(
 def test_a_finished_run_goes_on_only_for_longer(tmp_path: Path, loop: FakeLoop) -> None:
     path = tmp_path / "run"
     launch(least(), path, console=quiet())
-    with pytest.raises(RunError) as told:
+    with pytest.raises(RunError) as error:
         launch(least(), path, resume=True, console=quiet())
-    assert str(told.value) == (
+    assert str(error.value) == (
         f"{path} is finished: all updates were made (update 7). To train it for longer, "
         "resume it with training.steps=14."
     )
-    assert told.value.options == {"resume": "", "run": str(path), "changes": "training.steps=14"}
+    assert error.value.options == {"resume": "", "run": str(path), "changes": "training.steps=14"}
     assert launch(config_with(steps=14), path, resume=True, console=quiet()).steps == 14
     assert RunFolder(path).read_config().training.steps == 14
 
@@ -90,10 +90,10 @@ def test_what_makes_a_run_another_cannot_change_in_its_middle(tmp_path: Path, lo
     loop.stops = ["interrupted"]
     launch(least(), tmp_path / "run", console=quiet())
     changed = {**LEAST, "preset": "base", "training": {"steps": 11, "seed": 5, "rate": 0.5}, "model": {"d_ff": 64}}
-    with pytest.raises(ConfigError) as told:
+    with pytest.raises(ConfigError) as error:
         launch(RunConfig.model_validate(changed), tmp_path / "run", resume=True, console=quiet())
     again = f"when {tmp_path}/run was begun, and cannot change in the middle of a run. Begin another run."
-    assert told.value.mistakes == (
+    assert error.value.mistakes == (
         f"preset was 'tiny' {again}",
         f"model.d_ff was null {again}",
         f"training.seed was 1 {again}",
@@ -116,10 +116,10 @@ def test_several_seeds_give_a_mean_and_a_spread(tmp_path: Path, loop: FakeLoop) 
     # 33, 34, 35: the mean is 34, and √((1 + 0 + 1) / 2) = 1.
     assert (spread.mean, spread.deviation, dict(spread.values)) == (34.0, 1.0, {3: 33.0, 4: 34.0, 5: 35.0})
     assert str(spread) == f"BLEU 34 ± 1 (3 seeds; {SIGNATURE})"
-    kept = json.loads((tmp_path / "runs" / "seeds.json").read_text())
-    assert kept == json.loads(json.dumps(report.to_data()))
-    assert kept["scores"]["bleu"]["mean"] == 34.0
-    assert kept["seeds"]["4"]["scores"]["bleu"] == {"name": "BLEU", "value": 34.0, "signature": SIGNATURE}
+    saved_report = json.loads((tmp_path / "runs" / "seeds.json").read_text())
+    assert saved_report == json.loads(json.dumps(report.to_data()))
+    assert saved_report["scores"]["bleu"]["mean"] == 34.0
+    assert saved_report["seeds"]["4"]["scores"]["bleu"] == {"name": "BLEU", "value": 34.0, "signature": SIGNATURE}
     assert RunFolder(tmp_path / "runs" / "seed-4").read_config().training.seed == 4
 
 

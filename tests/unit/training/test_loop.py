@@ -35,37 +35,37 @@ def assert_same_end(one: Result, folder: Path, files: tuple[str, ...] = FILES) -
     assert not list(folder.rglob("*.part"))
 
 
-def test_a_run_logs_judges_and_saves_when_it_is_due(whole: Result) -> None:
-    assert whole.outcome.stopped == "steps"
-    assert whole.outcome.steps == 12
-    logged = [line["step"] for line in whole.metrics() if "loss" in line]
-    judged = [line["step"] for line in whole.metrics() if "valid/loss" in line]
+def test_a_run_logs_judges_and_saves_when_it_is_due(full_run: Result) -> None:
+    assert full_run.outcome.stopped == "steps"
+    assert full_run.outcome.steps == 12
+    logged = [line["step"] for line in full_run.metrics() if "loss" in line]
+    judged = [line["step"] for line in full_run.metrics() if "valid/loss" in line]
     assert (logged, judged) == ([3, 6, 9, 12], [5, 10, 12])
-    assert [place.name[-2:] for place in checkpoints(whole.folder / "checkpoints")] == ["08", "12"]
-    assert "Batches of 1 shape (packed): 1 × (64 + 64); " in whole.told
-    assert "% padding" in whole.told
+    assert [place.name[-2:] for place in checkpoints(full_run.folder / "checkpoints")] == ["08", "12"]
+    assert "Batches of 1 shape (packed): 1 × (64 + 64); " in full_run.output
+    assert "% padding" in full_run.output
 
 
-def test_it_learns_and_the_best_is_kept(whole: Result) -> None:
-    losses = [line["valid/loss"] for line in whole.metrics() if "valid/loss" in line]
+def test_it_learns_and_the_best_is_kept(full_run: Result) -> None:
+    losses = [line["valid/loss"] for line in full_run.metrics() if "valid/loss" in line]
     assert losses[0] > losses[1] > losses[2]
-    assert whole.outcome.best_step == 12
-    assert whole.outcome.scores["loss"].value == losses[-1]
-    assert whole.outcome.scores["loss"].signature.startswith("unit:token|vocabulary:")
-    assert same(whole.tensors("best/model.safetensors"), whole.tensors("last/model.safetensors"))
+    assert full_run.outcome.best_step == 12
+    assert full_run.outcome.scores["loss"].value == losses[-1]
+    assert full_run.outcome.scores["loss"].signature.startswith("unit:token|vocabulary:")
+    assert same(full_run.tensors("best/model.safetensors"), full_run.tensors("last/model.safetensors"))
 
 
-def test_the_rate_follows_the_schedule(whole: Result) -> None:
+def test_the_rate_follows_the_schedule(full_run: Result) -> None:
     training = settings_of().training
-    rates = [line["rate"] for line in whole.metrics() if "rate" in line]
+    rates = [line["rate"] for line in full_run.metrics() if "rate" in line]
     assert rates == pytest.approx([rate_at(step, training, 12) for step in (3, 6, 9, 12)])
 
 
-def test_the_same_config_gives_the_same_numbers_and_another_seed_others(whole: Result, tmp_path: Path) -> None:
+def test_the_same_config_gives_the_same_numbers_and_another_seed_others(full_run: Result, tmp_path: Path) -> None:
     again = train(tmp_path / "again")
-    assert_same_end(whole, again.folder)
+    assert_same_end(full_run, again.folder)
     other = train(tmp_path / "other", training={"seed": 2})
-    assert not same(whole.tensors(), other.tensors())
+    assert not same(full_run.tensors(), other.tensors())
 
 
 # Stopped and gone on with
@@ -91,28 +91,28 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, what: str, call: int) -> None:
     real: Callable[..., Any] = getattr(owner, name)
     calls = []
 
-    def killing(*given: Any) -> Any:
-        calls.append(given)
+    def killing(*arguments: Any) -> Any:
+        calls.append(arguments)
         if len(calls) == call:
             raise KilledError
-        return real(*given)
+        return real(*arguments)
 
     monkeypatch.setattr(owner, name, killing)
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_run_that_ends_at_any_moment_goes_on_as_if_nothing_had_been(
-    whole: Result, tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
+    full_run: Result, tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         kill_at(patch, *MOMENTS[moment])
         with pytest.raises(KilledError):
             train(tmp_path / "run")
     gone_on = train(tmp_path / "run", resume=True)
-    assert_same_end(whole, gone_on.folder)
-    assert gone_on.outcome.best_step == whole.outcome.best_step
+    assert_same_end(full_run, gone_on.folder)
+    assert gone_on.outcome.best_step == full_run.outcome.best_step
     assert {n: s.value for n, s in gone_on.outcome.scores.items()} == {
-        n: s.value for n, s in whole.outcome.scores.items()
+        n: s.value for n, s in full_run.outcome.scores.items()
     }
 
 
@@ -129,7 +129,7 @@ def interrupt_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
 
 @pytest.mark.parametrize("step", [0, 1, 5, 7, 8, 11])
 def test_an_interrupted_run_saves_and_goes_on(
-    whole: Result, tmp_path: Path, step: int, monkeypatch: pytest.MonkeyPatch
+    full_run: Result, tmp_path: Path, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         interrupt_at(patch, step)
@@ -138,8 +138,8 @@ def test_an_interrupted_run_saves_and_goes_on(
     assert [place.name for place in checkpoints(tmp_path / "run/checkpoints")][-1] == f"step-{step:08d}"
     assert (tmp_path / "run/last/model.safetensors").is_file()
     gone_on = train(tmp_path / "run", resume=True)
-    assert f"Going on from update {step}." in gone_on.told
-    assert_same_end(whole, gone_on.folder)
+    assert f"Going on from update {step}." in gone_on.output
+    assert_same_end(full_run, gone_on.folder)
     assert len(checkpoints(gone_on.folder / "checkpoints")) == 2
 
 
@@ -148,38 +148,40 @@ def test_averages_are_the_same_after_interruptions(
     tmp_path: Path, average: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = {"training": {"average": average, "average_last": 3, "keep_checkpoints": 1}}
-    whole = train(tmp_path / "whole", **options)
+    uninterrupted_run = train(tmp_path / "whole", **options)
     for number, step in enumerate((3, 7, 11)):
         with monkeypatch.context() as patch:
             interrupt_at(patch, step)
             train(tmp_path / "run", resume=number > 0, **options)
     gone_on = train(tmp_path / "run", resume=True, **options)
-    assert_same_end(whole, gone_on.folder)
+    assert_same_end(uninterrupted_run, gone_on.folder)
     plain = train(tmp_path / "plain", training={"keep_checkpoints": 1})
     state = "checkpoints/step-00000012/model.safetensors"
-    assert same(plain.tensors(state), whole.tensors(state)), "an average must not change how the weights are learned"
-    assert not same(plain.tensors(), whole.tensors())
+    assert same(plain.tensors(state), uninterrupted_run.tensors(state)), (
+        "an average must not change how the weights are learned"
+    )
+    assert not same(plain.tensors(), uninterrupted_run.tensors())
 
 
 def test_the_last_checkpoints_are_averaged_by_hand(tmp_path: Path) -> None:
-    made = train(tmp_path / "run", training={"average": "last", "average_last": 3})
+    result = train(tmp_path / "run", training={"average": "last", "average_last": 3})
     places = [tmp_path / f"run/checkpoints/step-{step:08d}" for step in (4, 8, 12)]
     models = [own_tensors(load_checkpoint(place)) for place in places]
-    last = made.tensors()
+    last = result.tensors()
     for name in last:
         expected = torch.stack([model[name].detach().double() for model in models]).mean(dim=0)
         assert_close(last[name], expected, "float32", name)
 
 
 def test_the_first_weights_are_in_no_average(tmp_path: Path) -> None:
-    made = train(
+    result = train(
         tmp_path / "run", training={"average": "last", "average_last": 3, "steps": 3, "on_divergence": "roll_back"}
     )
-    assert same(made.tensors(), made.tensors("checkpoints/step-00000003/model.safetensors"))
+    assert same(result.tensors(), result.tensors("checkpoints/step-00000003/model.safetensors"))
 
 
 def test_a_damaged_checkpoint_is_passed_over_and_said(
-    whole: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    full_run: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         interrupt_at(patch, 9)
@@ -188,10 +190,10 @@ def test_a_damaged_checkpoint_is_passed_over_and_said(
         file = tmp_path / "run/checkpoints" / name
         file.write_bytes(file.read_bytes()[:100])
     gone_on = train(tmp_path / "run", resume=True)
-    assert "step-00000009 is passed over: " in gone_on.told
-    assert "step-00000008 is passed over: " in gone_on.told
-    assert "Going on from update 4." in gone_on.told
-    assert_same_end(whole, gone_on.folder)
+    assert "step-00000009 is passed over: " in gone_on.output
+    assert "step-00000008 is passed over: " in gone_on.output
+    assert "Going on from update 4." in gone_on.output
+    assert_same_end(full_run, gone_on.folder)
 
 
 def test_nothing_is_thrown_away_where_no_checkpoint_can_be_read(
@@ -210,7 +212,7 @@ def test_nothing_is_thrown_away_where_no_checkpoint_can_be_read(
     assert checkpoints(tmp_path / "run/checkpoints") == places
 
 
-def test_a_finished_run_can_be_made_longer(whole: Result, tmp_path: Path) -> None:
+def test_a_finished_run_can_be_made_longer(full_run: Result, tmp_path: Path) -> None:
     train(tmp_path / "run", training={"steps": 8})
     longer = train(tmp_path / "run", resume=True)
     assert longer.outcome.steps == 12
@@ -218,7 +220,7 @@ def test_a_finished_run_can_be_made_longer(whole: Result, tmp_path: Path) -> Non
     extra = [line for line in longer.metrics() if line["step"] == 8]
     assert len(extra) == 2
     for name in (FILES[0], "checkpoints/step-00000012/model.safetensors"):
-        assert same(whole.tensors(name), longer.tensors(name))
+        assert same(full_run.tensors(name), longer.tensors(name))
 
 
 def test_a_longer_cosine_falls_by_its_new_end(tmp_path: Path) -> None:
@@ -260,9 +262,9 @@ def test_seconds_are_those_of_all_processes(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_epochs_are_turned_into_updates(tmp_path: Path) -> None:
-    made = train(tmp_path / "run", training={"steps": None, "epochs": 2.5})
-    epochs = [line["epoch"] for line in made.metrics() if "epoch" in line]
-    assert made.outcome.stopped == "epochs"
+    result = train(tmp_path / "run", training={"steps": None, "epochs": 2.5})
+    epochs = [line["epoch"] for line in result.metrics() if "epoch" in line]
+    assert result.outcome.stopped == "epochs"
     assert epochs[-1] == 2.0
 
 
@@ -271,10 +273,10 @@ def test_epochs_are_turned_into_updates(tmp_path: Path) -> None:
 
 def scores_by_hand(monkeypatch: pytest.MonkeyPatch, values: list[float]) -> None:
     """Let validation find these losses, one after another."""
-    found = iter(values)
+    losses = iter(values)
 
     def scores(self: Validator, model: Any, precision: Any) -> dict[str, Score]:
-        return {"loss": Score("loss", next(found), "by hand", is_higher_better=False)}
+        return {"loss": Score("loss", next(losses), "by hand", is_higher_better=False)}
 
     monkeypatch.setattr(Validator, "scores", scores)
 
@@ -282,9 +284,9 @@ def scores_by_hand(monkeypatch: pytest.MonkeyPatch, values: list[float]) -> None
 def test_it_stops_when_patience_is_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scores_by_hand(monkeypatch, [3.0, 2.0, 2.5, 1.5, 1.5, 1.6])
     options = {"training": {"steps": 50}, "validation": {"every": 2, "patience": 2}}
-    made = train(tmp_path / "run", **options)
-    assert (made.outcome.stopped, made.outcome.steps, made.outcome.best_step) == ("patience", 12, 8)
-    assert made.outcome.scores["loss"].value == 1.5
+    result = train(tmp_path / "run", **options)
+    assert (result.outcome.stopped, result.outcome.steps, result.outcome.best_step) == ("patience", 12, 8)
+    assert result.outcome.scores["loss"].value == 1.5
     scores_by_hand(monkeypatch, [1.4, 1.5, 1.5, 1.5, 1.5])
     more = {**options, "validation": {"every": 2, "patience": 3}}
     longer = train(tmp_path / "run", resume=True, **more)
@@ -294,8 +296,8 @@ def test_it_stops_when_patience_is_over(tmp_path: Path, monkeypatch: pytest.Monk
 def test_it_stops_when_a_score_is_good_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scores_by_hand(monkeypatch, [3.0, 2.1, 2.0, 1.5, 1.4])
     options = {"training": {"steps": 50}, "validation": {"every": 2, "enough": 2.0}}  # a loss: lower is better
-    made = train(tmp_path / "run", **options)
-    assert (made.outcome.stopped, made.outcome.steps, made.outcome.best_step) == ("enough", 6, 6)
+    result = train(tmp_path / "run", **options)
+    assert (result.outcome.stopped, result.outcome.steps, result.outcome.best_step) == ("enough", 6, 6)
     more = {**options, "validation": {"every": 2, "enough": 1.45}}
     longer = train(tmp_path / "run", resume=True, **more)
     assert (longer.outcome.stopped, longer.outcome.steps) == ("enough", 10)
@@ -320,20 +322,20 @@ def test_patience_is_counted_over_interruptions(tmp_path: Path, monkeypatch: pyt
 
 def test_a_score_that_is_no_number_is_never_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scores_by_hand(monkeypatch, [math.nan, 2.0, math.inf])
-    made = train(tmp_path / "run")
-    assert (made.outcome.best_step, made.outcome.scores["loss"].value) == (10, 2.0)
+    result = train(tmp_path / "run")
+    assert (result.outcome.best_step, result.outcome.scores["loss"].value) == (10, 2.0)
 
 
 def test_the_lower_loss_decides_between_equal_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = iter([(0.0, 3.0), (0.0, 2.0), (0.0, 2.5), (0.0, math.nan)])
+    scores_by_validation = iter([(0.0, 3.0), (0.0, 2.0), (0.0, 2.5), (0.0, math.nan)])
 
     def scores(self: Validator, model: Any, precision: Any) -> dict[str, Score]:
-        bleu, loss = next(found)
+        bleu, loss = next(scores_by_validation)
         return {"bleu": Score("BLEU", bleu, "by hand"), "loss": Score("loss", loss, "by hand", is_higher_better=False)}
 
     monkeypatch.setattr(Validator, "scores", scores)
-    made = train(tmp_path / "run", validation={"every": 3, "metric": "bleu"})
-    assert (made.outcome.best_step, made.outcome.scores["loss"].value) == (6, 2.0)
+    result = train(tmp_path / "run", validation={"every": 3, "metric": "bleu"})
+    assert (result.outcome.best_step, result.outcome.scores["loss"].value) == (6, 2.0)
 
 
 def test_a_loss_that_is_no_number_beside_a_good_score_is_left_out(
@@ -346,17 +348,17 @@ def test_a_loss_that_is_no_number_beside_a_good_score_is_left_out(
         }
 
     monkeypatch.setattr(Validator, "scores", scores)
-    made = train(tmp_path / "run", validation={"metric": "bleu"})
-    assert made.outcome.best_step == 5
-    assert set(made.outcome.scores) == {"bleu"}
+    result = train(tmp_path / "run", validation={"metric": "bleu"})
+    assert result.outcome.best_step == 5
+    assert set(result.outcome.scores) == {"bleu"}
 
 
 def test_without_sentences_to_judge_by_the_last_model_is_what_there_is(tmp_path: Path) -> None:
-    made = train(tmp_path / "run", data={"valid": None}, validation={"metric": None})
-    assert (made.outcome.best_step, made.outcome.scores) == (None, {})
+    result = train(tmp_path / "run", data={"valid": None}, validation={"metric": None})
+    assert (result.outcome.best_step, result.outcome.scores) == (None, {})
     assert (tmp_path / "run/last/model.safetensors").is_file()
     assert not (tmp_path / "run/best").exists()
-    assert not [line for line in made.metrics() if "valid/loss" in line]
+    assert not [line for line in result.metrics() if "valid/loss" in line]
 
 
 # Odd sizes
@@ -365,28 +367,28 @@ def test_without_sentences_to_judge_by_the_last_model_is_what_there_is(tmp_path:
 @pytest.mark.parametrize("batching", ["packed", "bucketed"])
 @pytest.mark.parametrize("tokens", [16, 2**24])
 def test_tiny_and_huge_batches_work(tmp_path: Path, batching: str, tokens: int) -> None:
-    made = train(
+    result = train(
         tmp_path / "run", data={"max_pairs": 31, "train": [{"built_in": "copy"}]},
         training={"batching": batching, "batch_tokens": tokens, "steps": 3},
     )  # fmt: skip
-    assert made.outcome.steps == 3
+    assert result.outcome.steps == 3
 
 
 def test_a_corpus_of_one_pair_is_learned_by_heart(tmp_path: Path) -> None:
     (tmp_path / "one.tsv").write_text("let's go\tvamos\n")
-    made = train(
+    result = train(
         tmp_path / "run",
         data={"train": [{"tsv": str(tmp_path / "one.tsv"), "source_field": "1", "target_field": "2"}], "valid": None},
         text={"kind": "char"}, validation={"metric": None}, model={"dropout": 0.0},
         training={"steps": 60, "rate": 0.02, "label_smoothing": 0.0, "checkpoint_every": 100, "log_every": 10},
     )  # fmt: skip
-    losses = [line["loss"] for line in made.metrics()]
+    losses = [line["loss"] for line in result.metrics()]
     assert losses[-1] < 0.2 < 1.0 < losses[0]
 
 
 def test_a_model_of_norms_over_whole_sentences_has_a_row_for_each(tmp_path: Path) -> None:
-    made = train(tmp_path / "run", model={"encoder_norm": "all"}, training={"steps": 2})
-    assert "(bucketed)" in made.told
+    result = train(tmp_path / "run", model={"encoder_norm": "all"}, training={"steps": 2})
+    assert "(bucketed)" in result.output
 
 
 def test_a_gpu_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,13 +21,13 @@ def test_the_loss_of_a_token_is_minus_the_logarithm_of_what_the_right_words_befo
     for source, target in zip(batch.source, batch.target, strict=True):
         right = [int(token) for token in target if token != PAD]
         for at, token in enumerate(right):  # token by token: the decoder has read nothing but the right words before
-            read = torch.tensor([[model.config.start_id, *right[:at]]])
-            logits = model.decode(read, model.encode(source[source != PAD][None]))[0, -1]
+            prefix = torch.tensor([[model.config.start_id, *right[:at]]])
+            logits = model.decode(prefix, model.encode(source[source != PAD][None]))[0, -1]
             by_hand -= float(logits.log_softmax(dim=-1)[token])
             count += 1
-    found = objective(model, batch, settings())
-    assert int(found.num_tokens) == count
-    assert float(found.total) == pytest.approx(by_hand, rel=1e-10)
+    loss = objective(model, batch, settings())
+    assert int(loss.num_tokens) == count
+    assert float(loss.total) == pytest.approx(by_hand, rel=1e-10)
 
 
 def test_changing_a_word_changes_no_logit_up_to_it() -> None:
@@ -58,7 +58,7 @@ def test_r_drop_by_hand() -> None:
     batch = tiny_batch(5)
     assert batch.target is not None
     torch.manual_seed(7)
-    found = objective(model, batch, settings(r_drop=2.0, label_smoothing=0.1))
+    loss = objective(model, batch, settings(r_drop=2.0, label_smoothing=0.1))
     torch.manual_seed(7)
     twice = batch.changed(lambda tensor: torch.cat((tensor, tensor)))
     logs = model(twice).log_softmax(dim=-1)
@@ -68,12 +68,14 @@ def test_r_drop_by_hand() -> None:
             if token == PAD:
                 continue
             one, other = logs[row, at], logs[row + 5, at]
-            entropy += sum(-0.9 * float(each[token]) - 0.1 / VOCABULARY * float(each.sum()) for each in (one, other))
+            entropy += sum(
+                -0.9 * float(log_probs[token]) - 0.1 / VOCABULARY * float(log_probs.sum()) for log_probs in (one, other)
+            )
             for p, q in ((one, other), (other, one)):
                 apart += float((p.exp() * (p - q)).sum())  # KL(P‖Q)
     assert apart > 0.01, "dropout does nothing here"
-    assert float(found.total) == pytest.approx(entropy / 2 + 2.0 * apart / 4, rel=1e-10)
-    assert int(found.num_tokens) == int((batch.target != PAD).sum())
+    assert float(loss.total) == pytest.approx(entropy / 2 + 2.0 * apart / 4, rel=1e-10)
+    assert int(loss.num_tokens) == int((batch.target != PAD).sum())
 
 
 @torch.no_grad()
@@ -91,7 +93,7 @@ def test_r_drop_of_a_classifier_leaves_rows_without_a_label_out() -> None:
     model = tiny_model(shape="encoder", num_classes=3, dropout=0.3).double()
     batch = tiny_batch(5)._replace(target=None, labels=torch.tensor([0, 2, 1, -100, -100]))
     torch.manual_seed(3)
-    found = objective(model, batch, settings(r_drop=1.0))
+    loss = objective(model, batch, settings(r_drop=1.0))
     torch.manual_seed(3)
     logs = model(batch.changed(lambda tensor: torch.cat((tensor, tensor)))).log_softmax(dim=-1)
     by_hand = 0.0
@@ -99,13 +101,13 @@ def test_r_drop_of_a_classifier_leaves_rows_without_a_label_out() -> None:
         one, other = logs[row], logs[row + 5]
         by_hand -= float(one[label] + other[label]) / 2
         by_hand += float((one.exp() * (one - other)).sum() + (other.exp() * (other - one)).sum()) / 4
-    assert int(found.num_tokens) == 3
-    assert float(found.total) == pytest.approx(by_hand, rel=1e-10)
+    assert int(loss.num_tokens) == 3
+    assert float(loss.total) == pytest.approx(by_hand, rel=1e-10)
 
 
 @torch.no_grad()
 def test_a_perfect_model_has_no_loss_and_a_blind_one_the_logarithm_of_its_vocabulary() -> None:
     model = tiny_model()
     model.output.weight.zero_()
-    found = objective(model, tiny_batch(3), settings())
-    assert float(found.mean) == pytest.approx(math.log(VOCABULARY), rel=1e-6)
+    loss = objective(model, tiny_batch(3), settings())
+    assert float(loss.mean) == pytest.approx(math.log(VOCABULARY), rel=1e-6)

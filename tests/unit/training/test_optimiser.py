@@ -109,13 +109,13 @@ def test_a_state_that_is_put_back_goes_on_the_same_way(kind: str) -> None:
         optimiser = Optimiser(model, settings(optimiser=kind))
         for step in range(4):
             if is_stopped and step == 2:
-                kept = {name: tensor.clone() for name, tensor in optimiser.tensors().items()}
+                saved_state = {name: tensor.clone() for name, tensor in optimiser.tensors().items()}
                 held = weights(model)
                 model = tiny_model(seed=1)
                 model.load_state_dict(held, strict=False)
                 optimiser = Optimiser(model, settings(optimiser=kind))
                 for name, tensor in optimiser.tensors().items():
-                    tensor.copy_(kept[name])
+                    tensor.copy_(saved_state[name])
             optimiser.zero()
             optimiser.set_rate(0.01 / (step + 1))
             objective(model, tiny_batch(3, step), settings()).mean.backward()

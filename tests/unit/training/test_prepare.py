@@ -27,8 +27,8 @@ def tsv(path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def earlier(whole: Result) -> Result:
-    return whole
+def earlier(full_run: Result) -> Result:
+    return full_run
 
 
 def start(model: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -45,16 +45,16 @@ def only_started(folder: Path, place: str | Path, **changes: Any) -> Result:
 
 @pytest.mark.parametrize("part", ["", "best", "last", "checkpoints/step-00000012"])
 def test_a_run_starts_from_the_weights_of_another(earlier: Result, tmp_path: Path, part: str) -> None:
-    made = only_started(tmp_path / "run", earlier.folder / part)
-    assert same(made.tensors(), earlier.tensors("best/model.safetensors"))
+    result = only_started(tmp_path / "run", earlier.folder / part)
+    assert same(result.tensors(), earlier.tensors("best/model.safetensors"))
     spelled = "tokeniser/joint.spm"
-    assert (made.folder / spelled).read_bytes() == (earlier.folder / spelled).read_bytes()
+    assert (result.folder / spelled).read_bytes() == (earlier.folder / spelled).read_bytes()
 
 
 def test_dropout_may_differ_and_nothing_else(earlier: Result, tmp_path: Path) -> None:
-    made = only_started(tmp_path / "run", earlier.folder, **start({"dropout": 0.35}))
-    assert json.loads((made.folder / "last/config.json").read_text())["dropout"] == 0.35
-    assert same(made.tensors(), earlier.tensors("best/model.safetensors"))
+    result = only_started(tmp_path / "run", earlier.folder, **start({"dropout": 0.35}))
+    assert json.loads((result.folder / "last/config.json").read_text())["dropout"] == 0.35
+    assert same(result.tensors(), earlier.tensors("best/model.safetensors"))
     with pytest.raises(ConfigError, match=r"model\.d_model = 64, but .* has 12\. Leave it out\."):
         only_started(tmp_path / "other", earlier.folder, **start({"d_model": 64}))
 
@@ -64,7 +64,7 @@ def test_a_run_goes_on_when_what_it_started_from_is_gone(
 ) -> None:
     shutil.copytree(earlier.folder, tmp_path / "copy", ignore=shutil.ignore_patterns(".lock"))
     options = {**start(), "training": {"init_from": str(tmp_path / "copy")}}
-    whole = train(tmp_path / "whole", **options)
+    uninterrupted_run = train(tmp_path / "whole", **options)
     with monkeypatch.context() as patch:
         interrupt_at(patch, 6)
         train(tmp_path / "run", **options)
@@ -73,7 +73,7 @@ def test_a_run_goes_on_when_what_it_started_from_is_gone(
     (tmp_path / "copy").mkdir()
     assert config_of
     gone_on = train(tmp_path / "run", resume=True, **options)
-    assert same(whole.tensors(), gone_on.tensors())
+    assert same(uninterrupted_run.tensors(), gone_on.tensors())
 
 
 def test_a_task_of_another_shape_is_refused(earlier: Result, tmp_path: Path) -> None:
@@ -114,38 +114,38 @@ def test_data_longer_than_the_positions_of_the_model_is_refused(tmp_path: Path) 
 
 def test_validation_leaves_out_what_the_model_has_no_positions_for_and_says_so(tmp_path: Path) -> None:
     pairs = [("a b c", "c b a"), ("b c", "c b"), ("a " * 40, "b"), ("c", "a " * 40)]
-    known = tsv(tmp_path / "train.tsv", [("a b c", "c b a"), ("c a", "b")])
+    train_corpus = tsv(tmp_path / "train.tsv", [("a b c", "c b a"), ("c a", "b")])
     valid = tsv(tmp_path / "valid.tsv", pairs)
-    made = train(
+    result = train(
         tmp_path / "run",
         model={"max_length": 32},
-        data={"max_tokens": 32, "train": [known], "valid": {**valid, "built_in": None}},
+        data={"max_tokens": 32, "train": [train_corpus], "valid": {**valid, "built_in": None}},
         training={"steps": 2},
     )
-    assert "valid: 2 pairs" in made.told
-    assert "valid.tsv: of 4 pairs left out: 2 over max_tokens." in made.told
-    assert made.outcome.best_step == 2
+    assert "valid: 2 pairs" in result.output
+    assert "valid.tsv: of 4 pairs left out: 2 over max_tokens." in result.output
+    assert result.outcome.best_step == 2
 
 
 def test_a_validation_set_that_no_model_could_read_is_refused(tmp_path: Path) -> None:
-    known = tsv(tmp_path / "train.tsv", [("a b c", "c b a"), ("c a", "b")])
+    train_corpus = tsv(tmp_path / "train.tsv", [("a b c", "c b a"), ("c a", "b")])
     valid = tsv(tmp_path / "valid.tsv", [("a " * 40, "b")])
     with pytest.raises(DataError, match=r"no pair is left"):
         train(
             tmp_path / "run",
             model={"max_length": 32},
-            data={"max_tokens": 32, "train": [known], "valid": {**valid, "built_in": None}},
+            data={"max_tokens": 32, "train": [train_corpus], "valid": {**valid, "built_in": None}},
         )
 
 
 def test_unchanged_data_is_not_read_again(earlier: Result, tmp_path: Path) -> None:
     first = train(tmp_path / "run", training={"steps": 2})
-    assert "train: 997 pairs, made." in first.told
+    assert "train: 997 pairs, made." in first.output
     again = train(tmp_path / "run", resume=True, training={"steps": 3})
-    assert "train: 997 pairs, unchanged since they were made." in again.told
-    told = json.loads((tmp_path / "run/data.json").read_text())
-    assert [corpus["path"] for corpus in told["corpora"]] == ["data.train.0", "data.valid"]
-    assert told["corpora"][0]["kept"] == 997
+    assert "train: 997 pairs, unchanged since they were made." in again.output
+    data_report = json.loads((tmp_path / "run/data.json").read_text())
+    assert [corpus["path"] for corpus in data_report["corpora"]] == ["data.train.0", "data.valid"]
+    assert data_report["corpora"][0]["kept"] == 997
 
 
 # Labels
@@ -159,15 +159,15 @@ def classified(folder: Path, pairs: list[tuple[str, str]], **changes: Any) -> Re
     )
 
 
-def labels_of(made: Result) -> list[str]:
-    found: list[str] = json.loads((made.folder / "tokeniser/tokeniser.json").read_text())["labels"]
-    return found
+def labels_of(result: Result) -> list[str]:
+    labels: list[str] = json.loads((result.folder / "tokeniser/tokeniser.json").read_text())["labels"]
+    return labels
 
 
 def test_a_tokeniser_from_elsewhere_brings_no_labels_and_the_data_does(earlier: Result, tmp_path: Path) -> None:
-    made = classified(tmp_path / "run", LABELLED, text={"tokeniser": str(earlier.folder)}, training={"steps": 2})
-    assert labels_of(made) == ["high", "low"]
-    assert json.loads((made.folder / "last/config.json").read_text())["num_classes"] == 2
+    result = classified(tmp_path / "run", LABELLED, text={"tokeniser": str(earlier.folder)}, training={"steps": 2})
+    assert labels_of(result) == ["high", "low"]
+    assert json.loads((result.folder / "last/config.json").read_text())["num_classes"] == 2
 
 
 def test_a_classifier_started_from_another_keeps_its_labels_in_their_order(tmp_path: Path) -> None:
@@ -225,9 +225,9 @@ def test_a_run_starts_from_an_opus_mt_folder_and_learns(opus: Path, tmp_path: Pa
     }  # fmt: skip
     started = train(tmp_path / "started", **options, training={"init_from": str(opus), "steps": 1, "rate": 1e-30})
     theirs = dict(from_marian(opus).float().named_parameters())
-    found = started.tensors()
-    assert found.keys() <= theirs.keys()
-    assert all(torch.allclose(tensor, theirs[name], rtol=0, atol=1e-20) for name, tensor in found.items())
+    tensors = started.tensors()
+    assert tensors.keys() <= theirs.keys()
+    assert all(torch.allclose(tensor, theirs[name], rtol=0, atol=1e-20) for name, tensor in tensors.items())
     tuned = train(
         tmp_path / "tuned", **options,
         training={"init_from": str(opus), "steps": 60, "rate": 0.01, "label_smoothing": 0.0, "log_every": 10},
@@ -237,9 +237,9 @@ def test_a_run_starts_from_an_opus_mt_folder_and_learns(opus: Path, tmp_path: Pa
     assert (tuned.folder / "tokeniser/tokeniser.json").is_file()
 
 
-def test_a_new_model_takes_its_vocabulary_from_the_tokeniser_and_its_sizes_from_the_config(whole: Result) -> None:
-    vocabularies = Vocabularies.load(whole.folder)
-    with RunFolder.reopen(whole.folder) as folder:
+def test_a_new_model_takes_its_vocabulary_from_the_tokeniser_and_its_sizes_from_the_config(full_run: Result) -> None:
+    vocabularies = Vocabularies.load(full_run.folder)
+    with RunFolder.reopen(full_run.folder) as folder:
         model = make_model(settings_of(model={"d_ff": 19}), vocabularies, folder)
     assert (model.config.source_vocabulary, model.config.d_ff, model.config.d_model) == (
         vocabularies.source.size,
@@ -251,6 +251,6 @@ def test_a_new_model_takes_its_vocabulary_from_the_tokeniser_and_its_sizes_from_
     )  # fmt: skip
 
 
-def test_the_model_of_a_run_is_its_best(whole: Result) -> None:
-    model = open_model(whole.folder)
-    assert same(dict(own_tensors(model)), whole.tensors("best/model.safetensors"))
+def test_the_model_of_a_run_is_its_best(full_run: Result) -> None:
+    model = open_model(full_run.folder)
+    assert same(dict(own_tensors(model)), full_run.tensors("best/model.safetensors"))

@@ -146,8 +146,8 @@ def test_tensorboard_is_not_loaded_unless_curves_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "text"),
     [(12345.6, "12,346"), (3.14159, "3.142"), (0.00012, "0.00012"), (float("nan"), "nan"), (-2000.0, "-2,000")],
 )
-def test_numbers_are_told_in_few_letters(value: float, told: str) -> None:
-    assert told_number(value) == told
+def test_numbers_are_told_in_few_letters(value: float, text: str) -> None:
+    assert told_number(value) == text

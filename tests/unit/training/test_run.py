@@ -47,7 +47,7 @@ def end(process: subprocess.Popen[str], how: signal.Signals) -> None:
 def test_a_new_run_says_what_it_is_made_from(tmp_path: Path) -> None:
     config = least()
     with RunFolder.create(tmp_path / "deep" / "run", config) as folder:
-        names = sorted(each.name for each in folder.path.iterdir())
+        names = sorted(path.name for path in folder.path.iterdir())
         assert names == [".lock", "config.yaml", "environment.json"]
         assert folder.read_config() == config.model_copy(update={"run": "runs/config"})
         environment = folder.read_environment()
@@ -70,24 +70,24 @@ def test_a_run_is_never_written_over(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with RunFolder.create(path, least()) as folder:
         folder.write_outcome(Outcome(7, 1.5, "interrupted"))
-    before = {each.name: each.read_bytes() for each in path.iterdir()}
-    with pytest.raises(RunError) as told:
+    before = {file.name: file.read_bytes() for file in path.iterdir()}
+    with pytest.raises(RunError) as error:
         RunFolder.create(path, least())
-    assert str(told.value) == (
+    assert str(error.value) == (
         f"{path} holds a run already (not finished after 7 updates: it was interrupted), and it is not written over. "
         "Choose another folder, or resume it."
     )
-    assert told.value.options == {"resume": "", "run": str(path)}
-    assert {each.name: each.read_bytes() for each in path.iterdir()} == before
+    assert error.value.options == {"resume": "", "run": str(path)}
+    assert {file.name: file.read_bytes() for file in path.iterdir()} == before
 
 
 def test_a_finished_run_says_so(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", least()) as folder:
         folder.write_outcome(Outcome(1700, 1.5, "steps", {"bleu": BLEU}, 1300))
-    with pytest.raises(RunError, match=r"\(finished after 1,700 updates: all updates were made\)") as told:
+    with pytest.raises(RunError, match=r"\(finished after 1,700 updates: all updates were made\)") as error:
         RunFolder.create(tmp_path / "run", least())
-    assert str(told.value).endswith("or resume it with training.steps=3400 to train it for longer.")
-    assert told.value.options == {"resume": "", "run": f"{tmp_path}/run", "changes": "training.steps=3400"}
+    assert str(error.value).endswith("or resume it with training.steps=3400 to train it for longer.")
+    assert error.value.options == {"resume": "", "run": f"{tmp_path}/run", "changes": "training.steps=3400"}
 
 
 def test_a_run_that_was_cut_down_says_so(tmp_path: Path) -> None:
@@ -111,11 +111,11 @@ def test_a_run_that_stopped_before_its_first_update_makes_room(tmp_path: Path) -
 def test_a_folder_with_other_files_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     for name in ("thesis.tex", "b", "c", "d"):
         (tmp_path / name).write_text("mine")
-    with pytest.raises(RunError) as told:
+    with pytest.raises(RunError) as error:
         RunFolder.create(tmp_path, least())
-    assert str(told.value) == f"{tmp_path} holds other files (b, c, d …). Choose an empty or a new folder."
-    assert told.value.options == ("run",)
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["b", "c", "d", "thesis.tex"]
+    assert str(error.value) == f"{tmp_path} holds other files (b, c, d …). Choose an empty or a new folder."
+    assert error.value.options == ("run",)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "c", "d", "thesis.tex"]
 
 
 def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
@@ -207,16 +207,16 @@ def test_data_and_outcome_are_read_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         ("{", "outcome.json cannot be read: "),
         ("[]", r"outcome.json does not hold an object, {…}\. Remove it"),
         ("{}", r"outcome.json does not say how a run ended\. Remove it\."),
     ],
 )
-def test_a_damaged_outcome_is_told(tmp_path: Path, content: str, told: str) -> None:
+def test_a_damaged_outcome_is_told(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "outcome.json").write_text(content)
-    with pytest.raises(RunError, match=told):
+    with pytest.raises(RunError, match=message):
         RunFolder(tmp_path).read_outcome()
 
 
@@ -246,6 +246,6 @@ def test_a_score_that_is_no_number_is_kept_as_such(tmp_path: Path) -> None:
     outcome = Outcome(7, 1.5, "steps", {"loss": KeptScore("loss", float("nan"), "tokens")})
     with RunFolder.create(tmp_path / "run", least()) as folder:
         folder.write_outcome(outcome)
-        kept = folder.read_outcome()
-    assert kept is not None
-    assert kept.scores["loss"].value != kept.scores["loss"].value
+        loaded_outcome = folder.read_outcome()
+    assert loaded_outcome is not None
+    assert loaded_outcome.scores["loss"].value != loaded_outcome.scores["loss"].value

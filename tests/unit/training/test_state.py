@@ -95,13 +95,13 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_one_sentence(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("safetensors.torch.save_file", full)
-    with pytest.raises(CheckpointError) as told:
+    with pytest.raises(CheckpointError) as error:
         save_state(tmp_path, trained(), PROGRESS)
-    assert str(told.value) == (
+    assert str(error.value) == (
         f"the checkpoint {tmp_path}/step-00000007 could not be written ([Errno 28] No space left on device). "
         "The last whole one is step-00000005: make room on the disk and resume the run."
     )
-    assert told.value.options == ("resume",)
+    assert error.value.options == ("resume",)
     assert [path.name for path in tmp_path.iterdir()] == ["step-00000005"]
     assert [wrong for _, wrong in readable_checkpoints(tmp_path)] == [""]
 
@@ -121,10 +121,10 @@ def test_a_damaged_checkpoint_is_told_of(tmp_path: Path, name: str) -> None:
     save_steps(tmp_path, 5, 7)
     file = tmp_path / "step-00000007" / name
     file.write_bytes(file.read_bytes()[:-9])
-    found = list(readable_checkpoints(tmp_path))
-    assert [place.name for place, _ in found] == ["step-00000007", "step-00000005"]
-    assert name in found[0][1]
-    assert found[1][1] == ""
+    places_with_errors = list(readable_checkpoints(tmp_path))
+    assert [place.name for place, _ in places_with_errors] == ["step-00000007", "step-00000005"]
+    assert name in places_with_errors[0][1]
+    assert places_with_errors[1][1] == ""
 
 
 def test_a_checkpoint_that_lacks_a_file_is_told_of(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_what_is_not_a_whole_checkpoint_is_not_taken_for_one(tmp_path: Path) -> 
 
 def test_the_last_planned_ones_and_the_very_last_are_kept(tmp_path: Path) -> None:
     save_steps(tmp_path, 0, 10, 13, 20, 30, 37)
-    assert [step_of(each) for each in planned_checkpoints(tmp_path, 10, 30)] == [10, 20]
+    assert [step_of(place) for place in planned_checkpoints(tmp_path, 10, 30)] == [10, 20]
     forget_old(tmp_path, 2, 10)
     assert names(tmp_path) == ["step-00000020", "step-00000030", "step-00000037"]
     save_steps(tmp_path, 40)

@@ -29,19 +29,19 @@ def closest(one: dict[str, Tensor], other: dict[str, Tensor]) -> float:
 
 def seen_gradients(monkeypatch: pytest.MonkeyPatch, updater: Updater) -> list[list[Tensor]]:
     """Keep the gradients that the optimiser is given."""
-    seen: list[list[Tensor]] = []
+    gradients_by_update: list[list[Tensor]] = []
     real = updater.optimiser.step
 
     def step() -> None:
-        seen.append([p.grad.clone() for p in updater.optimiser.parameters if p.grad is not None])
+        gradients_by_update.append([p.grad.clone() for p in updater.optimiser.parameters if p.grad is not None])
         real()
 
     monkeypatch.setattr(updater.optimiser, "step", step)
-    return seen
+    return gradients_by_update
 
 
 def length(gradients: list[Tensor]) -> float:
-    return float(torch.cat([each.flatten() for each in gradients]).norm())
+    return float(torch.cat([gradient.flatten() for gradient in gradients]).norm())
 
 
 def test_a_gradient_that_is_too_long_is_shortened_and_keeps_its_direction(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,12 +49,12 @@ def test_a_gradient_that_is_too_long_is_shortened_and_keeps_its_direction(monkey
     free, short = seen_gradients(monkeypatch, plain), seen_gradients(monkeypatch, clipped)
     for updater in (plain, clipped):
         updater.step([tiny_batch(5)], RATE, 1)
-    whole = length(free[0])
-    assert whole > 0.5
+    full_length = length(free[0])
+    assert full_length > 0.5
     assert length(short[0]) == pytest.approx(0.1, rel=1e-4)
     for one, other in zip(free[0], short[0], strict=True):
-        torch.testing.assert_close(other, one * 0.1 / whole, rtol=1e-4, atol=1e-7)
-    assert clipped.read().gradient == pytest.approx(whole, rel=1e-5), "what is told is the length before clipping"
+        torch.testing.assert_close(other, one * 0.1 / full_length, rtol=1e-4, atol=1e-7)
+    assert clipped.read().gradient == pytest.approx(full_length, rel=1e-5), "what is told is the length before clipping"
 
 
 def test_a_short_gradient_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,14 +72,14 @@ def test_batches_added_up_are_one_big_batch(monkeypatch: pytest.MonkeyPatch) -> 
         torch.cat([torch.nn.functional.pad(getattr(part, side), (0, 7 - getattr(part, side).shape[1])) for part in parts])
         for side in ("source", "target")
     ])  # fmt: skip
-    added, whole = make_updater(), make_updater()
-    one, other = seen_gradients(monkeypatch, added), seen_gradients(monkeypatch, whole)
+    added, single_updater = make_updater(), make_updater()
+    one, other = seen_gradients(monkeypatch, added), seen_gradients(monkeypatch, single_updater)
     added.step(parts, RATE, 1)
-    whole.step([big], RATE, 1)
+    single_updater.step([big], RATE, 1)
     for a, b in zip(one[0], other[0], strict=True):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
-    assert added.read().num_tokens == whole.read().num_tokens == sum(counts)
-    assert added.read().loss == pytest.approx(whole.read().loss, rel=1e-6)
+    assert added.read().num_tokens == single_updater.read().num_tokens == sum(counts)
+    assert added.read().loss == pytest.approx(single_updater.read().loss, rel=1e-6)
     # and the wrong way is told apart from the right one
     means = make_updater()
     for part in parts:
@@ -104,11 +104,11 @@ def test_out_of_memory_halves_the_batch_until_it_fits(monkeypatch: pytest.Monkey
     config = settings(optimiser=kind, clip=1.0, average="ema", epsilon=1e-4)
     plain, poor = make_updater(config), make_updater(config)
     batches = [[tiny_batch(11, seed)] for seed in range(3)]
-    for number, each in enumerate(batches, 1):
-        plain.step(each, RATE, number)
+    for number, batches_of_update in enumerate(batches, 1):
+        plain.step(batches_of_update, RATE, number)
     monkeypatch.setattr(step_module, "objective", only(3))
-    for number, each in enumerate(batches, 1):
-        poor.step(each, RATE, number)
+    for number, batches_of_update in enumerate(batches, 1):
+        poor.step(batches_of_update, RATE, number)
     assert poor.parts == 4
     most = {"adamw": 2e-5, "muon": 2e-3}[kind]  # Muon itself works in bfloat16
     assert closest(weights(plain.model), weights(poor.model)) < most
@@ -124,10 +124,10 @@ def only(rows: int) -> Callable[[Transformer, Batch, TrainingConfig, LossFunctio
     """Return an objective with memory for so many rows; the last thing it does is to fail."""
 
     def limited(model: Transformer, batch: Batch, config: TrainingConfig, loss_function: LossFunction) -> Loss:
-        found = objective(model, batch, config, loss_function)
+        loss = objective(model, batch, config, loss_function)
         if batch.num_rows > rows:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return found
+        return loss
 
     return limited
 
@@ -172,8 +172,8 @@ def test_the_first_update_that_is_not_finite_is_remembered(monkeypatch: pytest.M
 
     def failing(model: Transformer, batch: Batch, config: TrainingConfig, loss_function: LossFunction) -> Loss:
         calls.append(batch)
-        found = objective(model, batch, config, loss_function)
-        return Loss(found.total * float("nan"), found.num_tokens) if len(calls) == 3 else found
+        loss = objective(model, batch, config, loss_function)
+        return Loss(loss.total * float("nan"), loss.num_tokens) if len(calls) == 3 else loss
 
     monkeypatch.setattr(step_module, "objective", failing)
     for number in range(1, 6):
@@ -208,15 +208,15 @@ def test_sums_go_on_until_they_are_begun_anew() -> None:
 @pytest.mark.parametrize(("parts", "sizes"), [(1, [7]), (2, [4, 3]), (4, [2, 2, 2, 1]), (16, [1] * 7)])
 def test_a_batch_is_cut_by_its_rows(parts: int, sizes: list[int]) -> None:
     batch = tiny_batch(7)
-    found = split(batch, parts)
-    assert [part.num_rows for part in found] == sizes
-    whole = joined(*found)
-    assert whole.source is not None
-    assert whole.target is not None
+    batches = split(batch, parts)
+    assert [part.num_rows for part in batches] == sizes
+    joined_batch = joined(*batches)
+    assert joined_batch.source is not None
+    assert joined_batch.target is not None
     assert batch.source is not None
-    assert torch.equal(whole.source, batch.source)
+    assert torch.equal(joined_batch.source, batch.source)
     assert batch.target is not None
-    assert torch.equal(whole.target, batch.target)
+    assert torch.equal(joined_batch.target, batch.target)
 
 
 def test_bfloat16_products_keep_weights_in_float32() -> None:

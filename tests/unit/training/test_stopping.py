@@ -27,13 +27,13 @@ def test_signals_are_handled_as_before_afterwards() -> None:
 
 
 def test_a_thread_that_may_not_handle_signals_leaves_them_alone() -> None:
-    found: list[Stop] = []
+    stops: list[Stop] = []
 
     def work() -> None:
         with stopping() as stop:
-            found.append(stop)
+            stops.append(stop)
 
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert found == [Stop(False)]
+    assert stops == [Stop(False)]

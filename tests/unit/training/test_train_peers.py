@@ -29,8 +29,8 @@ def test_tokens_of_joeynmt_are_its_speeds_times_the_time_since_the_line_before(p
         "Batch Acc: 0.0, Tokens per Sec:      300, Lr: 0.000004\n",
         encoding="utf-8",
     )
-    begun = datetime.strptime("2026-01-02 03:04:00,000", "%Y-%m-%d %H:%M:%S,%f").timestamp()
-    assert peers.joey_points(log, begun) == [peers.Point(7.5, 500.0), peers.Point(9.5, 1100.0)]
+    start = datetime.strptime("2026-01-02 03:04:00,000", "%Y-%m-%d %H:%M:%S,%f").timestamp()
+    assert peers.joey_points(log, start) == [peers.Point(7.5, 500.0), peers.Point(9.5, 1100.0)]
 
 
 def test_the_first_interval_of_clearhead_holds_as_many_tokens_an_update_as_the_others(

@@ -46,7 +46,7 @@ def made(
 @pytest.mark.parametrize("task", ["translate", "classify", "language-model"])
 def test_the_loss_is_that_of_the_sentences_one_by_one(tmp_path: Path, task: Task, sampling: float) -> None:
     store, vocabularies, model = made(tmp_path, task, sampling)
-    found = Validator(store, vocabularies, task, ValidationConfig()).scores(model, torch.float32)
+    scores = Validator(store, vocabularies, task, ValidationConfig()).scores(model, torch.float32)
     assert model.training, "the model is left in another mode than it was"
     model.eval()
     total, count, hits = 0.0, 0, 0
@@ -66,12 +66,12 @@ def test_the_loss_is_that_of_the_sentences_one_by_one(tmp_path: Path, task: Task
             loss = model.loss(batch)
             total += float(loss.total)
             count += int(loss.num_tokens)
-    assert found["loss"].value == pytest.approx(total / count, rel=1e-5)
-    assert not found["loss"].is_higher_better
+    assert scores["loss"].value == pytest.approx(total / count, rel=1e-5)
+    assert not scores["loss"].is_higher_better
     if task == "classify":
-        assert found["accuracy"].value == pytest.approx(100 * hits / len(store))
+        assert scores["accuracy"].value == pytest.approx(100 * hits / len(store))
     assert (
-        set(found)
+        set(scores)
         == {
             "translate": {"loss", "bleu", "chrf", "exact"},
             "classify": {"loss", "accuracy"},
@@ -92,9 +92,9 @@ def test_what_it_writes_is_compared_with_the_references(tmp_path: Path, monkeypa
         Translation(number, "", (TranslatedPart("", "", (), texts=(text,)),)) for number, text in enumerate(outputs, 1)
     ]
     monkeypatch.setattr(Translator, "translate", lambda *arguments: translations)
-    found = validator.scores(model, torch.float32)
-    assert found["exact"].value == pytest.approx(100 * (len(PAIRS) - 1) / len(PAIRS))
-    assert 50 < found["bleu"].value < 100
+    scores = validator.scores(model, torch.float32)
+    assert scores["exact"].value == pytest.approx(100 * (len(PAIRS) - 1) / len(PAIRS))
+    assert 50 < scores["bleu"].value < 100
 
 
 def test_scores_are_the_same_every_time_and_draw_no_random_numbers(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_vocabulary_in_lower_case_is_judged_in_lower_case(tmp_path: Path, monk
     monkeypatch.setattr(type(store), "texts", lambda self, side, indices: [wanted[index] for index in indices])
     validator = Validator(store, vocabularies, "translate", ValidationConfig())
     assert validator.references == [text.lower() for text in wanted]
-    found = validator.scores(model, torch.float32)
-    assert {name for name, score in found.items() if score.signature.endswith("|text:lower-cased")} == {
+    scores = validator.scores(model, torch.float32)
+    assert {name for name, score in scores.items() if score.signature.endswith("|text:lower-cased")} == {
         "bleu", "chrf", "exact",
     }  # fmt: skip
