@@ -6,6 +6,9 @@ from pathlib import Path
 
 # Before torch or numpy is loaded: tests run one to a core, and threads of several processes would fight for them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# CTranslate2 multiplies int8 by oneDNN on some processors, which saturates, and by MKL on others: tests of our conversion
+# take the exact one everywhere.
+os.environ.setdefault("CT2_USE_MKL", "1")
 # A shell's background jobs ignore Ctrl-C, and so would every program that a test starts in order to interrupt it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

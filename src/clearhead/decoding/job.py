@@ -17,7 +17,7 @@ from clearhead.decoding.pipeline import WINDOW, Remark, SourceLine, TranslationO
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
-from clearhead.errors import ClearheadError, DataError, printable
+from clearhead.errors import ClearheadError, DataError, RunError, printable
 from clearhead.files.line_input import InputLine, LineSource
 from clearhead.files.line_output import LineOutput
 
@@ -236,4 +236,4 @@ def _first(lines: Iterator[InputLine], number: int) -> Iterator[InputLine]:
         count += 1
         yield line
     if count < number:
-        raise DataError(f"the input has {count:,} lines, and {number:,} were translated before. Give the same input.")
+        raise RunError(f"the input has {count:,} lines, and {number:,} were translated before. Give the same input.")

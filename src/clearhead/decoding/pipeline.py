@@ -235,10 +235,13 @@ class TranslationPipeline:
         segments = [group[0].segment for group in groups.values() if group[0].segment is not None]
         outcomes = self._search(segments)
         texts = iter(self._decode(outcomes))
-        for group, hypotheses in zip(groups.values(), outcomes, strict=True):
-            own_texts = tuple(next(texts) for _ in hypotheses)
+        for group, segment, hypotheses in zip(groups.values(), segments, outcomes, strict=True):
+            own_texts = tuple(next(texts) for _ in hypotheses) or ("",)
             for row in group:
-                row.part = replace(row.part, texts=own_texts or ("",), hypotheses=tuple(hypotheses))
+                # the constraints that were searched with, so that an explanation finds the same translation
+                row.part = replace(
+                    row.part, constraints=segment.constraints, texts=own_texts, hypotheses=tuple(hypotheses)
+                )
         if self._constraints.forbidden:
             self._note_forbidden(groups.values())
 
@@ -268,8 +271,11 @@ class TranslationPipeline:
         rows = [hypothesis.tokens for hypotheses in outcomes for hypothesis in hypotheses]
         return self.vocabularies.target.decode(rows)
 
-    def _search(self, segments: Sequence[Segment]) -> list[list[Hypothesis]]:
-        """Search; again where a forbidden phrase came back in other pieces, which are then forbidden too."""
+    def _search(self, segments: list[Segment]) -> list[list[Hypothesis]]:
+        """Search; again where a forbidden phrase came back in other pieces, which are then forbidden too.
+
+        A segment that was searched again is replaced by the one with the stricter constraints.
+        """
         outcomes = self._translate_segments(segments)
         if not self._constraints.forbidden:
             return outcomes
@@ -279,7 +285,7 @@ class TranslationPipeline:
             if not pending:
                 break
             for index, hypotheses in zip(pending, self._translate_segments(list(pending.values())), strict=True):
-                outcomes[index] = hypotheses
+                segments[index], outcomes[index] = pending[index], hypotheses
         return outcomes
 
     def _stricter(self, segments: dict[int, Segment], outcomes: Sequence[Sequence[Hypothesis]]) -> dict[int, Segment]:

@@ -155,7 +155,7 @@ def test_another_input_does_not_go_on_with_a_file(translator: Translator, half_d
     with pytest.raises(RunError, match="the first 2 lines of the input are not those that"):
         TranslationJob(translator, other, SHORT).run(half_done, window=2, resume=True)
     shorter = LineSource(text="the red cat\n")
-    with pytest.raises(DataError, match=r"the input has 1 lines, and 2 were translated before\. Give the same input\."):
+    with pytest.raises(RunError, match=r"the input has 1 lines, and 2 were translated before\. Give the same input\."):
         TranslationJob(translator, shorter, SHORT).run(half_done, window=2, resume=True)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from clearhead.decoding.phrase_constraints import PhraseConstraints
 from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
@@ -53,3 +54,11 @@ def test_draws_are_not_explained(translator: Translator) -> None:
     result = translated(translator, "a", search=drawn)[0]
     with pytest.raises(ConfigError, match="an explanation shows a search, and a temperature draws at random"):
         SearchExplainer(translator, drawn).explained(result)
+
+
+def test_an_explanation_obeys_the_constraints_that_the_translation_was_found_with(translator: Translator) -> None:
+    plain = translated(translator, "the red cat sees a small book.")[0].text
+    for word in plain.split():
+        options = TranslationOptions(PhraseConstraints(forbidden=(word,)), language="de")
+        translation = translated(translator, "the red cat sees a small book.", options=options)[0]
+        assert SearchExplainer(translator, BEAM).explained(translation).text == translation.text
