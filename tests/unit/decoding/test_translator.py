@@ -1,7 +1,5 @@
 """Text in, translations out: in their order, whatever the batches, from Python as from the command line."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError
+from tests.command import run
 from tests.small_run import make_run
 from tests.unit.decoding.toys import letter_translator, random_model
 
@@ -93,27 +92,25 @@ def test_scores_are_those_of_the_hypotheses_and_may_be_left_out() -> None:
 @pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
 def test_python_and_the_command_line_give_the_same_translations(tmp_path: Path, engine: str) -> None:
     pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install 'clearhead[translate]'")
-    run = make_run(tmp_path / "run")
+    model = make_run(tmp_path / "run")
     lines = ["the red cat sees", "", "a dog, a bird", "where is the old house? " * 9]
     (tmp_path / "in.txt").write_text("".join(line + "\n" for line in lines))
     for options, search in (([], SearchSettings()), (["--beam", "3"], SearchSettings(beam=3))):
-        command = [sys.executable, "-m", "clearhead.cli.main", "translate", "-m", str(run), "--engine", engine]
-        printed = subprocess.run(
-            [*command, "-i", str(tmp_path / "in.txt"), *options], capture_output=True, text=True, check=True
-        ).stdout
-        translations = clearhead.Translator.load(run, engine=engine).translate(lines, search)
+        arguments = ("-m", str(model), "--engine", engine, "-i", str(tmp_path / "in.txt"), *options)
+        printed = run("translate", *arguments).stdout
+        translations = clearhead.Translator.load(model, engine=engine).translate(lines, search)
         assert [translation.text for translation in translations] == printed.split("\n")[:-1]
         assert len(translations[3].parts) > 1
 
 
 def test_a_search_that_the_engine_lacks_opens_another_engine(tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install 'clearhead[translate]'")
-    run = make_run(tmp_path)
-    translator = Translator.load(run)
+    model = make_run(tmp_path)
+    translator = Translator.load(model)
     assert translator.engine.name == "ctranslate2"
     drawn = translator.translate(["a dog"], SearchSettings(temperature=1.0, max_length=7))
     assert translator.engine.name == "torch"
-    again = Translator.load(run, engine="torch").translate(["a dog"], SearchSettings(temperature=1.0, max_length=7))
+    again = Translator.load(model, engine="torch").translate(["a dog"], SearchSettings(temperature=1.0, max_length=7))
     assert drawn[0].text == again[0].text
     assert translator.fingerprint is not None
 
