@@ -6,37 +6,41 @@ Exit codes: 0 fine, 1 the answer is no, 2 the input cannot be used, 3 our fault.
 import io
 import os
 import sys
-from typing import Annotated
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from clearhead import __version__
-from clearhead.cli.check import check
-from clearhead.cli.evaluate import evaluate
-from clearhead.cli.experiment import experiment
 from clearhead.cli.flags import with_flags
-from clearhead.cli.score import score
-from clearhead.cli.solve import solve
-from clearhead.cli.train import train
-from clearhead.cli.translate import translate
 from clearhead.errors import ClearheadError, printable
 
-app = typer.Typer(
-    name="clearhead",
-    help="A glass-box Transformer toolkit: see, check and teach every number.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("solve")(solve)
-app.command("check")(check)
-app.command("experiment")(experiment)
-app.command("train")(train)
-app.command("translate")(translate)
-app.command("evaluate")(evaluate)
-app.command("score")(score)
+VERBS = ("solve", "check", "experiment", "train", "translate", "evaluate", "score")
+
+
+def build_app(verbs: Sequence[str] = VERBS) -> typer.Typer:
+    """Return the command with some of its verbs; only their files are imported."""
+    app = typer.Typer(
+        name="clearhead",
+        help="A glass-box Transformer toolkit: see, check and teach every number.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(options)
+    for verb in verbs:
+        app.command(verb)(getattr(import_module(f"clearhead.cli.{verb}"), verb))
+    return app
+
+
+def __getattr__(name: str) -> Any:
+    """Build the command with all verbs when somebody asks for `app`."""
+    if name == "app":
+        return build_app()
+    raise AttributeError(f"module 'clearhead.cli.main' has no attribute '{name}'")
 
 
 def _version(is_asked: bool) -> None:
@@ -45,7 +49,6 @@ def _version(is_asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
@@ -60,12 +63,14 @@ def main() -> None:
     # Read by hand too, so that errors raised while the options are parsed are covered.
     is_debug = "--debug" in sys.argv[1:]
     _prepare_streams()
+    name = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    app = build_app((name,) if name in VERBS else VERBS)
     try:
         app()
     except ClearheadError as problem:
         if is_debug:
             raise
-        lines = _message(problem).split("\n")
+        lines = _message(problem, app, name).split("\n")
         typer.echo("\n".join(["clearhead: " + printable(lines[0]), *map(printable, lines[1:])]), err=True)
         raise SystemExit(2) from None
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
@@ -90,10 +95,9 @@ def main() -> None:
         raise SystemExit(3) from None
 
 
-def _message(problem: ClearheadError) -> str:
+def _message(problem: ClearheadError, app: typer.Typer, name: str) -> str:
     """Return what an error says, with the flags of the verb that was called for the parameters it names."""
     group = typer.main.get_command(app)
-    name = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     verb = group.commands.get(name) if isinstance(group, TyperGroup) else None
     return with_flags(str(problem), problem.options, verb) if isinstance(verb, TyperCommand) else str(problem)
 
