@@ -104,7 +104,10 @@ def test_lines_that_are_too_long_are_refused_or_left_unscored(folder: Path) -> N
             "this model translates: give two files, the sentences and their translations, not 1.",
         ),
         (("-m", "rnu", "source", "target"), "rnu does not exist. Did you mean 'run'?"),
-        (("run", "source", "target"), "'run' is the folder of a model, and a text is expected here. Use --model run."),
+        (
+            ("run", "source", "target"),
+            "'run' is the folder of a model, and a text or a file is expected here. Use --model run.",
+        ),
         (("source", "target"), "no model is named. Name a run folder, a checkpoint or an OPUS-MT folder with --model."),
         (("-m", "run", "short", "target"), "short ends after 1 lines, and target has more."),
         (("-m", "run", "source", "short"), "short ends after 1 lines, and source has more."),

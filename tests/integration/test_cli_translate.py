@@ -172,8 +172,8 @@ def test_an_output_is_not_gone_on_with_by_another_head(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ((), "--choose-head needs two files, sentences and their translations, and 0 are given."),
-        (("one",), "--choose-head needs two files, sentences and their translations, and 1 are given."),
+        ((), "--choose-head needs two files, sentences and their translations, not 0."),
+        (("one",), "--choose-head needs two files, sentences and their translations, not 1."),
         (("two", "one"), "two has 2 lines, but one has 1."),
         (("one", "one"), "both files are the same. Give sentences and their translations."),
         (("one", "--source", "two", "--reference", "one"), "--choose-head rates a model's own links, not --reference."),
@@ -201,7 +201,7 @@ def test_an_unknown_language_gets_a_close_match(tagged: str) -> None:
     wrong = run("translate", "-m", tagged, "a dog", "--to", "hin", *SHORT)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert wrong.stderr == (
-        "clearhead: >>hin<< is not a language of this vocabulary. Did you mean 'hi'? It has >>de<<, >>hi<<.\n"
+        "clearhead: >>hin<< is not a language of this vocabulary. Did you mean 'hi'? It has >>de<<, >>hi<< (--to).\n"
     )
 
 
@@ -226,7 +226,7 @@ def test_what_is_no_text_is_told_in_a_sentence(model: str, tmp_path: Path, conte
     ("options", "sentence"),
     [
         (("--beam", "0"), "beam = 0 is not a whole number from 1 to 4096."),
-        (("--n-best", "3"), "n_best = 3 is more than beam = 1. Use a beam of 3."),
+        (("--n-best", "3"), "n_best = 3 is more than beam = 1. Use a beam of 3 (--n-best, --beam)."),
         (
             ("--temperature", "1", "--explain", "-"),
             "an explanation shows a search, and a temperature draws at random. Leave one of them out (--explain",
@@ -267,7 +267,7 @@ def test_files_of_a_model_that_are_missing_or_cut_short_are_named(tmp_path: Path
     assert "model.safetensors" in done.stderr
     wrong = run("translate", "-m", str(tmp_path / "rum"), "a")
     assert wrong.stderr.endswith(
-        "rum does not exist. Did you mean 'run'? Give a run folder, one of its checkpoints, or an OPUS-MT folder.\n"
+        "rum does not exist. Did you mean 'run'? Give a run folder, one of its checkpoints, or an OPUS-MT folder (--model).\n"
     )
 
 

@@ -267,9 +267,7 @@ def _alignment_scores(texts: TextOptions, alignments: AlignmentOptions) -> list[
     files = texts.files or []
     model = chosen_model(alignments.model, files)
     if len(files) != 2:
-        raise ConfigError(
-            f"--choose-head needs two files, sentences and their translations, and {len(files)} are given."
-        )
+        raise ConfigError(f"--choose-head needs two files, sentences and their translations, not {len(files)}.")
     from clearhead.explain.head_selection import select_head
 
     with waiting():

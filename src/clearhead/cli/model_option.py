@@ -31,5 +31,7 @@ def chosen_model(model: Path | None, texts: Sequence[str]) -> Path:
 
     if texts and is_model_folder(texts[0]):
         shown = printable(texts[0])
-        raise ConfigError(f"'{shown}' is the folder of a model, and a text is expected here. Use --model {shown}.")
+        raise ConfigError(
+            f"'{shown}' is the folder of a model, and a text or a file is expected here. Use --model {shown}."
+        )
     raise ConfigError("no model is named. Name a run folder, a checkpoint or an OPUS-MT folder with --model.")

@@ -77,7 +77,9 @@ class LineOptions:
     column: Annotated[
         str | None, typer.Option(help="Column (name or number) or key to translate. \\[default: source]")
     ] = None
-    to: Annotated[str | None, typer.Option(help="Language to translate into, of a model that has several.")] = None
+    language: Annotated[
+        str | None, typer.Option("--to", help="Language to translate into, of a model that has several.")
+    ] = None
     paragraphs: Annotated[
         bool, typer.Option("--paragraphs", help="Split each line into sentences, and join their translations.")
     ] = False
@@ -106,7 +108,7 @@ class LineOptions:
         from clearhead.decoding.pipeline import TranslationOptions
 
         return TranslationOptions(
-            phrases.constraints(), self.to, self.paragraphs, self.long.value, self.max_source, has_scores
+            phrases.constraints(), self.language, self.paragraphs, self.long.value, self.max_source, has_scores
         )
 
     def window_size(self, has_texts: bool) -> int:
@@ -159,7 +161,11 @@ class SearchOptions:
         values = {option.name: getattr(self, option.name) for option in fields(self)}
         if self.stopping is not None:
             values["stopping"] = self.stopping.value
-        return read_settings(SearchSettings, {name: value for name, value in values.items() if value is not None})
+        try:
+            return read_settings(SearchSettings, {name: value for name, value in values.items() if value is not None})
+        except ConfigError as wrong:
+            names = dict.fromkeys(path for mistake in wrong.details for path in mistake.paths if path)
+            raise ConfigError(wrong.details, options=tuple(names)) from None
 
 
 @dataclass(frozen=True)
@@ -167,11 +173,11 @@ class PhraseOptions:
     """Phrases that translations must or must not hold."""
 
     prefix: Annotated[str | None, typer.Option(help="Every translation begins with this.")] = None
-    forbid: Annotated[
-        list[str] | None, typer.Option(help="A phrase that no translation may hold. May be repeated.")
+    forbidden: Annotated[
+        list[str] | None, typer.Option("--forbid", help="A phrase that no translation may hold. May be repeated.")
     ] = None
-    require: Annotated[
-        list[str] | None, typer.Option(help="A phrase that every translation must hold. May be repeated.")
+    required: Annotated[
+        list[str] | None, typer.Option("--require", help="A phrase that every translation must hold. May be repeated.")
     ] = None
     glossary: Annotated[
         Path | None, typer.Option(help="Terms and what they must become: term, tab, translation on each line.")
@@ -182,7 +188,7 @@ class PhraseOptions:
         from clearhead.decoding.phrase_constraints import PhraseConstraints, read_glossary
 
         glossary = {} if self.glossary is None else read_glossary(self.glossary)
-        return PhraseConstraints(self.prefix or "", tuple(self.forbid or ()), tuple(self.require or ()), glossary)
+        return PhraseConstraints(self.prefix or "", tuple(self.forbidden or ()), tuple(self.required or ()), glossary)
 
 
 @dataclass(frozen=True)

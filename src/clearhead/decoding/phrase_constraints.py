@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clearhead.decoding.engines.engine import Use
 from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints, Phrase
-from clearhead.errors import DataError, printable
+from clearhead.errors import ConfigError, DataError, printable
 from clearhead.files.reading import read_file
 from clearhead.text.tokeniser import Tokeniser
 
@@ -20,6 +20,11 @@ class PhraseConstraints:
     forbidden: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     glossary: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("forbidden", "required"):
+            if isinstance(getattr(self, name), str):
+                raise ConfigError(f"{name} takes several phrases, and was given one. Put it into a tuple.")
 
     @property
     def uses(self) -> tuple[Use, ...]:
@@ -38,8 +43,8 @@ class ConstraintEncoder:
     def __init__(self, phrases: PhraseConstraints, target: Tokeniser) -> None:
         self.phrases, self._target = phrases, target
         self._prefix = self._ids(phrases.prefix, "prefix", "prefix") if phrases.prefix else ()
-        self.forbidden = tuple(self._ids(phrase, "forbidden phrase", "forbid") for phrase in phrases.forbidden)
-        self._required = tuple(self._ids(phrase, "required phrase", "require") for phrase in phrases.required)
+        self.forbidden = tuple(self._ids(phrase, "forbidden phrase", "forbidden") for phrase in phrases.forbidden)
+        self._required = tuple(self._ids(phrase, "required phrase", "required") for phrase in phrases.required)
         self._glossary = [
             (_pattern(term), self._ids(translation, "glossary", "glossary"))
             for term, translation in _longest_first(phrases.glossary)

@@ -199,7 +199,7 @@ class TranslationPipeline:
         if language is None and len(tags) > 1 and not self._has_warned and text.strip():
             names = ", ".join(list(tags)[:8]) + (" …" if len(tags) > 8 else "")
             sentence = f"This model writes several languages ({names}), and none was asked for. Name one."
-            self.remarks.append(Remark(sentence, ("to",)))
+            self.remarks.append(Remark(sentence, ("language",)))
             self._has_warned = True
         return (language_tag(language) if language is not None else ""), text
 

@@ -12,7 +12,7 @@ from clearhead.decoding.engines.opening import EngineChoice, open_engine
 from clearhead.decoding.pipeline import WINDOW, SourceLine, TranslationOptions, TranslationPipeline, windows
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
-from clearhead.errors import ConfigError
+from clearhead.errors import ConfigError, DataError
 from clearhead.formats.model_folder import ModelFolder, find_model, fingerprint, load_vocabularies
 from clearhead.text.tokeniser import Vocabularies
 
@@ -80,6 +80,8 @@ class Translator:
         window: int = WINDOW,
     ) -> Iterator[Translation]:
         """Translate lines in constant memory: results come in the order of the lines, `window` lines at a time."""
+        if isinstance(texts, str):
+            raise DataError("translate takes several texts, and was given one. Put it into a list.")
         pipeline = self.pipeline(search, options)
         lines = (SourceLine(number, text) for number, text in enumerate(texts, 1))
         for batch in windows(lines, window):

@@ -38,10 +38,14 @@ def find_model(path: str | Path) -> ModelFolder:
     location = Path(path)
     if not location.is_dir():
         names = [child.name for child in location.parent.iterdir()] if location.parent.is_dir() else []
-        problem = "is a file, and a folder is needed" if location.exists() else "does not exist"
+        problem = (
+            "is a file, and a folder is needed."
+            if location.exists()
+            else f"does not exist.{did_you_mean(location.name, names)}"
+        )
         raise CheckpointError(
-            f"{printable(str(location))} {problem}.{did_you_mean(location.name, names)} "
-            "Give a run folder, one of its checkpoints, or an OPUS-MT folder."
+            f"{printable(str(location))} {problem} Give a run folder, one of its checkpoints, or an OPUS-MT folder.",
+            options=("model",),
         )
     for folder in _candidates(location):
         if (folder / CONFIG).is_file():

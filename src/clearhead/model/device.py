@@ -13,7 +13,9 @@ _TRIM, _MMAP = -1, -4  # what malloc.h calls M_TRIM_THRESHOLD and M_MMAP_MAX
 def choose_device(name: str) -> torch.device:
     """Return the device that is asked for; auto is a GPU if there is one."""
     if name == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("the device cuda is asked for, but PyTorch sees no GPU here. Say cpu or auto.")
+        raise ConfigError(
+            "the device cuda is asked for, but PyTorch sees no GPU here. Say cpu or auto.", options=("device",)
+        )
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(name)

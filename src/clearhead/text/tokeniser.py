@@ -117,7 +117,8 @@ class Tokeniser:
         tags = ", ".join(language_tag(name) for name in self.tags) or "no language at all"
         raise DataError(
             f"{language_tag(printable(language))} is not a language of this vocabulary."
-            f"{did_you_mean(language, self.tags)} It has {tags}."
+            f"{did_you_mean(language, self.tags)} It has {tags}.",
+            options=("language",),
         )
 
     def save(self, path: str | Path) -> None:

@@ -16,7 +16,9 @@ def test_the_model_that_is_named_is_taken_whatever_the_texts_are(tmp_path: Path)
 def test_a_folder_in_place_of_a_text_gets_a_sentence_that_says_so(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     for text in (str(run), str(run / "best")):
-        with pytest.raises(ConfigError, match=f"'{text}' is the folder of a model, and a text .* Use --model {text}."):
+        with pytest.raises(
+            ConfigError, match=f"'{text}' is the folder of a model, and a text or a file .* Use --model {text}."
+        ):
             chosen_model(None, [text, "a dog"])
 
 

@@ -219,7 +219,7 @@ def test_a_remark_is_heard_once(tagged_translator: Translator) -> None:
     remarks: list[Remark] = []
     output_of(TranslationJob(tagged_translator, SOURCE, SHORT, hooks=JobHooks(remark=remarks.append)))
     sentence = "This model writes several languages (de, bn), and none was asked for. Name one."
-    assert remarks == [Remark(sentence, ("to",))]
+    assert remarks == [Remark(sentence, ("language",))]
 
 
 def test_an_annotator_adds_alignments_and_alternatives(translator: Translator, texts: list[str]) -> None:

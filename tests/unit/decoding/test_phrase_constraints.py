@@ -26,7 +26,7 @@ def test_a_longer_term_hides_the_shorter_one_in_it(translator: Translator) -> No
 def test_a_phrase_that_cannot_be_spelled_is_refused(translator: Translator) -> None:
     with pytest.raises(DataError, match="required phrase: the vocabulary of this model cannot spell '世界'") as no:
         translator.pipeline(SHORT, TranslationOptions(PhraseConstraints(required=("世界",))))
-    assert no.value.options == ("require",)
+    assert no.value.options == ("required",)
 
 
 @pytest.mark.parametrize(

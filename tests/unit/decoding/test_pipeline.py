@@ -106,7 +106,7 @@ def test_the_language_is_that_of_the_line_or_of_the_options(tagged_translator: T
     silent = tagged_translator.pipeline(SHORT)
     silent.translate([SourceLine(1, "a"), SourceLine(2, "b")])
     sentence = "This model writes several languages (de, bn), and none was asked for. Name one."
-    assert silent.remarks == [Remark(sentence, ("to",))]
+    assert silent.remarks == [Remark(sentence, ("language",))]
 
 
 def test_a_translation_begins_holds_and_avoids_what_is_asked(translator: Translator) -> None:

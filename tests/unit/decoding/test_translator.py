@@ -7,11 +7,12 @@ import pytest
 import torch
 
 import clearhead
+from clearhead.decoding.phrase_constraints import PhraseConstraints
 from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
-from clearhead.errors import ConfigError
+from clearhead.errors import ConfigError, DataError
 from tests.command import run
 from tests.small_run import make_run
 from tests.unit.decoding.toys import letter_translator, random_model
@@ -137,3 +138,19 @@ def test_a_stream_reads_only_the_lines_that_it_needs() -> None:
     first = next(translator.stream(lines, options=TranslationOptions(has_scores=False), window=2))
     assert first.source == SENTENCES[0]
     assert next(lines) == SENTENCES[2]
+
+
+def test_one_text_in_place_of_several_is_refused() -> None:
+    translator = letter_translator(random_model(36))
+    with pytest.raises(DataError, match="translate takes several texts, and was given one. Put it into a list."):
+        translator.translate("abc")
+    with pytest.raises(ConfigError, match="required takes several phrases, and was given one. Put it into a tuple."):
+        PhraseConstraints(required="abc")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("choice", [{"engine": "torhc"}, {"device": "gpu"}, {"precision": "int4"}], ids=str)
+def test_an_engine_that_does_not_exist_is_refused(tmp_path: Path, choice: dict[str, Any]) -> None:
+    name, value = next(iter(choice.items()))
+    with pytest.raises(ConfigError, match=f"{name} = '{value}' is not a choice") as problem:
+        Translator.load(make_run(tmp_path), **choice)
+    assert problem.value.options == (name,)

@@ -4,8 +4,10 @@ Nothing here imports torch before an engine that needs it is chosen.
 """
 
 from dataclasses import dataclass
+from typing import get_args
 
 from clearhead.decoding.engines.engine import DeviceName, Engine, EngineName, EngineNeeds, Precision
+from clearhead.errors import ConfigError, did_you_mean, printable
 from clearhead.formats.model_folder import ModelFolder
 
 
@@ -16,6 +18,16 @@ class EngineChoice:
     engine: EngineName = "auto"
     device: DeviceName = "auto"
     precision: Precision = "auto"
+
+    def __post_init__(self) -> None:
+        for name, kind in (("engine", EngineName), ("device", DeviceName), ("precision", Precision)):
+            value, choices = getattr(self, name), get_args(kind)
+            if value not in choices:
+                near = did_you_mean(str(value), choices)
+                raise ConfigError(
+                    f"{name} = {printable(str(value))!r} is not a choice.{near} Choices: {', '.join(choices)}.",
+                    options=(name,),
+                )
 
 
 @dataclass(frozen=True)
