@@ -17,11 +17,10 @@ demo: $(VENV)/train
 	@$(BIN)/clearhead check numerical-self-attention --format html --output build/marked.html || test $$? -eq 1
 	@echo; echo "The same report as a page: build/marked.html"
 	@echo; echo "And a translator, trained on the built-in phrasebook; on two cores it takes about two minutes:"; echo
-	@test -f build/phrasebook/outcome.json || rm -rf build/phrasebook
-	@test -f build/phrasebook/outcome.json || $(BIN)/clearhead train configs/phrasebook.yaml --run build/phrasebook
-	@echo; $(BIN)/python examples/models/phrasebook.py build/phrasebook "$(TEXT)"
+	@test -f runs/phrasebook/outcome.json || $(BIN)/clearhead train configs/phrasebook.yaml $$(test -d runs/phrasebook/checkpoints && echo --resume)
+	@echo; $(BIN)/python examples/models/phrasebook.py runs/phrasebook "$(TEXT)"
 	@echo; echo "The beam that the translation came from, and which words it looked at:"; echo
-	@$(BIN)/clearhead translate -m build/phrasebook --beam 3 --draw --explain - "$(TEXT)"
+	@$(BIN)/clearhead translate -m runs/phrasebook --beam 3 --draw --explain - "$(TEXT)"
 
 # The tests take a core each: threads of one would stand in another's way.
 test: $(VENV)/dev
