@@ -102,10 +102,10 @@ def imported_rooms(file: SourceFile) -> set[str]:
 
 
 def arrows(files: list[SourceFile]) -> dict[str, set[str]]:
-    """Return which rooms each room imports; the package's own `__init__` is no room."""
+    """Return which rooms each room imports; the package's own `__init__` and `__main__` are not rooms."""
     graph: dict[str, set[str]] = defaultdict(set)
     for file in files:
-        if file.room != "__init__":
+        if file.room not in ("__init__", "__main__"):
             graph[file.room] |= imported_rooms(file)
     return dict(graph)
 
@@ -122,7 +122,9 @@ def figures(files: list[SourceFile]) -> str:
     parameters = [num_parameters(node) for node in functions]
     names = [name_of(node) for file in files for node in bound_names(file.tree)]
     vague = Counter(name for name in names if name in VAGUE_NAMES)
-    rooms = Counter(file.room for file in files if file.path.name != "__init__.py" and file.room != "__init__")
+    rooms = Counter(
+        file.room for file in files if file.path.name != "__init__.py" and file.room not in ("__init__", "__main__")
+    )
     repeated = repeated_classes(files)
     lines = [
         f"files: {len(files)}",
