@@ -90,7 +90,7 @@ def test_a_matrix_is_drawn(tmp_path: Path) -> None:
     [
         (("--picture", "W_q"), "clearhead: 'W_q' names no matrix of this sheet. Did you mean 'W_Q'? Matrices: E, X, P"),
         (("--picture", "x*:A"), "clearhead: 'x*:A' names no matrix of this sheet."),
-        (("--picture", "A", "--json"), "clearhead: --picture draws an SVG, and --format json is another form."),
+        (("--picture", "A", "--json"), "clearhead: --picture draws an SVG, which contradicts --format json."),
     ],
 )
 def test_a_picture_that_cannot_be_drawn_is_told_in_a_sentence(options: tuple[str, ...], sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""`clearhead solve`: work an exercise and show the working."""
+"""`clearhead solve`: solve an exercise and show the working."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli.option_groups import with_option_groups
+from clearhead.cli.output_format import format_of_file
 from clearhead.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Detail(StrEnum):
-    """How much is shown."""
+    """How much of the working to show."""
 
     results = "results"
     matrices = "matrices"
@@ -23,7 +24,7 @@ class Detail(StrEnum):
 
 
 class SheetFormat(StrEnum):
-    """The form in which it is shown."""
+    """The output format."""
 
     terminal = "terminal"
     markdown = "markdown"
@@ -34,7 +35,7 @@ class SheetFormat(StrEnum):
 
 
 class Ties(StrEnum):
-    """Where halves go."""
+    """How to round a number that is exactly halfway."""
 
     up = "half-up"
     even = "half-even"
@@ -42,41 +43,66 @@ class Ties(StrEnum):
 
 @dataclass(frozen=True)
 class SheetOptions:
-    """What a sheet shows, and in which form."""
+    """What a sheet shows, its format, and the file it is written to."""
 
-    detail: Annotated[Detail, typer.Option(help="Results only, matrices, or every product.")] = Detail.matrices
-    form: Annotated[SheetFormat, typer.Option("--format", help="The form of the output.")] = SheetFormat.terminal
-    as_json: Annotated[bool, typer.Option("--json", help="Short for --format json: every value in full.")] = False
+    detail: Annotated[Detail, typer.Option(help="Show the results only, every matrix, or also every product.")] = (
+        Detail.matrices
+    )
+    form: Annotated[
+        SheetFormat | None,
+        typer.Option(
+            "--format",
+            help="Output format. \\[default: by the suffix of the --output file (.html, .md, .tex, .json, .txt), "
+            "otherwise terminal]",
+        ),
+    ] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json: every value with all its digits.")] = (
+        False
+    )
     blank: Annotated[
         list[str] | None,
-        typer.Option(help="Leave cells open to fill in: A, 'A\\[2, *]', 'A\\[go, 1]'. May be repeated."),
+        typer.Option(
+            help="Leave cells blank for the reader to fill in: A, 'A\\[2, *]', 'A\\[go, 1]'. Can be repeated."
+        ),
     ] = None
     picture: Annotated[
         str | None,
-        typer.Option(help="Draw one matrix as an SVG instead: A, or 'cross*:A' where several have that symbol."),
+        typer.Option(
+            help="Draw one matrix as an SVG picture instead: A, or 'cross*:A' if several matrices have that symbol."
+        ),
     ] = None
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this file instead of standard output.")
+    ] = None
+
+    @property
+    def explicit_form(self) -> SheetFormat | None:
+        """The format given by --format or --json."""
+        return SheetFormat.json if self.as_json else self.form
 
     @property
     def chosen_form(self) -> SheetFormat:
-        """The form, by either of its options."""
-        return SheetFormat.json if self.as_json else self.form
+        """The format given by an option, or else by the suffix of the output file."""
+        return self.explicit_form or format_of_file(self.output, SheetFormat) or SheetFormat.terminal
 
 
 @dataclass(frozen=True)
 class RoundingOptions:
-    """What the command line changes in the rounding of a problem; None leaves it."""
+    """Changes to the rounding of a problem; None keeps the problem's own setting."""
 
-    decimals: Annotated[int | None, typer.Option(help="Decimals to show, or to round every line to.")] = None
-    significant: Annotated[int | None, typer.Option(help="Significant figures, instead of decimals.")] = None
+    decimals: Annotated[
+        int | None, typer.Option(help="Number of decimals to show, or to round to with --round-lines.")
+    ] = None
+    significant: Annotated[int | None, typer.Option(help="Number of significant figures, instead of decimals.")] = None
     round_lines: Annotated[
         bool | None,
         typer.Option(
             "--round-lines/--exact",
-            help="Round every line and work on from it, or only what is shown. \\[default: exact]",
+            help="Round every line and calculate with the rounded numbers, or calculate exactly and round only what is "
+            "shown. \\[default: exact]",
         ),
     ] = None
-    ties: Annotated[Ties | None, typer.Option(help="Where halves go. \\[default: half-up]")] = None
+    ties: Annotated[Ties | None, typer.Option(help="How to round halves. \\[default: half-up]")] = None
 
     def changed(self, policy: "Rounding") -> "Rounding":
         """Return the policy with the changes."""
@@ -88,13 +114,17 @@ class RoundingOptions:
 
 @dataclass(frozen=True)
 class TraceOptions:
-    """A saved trace of a model, instead of a problem."""
+    """A saved trace of a model to show instead of a problem."""
 
     from_trace: Annotated[
-        Path | None, typer.Option(help="Show a saved trace of a model instead of a problem: a file of save_trace.")
+        Path | None, typer.Option(help="Show a saved trace of a model (written by save_trace) instead of a problem.")
     ] = None
     where: Annotated[
-        str | None, typer.Option(help="With --from-trace: only this place, such as encoder.0.self_attention.head.2.")
+        str | None,
+        typer.Option(
+            help="With --from-trace: show only this part of the model, such as encoder.0.self_attention.head.2 "
+            "(encoder layer 1, head 3: paths count from 0)."
+        ),
     ] = None
 
 
@@ -107,14 +137,16 @@ def solve(
     sheet: SheetOptions,
     rounding: RoundingOptions,
     trace: TraceOptions,
-    list_gallery: Annotated[bool, typer.Option("--list", help="List the gallery of shipped problems.")] = False,
+    list_gallery: Annotated[
+        bool, typer.Option("--list", help="List the gallery: the problems that come with clearhead.")
+    ] = False,
     fields: Annotated[
-        str | None, typer.Option(help="Say which keys a kind of problem has ('all' for every kind).")
+        str | None, typer.Option(help="List the keys of one kind of problem ('all' for every kind).")
     ] = None,
 ) -> None:
-    """Work an attention exercise, step by step."""
+    """Solve an attention exercise step by step."""
     if list_gallery:
-        _list_gallery(sheet.chosen_form is SheetFormat.json)
+        _list_gallery(sheet.explicit_form is SheetFormat.json)
     elif fields is not None:
         from clearhead.worksheet.fields import describe_kinds
 
@@ -124,13 +156,13 @@ def solve(
 
 
 def _worksheet(problem: str | None, rounding: RoundingOptions, trace: TraceOptions) -> "Worksheet":
-    """Work the problem, or open the trace."""
+    """Solve the problem, or open the trace."""
     if trace.where is not None and trace.from_trace is None:
-        raise ProblemError(f"--where {trace.where} names a place of a trace. Give the trace with --from-trace FILE.")
+        raise ProblemError(f"--where {trace.where} selects a part of a trace. Give the trace with --from-trace FILE.")
     if trace.from_trace is not None:
         if problem is not None:
             raise ProblemError(
-                f"{problem} is a problem and --from-trace {trace.from_trace} a trace. Choose one of them."
+                f"{problem} is a problem and --from-trace {trace.from_trace} is a trace. Give only one of them."
             )
         return _open_trace(trace.from_trace, trace.where, rounding)
     if problem is None:
@@ -143,13 +175,15 @@ def _worksheet(problem: str | None, rounding: RoundingOptions, trace: TraceOptio
 def _show(worksheet: "Worksheet", options: SheetOptions) -> None:
     form, blanks = options.chosen_form, options.blank or []
     if blanks and form is SheetFormat.json:
-        raise ProblemError("--blank leaves cells open on a sheet, but JSON holds every value. Choose another format.")
+        raise ProblemError("--blank cannot be used with JSON, which contains every value. Choose another format.")
     if options.picture is not None:
-        if form is not SheetFormat.terminal:
+        if options.explicit_form not in (None, SheetFormat.terminal):
             raise ProblemError(
-                f"--picture draws an SVG, and --format {form.value} is another form. Choose one of them."
+                f"--picture draws an SVG, which contradicts --format {options.explicit_form}. Use only one of them."
             )
         _deliver(_picture(worksheet, options.picture, blanks), options.output)
+    elif options.explicit_form is None and options.output is not None and options.output.suffix.lower() == ".svg":
+        raise ProblemError(f"{options.output} is the name of a picture. Say which matrix to draw with --picture.")
     elif form is SheetFormat.terminal and options.output is None:
         from rich.console import Console
 
@@ -177,7 +211,9 @@ def _open_trace(path: Path, where: str | None, rounding: RoundingOptions) -> "Wo
     from clearhead.worksheet.part import load_sheet, part_of_sheet
 
     if rounding.round_lines:
-        raise ProblemError("--round-lines works a problem line by line, but a trace is worked already. Leave it out.")
+        raise ProblemError(
+            "--round-lines cannot be used with a trace: its numbers are already calculated. Leave it out."
+        )
     sheet = load_sheet(path)
     sheet = replace(sheet, rounding=rounding.changed(sheet.rounding))
     try:

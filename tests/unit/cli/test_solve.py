@@ -11,7 +11,7 @@ from clearhead.cli.solve import Detail, SheetFormat, Ties, solve
 from clearhead.errors import ProblemError
 
 
-def test_a_sheet_is_written_in_every_form(tmp_path: Path) -> None:
+def test_a_sheet_is_written_in_every_format(tmp_path: Path) -> None:
     starts = {
         SheetFormat.terminal: "Self-attention", SheetFormat.markdown: "# ", SheetFormat.html: "<!DOCTYPE html>", SheetFormat.json: "{",
         SheetFormat.latex: "\\documentclass", SheetFormat.latex_fragment: "%",
@@ -23,6 +23,34 @@ def test_a_sheet_is_written_in_every_form(tmp_path: Path) -> None:
         assert text.startswith(starts[form]) or form in (SheetFormat.terminal, SheetFormat.latex_fragment), form
         assert len(text) > 200
     assert Worksheet.from_json((tmp_path / "json").read_text()) == work("exam-self-attention")
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("sheet.html", "<!DOCTYPE html>"),
+        ("sheet.HTM", "<!DOCTYPE html>"),
+        ("sheet.md", "# Why"),
+        ("sheet.tex", "\\documentclass"),
+        ("sheet.json", "{"),
+        ("sheet.txt", "Why"),
+        ("sheet.pdf", "Why"),
+        ("sheet", "Why"),
+    ],
+)
+def test_the_suffix_of_the_output_file_chooses_the_format(tmp_path: Path, name: str, start: str) -> None:
+    solve(problem="leak", output=tmp_path / name)
+    assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
+
+
+def test_an_explicit_format_beats_the_suffix(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.html"
+    solve(problem="leak", output=path, form=SheetFormat.markdown)
+    assert path.read_text(encoding="utf-8").startswith("# Why")
+    solve(problem="leak", output=path, as_json=True)
+    assert path.read_text(encoding="utf-8").startswith("{")
+    solve(problem="lets-go-encoder", output=tmp_path / "a.svg", picture="A")
+    assert (tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_rounding_on_the_command_line_beats_the_problem(tmp_path: Path) -> None:
@@ -42,11 +70,12 @@ def test_rounding_on_the_command_line_beats_the_problem(tmp_path: Path) -> None:
     ("options", "sentence"),
     [
         ({}, "solve needs a problem: a file, a gallery id"),
-        ({"problem": "leak", "where": "encoder.0"}, "names a place of a trace"),
-        ({"problem": "leak", "from_trace": Path("trace.json")}, "Choose one of them"),
-        ({"from_trace": Path("trace.json"), "round_lines": True}, "a trace is worked already"),
-        ({"problem": "leak", "as_json": True, "blank": ["A"]}, "JSON holds every value"),
-        ({"problem": "leak", "form": SheetFormat.html, "picture": "A"}, "is another form"),
+        ({"problem": "leak", "where": "encoder.0"}, "selects a part of a trace"),
+        ({"problem": "leak", "from_trace": Path("trace.json")}, "Give only one of them"),
+        ({"from_trace": Path("trace.json"), "round_lines": True}, "its numbers are already calculated"),
+        ({"problem": "leak", "as_json": True, "blank": ["A"]}, "JSON, which contains every value"),
+        ({"problem": "leak", "output": Path("a.svg")}, "Say which matrix to draw with --picture"),
+        ({"problem": "leak", "form": SheetFormat.html, "picture": "A"}, "contradicts --format html"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, object], sentence: str) -> None:
