@@ -25,6 +25,8 @@ from clearhead.worksheet.worksheet import Worksheet
 MAX_ROWS, MAX_COLUMNS = 24, 12
 Labels = tuple[str, ...]
 _BLANK_PATTERN = re.compile(r"(?:(\S+):)?([^\[\]]+?)(?:\[\s*(.+?)\s*,\s*(.+?)\s*\])?")
+_SUBSCRIPT_DIGITS = "₀₁₂₃₄₅₆₇₈₉"
+_SUBSCRIPTS = str.maketrans("0123456789", _SUBSCRIPT_DIGITS)
 _EVIDENT = ("pos", "dim", "tokens", "positions")  # lists that the names of rows and columns already show
 
 
@@ -67,6 +69,19 @@ def _places(wanted: str, names: list[str]) -> list[int]:
         return list(range(len(names)))
     named = [place for place, name in enumerate(names) if name == wanted]
     return named or [place for place in range(len(names)) if str(place + 1) == wanted]
+
+
+def _find_symbol(typed: str, symbols: Sequence[str]) -> str:
+    """Return the symbol that a person means who types it on a keyboard without subscripts; else what was typed."""
+    if typed in symbols:
+        return typed
+    spelled = re.sub(
+        r"_?(\d+)$", lambda match: match[1].translate(_SUBSCRIPTS), typed.replace("''", "″").replace("'", "′")
+    )
+    if spelled in symbols:
+        return spelled
+    numbered = {symbol for symbol in symbols if symbol.rstrip(_SUBSCRIPT_DIGITS) == spelled}
+    return numbered.pop() if len(numbered) == 1 else typed
 
 
 def _first_and_last(count: int, limit: int) -> list[int]:
@@ -246,8 +261,12 @@ class SheetView:
         return tuple(note for note in self.sheet.warnings if not (is_open and "generated: " in note))
 
     def matrix(self, symbol: str, where: str = "*") -> MatrixView:
-        """Return the one matrix with this symbol, worked at a place that matches `where`, or else given for one."""
+        """Return the one matrix with this symbol, computed at a place that matches `where`, or else given there.
+
+        `A4`, `A_4` and `A'` also find A₄ and A′; `A` finds A₄ where no other matrix is called A with a number.
+        """
         here = [step for step in self.steps if fnmatchcase(step.record.where, where)]
+        symbol = _find_symbol(symbol, [matrix.symbol for step in here for matrix in (*step.givens, step.matrix)])
         matches = [(step.record.where, step.matrix) for step in here if step.matrix.symbol == symbol]
         if not matches:
             matches = [

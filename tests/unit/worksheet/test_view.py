@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from clearhead import solve
+from clearhead import Worksheet, solve
 from clearhead.errors import ProblemError
 from clearhead.worksheet.view import SheetView
 from tests.conftest import ROOT
@@ -94,3 +94,16 @@ def test_a_blank_takes_a_name_before_a_number() -> None:
     step = next(step for step in SheetView(sheet, ["A[1, *]"]).steps if step.matrix.symbol == "A")
     assert step.matrix.digits.is_hidden(1, 0)
     assert not step.matrix.digits.is_hidden(0, 0)
+
+
+@pytest.mark.parametrize("typed", ["A₂", "A2", "A_2"])
+def test_a_matrix_is_found_without_typing_subscripts(typed: str) -> None:
+    view = SheetView(solve(str(ROOT / "examples" / "multi-head-attention.yaml")))
+    assert view.matrix(typed).symbol == "A₂"
+
+
+def test_a_symbol_without_its_number_is_found_where_it_is_the_only_one() -> None:
+    sheet = Worksheet.from_json((ROOT / "docs/inside/sentence-1-head.json").read_text(encoding="utf-8"))
+    assert SheetView(sheet).matrix("A").symbol == "A₄"
+    with pytest.raises(ProblemError, match="'A' names no matrix of this sheet"):
+        SheetView(solve(str(ROOT / "examples" / "multi-head-attention.yaml"))).matrix("A")
