@@ -14,9 +14,14 @@ import pytest
 from clearhead.cli.main import main
 
 
-def run(*arguments: str, text: str | bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Call the command in this process, with streams of its own; return its exit code and its output."""
-    output, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+def run(
+    *arguments: str, text: str | bytes = b"", cwd: Path | None = None, is_merged: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Call the command in this process, with streams of its own; return its exit code and its output.
+
+    With is_merged, standard error is part of standard output, in the order in which a terminal shows the two.
+    """
+    output, errors = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=is_merged) for _ in range(2))
     code: int | str | None = 0
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryFile() as stdin:
         stdin.write(text.encode() if isinstance(text, str) else text)
@@ -25,7 +30,11 @@ def run(*arguments: str, text: str | bytes = b"", cwd: Path | None = None) -> su
         if cwd is not None:
             patch.chdir(cwd)
         patch.setattr(sys, "argv", ["clearhead", *arguments])
-        streams = {"stdin": io.TextIOWrapper(stdin, encoding="utf-8"), "stdout": output, "stderr": errors}
+        streams = {
+            "stdin": io.TextIOWrapper(stdin, encoding="utf-8"),
+            "stdout": output,
+            "stderr": output if is_merged else errors,
+        }
         for name, stream in streams.items():
             patch.setattr(sys, name, stream)
         try:

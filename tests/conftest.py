@@ -17,6 +17,7 @@ import pytest
 
 from clearhead import Worksheet, solve
 from clearhead.worksheet.reading import gallery
+from tests.phrasebook_run import trained_run
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_file())
@@ -27,3 +28,14 @@ SHIPPED = [*gallery(), *(str(path) for path in EXAMPLES)]
 def all_sheets() -> dict[str, Worksheet]:
     """Every gallery problem and every example, solved."""
     return {name: solve(name) for name in SHIPPED}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--phrasebook", type=Path, help="use this trained run of the phrasebook instead of training one")
+
+
+@pytest.fixture(scope="session")
+def phrasebook_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trained run of the phrasebook, shared by all workers."""
+    existing: Path | None = request.config.getoption("phrasebook")
+    return existing or trained_run(tmp_path_factory)
