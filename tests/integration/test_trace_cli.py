@@ -34,8 +34,8 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_head_is_shown_as_solve_shows_a_problem(saved: Path) -> None:
     done = run("solve", "--from-trace", str(saved / "trace.json"), "--where", HEAD, "--detail", "products")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"Let's go: {HEAD}\n")
-    assert "Encoder block 1 · Self-attention · Head 3" in done.stdout
+    assert done.stdout.startswith("Let's go (Encoder layer 1 · Self-attention · Head 3)\n")
+    assert "Encoder layer 1 · Self-attention · Head 3\n" in done.stdout
     assert "A₃ = softmax of each row of S″₃" in done.stdout
     assert "A₃[go, let's]" in done.stdout
 
@@ -97,13 +97,13 @@ def test_a_worksheet_that_solve_wrote_opens_at_a_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["lets-go", "--from-trace", "trace.json"], "lets-go is a problem and --from-trace trace.json a trace. Choose one of them."),
-        (["--where", HEAD], f"--where {HEAD} names a place of a trace. Give the trace with --from-trace FILE."),
+        (["lets-go", "--from-trace", "trace.json"], "lets-go is a problem and --from-trace trace.json is a trace. Give only one of them."),
+        (["--where", HEAD], f"--where {HEAD} selects a part of a trace. Give the trace with --from-trace FILE."),
         (["--from-trace", "none.json"], "none.json cannot be read: No such file or directory. Give a trace that save_trace wrote."),
         (["--from-trace", "."], ". cannot be read: Is a directory. Give a trace that save_trace wrote."),
         (["--from-trace", "text.json"], "text.json is not a trace file: write one with clearhead.explain.trace_file.save_trace, or a worksheet with Worksheet.to_json."),
         (["--from-trace", "trace.json", "--where", "encoder.0.self_attention.head.7"], "trace.json: there is no place 'encoder.0.self_attention.head.7' in this trace."),
-        (["--from-trace", "trace.json", "--round-lines"], "--round-lines works a problem line by line, but a trace is worked already. Leave it out."),
+        (["--from-trace", "trace.json", "--round-lines"], "--round-lines cannot be used with a trace: its numbers are already calculated. Leave it out."),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_in_one_sentence(saved: Path, arguments: list[str], sentence: str) -> None:

@@ -214,14 +214,14 @@ def test_one_head_opens_from_a_trace() -> None:
     part = part_of_sheet(sheet_of_trace(trace), "encoder.0.self_attention.head.2")
     assert [entry.symbol for entry in part.trace.givens.values()] == ["Q", "K", "V", "M"]
     assert [record.symbol for record in part.trace] == ["Q₃", "K₃", "V₃", "S₃", "S′₃", "S″₃", "A₃", "Z₃"]
-    assert "Encoder block 1 · Self-attention · Head 3" in part.to_markdown()
+    assert "Encoder layer 1 · Self-attention · Head 3" in part.to_markdown()
 
 
 def test_the_last_norms_have_headings_of_their_own() -> None:
     _, trace = trace_in_float64(model_of(*PLAIN), batch())
     text = sheet_of_trace(trace).to_markdown("products")
-    assert "Encoder · Last norm" in text
-    assert "Decoder · Last norm" in text
+    assert "Encoder · Final norm" in text
+    assert "Decoder · Final norm" in text
 
 
 def test_a_fused_layer_norm_shows_the_mean_and_variance_of_its_token() -> None:

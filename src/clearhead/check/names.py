@@ -170,6 +170,8 @@ _PLACE_WORDS = {
     "cross": "cross_attention",
     "ffn": "feed_forward",
     "mlp": "feed_forward",
+    "residual": "add_and_norm",
+    "residual_and_norm": "add_and_norm",
 }
 _COUNTED = {"head": "head", "part": "part", "block": "", "layer": "", "time": "time", "t": "time", "step": "generate"}
 
@@ -180,7 +182,7 @@ def matches_place(where: str, record_where: str) -> bool:
     if not where or where == record_where:
         return True
     path = record_where.split(".")
-    for hint in re.split(r"[.:/,]|\bof\b|\bin\b", where):
+    for hint in re.split(r"[.:/,·]|\bof\b|\bin\b", where):
         words = hint.strip().casefold().replace("-", "_").split()
         if words and not _hint_fits(words, path):
             return False
@@ -194,7 +196,8 @@ def _hint_fits(words: list[str], path: list[str]) -> bool:
     counted = re.fullmatch(r"([a-z_]+?)_?=?_?(\d+)", joined)
     if counted is None:
         return any(joined and step.startswith(joined) for step in path)
-    word, number = _COUNTED.get(counted[1], counted[1]), int(counted[2])
+    word, number = re.sub(r"(?<=coder)_(?:block|layer)$", "", counted[1]), int(counted[2])  # encoder layer 1
+    word = _COUNTED.get(word, _PLACE_WORDS.get(word, word))
     return any(
         path[place + 1] == str(number - 1) and (not word or step == word or step.startswith(word))
         for place, step in enumerate(path[:-1])

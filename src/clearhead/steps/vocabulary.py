@@ -340,8 +340,8 @@ POSITION_FORMULAS: Mapping[str, str] = {
 # The parts of a model that a where-path may name, and what a heading calls them. A number after one counts from 0.
 PLACES: Mapping[str, str] = {
     "part": "Part",
-    "encoder": "Encoder block",
-    "decoder": "Decoder block",
+    "encoder": "Encoder layer",
+    "decoder": "Decoder layer",
     "input": "Input",
     "target": "Input of the decoder",
     "self_attention": "Self-attention",

@@ -14,7 +14,7 @@ import numpy as np
 from clearhead.errors import ClearheadError, ProblemError, did_you_mean
 from clearhead.steps import Given, Record, Trace
 from clearhead.worksheet.pen import in_rows, transpose_trace
-from clearhead.worksheet.view import Labels, encoder_or_decoder, propagate_names
+from clearhead.worksheet.view import Labels, encoder_or_decoder, place_name, propagate_names
 from clearhead.worksheet.worksheet import Worksheet
 
 MAX_TRACE_BYTES = 256 * 2**20
@@ -52,10 +52,11 @@ def part_of_sheet(sheet: Worksheet, where: str) -> Worksheet:
     part = Trace()
     part.givens = {given_input.name: given_input for given_input in _given_inputs(worked, inside)}
     part.records = inside
+    place = where if "*" in where else place_name(where) or where
     others = {record.where for record in worked} - {record.where for record in inside}
     return replace(
         sheet,
-        title=f"{sheet.title}: {where}" if sheet.title else where,
+        title=f"{sheet.title} ({place})" if sheet.title else place,
         trace=part if sheet.layout == "rows" else transpose_trace(part),
         warnings=tuple(warning for warning in sheet.warnings if warning.partition(": ")[0] not in others),
     )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -194,14 +195,15 @@ class SheetView:
                 givens[value_id] = MatrixView(entry.symbol, row, (), entry.rows, digits)
         drawn = dict(givens)
         self.steps: list[StepView] = []
-        for record, original in zip(worked, sheet.trace, strict=True):
+        sections = _sections(worked.records, sheet.titles)
+        for record, original, section in zip(worked, sheet.trace, sections, strict=True):
             value_id = id(record.value)
             self._labels[value_id] = propagate_names(record, self._labels)
             numbers.digits[value_id] = Digits(record.value, sheet.rounding)
             self.steps.append(
                 StepView(
                     record=original,
-                    section=self._section(record.where),
+                    section=section,
                     equation=self._equation(record),
                     givens=[givens.pop(key) for key in _ids(record.inputs.values()) if key in givens],
                     matrix=self._matrix(
@@ -293,19 +295,6 @@ class SheetView:
         over = transpose(value)
         return MatrixView(symbol, over, columns, rows, digits.of(over))
 
-    def _section(self, where: str) -> str:
-        words, names = where.split("."), []
-        for index, word in enumerate(words):
-            if word in PLACES:
-                number = words[index + 1] if index + 1 < len(words) and words[index + 1].isdigit() else None
-                name = PLACES[word] if number is None else f"{PLACES[word]} {int(number) + 1}"
-                if word in ("encoder", "decoder") and words[index + 1 :] == ["norm"]:
-                    name = f"{word.capitalize()} · Last norm"
-                if word == "part" and number is not None:
-                    name = f"{name}: {self.sheet.titles[int(number)]}"
-                names.append(name)
-        return " · ".join(names)
-
     def _equation(self, record: Record) -> str:
         names = {name: self._name(record, name, value) for name, value in record.inputs.items()}
         return record.step.equation_in("columns" if self._is_transposed else "rows", names)
@@ -322,6 +311,45 @@ class SheetView:
         if name == "over":
             return {"features": "each token", "tokens": "each feature", "all": "all numbers"}[value]
         return value if isinstance(value, str) else _plain(value)
+
+
+def place_name(where: str, titles: Sequence[str] = ()) -> str:
+    """Return a path as a heading: `encoder.0.self_attention.head.2` is Encoder layer 1 · Self-attention · Head 3."""
+    words, names = where.split("."), []
+    for index, word in enumerate(words):
+        if word not in PLACES:
+            continue
+        number = words[index + 1] if index + 1 < len(words) and words[index + 1].isdigit() else None
+        name = PLACES[word] if number is None else f"{PLACES[word]} {int(number) + 1}"
+        if number is None and word in ("encoder", "decoder"):
+            name = word.capitalize()
+        if word == "output" and index and words[index - 1].endswith("_attention"):
+            name = "Output projection"
+        if word == "part" and number is not None and int(number) < len(titles):
+            name = f"{name}: {titles[int(number)]}"
+        names.append(name)
+    if words[-1:] == ["norm"] and words[-2:-1] in (["encoder"], ["decoder"]):
+        names.append("Final norm")
+    return " · ".join(names)
+
+
+def _sections(records: Sequence[Record], titles: Sequence[str]) -> list[str]:
+    """Return the heading of every record: the name of its place, where a residual is called a norm only if it has one.
+
+    The steps of one place can be in two runs: with pre-norm, the norm is before the sublayer and the sum after it.
+    """
+    names = [place_name(record.where, titles) for record in records]
+    both = PLACES["add_and_norm"]
+    sections: list[str] = []
+    for name, run in groupby(zip(names, records, strict=True), key=lambda pair: pair[0]):
+        steps = [record.step.name for _, record in run]
+        section = name
+        if both in name:
+            title = "Residual" if steps == ["add"] else both if "add" in steps else "Norm"
+            is_only = name.endswith(f"{both} 1") and f"{name[:-1]}2" not in names  # it needs no number
+            section = name.replace(both, title).removesuffix(" 1" if is_only else "")
+        sections += [section] * len(steps)
+    return sections
 
 
 def propagate_names(record: Record, labels: Mapping[int, tuple[Labels, Labels]]) -> tuple[Labels, Labels]:

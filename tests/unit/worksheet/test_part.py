@@ -56,7 +56,7 @@ def test_a_head_starts_from_the_matrices_it_takes_its_share_of() -> None:
     sheet = solve(HEADS)
     part = part_of_sheet(sheet, "self_attention.head.1")
     assert [entry.symbol for entry in part.trace.givens.values()] == ["Q", "K", "V"]
-    assert part.title == f"{sheet.title}: self_attention.head.1"
+    assert part.title == f"{sheet.title} (Self-attention · Head 2)"
     assert {record.where.partition("head.1")[1] for record in part.trace} == {"head.1"}
     shown = text_of(part)
     assert "Self-attention · Head 2" in shown

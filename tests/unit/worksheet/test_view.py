@@ -8,7 +8,7 @@ from rich.console import Console
 
 from clearhead import Worksheet, solve
 from clearhead.errors import ProblemError
-from clearhead.worksheet.view import SheetView
+from clearhead.worksheet.view import SheetView, place_name
 from tests.conftest import ROOT
 
 
@@ -107,3 +107,40 @@ def test_a_symbol_without_its_number_is_found_where_it_is_the_only_one() -> None
     assert SheetView(sheet).matrix("A").symbol == "A₄"
     with pytest.raises(ProblemError, match="'A' names no matrix of this sheet"):
         SheetView(solve(str(ROOT / "examples" / "multi-head-attention.yaml"))).matrix("A")
+
+
+@pytest.mark.parametrize(
+    ("where", "name"),
+    [
+        ("encoder.0.self_attention.head.2.query", "Encoder layer 1 · Self-attention · Head 3"),
+        ("decoder.5.cross_attention.output", "Decoder layer 6 · Cross-attention · Output projection"),
+        ("encoder.norm", "Encoder · Final norm"),
+        ("output", "Output layer"),
+        ("part.1.self_attention", "Part 2: b · Self-attention"),
+        ("", ""),
+    ],
+)
+def test_a_heading_counts_layers_and_heads_from_1(where: str, name: str) -> None:
+    assert place_name(where, ("a", "b")) == name
+
+
+@pytest.mark.parametrize(
+    ("problem", "headings"),
+    [
+        ("lets-go-encoder", ["Encoder layer 1 · Residual"]),
+        ("examples/decoder-block.yaml", [f"Decoder layer 1 · Residual and norm {n}" for n in (1, 2)]),
+        (
+            "examples/encoder-block-pre-norm.yaml",
+            [f"Encoder layer 1 · {name}" for name in ("Norm 1", "Residual 1", "Norm 2", "Residual 2")],
+        ),
+        ("norms", None),
+    ],
+)
+def test_a_residual_is_called_a_norm_only_where_it_has_one(problem: str, headings: list[str] | None) -> None:
+    path = ROOT / problem
+    steps = SheetView(solve(str(path) if path.exists() else problem)).steps
+    sections = dict.fromkeys(step.section for step in steps if "add_and_norm" in step.record.where)
+    if headings is not None:
+        assert list(sections) == headings
+    else:
+        assert all(section.endswith(" · Norm") for section in sections)
