@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TEXT ?= Let's go
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check format docs bench clean
+.PHONY: demo test check format docs package bench clean
 
 demo: $(VENV)/train
 	$(BIN)/clearhead solve lets-go
@@ -38,6 +38,15 @@ format: $(VENV)/dev
 
 docs: $(VENV)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The sdist and the wheel, then the wheel in a fresh environment with its core dependencies only.
+package: $(VENV)/dev
+	rm -rf dist build/wheel
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
+	$(BIN)/python tests/installed_command.py build/wheel/bin/clearhead
 
 bench: $(VENV)/core
 	$(BIN)/python benchmarks/solve_speed.py
