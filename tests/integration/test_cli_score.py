@@ -86,8 +86,8 @@ def test_lines_that_are_too_long_are_refused_or_left_unscored(folder: Path) -> N
     arguments = ("score", "-m", "run", "long", "long")
     done = run(*arguments, cwd=folder)
     assert done.returncode == 2
-    assert "line 1: the source is 4" in done.stderr
-    assert done.stderr.endswith("or leave such lines unscored (--too-long skip).\n")
+    assert "line 1: the source has 4" in done.stderr
+    assert done.stderr.endswith("or skip such lines (--too-long skip).\n")
     skipped = run(*arguments, "--too-long", "skip", cwd=folder)
     assert skipped.returncode == 0
     assert skipped.stdout.splitlines()[1] == "\t\t"
@@ -109,8 +109,8 @@ def test_lines_that_are_too_long_are_refused_or_left_unscored(folder: Path) -> N
             "'run' is the folder of a model, and a text or a file is expected here. Use --model run.",
         ),
         (("source", "target"), "no model is named. Name a run folder, a checkpoint or an OPUS-MT folder with --model."),
-        (("-m", "run", "short", "target"), "short ends after 1 lines, and target has more."),
-        (("-m", "run", "source", "short"), "short ends after 1 lines, and source has more."),
+        (("-m", "run", "short", "target"), "short ends after 1 lines, but target has more."),
+        (("-m", "run", "source", "short"), "short ends after 1 lines, but source has more."),
         (("-m", "run", "empty", "empty"), "empty is empty. Give at least one sentence."),
         (("-m", "run", "short", "latin"), "latin:1: not UTF-8: byte 0xe9 at byte 4."),
         (("-m", "run", "-", "-"), "standard input can be read once only."),

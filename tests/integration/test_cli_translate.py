@@ -64,7 +64,7 @@ def test_columns_and_objects_get_their_translation_beside_them(model: str, tmp_p
     assert objects.stdout == json.dumps({"source": "a dog", "id": 7, "translation": alone}, ensure_ascii=False) + "\n\n"
     clash = run("translate", "-m", model, *SHORT, "--form", "jsonl", text='{"source": "a dog", "translation": 7}\n')
     assert clash.returncode == 2
-    assert "there is a key 'translation' already" in clash.stderr
+    assert "the object already has a key 'translation'" in clash.stderr
 
 
 def test_everything_about_a_line_is_in_its_json(model: str) -> None:
@@ -114,20 +114,21 @@ def test_the_head_that_gold_links_choose_is_read_from_then_on(tmp_path: Path) ->
     done = run("evaluate", "--choose-head", "-m", model, *options, "--require", "aer=1")
     assert done.returncode == 0
     assert done.stderr.startswith(
-        "clearhead: alignments will be read off block 1, head 1, the row that writes a token: "
+        "clearhead: alignments will be read from decoder layer 2, head 2, row that writes the token "
+        "(`--head 1.1 --no-shift`); saved in "
     )
-    assert re.search("block 1, head 1, the row that writes a token +│ +0.00\n", done.stdout)
+    assert re.search(r"layer 2, head 2, row that writes the token \(`--head 1.1 --no-shift`\) +│ +0.00\n", done.stdout)
     assert "AER: nrefs:1|sentences:6|links:gold|teacher-forced:yes" in done.stdout
     chosen = run("translate", "-m", model, "the red cat sees", *SHORT, "--align")
     assert chosen.stderr == (
-        "clearhead: alignments are read off block 1, head 1, the row that writes a token, as chosen by gold links "
-        "(AER 0.00).\n"
+        "clearhead: alignments are read from decoder layer 2, head 2, row that writes the token "
+        "(`--head 1.1 --no-shift`), chosen by gold links (AER 0.00).\n"
     )
     explicit = run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--head", "1.1", "--no-shift")
     assert (explicit.stdout, explicit.stderr) == (chosen.stdout, "")
     assert run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--head", "0").stdout == usual.stdout
     other = run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--shift")
-    assert "head 1, the row that reads a token" in other.stderr
+    assert "head 2, row that reads the token (`--head 1.1 --shift`)" in other.stderr
     assert other.stdout == run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--head", "1.1").stdout
     assert run("translate", "-m", model, "the red cat sees", *SHORT).stderr == ""
 
@@ -154,7 +155,7 @@ def test_gold_links_of_tagged_sentences_do_not_count_the_tag(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     (tmp_path / "gold").write_text("2-1\n")
     wrong = run("evaluate", "--choose-head", "-m", tagged, *paths, f"--gold-links={tmp_path / 'gold'}")
-    assert "there is a link 2-1, but the sentences have 2 and 2 words." in wrong.stderr
+    assert "the link 2-1 is out of range: the sentences have 2 and 2 words." in wrong.stderr
 
 
 def test_an_output_is_not_gone_on_with_by_another_head(tmp_path: Path) -> None:
@@ -175,12 +176,12 @@ def test_an_output_is_not_gone_on_with_by_another_head(tmp_path: Path) -> None:
         ((), "--choose-head needs two files, sentences and their translations, not 0."),
         (("one",), "--choose-head needs two files, sentences and their translations, not 1."),
         (("two", "one"), "two has 2 lines, but one has 1."),
-        (("one", "one"), "both files are the same. Give sentences and their translations."),
+        (("one", "one"), "both files are the same. Give a file of sentences and a file of their translations."),
         (("one", "--source", "two", "--reference", "one"), "--choose-head rates a model's own links, not --reference."),
         (("--links", "one"), "--choose-head rates a model's own links, not --links."),
         (
             ("one", "other", "--gold-links", "gold"),
-            "gold:1: there is a link 2-0, but the sentences have 2 and 2 words. Words are counted from 0.",
+            "gold:1: the link 2-0 is out of range: the sentences have 2 and 2 words. Words are counted from 0.",
         ),
         (("one", "other", "--gold-links", "two"), "two:1: 'a' is not a gold link."),
     ],
@@ -210,7 +211,7 @@ def test_an_unknown_language_gets_a_close_match(tagged: str) -> None:
     [
         (b"a\n\x00\x01\x02\n", "standard input:2: a NUL byte at byte 1."),
         (b"a\nb\xff\n", "standard input:2: not UTF-8: byte 0xff at byte 2."),
-        (b"x" * 10**6, "line 1 has 1,000,000 characters, and at most 200,000 are read."),
+        (b"x" * 10**6, "line 1 has 1,000,000 characters, more than the maximum of 200,000."),
         (b"x" * 2**25, "standard input:1: the line is longer than 16 MB."),
     ],
 )
@@ -229,18 +230,21 @@ def test_what_is_no_text_is_told_in_a_sentence(model: str, tmp_path: Path, conte
         (("--n-best", "3"), "n_best = 3 is more than beam = 1. Use a beam of 3 (--n-best, --beam)."),
         (
             ("--temperature", "1", "--explain", "-"),
-            "an explanation shows a search, and a temperature draws at random. Leave one of them out (--explain",
+            "an explanation shows a search, but a temperature samples at random. Remove one of them (--explain",
         ),
-        (("--resume",), "--resume goes on with an output file. Name it with --output FILE."),
-        (("--input", "a.txt"), "a sentence and a file (--input) are given. Choose one of them."),
+        (("--resume",), "--resume continues an output file. Name the file with --output FILE."),
+        (("--input", "a.txt"), "both a sentence and a file (--input) are given. Give only one of them."),
         (
             ("--column", "b"),
             "column = b names a part of a TSV or JSONL line. Say which form the lines have, tsv or jsonl (--form).",
         ),
-        (("--all-heads",), "--all-heads is about --explain FILE."),
-        (("--head", "1"), "--head is about --align, --draw and --explain."),
-        (("--no-shift",), "--shift is about --align, --draw and --explain."),
-        (("--align", "--head", "9"), "the decoder has blocks 0 to 1 with heads 0 to 1, and 9 is asked for."),
+        (("--all-heads",), "--all-heads only applies to --explain FILE."),
+        (("--head", "1"), "--head only applies to --align, --draw and --explain."),
+        (("--no-shift",), "--shift only applies to --align, --draw and --explain."),
+        (
+            ("--align", "--head", "9"),
+            "there is no head 9 (decoder layer 10, mean of heads): the decoder has 2 layers with 2 heads each.",
+        ),
         (("--prefix", "世"), "prefix: the vocabulary of this model cannot spell '世'."),
         (("--glossary", "none.tsv"), "none.tsv cannot be read: No such file or directory."),
         (("-o", "no/out.txt"), "the folder of no/out.txt does not exist."),
@@ -333,7 +337,7 @@ def test_a_run_that_is_killed_five_times_and_resumed_gives_the_same_output(model
     assert (tmp_path / "out.txt").read_text() == expected
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
     again = run(*translate(model, tmp_path)[3:], "--resume")
-    assert again.stderr.endswith("out.txt is complete already.\n")
+    assert again.stderr.endswith("out.txt is already complete.\n")
 
 
 def test_ctrl_c_says_how_to_go_on(model: str, tmp_path: Path) -> None:
@@ -348,7 +352,7 @@ def test_ctrl_c_says_how_to_go_on(model: str, tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert stderr == "clearhead: interrupted. 1 lines are done. To go on: the same command with --resume.\n"
+    assert stderr == "clearhead: interrupted. 1 lines are done. To continue, run the same command with --resume.\n"
 
 
 def test_input_that_changed_is_not_gone_on_with(model: str, tmp_path: Path) -> None:
@@ -356,7 +360,9 @@ def test_input_that_changed_is_not_gone_on_with(model: str, tmp_path: Path) -> N
     command = [*translate(model, tmp_path)[3:], "--window", "1"]
     first = run(*command)
     assert first.returncode == 2
-    assert first.stderr.endswith("2 lines are done and kept: mend the input, and resume (--resume).\n")
+    assert first.stderr.endswith(
+        "The first 2 lines are translated and saved. Correct the input, then resume (--resume).\n"
+    )
     (tmp_path / "in.txt").write_bytes(b"a dog\na bird\na fish\n")
     other = run(*command, "--resume")
     assert other.returncode == 2

@@ -71,7 +71,7 @@ def test_the_marker_gives_saved_traces_full_marks(saved: Path) -> None:
         report = json.loads(done.stdout)
         assert done.returncode == 0, done.stderr
         assert report["marks"]["earned"] == report["marks"]["out_of"] > 100
-    assert "Worked in float32" in run("solve", "--from-trace", str(saved / "trace32.json"), "--where", HEAD).stdout
+    assert "Computed in float32" in run("solve", "--from-trace", str(saved / "trace32.json"), "--where", HEAD).stdout
 
 
 def test_torch_is_not_loaded_to_show_a_trace(saved: Path) -> None:

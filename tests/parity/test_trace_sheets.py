@@ -248,18 +248,18 @@ def test_save_trace_writes_the_sheet_whole(tmp_path: Path) -> None:
     save_trace(trace, tmp_path / "trace.json", 1, "saved")
     sheet = Worksheet.from_json((tmp_path / "trace.json").read_bytes())
     assert sheet == sheet_of_trace(trace, 1, "saved")
-    assert sheet.warnings == ("Worked in float32: trace_in_float64 has more digits.",)
+    assert sheet.warnings == ("Computed in float32; use trace_in_float64 for more digits.",)
     assert [path.name for path in tmp_path.iterdir()] == ["trace.json"], "no temporary file is left"
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"sentence": 2}, "sentence = 2, but the batch has 2. Give 0 to 1."),
-        ({"sentence": -1}, "sentence = -1, but the batch has 2. Give 0 to 1."),
-        ({"tokens": ["a"]}, "tokens has 1 names, but sentence 0 has 4 tokens (7 with its padding). Give 4 names, or leave tokens out."),
-        ({"tokens": list("abcdefgh")}, "tokens has 8 names, but sentence 0 has 4 tokens (7 with its padding). Give 4 names, or leave tokens out."),
-        ({"target_tokens": list("abcdef")}, "target_tokens has 6 names, but sentence 0 has 5 tokens. Give 5 names, or leave target_tokens out."),
+        ({"sentence": 2}, "sentence = 2, but the batch has 2 sentences. Give 0 to 1."),
+        ({"sentence": -1}, "sentence = -1, but the batch has 2 sentences. Give 0 to 1."),
+        ({"tokens": ["a"]}, "tokens has 1 names, but sentence 0 has 4 tokens (7 with its padding). Give 4 names, or omit tokens."),
+        ({"tokens": list("abcdefgh")}, "tokens has 8 names, but sentence 0 has 4 tokens (7 with its padding). Give 4 names, or omit tokens."),
+        ({"target_tokens": list("abcdef")}, "target_tokens has 6 names, but sentence 0 has 5 tokens. Give 5 names, or omit target_tokens."),
     ],
 )  # fmt: skip
 def test_names_and_sentences_that_do_not_fit_are_told(arguments: dict[str, object], sentence: str) -> None:
@@ -270,9 +270,9 @@ def test_names_and_sentences_that_do_not_fit_are_told(arguments: dict[str, objec
 
 
 def test_an_empty_trace_and_two_names_for_one_side_are_told() -> None:
-    with pytest.raises(TraceError, match="this trace holds no steps"):
+    with pytest.raises(TraceError, match="this trace has no steps"):
         sheet_of_trace(Trace())
     _, trace = model_of(*MODELS[9]).trace(batch("decoder"))
-    with pytest.raises(TraceError, match="this trace has a decoder only"):
+    with pytest.raises(TraceError, match="this trace has only a decoder"):
         sheet_of_trace(trace, tokens=list("abcde"), target_tokens=list("abcde"))
     assert sheet_of_trace(trace, tokens=list("abcde")).trace.givens["target.tokens"].rows == tuple("abcde")

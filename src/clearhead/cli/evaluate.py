@@ -268,13 +268,15 @@ def _alignment_scores(texts: TextOptions, alignments: AlignmentOptions) -> list[
     model = chosen_model(alignments.model, files)
     if len(files) != 2:
         raise ConfigError(f"--choose-head needs two files, sentences and their translations, not {len(files)}.")
+    from clearhead.cli.translate_options import rule_with_flags
     from clearhead.explain.head_selection import select_head
 
     with waiting():
         selection = select_head(model, files[0], files[1], alignments.gold_links)
     path = printable(str(selection.path))
-    typer.echo(f"clearhead: alignments will be read off {selection.choice.rule}: {path}", err=True)
-    return list(selection.scores[:_NUM_HEADS])
+    chosen = rule_with_flags(selection.choice.rule)
+    typer.echo(f"clearhead: alignments will be read from {chosen}; saved in {path}.", err=True)
+    return [(rule_with_flags(rule), score) for rule, score in selection.scores[:_NUM_HEADS]]
 
 
 def _check_required(required: Sequence["Requirement"], has_links: bool) -> None:

@@ -1,8 +1,6 @@
 """`clearhead translate`: text in, translations out, line for line."""
 
-import sys
-import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +10,15 @@ from typer.core import TyperCommand
 from clearhead.cli.flags import with_flags
 from clearhead.cli.model_option import ModelOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.cli.translate_options import EngineOptions, LineOptions, PhraseOptions, SearchOptions, ShownOptions
+from clearhead.cli.translate_options import (
+    EngineOptions,
+    LineOptions,
+    PhraseOptions,
+    SearchOptions,
+    ShownOptions,
+    rule_with_flags,
+)
+from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
 from clearhead.errors import ClearheadError, printable
 
 if TYPE_CHECKING:
@@ -24,21 +30,22 @@ if TYPE_CHECKING:
     from clearhead.decoding.translator import Translator
 
 _EXTRA = {"torch", "safetensors", "sentencepiece"}
-_SECONDS = 2  # progress is shown for what takes longer
 
 
 @with_option_groups
 def translate(
     context: typer.Context,
     *,
-    texts: Annotated[list[str] | None, typer.Argument(help="Sentences; without any, lines are read.")] = None,
+    texts: Annotated[
+        list[str] | None, typer.Argument(help="Sentences to translate. By default lines are read.")
+    ] = None,
     model: ModelOption = None,
     lines: LineOptions,
     search: SearchOptions,
     phrases: PhraseOptions,
     shown: ShownOptions,
     engine: EngineOptions,
-    as_json: Annotated[bool, typer.Option("--json", help="A JSON object for each line, with its score.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object for each line.")] = False,
 ) -> None:
     """Translate lines of text, a file, or sentences."""
     try:
@@ -58,12 +65,18 @@ def translate(
         rule = _alignment_rule(translator, folder, shown)
         annotator = _annotator(translator, settings, shown, rule)
         explainer = _explainer(translator, settings, shown, rule)
-        progress = _Progress()
-        hooks = JobHooks(annotator, explainer, lambda remark: _echo(remark, context), progress.show)
+        is_typed = lines.is_typed(bool(sentences))
+        progress = TranslationProgress(source, is_shown=can_show_progress(lines.output, is_typed=is_typed))
+        hooks = JobHooks(
+            annotator,
+            explainer,
+            lambda remark: progress.print(f"clearhead: {_with_flags(remark, context)}"),
+            progress.advance,
+            progress.resume,
+        )
         output = JobOutput(shown.scores, shown.align, shown.draw, shown.alternatives, shown.choices, as_json)
         job = TranslationJob(translator, source, settings, options, output, hooks)
-        _run(job, lines, lines.window_size(bool(sentences)))
-        progress.finish()
+        _run(job, lines, lines.window_size(is_typed=is_typed), progress)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
             raise ClearheadError(
@@ -77,12 +90,12 @@ def _is_complete(output: Path | None) -> bool:
 
     if output is None or not LineOutput.is_complete(output):
         return False
-    typer.echo(f"clearhead: {printable(str(output))} is complete already.", err=True)
+    typer.echo(f"clearhead: {printable(str(output))} is already complete.", err=True)
     return True
 
 
 def _alignment_rule(translator: "Translator", model: Path, shown: ShownOptions) -> "AlignmentRule | None":
-    """Return the head and the row that are named, else those that were chosen for this model, if any were."""
+    """Return the head and row given by options, else those chosen for this model, else the default."""
     if not shown.reads_attention:
         return None
     from clearhead.decoding.alignment import AlignmentRule, Head
@@ -96,7 +109,7 @@ def _alignment_rule(translator: "Translator", model: Path, shown: ShownOptions) 
         return AlignmentRule(Head.usual(translator.model), shown.shift is not False)
     rule = choice.rule if shown.shift is None else replace(choice.rule, is_shifted=shown.shift)
     typer.echo(
-        f"clearhead: alignments are read off {rule}, as chosen by {printable(choice.chosen_by)} "
+        f"clearhead: alignments are read from {rule_with_flags(rule)}, chosen by {printable(choice.chosen_by)} "
         f"(AER {choice.error:.2f}).",
         err=True,
     )
@@ -126,45 +139,21 @@ def _explainer(
     return ExplanationFile(explainer, Path(shown.explain), all_heads=shown.all_heads)
 
 
-def _echo(remark: "Remark", context: typer.Context) -> None:
+def _with_flags(remark: "Remark", context: typer.Context) -> str:
     command = context.command
-    sentence = remark.sentence
-    if isinstance(command, TyperCommand):
-        sentence = with_flags(sentence, remark.options, command)
-    typer.echo(f"clearhead: {sentence}", err=True)
+    return (
+        with_flags(remark.sentence, remark.options, command) if isinstance(command, TyperCommand) else remark.sentence
+    )
 
 
-@dataclass
-class _Progress:
-    """Lines and lines a second, where a terminal shows them and nothing else is written to it."""
-
-    started: float = field(default_factory=time.monotonic)
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether the job takes long, and somebody can see it."""
-        return sys.stderr.isatty() and not sys.stdout.isatty() and time.monotonic() - self.started > _SECONDS
-
-    def show(self, num_lines: int) -> None:
-        """Show how far the job is."""
-        if self.is_shown:
-            rate = num_lines / (time.monotonic() - self.started)
-            sys.stderr.write(f"\r{num_lines:,} lines, {rate:,.0f} a second ")
-            sys.stderr.flush()
-
-    def finish(self) -> None:
-        """End the line that was shown."""
-        if self.is_shown:
-            sys.stderr.write("\n")
-
-
-def _run(job: "TranslationJob", lines: LineOptions, window: int) -> None:
+def _run(job: "TranslationJob", lines: LineOptions, window: int, progress: TranslationProgress) -> None:
     from clearhead.decoding.job import JobInterrupted
 
     try:
-        job.run(lines.output, window=window, resume=lines.resume)
+        with progress:
+            job.run(lines.output, window=window, resume=lines.resume)
     except JobInterrupted as interruption:
         num_done = interruption.num_done
-        advice = f" {num_done:,} lines are done. To go on: the same command with --resume." if num_done else ""
+        advice = f" {num_done:,} lines are done. To continue, run the same command with --resume." if num_done else ""
         typer.echo(f"clearhead: interrupted.{advice}", err=True)
         raise typer.Exit(130) from None

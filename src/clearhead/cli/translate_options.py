@@ -1,4 +1,4 @@
-"""The options of `clearhead translate`, in typed groups; each group returns what the library takes."""
+"""The options of `clearhead translate`, in typed groups; each group returns the arguments of a library function."""
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -11,6 +11,7 @@ from clearhead.cli.model_option import Device
 from clearhead.errors import ClearheadError, ConfigError
 
 if TYPE_CHECKING:
+    from clearhead.decoding.alignment import AlignmentRule
     from clearhead.decoding.engines.engine import EngineNeeds, Use
     from clearhead.decoding.phrase_constraints import PhraseConstraints
     from clearhead.decoding.pipeline import TranslationOptions
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class EngineName(StrEnum):
-    """What computes."""
+    """The engine that runs the model."""
 
     auto = "auto"
     torch = "torch"
@@ -28,7 +29,7 @@ class EngineName(StrEnum):
 
 
 class EnginePrecision(StrEnum):
-    """How exactly."""
+    """The number type that the engine computes in."""
 
     auto = "auto"
     float32 = "float32"
@@ -38,7 +39,7 @@ class EnginePrecision(StrEnum):
 
 
 class LineForm(StrEnum):
-    """What the lines of the input are."""
+    """The format of the input lines."""
 
     text = "text"
     tsv = "tsv"
@@ -46,7 +47,7 @@ class LineForm(StrEnum):
 
 
 class LongLines(StrEnum):
-    """What becomes of a line that is too long for the model."""
+    """What to do with a line that is too long for the model."""
 
     splits = "split"
     refuses = "refuse"
@@ -62,63 +63,66 @@ class Stopping(StrEnum):
 
 @dataclass(frozen=True)
 class LineOptions:
-    """Where lines come from, where they go, and how they are split."""
+    """Input, output, and how lines are split."""
 
     input: Annotated[
-        str | None, typer.Option("--input", "-i", help="Read this file (also .gz, .xz). \\[default: standard input]")
+        str | None, typer.Option("--input", "-i", help="Input file, also .gz or .xz. \\[default: standard input]")
     ] = None
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write to this file, which appears when it is whole.")
+        Path | None, typer.Option("--output", "-o", help="Output file; it appears when it is complete.")
     ] = None
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an output file that was not finished.")] = False
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an unfinished output file.")] = False
     form: Annotated[
-        LineForm | None, typer.Option(help="What the lines are. \\[default: by the file's name, else text]")
+        LineForm | None, typer.Option(help="Format of the lines. \\[default: by the file name, else text]")
     ] = None
     column: Annotated[
         str | None, typer.Option(help="Column (name or number) or key to translate. \\[default: source]")
     ] = None
-    language: Annotated[
-        str | None, typer.Option("--to", help="Language to translate into, of a model that has several.")
-    ] = None
+    language: Annotated[str | None, typer.Option("--to", help="Target language, for a model with several.")] = None
     paragraphs: Annotated[
-        bool, typer.Option("--paragraphs", help="Split each line into sentences, and join their translations.")
+        bool, typer.Option("--paragraphs", help="Split each line into sentences and join their translations.")
     ] = False
-    long: Annotated[LongLines, typer.Option(help="Split a line that is too long for the model, or refuse it.")] = (
+    long: Annotated[LongLines, typer.Option(help="What to do with a line that is too long for the model.")] = (
         LongLines.splits
     )
     max_source: Annotated[
-        int | None, typer.Option(min=2, help="Most tokens read at once. \\[default: what the model has positions for]")
+        int | None, typer.Option(min=2, help="Most source tokens in one part. \\[default: the limit of the model]")
     ] = None
     window: Annotated[
         int | None,
-        typer.Option(min=1, help="Lines sorted by length together; 1 answers at once. \\[default: 1024]"),
+        typer.Option(min=1, help="Lines translated together; 1 writes each at once. \\[default: 1024]"),
     ] = None
 
     def source(self, texts: list[str]) -> "LineSource":
-        """Return where lines come from."""
+        """Return the source of the lines."""
         from clearhead.files.line_input import LineSource
 
         if texts and self.input is not None:
-            raise ClearheadError("a sentence and a file (--input) are given. Choose one of them.")
+            raise ClearheadError("both a sentence and a file (--input) are given. Give only one of them.")
         text = "\n".join(text.removesuffix("\n") for text in texts) if texts else None
         return LineSource.of(self.input, None if self.form is None else self.form.value, self.column, text)
 
     def options(self, phrases: "PhraseOptions", *, has_scores: bool) -> "TranslationOptions":
-        """Return how lines become what a model reads, and what their translations must obey."""
+        """Return the options of the translation pipeline."""
         from clearhead.decoding.pipeline import TranslationOptions
 
         return TranslationOptions(
             phrases.constraints(), self.language, self.paragraphs, self.long.value, self.max_source, has_scores
         )
 
-    def window_size(self, has_texts: bool) -> int:
-        """Return how many lines are sorted together: one, where someone types them."""
-        from clearhead.decoding.pipeline import WINDOW
+    def is_typed(self, has_texts: bool) -> bool:
+        """Return whether lines are read from a terminal."""
         from clearhead.files.line_input import is_interactive
+
+        return not has_texts and self.input in (None, "-") and is_interactive()
+
+    def window_size(self, *, is_typed: bool) -> int:
+        """Return the number of lines to translate together: one if they are typed in a terminal."""
+        from clearhead.decoding.pipeline import WINDOW
 
         if self.window is not None:
             return self.window
-        if not has_texts and self.input in (None, "-") and is_interactive():
+        if is_typed:
             typer.echo("clearhead: type a sentence and press Enter; Ctrl-D ends.", err=True)
             return 1
         return WINDOW
@@ -126,35 +130,36 @@ class LineOptions:
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """The settings of a search; what is not given has the default of its setting."""
+    """The settings of the search; an option that is not given has the default of its setting."""
 
     beam: Annotated[int | None, typer.Option(help="Hypotheses kept at each step. \\[default: 1, greedy]")] = None
-    n_best: Annotated[int | None, typer.Option(help="Translations of each line, with their scores.")] = None
-    length_penalty: Annotated[float | None, typer.Option(help="Power of the length in a score; 0 is off.")] = None
+    n_best: Annotated[int | None, typer.Option(help="Number of translations of each line, with scores.")] = None
+    length_penalty: Annotated[float | None, typer.Option(help="Exponent of the length in a score; 0 is off.")] = None
     coverage_penalty: Annotated[
-        float | None, typer.Option(help="Weight of source tokens that were hardly attended to.")
+        float | None, typer.Option(help="Weight of the penalty for source tokens with little attention.")
     ] = None
     stopping: Annotated[
         Stopping | None,
-        typer.Option(help="Stop at as many ends as the beam is wide, or when nothing better comes. \\[default: first]"),
+        typer.Option(
+            help="Stop when the beam's number of hypotheses has ended (first), or when better ones are unlikely or "
+            "proved impossible. \\[default: first]"
+        ),
     ] = None
-    min_length: Annotated[int | None, typer.Option(help="Shortest translation in tokens.")] = None
-    max_length: Annotated[int | None, typer.Option(help="Longest translation in tokens.")] = None
-    max_ratio: Annotated[float | None, typer.Option(help="Longest translation, in tokens for each of the source.")] = (
-        None
-    )
-    max_extra: Annotated[int | None, typer.Option(help="Tokens that it may have beyond that.")] = None
+    min_length: Annotated[int | None, typer.Option(help="Minimum length of a translation in tokens.")] = None
+    max_length: Annotated[int | None, typer.Option(help="Maximum length of a translation in tokens.")] = None
+    max_ratio: Annotated[float | None, typer.Option(help="Maximum length in tokens per source token.")] = None
+    max_extra: Annotated[int | None, typer.Option(help="Tokens allowed in addition to --max-ratio.")] = None
     no_repeat: Annotated[int | None, typer.Option(help="Forbid repeated n-grams of this size.")] = None
-    temperature: Annotated[float | None, typer.Option(help="Draw tokens at random: 1 as the model says.")] = None
-    top_k: Annotated[int | None, typer.Option(help="Draw from this number of likeliest tokens.")] = None
-    top_p: Annotated[float | None, typer.Option(help="Draw from the likeliest that make up this share.")] = None
-    seed: Annotated[int | None, typer.Option(help="Where the draws start.")] = None
+    temperature: Annotated[float | None, typer.Option(help="Sample at this temperature instead of searching.")] = None
+    top_k: Annotated[int | None, typer.Option(help="Sample from this number of most likely tokens.")] = None
+    top_p: Annotated[float | None, typer.Option(help="Sample from the tokens with this total probability.")] = None
+    seed: Annotated[int | None, typer.Option(help="Seed for sampling.")] = None
     batch_tokens: Annotated[
-        int | None, typer.Option(help="Source tokens in one batch; if left out: 1,024 (a GPU: 16,384).")
+        int | None, typer.Option(help="Source tokens in one batch. \\[default: 1024, on a GPU 16384]")
     ] = None
 
     def settings(self) -> "SearchSettings":
-        """Return the settings of the search."""
+        """Return the search settings."""
         from clearhead.decoding.search.settings import SearchSettings
         from clearhead.settings import read_settings
 
@@ -170,17 +175,17 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class PhraseOptions:
-    """Phrases that translations must or must not hold."""
+    """Phrases that translations must contain or must not contain."""
 
-    prefix: Annotated[str | None, typer.Option(help="Every translation begins with this.")] = None
+    prefix: Annotated[str | None, typer.Option(help="Start every translation with this.")] = None
     forbidden: Annotated[
-        list[str] | None, typer.Option("--forbid", help="A phrase that no translation may hold. May be repeated.")
+        list[str] | None, typer.Option("--forbid", help="A phrase to exclude from translations. Can be repeated.")
     ] = None
     required: Annotated[
-        list[str] | None, typer.Option("--require", help="A phrase that every translation must hold. May be repeated.")
+        list[str] | None, typer.Option("--require", help="A phrase to include in translations. Can be repeated.")
     ] = None
     glossary: Annotated[
-        Path | None, typer.Option(help="Terms and what they must become: term, tab, translation on each line.")
+        Path | None, typer.Option(help="File of required translations: term, tab, translation on each line.")
     ] = None
 
     def constraints(self) -> "PhraseConstraints":
@@ -193,50 +198,48 @@ class PhraseOptions:
 
 @dataclass(frozen=True)
 class ShownOptions:
-    """What is shown beside the translations."""
+    """What to show besides the translations."""
 
     alternatives: Annotated[
-        int | None, typer.Option(min=1, metavar="WORD", help="What else could stand at this word, counted from 1.")
+        int | None, typer.Option(min=1, metavar="WORD", help="Show alternatives to this word, counted from 1.")
     ] = None
-    choices: Annotated[int, typer.Option(min=1, help="With --alternatives: how many of them.")] = 5
+    choices: Annotated[int, typer.Option(min=1, help="With --alternatives: the number of alternatives.")] = 5
     scores: Annotated[
-        bool, typer.Option("--scores", help="The score of each translation, and the log-probability of each token.")
+        bool, typer.Option("--scores", help="Show the score of each translation and log P of each token.")
     ] = False
-    align: Annotated[
-        bool, typer.Option("--align", help="Which source word each target word came from: 0-0 1-2 (Pharaoh).")
-    ] = False
+    align: Annotated[bool, typer.Option("--align", help="Show the word alignment in Pharaoh format: 0-0 1-2.")] = False
     draw: Annotated[bool, typer.Option("--draw", help="Draw the alignment below each translation.")] = False
     head: Annotated[
         str | None,
         typer.Option(
-            help="Block and head that alignments are read off: 1.3. "
-            "\\[default: by `evaluate --choose-head`, else the last block but one]"
+            help="Decoder layer and head that alignments are read from, counted from 0: 1.3 is layer 2, head 4. "
+            "\\[default: chosen by `evaluate --choose-head`, else the second-to-last layer]"
         ),
     ] = None
     shift: Annotated[
         bool | None,
         typer.Option(
             "--shift/--no-shift",
-            help="Read the alignment of a token off the row that reads it, or else that writes it. "
-            "\\[default: as was chosen, else shift]",
+            help="Read the alignment of a token from the decoder row that reads it, or from the row that writes it. "
+            "\\[default: as chosen, else shift]",
         ),
     ] = None
     explain: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write every beam at every step as JSON; - shows it in the terminal."),
+        typer.Option(metavar="FILE", help="Write every step of the search as JSON; - prints it as text."),
     ] = None
     all_heads: Annotated[
-        bool, typer.Option("--all-heads", help="With --explain: the attention of every block and head.")
+        bool, typer.Option("--all-heads", help="With --explain: the attention of every layer and head.")
     ] = False
 
     @property
     def reads_attention(self) -> bool:
-        """Whether something is shown of what the model attended to."""
+        """Whether the output shows attention."""
         return self.align or self.draw or self.explain is not None
 
     @property
     def uses(self) -> "list[Use]":
-        """Return what an engine must be able to do."""
+        """Return the features that the engine must support."""
         is_used: dict[Use, bool] = {
             "alignment": self.align or self.draw,
             "alternatives": self.alternatives is not None,
@@ -246,32 +249,40 @@ class ShownOptions:
         return [use for use, is_on in is_used.items() if is_on]
 
     def check(self, lines: LineOptions) -> None:
-        """Raise an error for options that do not fit each other."""
+        """Raise an error if options contradict each other."""
         if lines.resume and lines.output is None:
-            raise ClearheadError("--resume goes on with an output file. Name it with --output FILE.")
+            raise ClearheadError("--resume continues an output file. Name the file with --output FILE.")
         if self.explain is not None and lines.resume:
-            raise ClearheadError("--explain writes one file at the end, and --resume would leave out its beginning.")
+            raise ClearheadError(
+                "--explain cannot be used with --resume: it writes one file at the end, and the lines translated "
+                "earlier would be missing."
+            )
         if self.all_heads and self.explain is None:
-            raise ClearheadError("--all-heads is about --explain FILE. Give both, or neither.")
+            raise ClearheadError("--all-heads only applies to --explain FILE. Give both, or neither.")
         if not self.reads_attention and (self.head is not None or self.shift is not None):
             raise ConfigError(
-                f"{'--head' if self.head is not None else '--shift'} is about --align, --draw and --explain. "
+                f"{'--head' if self.head is not None else '--shift'} only applies to --align, --draw and --explain. "
                 "Give one of them too."
             )
 
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """What computes."""
+    """The engine, its device and its precision."""
 
-    engine: Annotated[EngineName, typer.Option(help="What computes.")] = EngineName.auto
-    device: Annotated[Device, typer.Option(help="Where it is computed.")] = Device.auto
-    precision: Annotated[EnginePrecision, typer.Option(help="How exactly.")] = EnginePrecision.auto
+    engine: Annotated[EngineName, typer.Option(help="Engine that runs the model.")] = EngineName.auto
+    device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto
+    precision: Annotated[EnginePrecision, typer.Option(help="Number type to compute in.")] = EnginePrecision.auto
 
     def load(self, model: Path, needs: "EngineNeeds") -> "Translator":
-        """Load a model with an engine that can do what is needed."""
+        """Load a model with an engine that supports `needs`."""
         from clearhead.decoding.translator import Translator
 
         return Translator.load(
             model, engine=self.engine.value, device=self.device.value, precision=self.precision.value, needs=needs
         )
+
+
+def rule_with_flags(rule: "AlignmentRule") -> str:
+    """Return an alignment rule with the options that select it: `decoder layer 2, head 4 … (`--head 1.3 --shift`)`."""
+    return f"{rule} (`--head {rule.head.value} {'--shift' if rule.is_shifted else '--no-shift'}`)"

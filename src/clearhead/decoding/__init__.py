@@ -1,1 +1,1 @@
-"""From a model and sentences to translations: greedy search, beam search, sampling, and what they looked at."""
+"""Translate sentences with a model: greedy search, beam search, sampling, alignments and alternatives."""

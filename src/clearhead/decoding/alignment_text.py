@@ -1,4 +1,4 @@
-"""An alignment drawn as plain text, for a terminal."""
+"""Draw an alignment as plain text, for a terminal."""
 
 import unicodedata
 
@@ -7,7 +7,7 @@ from clearhead.errors import printable
 
 
 def render_alignment(alignment: WordAlignment) -> str:
-    """Draw links: a row for each target word, a column for each source word, whose number stands above it."""
+    """Draw the links as a grid: a row for each target word, a numbered column for each source word."""
     source = [printable(word) for word in alignment.source]
     target = [printable(word) for word in alignment.target]
     side = max([width(word) for word in target] + [0])
@@ -22,12 +22,12 @@ def render_alignment(alignment: WordAlignment) -> str:
 
 
 def padded_to(text: str, size: int) -> str:
-    """Return a text with spaces after it, so that it takes that many columns."""
+    """Pad a text with spaces to a width of `size` terminal columns."""
     return text + " " * (size - width(text))
 
 
 def width(text: str) -> int:
-    """Return how many columns of a terminal a text takes: marks that sit on a letter none, wide letters two."""
+    """Return the width of a text in terminal columns: combining marks take none, wide letters two."""
     return sum(
         0
         if unicodedata.category(letter) in ("Mn", "Me", "Cf")

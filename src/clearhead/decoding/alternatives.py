@@ -1,4 +1,4 @@
-"""What else could come at a place of a translation: other tokens, each with the best continuation after it."""
+"""Alternatives at one position of a translation: other tokens, each with its best continuation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from clearhead.model import SequenceModel
 
 @dataclass(frozen=True)
 class Alternative:
-    """A token, its log P at that place, and the best translation that has it there."""
+    """A token, its log-probability at that position, and the best translation with this token there."""
 
     token: int
     log_prob: float
@@ -31,7 +31,7 @@ def alternatives(
     limit: int,
     settings: SearchSettings = SearchSettings(),
 ) -> list[Alternative]:
-    """Return the likeliest tokens after `prefix` in a translation of one sentence (S,), each with its translation."""
+    """Return the `number` most likely tokens after `prefix`, each with its best translation of the sentence (S,)."""
     stepper = Stepper(model, source[None])
     tokens = source.new_tensor([[list(prefix)]])
     for length in range(len(prefix)):

@@ -1,4 +1,4 @@
-"""What is added to a translation once it is found: the alignment of its words, and alternatives at one of them."""
+"""Add word alignments, and alternatives at one word, to finished translations."""
 
 from dataclasses import replace
 
@@ -16,15 +16,18 @@ from clearhead.model import SequenceModel
 
 
 def read_head(text: str) -> Head:
-    """Read `1` (a block: the mean of its heads) or `1.3` (a block and a head)."""
+    """Read `1` (a decoder layer: the mean over its heads) or `1.3` (a layer and a head), counted from 0."""
     parts = text.split(".")
     if len(parts) > 2 or not all(part.isdecimal() for part in parts):
-        raise ConfigError(f"'{text}' is not a head. Write block.head, as in 1.3, or a block alone, both from 0.")
+        raise ConfigError(
+            f"'{text}' is not a head. Write LAYER.HEAD, or LAYER for the mean of its heads, counted from 0: "
+            "1.3 is layer 2, head 4."
+        )
     return Head(int(parts[0]), int(parts[1]) if len(parts) == 2 else None)
 
 
 class Annotator:
-    """Adds alignments and alternatives to translations, by the model that made them."""
+    """Adds alignments and alternatives to translations, using the model that translated them."""
 
     def __init__(self, translator: Translator, search: SearchSettings, rule: AlignmentRule | None = None) -> None:
         self.translator, self.search = translator, search
@@ -33,7 +36,7 @@ class Annotator:
         self.rule = AlignmentRule(head, rule is None or rule.is_shifted)
 
     def aligned(self, translation: Translation) -> Translation:
-        """Return a translation with the links of its words."""
+        """Return the translation with its word alignment."""
         return replace(translation, parts=tuple(self._aligned(part) for part in translation.parts))
 
     def _aligned(self, part: TranslatedPart) -> TranslatedPart:
@@ -47,20 +50,21 @@ class Annotator:
         return replace(part, alignment=WordAlignment(source.words, target.words, word_links(links, source, target)))
 
     def with_alternatives(self, translation: Translation, word: int, number: int) -> Translation:
-        """Return a translation with `number` alternatives at its n-th word, counted from 1."""
+        """Return the translation with `number` alternatives at word `word`, counted from 1."""
         parts = [part for part in translation.parts if part.hypotheses]
         if not parts:
             return translation
         if len(parts) > 1:
             raise DataError(
-                f"line {translation.number} is in {len(parts)} parts. Ask for the alternatives of one sentence."
+                f"line {translation.number} was split into {len(parts)} parts, but alternatives need a single "
+                "sentence. Give one sentence on each line."
             )
         part, tokens = parts[0], parts[0].hypotheses[0].tokens
         words = words_of(self.vocabularies.target, tokens)
         if not 1 <= word <= len(words.words):
             raise DataError(
-                f"line {translation.number}: the translation has {len(words.words)} words, '{translation.text}', "
-                f"and alternatives for word {word} are asked for."
+                f"line {translation.number}: alternatives = {word}, but the translation '{translation.text}' has only "
+                f"{len(words.words)} words. Give 1 to {len(words.words)}."
             )
         prefix = tokens[: words.first_piece(word - 1)]
         limit = target_limit(self.translator, part, self.search)
@@ -76,23 +80,24 @@ class Annotator:
 
 
 def existing_head(model: SequenceModel, head: Head | None) -> Head:
-    """Return a head that the model has, the usual one if none is named, or raise ConfigError."""
+    """Return `head`, or the usual one if it is None; raise ConfigError if the model does not have it."""
     if head is None:
         return Head.usual(model)
     config = model.config
     if head.block >= config.decoder_blocks or (head.head or 0) >= config.num_heads:
         raise ConfigError(
-            f"the decoder has blocks 0 to {config.decoder_blocks - 1} with heads 0 to {config.num_heads - 1}, "
-            f"and {head.block}{'' if head.head is None else f'.{head.head}'} is asked for."
+            f"there is no head {head.value} ({head}): the decoder has {config.decoder_blocks} layers with "
+            f"{config.num_heads} heads each. Counted from 0, the heads are 0.0 to "
+            f"{Head(config.decoder_blocks - 1, config.num_heads - 1).value}."
         )
     return head
 
 
 def source_ids(model: SequenceModel, part: TranslatedPart) -> torch.Tensor:
-    """Return the ids of a part as its model reads them (S,), eos included."""
+    """Return the ids of a part as the model reads them (S,), including eos."""
     return torch.tensor([*part.ids, model.config.eos], device=model.device)
 
 
 def target_limit(translator: Translator, part: TranslatedPart, search: SearchSettings) -> int:
-    """Return the most tokens that the translation of a part may have."""
+    """Return the maximum number of tokens in the translation of a part."""
     return Segment(part.ids, part.constraints).request(search, translator.engine.info).limit

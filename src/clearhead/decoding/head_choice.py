@@ -1,6 +1,6 @@
-"""Which head alignments are read from: chosen on text, saved as alignment.json beside the model, and loaded again.
+"""The head that alignments are read from: rate heads on text, save the choice as alignment.json, load it again.
 
-A choice belongs to one model: with other weights in the folder, it is no longer used.
+A choice is only used with the weights it was made for.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class HeadChoice:
-    """A rule that was chosen: by which links, and its error there."""
+    """The chosen rule, the kind of links that chose it, and its error rate on them."""
 
     rule: AlignmentRule
     chosen_by: str
@@ -36,7 +36,7 @@ class HeadChoice:
 def rate_heads(
     translator: Translator, texts: Sequence[tuple[str, str]], error_rate: Callable[[Sequence[Links]], float]
 ) -> list[RatedRule]:
-    """Return every rule, the best first, on sentences and their translations; errors are of links of words."""
+    """Rate every rule on sentences and their translations, best first; `error_rate` gets links between words."""
     model, vocabularies = translator.model, translator.vocabularies
     longest = translator.engine.info.max_length
     pairs, words = [], []
@@ -44,7 +44,7 @@ def rate_heads(
     rows = zip(vocabularies.source.encode(sources), vocabularies.target.encode(targets), strict=True)
     for number, ((source, target), (source_ids, target_ids)) in enumerate(zip(texts, rows, strict=True), 1):
         if longest is not None and max(len(source_ids), len(target_ids)) >= longest:
-            raise DataError(f"line {number} has more tokens than the {longest} that the model can read. Leave it out.")
+            raise DataError(f"line {number} has more tokens than the model can read ({longest}). Remove this line.")
         pairs.append((torch.tensor([*source_ids, model.config.eos], device=model.device), target_ids))
         source_words = words_of(vocabularies.source, source_ids, split_tag(source)[1])
         words.append((source_words, words_of(vocabularies.target, target_ids, target)))
@@ -57,7 +57,7 @@ def rate_heads(
 
 
 def save_choice(path: str | Path, choice: HeadChoice) -> Path:
-    """Write a choice beside the model, and return where."""
+    """Write a choice to the folder of the model, and return the path of the file."""
     folder = find_model(path).folder
     head = choice.rule.head
     data = {
@@ -75,7 +75,7 @@ def save_choice(path: str | Path, choice: HeadChoice) -> Path:
 
 
 def read_choice(path: str | Path) -> HeadChoice | None:
-    """Return the choice beside a model; None where there is none, or one that was made for other weights."""
+    """Return the choice saved with a model; None if there is none, or if it was made for other weights."""
     folder = find_model(path).folder
     if not (folder / CHOICE).is_file():
         return None
@@ -84,8 +84,8 @@ def read_choice(path: str | Path) -> HeadChoice | None:
     is_complete = isinstance(block, int) and isinstance(head, int | None) and isinstance(is_shifted, bool)
     if data.get(_MARK) != _FORMAT or not is_complete or min(block or 0, head or 0) < 0:
         raise CheckpointError(
-            f"{printable(str(folder / CHOICE))} does not say which head to read. "
-            "Delete it, or choose again with `clearhead evaluate`."
+            f"{printable(str(folder / CHOICE))} does not name a valid head. "
+            "Delete it, or choose a head again with `clearhead evaluate`."
         )
     if data.get("model") != fingerprint(folder):
         return None

@@ -1,6 +1,6 @@
-"""Lines of a file through a translator to a stream or a file: annotated, written as text, columns or JSON.
+"""Translate the lines of a file to a stream or a file: as text, as columns or as JSON, with annotations.
 
-A file in the making survives a kill: the job goes on with it later, with nothing twice and nothing lost.
+An interrupted job can be resumed from its unfinished output file; no line is lost or written twice.
 """
 
 import json
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 
 class Explainer(Protocol):
-    """Adds to a translation how it was found."""
+    """Adds an explanation of the search to each translation."""
 
     def explain(self, translation: Translation) -> Translation:
-        """Return the translation with an explanation."""
+        """Return the translation with its explanation."""
 
     def text_lines(self, translation: Translation) -> list[str]:
-        """Return what is shown below an explained translation."""
+        """Return the lines to show below an explained translation."""
 
     def finish(self) -> None:
-        """Write what was collected."""
+        """Write the collected explanations."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +52,21 @@ class JobOutput:
 
 @dataclass(frozen=True)
 class JobHooks:
-    """What takes part in a job: who annotates and explains each translation, and who hears of remarks and progress."""
+    """Optional parts of a job: annotate or explain each translation, and receive remarks and progress.
+
+    `progress` gets the number of lines that this run has translated so far, `resumed` the number of lines of an earlier
+    run.
+    """
 
     annotator: "Annotator | None" = None
     explainer: Explainer | None = None
     remark: Callable[[Remark], None] = lambda remark: None
     progress: Callable[[int], None] = lambda num_lines: None
+    resumed: Callable[[int], None] = lambda num_lines: None
 
 
-class JobInterrupted(KeyboardInterrupt):  # it is a KeyboardInterrupt, and no error
-    """Ctrl-C while a file was written: `num_done` lines of the input are done and kept."""
+class JobInterrupted(KeyboardInterrupt):  # not an Exception: nobody should catch it as an error
+    """Ctrl-C while a file was being written: `num_done` lines of the input are finished and saved."""
 
     def __init__(self, num_done: int) -> None:
         super().__init__()
@@ -69,7 +74,7 @@ class JobInterrupted(KeyboardInterrupt):  # it is a KeyboardInterrupt, and no er
 
 
 class TranslationJob:
-    """Lines of one source through one translator."""
+    """Translates the lines of one source with one translator."""
 
     def __init__(
         self,
@@ -91,13 +96,13 @@ class TranslationJob:
         )
         if source.form == "tsv" and not output.as_json and (self.columns.n_best or self.columns.alternatives):
             raise ClearheadError(
-                "n-best translations and alternatives are several lines for one row of a TSV. Write JSON.",
+                "n-best translations and alternatives need several lines for each row of a TSV file. Write JSON.",
                 options=("as_json",),
             )
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All that decides what is written: a later call must use the same to go on with a file."""
+        """Everything that affects the output; resuming a file requires the same settings."""
         options, annotator = self.pipeline.options, self.hooks.annotator
         return {
             "model": self.translator.fingerprint,
@@ -115,7 +120,7 @@ class TranslationJob:
         }
 
     def run(self, output: Path | None = None, *, window: int = WINDOW, resume: bool = False) -> None:
-        """Write to standard output, to a device or a pipe, or to a file, which gets its name when it is complete."""
+        """Translate all lines to standard output, a device, a pipe, or a file that gets its name when complete."""
         if output is None:
             self.to_stream(sys.stdout.buffer, window)
         elif output.exists() and not output.is_file() and not output.is_dir():
@@ -126,18 +131,19 @@ class TranslationJob:
             self.to_file(LineOutput.open(output, settings, resume=resume), window)
 
     def to_stream(self, stream: BinaryIO, window: int) -> None:
-        """Write every window of lines as soon as it is done."""
+        """Write each window of lines as soon as it is translated."""
         for lines in windows(self.source.records(), window):
             stream.write(self.translated(lines))
             stream.flush()
         self._finish()
 
     def to_file(self, output: LineOutput, window: int) -> None:
-        """Write to a file, which gets its name when it is complete; lines that are done already are skipped."""
+        """Write to a file that gets its name when complete; lines translated by an earlier run are skipped."""
         records = self.source.records()
         with output:
             try:
                 output.skip(record.line for record in _first(records, output.num_done))
+                self.hooks.resumed(output.num_done)
                 for lines in windows(records, window):
                     content = self.translated(lines)
                     output.write(content, [line.line for line in lines], len(lines))
@@ -148,7 +154,8 @@ class TranslationJob:
                 if not output.num_done:
                     raise
                 raise DataError(
-                    f"{wrong} {output.num_done:,} lines are done and kept: mend the input, and resume.",
+                    f"{wrong} The first {output.num_done:,} lines are translated and saved. Correct the input, then "
+                    "resume.",
                     options=("resume",),
                 ) from None
         self._finish()
@@ -158,7 +165,7 @@ class TranslationJob:
             self.hooks.explainer.finish()
 
     def translated(self, window: Sequence[InputLine]) -> bytes:
-        """Return what is written for a window of the input."""
+        """Translate one window of lines; return the bytes to write."""
         translations = self.pipeline.translate([SourceLine(line.number, line.text) for line in window])
         output_lines: list[str] = []
         for line, translation in zip(window, translations, strict=True):
@@ -209,7 +216,7 @@ class TranslationJob:
         return to_record(translation, self.columns, target.pieces(tokens) if self.columns.scores else ())
 
     def _completed_object(self, line: InputLine, translation: Translation) -> str:
-        """Return the JSON object of a line with its translation added."""
+        """Return the JSON object of an input line with the translation added."""
         if line.data is None:
             return ""
         is_plain = not (self.columns.scores or self.columns.n_best)
@@ -218,8 +225,8 @@ class TranslationJob:
         conflicts = [name for name in new_values if name in line.data]
         if conflicts:
             raise DataError(
-                f"{printable(self.source.name)}:{line.number}: there is a key '{conflicts[0]}' already. "
-                "Write plain JSON records.",
+                f"{printable(self.source.name)}:{line.number}: the object already has a key '{conflicts[0]}'. "
+                "Write separate JSON records.",
                 options=("as_json",),
             )
         return _json({**line.data, **new_values})
@@ -230,10 +237,12 @@ def _json(data: Mapping[str, Any]) -> str:
 
 
 def _first(lines: Iterator[InputLine], number: int) -> Iterator[InputLine]:
-    """Yield `number` lines, or say that there are fewer."""
+    """Yield the first `number` lines; raise RunError if there are fewer."""
     count = 0
     for line in islice(lines, number):
         count += 1
         yield line
     if count < number:
-        raise RunError(f"the input has {count:,} lines, and {number:,} were translated before. Give the same input.")
+        raise RunError(
+            f"the input has {count:,} lines, but {number:,} lines were already translated. Give the same input."
+        )

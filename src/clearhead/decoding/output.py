@@ -1,4 +1,4 @@
-"""A translation as text, as columns or as a JSON object."""
+"""Format a translation as text, as columns or as a JSON object."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from clearhead.decoding.word_alignment import pharaoh
 
 @dataclass(frozen=True)
 class OutputColumns:
-    """What is written of every line beside its translation."""
+    """What to write for each line besides its translation."""
 
     n_best: bool = False
     scores: bool = False
@@ -19,13 +19,13 @@ class OutputColumns:
 
     @property
     def headings(self) -> list[str]:
-        """The headings of the columns that are added to a table."""
+        """The headings of the columns added to a table."""
         scores = ["score", "log_probs"] if self.scores else []
         return ["translation", *scores, *(["alignment"] if self.alignment else [])]
 
 
 def to_lines(translation: Translation, columns: OutputColumns) -> list[str]:
-    """Return a translation as text, then columns; with n_best or alternatives a line for each."""
+    """Return the translation followed by its columns; with n_best or alternatives, one line for each of them."""
     if columns.alternatives:
         alternatives = [alternative for part in translation.parts for alternative in part.alternatives]
         rows = [
@@ -49,7 +49,7 @@ def to_lines(translation: Translation, columns: OutputColumns) -> list[str]:
 
 
 def to_record(translation: Translation, columns: OutputColumns, pieces: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a translation for JSON; `pieces` are those of the best one."""
+    """Return a translation as data for JSON; `pieces` are the tokens of the best translation."""
     record: dict[str, Any] = {
         "line": translation.number,
         "source": translation.source,

@@ -1,4 +1,4 @@
-"""Phrases that a translation must begin with, must hold or must not hold, and glossaries that say so line by line."""
+"""Constraints as text: a prefix, forbidden phrases, required phrases, and glossaries of term translations."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from clearhead.text.tokeniser import Tokeniser
 
 @dataclass(frozen=True)
 class PhraseConstraints:
-    """What every translation must obey, as text; `glossary` maps a term of the source to the phrase it requires."""
+    """Constraints on every translation; `glossary` maps a source term to the phrase required in the translation."""
 
     prefix: str = ""
     forbidden: tuple[str, ...] = ()
@@ -24,11 +24,11 @@ class PhraseConstraints:
     def __post_init__(self) -> None:
         for name in ("forbidden", "required"):
             if isinstance(getattr(self, name), str):
-                raise ConfigError(f"{name} takes several phrases, and was given one. Put it into a tuple.")
+                raise ConfigError(f"{name} must be a tuple of phrases, not a single string. Put the phrase in a tuple.")
 
     @property
     def uses(self) -> tuple[Use, ...]:
-        """What an engine must be able to do."""
+        """The features that an engine must support."""
         phrases_by_use: dict[Use, object] = {
             "prefix": self.prefix,
             "forbidden": self.forbidden,
@@ -38,7 +38,7 @@ class PhraseConstraints:
 
 
 class ConstraintEncoder:
-    """Phrases in the ids of a target vocabulary, and the constraints that they put on each sentence."""
+    """Encodes phrases with a target vocabulary, and returns the constraints on each sentence."""
 
     def __init__(self, phrases: PhraseConstraints, target: Tokeniser) -> None:
         self.phrases, self._target = phrases, target
@@ -54,26 +54,25 @@ class ConstraintEncoder:
         ids = tuple(self._target.encode([text])[0])
         if not ids or self._target.unk in ids:
             raise DataError(
-                f"{kind}: the vocabulary of this model cannot spell '{printable(text)}'. "
-                "Choose other words, or leave it out.",
+                f"{kind}: the vocabulary of this model cannot spell '{printable(text)}'. Use other words or remove it.",
                 options=(option,),
             )
         return ids
 
     def constraints(self, source: str, *, is_first: bool = True) -> Constraints:
-        """Return the constraints on the translation of a text; only the first part of a line gets the prefix."""
+        """Return the constraints on the translation of `source`; only the first part of a line gets the prefix."""
         if not (self._prefix or self.forbidden or self._required or self._glossary):
             return NO_CONSTRAINTS
         required = list(self._required if is_first else ())
         rest = source
         for pattern, ids in self._glossary:
-            rest, count = pattern.subn("\n", rest)  # so that no shorter term matches inside it
+            rest, count = pattern.subn("\n", rest)  # removed, so that no shorter term matches inside it
             if count and ids not in required:
                 required.append(ids)
         return Constraints(self._prefix if is_first else (), self.forbidden, tuple(required))
 
     def other_spellings(self, tokens: Sequence[int], text: str) -> list[Phrase]:
-        """Return spellings of forbidden phrases in a translation that are cut into other pieces than expected."""
+        """Return forbidden phrases in a translation that are tokenised differently from the constraint."""
         spellings = []
         for phrase in self.phrases.forbidden:
             pattern = _pattern(phrase, is_exact=True)
@@ -88,7 +87,7 @@ class ConstraintEncoder:
 
 
 def _pattern(term: str, *, is_exact: bool = False) -> re.Pattern[str]:
-    """Return a pattern for a term as whole words; a term in lower case matches upper case too."""
+    """Return a pattern that matches a term as complete words; a lower-case term also matches upper case."""
     flags = re.IGNORECASE if not is_exact and term == term.lower() else re.NOFLAG
     words = r"\s+".join(map(re.escape, term.split()))
     return re.compile(rf"(?<!\w){words}(?!\w)", flags)
@@ -99,7 +98,7 @@ def _longest_first(glossary: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def read_glossary(path: str | Path) -> dict[str, str]:
-    """Read a glossary: on each line a term of the source, a tab, and its translation; # begins a comment."""
+    """Read a glossary: on each line a source term, a tab and its translation; lines that start with # are comments."""
     shown = printable(str(path))
     try:
         text = read_file(Path(path)).decode("utf-8-sig")
@@ -112,8 +111,8 @@ def read_glossary(path: str | Path) -> dict[str, str]:
         cells = [cell.strip() for cell in line.split("\t")]
         if len(cells) != 2 or not all(cells):
             raise DataError(
-                f"{shown}:{number}: '{printable(line[:60])}' is not a term, a tab and its translation. "
-                "Write each entry as term, tab, translation."
+                f"{shown}:{number}: '{printable(line[:60])}' is not a glossary entry. "
+                "Write a term, a tab and its translation."
             )
         term, translation = cells
         if glossary.get(term, translation) != translation:

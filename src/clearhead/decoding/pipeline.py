@@ -1,6 +1,6 @@
-"""Lines in, translations out: cut into parts that the model can read, searched, joined again, in order, none lost.
+"""Turn lines into translations: split lines that are too long, search, and join the parts again, in order.
 
-Lines go through in windows: sorted by length inside a window, so that a file of any length needs the memory of one.
+Lines are translated in windows and sorted by length inside each window, so memory use does not grow with the file.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,14 +20,14 @@ from clearhead.text.tokeniser import Vocabularies, split_tag
 
 WINDOW = 1024  # lines
 _WINDOW_CHARACTERS = 2**19
-_MAX_CHARACTERS = 200_000  # a longer line is no sentence and no paragraph
-_DEFAULT_LONGEST = 1024  # tokens, of a model whose positions have no end
-_PART_STRIDE = 1_000_003  # parts of one line draw other random numbers than the lines after it
-_MAX_ROUNDS = 5  # of searching again for a translation without a forbidden phrase
+_MAX_CHARACTERS = 200_000  # a longer line is neither a sentence nor a paragraph
+_DEFAULT_LONGEST = 1024  # tokens, for a model without a position limit
+_PART_STRIDE = 1_000_003  # so that the parts of a line and the lines after it draw different random numbers
+_MAX_ROUNDS = 5  # repeated searches for a translation without a forbidden phrase
 
 
 class HasText(Protocol):
-    """Whatever has a text to translate."""
+    """Anything with a text to translate."""
 
     @property
     def text(self) -> str:
@@ -35,14 +35,14 @@ class HasText(Protocol):
 
 
 class Remark(NamedTuple):
-    """A sentence about the lines so far, and the parameters that the reader can change."""
+    """A message about the lines so far, and the names of the parameters that affect it."""
 
     sentence: str
     options: tuple[str, ...] = ()
 
 
 class SourceLine(NamedTuple):
-    """A line of the input, and its number from 1."""
+    """A line of the input and its number, counted from 1."""
 
     number: int
     text: str
@@ -50,30 +50,30 @@ class SourceLine(NamedTuple):
 
 @dataclass(frozen=True)
 class TranslationOptions:
-    """How lines become what a model reads, and what their translations must obey."""
+    """How lines are split, which language they are translated into, and the constraints on translations."""
 
     constraints: PhraseConstraints = field(default_factory=PhraseConstraints)
-    language: str | None = None  # the target's, of a model with language tags
-    is_paragraphs: bool = False  # each line is split into sentences
-    long: Literal["split", "refuse"] = "split"  # what is done with a line that is too long for the model
-    max_source: int | None = None  # tokens; None: as many as the model has positions for
-    has_scores: bool = True  # False: nobody needs scores, and a greedy search may leave them out
+    language: str | None = None  # target language, for a model with language tags
+    is_paragraphs: bool = False  # split each line into sentences
+    long: Literal["split", "refuse"] = "split"  # what to do with a line that is too long for the model
+    max_source: int | None = None  # tokens; None: the number of positions of the model
+    has_scores: bool = True  # False: scores are not needed, and greedy search can skip them
 
     def needs(self, search: SearchSettings) -> EngineNeeds:
-        """Return what an engine must be able to do."""
+        """Return what the engine must support."""
         return EngineNeeds(search, self.constraints.uses)
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A text that a model can read as a whole: its ids without eos, its constraints, and its number."""
+    """A text short enough for the model: its ids without eos, its constraints, and its number."""
 
     ids: tuple[int, ...]
     constraints: Constraints = NO_CONSTRAINTS
     number: int = 0
 
     def request(self, search: SearchSettings, info: ModelInfo, *, has_score: bool = True) -> Request:
-        """Return what an engine is asked for this segment."""
+        """Return the request to the engine for this segment."""
         ids = (*self.ids, info.eos)
         num_required = len(self.constraints.prefix) + sum(map(len, self.constraints.required))
         limit = length_limit(len(ids), search, info, num_required=num_required)
@@ -84,7 +84,7 @@ T = TypeVar("T", bound=HasText)
 
 
 def windows(lines: Iterable[T], size: int = WINDOW) -> Iterator[list[T]]:
-    """Yield `size` lines at a time, fewer where they are long: the same windows for the same lines."""
+    """Yield up to `size` lines at a time, fewer if they are long; the same lines always give the same windows."""
     window: list[T] = []
     num_characters = 0
     for line in lines:
@@ -98,7 +98,7 @@ def windows(lines: Iterable[T], size: int = WINDOW) -> Iterator[list[T]]:
 
 
 class _OpenedLine(NamedTuple):
-    """A line without its language tag, in sentences if so wished; no parts for a line with nothing in it."""
+    """A line without its language tag, split into sentences if requested; an empty line has no parts."""
 
     number: int
     tag: str
@@ -107,15 +107,15 @@ class _OpenedLine(NamedTuple):
 
 @dataclass
 class _Row:
-    """A part of a line on its way through the pipeline."""
+    """A part of a line in the pipeline."""
 
-    segment: Segment | None  # None: there is nothing in it to translate
+    segment: Segment | None  # None: the part is empty
     part: TranslatedPart
     notes: tuple[str, ...] = ()
 
 
 class TranslationPipeline:
-    """Vocabularies around an engine; `remarks` collects what should be said of the lines so far."""
+    """Encodes lines, translates them with an engine and decodes the results; `remarks` collects messages about them."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class TranslationPipeline:
 
     @property
     def longest(self) -> int:
-        """The most tokens that are read at once, eos not counted."""
+        """The maximum number of source tokens in one segment, without eos."""
         limit = self.engine.info.max_length
         most = _DEFAULT_LONGEST if limit is None else limit - 1
         return most if self.options.max_source is None else min(most, self.options.max_source)
@@ -153,8 +153,8 @@ class TranslationPipeline:
     def _open(self, line: SourceLine) -> _OpenedLine:
         if len(line.text) > _MAX_CHARACTERS:
             raise DataError(
-                f"line {line.number} has {len(line.text):,} characters, and at most {_MAX_CHARACTERS:,} are read. "
-                "Is this a file of sentences?"
+                f"line {line.number} has {len(line.text):,} characters, more than the maximum of {_MAX_CHARACTERS:,}. "
+                "Check that this is a text file with a sentence or paragraph on each line."
             )
         tag, text = self._tag(line)
         if not text.strip():
@@ -163,7 +163,7 @@ class TranslationPipeline:
         return _OpenedLine(line.number, tag, parts)
 
     def _rows(self, lines: Sequence[_OpenedLine]) -> list[list[_Row]]:
-        """Return the parts of every line as ids; what is too long is split here."""
+        """Encode the parts of every line, and split parts that are too long."""
         encoded = iter(self._source.encode([line.tag + part.text for line in lines for part in line.parts]))
         rows_by_line = []
         for line in lines:
@@ -175,7 +175,7 @@ class TranslationPipeline:
                     pieces.append((part, ids))
                 else:
                     pieces += self._split(part, len(ids), line)
-                    notes = (f"Split: it has {len(ids):,} tokens, and the model reads {self.longest:,} at once.",)
+                    notes = (f"Split: it has {len(ids):,} tokens, but the model reads at most {self.longest:,}.",)
             rows = [self._row(line, index, part, ids, notes) for index, (part, ids) in enumerate(pieces)]
             rows_by_line.append(rows or [_Row(None, TranslatedPart("", "", ()))])
         return rows_by_line
@@ -187,7 +187,7 @@ class TranslationPipeline:
         return _Row(segment, TranslatedPart(part.text, part.space, ids, constraints), notes)
 
     def _tag(self, line: SourceLine) -> tuple[str, str]:
-        """Return the tag of a line's language, its own or else that of the options, and the rest."""
+        """Return the language tag (from the line, or else from the options) and the text of a line."""
         tags = self._source.tags
         language, text = split_tag(line.text) if tags else (None, line.text)
         if language is not None:
@@ -198,17 +198,17 @@ class TranslationPipeline:
         language = language or self.options.language
         if language is None and len(tags) > 1 and not self._has_warned and text.strip():
             names = ", ".join(list(tags)[:8]) + (" …" if len(tags) > 8 else "")
-            sentence = f"This model writes several languages ({names}), and none was asked for. Name one."
+            sentence = f"This model translates into several languages ({names}). Choose one of them."
             self.remarks.append(Remark(sentence, ("language",)))
             self._has_warned = True
         return (language_tag(language) if language is not None else ""), text
 
     def _split(self, part: TextPart, count: int, line: _OpenedLine) -> list[tuple[TextPart, tuple[int, ...]]]:
-        """Return a part split so that the model can read each piece, or refuse it."""
+        """Split a part into pieces that the model can read, or raise DataError if splitting is off."""
         if self.options.long == "refuse":
             raise DataError(
-                f"line {line.number} has {count:,} tokens, and the model reads {self.longest:,} at once: "
-                f"'{printable(part.text[:40])}…'. Shorten it, or have it split.",
+                f"line {line.number} has {count:,} tokens, but the model reads at most {self.longest:,}: "
+                f"'{printable(part.text[:40])}…'. Shorten the line, or split long lines.",
                 options={"long": "split"},
             )
 
@@ -219,14 +219,14 @@ class TranslationPipeline:
         encoded = [(piece, ids_of(piece.text)) for piece in pieces]
         if any(len(ids) > self.longest for _, ids in encoded):
             raise DataError(
-                f"line {line.number}: even one letter has more than {self.longest} tokens. Read more at once.",
+                f"line {line.number}: a single letter has more than {self.longest} tokens. Increase the limit.",
                 options=("max_source",),
             )
         last, ids = encoded[-1]
         return [*encoded[:-1], (replace(last, space=part.space), ids)]
 
     def _fill(self, rows: Sequence[_Row]) -> None:
-        """Search for the translations of all parts; equal ones are translated once, unless they are drawn."""
+        """Search for the translations of all parts; equal parts are translated once, except when sampling."""
         groups: dict[object, list[_Row]] = {}
         for row in rows:
             assert row.segment is not None
@@ -238,7 +238,7 @@ class TranslationPipeline:
         for group, segment, hypotheses in zip(groups.values(), segments, outcomes, strict=True):
             own_texts = tuple(next(texts) for _ in hypotheses) or ("",)
             for row in group:
-                # the constraints that were searched with, so that an explanation finds the same translation
+                # the constraints used by the search, so that an explanation finds the same translation
                 row.part = replace(
                     row.part, constraints=segment.constraints, texts=own_texts, hypotheses=tuple(hypotheses)
                 )
@@ -246,7 +246,7 @@ class TranslationPipeline:
             self._note_forbidden(groups.values())
 
     def _note_forbidden(self, groups: Iterable[Sequence[_Row]]) -> None:
-        """Note on every line that holds a forbidden phrase that it could not be avoided."""
+        """Add a note to every line whose translation still contains a forbidden phrase."""
         num_groups = num_failed = 0
         for group in groups:
             part = group[0].part
@@ -272,9 +272,9 @@ class TranslationPipeline:
         return self.vocabularies.target.decode(rows)
 
     def _search(self, segments: list[Segment]) -> list[list[Hypothesis]]:
-        """Search; again where a forbidden phrase came back in other pieces, which are then forbidden too.
+        """Search, and repeat the search where a forbidden phrase occurs in another tokenisation, now forbidden too.
 
-        A segment that was searched again is replaced by the one with the stricter constraints.
+        Each segment searched again is replaced in `segments` by the one with the stricter constraints.
         """
         outcomes = self._translate_segments(segments)
         if not self._constraints.forbidden:
@@ -289,7 +289,7 @@ class TranslationPipeline:
         return outcomes
 
     def _stricter(self, segments: dict[int, Segment], outcomes: Sequence[Sequence[Hypothesis]]) -> dict[int, Segment]:
-        """Return the segments whose translations hold a forbidden phrase, with that spelling forbidden too."""
+        """Return the segments whose translations contain a forbidden phrase, with that tokenisation forbidden too."""
         stricter = {}
         for index, segment in segments.items():
             texts = self._decode([outcomes[index]])

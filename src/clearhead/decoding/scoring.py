@@ -1,4 +1,4 @@
-"""The log-probability that a model gives to text there is already, token by token, for files of any length."""
+"""Compute the log-probability of existing text under a model, token by token, for files of any length."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,15 +21,15 @@ from clearhead.model.modes import evaluation_mode
 from clearhead.text.tokeniser import Vocabularies
 
 TooLong = Literal["refuse", "skip"]
-_WINDOW = 2048  # pairs that are in memory at once, sorted by length
+_WINDOW = 2048  # pairs in memory at a time, sorted by length
 _BATCH_TOKENS = 4096
 _MAX_LOGITS = 2**25  # numbers in one batch of logits: 128 MB in float32
 
 
 def token_log_probs(model: SequenceModel, source: Tensor | None, target: Tensor) -> Tensor:
-    """Return log P of every token of `target` (B, T), eos included, in one pass; 0 for padding.
+    """Return log P of every token of `target` (B, T), including eos, in one pass; 0 for padding.
 
-    A model without an encoder reads no source.
+    `source` is None for a model without an encoder.
     """
     memory = None if source is None else model.encode(source)
     logits = model.decode(model.shifted(target), memory)  # (B, T, V)
@@ -40,9 +40,9 @@ def token_log_probs(model: SequenceModel, source: Tensor | None, target: Tensor)
 
 @dataclass(frozen=True)
 class ScoredTarget:
-    """A target as its model sees it: ids with the log P of each, eos included; `is_skipped` if it is too long.
+    """The token ids of a target with their log-probabilities, including eos; `is_skipped` if it is too long.
 
-    An empty target of an empty source has no token: nothing was asked of the model, as in translation.
+    If source and target are both empty there are no tokens: the model is not run, as in translation.
     """
 
     tokens: tuple[int, ...] = ()
@@ -51,12 +51,12 @@ class ScoredTarget:
 
     @property
     def log_prob(self) -> float:
-        """log P of the whole target, in nats."""
+        """log P of the complete target, in nats."""
         return math.fsum(self.log_probs)
 
     @property
     def perplexity(self) -> float | None:
-        """exp(-log P / n) over its tokens; None where there is none."""
+        """exp(-log P / n) over its n tokens; None if there are no tokens."""
         if not self.log_probs:
             return None
         rate = -self.log_prob / len(self.log_probs)
@@ -67,7 +67,8 @@ class ScoredTarget:
 class TextPair:
     """A source and a target to score; a model without an encoder needs no source.
 
-    `tokens` are the ids that a model wrote, its end included if it came to one: the same text can be cut otherwise.
+    `tokens` are the ids that a model generated, with eos if it ended. They are scored instead of the tokenised text,
+    because the same text can be tokenised in several ways.
     """
 
     source: str
@@ -84,7 +85,7 @@ class _Row:
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """A model and its vocabularies, ready to score."""
+    """Scores text pairs with a model and its vocabularies."""
 
     model: SequenceModel
     vocabularies: Vocabularies
@@ -96,7 +97,7 @@ class Scorer:
         return self.model.can_translate
 
     def score(self, pairs: Iterable[TextPair]) -> Iterator[ScoredTarget]:
-        """Yield the scores of pairs in their order; only a window of them is in memory at once."""
+        """Yield the scores of pairs in order, with one window of pairs in memory at a time."""
         remaining = iter(pairs)
         first = 1
         while window := list(islice(remaining, _WINDOW)):
@@ -121,7 +122,7 @@ class Scorer:
         return scores
 
     def _rows(self, window: Sequence[TextPair]) -> Iterator[_Row]:
-        """Yield the ids of pairs; a pair with nothing on either side is not one for the model."""
+        """Yield the ids of the pairs; pairs with both sides empty are omitted."""
         eos = self.model.config.eos
         sources = self.vocabularies.source.encode([pair.source for pair in window]) if self.has_source else None
         targets = self.vocabularies.target.encode([pair.target for pair in window])
@@ -132,18 +133,18 @@ class Scorer:
                 yield _Row(number, source, target)
 
     def _excess(self, row: _Row) -> str | None:
-        """Return what is wrong with a pair that the model has no positions for."""
+        """Return an error message if a pair is longer than the model can read, else None."""
         longest = self.model.config.position_limit
         for side, ids in (("source", row.source), ("target", row.target)):
             if longest is not None and len(ids) > longest:
                 return (
-                    f"the {side} is {len(ids):,} tokens long, its end included, and the model has positions for "
-                    f"{longest:,}. Shorten it, or leave such lines unscored."
+                    f"the {side} has {len(ids):,} tokens (including the end token), but the model reads at most "
+                    f"{longest:,}. Shorten it, or skip such lines."
                 )
         return None
 
     def _batches(self, rows: Sequence[_Row]) -> Iterator[list[_Row]]:
-        """Yield batches of about one length, the longest first."""
+        """Yield batches of similar lengths, longest first."""
         config = self.model.config
         most = min(_BATCH_TOKENS, _MAX_LOGITS // config.target_size)
         batch: list[_Row] = []
@@ -169,17 +170,17 @@ class Scorer:
 def open_scorer(
     path: str | Path, *, device: DeviceName = "auto", precision: Precision = "auto", too_long: TooLong = "refuse"
 ) -> Scorer:
-    """Open the model at a path (a run, a checkpoint, an OPUS-MT folder), a translator or a language model."""
+    """Load a translation or language model from a run folder, a checkpoint or an OPUS-MT folder."""
     folder = find_model(path)
     vocabularies = load_vocabularies(folder)
     model = load_model(folder, device, precision)
     if not (model.can_translate or model.can_continue_text):
-        raise ConfigError("a model of shape encoder writes no text, so that it gives none a probability.")
+        raise ConfigError("a model of shape encoder generates no text, so it cannot give a text a probability.")
     return Scorer(model.eval(), vocabularies, too_long)
 
 
 def read_pairs(source: str | None, target: str) -> Iterator[TextPair]:
-    """Yield the lines of two files as pairs, or of one file without a source; - is standard input."""
+    """Yield the lines of two files as pairs, or the lines of one file without a source; - is standard input."""
     number = 0
     targets = input_lines(target)
     if source is None:
@@ -191,8 +192,8 @@ def read_pairs(source: str | None, target: str) -> Iterator[TextPair]:
             if one is None or other is None:
                 shorter, longer = (source, target) if one is None else (target, source)
                 raise DataError(
-                    f"{shown_name(shorter)} ends after {number:,} lines, and {shown_name(longer)} has more. "
-                    "Line i of one belongs to line i of the other: give as many of both."
+                    f"{shown_name(shorter)} ends after {number:,} lines, but {shown_name(longer)} has more. "
+                    "Line i of one file belongs to line i of the other: both need the same number of lines."
                 )
             number += 1
             yield TextPair(one, other)
@@ -201,13 +202,13 @@ def read_pairs(source: str | None, target: str) -> Iterator[TextPair]:
 
 
 def shown_name(name: str) -> str:
-    """Return the name of a file as it is shown."""
+    """Return the name of a file for messages."""
     return "standard input" if name == "-" else printable(name)
 
 
 @dataclass
 class ScoreTotal:
-    """The sum over all sentences."""
+    """Totals over all sentences."""
 
     num_sentences: int = 0
     num_skipped: int = 0
@@ -215,7 +216,7 @@ class ScoreTotal:
     log_prob: float = 0.0
 
     def add(self, target: ScoredTarget) -> None:
-        """Count a sentence."""
+        """Add one sentence to the totals."""
         self.num_sentences += 1
         self.num_skipped += target.is_skipped
         self.num_tokens += len(target.tokens)

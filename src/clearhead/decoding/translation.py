@@ -1,4 +1,4 @@
-"""The translation of one line: its parts, their hypotheses, and the whole as one text."""
+"""The translation of one line: its parts, their hypotheses, and the joined text."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from clearhead.text.sentences import join_parts
 
 @dataclass(frozen=True)
 class AlternativeText:
-    """Another continuation at some place: a word or a part of one, its log P there, and the whole translation."""
+    """An alternative token at one position: the token as text, its log P there, and the complete translation."""
 
     piece: str
     log_prob: float
@@ -25,7 +25,7 @@ class TranslatedPart:
 
     source: str
     space: str  # between this part and the next
-    ids: tuple[int, ...]  # without eos; none for a part with nothing in it
+    ids: tuple[int, ...]  # without eos; empty for an empty part
     constraints: Constraints = NO_CONSTRAINTS
     texts: tuple[str, ...] = ("",)
     hypotheses: tuple[Hypothesis, ...] = ()
@@ -38,10 +38,10 @@ class TranslatedPart:
 class Translation:
     """A line and its translations, best first; an empty line has one empty translation.
 
-    `notes` are sentences about this line: that it was split, or that a constraint could not be met.
+    `notes` are messages about this line, for example that it was split or that a constraint could not be met.
     """
 
-    number: int  # from 1
+    number: int  # counted from 1
     source: str
     parts: tuple[TranslatedPart, ...]
     length_penalty: float = 1.0
@@ -59,42 +59,42 @@ class Translation:
 
     @property
     def score(self) -> float:
-        """The score of the best translation; NaN where none was needed."""
+        """The score of the best translation; NaN if scores were not requested."""
         return self.score_of(0)
 
     @property
     def hypotheses(self) -> tuple[Hypothesis, ...]:
-        """The hypotheses of a line in one part, best first; of a line in several parts, the best of each part."""
+        """All hypotheses of a line with one part, best first; for a line with several parts, the best of each part."""
         if len(self.parts) == 1:
             return self.parts[0].hypotheses
         return tuple(self.hypotheses_of(0))
 
     @property
     def num_texts(self) -> int:
-        """How many translations there are."""
+        """The number of translations."""
         return max((len(part.texts) for part in self.parts), default=1)
 
     @property
     def has_ended(self) -> bool:
-        """Whether the best translation came to its end everywhere, and was not stopped by its length limit."""
+        """Whether every part of the best translation ended with eos, rather than at the length limit."""
         return all(not part.hypotheses or part.hypotheses[0].has_ended for part in self.parts)
 
     def text_of(self, rank: int) -> str:
-        """Return a translation on one line; a line in several parts has in each of them the one of that rank."""
+        """Return the translation of a rank as a single line, joined from the translations of that rank of each part."""
         texts = [part.texts[min(rank, len(part.texts) - 1)] for part in self.parts]
         joined = join_parts(texts, [part.space for part in self.parts])
         return joined.replace("\r", " ").replace("\n", " ").replace("\t", " ")
 
     def hypotheses_of(self, rank: int) -> list[Hypothesis]:
-        """Return the hypotheses that a translation is joined from."""
+        """Return the hypotheses, one for each part, that make up the translation of a rank."""
         return [part.hypotheses[min(rank, len(part.hypotheses) - 1)] for part in self.parts if part.hypotheses]
 
     def log_prob_of(self, rank: int) -> float:
-        """log P of a whole translation, in nats; 0 for an empty line."""
+        """log P of the translation of a rank, in nats; 0 for an empty line."""
         return math.fsum(hypothesis.log_prob for hypothesis in self.hypotheses_of(rank))
 
     def score_of(self, rank: int) -> float:
-        """Return the score of a translation; of several parts, of all their tokens together."""
+        """Return the score of the translation of a rank, over the tokens of all its parts."""
         hypotheses = self.hypotheses_of(rank)
         if len(hypotheses) < 2:
             return hypotheses[0].score if hypotheses else 0.0
@@ -103,12 +103,12 @@ class Translation:
 
     @property
     def token_log_probs(self) -> list[float]:
-        """log P of every token of the best translation, ends included."""
+        """log P of every token of the best translation, including eos."""
         return [log_prob for hypothesis in self.hypotheses_of(0) for log_prob in hypothesis.log_probs]
 
     @property
     def alignment(self) -> WordAlignment | None:
-        """The words of the whole line and their links, if they were asked for."""
+        """The words of the line and the links between them, or None if no alignment was requested."""
         alignments = [part.alignment for part in self.parts if part.alignment is not None]
         if not alignments:
             return None

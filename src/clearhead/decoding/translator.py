@@ -1,6 +1,6 @@
-"""A model ready to translate text: the same pipeline for Python, the command line and validation.
+"""Translate text with a model: the same pipeline for Python, the command line and validation.
 
-Nothing here imports torch before an engine that needs it is chosen.
+torch is only imported if the chosen engine needs it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class Translator:
-    """Text in, translations out; `notes` are sentences about how it was opened."""
+    """Translates text with a model; `notes` are messages from loading it, such as a change of engine."""
 
     def __init__(self, vocabularies: Vocabularies, engine: Engine, notes: Iterable[str] = ()) -> None:
         self.vocabularies, self.engine, self.notes = vocabularies, engine, tuple(notes)
-        self._folder: ModelFolder | None = None  # where it was loaded from
+        self._folder: ModelFolder | None = None  # the folder it was loaded from
         self._choice = EngineChoice()
 
     @classmethod
@@ -40,7 +40,7 @@ class Translator:
     ) -> "Translator":
         """Load a run, one of its checkpoints or an OPUS-MT folder.
 
-        The engine is one that can do all of `needs`; a translation that needs more opens another one by itself.
+        The engine is chosen so that it supports `needs`. A translation that needs more switches to another engine.
         """
         folder, choice = find_model(path), EngineChoice(engine, device, precision)
         vocabularies = load_vocabularies(folder)
@@ -51,16 +51,19 @@ class Translator:
 
     @property
     def model(self) -> "SequenceModel":
-        """The model itself, for what only torch can do: attention, explanations, alternatives."""
+        """The PyTorch model, needed for attention, explanations and alternatives."""
         from clearhead.decoding.engines.torch_engine import TorchEngine
 
         if not isinstance(self.engine, TorchEngine):
-            raise ConfigError(f"this needs the model itself, and {self.engine.name} has it fused away. Use torch.")
+            raise ConfigError(
+                f"this needs the PyTorch model, but the engine is {self.engine.name}, which does not expose it. "
+                "Use torch."
+            )
         return self.engine.model
 
     @property
     def fingerprint(self) -> str | None:
-        """A hash by which the files of the model are recognised; None if it was not loaded from files."""
+        """A hash of the model files; None if the model was not loaded from files."""
         return None if self._folder is None else fingerprint(self._folder.folder)
 
     def translate(
@@ -69,7 +72,7 @@ class Translator:
         search: SearchSettings = SearchSettings(),
         options: TranslationOptions = TranslationOptions(),
     ) -> list[Translation]:
-        """Translate lines of text; each may be empty, a sentence, or too long for the model, which is then split."""
+        """Translate lines of text; empty lines stay empty, and lines that are too long for the model are split."""
         return list(self.stream(texts, search, options))
 
     def stream(
@@ -79,9 +82,9 @@ class Translator:
         options: TranslationOptions = TranslationOptions(),
         window: int = WINDOW,
     ) -> Iterator[Translation]:
-        """Translate lines in constant memory: results come in the order of the lines, `window` lines at a time."""
+        """Translate lines in constant memory; yield the results in order, `window` lines at a time."""
         if isinstance(texts, str):
-            raise DataError("translate takes several texts, and was given one. Put it into a list.")
+            raise DataError("translate takes a list of texts, not a single string. Put the text in a list.")
         pipeline = self.pipeline(search, options)
         lines = (SourceLine(number, text) for number, text in enumerate(texts, 1))
         for batch in windows(lines, window):
@@ -90,12 +93,12 @@ class Translator:
     def pipeline(
         self, search: SearchSettings = SearchSettings(), options: TranslationOptions = TranslationOptions()
     ) -> TranslationPipeline:
-        """Return a pipeline for windows of lines, with an engine that can do what they need."""
+        """Return a pipeline whose engine supports the search and the options."""
         self.prepare(options.needs(search))
         return TranslationPipeline(self.vocabularies, self.engine, search, options)
 
     def prepare(self, needs: EngineNeeds) -> None:
-        """Make sure that the engine can do what is needed: open another one where it cannot."""
+        """Switch to another engine if the current one does not support `needs`."""
         reason = self.engine.lacks(needs)
         if reason is None:
             return

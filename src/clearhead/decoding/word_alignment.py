@@ -1,4 +1,4 @@
-"""Pieces and the words that they spell: links between pieces become links between words."""
+"""Turn links between tokens into links between words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Links = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class WordAlignment:
-    """An alignment of words, and the words that it is of."""
+    """The words of a sentence and of its translation, and the links between them."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
@@ -20,20 +20,20 @@ class WordAlignment:
 
 @dataclass(frozen=True)
 class SpelledWords:
-    """The words of a row of pieces; `word_of` is the index of each piece's word, None for a special token."""
+    """The words spelled by a sequence of tokens; `word_of` is each token's word index, None for special tokens."""
 
     words: tuple[str, ...]
     word_of: tuple[int | None, ...]
 
     def first_piece(self, word: int) -> int:
-        """Return the index of the first piece of a word."""
+        """Return the index of the first token of a word."""
         return self.word_of.index(word)
 
 
 def words_of(tokeniser: Tokeniser, ids: Sequence[int], text: str = "") -> SpelledWords:
-    """Return the words that ids spell: a piece that begins with SentencePiece's mark begins one.
+    """Return the words that ids spell; a token that starts with SentencePiece's mark `▁` starts a word.
 
-    Words are taken from `text`, which became the ids, where it is known: there they keep letters that no piece spells.
+    If the `text` that was tokenised is given, words are copied from it, including letters missing in the vocabulary.
     """
     special = {tokeniser.pad, tokeniser.bos, tokeniser.eos, *tokeniser.tags.values()}
     word_ids: list[list[int]] = []
@@ -52,11 +52,11 @@ def words_of(tokeniser: Tokeniser, ids: Sequence[int], text: str = "") -> Spelle
 
 
 def word_links(piece_links: Links, source: SpelledWords, target: SpelledWords) -> Links:
-    """Return links of words: two are linked if any of their pieces are."""
+    """Return links between words: two words are linked if any of their tokens are."""
     pairs = {(source.word_of[one], target.word_of[other]) for one, other in piece_links}
     return tuple(sorted((one, other) for one, other in pairs if one is not None and other is not None))
 
 
 def pharaoh(links: Links) -> str:
-    """Return links as `source-target` places, sorted: `0-0 1-2`."""
+    """Format links as sorted `source-target` positions: `0-0 1-2`."""
     return " ".join(f"{source}-{target}" for source, target in sorted(links))

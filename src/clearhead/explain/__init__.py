@@ -1,1 +1,1 @@
-"""What only explains a model: searches written down step by step, and traces as worksheets."""
+"""Explain a model: record searches step by step, and turn traces into worksheets."""

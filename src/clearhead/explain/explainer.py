@@ -1,4 +1,4 @@
-"""Translations with the search that found them: each sentence is searched again, and every step is recorded."""
+"""Explain translations: search each sentence again, and record every step of the search."""
 
 import json
 from collections.abc import Iterable
@@ -19,11 +19,11 @@ from clearhead.explain.search_text import render_explanation
 from clearhead.files.writing import write_file
 from clearhead.text.tokeniser import Vocabularies
 
-_MAX_LINES = 100  # in a file: each search is some hundred numbers a step
+_MAX_LINES = 100  # in a file: each step of a search has about a hundred numbers
 
 
 class SearchExplainer:
-    """Explains translations by the model that made them."""
+    """Explains translations, using the model that translated them."""
 
     def __init__(self, translator: Translator, search: SearchSettings, head: Head | None = None) -> None:
         self.translator, self.search = translator, search
@@ -31,10 +31,10 @@ class SearchExplainer:
         self.head = existing_head(self.model, head)
 
     def explained(self, translation: Translation, *, all_heads: bool = False) -> Translation:
-        """Return a translation, found by a search that is recorded step by step."""
+        """Search for the translation again, and return it with every step of the search."""
         if self.search.is_sampling:
             raise ConfigError(
-                "an explanation shows a search, and a temperature draws at random. Leave one of them out.",
+                "an explanation shows a search, but a temperature samples at random. Remove one of them.",
                 options=("explain", "temperature"),
             )
         return replace(translation, parts=tuple(self._explained(part, all_heads) for part in translation.parts))
@@ -53,37 +53,37 @@ class SearchExplainer:
 
 @dataclass
 class ExplanationText:
-    """Shows the search of each line as text, below its translation."""
+    """Shows the search for each translation as text below it."""
 
     explainer: SearchExplainer
     all_heads: bool = False
 
     def explain(self, translation: Translation) -> Translation:
-        """Return the translation with its search."""
+        """Return the translation with its explanation."""
         return self.explainer.explained(translation, all_heads=self.all_heads)
 
     def text_lines(self, translation: Translation) -> list[str]:
-        """Return what is shown below the translation."""
+        """Return the lines to show below the translation."""
         explanations = [part.explanation for part in translation.parts if part.explanation is not None]
         return [line for explanation in explanations for line in render_explanation(explanation).split("\n")[:-1]]
 
     def finish(self) -> None:
-        """Do nothing: everything is shown already."""
+        """Do nothing: everything has been shown."""
 
 
 class ExplanationFile:
-    """Collects the search of each line, and writes them all as one JSON file at the end."""
+    """Collects the explanations of all lines, and writes them to one JSON file at the end."""
 
     def __init__(self, explainer: SearchExplainer, path: Path, *, all_heads: bool = False) -> None:
         self.explainer, self.path, self.all_heads = explainer, path, all_heads
         self._lines: list[dict[str, Any]] = []
 
     def explain(self, translation: Translation) -> Translation:
-        """Return the translation with its search, which is also remembered for the file."""
+        """Return the translation with its explanation, which is also stored for the file."""
         explained = self.explainer.explained(translation, all_heads=self.all_heads)
         if len(self._lines) == _MAX_LINES:
             raise DataError(
-                f"at most {_MAX_LINES} lines are explained in a file. Choose those that you want to look at.",
+                f"a file can explain at most {_MAX_LINES} lines. Select the lines that you want to look at.",
                 options=("explain",),
             )
         parts = [part.explanation for part in explained.parts if part.explanation is not None]
@@ -92,7 +92,7 @@ class ExplanationFile:
         return explained
 
     def text_lines(self, translation: Translation) -> list[str]:
-        """Return nothing: the file has it all."""
+        """Return no lines: explanations go to the file."""
         return []
 
     def finish(self) -> None:
@@ -103,7 +103,7 @@ class ExplanationFile:
 
 
 def to_data(explanation: Explanation, vocabularies: Vocabularies) -> dict[str, Any]:
-    """Return an explanation for JSON, with the piece of every id in it."""
+    """Return an explanation as data for JSON, with the text of every token id in it."""
     ids = sorted(set(_token_ids(explanation)))
     pieces = dict(zip(map(str, ids), vocabularies.target.pieces(ids), strict=True))
     source_pieces = vocabularies.source.pieces(explanation.source)

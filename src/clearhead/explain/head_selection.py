@@ -1,9 +1,10 @@
-"""Choose the head that alignments are read from: every head of a model is rated on text, and the best is saved."""
+"""Choose the head that alignments are read from: rate every head of a model on text, and save the best."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from clearhead.decoding.alignment import AlignmentRule
 from clearhead.decoding.head_choice import HeadChoice, rate_heads, save_choice
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import Links
@@ -18,20 +19,22 @@ from clearhead.text.tokeniser import split_tag
 
 @dataclass(frozen=True)
 class HeadSelection:
-    """The head that was chosen, where that was saved, and the error rate of every head, the best first."""
+    """The chosen head, the file that it was saved in, and the error rate of every rule, best first."""
 
     choice: HeadChoice
     path: Path
-    scores: tuple[tuple[str, Score], ...]
+    scores: tuple[tuple[AlignmentRule, Score], ...]
 
 
 def select_head(model: str | Path, source: str, reference: str, gold: str | None = None) -> HeadSelection:
-    """Rate every head of a model on two files, sentences and their translations, and save the best beside the model.
+    """Rate every head of a model on a file of sentences and a file of translations; save the best with the model.
 
-    Heads are rated by a file of gold links, or without one by links that are counted (IBM Model 1).
+    Heads are compared with the gold links in a file, or else with links estimated from the two files (IBM Model 1).
     """
     texts = _read_texts(source, reference)
-    plain_texts = [(split_tag(sentence)[1], translation) for sentence, translation in texts]  # a tag is not a word
+    plain_texts = [
+        (split_tag(sentence)[1], translation) for sentence, translation in texts
+    ]  # the language tag is not a word
     gold_links = _counted_links(plain_texts) if gold is None else _checked_gold_links(gold, plain_texts)
     rating = _Rating(gold_links, "counted" if gold is None else "gold")
     rated = rate_heads(Translator.load(model, engine="torch"), texts, lambda links: rating.score(links).value)
@@ -39,20 +42,19 @@ def select_head(model: str | Path, source: str, reference: str, gold: str | None
     chosen_by = "counted links" if gold is None else "gold links"
     choice = HeadChoice(rated[0].rule, chosen_by, rated[0].error, signature)
     scores = tuple(
-        (str(rated_rule.rule), Score("AER", rated_rule.error, signature, is_higher_better=False))
-        for rated_rule in rated
+        (rated_rule.rule, Score("AER", rated_rule.error, signature, is_higher_better=False)) for rated_rule in rated
     )
     return HeadSelection(choice, save_choice(model, choice), scores)
 
 
 def _read_texts(source: str, reference: str) -> list[tuple[str, str]]:
     if source == reference:
-        raise ConfigError("both files are the same. Give sentences and their translations.")
+        raise ConfigError("both files are the same. Give a file of sentences and a file of their translations.")
     sources, targets = whole_input(source), whole_input(reference)
     if len(sources) != len(targets):
         raise DataError(
             f"{printable(source)} has {len(sources):,} lines, but {printable(reference)} has {len(targets):,}. "
-            "Line i of one is the translation of line i of the other."
+            "Line i of the second file must be the translation of line i of the first."
         )
     return list(zip(sources, targets, strict=True))
 
@@ -65,19 +67,22 @@ def _counted_links(texts: Sequence[tuple[str, str]]) -> list[GoldLinks]:
 def _checked_gold_links(name: str, texts: Sequence[tuple[str, str]]) -> list[GoldLinks]:
     gold_links = read_gold_links(name)
     if len(gold_links) != len(texts):
-        raise DataError(f"{printable(name)} has {len(gold_links):,} lines, and there are {len(texts):,} sentences.")
+        raise DataError(
+            f"{printable(name)} has {len(gold_links):,} lines, but there are {len(texts):,} sentences. "
+            "Give the links of one sentence on each line."
+        )
     for number, (links, (source, target)) in enumerate(zip(gold_links, texts, strict=True), 1):
         for one, other in links.sure | links.possible:
             if one >= len(source.split()) or other >= len(target.split()):
                 raise DataError(
-                    f"{printable(name)}:{number}: there is a link {one}-{other}, but the sentences have "
+                    f"{printable(name)}:{number}: the link {one}-{other} is out of range: the sentences have "
                     f"{len(source.split())} and {len(target.split())} words. Words are counted from 0."
                 )
     return gold_links
 
 
 class _Rating:
-    """The error rate of links against gold links."""
+    """Computes the error rate of links against gold links."""
 
     def __init__(self, gold_links: Sequence[GoldLinks], kind: str) -> None:
         self._sure, self._possible = [line.sure for line in gold_links], [line.possible for line in gold_links]

@@ -1,6 +1,6 @@
-"""A beam search with nothing hidden: every candidate of every step, what became of it and why.
+"""Record a beam search: every candidate of every step, whether it was kept, and why not.
 
-The records are plain numbers, made to be written as JSON and drawn elsewhere; nothing is computed again to draw them.
+The records are plain numbers, to be written as JSON and drawn elsewhere without computing anything again.
 """
 
 from dataclasses import asdict, dataclass, field, replace
@@ -22,10 +22,10 @@ Fate = Literal["kept", "ended", "dropped", "hidden"]
 
 @dataclass(frozen=True)
 class RecordedCandidate:
-    """A candidate: hypothesis `parent` of the step before, continued by a token.
+    """A candidate: hypothesis `parent` of the previous step, continued by a token.
 
-    `slot` is its place among the kept. `attention` is what the step that wrote the token gave to the source: the
-    weights of one head, or, where all are asked for, of every block and head.
+    `slot` is its index among the kept candidates. `attention` has the weights on the source in the step that wrote
+    the token: of one head, or of every layer and head if all were requested.
     """
 
     parent: int
@@ -40,7 +40,7 @@ class RecordedCandidate:
 
 @dataclass(frozen=True)
 class DroppedHypothesis:
-    """A hypothesis of the step before of which nothing went on, and the best that it could offer."""
+    """A hypothesis of the previous step without a kept continuation, and its best continuation."""
 
     slot: int
     token: int
@@ -50,7 +50,7 @@ class DroppedHypothesis:
 
 @dataclass(frozen=True)
 class SearchStep:
-    """One step: candidates best first, then hidden ones that would have been among them, and who was lost."""
+    """One step: candidates, best first, then hidden ones that would have ranked among them, and `lost` hypotheses."""
 
     number: int
     options: tuple[RecordedCandidate, ...]
@@ -59,7 +59,7 @@ class SearchStep:
 
 @dataclass(frozen=True)
 class EndedHypothesis:
-    """A hypothesis that ended, at which step, and which step's better one pushed it out, if one did."""
+    """An ended hypothesis, the step it ended at, and the step at which a better one replaced it, if any."""
 
     step: int
     hypothesis: Hypothesis
@@ -68,7 +68,7 @@ class EndedHypothesis:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A whole search of one sentence."""
+    """The complete search of one sentence."""
 
     source: tuple[int, ...]
     steps: tuple[SearchStep, ...]
@@ -77,7 +77,7 @@ class Explanation:
     stopped: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything for JSON."""
+        """Return the explanation as data for JSON."""
         return asdict(self)
 
 
@@ -89,7 +89,7 @@ def explain_search(
     constraints: Constraints = Constraints(),
     head: Head | Literal["all"] | None = None,
 ) -> Explanation:
-    """Search for translations of one sentence (S,), and return every step of the search with its attention."""
+    """Search for translations of one sentence (S,); return every step of the search with its attention."""
     recorder = SearchRecorder(settings, limit, model.config.eos)
     best = beam_search(model, source[None], [limit], settings, [constraints], recorder)[0]
     steps = _with_attention(model, source, recorder, Head.usual(model) if head is None else head)
@@ -98,19 +98,19 @@ def explain_search(
 
 @dataclass
 class SearchRecorder:
-    """Watches the search of one sentence and writes it down."""
+    """A SearchObserver that records the search of one sentence."""
 
     settings: SearchSettings
     limit: int
     eos: int
     is_on: bool = True
     steps: list[SearchStep] = field(default_factory=list)
-    survivors: list[list[list[int]]] = field(default_factory=list)  # the tokens of those that go on, by step
+    survivors: list[list[list[int]]] = field(default_factory=list)  # the tokens of the kept hypotheses of each step
     pool: list[EndedHypothesis] = field(default_factory=list)
     stop_reason: str = ""
 
     def look(self, beams: Beams, log_probs: Tensor, rules: Rules) -> None:
-        """Find the best tokens that a rule hides, and name the rule."""
+        """Find the best tokens that a rule hides, and the name of the rule."""
         after = log_probs.clone()
         rules.hide(after, beams.tokens, beams.numbers)
         totals = (beams.totals[0, :, None] + log_probs[0]).flatten()
@@ -121,13 +121,12 @@ class SearchRecorder:
             parent, token = divmod(place, size)
             if after[0, parent, token].isinf() and totals[place].isfinite():
                 name = _name_of_rule(rules, log_probs, beams, parent, token)
-                own = float(log_probs[0, parent, token])
-                self._hidden.append(
-                    RecordedCandidate(parent, token, own, float(totals[place]), "hidden", f"hidden by {name}")
-                )
+                log_prob, total = float(log_probs[0, parent, token]), float(totals[place])
+                why = f"hidden by the rule {name}"
+                self._hidden.append(RecordedCandidate(parent, token, log_prob, total, "hidden", why))
 
     def chose(self, beams: Beams, candidates: Candidates, choice: Tensor) -> None:
-        """Write down what became of every candidate."""
+        """Record whether each candidate was kept, ended or was dropped."""
         survivors = choice[0].tolist()
         options: list[RecordedCandidate] = []
         for rank, (parent, token, own_log_prob, total, is_ended) in enumerate(candidates.tolist()[0]):
@@ -137,7 +136,7 @@ class SearchRecorder:
                 options.append(RecordedCandidate(parent, token, own_log_prob, total, fate, why, slot))
         going = [option.parent for option in options if option.fate in ("kept", "ended")]
         needed = min((option.total for option in options if option.fate == "kept"), default=0.0)
-        why = f"none of its continuations has a log P of {needed:.4f}, the least that is kept"
+        why = f"all its continuations scored below {needed:.4f}, the lowest total log P that was kept"
         tokens, own = self._best.indices.tolist(), self._best.values.tolist()
         lost = [
             DroppedHypothesis(slot, tokens[slot], total + own[slot], why)
@@ -153,11 +152,11 @@ class SearchRecorder:
         if is_ended and rank < beam:
             return "ended", ""
         if is_ended:
-            return "dropped", f"it ends, but is only number {rank + 1} of all, and the beam is {beam} wide"
-        return ("kept", "") if is_chosen else ("dropped", f"{beam} better ones go on")
+            return "dropped", f"it ends, but ranks {rank + 1} among the candidates, below the beam size of {beam}"
+        return ("kept", "") if is_chosen else ("dropped", f"{beam} better candidates were kept")
 
     def ended(self, number: int, hypothesis: Hypothesis, pushed_out: Hypothesis | None) -> None:
-        """Write down an end."""
+        """Record an ended hypothesis."""
         step = len(self.steps) + 1
         self.pool = [
             replace(ended, pushed_out_at=step) if ended.hypothesis is pushed_out else ended for ended in self.pool
@@ -165,22 +164,21 @@ class SearchRecorder:
         self.pool.append(EndedHypothesis(step, hypothesis))
 
     def stopped(self, number: int, length: int, best: float) -> None:
-        """Say why no further step was taken."""
+        """Record why the search stopped."""
         if length >= self.limit:
-            self.stop_reason = f"after {length} tokens, the most that it may have"
+            reason = "this is the length limit"
         elif best == -float("inf"):
-            self.stop_reason = f"after {length} tokens nothing goes on"
+            reason = "no hypothesis can be continued"
         elif self.settings.beam == 1:
-            self.stop_reason = f"after {length} tokens: it has ended"
+            reason = "the hypothesis has ended"
         elif self.settings.stopping == "first":
-            self.stop_reason = f"after {length} tokens: {self.settings.beam} have ended, as many as the beam is wide"
+            reason = f"{self.settings.beam} hypotheses have ended, which is the beam size"
         elif self.settings.stopping == "likely":
-            self.stop_reason = (
-                f"after {length} tokens: the best that goes on is no better now than any of those that ended"
-            )
+            reason = "the best unfinished hypothesis scores no better than the worst ended one"
         else:
             bound = best_attainable(best, length, self.limit, self.settings.length_penalty)
-            self.stop_reason = f"after {length} tokens: the best that goes on can reach a score of {bound:.4f} at most"
+            reason = f"no unfinished hypothesis can reach a score above {bound:.4f}"
+        self.stop_reason = f"after {length} tokens: {reason}"
 
 
 def _name_of_rule(rules: Rules, log_probs: Tensor, beams: Beams, parent: int, token: int) -> str:
@@ -195,7 +193,7 @@ def _name_of_rule(rules: Rules, log_probs: Tensor, beams: Beams, parent: int, to
 def _with_attention(
     model: SequenceModel, source: Tensor, recorder: SearchRecorder, head: Head | Literal["all"]
 ) -> tuple[SearchStep, ...]:
-    """Return the steps, their kept options with what each attended to: one traced pass over what was kept last."""
+    """Return the steps with the attention of their kept candidates, computed in one traced pass."""
     sequences = {tuple(tokens) for step in recorder.survivors for tokens in step}
     prefixes = {tokens[:-1] for tokens in sequences}
     leaves = sorted(sequences - prefixes)

@@ -1,4 +1,4 @@
-"""A search as plain text, for a terminal, drawn from the same data that is written as JSON."""
+"""Format an explained search as plain text for a terminal, from the same data that is written as JSON."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from clearhead.decoding.alignment_text import padded_to, width
 from clearhead.errors import printable
 
-_WORDS = {"kept": "goes on", "ended": "ends", "dropped": "dropped", "hidden": "hidden"}
+_WORDS = {"kept": "kept", "ended": "ended", "dropped": "dropped", "hidden": "hidden"}
 
 
 def render_explanation(data: Mapping[str, Any]) -> str:
-    """Return every step of a search: each candidate, its log P, what became of it and why."""
+    """Return every step of a search: each candidate, its log P, whether it was kept, and why not."""
     pieces: Mapping[str, str] = data["pieces"]
     before: list[list[str]] = [[]]
     lines = ["source: " + " ".join(printable(piece) for piece in data["source_pieces"])]
@@ -29,8 +29,8 @@ def render_explanation(data: Mapping[str, Any]) -> str:
                     " ".join(tokens) + (f"   ({option['why']})" if option["why"] else ""),
                 )
             )
-        lines += _table(("", "log P", "of token", ""), rows)
-        lines += [f"  nothing of number {lost['slot'] + 1} goes on: {lost['why']}" for lost in step["lost"]]
+        lines += _table(("", "total log P", "token log P", "hypothesis"), rows)
+        lines += [f"  hypothesis {lost['slot'] + 1} was dropped: {lost['why']}" for lost in step["lost"]]
         before = going
     lines.append(f"stopped {data['stopped']}")
     for rank, hypothesis in enumerate(data["best"], 1):
@@ -40,7 +40,7 @@ def render_explanation(data: Mapping[str, Any]) -> str:
 
 
 def _table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return rows in columns: the first and the last to the left, numbers to the right."""
+    """Format rows in columns: the first and last column aligned left, numbers aligned right."""
     every = [heading, *rows]
     widths = [max(width(row[column]) for row in every) for column in range(len(heading) - 1)]
     lines = []

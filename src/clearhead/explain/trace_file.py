@@ -1,6 +1,6 @@
-"""A traced model as a worksheet: one sentence of the batch, in numpy, ready to be shown, saved and marked.
+"""Turn one sentence of a model's trace into a numpy worksheet that can be shown, saved and marked.
 
-Padding is left out where the masks prove that nobody saw it, and of a table only the rows that were looked up are kept.
+Padding is removed where the masks show that no token attended to it, and embedding tables are reduced to the rows used.
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ from clearhead.worksheet.arrays import AnyArray, Ids
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.worksheet import Worksheet
 
-Side = Literal["source", "target", ""]  # whose tokens an axis counts; "" for one that counts no tokens
-Sides = tuple[Side, Side]  # of rows and of columns
+Side = Literal["source", "target", ""]  # the tokens along an axis; "" for an axis that is not over tokens
+Sides = tuple[Side, Side]  # of rows and columns
 
-_KEEPS_ROWS = ("a", "b", "x", "scores", "weights", "ids", "positions")  # inputs whose tokens are those of the value
+_KEEPS_ROWS = ("a", "b", "x", "scores", "weights", "ids", "positions")  # inputs with the same rows as the value
 _KEEPS_COLUMNS = ("scale", "mask", "softmax")
 
 
@@ -33,7 +33,7 @@ def save_trace(
     tokens: Sequence[str] = (),
     target_tokens: Sequence[str] = (),
 ) -> None:
-    """Write one sentence of a trace as a worksheet's JSON, all of it or nothing; see `sheet_of_trace`."""
+    """Write one sentence of a trace to a worksheet JSON file, atomically; see `sheet_of_trace`."""
     write_file(Path(path), sheet_of_trace(trace, sentence, title, tokens, target_tokens).to_json())
 
 
@@ -42,24 +42,24 @@ def sheet_of_trace(
 ) -> Worksheet:
     """Return one sentence of a traced batch as a worksheet.
 
-    `tokens` names what the encoder reads (what the decoder reads, if there is no encoder), `target_tokens` what the
-    decoder reads, the start token first. Padding of the source is cut off, as its mask shows it. A decoder has no mask
-    for padding (it stands after all that could see it): it is cut to the names, if they are fewer than the tokens.
+    `tokens` are the names of the encoder's input (of the decoder's, if there is no encoder), `target_tokens` those of
+    the decoder's input, starting with the start token. Source padding is removed according to its mask. A decoder has
+    no mask for padding, because no earlier token can attend to it; it is cut to the number of names given.
     """
     return _Sentence(trace, sentence).sheet(title, tokens, target_tokens)
 
 
 class _Sentence:
-    """One sentence of a trace, on its way from tensors with a batch to matrices without."""
+    """Converts one sentence of a trace from tensors with a batch axis to matrices without one."""
 
     def __init__(self, trace: Trace, sentence: int) -> None:
         if not trace.records:
-            raise TraceError("this trace holds no steps. Trace a model with output, trace = model.trace(batch).")
+            raise TraceError("this trace has no steps. Trace a model with output, trace = model.trace(batch).")
         size = max(len(record.value) for record in trace)
         if not 0 <= sentence < size:
-            raise TraceError(f"sentence = {sentence}, but the batch has {size}. Give 0 to {size - 1}.")
+            raise TraceError(f"sentence = {sentence}, but the batch has {size} sentences. Give 0 to {size - 1}.")
         self.trace, self.sentence = trace, sentence
-        self.arrays: dict[int, AnyArray] = {}  # by the id of the tensor, which the trace keeps alive
+        self.arrays: dict[int, AnyArray] = {}  # keyed by the id() of the tensor, which the trace keeps alive
         self.sides: dict[int, Sides] = {}
         for record in trace:
             self._take(record)
@@ -78,19 +78,20 @@ class _Sentence:
         self.sides[id(record.value)] = self._worked_sides(record)
 
     def _without_batch(self, value: Tensor, rank: int, place: str) -> AnyArray:
-        """Take this sentence out of the batch; what all share (weights, positions) has no batch, or one of 1."""
+        """Select this sentence from the batch; shared values (weights, positions) have no batch axis, or one of 1."""
         if value.ndim not in (rank, rank + 1):
             raise TraceError(
-                f"{place} has {value.ndim} axes, where {rank} and a batch are known. Trace one layer of it."
+                f"{place} has {value.ndim} axes, but {rank} axes, or {rank + 1} with the batch, are expected. "
+                "Trace a single layer of it."
             )
         if value.ndim > rank:
             value = value[self.sentence if len(value) > 1 else 0]
         is_whole = not (value.is_floating_point() or value.dtype == torch.bool)
-        # a bool becomes 0 and 1, as in a worksheet; bfloat16 is unknown to numpy
+        # booleans become 0 and 1, as in a worksheet; numpy has no bfloat16
         kind = torch.int64 if is_whole else torch.float64
         return np.array(value.detach().to(device="cpu", dtype=kind).numpy(), order="C")
 
-    # Whose tokens an axis counts
+    # Which tokens are along an axis
 
     def _given_sides(self, record: Record, name: str) -> Sides:
         own = self._side(record)
@@ -104,11 +105,11 @@ class _Sentence:
         return (own, "") if counts_tokens else ("", "")
 
     def _side(self, record: Record) -> Side:
-        """Return whose tokens a place works on: keys and values of cross-attention are the source's."""
+        """Return the tokens that a record works on; keys and values of cross-attention belong to the source."""
         words = record.where.split(".")
         if "cross_attention" in words and {"key", "value"} & set(words):
             return "source"
-        if _is_of_encoder(record.where) or record.step.name == "mean":  # a classifier's mean, over its sentence
+        if _is_of_encoder(record.where) or record.step.name == "mean":  # a classifier's mean over its sentence
             return "source"
         return "target"
 
@@ -131,10 +132,10 @@ class _Sentence:
         )
         return rows, input_sides["scores"][1] if step in _KEEPS_COLUMNS else ""
 
-    # How long the sentence is
+    # The length of the sentence
 
     def _length(self, side: Side) -> int:
-        """Return how many tokens of a side are padded to."""
+        """Return the number of tokens of a side, including padding."""
         return max(
             (
                 self.arrays[key].shape[axis]
@@ -146,7 +147,7 @@ class _Sentence:
         )
 
     def _real_length(self, side: Side) -> int:
-        """Return how many tokens are left when those at the end that nobody saw and nothing counted are cut off."""
+        """Return the number of tokens without those at the end that nothing attended to or counted."""
         padded_length = self._length(side)
         visible = np.zeros(padded_length, dtype=bool)
         has_mask = False
@@ -157,10 +158,10 @@ class _Sentence:
             elif name == "counted" and sides[0] == side:
                 visible, has_mask = visible | array.astype(bool), True
         real = np.flatnonzero(visible)
-        return int(real[-1]) + 1 if has_mask and real.size else padded_length  # a sentence of nothing but padding stays
+        return int(real[-1]) + 1 if has_mask and real.size else padded_length  # a sentence of padding only is unchanged
 
     def _may_cut(self, side: Side, length: int) -> bool:
-        """Say whether the first `length` tokens of a side are worked without the others."""
+        """Return whether the first `length` tokens of a side do not depend on the others."""
         for key, name in self._uses("allowed", "counted"):
             array, sides = self.arrays[key], self.sides[key]
             if name == "counted" and sides[0] == side and array[length:].any():
@@ -172,11 +173,11 @@ class _Sentence:
         return not any(record.step.name == "append" or _counts_all(record) for record in self.trace)
 
     def _uses(self, *names: str) -> list[tuple[int, str]]:
-        """Return the arrays that records take under these names."""
+        """Return the ids of the arrays that records have as inputs of these names."""
         return [(id(record.inputs[name]), name) for record in self.trace for name in names if name in record.inputs]
 
     def _named(self, side: Side, names: Sequence[str], parameter: str) -> tuple[int, tuple[str, ...]]:
-        """Return how many tokens of a side are kept, and their names."""
+        """Return the number of tokens of a side to keep, and their names."""
         padded_length, real = self._length(side), self._real_length(side)
         if real < padded_length and not self._may_cut(side, real):
             real = padded_length
@@ -189,15 +190,17 @@ class _Sentence:
         raise TraceError(
             f"{parameter} has {len(names)} names, but sentence {self.sentence} has {real} tokens"
             + (f" ({padded_length} with its padding)" if real < padded_length else "")
-            + f". Give {real} names, or leave {parameter} out."
+            + f". Give {real} names, or omit {parameter}."
         )
 
     # The worksheet
 
     def sheet(self, title: str, tokens: Sequence[str], target_tokens: Sequence[str]) -> Worksheet:
-        """Cut, name and write down."""
+        """Return the worksheet, with padding removed and tokens named."""
         if tokens and target_tokens and not self.has_source:
-            raise TraceError("this trace has a decoder only, so tokens and target_tokens mean the same. Give tokens.")
+            raise TraceError(
+                "this trace has only a decoder, so tokens and target_tokens mean the same. Give tokens only."
+            )
         target_names = target_tokens if self.has_source else tokens or target_tokens
         cuts = {
             "source": self._named("source", tokens if self.has_source else (), "tokens"),
@@ -214,14 +217,14 @@ class _Sentence:
                 array, sides = self.arrays[id(origin.value)], self.sides[id(origin.value)]
                 names = [cuts[side][1] if side else () for side in sides]
                 names[0] = looked_up.get(id(origin.value), names[0])
-                # one row may stand for all tokens, and then has no name
+                # a single row can apply to all tokens, and then has no name
                 rows, columns = (n if array.shape[i : i + 1] == (len(n),) else () for i, n in enumerate(names))
                 sheet.givens[name] = Given(name, origin.symbol, array, rows, columns)
         for record in self.trace:
             inputs = {name: self._value(value) for name, value in record.inputs.items()}
             sheet.records.append(Record(record.step, record.where, inputs, self._value(record.value), record.symbol))
         precision = self._precision()
-        notes = () if precision == "float64" else (f"Worked in {precision}: trace_in_float64 has more digits.",)
+        notes = () if precision == "float64" else (f"Computed in {precision}; use trace_in_float64 for more digits.",)
         return Worksheet("trace", title, Rounding(), sheet, notes, precision=precision)
 
     def _value(self, value: Any) -> Any:
@@ -230,9 +233,9 @@ class _Sentence:
         return self.arrays[id(value)] if isinstance(value, Tensor) else value
 
     def _cut_tables(self, cuts: dict[str, tuple[int, tuple[str, ...]]]) -> dict[int, tuple[str, ...]]:
-        """Keep the rows of each table that were looked up, and number the ids anew; return the names of those rows.
+        """Reduce each table to the rows that were looked up, and renumber the ids; return the names of the rows.
 
-        A row is named after its token, or after its number in the whole table.
+        A row is named after its token, or after its index in the original table.
         """
         users: dict[int, list[Record]] = {}
         for record in self.trace:
@@ -253,14 +256,14 @@ class _Sentence:
         return names
 
     def _precision(self) -> str:
-        """Return the coarsest type of number that a step gave."""
+        """Return the least precise number type among the values of the steps."""
         types = {record.value.dtype for record in self.trace if record.value.is_floating_point()}
         coarsest = max(types, key=lambda kind: torch.finfo(kind).eps)
         return str(coarsest).removeprefix("torch.")
 
 
 def _counts_all(record: Record) -> bool:
-    """Say whether a mean is over all tokens, padding too."""
+    """Return whether a mean is over all tokens, including padding."""
     return record.inputs.get("over", "features") != "features" and "counted" not in record.inputs
 
 

@@ -58,9 +58,12 @@ def test_heads_are_read_and_checked(tagged_translator: Translator) -> None:
     assert read_head("1") == Head(1)
     assert read_head("1.0") == Head(1, 0)
     for wrong in ("", "a", "1.2.3", "-1"):
-        with pytest.raises(ConfigError, match="is not a head. Write block.head"):
+        with pytest.raises(ConfigError, match="is not a head. Write LAYER.HEAD"):
             read_head(wrong)
-    with pytest.raises(ConfigError, match=r"blocks 0 to 1 with heads 0 to 1, and 1\.7 is asked for"):
+    with pytest.raises(
+        ConfigError,
+        match=r"no head 1\.7 \(decoder layer 2, head 8\): the decoder has 2 layers with 2 heads each\..* 0\.0 to 1\.1",
+    ):
         Annotator(tagged_translator, BEAM, AlignmentRule(Head(1, 7)))
 
 
@@ -73,7 +76,9 @@ def test_alternatives_at_a_word_keep_what_stands_before_it(tagged_translator: Tr
     assert all(choice.text.startswith("die rote") for choice in choices)
     own = [choice.log_prob for choice in choices]
     assert own == sorted(own, reverse=True)
-    with pytest.raises(DataError, match=r"line 1: the translation has \d+ words, .* and alternatives for word 99"):
+    with pytest.raises(
+        DataError, match=r"line 1: alternatives = 99, but the translation '.*' has only \d+ words\. Give 1 to \d+"
+    ):
         annotator.with_alternatives(result, 99, 5)
     empty = translated(tagged_translator, "")[0]
     assert to_lines(annotator.with_alternatives(empty, 1, 5), OutputColumns(alternatives=True)) == ["1\t\t\t"]
@@ -87,5 +92,7 @@ def test_only_the_model_itself_can_be_looked_into(tagged_translator: Translator,
         def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
             raise AssertionError
 
-    with pytest.raises(ConfigError, match="this needs the model itself, and fused has it fused away"):
+    with pytest.raises(
+        ConfigError, match="this needs the PyTorch model, but the engine is fused, which does not expose it"
+    ):
         Annotator(Translator(tagged_translator.vocabularies, Fused()), BEAM)

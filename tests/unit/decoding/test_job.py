@@ -155,7 +155,9 @@ def test_another_input_does_not_go_on_with_a_file(translator: Translator, half_d
     with pytest.raises(RunError, match="the first 2 lines of the input are not those that"):
         TranslationJob(translator, other, SHORT).run(half_done, window=2, resume=True)
     shorter = LineSource(text="the red cat\n")
-    with pytest.raises(RunError, match=r"the input has 1 lines, and 2 were translated before\. Give the same input\."):
+    with pytest.raises(
+        RunError, match=r"the input has 1 lines, but 2 lines were already translated\. Give the same input\."
+    ):
         TranslationJob(translator, shorter, SHORT).run(half_done, window=2, resume=True)
 
 
@@ -163,12 +165,14 @@ def test_a_line_that_cannot_be_read_keeps_the_lines_before_it(
     translator: Translator, texts: list[str], tmp_path: Path
 ) -> None:
     endless = LineSource(text="the red cat\n\n" + "a" * 200_001)
-    with pytest.raises(DataError, match=r"2 lines are done and kept: mend the input, and resume\.") as no:
+    with pytest.raises(
+        DataError, match=r"The first 2 lines are translated and saved\. Correct the input, then resume\."
+    ) as no:
         TranslationJob(translator, endless, SHORT).run(tmp_path / "out.txt", window=2)
     assert "line 3 has 200,001 characters" in str(no.value)
     assert no.value.options == ("resume",)
     assert (tmp_path / "out.txt.part").read_text() == f"{texts[0]}\n\n"
-    with pytest.raises(DataError, match=r"line 3 has 200,001 characters, .* Is this a file of sentences\?$"):
+    with pytest.raises(DataError, match=r"line 3 has 200,001 characters, .* Check that this is a text file"):
         TranslationJob(translator, endless, SHORT).run(tmp_path / "first.txt")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.txt.part", "out.txt.part.json"]
 
@@ -218,7 +222,7 @@ def test_an_explainer_does_not_finish_what_was_interrupted(translator: Translato
 def test_a_remark_is_heard_once(tagged_translator: Translator) -> None:
     remarks: list[Remark] = []
     output_of(TranslationJob(tagged_translator, SOURCE, SHORT, hooks=JobHooks(remark=remarks.append)))
-    sentence = "This model writes several languages (de, bn), and none was asked for. Name one."
+    sentence = "This model translates into several languages (de, bn). Choose one of them."
     assert remarks == [Remark(sentence, ("language",))]
 
 
@@ -265,7 +269,7 @@ def test_several_lines_for_a_row_of_a_table_are_refused(
     translator: Translator, search: SearchSettings, output: JobOutput
 ) -> None:
     table = LineSource(form="tsv", text="source\na dog\n")
-    with pytest.raises(ClearheadError, match=r"several lines for one row of a TSV\. Write JSON\.") as no:
+    with pytest.raises(ClearheadError, match=r"several lines for each row of a TSV file\. Write JSON\.") as no:
         TranslationJob(translator, table, search, output=output)
     assert no.value.options == ("as_json",)
     TranslationJob(translator, table, search, output=replace(output, as_json=True))
@@ -283,7 +287,9 @@ def test_objects_get_a_key_and_keep_their_own(translator: Translator, texts: lis
 
 def test_a_key_that_is_there_already_is_not_overwritten(translator: Translator) -> None:
     objects = LineSource("in.jsonl", "jsonl", text='{"source": "a"}\n{"source": "a dog", "translation": "mine"}\n')
-    with pytest.raises(DataError, match=r"^in\.jsonl:2: there is a key 'translation' already\. Write plain") as no:
+    with pytest.raises(
+        DataError, match=r"^in\.jsonl:2: the object already has a key 'translation'\. Write separate"
+    ) as no:
         output_of(TranslationJob(translator, objects, SHORT))
     assert no.value.options == ("as_json",)
     records = output_of(TranslationJob(translator, objects, SHORT, output=JobOutput(as_json=True))).splitlines()

@@ -32,7 +32,7 @@ def test_a_phrase_that_cannot_be_spelled_is_refused(translator: Translator) -> N
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"dog Hund\n", r"g\.tsv:1: 'dog Hund' is not a term, a tab and its translation"),
+        (b"dog Hund\n", r"g\.tsv:1: 'dog Hund' is not a glossary entry"),
         (b"# remark\n\ndog\tHund\ndog\tVogel\n", r"g\.tsv:4: 'dog' has two translations, 'Hund' and 'Vogel'"),
         (b"dog\t\xff\n", r"g\.tsv is not UTF-8 \(at byte 5\)"),
     ],

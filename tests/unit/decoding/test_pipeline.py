@@ -74,11 +74,11 @@ def test_a_long_line_is_split_or_refused_and_never_cut(translator: Translator) -
     assert all(len(part.ids) <= 36 for part in split.parts)
     assert split.text == " ".join(part.texts[0] for part in split.parts)
     with pytest.raises(
-        DataError, match=r"line 2 has \d+ tokens, and the model reads 36 at once.*or have it split"
+        DataError, match=r"line 2 has \d+ tokens, but the model reads at most 36.*or split long lines"
     ) as no:
         texts(translator, ["a", text], TranslationOptions(long="refuse"))
     assert no.value.options == {"long": "split"}
-    with pytest.raises(DataError, match=r"line 1 has 300,000 characters, and at most 200,000 are read"):
+    with pytest.raises(DataError, match=r"line 1 has 300,000 characters, more than the maximum of 200,000"):
         texts(translator, ["a" * 300_000])
 
 
@@ -105,7 +105,7 @@ def test_the_language_is_that_of_the_line_or_of_the_options(tagged_translator: T
         texts(tagged_translator, ["a", ">>xx<< b"])
     silent = tagged_translator.pipeline(SHORT)
     silent.translate([SourceLine(1, "a"), SourceLine(2, "b")])
-    sentence = "This model writes several languages (de, bn), and none was asked for. Name one."
+    sentence = "This model translates into several languages (de, bn). Choose one of them."
     assert silent.remarks == [Remark(sentence, ("language",))]
 
 

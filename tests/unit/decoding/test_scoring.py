@@ -122,7 +122,9 @@ def test_empty_lines_keep_their_place(vocabularies: Vocabularies) -> None:
 def test_what_is_too_long_is_refused_or_skipped_and_never_cut(vocabularies: Vocabularies) -> None:
     model = make_model(vocabularies)
     pairs = [TextPair("abc", "abc"), TextPair("abc", "ab" * 20), TextPair("ab" * 20, "abc"), TextPair("a", "a")]
-    with pytest.raises(DataError, match="line 2: the target is 4[12] tokens long, its end included, and the model has"):
+    with pytest.raises(
+        DataError, match=r"line 2: the target has 4[12] tokens \(including the end token\), but the model reads"
+    ):
         list(Scorer(model, vocabularies).score(pairs))
     scores = list(Scorer(model, vocabularies, "skip").score(pairs))
     assert [scored.is_skipped for scored in scores] == [False, True, True, False]
@@ -149,5 +151,5 @@ def test_a_run_is_opened_and_scores_as_it_translates(vocabularies: Vocabularies,
     scores = list(open_scorer(tmp_path).score(TextPair(*pair) for pair in zip(LINES, texts, strict=True)))
     assert all(scored.log_prob < 0 for scored in scores)
     save_checkpoint(make_model(vocabularies, shape="encoder", num_classes=3).float(), tmp_path / "other")
-    with pytest.raises(ConfigError, match="a model of shape encoder writes no text"):
+    with pytest.raises(ConfigError, match="a model of shape encoder generates no text"):
         open_scorer(tmp_path / "other")

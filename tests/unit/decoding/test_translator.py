@@ -54,7 +54,7 @@ def test_a_line_that_is_too_long_is_split_and_says_so() -> None:
     split, short = translator.translate(["abcd efgh", "abcd"])
     assert [part.source for part in split.parts] == ["abcd", "efgh"]
     assert split.parts[0].texts == short.texts
-    assert split.notes == ("Split: it has 8 tokens, and the model reads 4 at once.",)
+    assert split.notes == ("Split: it has 8 tokens, but the model reads at most 4.",)
     assert short.notes == ()
     assert len(short.hypotheses[0].tokens) <= 5
     without_table = letter_translator(random_model(36, max_length=5, positions="rotary"))
@@ -142,15 +142,19 @@ def test_a_stream_reads_only_the_lines_that_it_needs() -> None:
 
 def test_one_text_in_place_of_several_is_refused() -> None:
     translator = letter_translator(random_model(36))
-    with pytest.raises(DataError, match="translate takes several texts, and was given one. Put it into a list."):
+    with pytest.raises(
+        DataError, match="translate takes a list of texts, not a single string. Put the text in a list."
+    ):
         translator.translate("abc")
-    with pytest.raises(ConfigError, match="required takes several phrases, and was given one. Put it into a tuple."):
+    with pytest.raises(
+        ConfigError, match="required must be a tuple of phrases, not a single string. Put the phrase in"
+    ):
         PhraseConstraints(required="abc")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("choice", [{"engine": "torhc"}, {"device": "gpu"}, {"precision": "int4"}], ids=str)
 def test_an_engine_that_does_not_exist_is_refused(tmp_path: Path, choice: dict[str, Any]) -> None:
     name, value = next(iter(choice.items()))
-    with pytest.raises(ConfigError, match=f"{name} = '{value}' is not a choice") as problem:
+    with pytest.raises(ConfigError, match=f"{name} = '{value}' is not valid") as problem:
         Translator.load(make_run(tmp_path), **choice)
     assert problem.value.options == (name,)

@@ -39,8 +39,8 @@ def test_an_explained_search_gives_the_translation_that_is_shown(translator: Tra
     drawn = render_explanation(data)
     assert drawn.startswith("source: >>de<< ▁the")
     assert drawn.count("\nstep ") == len(data["steps"])
-    assert "goes on as 1" in drawn
-    assert "better ones go on)" in drawn
+    assert "kept as 1" in drawn
+    assert "better candidates were kept)" in drawn
     assert "\nstopped after" in drawn
     assert explainer.explained(plain[1]).parts[0].explanation is None
     every = explainer.explained(plain[0], all_heads=True).parts[0].explanation
@@ -52,7 +52,7 @@ def test_an_explained_search_gives_the_translation_that_is_shown(translator: Tra
 def test_draws_are_not_explained(translator: Translator) -> None:
     drawn = SearchSettings(temperature=1.0, max_length=5)
     result = translated(translator, "a", search=drawn)[0]
-    with pytest.raises(ConfigError, match="an explanation shows a search, and a temperature draws at random"):
+    with pytest.raises(ConfigError, match="an explanation shows a search, but a temperature samples at random"):
         SearchExplainer(translator, drawn).explained(result)
 
 

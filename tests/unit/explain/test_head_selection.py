@@ -39,7 +39,7 @@ def test_gold_links_choose_by_themselves(tmp_path: Path, files: tuple[str, str])
 def test_files_that_do_not_fit_are_named(tmp_path: Path, files: tuple[str, str]) -> None:
     run = make_run(tmp_path / "run")
     (tmp_path / "gold").write_text("0-0\n")
-    with pytest.raises(DataError, match="gold has 1 lines, and there are 3 sentences"):
+    with pytest.raises(DataError, match="gold has 1 lines, but there are 3 sentences"):
         select_head(run, *files, str(tmp_path / "gold"))
     with pytest.raises(ConfigError, match="both files are the same"):
         select_head(run, files[0], files[0])

@@ -62,7 +62,7 @@ def test_every_dropped_candidate_says_why(explanation: Explanation) -> None:
         for option in step.options:
             assert bool(option.why) == (option.fate in ("dropped", "hidden"))
         for dropped in step.lost:
-            assert dropped.why.startswith("none of its continuations has a log P of -")
+            assert dropped.why.startswith("all its continuations scored below -")
     assert explanation.stopped.startswith("after ")
 
 
@@ -76,12 +76,14 @@ def test_what_a_rule_hides_is_named() -> None:
         prefixed = explain_search(model, source, 7, SETTINGS, Constraints(prefix=(9,)))
         short = explain_search(model, source, 7, SearchSettings(beam=300, min_length=5))
     hidden = [option for option in bound.steps[0].options if option.fate == "hidden"]
-    assert (hidden[0].token, hidden[0].why) == (first, "hidden by forbidden")
-    assert {option.why for option in prefixed.steps[0].options if option.fate == "hidden"} >= {"hidden by prefix"}
+    assert (hidden[0].token, hidden[0].why) == (first, "hidden by the rule forbidden")
+    assert {option.why for option in prefixed.steps[0].options if option.fate == "hidden"} >= {
+        "hidden by the rule prefix"
+    }
     assert {option.why for option in short.steps[0].options if option.fate == "hidden"} == {
-        "hidden by padding",
-        "hidden by start",
-        "hidden by min_length",
+        "hidden by the rule padding",
+        "hidden by the rule start",
+        "hidden by the rule min_length",
     }
 
 
@@ -102,10 +104,10 @@ def test_the_kept_say_what_they_attended_to() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({}, "after 3 tokens: 3 have ended, as many as the beam is wide"),
-        ({"stopping": "likely"}, "after 3 tokens: the best that goes on is no better now than any of those that ended"),
-        ({"stopping": "proved"}, "after 3 tokens: the best that goes on can reach a score of -"),
-        ({"beam": 1}, "after 3 tokens: it has ended"),
+        ({}, "after 3 tokens: 3 hypotheses have ended, which is the beam size"),
+        ({"stopping": "likely"}, "after 3 tokens: the best unfinished hypothesis scores no better than the worst"),
+        ({"stopping": "proved"}, "after 3 tokens: no unfinished hypothesis can reach a score above -"),
+        ({"beam": 1}, "after 3 tokens: the hypothesis has ended"),
     ],
 )
 @torch.inference_mode()
@@ -128,7 +130,7 @@ def test_a_hypothesis_that_is_pushed_out_is_remembered() -> None:
     with torch.inference_mode():
         settings = SearchSettings(beam=2, length_penalty=1.0, stopping="proved")
         explanation = explain_search(model, sources(model, (7,))[0], 22, settings)
-    assert explanation.stopped == "after 22 tokens, the most that it may have"
+    assert explanation.stopped == "after 22 tokens: this is the length limit"
     out = [ending for ending in explanation.ended if ending.pushed_out_at is not None]
     assert out
     for ending in out:

@@ -1,1 +1,1 @@
-"""What computes translations: the model in PyTorch, or CTranslate2, behind one protocol."""
+"""Engines that run the model, behind one protocol: PyTorch and CTranslate2."""

@@ -1,8 +1,8 @@
-"""The engine of CTranslate2: the same model, converted once, in C++ and without torch.
+"""The CTranslate2 engine: the same model, converted once, running in C++ without torch.
 
-It searches as ours does with stopping 'first', and gives the same scores: they count the end as a token. What it would
-do in another way (shares of hidden tokens, forced tokens of no cost) is left to torch, but for the little share of
-padding and bos: they are hidden by their bias, and the tokens that are left have it among them.
+Its search equals ours with stopping 'first' and gives the same scores, which count eos as a token. Where its results
+would differ (renormalised probabilities after hiding tokens, forced tokens without a cost), torch is used instead. One
+small difference remains: padding and bos are hidden by their bias, so their probability goes to the other tokens.
 """
 
 import math
@@ -34,27 +34,27 @@ from clearhead.model.config import ModelConfig
 
 LEAST_VERSION = (4, 8)
 _STORAGES: dict[Precision, Storage] = {"auto": "float32", "float32": "float32", "int8": "int8", "float16": "float16"}
-# no CPU counts in float16: the weights are only kept so
+# CPUs do not compute in float16; there only the stored weights are float16
 _TYPES: dict[Storage, Any] = {"float16": {"cpu": "float32", "cuda": "float16"}}
 _USES: dict[Use, str] = {
-    "prefix": "a forced prefix needs",
-    "forbidden": "forbidden phrases need",
-    "required": "required phrases need",
-    "alignment": "alignments need",
-    "explain": "explanations need",
-    "alternatives": "alternatives need",
-    "token_scores": "scores of single tokens need",
+    "prefix": "a forced prefix",
+    "forbidden": "forbidden phrases",
+    "required": "required phrases",
+    "alignment": "alignments",
+    "explain": "explanations",
+    "alternatives": "alternatives",
+    "token_scores": "token scores",
 }
-# with a length penalty of exactly 0 its search stops by another rule; this one divides by 1.0 too
+# with a length penalty of exactly 0 CTranslate2 stops by another rule; this value also divides by 1.0
 _NO_PENALTY = 1e-30
 _MAX_WORKERS = 32
 _MANY = 2  # batches for each worker
 
 
 def lacks(model: ModelFolder, needs: EngineNeeds, device: DeviceName, precision: Precision) -> str | None:
-    """Return why this engine cannot do what is asked, as a clause (`it has no coverage penalty`), or None."""
+    """Return why this engine does not support `needs`, as a clause (`it has another coverage penalty`), or None."""
     if precision not in _STORAGES:
-        return f"it has no {precision} here"
+        return f"it does not support {precision}"
     return (
         _search_lacks(needs)
         or _installation_lacks(device)
@@ -66,14 +66,14 @@ def lacks(model: ModelFolder, needs: EngineNeeds, device: DeviceName, precision:
 def _search_lacks(needs: EngineNeeds) -> str | None:
     settings, uses = needs.settings, set(needs.uses)
     reasons = {
-        **{f"it has not what {_USES[use]}": True for use in sorted(uses)},
-        "it draws other random numbers": settings.is_sampling,
-        "its coverage penalty is another": bool(settings.coverage_penalty),
-        f"it stops a beam by the rule 'first', not '{settings.stopping}'": (
+        **{f"it does not support {_USES[use]}": True for use in sorted(uses)},
+        "it draws different random numbers": settings.is_sampling,
+        "it computes the coverage penalty differently": bool(settings.coverage_penalty),
+        f"it stops a beam search by the rule 'first', not '{settings.stopping}'": (
             settings.beam > 1 and settings.stopping != "first"
         ),
-        "with no_repeat it gives other scores": settings.no_repeat is not None,
-        "with min_length it gives other scores": bool(settings.min_length),
+        "its scores differ with no_repeat": settings.no_repeat is not None,
+        "its scores differ with min_length": bool(settings.min_length),
     }
     return next((reason for reason, is_so in reasons.items() if is_so), None)
 
@@ -86,11 +86,11 @@ def _installation_lacks(device: DeviceName) -> str | None:
         return f"ctranslate2 is not installed: pip install 'ctranslate2>={least}'"
     if tuple(int(part) for part in version.split(".")[:2]) < LEAST_VERSION:
         return f"ctranslate2 {version} is older than {least}"
-    return "it sees no GPU" if device == "cuda" and not sees_gpu(device) else None
+    return "it finds no GPU" if device == "cuda" and not sees_gpu(device) else None
 
 
 def sees_gpu(device: DeviceName) -> bool:
-    """Return whether a GPU may be used, and there is one: torch is the faster engine there."""
+    """Return whether the device can be a GPU and CTranslate2 finds one; torch is the faster engine there."""
     if device == "cpu" or _installation_lacks("cpu") is not None:
         return False
     import ctranslate2
@@ -102,15 +102,15 @@ def _vocabulary_lacks(config: ModelConfig, settings: SearchSettings) -> str | No
     if 2 * settings.beam < config.target_size:
         return None
     size = config.target_size
-    return f"a beam of {settings.beam} needs more than {2 * settings.beam} tokens, and the vocabulary has {size}"
+    return f"a beam of {settings.beam} needs more than {2 * settings.beam} tokens, but the vocabulary has {size}"
 
 
 def open_ctranslate2(
     model: ModelFolder, device: DeviceName = "auto", precision: Precision = "auto", num_threads: int = 0
 ) -> "CTranslate2Engine":
-    """Load a model, which is converted on first use and kept beside it; 0 threads are as many as there are cores."""
+    """Load a model; the first use converts it and saves the result next to it. 0 threads means one for each core."""
     if precision not in _STORAGES:
-        raise ConfigError(f"{precision} is not a precision of the engine ctranslate2. Use float32, int8 or float16.")
+        raise ConfigError(f"the engine ctranslate2 does not support {precision}. Use float32, int8 or float16.")
     storage = _STORAGES[precision]
     conversion = converted(model.folder, storage, lambda: load_model(model).float())
     try:
@@ -122,7 +122,7 @@ def open_ctranslate2(
 
 @dataclass(frozen=True)
 class _Batch:
-    """Some requests at work: their places, the limit they share, and what will come of them."""
+    """Requests being translated: their indices, the length limit of the batch, and the pending results."""
 
     places: Sequence[int]
     limit: int
@@ -131,9 +131,9 @@ class _Batch:
 
 
 class CTranslate2Engine:
-    """A converted model, loaded.
+    """A loaded, converted model.
 
-    On a CPU every core translates batches of its own: cores that share one wait for each other at every product.
+    On a CPU each core translates separate batches: cores that share a batch wait for each other at every product.
     """
 
     name = "ctranslate2"
@@ -153,8 +153,8 @@ class CTranslate2Engine:
             )  # fmt: skip
         except (RuntimeError, ValueError) as wrong:
             raise CheckpointError(
-                f"{printable(str(folder))} cannot be opened by CTranslate2 ({printable(str(wrong))}). "
-                "Delete that folder: it is made again from the model."
+                f"CTranslate2 cannot open {printable(str(folder))} ({printable(str(wrong))}). "
+                "Delete that folder: the model is converted again on the next use."
             ) from None
         self.described = f"ctranslate2, {self.translator.device}, {self.translator.compute_type}"
         self._names = [str(number) for number in range(max(config.source_vocabulary, config.target_size))]
@@ -162,34 +162,34 @@ class CTranslate2Engine:
 
     @property
     def info(self) -> ModelInfo:
-        """What has to be known of the model."""
+        """The special ids and the length limit of the model."""
         return ModelInfo.of(self.config)
 
     def lacks(self, needs: EngineNeeds) -> str | None:
-        """Return why it cannot search like this, or None."""
+        """Return why it does not support `needs`, or None."""
         return _search_lacks(needs) or _vocabulary_lacks(self.config, needs.settings)
 
     def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
-        """Return the hypotheses of each request, best first; what CTranslate2 would do otherwise is refused."""
+        """Return the hypotheses of each request, best first; raise ConfigError if this engine lacks what they need."""
         reason = _search_lacks(EngineNeeds(settings))
         if reason is None and any(request.constraints != NO_CONSTRAINTS for request in requests):
-            reason = "it knows no constraints"
+            reason = "it does not support constraints"
         if reason is not None:
             raise ConfigError(
-                f"the engine ctranslate2 cannot search like this: {reason}. Load the model with engine='torch'."
+                f"the engine ctranslate2 cannot do this search: {reason}. Load the model with engine='torch'."
             )
         translations: list[list[Hypothesis]] = [[] for _ in requests]
         most = settings.tokens_on(self.translator.device)
         to_do = deque(shared(batches_by_length(requests, most), self._workers))
         at_work: deque[_Batch] = deque()
         while to_do or at_work:
-            while to_do and len(at_work) < 2 * self._workers:  # no more, or Ctrl-C would wait for them
+            while to_do and len(at_work) < 2 * self._workers:  # with more batches, Ctrl-C would have to wait for them
                 at_work.append(self._begin(to_do.popleft(), requests, settings))
             to_do += self._end(at_work.popleft(), requests, settings, translations)
         return translations
 
     def _begin(self, places: Sequence[int], requests: Sequence[Request], settings: SearchSettings) -> _Batch:
-        """Begin to search with the longest limit of a batch."""
+        """Start a search with the longest limit in the batch."""
         limit = max(requests[place].limit for place in places)
         has_scores = settings.beam > 1 or any(requests[place].has_score for place in places)
         results = self.translator.translate_batch(
@@ -213,9 +213,9 @@ class CTranslate2Engine:
         settings: SearchSettings,
         translations: list[list[Hypothesis]],
     ) -> list[list[int]]:
-        """Wait for a batch; return what has to be searched again: sentences that came to a limit of their own.
+        """Wait for a batch; return the sentences that reached their own, shorter limit and must be searched again.
 
-        All hypotheses are asked for: the longest of them says when the search of its sentence came to its end.
+        All hypotheses are requested, because the longest one shows how long the search of a sentence ran.
         """
         late: dict[int, list[int]] = {}
         for place, waiting in zip(batch.places, batch.results, strict=True):
@@ -240,9 +240,9 @@ class CTranslate2Engine:
 
 
 def shared(batches: list[list[int]], workers: int) -> list[list[int]]:
-    """Return batches such that no worker stands idle for long: few of them are cut into parts.
+    """Split batches into parts if there are few of them, so that no worker is idle for long.
 
-    Parts of a batch, never of several: one long sentence among short ones would make them all as long.
+    Batches are never merged: one long sentence among short ones would pad them all to its length.
     """
     if len(batches) >= _MANY * workers:
         return batches
@@ -255,5 +255,5 @@ def shared(batches: list[list[int]], workers: int) -> list[list[int]]:
 
 
 def _num_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,6 +1,6 @@
-"""What turns ids into translations: an engine, behind one protocol, so that torch and CTranslate2 can take turns.
+"""The protocol of an engine, which turns token ids into hypotheses: torch and CTranslate2 both implement it.
 
-Nothing here imports torch: with an engine that does not need it, a translation starts in a fraction of a second.
+This module does not import torch, so that translating with CTranslate2 starts in a fraction of a second.
 """
 
 from collections.abc import Collection, Sequence
@@ -22,24 +22,24 @@ Use = Literal["prefix", "forbidden", "required", "alignment", "explain", "altern
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What has to be known of a model to feed it: two ids, and the number of positions that it has, if limited."""
+    """What a caller must know about a model: the ids of padding and eos, and the length limit if there is one."""
 
     pad: int
     eos: int
-    max_length: int | None  # of source and target, eos included
+    max_length: int | None  # of source and target, including eos
 
     @staticmethod
     def of(config: "ModelConfig") -> "ModelInfo":
-        """Return what has to be known of a model with this config."""
+        """Return the info of a model with this config."""
         return ModelInfo(config.pad, config.eos, config.position_limit)
 
 
 @dataclass(frozen=True)
 class Request:
-    """A sentence to translate: its ids, eos included, and the most tokens that the translation may have, eos included.
+    """A sentence to translate: its ids and the maximum length of the translation, both including eos.
 
-    `number` names the sentence: what is drawn at random for it depends on nothing else. A greedy search may leave the
-    score out (NaN) where `has_score` is False, which is quicker.
+    `number` identifies the sentence: its random draws depend only on this and the seed. If `has_score` is False, a
+    greedy search can skip the score (NaN), which is faster.
     """
 
     ids: tuple[int, ...]
@@ -51,46 +51,46 @@ class Request:
 
 @dataclass(frozen=True)
 class EngineNeeds:
-    """What a translation needs of its engine; an engine that lacks any of it is not taken."""
+    """What a translation needs from its engine; an engine that lacks any of it is not used."""
 
     settings: SearchSettings = SearchSettings()
     uses: Collection[Use] = ()
 
 
 class Engine(Protocol):
-    """A model that is loaded and ready."""
+    """A loaded model that translates requests."""
 
     name: str  # torch or ctranslate2
-    described: str  # for a log: engine, device and precision
+    described: str  # engine, device and precision, for logs
 
     @property
     def info(self) -> ModelInfo:
-        """What has to be known of the model."""
+        """The special ids and the length limit of the model."""
 
     def lacks(self, needs: EngineNeeds) -> str | None:
-        """Return why this engine cannot do what is needed, as a clause (`its coverage penalty is another`), or None."""
+        """Return why this engine does not support `needs`, as a clause (`it does not support alignments`), or None."""
 
     def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
         """Return the `n_best` hypotheses of each request, best first, in the order of the requests.
 
-        Requests come in any order of lengths and in any number: the engine itself makes batches of
-        `settings.tokens_on` source tokens, padding included.
+        There can be any number of requests, in any order: the engine makes batches of `settings.tokens_on` source
+        tokens, including padding.
         """
 
 
 def length_limit(source_length: int, settings: SearchSettings, info: ModelInfo, *, num_required: int = 0) -> int:
-    """Return the most tokens that a translation of `source_length` tokens may have, both with eos.
+    """Return the most tokens a translation of `source_length` tokens may have, both counted with eos.
 
-    `num_required` tokens that constraints demand come on top, so that they are not cut off.
+    `num_required`, the number of tokens that constraints require, is added, so that these tokens always fit.
     """
     most = settings.max_length if info.max_length is None else min(settings.max_length, info.max_length)
     return min(most, int(settings.max_ratio * source_length) + settings.max_extra + num_required)
 
 
 def batches_by_length(requests: Sequence[Request], batch_tokens: int, max_rows: int | None = None) -> list[list[int]]:
-    """Return the indices of requests in batches of about one length, each of at most `max_rows`.
+    """Group the indices of requests into batches of similar lengths, with at most `max_rows` requests each.
 
-    The longest come first: what runs out of memory does so early.
+    The longest come first, so that running out of memory shows early.
     """
     batches: list[list[int]] = []
     longest = 0

@@ -1,6 +1,6 @@
-"""From a model's files to an engine that can do what a translation needs.
+"""Load a model with an engine that supports what a translation needs.
 
-Nothing here imports torch before an engine that needs it is chosen.
+torch is only imported if the chosen engine needs it.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from clearhead.formats.model_folder import ModelFolder
 
 @dataclass(frozen=True)
 class EngineChoice:
-    """Which engine, on which device, in which precision."""
+    """The requested engine, device and precision."""
 
     engine: EngineName = "auto"
     device: DeviceName = "auto"
@@ -25,23 +25,23 @@ class EngineChoice:
             if value not in choices:
                 near = did_you_mean(str(value), choices)
                 raise ConfigError(
-                    f"{name} = {printable(str(value))!r} is not a choice.{near} Choices: {', '.join(choices)}.",
+                    f"{name} = {printable(str(value))!r} is not valid.{near} Choices: {', '.join(choices)}.",
                     options=(name,),
                 )
 
 
 @dataclass(frozen=True)
 class OpenedEngine:
-    """An engine, and a note where it is not the one that was named."""
+    """An engine, and a note if it is not the requested one."""
 
     engine: Engine
     notes: tuple[str, ...] = ()
 
 
 def open_engine(model: ModelFolder, choice: EngineChoice, needs: EngineNeeds) -> OpenedEngine:
-    """Load a model with an engine that can do all that is needed.
+    """Load a model with an engine that supports `needs`.
 
-    `auto` is torch on a GPU, and on a CPU CTranslate2 where it is installed and can do it, else torch.
+    `auto` uses torch on a GPU. On a CPU it uses CTranslate2 if that is installed and supports `needs`, else torch.
     """
     from clearhead.decoding.engines import ctranslate2_engine
 
@@ -51,7 +51,7 @@ def open_engine(model: ModelFolder, choice: EngineChoice, needs: EngineNeeds) ->
         if reason is None:
             return OpenedEngine(ctranslate2_engine.open_ctranslate2(model, choice.device, choice.precision))
         if choice.engine == "ctranslate2":
-            notes = (f"The engine ctranslate2 cannot do this ({reason}); torch does it.",)
+            notes = (f"Using the engine torch, because ctranslate2 cannot do this: {reason}.",)
     from clearhead.decoding.engines.torch_engine import open_torch
 
     return OpenedEngine(open_torch(model, choice.device, choice.precision), notes)

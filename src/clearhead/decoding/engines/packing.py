@@ -1,6 +1,6 @@
-"""Weights in the order in which a CPU reads them: the same model, whose products are faster when rows are few.
+"""Pack the weights of a model in the memory order that oneDNN uses on a CPU, which speeds up small products.
 
-A product of a hundred rows spends much of its time on putting the weights in order; here that is done once.
+A product of a hundred rows spends much of its time reordering the weights; packing does this once.
 """
 
 import copy
@@ -16,11 +16,11 @@ Model = TypeVar("Model", bound=SequenceModel)
 Module = TypeVar("Module", bound=nn.Module)
 
 
-_MOST_ROWS = 512  # of more, putting the weights in order is a small part of the work
+_MOST_ROWS = 512  # with more rows, reordering the weights is a small part of the work
 
 
 class PackedLinear(nn.Module):
-    """x W + b by oneDNN, with W in its own order. The weights themselves are those of the model it came from."""
+    """x W + b by oneDNN with packed weights; `weight` and `bias` are those of the original model."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
@@ -42,23 +42,24 @@ class PackedLinear(nn.Module):
 def rounded_up(number: int) -> int:
     """Return the next number with at most four significant bits: 15, 16, 18, 20 … 30, 32, 36 …
 
-    oneDNN keeps a plan for every number of rows that it has seen, some hundred kilobytes each: without this, memory
-    would grow with the variety of sentences.
+    oneDNN caches a plan of about a hundred kilobytes for every number of rows it sees. Rounding keeps the number of
+    plans small, so that memory does not grow with the variety of sentence lengths.
     """
     step = 1 << max(0, number.bit_length() - 4)
     return -(-number // step) * step
 
 
 def can_pack(model: SequenceModel) -> bool:
-    """Return whether packing is of use: a model in float32 on a CPU, with a PyTorch that has oneDNN."""
+    """Return whether packing is possible: the model is in float32 on a CPU, and this PyTorch has oneDNN."""
     has_library = torch._C._has_mkldnn and hasattr(torch.ops.mkldnn, "_reorder_linear_weight")
     return has_library and model.device.type == "cpu" and model.dtype == torch.float32
 
 
 def packed(model: Model) -> Model:
-    """Return a copy for translating on a CPU, which shares all weights; the model itself where that is of no use.
+    """Return a packed copy that shares all weights, for translating on a CPU; the model itself if it cannot be packed.
 
-    Pack once, after loading: it takes as long as a few sentences. Weights that change later are not packed again.
+    Pack once after loading; it takes as long as translating a few sentences. Weights that change later are not packed
+    again.
     """
     return _with_packed_products(model) if isinstance(model, nn.Module) and can_pack(model) else model
 

@@ -1,4 +1,4 @@
-"""The engine that can do everything: the model itself, in PyTorch, on a CPU or a GPU."""
+"""The PyTorch engine, on a CPU or a GPU: it supports every search and option."""
 
 from collections.abc import Sequence
 
@@ -27,8 +27,8 @@ from clearhead.model.batch import padded
 from clearhead.model.device import choose_device
 from clearhead.model.modes import evaluation_mode
 
-_MAX_ROWS = 1024  # sentences in a batch on a GPU: more of them are no quicker
-_SHARE = 8  # a step takes at most this part of the free memory, before it is rounded up
+_MAX_ROWS = 1024  # sentences in a batch on a GPU; more are not faster
+_SHARE = 8  # a step takes at most 1/8 of the free memory, before its sizes are rounded up
 _TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
@@ -50,11 +50,11 @@ class TorchEngine:
 
     @property
     def info(self) -> ModelInfo:
-        """What has to be known of the model."""
+        """The special ids and the length limit of the model."""
         return ModelInfo.of(self.model.config)
 
     def lacks(self, needs: EngineNeeds) -> str | None:
-        """Return None: it can do everything."""
+        """Return None: this engine supports everything."""
         return None
 
     def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
@@ -69,7 +69,7 @@ class TorchEngine:
         return translations
 
     def _max_rows(self, requests: Sequence[Request], settings: SearchSettings) -> int | None:
-        """Return how many sentences fit into a part of the memory that a GPU has free; on a CPU any number."""
+        """Return the most sentences in a batch that fit in the free memory of a GPU; None (no limit) on a CPU."""
         if self._step_pool is None or not requests:
             return None
         longest, limit = max(len(request.ids) for request in requests), max(request.limit for request in requests)
@@ -93,14 +93,14 @@ class TorchEngine:
 
 
 def open_torch(model: ModelFolder, device: DeviceName = "auto", precision: Precision = "auto") -> TorchEngine:
-    """Load a model that translates."""
+    """Load a translation model."""
     return TorchEngine(load_model(model, device, precision))
 
 
 def load_model(model: ModelFolder, device: DeviceName = "auto", precision: Precision = "auto") -> SequenceModel:
-    """Load a model of any shape; auto is a GPU in bfloat16 if there is one, else the CPU in float32."""
+    """Load a model of any shape; `auto` is bfloat16 on a GPU if there is one, else float32 on the CPU."""
     chosen = choose_device(device)
     if precision == "int8":
-        raise ConfigError("int8 is a precision of the engine ctranslate2. Choose that one, or float32.")
+        raise ConfigError("int8 is only supported by the engine ctranslate2. Use that engine, or float32.")
     dtype = _TYPES.get(precision, torch.bfloat16 if chosen.type == "cuda" else torch.float32)
     return model_folder.load_model(model, chosen, dtype)

@@ -1,1 +1,1 @@
-"""How tokens are chosen: greedy search, beam search, sampling, and the rules and constraints on them."""
+"""Choose tokens: greedy search, beam search, sampling, and the rules and constraints on them."""

@@ -1,7 +1,7 @@
-"""Beam search: at each step every hypothesis is continued by every token, and the best few of all of them go on.
+"""Beam search: at each step every hypothesis is extended by every token, and the best `beam` of them are kept.
 
-Hypotheses that end are set aside in a pool. A sentence is done when nothing that is still going on can come before
-what the pool holds; it then leaves the batch.
+Hypotheses that end go into a pool. The search of a sentence stops by the rule in `SearchSettings.stopping`; the
+sentence then leaves the batch.
 """
 
 import math
@@ -33,7 +33,7 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """Return the `n_best` best hypotheses of each sentence of `source` (B, S), best first.
 
-    `limits` are the most tokens that each may have, the end included; one that reaches its limit is taken as it is.
+    `limits` are the maximum lengths, including eos; a hypothesis that reaches its limit is returned as it is.
     """
     weight = settings.coverage_penalty
     stepper = CoverageStepper(model, source, weight) if weight else Stepper(model, source)
@@ -48,7 +48,7 @@ def search_with(
     constraints: Sequence[Constraints] | None = None,
     observer: SearchObserver = NO_OBSERVER,
 ) -> list[list[Hypothesis]]:
-    """Search as `beam_search` does, with a stepper that has read the source already."""
+    """Search as `beam_search` does, with a stepper that has already encoded the source."""
     constraints = [Constraints()] * len(source) if constraints is None else constraints
     model = stepper.model
     search = BeamSearch(limits, settings, rules_of(settings, constraints, model.config), model.config.eos, observer)
@@ -69,7 +69,7 @@ def search_with(
 
 @dataclass
 class BeamSearch:
-    """The choices of one search, and what has ended so far."""
+    """The choices of one search, and the pools of ended hypotheses."""
 
     limits: Sequence[int]
     settings: SearchSettings
@@ -81,7 +81,7 @@ class BeamSearch:
         self.pools = [Pool(self.settings.beam) for _ in self.limits]
 
     def candidates(self, beams: Beams, log_probs: Tensor) -> Candidates:
-        """Return twice as many continuations as go on: as many as `beam` may end, and as many must be left."""
+        """Return the best 2·beam continuations: up to `beam` of them can end, and `beam` others must remain."""
         if self.observer.is_on:
             self.observer.look(beams, log_probs.clone(), self.rules)
         self.rules.hide(log_probs, beams.tokens, beams.numbers)
@@ -100,12 +100,12 @@ class BeamSearch:
         return candidates
 
     def _is_ended(self, beams: Beams, tokens: Tensor) -> Tensor:
-        """Return (B, C): whether candidates write eos, or reach the limit of their sentence."""
+        """Return (B, C): whether each candidate writes eos or reaches the length limit of its sentence."""
         limits = torch.tensor([self.limits[number] for number in beams.numbers], device=tokens.device)
         return (tokens == self.eos) | (limits <= beams.length + 1)[:, None]
 
     def set_aside(self, beams: Beams, candidates: Candidates, penalties: Tensor | None) -> None:
-        """Put candidates that end into the pools; only those among the best `beam` of all candidates count."""
+        """Put candidates that end into the pools, if they are among the best `beam` of all candidates."""
         ended, stuck = candidates.ended(self.settings.beam)
         coverage = None if penalties is None or not ended else penalties.tolist()
         prefixes = beams.hypotheses([(row, candidate.parent) for row, candidate in ended])
@@ -120,21 +120,21 @@ class BeamSearch:
             self._give_up(beams, row)
 
     def add(self, number: int, hypothesis: Hypothesis) -> None:
-        """Put a hypothesis that goes no further into the pool of its sentence."""
+        """Put a finished hypothesis into the pool of its sentence."""
         pool = self.pools[number]
-        # cut at its limit without a phrase that it must hold, it counts only where there is no other
+        # one that was cut at the length limit before it contains all required phrases is only a last resort
         if hypothesis.has_ended or not pool.best or holds_all(hypothesis.tokens, self.rules.constraints[number]):
             self.observer.ended(number, hypothesis, pool.add(hypothesis))
 
     def _give_up(self, beams: Beams, row: int) -> None:
-        """Take the hypotheses of a sentence as they are, for the rules leave nothing to go on with."""
+        """Finish the hypotheses of a sentence as they are, because the rules allow no continuation."""
         for beam, total in enumerate(beams.totals[row].tolist()):
             if total > -math.inf:
                 score = normalised(total, max(beams.length, 1), self.settings.length_penalty)
                 self.add(beams.numbers[row], beams.hypothesis(row, beam, score))
 
     def survivors(self, beams: Beams, candidates: Candidates) -> tuple[Tensor, Beams]:
-        """Return the first `beam` candidates that go on, and which hypotheses their parents were: (B, K)."""
+        """Return the parents (B, K) of the best `beam` candidates that have not ended, and these as new beams."""
         choice = candidates.is_ended.int().argsort(dim=1, stable=True)[:, : self.settings.beam]  # (B, K)
         survivors = candidates.chosen(beams, choice)
         has_ended = candidates.is_ended.gather(1, choice)
@@ -144,7 +144,7 @@ class BeamSearch:
         return candidates.parents.gather(1, choice), survivors
 
     def still_going(self, beams: Beams) -> list[int]:
-        """Return the rows of sentences that need a further step; what goes on is `beams`, after this step."""
+        """Return the rows of the sentences that need another step; `beams` are the hypotheses after this step."""
         going = []
         for row, (number, best) in enumerate(zip(beams.numbers, beams.totals[:, 0].tolist(), strict=True)):
             if self.is_done(number, best, beams.length):
@@ -154,7 +154,7 @@ class BeamSearch:
         return going
 
     def is_done(self, number: int, best: float, length: int) -> bool:
-        """Return whether a sentence needs no further step; log P of what is best of what goes on is `best`."""
+        """Return whether the search of a sentence is done; `best` is the log P of its best unfinished hypothesis."""
         pool, alpha = self.pools[number], self.settings.length_penalty
         if best == -math.inf:
             return True

@@ -1,4 +1,4 @@
-"""What may be asked of the translation of one sentence, in ids. Without torch, so that an engine can do without it."""
+"""Constraints on the translation of one sentence, as token ids. Does not import torch, so that engines need not."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,9 @@ Phrase = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Constraints:
-    """What is asked of the translation of one sentence, in ids of the target vocabulary.
+    """Constraints on the translation of one sentence, in ids of the target vocabulary.
 
-    `forbidden` and `required` are phrases; a phrase may be given in several spellings as several forbidden phrases.
+    A phrase that can be tokenised in several ways is forbidden by one entry of `forbidden` for each of them.
     """
 
     prefix: Phrase = ()

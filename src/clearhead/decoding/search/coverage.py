@@ -1,7 +1,7 @@
-"""The coverage penalty of Wu et al. (2016): a translation loses for every source token that it hardly attended to.
+"""The coverage penalty of Wu et al. (2016): it lowers the score for source tokens that received little attention.
 
-cp = β Σᵢ log min(Σⱼ aⱼᵢ, 1), where aⱼᵢ is what the step that writes token j gives to source token i: the mean over
-the heads of the last block. Attention is seen in a trace only, so a search with this penalty is slower.
+cp = β Σᵢ log min(Σⱼ aⱼᵢ, 1), where aⱼᵢ is the attention to source token i in the step that writes token j, averaged
+over the heads of the last layer. Reading attention requires a trace, so a search with this penalty is slower.
 """
 
 import torch
@@ -12,11 +12,11 @@ from clearhead.model import SequenceModel
 from clearhead.model.tracing import PartTrace
 from clearhead.steps import NO_TRACE, Tracer
 
-_LEAST = 1e-9  # attention that no step gave has a logarithm too
+_LEAST = 1e-9  # keeps the logarithm finite for a source token without attention
 
 
 class CoverageStepper(Stepper):
-    """A Stepper that adds up the attention of every hypothesis."""
+    """A Stepper that sums the attention of every hypothesis."""
 
     def __init__(self, model: SequenceModel, source: Tensor, weight: float) -> None:
         super().__init__(model, source)
@@ -25,7 +25,7 @@ class CoverageStepper(Stepper):
         self.attention = torch.zeros(len(source), 1, source.shape[1], device=source.device)  # (B, K, S)
 
     def step(self, tokens: Tensor, trace: Tracer = NO_TRACE) -> Tensor:
-        """Do a traced step, and add its attention up."""
+        """Do a traced step, and add its attention to the sums."""
         last_block = PartTrace((f"decoder.{self.model.config.decoder_blocks - 1}.cross_attention",))
         log_probs = super().step(tokens, last_block)
         heads = [record.value for record in last_block.find("softmax")]  # (B, K, S) each
@@ -33,12 +33,12 @@ class CoverageStepper(Stepper):
         return log_probs
 
     def follow(self, parents: Tensor) -> None:
-        """Keep the attention of the hypotheses that go on."""
+        """Reorder the sums for hypotheses (B, K′) that continue those at `parents`."""
         super().follow(parents)
         self.attention = self.attention.gather(1, parents[..., None].expand(-1, -1, self.attention.shape[-1]))
 
     def keep(self, rows: Tensor) -> None:
-        """Keep the attention of the sentences that go on."""
+        """Keep the sums of the sentences at `rows`."""
         super().keep(rows)
         self.attention, self.is_real = self.attention[rows], self.is_real[rows]
 

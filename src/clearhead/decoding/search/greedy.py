@@ -1,6 +1,6 @@
-"""Greedy search: write the likeliest token, read it, write the next. A cache keeps what was read before.
+"""Greedy search: write the most likely token at each step, with cached keys and values.
 
-It is beam search with one beam, without its bookkeeping; a test holds the two to the same tokens.
+It equals beam search with a beam of 1, without the bookkeeping; a test compares the two.
 """
 
 import torch
@@ -12,7 +12,7 @@ from clearhead.model import SequenceModel
 def greedy(model: SequenceModel, source: Tensor, max_length: int | Tensor) -> Tensor:
     """Return ids (B, T) that end with eos, padded on the right; a row that reached its `max_length` has no eos.
 
-    `max_length` counts the end, and may differ from sentence to sentence (B,). Neither padding nor bos is written.
+    `max_length` includes eos and can differ for each sentence (B,). Padding and bos are never written.
     """
     config = model.config
     limits = torch.as_tensor(max_length, device=source.device).expand(len(source))

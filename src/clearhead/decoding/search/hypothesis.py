@@ -1,6 +1,6 @@
-"""A translation as ids, and its score: log P / length^α, less what it did not cover of the source.
+"""Hypotheses and their scores: log P / length^α plus the coverage penalty.
 
-The score of everything that a hypothesis can still become is bounded here too: a search may stop because of it.
+An upper bound on the score of all continuations of a hypothesis tells a search when it can stop.
 """
 
 import bisect
@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """Tokens with the log-probability of each, eos included where it has ended.
+    """Tokens with their log-probabilities, including eos if it has ended.
 
-    `score` is what hypotheses are ranked by; `log_prob` is the plain sum over the tokens. An engine that knows that
-    sum only gives it as `total`, and no `log_probs`.
+    Hypotheses are ranked by `score`; `log_prob` is the plain sum over the tokens. An engine that only returns this
+    sum sets `total` and leaves `log_probs` empty.
     """
 
     tokens: tuple[int, ...]
@@ -24,45 +24,45 @@ class Hypothesis:
 
     @property
     def log_prob(self) -> float:
-        """log P of the whole translation, in nats."""
+        """log P of the complete translation, in nats."""
         return math.fsum(self.log_probs) if self.total is None else self.total
 
     def followed_by(self, token: int, log_prob: float, has_ended: bool) -> "Hypothesis":
-        """Return it with one token more."""
+        """Return the hypothesis extended by one token."""
         return replace(self, tokens=(*self.tokens, token), log_probs=(*self.log_probs, log_prob), has_ended=has_ended)
 
 
 def normalised(log_prob: float, length: int, length_penalty: float) -> float:
-    """log P / length^α, of all tokens written, the end included"""
+    """log P / length^α, where the length includes eos"""
     return log_prob / math.pow(length, length_penalty)
 
 
 def best_attainable(log_prob: float, length: int, limit: int, length_penalty: float) -> float:
     """Return a score that no continuation of a hypothesis exceeds: log P / limit^α
 
-    Every further token adds a log-probability of at most 0, so log P of a continuation is at most `log_prob`, which
-    itself is at most 0; and of all lengths up to the limit the longest divides it by most. Coverage only takes away.
+    Every further token adds a log-probability of at most 0, so log P of a continuation is at most `log_prob`, which is
+    at most 0. Dividing by the largest possible length gives the largest score. The coverage penalty only lowers it.
     """
     return normalised(log_prob, max(length, limit), length_penalty)
 
 
 @dataclass
 class Pool:
-    """The best ended hypotheses of one sentence, best first; of two that are equal the earlier."""
+    """The best ended hypotheses of one sentence, best first; of two with the same score the earlier comes first."""
 
     size: int
     best: list[Hypothesis] = field(default_factory=list)
 
     def add(self, hypothesis: Hypothesis) -> Hypothesis | None:
-        """Take a hypothesis in, and return the one that has no room."""
+        """Add a hypothesis; return the worst one if the pool is now too large."""
         place = bisect.bisect_right(self.best, -hypothesis.score, key=lambda other: -other.score)
         self.best.insert(place, hypothesis)
         return self.best.pop() if len(self.best) > self.size else None
 
     def would_take(self, score: float) -> bool:
-        """Return whether a hypothesis of that score has room."""
+        """Return whether a hypothesis with this score would stay in the pool."""
         return len(self.best) < self.size or score > self.best[-1].score
 
     def nth_score(self, number: int) -> float:
-        """Return the score of the n-th best, counted from 1, or -∞ where there are fewer."""
+        """Return the n-th best score, counted from 1, or -∞ if there are fewer hypotheses."""
         return self.best[number - 1].score if len(self.best) >= number else -math.inf

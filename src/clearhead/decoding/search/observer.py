@@ -1,4 +1,4 @@
-"""Who looks on while a beam search chooses: nobody, unless the search is to be explained."""
+"""Observe the choices of a beam search; used to explain a search."""
 
 from typing import Protocol
 
@@ -10,39 +10,39 @@ from clearhead.decoding.search.state import Beams, Candidates
 
 
 class SearchObserver(Protocol):
-    """Sees every step of a beam search; it changes nothing."""
+    """Is called at every step of a beam search; it must not change anything."""
 
     is_on: bool
 
     def look(self, beams: Beams, log_probs: Tensor, rules: Rules) -> None:
-        """See what the model says (B, K, V) of what comes after `beams`, before any rule hides some of it."""
+        """Receive the log-probabilities (B, K, V) of the next tokens after `beams`, before rules hide any of them."""
 
     def chose(self, beams: Beams, candidates: Candidates, choice: Tensor) -> None:
-        """See which candidates go on: `choice` (B, K)."""
+        """Receive the indices of the candidates that are kept: `choice` (B, K)."""
 
     def ended(self, number: int, hypothesis: Hypothesis, pushed_out: Hypothesis | None) -> None:
-        """See a hypothesis of a sentence that has ended, and the one that had to make room for it."""
+        """Receive an ended hypothesis of a sentence, and the one that it pushed out of the pool."""
 
     def stopped(self, number: int, length: int, best: float) -> None:
-        """See a sentence done after so many tokens, and the log P of the best that was still going on."""
+        """Receive the length at which the search of a sentence stopped, and the best unfinished log P."""
 
 
 class NoObserver:
-    """Looks at nothing."""
+    """An observer that does nothing."""
 
     is_on = False
 
     def look(self, beams: Beams, log_probs: Tensor, rules: Rules) -> None:
-        """Look away."""
+        """Do nothing."""
 
     def chose(self, beams: Beams, candidates: Candidates, choice: Tensor) -> None:
-        """Look away."""
+        """Do nothing."""
 
     def ended(self, number: int, hypothesis: Hypothesis, pushed_out: Hypothesis | None) -> None:
-        """Look away."""
+        """Do nothing."""
 
     def stopped(self, number: int, length: int, best: float) -> None:
-        """Look away."""
+        """Do nothing."""
 
 
 NO_OBSERVER = NoObserver()

@@ -1,6 +1,6 @@
-"""Beam search read from a record: the pools, the stopping and the hypotheses of `beam.py`, one step behind a device.
+"""Read the choices that a device recorded: the same pools, stopping and hypotheses as `beam.py`, one step later.
 
-The device goes on without waiting; what it has chosen is read here one step later, and is the same.
+The device runs the next step without waiting for the host, which reads each record one step behind.
 """
 
 import math
@@ -17,15 +17,15 @@ Numbers = NDArray[np.float64]
 
 
 class RecordReader:
-    """What was chosen at every step so far, and the sentences that are still going."""
+    """The choices of every step so far, and the sentences that are not finished."""
 
     def __init__(self, search: BeamSearch) -> None:
         self.search = search
         self.going: list[int] = list(range(len(search.limits)))
-        self._steps: list[Numbers] = []  # (B, K, 3) each: parent, token and log-probability of what went on
+        self._steps: list[Numbers] = []  # (B, K, 3) each: parent, token and log-probability of the kept candidates
 
     def read(self, record: Numbers) -> None:
-        """Take in the record (B, C, 5) of one step."""
+        """Process the record (B, C, 5) of one step."""
         beam = self.search.settings.beam
         self._set_aside(record[:, :beam])
         choice = record[:, :, IS_ENDED].argsort(axis=1, kind="stable")[:, :beam]
@@ -36,7 +36,7 @@ class RecordReader:
         self.going = [row for row in self.going if not self.search.is_done(row, best[row], length)]
 
     def _set_aside(self, first: Numbers) -> None:
-        """Put what ends among the first candidates into the pools of their sentences."""
+        """Put ended candidates among the best `beam` into the pools of their sentences."""
         is_going = np.zeros(len(first), dtype=bool)
         is_going[self.going] = True
         ended = (first[:, :, IS_ENDED] > 0) & (first[:, :, TOTAL] > -math.inf) & is_going[:, None]
@@ -57,7 +57,7 @@ class RecordReader:
     def _before(
         self, rows: NDArray[np.int64], beams: NDArray[np.int64]
     ) -> Sequence[tuple[Sequence[int], Sequence[float]]]:
-        """Return the tokens, and their log-probabilities, that hypotheses had written before this step."""
+        """Return the tokens of hypotheses before this step, and their log-probabilities."""
         columns = np.empty((len(rows), len(self._steps), 2))
         for step in range(len(self._steps) - 1, -1, -1):
             chosen = self._steps[step][rows, beams]  # (N, 3)

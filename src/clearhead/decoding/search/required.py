@@ -1,7 +1,7 @@
-"""Phrases that a translation must hold: hypotheses compete with those that hold as much of them, not with all.
+"""Required phrases: candidates compete only with those that contain the same number of required tokens.
 
-Left to themselves, hypotheses that begin an unlikely phrase would leave the beam at once. So candidates are put in
-banks by how many required tokens they hold, and the banks take turns, the fullest first.
+Otherwise hypotheses that start an unlikely phrase would drop out of the beam at once. So candidates are grouped into
+banks by their number of required tokens, and are taken from the banks in turn, starting with the highest number.
 """
 
 import math
@@ -16,7 +16,7 @@ from clearhead.decoding.search.state import Beams, Candidates
 
 
 def spread(candidates: Candidates, beams: Beams, log_probs: Tensor, constraints: Sequence[Constraints]) -> Candidates:
-    """Return as many candidates, those that go on with a required phrase among them, bank by bank."""
+    """Return the same number of candidates, including continuations of required phrases, taken bank by bank."""
     size = candidates.tokens.shape[1]
     rows = [
         _spread_row(candidates, beams, log_probs, constraints[number].required, row)[:size]
@@ -36,7 +36,7 @@ def spread(candidates: Candidates, beams: Beams, log_probs: Tensor, constraints:
 def _spread_row(
     candidates: Candidates, beams: Beams, log_probs: Tensor, required: Sequence[Phrase], row: int
 ) -> list[tuple[int, int, float]]:
-    """Return the candidates of one sentence as (parent, token, total), in the order in which they are considered."""
+    """Return the candidates of one sentence as (parent, token, total), in order of preference."""
     parents, tokens, totals = (
         part[row].tolist() for part in (candidates.parents, candidates.tokens, candidates.totals)
     )
@@ -55,19 +55,19 @@ def _spread_row(
 
 
 def holds_all(tokens: Sequence[int], constraints: Constraints) -> bool:
-    """Return whether every required phrase is there."""
+    """Return whether `tokens` contains every required phrase."""
     return all(_is_in(phrase, tokens) for phrase in constraints.required)
 
 
 def held_tokens(tokens: Sequence[int], required: Sequence[Phrase]) -> int:
-    """Return how many required tokens are there: of whole phrases, and of the longest one that is begun at the end."""
+    """Count required tokens: those of complete phrases, and of the longest phrase partly written at the end."""
     missing = [phrase for phrase in required if not _is_in(phrase, tokens)]
     complete = sum(len(phrase) for phrase in required if phrase not in missing)
     return complete + max((_matched_length(phrase, tokens) for phrase in missing), default=0)
 
 
 def next_tokens(tokens: Sequence[int], required: Sequence[Phrase]) -> set[int]:
-    """Return the tokens that go on with a missing phrase, or begin one."""
+    """Return the tokens that continue or start a missing phrase."""
     missing = [phrase for phrase in required if not _is_in(phrase, tokens)]
     return {phrase[_matched_length(phrase, tokens)] for phrase in missing} | {phrase[0] for phrase in missing}
 
@@ -77,7 +77,7 @@ def _is_in(phrase: Phrase, tokens: Sequence[int]) -> bool:
 
 
 def _matched_length(phrase: Phrase, tokens: Sequence[int]) -> int:
-    """Return the length of the longest part of a phrase, from its beginning, that `tokens` ends with."""
+    """Return the length of the longest prefix of `phrase` (not all of it) that `tokens` ends with."""
     return next(
         n for n in range(min(len(phrase) - 1, len(tokens)), -1, -1) if tuple(tokens[len(tokens) - n :]) == phrase[:n]
     )

@@ -1,6 +1,6 @@
-"""Rules about what may be written next: each hides tokens by setting their log-probability to -∞.
+"""Rules that exclude tokens at the next step by setting their log-probability to -∞.
 
-What is left is not made to sum to 1 again, so that a score stays the model's own log-probability.
+The other probabilities are not renormalised, so a score remains the model's log-probability.
 """
 
 from collections.abc import Sequence
@@ -18,20 +18,20 @@ HIDDEN = float("-inf")
 
 
 class Rule(Protocol):
-    """One reason for which a token may not come next."""
+    """One reason to exclude tokens at the next step."""
 
     name: str
 
     def hide(self, log_probs: Tensor, tokens: Tensor, numbers: Sequence[int]) -> None:
-        """Hide tokens in log_probs (B, K, V) that may not follow `tokens` (B, K, T), in place.
+        """Hide tokens in log_probs (B, K, V) that must not follow `tokens` (B, K, T), in place.
 
-        `numbers` says which sentences these are, among those that the search was given.
+        `numbers` are the indices of the sentences of these rows in the input of the search.
         """
 
 
 @dataclass
 class NeverWritten:
-    """Padding, and the token that stands before a sentence, are not part of any."""
+    """Never write padding or the start token: they are not part of a sentence."""
 
     token: int
     name: str = "padding"
@@ -43,27 +43,27 @@ class NeverWritten:
 
 @dataclass
 class LongEnough:
-    """A translation does not end before its shortest length."""
+    """Do not end a translation before its minimum length."""
 
     eos: int
     min_length: int
     name: str = "min_length"
 
     def hide(self, log_probs: Tensor, tokens: Tensor, numbers: Sequence[int]) -> None:
-        """Hide eos while too little is tokens."""
+        """Hide eos while there are fewer than `min_length` tokens."""
         if tokens.shape[-1] < self.min_length:
             log_probs[..., self.eos] = HIDDEN
 
 
 @dataclass
 class NoRepeat:
-    """No run of `size` tokens is written twice."""
+    """Forbid repeated n-grams of `size` tokens."""
 
     size: int
     name: str = "no_repeat"
 
     def hide(self, log_probs: Tensor, tokens: Tensor, numbers: Sequence[int]) -> None:
-        """Hide what would complete a run that is there already."""
+        """Hide tokens that would complete an n-gram that already occurs."""
         if tokens.shape[-1] < self.size:
             return
         runs = tokens.unfold(-1, self.size, 1)  # (B, K, runs, size)
@@ -75,13 +75,13 @@ class NoRepeat:
 
 @dataclass
 class Forbidden:
-    """The last token of a phrase that may not be written does not follow the tokens before it."""
+    """Do not complete a forbidden phrase: hide its last token after its other tokens."""
 
     constraints: Sequence[Constraints]
     name: str = "forbidden"
 
     def hide(self, log_probs: Tensor, tokens: Tensor, numbers: Sequence[int]) -> None:
-        """Hide tokens that would complete a phrase."""
+        """Hide tokens that would complete a forbidden phrase."""
         for row, number in enumerate(numbers):
             for phrase in self.constraints[number].forbidden:
                 is_prefix = ends_with(tokens[row], phrase[:-1])
@@ -90,21 +90,21 @@ class Forbidden:
 
 @dataclass
 class Unfinished:
-    """A translation does not end before every required phrase is in it."""
+    """Do not end a translation before it contains every required phrase."""
 
     eos: int
     constraints: Sequence[Constraints]
     name: str = "required"
 
     def hide(self, log_probs: Tensor, tokens: Tensor, numbers: Sequence[int]) -> None:
-        """Hide eos where a phrase is missing."""
+        """Hide eos where a required phrase is missing."""
         for row, number in enumerate(numbers):
             for phrase in self.constraints[number].required:
                 log_probs[row, ~holds(tokens[row], phrase), self.eos] = HIDDEN
 
 
 def ends_with(tokens: Tensor, phrase: Phrase) -> Tensor:
-    """Return (K,): whether each row of `tokens` (K, T) ends with a phrase; every row ends with nothing."""
+    """Return (K,): whether each row of `tokens` (K, T) ends with a phrase; True for an empty phrase."""
     length = tokens.shape[-1]
     if not phrase:
         return torch.ones(len(tokens), dtype=torch.bool, device=tokens.device)
@@ -114,7 +114,7 @@ def ends_with(tokens: Tensor, phrase: Phrase) -> Tensor:
 
 
 def holds(tokens: Tensor, phrase: Phrase) -> Tensor:
-    """Return (K,): whether a phrase is anywhere in each row of `tokens` (K, T)."""
+    """Return (K,): whether each row of `tokens` (K, T) contains a phrase."""
     if tokens.shape[-1] < len(phrase):
         return torch.zeros(len(tokens), dtype=torch.bool, device=tokens.device)
     runs = tokens.unfold(-1, len(phrase), 1)  # (K, runs, phrase)
@@ -123,7 +123,7 @@ def holds(tokens: Tensor, phrase: Phrase) -> Tensor:
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules of one search, in the order in which they are applied; a prefix comes whatever they say."""
+    """The rules of one search, in the order they are applied; a forced prefix overrides them."""
 
     rules: tuple[Rule, ...]
     constraints: Sequence[Constraints]
@@ -145,7 +145,7 @@ class Rules:
 
 
 def rules_of(settings: SearchSettings, constraints: Sequence[Constraints], config: ModelConfig) -> Rules:
-    """Return the rules that the settings and the constraints ask for, and no other."""
+    """Return the rules that the settings and constraints require."""
     names = {config.pad: "padding"}
     rules: list[Rule] = [NeverWritten(token, names.get(token, "start")) for token in config.never_written]
     if settings.min_length:

@@ -1,7 +1,7 @@
-"""Sampling: draw the next token at random, as likely as the model says, or from the likeliest tokens only.
+"""Sampling: draw the next token at random from the model's distribution, or only from its most likely tokens.
 
-Every draw takes one number between 0 and 1 from its own sequence, so that the same seed gives the same translation
-whatever other sentences are in the batch.
+Each sentence has its own sequence of random numbers, so the same seed gives the same translation regardless of the
+other sentences in the batch.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def sample(
     constraints: Sequence[Constraints] | None = None,
     numbers: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
-    """Draw `n_best` translations of each sentence, best first; `numbers` name the sentences whose draws these are."""
+    """Draw `n_best` translations of each sentence, best first; `numbers` select each sentence's random numbers."""
     constraints = [Constraints()] * len(source) if constraints is None else constraints
     config, rows = model.config, list(range(len(source)))
     rules = rules_of(settings, constraints, config)
@@ -37,7 +37,7 @@ def sample(
     most = torch.tensor(limits, device=source.device)[:, None]
     while bool(is_going.any()):
         log_probs = stepper.step(tokens)  # (B, N, V)
-        if tokens.shape[1] == 1 < settings.n_best:  # all translations of a sentence begin alike
+        if tokens.shape[1] == 1 < settings.n_best:  # all translations of a sentence share the first step
             stepper.follow(source.new_zeros(len(source), settings.n_best))
             log_probs = log_probs.expand(-1, settings.n_best, -1).clone()
             tokens = tokens.expand(-1, settings.n_best, -1)
@@ -52,17 +52,17 @@ def sample(
 
 
 def uniform_draws(settings: SearchSettings, numbers: Sequence[int], length: int) -> Tensor:
-    """Return numbers between 0 and 1, a sequence for each translation of each sentence: (B, N, L)"""
+    """Return random numbers between 0 and 1, a sequence for each translation of each sentence: (B, N, L)"""
     sequences = []
     for number in numbers:
         random = torch.Generator().manual_seed(settings.seed * 2**31 + number)
-        # drawn step by step, so that a longer limit does not change the first draws
+        # drawn step by step, so that a larger limit does not change the first draws
         sequences.append(torch.rand(length, settings.n_best, generator=random, dtype=torch.float64).T)
     return torch.stack(sequences)
 
 
 def draw(log_probs: Tensor, draws: Tensor, settings: SearchSettings) -> Tensor:
-    """Return a token (B, N) of each row of log_probs (B, N, V): the first whose share of all is beyond the draw."""
+    """Return a token (B, N) for each row of log_probs (B, N, V): the first whose cumulative share exceeds the draw."""
     assert settings.temperature is not None
     scaled = (log_probs.double() / settings.temperature).sort(dim=-1, descending=True)
     shares = torch.softmax(scaled.values, dim=-1)

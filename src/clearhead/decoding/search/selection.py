@@ -1,7 +1,7 @@
-"""The choice of a beam made where the model is: what goes on, what ends, and a record of both for whoever reads it.
+"""Beam search choices on the device of the model: which candidates are kept, which end, and a record of both.
 
-It is the choice of `beam.py` in tensors that never move, so that a recorded step can hold it. Which sentences are done
-is not decided here: one that is goes on, and nobody reads its record.
+It makes the same choices as `beam.py` in tensors at fixed addresses, so that they can be part of a CUDA graph. It does
+not decide which sentences are finished: their rows continue to be computed, but their records are ignored.
 """
 
 import math
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-PARENT, TOKEN, LOG_PROB, TOTAL, IS_ENDED = range(5)  # what a record holds of each candidate
+PARENT, TOKEN, LOG_PROB, TOTAL, IS_ENDED = range(5)  # the columns of a record, for each candidate
 
 
 class Selection:
@@ -18,7 +18,7 @@ class Selection:
 
     def __init__(self, rows: int, beam: int, length: int, never: Tensor, eos: int) -> None:
         device = never.device
-        self.beam, self.eos, self.never = beam, eos, never  # (V,): 0, and -∞ where a token is never written
+        self.beam, self.eos, self.never = beam, eos, never  # (V,): -∞ for tokens that are never written, else 0
         self.num_candidates = min(2 * beam, beam * min(2 * beam, len(never)))
         self.totals = torch.zeros(rows, beam, dtype=never.dtype, device=device)
         self.limits = torch.ones(rows, dtype=torch.long, device=device)
@@ -26,7 +26,7 @@ class Selection:
         self.record = torch.zeros(length, rows, self.num_candidates, 5, dtype=torch.float64, device=device)
 
     def start(self, limits: Sequence[int], min_length: int) -> None:
-        """Begin with one empty hypothesis for each sentence; rows without a sentence have a limit of one token."""
+        """Start with one empty hypothesis for each sentence; rows without a sentence get a limit of one token."""
         self.totals.fill_(-math.inf)
         self.totals[:, 0] = 0.0
         self.limits.fill_(1)
@@ -34,7 +34,7 @@ class Selection:
         self.min_length.fill_(min_length)
 
     def choose(self, log_probs: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the parents and the tokens (B, K) of what goes on after `place` (1,) tokens, and write the record."""
+        """Return the parents and tokens (B, K) of the kept candidates after `place` (1,) tokens; write the record."""
         hidden = self.never.expand(1, -1).clone()
         hidden[:, self.eos] += torch.where(place < self.min_length, -math.inf, 0.0)
         per_beam = (log_probs + hidden).topk(min(2 * self.beam, log_probs.shape[-1]))  # (B, K, C)

@@ -1,4 +1,4 @@
-"""Where a beam search stands: the hypotheses that go on, and the candidates to come after them."""
+"""The state of a beam search: the current hypotheses, and the candidates for the next step."""
 
 import math
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from clearhead.decoding.search.hypothesis import Hypothesis
 
 @dataclass(frozen=True, eq=False)
 class Beams:
-    """Hypotheses that go on, best first; `totals` are their log P, -∞ where a sentence has fewer than `beam`."""
+    """Unfinished hypotheses, best first; `totals` are their log P, -∞ where a sentence has fewer than `beam`."""
 
     tokens: Tensor  # (B, K, T)
     log_probs: Tensor  # (B, K, T), of each token
     totals: Tensor  # (B, K)
-    numbers: list[int]  # which sentence each row is of
+    numbers: list[int]  # the sentence of each row
 
     @staticmethod
     def start(source: Tensor, dtype: torch.dtype) -> "Beams":
@@ -30,7 +30,7 @@ class Beams:
 
     @property
     def length(self) -> int:
-        """How many tokens each has written."""
+        """The number of tokens in each hypothesis."""
         return self.tokens.shape[-1]
 
     def only(self, rows: Tensor) -> "Beams":
@@ -39,11 +39,11 @@ class Beams:
         return Beams(self.tokens[rows], self.log_probs[rows], self.totals[rows], numbers)
 
     def hypothesis(self, row: int, beam: int, score: float) -> Hypothesis:
-        """Return one of them as it is, not ended."""
+        """Return one hypothesis with a score, not ended."""
         return replace(self.hypotheses([(row, beam)])[0], score=score)
 
     def hypotheses(self, places: Sequence[tuple[int, int]]) -> list[Hypothesis]:
-        """Return those at rows and beams as they are, not ended and without a score."""
+        """Return the hypotheses at (row, beam) positions, not ended and without a score."""
         if not places:
             return []
         row, beam = torch.tensor(places, device=self.tokens.device).unbind(1)
@@ -52,7 +52,7 @@ class Beams:
 
 
 class Candidate(NamedTuple):
-    """One continuation: of which hypothesis, by which token, the log P of the token and of the whole, if it ends."""
+    """One continuation of hypothesis `parent` by a token: log P of the token and in total, and whether it ends."""
 
     parent: int
     token: int
@@ -63,26 +63,26 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Continuations of hypotheses (`parents`) by tokens, in the order in which they are considered: each (B, C)."""
+    """Continuations of the hypotheses at `parents` by tokens, in order of preference: each (B, C)."""
 
     parents: Tensor
     tokens: Tensor
     log_probs: Tensor  # of the token
-    totals: Tensor  # of the whole
-    is_ended: Tensor  # whether it goes no further
+    totals: Tensor  # log P of the hypothesis with the token
+    is_ended: Tensor  # whether it ends here
 
     def tolist(self) -> list[list[Candidate]]:
         """Return the candidates of every sentence."""
         return [[_candidate(numbers) for numbers in row] for row in self.fetched()]
 
     def fetched(self) -> list[list[list[float]]]:
-        """Return (B, C, 5) as numbers, in the order of Candidate; one transfer, for each look at a GPU waits for it."""
+        """Return (B, C, 5) as numbers, in the order of Candidate, in a single transfer: each one waits for the GPU."""
         parts = (self.parents, self.tokens, self.log_probs, self.totals, self.is_ended)
         rows: list[list[list[float]]] = torch.stack([part.double() for part in parts], dim=-1).tolist()
         return rows
 
     def ended(self, beam: int) -> "Endings":
-        """Return what ends among the best `beam` candidates of each sentence, and the rows without any candidate."""
+        """Return the ended ones among the best `beam` candidates of each sentence, and the rows without candidates."""
         rows = self.fetched()
         endings = [
             (row, _candidate(numbers))
@@ -93,7 +93,7 @@ class Candidates:
         return Endings(endings, [row for row, candidates in enumerate(rows) if candidates[0][3] == -math.inf])
 
     def chosen(self, beams: Beams, choice: Tensor) -> Beams:
-        """Return the hypotheses that the candidates at `choice` (B, K) are."""
+        """Return the candidates at `choice` (B, K) as hypotheses."""
         parents = self.parents.gather(1, choice)[..., None].expand(-1, -1, beams.length)  # (B, K, T)
         return Beams(
             torch.cat((beams.tokens.gather(1, parents), self.tokens.gather(1, choice)[..., None]), dim=-1),
@@ -104,7 +104,7 @@ class Candidates:
 
 
 class Endings(NamedTuple):
-    """Candidates that end, with the rows of their sentences; and rows of sentences that cannot go on."""
+    """Ended candidates with the rows of their sentences, and the rows of sentences without a continuation."""
 
     ended: list[tuple[int, Candidate]]
     stuck: list[int]

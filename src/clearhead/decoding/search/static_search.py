@@ -1,4 +1,4 @@
-"""A whole search by a fixed step: the device runs ahead, and what it chose is read one step behind it."""
+"""Beam search with a static step: the device runs ahead, and the host reads its choices one step behind."""
 
 from collections.abc import Sequence
 
@@ -18,16 +18,16 @@ from clearhead.model import ModelConfig
 
 
 def can_choose(settings: SearchSettings, constraints: Sequence[Constraints], config: ModelConfig) -> bool:
-    """Return whether a fixed step can make the choices of a search: no constraints, and nothing that looks back."""
+    """Return whether a static step supports a search: no constraints, and no rule that depends on earlier tokens."""
     is_plain = settings.no_repeat is None and not settings.coverage_penalty and not settings.is_sampling
-    has_choice = config.target_size - len(set(config.never_written)) > 1  # something can always be written but eos
+    has_choice = config.target_size - len(set(config.never_written)) > 1  # a token other than eos is always allowed
     return is_plain and has_choice and all(constraint == Constraints() for constraint in constraints)
 
 
 def static_search(
     step: StaticStep, source: Tensor, limits: Sequence[int], settings: SearchSettings
 ) -> list[list[Hypothesis]]:
-    """Return the hypotheses that `beam_search` finds, best first."""
+    """Return the same hypotheses as `beam_search`, best first."""
     config = step.model.config
     search = BeamSearch(limits, settings, rules_of(settings, [Constraints()] * len(limits), config), config.eos)
     step.start(step.model.encode(source))
@@ -46,7 +46,7 @@ def static_search(
 
 
 class _RecordTransfer:
-    """Brings records home without holding up the device."""
+    """Copies records to the host without blocking the device."""
 
     def __init__(self, record: Tensor, rows: int) -> None:
         self._record, self._rows = record, rows
@@ -54,7 +54,7 @@ class _RecordTransfer:
         self._sent: dict[int, tuple[Tensor, torch.cuda.Event | None]] = {}
 
     def send(self, number: int) -> None:
-        """Ask for the record of a step."""
+        """Start to copy the record of a step."""
         part = self._record[number, : self._rows]
         if not self._is_far:
             self._sent[number] = part, None
@@ -65,7 +65,7 @@ class _RecordTransfer:
         self._sent[number] = home, event
 
     def receive(self, number: int) -> NDArray[np.float64]:
-        """Return a record that was asked for; waits until it is there."""
+        """Wait for a record that was sent, and return it."""
         home, event = self._sent.pop(number)
         if event is not None:
             event.synchronize()

@@ -1,7 +1,7 @@
-"""A step of a search whose tensors never move: on a GPU it is recorded once as a CUDA graph, and then only replayed.
+"""A search step with tensors at fixed addresses: on a GPU it is recorded once as a CUDA graph and then replayed.
 
-One token is little work, cut into hundreds of small kernels: what takes time is to ask for each of them. The recorded
-step has room for more rows, longer sources and longer translations than it is used for; what is unused is masked.
+Writing one token takes hundreds of small kernels, and launching them takes more time than running them. A recorded
+step has capacity for more rows, longer sources and longer translations than most batches need; the rest is masked.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,14 +21,14 @@ from clearhead.model.key_values import KeyValues
 from clearhead.model.layers import BlockCache, DecoderBlock
 from clearhead.steps import NO_TRACE, Tracer
 
-_GRAIN = 32  # tokens: lengths are rounded up, so that few steps serve many batches
+_GRAIN = 32  # tokens: lengths are rounded up to multiples of this, so that a few recorded steps fit many batches
 _LEAST_ROWS = 8
 _WARM_UP = 2
 
 
 @dataclass(frozen=True)
 class StepShape:
-    """How much a step has room for."""
+    """The capacity of a step."""
 
     rows: int
     beam: int
@@ -37,13 +37,13 @@ class StepShape:
 
     @staticmethod
     def holding(source: Tensor, beam: int, limit: int) -> "StepShape":
-        """Return the shape for a batch: rows are rounded up to a power of two, lengths to whole grains."""
+        """Return the shape for a batch, with rows rounded up to a power of two and lengths to a multiple of 32."""
         rows = max(_LEAST_ROWS, 1 << (len(source) - 1).bit_length())
         return StepShape(rows, beam, *(-(-length // _GRAIN) * _GRAIN for length in (source.shape[1], limit)))
 
 
 def shape_bytes(shape: StepShape, model: SequenceModel) -> int:
-    """Return about how much memory a step of a shape takes: keys, values, and what is said of each token."""
+    """Estimate the memory of a step in bytes: keys, values, log-probabilities and records."""
     config, size = model.config, model.dtype.itemsize
     keys = 2 * config.decoder_blocks * config.decoder_width * (shape.length * shape.beam + shape.source)
     record = 2 * shape.beam * shape.length * 5 * 8
@@ -51,40 +51,40 @@ def shape_bytes(shape: StepShape, model: SequenceModel) -> int:
 
 
 class StaticKeyValues(KeyValues):
-    """Keys and values in buffers that are written at `slots`, wherever these are by then."""
+    """Keys and values in fixed buffers, written at the current value of the tensor `slots`."""
 
     def __init__(self, k: Tensor, v: Tensor, slots: Tensor) -> None:
         super().__init__(k, v)
         self._slots = slots
 
     def append(self, k: Tensor, v: Tensor) -> None:
-        """Write the keys and values of new tokens over what is at the slots."""
+        """Overwrite the slots with the keys and values of new tokens."""
         for buffer, new in zip(self._buffers, (k, v), strict=True):
             buffer.index_copy_(2, self._slots, new.to(buffer.dtype))
 
 
 @dataclass
 class StaticBeamCache(BeamCache):
-    """A BeamCache with room for all tokens from the start; where it stands is told by tensors."""
+    """A BeamCache allocated for all tokens from the start; its current position is stored in tensors."""
 
-    parents: Tensor = field(kw_only=True)  # (B, K): whose past each continuation goes on with
+    parents: Tensor = field(kw_only=True)  # (B, K): the hypothesis that each new one continues
     slots: Tensor = field(kw_only=True)  # (K,): where the next keys are written
     place: Tensor = field(kw_only=True)  # (1,): the position of the next tokens
 
     def advance(self, target: Tensor, config: ModelConfig) -> tuple[Tensor, Mask]:
-        """Take in that `target` (B, K) is read next, each from the past of its parent."""
+        """Return positions and mask for reading `target` (B, K), where each token continues its parent."""
         past = self.past.gather(1, self.parents[..., None].expand(-1, -1, self.num_keys))
         own = torch.arange(self.num_keys, device=target.device)[None] == self.slots[:, None]  # (K, keys)
         self.past.copy_(past | own)
         return self.place.expand(1, target.shape[1]), Mask(explicit=self.past)
 
     def move_on(self) -> None:
-        """Stand one token further."""
+        """Advance by one token."""
         self.slots.add_(len(self.slots))
         self.place.add_(1)
 
     def clear(self) -> None:
-        """Forget everything; old keys and values are masked, and written over in time."""
+        """Reset the cache; old keys and values are masked and will be overwritten."""
         self.past.zero_()
         self.parents.zero_()
         self.slots.copy_(torch.arange(len(self.slots), device=self.slots.device))
@@ -92,9 +92,9 @@ class StaticBeamCache(BeamCache):
 
 
 class StaticStep:
-    """One step of a search for a whole batch, of one shape: the model, and what goes on with which token.
+    """One search step for a batch of a fixed shape: run the model, then choose the hypotheses to keep.
 
-    Whoever makes the choice otherwise sets `tokens` and the parents in the cache before the next step.
+    A caller that makes these choices itself sets `tokens` and the parents in the cache before the next step.
     """
 
     def __init__(self, model: Transformer, shape: StepShape) -> None:
@@ -108,7 +108,7 @@ class StaticStep:
         never[list(model.config.never_written)] = -float("inf")
         self.selection = Selection(shape.rows, shape.beam, shape.length, never, model.config.eos)
         is_real = torch.zeros(shape.rows, shape.source, dtype=torch.bool, device=device)
-        # with a cache the decoder looks at the length of the memory only
+        # with a cache, the decoder only uses the length of the memory
         self.memory = Memory(is_real.new_empty(shape.rows, shape.source, 0), Mask(keys=is_real))
         self._is_real = is_real
         self.run: Callable[[], None] = self._recorded() if device.type == "cuda" else self._step
@@ -121,7 +121,7 @@ class StaticStep:
         for block in self.model.decoder_blocks:
             assert isinstance(block, DecoderBlock)
             heads, width = block.self_attention.num_heads, block.self_attention.d_k
-            # zeros: what is masked is multiplied by 0, and 0 times anything that was never set need not be 0
+            # zeros, because masked values are multiplied by 0, and 0 times an uninitialised NaN is not 0
             own = [torch.zeros(shape.rows, heads, num_keys, width, dtype=dtype, device=device) for _ in range(2)]
             memory = [torch.zeros(shape.rows, heads, shape.source, width, dtype=dtype, device=device) for _ in range(2)]
             blocks.append(BlockCache(StaticKeyValues(own[0], own[1], slots), KeyValues(memory[0], memory[1])))
@@ -142,11 +142,11 @@ class StaticStep:
         self.cache.move_on()
 
     def _recorded(self) -> Callable[[], None]:
-        """Record a step as a CUDA graph, and return what replays it."""
+        """Record a step as a CUDA graph, and return the function that replays it."""
         aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         aside.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(aside):
-            for _ in range(_WARM_UP):  # libraries set themselves up in their first calls, which cannot be recorded
+            for _ in range(_WARM_UP):  # libraries initialise in their first calls, which cannot be recorded
                 self._step()
                 self.cache.clear()
         torch.cuda.current_stream().wait_stream(aside)
@@ -156,7 +156,7 @@ class StaticStep:
         return graph.replay
 
     def start(self, memory: Memory) -> None:
-        """Begin with a batch: its keys and values are put where the step looks for them."""
+        """Start a batch: copy its keys and values to the buffers of the step."""
         rows, length = memory.states.shape[:2]
         self.cache.clear()
         self.tokens.fill_(self.model.config.start_id)
@@ -172,7 +172,7 @@ class StaticStep:
 
 
 class StaticStepper(Stepper):
-    """A Stepper on a StaticStep; sentences that are done stay in their rows, and nobody looks at them."""
+    """A Stepper that runs a StaticStep; finished sentences stay in their rows and are ignored."""
 
     def __init__(self, step: StaticStep, source: Tensor) -> None:
         self.model, self.static = step.model, step
@@ -181,7 +181,7 @@ class StaticStepper(Stepper):
         self._rows = torch.arange(len(source), device=source.device)
 
     def step(self, tokens: Tensor, trace: Tracer = NO_TRACE) -> Tensor:
-        """Read the last token of every hypothesis (B, K, T), and return the log P of each next one: (B, K, V)."""
+        """Read the last token of every hypothesis (B, K, T); return log P of every next token: (B, K, V)."""
         assert not trace.is_on, "a recorded step cannot be traced"
         width = tokens.shape[1]
         if tokens.shape[-1]:
@@ -190,25 +190,25 @@ class StaticStepper(Stepper):
         return self.static.log_probs.index_select(0, self._rows)[:, :width]
 
     def follow(self, parents: Tensor) -> None:
-        """Go on with hypotheses (B, K′) that continue those at `parents`."""
+        """Switch to hypotheses (B, K′) that continue those at `parents`."""
         self.static.cache.parents[self._rows, : parents.shape[1]] = parents
 
     def keep(self, rows: Tensor) -> None:
-        """Go on with the sentences at `rows` only."""
+        """Keep only the sentences at `rows`."""
         self._rows = self._rows[rows]
 
 
 class StaticStepPool:
-    """Steps that were recorded for a model; one that is in use is not on the pool, so that threads never share it."""
+    """Recorded steps of a model for reuse; a step in use is taken out of the pool, so that threads never share it."""
 
     def __init__(self, model: Transformer, max_bytes: int = 4 * 2**30) -> None:
         self.model, self.max_bytes = model, max_bytes
-        self._free: list[StaticStep] = []  # the one used last is last
+        self._free: list[StaticStep] = []  # the most recently used is last
         self._lock = Lock()
 
     @contextmanager
     def step(self, source: Tensor, beam: int, limit: int) -> Iterator[StaticStep]:
-        """Lend a step for one search; the one that was not used for longest makes room for a new one."""
+        """Provide a step for one search; least recently used steps are deleted when a new one needs memory."""
         shape = StepShape.holding(source, beam, limit)
         with self._lock:
             step = next((step for step in self._free if step.shape == shape), None)
@@ -225,7 +225,7 @@ class StaticStepPool:
 
     @contextmanager
     def stepper(self, source: Tensor, beam: int, limit: int) -> Iterator[Stepper]:
-        """Lend a stepper for one search whose choices are made elsewhere."""
+        """Provide a stepper for one search in which the caller makes the choices."""
         with self.step(source, beam, limit) as step:
             yield StaticStepper(step, source)
 
@@ -236,10 +236,10 @@ class StaticStepPool:
 
     @property
     def num_bytes(self) -> int:
-        """About how much memory the steps on the pool take."""
+        """The estimated memory of the steps in the pool."""
         return sum(shape_bytes(step.shape, self.model) for step in self._free)
 
 
 def can_record(model: SequenceModel) -> TypeGuard[Transformer]:
-    """Return whether the steps of a model can be recorded: a Transformer's, on a GPU."""
+    """Return whether the steps of a model can be recorded: it must be a Transformer on a GPU."""
     return isinstance(model, Transformer) and model.can_record_steps and model.device.type == "cuda"

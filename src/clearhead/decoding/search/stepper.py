@@ -1,6 +1,6 @@
-"""One step of a model for many hypotheses of many sentences: their tokens in, log-probabilities out.
+"""Run a model one step at a time for several hypotheses of several sentences.
 
-The hypotheses of a sentence lie side by side in one row, and share what the encoder made of it.
+The hypotheses of a sentence are side by side in one row and share its encoder output.
 """
 
 import torch
@@ -11,7 +11,7 @@ from clearhead.steps import NO_TRACE, Tracer
 
 
 class Stepper:
-    """A model in the middle of writing: B sentences, K hypotheses each."""
+    """A model during decoding: B sentences with K hypotheses each."""
 
     def __init__(self, model: SequenceModel, source: Tensor) -> None:
         self.model = model
@@ -19,21 +19,21 @@ class Stepper:
         self.cache = model.start_beams(self.memory, len(source), source.device)
 
     def step(self, tokens: Tensor, trace: Tracer = NO_TRACE) -> Tensor:
-        """Read the last token of every hypothesis (B, K, T), and return the log P of each next one: (B, K, V)."""
+        """Read the last token of every hypothesis (B, K, T); return log P of every next token: (B, K, V)."""
         start = tokens.new_full(tokens.shape[:2], self.model.config.start_id)
         last = tokens[..., -1] if tokens.shape[-1] else start
         logits = self.model.decode(last, self.memory, self.cache, trace=trace)  # (B, K, V)
         return torch.log_softmax(logits, dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
 
     def follow(self, parents: Tensor) -> None:
-        """Go on with hypotheses (B, K′) that continue those at `parents`."""
+        """Switch to hypotheses (B, K′) that continue those at `parents`."""
         self.cache.follow(parents)
 
     def keep(self, rows: Tensor) -> None:
-        """Go on with the sentences at `rows` only."""
+        """Keep only the sentences at `rows`."""
         self.cache.reorder(rows)
         self.memory = self.memory.reorder(rows)
 
     def penalties(self) -> Tensor | None:
-        """Return what each hypothesis loses for what it has not covered (B, K), or None."""
+        """Return the coverage penalty of each hypothesis (B, K), or None if there is none."""
         return None

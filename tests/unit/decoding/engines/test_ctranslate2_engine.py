@@ -53,11 +53,11 @@ def test_a_converted_model_translates_without_torch(place: ModelFolder) -> None:
     [
         ({"beam": 4, "stopping": "proved"}, "by the rule 'first', not 'proved'"),
         ({"beam": 4, "stopping": "likely"}, "by the rule 'first', not 'likely'"),
-        ({"temperature": 1.0}, "other random numbers"),
+        ({"temperature": 1.0}, "it draws different random numbers"),
         ({"beam": 4, "stopping": "first", "coverage_penalty": 0.1}, "coverage penalty"),
         ({"no_repeat": 2}, "no_repeat"),
         ({"min_length": 2}, "min_length"),
-        ({"beam": 15, "stopping": "first"}, "a beam of 15 needs more than 30 tokens, and the vocabulary has 30"),
+        ({"beam": 15, "stopping": "first"}, "a beam of 15 needs more than 30 tokens, but the vocabulary has 30"),
     ],
 )
 def test_a_search_that_it_would_do_otherwise_is_left_to_torch(
@@ -76,13 +76,13 @@ def test_plain_searches_are_its_own(settings: dict[str, Any], place: ModelFolder
 @pytest.mark.parametrize(
     ("use", "reason"),
     [
-        ("prefix", "a forced prefix needs"),
-        ("forbidden", "forbidden phrases need"),
-        ("required", "required phrases need"),
-        ("alignment", "alignments need"),
-        ("explain", "explanations need"),
-        ("alternatives", "alternatives need"),
-        ("token_scores", "scores of single tokens need"),
+        ("prefix", "it does not support a forced prefix"),
+        ("forbidden", "it does not support forbidden phrases"),
+        ("required", "it does not support required phrases"),
+        ("alignment", "it does not support alignments"),
+        ("explain", "it does not support explanations"),
+        ("alternatives", "it does not support alternatives"),
+        ("token_scores", "it does not support token scores"),
     ],
 )
 def test_a_use_that_it_lacks_is_named(use: Use, reason: str, place: ModelFolder) -> None:
@@ -91,7 +91,7 @@ def test_a_use_that_it_lacks_is_named(use: Use, reason: str, place: ModelFolder)
 
 def test_a_precision_that_it_lacks_is_named(place: ModelFolder) -> None:
     assert "bfloat16" in str(lacks(place, EngineNeeds(), "cpu", "bfloat16"))
-    with pytest.raises(ConfigError, match="bfloat16 is not a precision of the engine ctranslate2. Use float32, int8"):
+    with pytest.raises(ConfigError, match="the engine ctranslate2 does not support bfloat16. Use float32, int8"):
         open_ctranslate2(place, precision="bfloat16")
 
 
@@ -111,7 +111,7 @@ def test_a_damaged_conversion_is_named(place: ModelFolder) -> None:
     folder = next(place.folder.glob("ctranslate2-float32-*"))
     binary = (folder / "model.bin").read_bytes()
     (folder / "model.bin").write_bytes(binary[: len(binary) // 2])
-    with pytest.raises(CheckpointError, match=f"{folder.name} cannot be opened by CTranslate2.*Delete that folder"):
+    with pytest.raises(CheckpointError, match=f"CTranslate2 cannot open .*{folder.name}.*Delete that folder"):
         open_ctranslate2(place)
 
 

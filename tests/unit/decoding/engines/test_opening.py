@@ -39,4 +39,6 @@ def test_the_engine_is_one_that_can_do_what_is_needed(
 def test_an_engine_that_was_named_and_cannot_is_replaced_with_a_note(model: ModelFolder) -> None:
     opened = open_engine(model, EngineChoice("ctranslate2", "cpu"), DRAWN)
     assert opened.engine.name == "torch"
-    assert opened.notes == ("The engine ctranslate2 cannot do this (it draws other random numbers); torch does it.",)
+    assert opened.notes == (
+        "Using the engine torch, because ctranslate2 cannot do this: it draws different random numbers.",
+    )

@@ -12,9 +12,9 @@ from clearhead.decoding.search.settings import SearchSettings
     ("options", "sentence"),
     [
         ({"n_best": 3, "beam": 2}, "n_best = 3 is more than beam = 2. Use a beam of 3"),
-        ({"temperature": 1, "beam": 4}, "temperature draws at random, and beam = 4 searches. Leave one of them out"),
-        ({"top_k": 4}, "top_k and top_p say what is drawn from. Give a temperature too"),
-        ({"min_length": 5, "max_length": 5}, "min_length = 5 leaves no room below max_length = 5"),
+        ({"temperature": 1, "beam": 4}, "temperature samples at random, but beam = 4 searches. Remove one of them"),
+        ({"top_k": 4}, "top_k and top_p only apply to sampling. Give a temperature too"),
+        ({"min_length": 5, "max_length": 5}, "min_length = 5 must be less than max_length = 5"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(options: dict[str, Any], sentence: str) -> None:
