@@ -1,6 +1,6 @@
-"""clearhead: a glass-box Transformer toolkit. The fast path and the shown path are one model.
+"""clearhead: a glass-box Transformer toolkit. The model that computes fast is the model that shows its steps.
 
-`clearhead.solve(problem)` works an attention exercise and returns its Worksheet;
+`clearhead.solve(problem)` solves an attention exercise and returns its Worksheet;
 `clearhead.Translator.load(run).translate([text])` translates with a trained model.
 """
 
@@ -17,7 +17,7 @@ __all__ = ["Problem", "Rounding", "Translator", "Worksheet", "__version__", "loa
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use, so that `import clearhead` and the help of the command line stay light."""
+    """Import a public name on first use, so that `import clearhead` and the help of the command line stay fast."""
     if name in __all__:
         home = "clearhead.decoding.translator" if name == "Translator" else "clearhead.worksheet"
         return getattr(import_module(home), name)

@@ -1,15 +1,15 @@
-"""The exceptions that clearhead raises for people to read.
+"""The exceptions of clearhead, with messages written for users.
 
-    ClearheadError            anything a user can put right; the command line prints it and exits with 2
-    ├── CheckpointError       a model's files that are missing, damaged, or do not fit together
-    ├── ConfigError           a setting that is unknown, or does not fit the others
+    ClearheadError            anything a user can correct; the command line prints it and exits with 2
+    ├── CheckpointError       files of a model that are missing or damaged, or do not belong together
+    ├── ConfigError           a setting that is unknown, or contradicts the others
     ├── DataError             sentences or ids that a model cannot read
-    ├── ProblemError          a problem file or value that cannot be worked
-    ├── RunError              a run folder that is taken, in use, or not what was asked for
-    └── TraceError            a trace that is broken, or cannot be had
+    ├── ProblemError          a problem file or value that cannot be used
+    ├── RunError              a run folder that exists already, is in use, or is not the requested one
+    └── TraceError            a trace that is broken or unavailable
 
-An inner function states the fact; the public edge adds the file or the field it came from. No message names a flag:
-an error carries the names of the parameters that the reader can change, and the command line adds their flags.
+An inner function states the fact; the public function adds the file or the field. No message names a command-line flag:
+an error carries the names of the parameters that the user can change, and the command line adds their flags.
 """
 
 import unicodedata
@@ -20,32 +20,32 @@ from typing import Self
 
 Options = Sequence[str] | Mapping[str, str]
 
-_MAX_TOLD = 20  # more mistakes than this are counted, not listed
-_JOINERS = "\u200c\u200d"  # they shape Indic scripts and emoji, and are harmless
+_MAX_LISTED = 20  # further mistakes are only counted
+_JOINERS = "\u200c\u200d"  # needed by Indic scripts and emoji, and harmless
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """One thing wrong: a sentence about it, and the dotted paths it concerns, first the one where it is reported."""
+    """One mistake: a sentence, and the dotted paths of the settings it concerns; it is reported at the first path."""
 
     paths: tuple[str, ...]
     sentence: str
 
     @property
     def path(self) -> str:
-        """Where it is reported; empty where it concerns no single setting."""
+        """The path where it is reported; empty if it concerns no single setting."""
         return self.paths[0] if self.paths else ""
 
     def concerns(self, path: str) -> bool:
-        """Whether it depends on what stands at a path."""
+        """Return whether it concerns the setting at a path, or one below it."""
         return any(own == path or own.startswith(f"{path}.") for own in self.paths)
 
 
 class ClearheadError(Exception):
-    """Say what is wrong, where, what was given, what is allowed and what to do.
+    """An error whose message says what is wrong, where, what was given, what is allowed and what to do.
 
-    `options` names the parameters that the reader can change: several to choose from, or, as a mapping, those to
-    change together with their values (an empty value switches a parameter on). The command line adds their flags.
+    `options` names the parameters that the user can change. A sequence lists alternatives; a mapping gives parameters
+    to set together, with their values (an empty value switches a parameter on). The command line adds their flags.
     """
 
     def __init__(self, message: str, *, options: Options = ()) -> None:
@@ -54,51 +54,51 @@ class ClearheadError(Exception):
 
 
 class _MistakesError(ClearheadError):
-    """An error that reports everything wrong at once: `details` has each mistake with its paths, where it has any.
+    """An error that reports all mistakes together.
 
-    `mistakes` holds the sentence of each.
+    `details` holds each mistake with its paths, if it has any; `mistakes` holds only the sentences.
     """
 
     def __init__(self, mistakes: str | Sequence[str | Mistake], *, options: Options = ()) -> None:
         entries = (mistakes,) if isinstance(mistakes, str) else tuple(mistakes)
         self.details = tuple(Mistake((), entry) if isinstance(entry, str) else entry for entry in entries)
         self.mistakes = tuple(mistake.sentence for mistake in self.details)
-        more = len(self.mistakes) - _MAX_TOLD
+        more = len(self.mistakes) - _MAX_LISTED
         tail = [f"… and {more} more mistakes."] if more > 0 else []
-        super().__init__("\n".join([*self.mistakes[:_MAX_TOLD], *tail]), options=options)
+        super().__init__("\n".join([*self.mistakes[:_MAX_LISTED], *tail]), options=options)
 
     def located(self, place: str) -> Self:
-        """Return the same error with `place: ` before every sentence."""
+        """Return the same error with `place: ` in front of every sentence."""
         located = [replace(mistake, sentence=f"{place}: {mistake.sentence}") for mistake in self.details]
         return type(self)(located, options=self.options)
 
 
 class ProblemError(_MistakesError):
-    """A problem that cannot be worked."""
+    """A problem that cannot be used."""
 
 
 class ConfigError(_MistakesError):
-    """Settings that are unknown, or that do not fit each other."""
+    """Settings that are unknown, or that contradict each other."""
 
 
 class CheckpointError(ClearheadError):
-    """A model's files that are missing, damaged or of another kind, or a model that a format cannot hold."""
+    """Files of a model that are missing, damaged or of another kind, or a model that a format cannot represent."""
 
 
 class DataError(ClearheadError):
-    """Sentences, ids or labels that do not fit each other or the model."""
+    """Sentences, ids or labels that do not match each other or the model."""
 
 
 class RunError(ClearheadError):
-    """A run folder that is taken, in use by another process, or not what was asked for."""
+    """A run folder that exists already, is in use by another process, or is not the requested one."""
 
 
 class TraceError(ClearheadError):
-    """A trace whose chain is broken, or that was asked for something it does not hold."""
+    """A trace whose chain is broken, or that does not contain what was requested."""
 
 
 def printable(text: str) -> str:
-    """Make control characters visible, so that a name cannot move the cursor, colour the screen or turn text around."""
+    """Escape control characters, so that a name cannot move the cursor, colour the screen or reverse the text."""
     return "".join(
         letter.encode("unicode_escape").decode("ascii")
         if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and letter not in _JOINERS
@@ -108,13 +108,13 @@ def printable(text: str) -> str:
 
 
 def closest_match(word: str, choices: Iterable[str]) -> str | None:
-    """Return the nearest of `choices` in spelling, or None where none is near."""
+    """Return the choice with the most similar spelling, or None if none is similar."""
     spellings = {choice.lower(): choice for choice in choices}
     matches = get_close_matches(word.lower(), spellings, n=1, cutoff=0.6)
     return spellings[matches[0]] if matches else None
 
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
-    """Return " Did you mean 'x'?" for the nearest of `choices`, or an empty string."""
+    """Return " Did you mean 'x'?" with the closest match in `choices`, or an empty string."""
     match = closest_match(word, choices)
     return "" if match is None else f" Did you mean '{match}'?"

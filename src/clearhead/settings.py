@@ -1,6 +1,6 @@
-"""Settings of every room: a frozen model whose mistakes are told all at once, each as a sentence with its path.
+"""The base class of all settings: a frozen pydantic model that reports all mistakes together, each with its path.
 
-A default lives on its field and nowhere else; the field's description feeds the help, the reference and the error.
+A default is defined only on its field, and the field's description is used in the help, the reference page and errors.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,31 +16,31 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from clearhead.errors import ConfigError, Mistake, closest_match, did_you_mean, printable
 
 _MAX_SHOWN = 60  # characters of a value in a sentence
-_MAX_NAMES = 12  # of a group of settings, listed where no name is near
+_MAX_NAMES = 12  # of a group, listed if no name is similar
 
 
 class Settings(BaseModel):
-    """The base of every config: unknown names are mistakes, and nothing changes after it is read."""
+    """The base of every config: unknown names are mistakes, and values cannot change after validation."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, coerce_numbers_to_str=True)
 
     @field_validator("*", mode="before")
     @classmethod
     def _as_written(cls, value: Any, info: ValidationInfo) -> Any:
-        """Take a group whose lines are all commented out as empty, and never true for the number 1."""
+        """Read a group with all its lines commented out as empty, and never accept `true` as the number 1."""
         annotation = cls.model_fields[info.field_name or ""].annotation
         if value is None and (models_in(annotation) or get_origin(annotation) is dict) and not _allows_none(annotation):
             return {}
         is_number = bool({int, float} & set(_plain_types(annotation)))
         if isinstance(value, bool) and is_number and bool not in _plain_types(annotation):
-            raise PydanticCustomError("truth_for_number", "a number is needed")
+            raise PydanticCustomError("truth_for_number", "a number is required")
         return value
 
 
 class MisfitError(ValueError):
-    """What a validator raises when settings do not fit each other.
+    """Raised by a validator when settings contradict each other.
 
-    The path of a mistake is the name of a field of that validator's model, and its sentence has no full stop.
+    The path of each mistake is a field name of that validator's model, and its sentence has no full stop.
     """
 
     def __init__(self, mistakes: Sequence[Mistake]) -> None:
@@ -53,7 +53,7 @@ S = TypeVar("S", bound=BaseModel)
 
 @dataclass(frozen=True)
 class SettingsReading(Generic[S]):
-    """What could be read (wrong settings at their defaults), every mistake, and the paths that were wrong."""
+    """The result of validation: the value, with wrong settings at their defaults, all mistakes, and the wrong paths."""
 
     value: S | None
     mistakes: tuple[Mistake, ...]
@@ -62,7 +62,7 @@ class SettingsReading(Generic[S]):
 
 @dataclass(frozen=True)
 class FieldHelp:
-    """What is known of one setting."""
+    """The documentation of one setting."""
 
     path: str
     kind: str
@@ -73,7 +73,7 @@ class FieldHelp:
 
 
 def read_settings(cls: type[S], data: Mapping[str, Any], place: str = "") -> S:
-    """Return the settings that the data describes, or raise ConfigError with every mistake. `place` begins paths."""
+    """Validate the data, or raise ConfigError with all mistakes. `place` is the prefix of their paths."""
     reading = examine(cls, data, place)
     if reading.mistakes or reading.value is None:
         raise ConfigError(reading.mistakes)
@@ -83,14 +83,14 @@ def read_settings(cls: type[S], data: Mapping[str, Any], place: str = "") -> S:
 def examine(
     cls: type[S], data: Mapping[str, Any], place: str = "", stand_ins: Mapping[str, Any] | None = None
 ) -> SettingsReading[S]:
-    """Return what can be read of the data, with every mistake in it.
+    """Validate the data as far as possible, and return the result with all mistakes.
 
-    `stand_ins` holds, by path, what takes the place of a needed setting that is wrong, so that the rest can be read.
+    `stand_ins` maps paths to values that replace required settings that are wrong, so that the rest can be validated.
     """
     try:
         return SettingsReading(cls.model_validate(data), (), frozenset())
     except ValidationError as wrong:
-        # A list whose entries are all wrong is also called too short: the entries are told already.
+        # If all entries of a list are wrong, pydantic also calls it too short. The entries are reported already.
         errors = [error for error in wrong.errors() if error["type"] != "too_short" or not error["input"]]
     reader = _Reader(cls, data, place)
     mistakes = [mistake for error in errors for mistake in reader.mistakes(error)]
@@ -99,7 +99,7 @@ def examine(
     try:
         value = cls.model_validate(rest)
     except ValidationError as wrong:
-        # Settings that are right by themselves may still not fit each other. Blame no wrong one a second time.
+        # Settings that are valid alone can contradict each other. Do not report a wrong one twice.
         again = [error for error in wrong.errors() if error["type"] == "value_error"]
         mistakes += [mistake for error in again for mistake in reader.mistakes(error)]
     unique = {mistake.sentence: mistake for mistake in mistakes}
@@ -107,7 +107,7 @@ def examine(
 
 
 def fields_of(cls: type[BaseModel], place: str = "") -> Iterator[FieldHelp]:
-    """Yield every setting of a model and of the models in it, depth first; an entry of a list has the number 0."""
+    """Yield every setting of a model and of its nested models, depth first; list entries have the index 0."""
     for name, field in cls.model_fields.items():
         path = _joined(place, name)
         models = models_in(field.annotation)
@@ -133,7 +133,7 @@ def _help(path: str, field: FieldInfo) -> FieldHelp:
 
 
 def kind_of(field: FieldInfo) -> str:
-    """Say what a field takes: `a whole number of at least 1`, `true or false`, `text or null`."""
+    """Describe the values of a field: `a whole number of at least 1`, `true or false`, `text or null`."""
     kind = _kind(field.annotation, field.metadata)
     return f"{kind}, or null" if _allows_none(field.annotation) else kind
 
@@ -160,7 +160,7 @@ def _kind(annotation: Any, metadata: Sequence[Any]) -> str:
 
 
 def _bounds(metadata: Sequence[Any]) -> str:
-    """Say the bounds of a number: ` from 0 to 1`, ` above 0`, ` of at least 0 and below 1`."""
+    """Describe the bounds of a number: ` from 0 to 1`, ` above 0`, ` of at least 0 and below 1`."""
     bounds: dict[str, Any] = {}
     for constraint in _flat(metadata):
         for name in ("gt", "ge", "lt", "le"):
@@ -179,21 +179,21 @@ def _flat(metadata: Sequence[Any]) -> Iterator[Any]:
 
 
 def choices_in(annotation: Any) -> list[str]:
-    """Return the words that an annotation such as `Literal["a", "b"] | None` allows."""
+    """Return the choices of an annotation such as `Literal["a", "b"] | None`."""
     if get_origin(annotation) is Literal:
         return [str(word) for word in get_args(annotation)]
     return [word for part in get_args(annotation) for word in choices_in(part)]
 
 
 def models_in(annotation: Any) -> list[type[BaseModel]]:
-    """Return the models that an annotation such as `tuple[CorpusConfig, ...] | None` speaks of."""
+    """Return the models in an annotation such as `tuple[CorpusConfig, ...] | None`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for part in get_args(annotation) for model in models_in(part)]
 
 
 def shown(value: object) -> str:
-    """Write a value as YAML would, on one short line, with control characters made visible."""
+    """Format a value as in YAML, on one short line, with control characters escaped."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -221,23 +221,23 @@ def _joined(*parts: object) -> str:
 
 @dataclass(frozen=True)
 class _Spot:
-    """Where an error is: the model, the field in it (None if there is no such field) and the path down to it."""
+    """Where an error is: the model, its field (None if there is no such field) and the path to it."""
 
     owner: type[BaseModel]
     field: FieldInfo | None
     parts: tuple[int | str, ...]
-    is_inside: bool  # the error lies in a part of the field's value, such as the second of two numbers
+    is_inside: bool  # the error is in a part of the field's value, such as the second of two numbers
 
 
 class _Reader:
-    """Turns what pydantic says into sentences, and remembers which paths are blamed."""
+    """Turns pydantic's errors into sentences, and records the paths that are wrong."""
 
     def __init__(self, cls: type[BaseModel], data: Mapping[str, Any], place: str) -> None:
         self._cls, self._data, self._place = cls, data, place
         self.blamed: set[str] = set()
 
     def mistakes(self, error: ErrorDetails) -> Iterator[Mistake]:
-        """Yield what is wrong, each as a sentence of its own."""
+        """Yield each mistake of an error."""
         spot = self.spot(error["loc"])
         path = self._path(spot.parts)
         if error["type"] == "value_error":
@@ -253,7 +253,7 @@ class _Reader:
         yield Mistake((path,), self._sentence(error, spot, path))
 
     def spot(self, location: Iterable[int | str]) -> _Spot:
-        """Find the field that a location of pydantic's lies in."""
+        """Return the field at a location in pydantic's error."""
         owner, field, parts = self._cls, None, []
         places = tuple(location)
         for index, part in enumerate(places):
@@ -292,7 +292,7 @@ class _Reader:
         match = closest_match(name, names)
         if match is not None:
             meant = (*spot.parts[:-1], match)
-            if _value_at(self._data, meant) is None:  # what is said under a wrong name is not missing
+            if _value_at(self._data, meant) is None:  # do not also report the intended name as missing
                 self.blamed.add(self._path(meant))
             return f"{path} is not a setting. Did you mean '{match}'?"
         elsewhere = [setting.path for setting in fields_of(self._cls, self._place) if setting.path.endswith(f".{name}")]
@@ -310,11 +310,11 @@ def _wrong_group(path: str, value: Any, field: FieldInfo, is_entry: bool) -> str
         return f"{path} = {shown(value)} is not a group of settings. Its settings: {names}."
     if not value:
         return f"{path} is empty: {field.description}."
-    return f"{path} = {shown(value)} is not a list. Write '- ' before each entry, whose settings are {names}."
+    return f"{path} = {shown(value)} is not a list. Write '- ' before each entry. Its settings: {names}."
 
 
 def _value_at(data: Any, parts: Iterable[int | str]) -> Any:
-    """Return what the data holds at a place, or None."""
+    """Return the value at a path in the data, or None."""
     for part in parts:
         if isinstance(data, Mapping):
             data = data.get(part)
@@ -328,14 +328,14 @@ def _value_at(data: Any, parts: Iterable[int | str]) -> Any:
 def _without(
     data: Mapping[str, Any], errors: Sequence[ErrorDetails], reader: _Reader, stand_ins: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the data without what is wrong; a needed setting that is wrong gets its stand-in."""
+    """Return the data without the wrong settings; a required one is replaced by its stand-in."""
     rest = deepcopy(dict(data))
     for error in errors:
         parts = reader.spot(error["loc"]).parts
         if error["type"] == "value_error" or not parts:
             continue
         is_entry = isinstance(parts[-1], int)
-        parts = parts[:-1] if is_entry else parts  # a list with a wrong entry goes as a whole
+        parts = parts[:-1] if is_entry else parts  # a list with a wrong entry is removed entirely
         parent = _value_at(rest, parts[:-1])
         if isinstance(parent, dict):
             parent.pop(parts[-1], None)

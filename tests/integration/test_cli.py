@@ -268,7 +268,7 @@ def test_a_fault_of_ours_is_called_one() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ, check=False)
     assert done.returncode == 3
-    assert "this is a fault of clearhead, not yours: RuntimeError: boom" in done.stderr
+    assert "this is a bug in clearhead, not a mistake of yours: RuntimeError: boom" in done.stderr
 
 
 def test_a_page_is_written_to_a_file(tmp_path: Path) -> None:

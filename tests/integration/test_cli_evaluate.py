@@ -80,7 +80,7 @@ def test_leaks_and_frequencies_are_told(folder: Path) -> None:
     assert "WARNING: test sentences are in the training text." in done.stdout
     assert "By length of the source" in done.stdout
     assert "Words by how often the training text has them" in done.stdout
-    assert done.stderr == "clearhead: train.source: 1 lines are not UTF-8 and were not looked at.\n"
+    assert done.stderr == "clearhead: train.source: 1 lines are not UTF-8 and were skipped.\n"
 
 
 def test_a_score_under_what_is_required_ends_with_1(folder: Path) -> None:
@@ -111,7 +111,7 @@ def test_alignments_are_judged_with_or_without_translations(folder: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("good",), "evaluate needs to know what is right: give it with --reference FILE."),
+        (("good",), "evaluate needs reference translations: give them with --reference FILE."),
         (("good", "--reference", "rihgt"), "rihgt does not exist. Did you mean 'right'?"),
         (("good", "--reference", "short"), "the reference has 2 lines, but system 'output' has 43. Line i of one"),
         (("empty", "--reference", "right"), "empty is empty. Give at least one sentence."),
@@ -124,13 +124,13 @@ def test_alignments_are_judged_with_or_without_translations(folder: Path) -> Non
             "--require chrff=3: 'chrff' is not a metric. Did you",
         ),
         (("good", "--reference", "right", "--require", "aer=3"), "--require aer needs alignments"),
-        (("--system", "good", "--reference", "right"), "--system good: write NAME=FILE, as in base=base.txt."),
+        (("--system", "good", "--reference", "right"), "--system good: write NAME=FILE, such as base=base.txt."),
         (
             ("good", "--reference", "right", "--metric", "comet"),
             "COMET needs a model that is on this disk. clearhead downloads none; comet-download-model of the package "
             "does. Give its checkpoint, model.ckpt (--comet-model).",
         ),
-        (("-", "--reference", "-"), "standard input can be read once only."),
+        (("-", "--reference", "-"), "standard input can only be read once."),
         (("--links", "short"), "alignments are rated with both: links and gold links (--links, --gold-links)."),
         (("--links", "short", "--gold-links", "short"), "short:1: 'one' is not a gold link."),
         (("good", "--reference", "right", "--samples", "7"), "7 samples cannot show the outer 5 %."),

@@ -79,7 +79,7 @@ def test_a_language_model_needs_no_source(folder: Path) -> None:
     assert done.returncode == 0
     refused = run("score", "-m", "writer", "source", "target", cwd=folder)
     assert refused.returncode == 2
-    assert "this model goes on with a text and reads no source" in refused.stderr
+    assert "this is a language model, which reads no source" in refused.stderr
 
 
 def test_lines_that_are_too_long_are_refused_or_left_unscored(folder: Path) -> None:
@@ -106,14 +106,17 @@ def test_lines_that_are_too_long_are_refused_or_left_unscored(folder: Path) -> N
         (("-m", "rnu", "source", "target"), "rnu does not exist. Did you mean 'run'?"),
         (
             ("run", "source", "target"),
-            "'run' is the folder of a model, and a text or a file is expected here. Use --model run.",
+            "'run' is the folder of a model, but a text or a file is expected here. Use --model run.",
         ),
-        (("source", "target"), "no model is named. Name a run folder, a checkpoint or an OPUS-MT folder with --model."),
+        (
+            ("source", "target"),
+            "no model was given. Name a run folder, a checkpoint or an OPUS-MT folder with --model.",
+        ),
         (("-m", "run", "short", "target"), "short ends after 1 lines, but target has more."),
         (("-m", "run", "source", "short"), "short ends after 1 lines, but source has more."),
         (("-m", "run", "empty", "empty"), "empty is empty. Give at least one sentence."),
         (("-m", "run", "short", "latin"), "latin:1: not UTF-8: byte 0xe9 at byte 4."),
-        (("-m", "run", "-", "-"), "standard input can be read once only."),
+        (("-m", "run", "-", "-"), "standard input can only be read once."),
     ],
 )
 def test_what_cannot_be_used_is_told_in_one_sentence(folder: Path, arguments: tuple[str, ...], sentence: str) -> None:

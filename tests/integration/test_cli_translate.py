@@ -177,8 +177,11 @@ def test_an_output_is_not_gone_on_with_by_another_head(tmp_path: Path) -> None:
         (("one",), "--choose-head needs two files, sentences and their translations, not 1."),
         (("two", "one"), "two has 2 lines, but one has 1."),
         (("one", "one"), "both files are the same. Give a file of sentences and a file of their translations."),
-        (("one", "--source", "two", "--reference", "one"), "--choose-head rates a model's own links, not --reference."),
-        (("--links", "one"), "--choose-head rates a model's own links, not --links."),
+        (
+            ("one", "--source", "two", "--reference", "one"),
+            "--choose-head scores the links of a model and does not use --reference.",
+        ),
+        (("--links", "one"), "--choose-head scores the links of a model and does not use --links."),
         (
             ("one", "other", "--gold-links", "gold"),
             "gold:1: the link 2-0 is out of range: the sentences have 2 and 2 words. Words are counted from 0.",
@@ -236,7 +239,7 @@ def test_what_is_no_text_is_told_in_a_sentence(model: str, tmp_path: Path, conte
         (("--input", "a.txt"), "both a sentence and a file (--input) are given. Give only one of them."),
         (
             ("--column", "b"),
-            "column = b names a part of a TSV or JSONL line. Say which form the lines have, tsv or jsonl (--form).",
+            "column = b selects a part of a TSV or JSONL line. Give the format of the lines, tsv or jsonl (--form).",
         ),
         (("--all-heads",), "--all-heads only applies to --explain FILE."),
         (("--head", "1"), "--head only applies to --align, --draw and --explain."),
@@ -246,7 +249,7 @@ def test_what_is_no_text_is_told_in_a_sentence(model: str, tmp_path: Path, conte
             "there is no head 9 (decoder layer 10, mean of heads): the decoder has 2 layers with 2 heads each.",
         ),
         (("--prefix", "世"), "prefix: the vocabulary of this model cannot spell '世'."),
-        (("--glossary", "none.tsv"), "none.tsv cannot be read: No such file or directory."),
+        (("--glossary", "none.tsv"), "none.tsv does not exist."),
         (("-o", "no/out.txt"), "the folder of no/out.txt does not exist."),
         (("--long", "refuse", "--max-source", "2"), "line 1 has "),
     ],
@@ -292,7 +295,7 @@ def test_a_full_disk_is_told_in_a_sentence(model: str, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, preexec_fn=little_room, timeout=60, check=False)
     assert done.returncode == 2
     assert "cannot be written: File too large." in done.stderr
-    assert "lines are done and kept; make room, and resume (--resume)." in done.stderr
+    assert "lines are done and saved. Free some space, then resume (--resume)." in done.stderr
     assert done.stderr.count("\n") == 1
     assert not (tmp_path / "out.txt").exists()
     subprocess.run([*command, "--resume"], timeout=60, check=True)

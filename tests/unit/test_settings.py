@@ -57,7 +57,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"spare": 5}, "shed.spare = 5 is not a group of settings. Its settings: size, tyre."),
     (
         {"wheels": {"size": 3}},
-        "shed.wheels = {'size': 3} is not a list. Write '- ' before each entry, whose settings are size, tyre.",
+        "shed.wheels = {'size': 3} is not a list. Write '- ' before each entry. Its settings: size, tyre.",
     ),
     ({"wheels": ["big"]}, "shed.wheels.0 = 'big' is not a group of settings. Its settings: size, tyre."),
     ({"wheels": []}, "shed.wheels is empty: what it rolls on."),

@@ -1,4 +1,4 @@
-"""`clearhead evaluate`: how good translations are, how sure that is, and where they fail."""
+"""`clearhead evaluate`: score translations, with confidence intervals, significance tests and an error analysis."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 _EXTRA = {"sacrebleu", "numpy", "torch", "safetensors", "sentencepiece"}
 _AER = "aer"
-_NUM_HEADS = 5  # shown: the best of them
+_NUM_HEADS = 5  # the best ones, which are shown
 
 
 class SignificanceTests(StrEnum):
-    """Which tests are made between systems."""
+    """The significance tests between systems."""
 
     bootstrap = "bootstrap"
     randomisation = "randomisation"
@@ -32,13 +32,13 @@ class SignificanceTests(StrEnum):
 
     @property
     def names(self) -> tuple[Literal["bootstrap", "randomisation"], ...]:
-        """The tests themselves."""
+        """The names of the tests to run."""
         every: tuple[Literal["bootstrap", "randomisation"], ...] = ("bootstrap", "randomisation")
         return tuple(name for name in every if self.value in (name, "both"))
 
 
 class BleuTokenisation(StrEnum):
-    """How BLEU cuts text into words."""
+    """How BLEU splits text into words."""
 
     usual = "13a"
     international = "intl"
@@ -49,70 +49,75 @@ class BleuTokenisation(StrEnum):
 
 @dataclass(frozen=True)
 class TextOptions:
-    """The texts that are scored, and what is right."""
+    """The texts to score, and their references."""
 
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Translations, one a line; - or nothing is standard input. "
-            "With --choose-head: sentences, and their translations."
+            help="Translations, one per line; - or no file means standard input. "
+            "With --choose-head: two files, sentences and their translations."
         ),
     ] = None
     reference: Annotated[
-        list[str] | None, typer.Option(help="What is right, line for line. May be repeated: any one of them counts.")
+        list[str] | None, typer.Option(help="Reference translations, line by line. Repeat it for several references.")
     ] = None
-    source: Annotated[str | None, typer.Option(help="What was translated: for lengths, leaks and COMET.")] = None
+    source: Annotated[str | None, typer.Option(help="The source text: for scores by length, leaks and COMET.")] = None
     system: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=FILE",
-            help="Translations by a system. May be repeated: the first is the baseline; a name given twice is one "
-            "system with several outputs (seeds).",
+            help="Translations of one system. Can be repeated: the first system is the baseline, and a name given "
+            "several times is one system with several outputs (seeds).",
         ),
     ] = None
 
     @property
     def systems(self) -> dict[str, list[str]]:
-        """The files of every system by its name."""
+        """The files of each system, by its name."""
         if len(self.files or []) > 1:
-            raise ConfigError("several files of translations are given. Name each system: --system NAME=FILE.")
+            raise ConfigError("several files of translations were given. Name each system: --system NAME=FILE.")
         files: dict[str, list[str]] = {}
         if self.files or not self.system:
             files["output"] = [self.files[0] if self.files else "-"]
         for text in self.system or []:
             name, has_name, file = text.partition("=")
             if not (name and has_name and file):
-                raise ConfigError(f"--system {printable(text)}: write NAME=FILE, as in base=base.txt.")
+                raise ConfigError(f"--system {printable(text)}: write NAME=FILE, such as base=base.txt.")
             files.setdefault(name, []).append(file)
         return files
 
 
 @dataclass(frozen=True)
 class MetricOptions:
-    """What is measured, and how."""
+    """The metrics, tests and analyses."""
 
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help="bleu, tokenised-bleu, chrf, chrf++, ter, exact or comet. May be repeated. "
+            help="bleu, tokenised-bleu, chrf, chrf++, ter, exact or comet. Can be repeated. "
             "\\[default: bleu, chrf, ter, exact]"
         ),
     ] = None
-    tokenisation: Annotated[BleuTokenisation, typer.Option(help="How BLEU cuts text into words.")] = (
+    tokenisation: Annotated[BleuTokenisation, typer.Option(help="How BLEU splits text into words.")] = (
         BleuTokenisation.usual
     )
-    test: Annotated[SignificanceTests, typer.Option(help="The test between the first system and each other.")] = (
-        SignificanceTests.randomisation
-    )
+    test: Annotated[
+        SignificanceTests, typer.Option(help="The significance test between the first system and each other system.")
+    ] = SignificanceTests.randomisation
     samples: Annotated[
-        int, typer.Option(min=0, help="Test sets drawn for intervals and the bootstrap; 0 for neither.")
+        int,
+        typer.Option(
+            min=0, help="Number of resampled test sets for confidence intervals and the bootstrap; 0 for neither."
+        ),
     ] = 1000
-    trials: Annotated[int, typer.Option(min=40, help="Trials of approximate randomisation.")] = 10_000
-    seed: Annotated[int, typer.Option(min=0, help="Where the random numbers start.")] = 12345
-    buckets: Annotated[bool, typer.Option("--buckets/--no-buckets", help="Scores by length too.")] = True
+    trials: Annotated[int, typer.Option(min=40, help="Number of trials of approximate randomisation.")] = 10_000
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 12345
+    buckets: Annotated[
+        bool, typer.Option("--buckets/--no-buckets", help="Also show scores by sentence length and word frequency.")
+    ] = True
 
     def request(self, required: Sequence["Requirement"], comet_model: str | None) -> "EvaluationRequest":
-        """Return the request for an evaluation; metrics that are required are measured too."""
+        """Return the request for an evaluation; required metrics are measured too."""
         from clearhead.evaluation.report import DEFAULT_METRICS, EvaluationRequest
         from clearhead.evaluation.significance import Resampling
 
@@ -129,38 +134,45 @@ class MetricOptions:
 
 @dataclass(frozen=True)
 class TrainingTextOptions:
-    """The text that systems were trained on."""
+    """The text that the systems were trained on."""
 
     train_source: Annotated[
-        list[str] | None, typer.Option(help="Training text, source side: is the test set in it? May be repeated.")
+        list[str] | None,
+        typer.Option(help="Training text, source side, to find test sentences in it. Can be repeated."),
     ] = None
     train_target: Annotated[
         list[str] | None,
-        typer.Option(help="Training text, target side: leaks, and words by their frequency. May be repeated."),
+        typer.Option(help="Training text, target side, for leaks and word frequencies. Can be repeated."),
     ] = None
 
 
 @dataclass(frozen=True)
 class AlignmentOptions:
-    """Alignments, and what they are judged by."""
+    """Alignments, and the gold alignments to compare them with."""
 
     links: Annotated[
-        list[str] | None, typer.Option(help="Alignments to judge, 0-0 1-2 a line; FILE or NAME=FILE. May be repeated.")
+        list[str] | None,
+        typer.Option(
+            help="Alignments to score, one line such as 0-0 1-2 per sentence; FILE or NAME=FILE. Can be repeated."
+        ),
     ] = None
-    gold_links: Annotated[str | None, typer.Option(help="The right alignments: 0-0 is sure, 1p2 possible.")] = None
+    gold_links: Annotated[str | None, typer.Option(help="Gold alignments: 0-0 is a sure link, 1p2 a possible one.")] = (
+        None
+    )
     choose_head: Annotated[
         bool,
         typer.Option(
             "--choose-head",
-            help="Choose the head of --model that `translate --align` reads, on two files, sentences and their "
-            "translations, by --gold-links or, without, by links that are counted; saved beside the model.",
+            help="Choose the head of --model that `translate --align` uses, and save the choice with the model. Give "
+            "two files, sentences and their translations. Heads are compared with --gold-links, or with the links of "
+            "a statistical aligner.",
         ),
     ] = False
     model: ModelOption = None
 
     @property
     def link_files(self) -> list[tuple[str, str]]:
-        """The names and paths of the files of links."""
+        """The name and path of each file of links."""
         files = []
         for text in self.links or []:
             name, has_name, path = text.partition("=")
@@ -171,16 +183,19 @@ class AlignmentOptions:
 
 @dataclass(frozen=True)
 class ResultOptions:
-    """What is required of the scores, and how they are shown."""
+    """The scores that are required, and the output format."""
 
     require: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="METRIC=NUMBER", help="Exit with 1 if any system is worse than this: bleu=40. May be repeated."
+            metavar="METRIC=NUMBER",
+            help="Exit with 1 if a system scores worse than this, such as bleu=40. Can be repeated.",
         ),
     ] = None
-    form: Annotated[Form, typer.Option("--format", help="The form of the output.")] = Form.terminal
-    as_json: Annotated[bool, typer.Option("--json", help="Short for --format json: every value in full.")] = False
+    form: Annotated[Form, typer.Option("--format", help="The output format.")] = Form.terminal
+    as_json: Annotated[bool, typer.Option("--json", help="Short for --format json: every value in full precision.")] = (
+        False
+    )
 
 
 @with_option_groups
@@ -191,11 +206,11 @@ def evaluate(
     alignments: AlignmentOptions,
     *,
     comet_model: Annotated[
-        str | None, typer.Option(help="The checkpoint of COMET on this disk. Needs clearhead\\[comet].")
+        str | None, typer.Option(help="A COMET checkpoint on disk. Requires clearhead\\[comet].")
     ] = None,
     results: ResultOptions,
 ) -> None:
-    """Score translations: BLEU, chrF, TER, exact match, with intervals, tests, buckets and leaks."""
+    """Score translations: BLEU, chrF, TER, exact match, with confidence intervals, significance tests, leak checks."""
     try:
         required = _requirements(results.require or [])
         alignment_scores = _alignment_scores(texts, alignments)
@@ -211,7 +226,7 @@ def evaluate(
                 f"evaluate needs {missing.name}, which is not installed: pip install 'clearhead[train]'."
             ) from None
         raise
-    judged = alignment_scores[:1] if alignments.choose_head else alignment_scores  # the one that was chosen
+    judged = alignment_scores[:1] if alignments.choose_head else alignment_scores  # the chosen head
     failures = _failures(report, judged, required)
     for sentence in failures:
         typer.echo(f"clearhead: {sentence}", err=True)
@@ -232,28 +247,28 @@ def _requirements(texts: Sequence[str]) -> list["Requirement"]:
 
 
 def _measure(texts: TextOptions, training: TrainingTextOptions, request: "EvaluationRequest") -> "EvaluationReport":
-    """Score the translations, and say which lines of the training text could not be read."""
+    """Score the translations, and report training text that could not be read."""
     from clearhead.evaluation.evaluation_files import EvaluationFiles, evaluate_files
 
     systems = texts.systems
     if not texts.reference:
-        raise ConfigError("evaluate needs to know what is right: give it with --reference FILE.")
+        raise ConfigError("evaluate needs reference translations: give them with --reference FILE.")
     train_sources, train_targets = training.train_source or [], training.train_target or []
     files = EvaluationFiles(systems, texts.reference, texts.source, train_sources, train_targets)
     with waiting():
         evaluation = evaluate_files(files, request)
     for name, number in evaluation.num_skipped_lines.items():
-        typer.echo(f"clearhead: {printable(name)}: {number:,} lines are not UTF-8 and were not looked at.", err=True)
+        typer.echo(f"clearhead: {printable(name)}: {number:,} lines are not UTF-8 and were skipped.", err=True)
     return evaluation.report
 
 
 def _alignment_scores(texts: TextOptions, alignments: AlignmentOptions) -> list[tuple[str, "Score"]]:
-    """Return the error rates of alignments by name: those of files, or of the heads of a model, the best first."""
+    """Return the error rates of alignments, by name: of files, or of a model's heads with the best first."""
     if not alignments.choose_head:
         from clearhead.evaluation.link_files import rate_link_files
 
         if alignments.model is not None:
-            raise ConfigError("--model is about --choose-head. Give both, or neither.")
+            raise ConfigError("--model is only used with --choose-head. Give both, or neither.")
         return rate_link_files(alignments.link_files, alignments.gold_links)
     others = {
         "--reference": bool(texts.reference),
@@ -263,7 +278,7 @@ def _alignment_scores(texts: TextOptions, alignments: AlignmentOptions) -> list[
     }
     if any(others.values()):
         first = next(name for name, is_present in others.items() if is_present)
-        raise ConfigError(f"--choose-head rates a model's own links, not {first}. Give one of them.")
+        raise ConfigError(f"--choose-head scores the links of a model and does not use {first}. Give one of the two.")
     files = texts.files or []
     model = chosen_model(alignments.model, files)
     if len(files) != 2:
@@ -289,7 +304,7 @@ def _failures(
     alignment_scores: Sequence[tuple[str, "Score"]],
     required: Sequence["Requirement"],
 ) -> list[str]:
-    """Return a sentence for every score that does not reach what is required of it."""
+    """Return a sentence for every score that does not meet its requirement."""
     from clearhead.evaluation.report import unmet_requirements
 
     failures = [] if report is None else list(unmet_requirements(report, required))

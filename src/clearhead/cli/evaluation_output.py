@@ -1,4 +1,4 @@
-"""What `clearhead evaluate` prints: tables for a terminal, Markdown or JSON."""
+"""Print the results of `clearhead evaluate`: tables for a terminal, Markdown or JSON."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from clearhead.evaluation.scores import Score
     from clearhead.evaluation.tables import ScoreTable
 
-_WIDTH = 400  # a narrow terminal may break a line of a table, but no number is cut short
+_WIDTH = 400  # a narrow terminal can wrap the lines of a table, but no number is truncated
 
 
 class Form(StrEnum):
-    """The form in which it is shown."""
+    """The output format."""
 
     terminal = "terminal"
     markdown = "markdown"
@@ -23,7 +23,7 @@ class Form(StrEnum):
 
 
 def waiting() -> Any:
-    """Return a sign that it is at work, for a terminal; elsewhere it shows nothing."""
+    """Return a spinner for a terminal; elsewhere it shows nothing."""
     from contextlib import nullcontext
 
     from rich.console import Console
@@ -33,7 +33,7 @@ def waiting() -> Any:
 
 
 def show(report: "EvaluationReport | None", aligned: Sequence[tuple[str, "Score"]], form: Form) -> None:
-    """Print what was found."""
+    """Print the report and the alignment scores."""
     if form is Form.json:
         import json
 

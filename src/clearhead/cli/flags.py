@@ -1,4 +1,4 @@
-"""Add a verb's flags to a message of the library, which names the parameters that can be changed and no flags."""
+"""Add command-line flags to a library error, which names parameters but no flags."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,9 +6,9 @@ from typer.core import TyperCommand
 
 
 def with_flags(message: str, options: Sequence[str] | Mapping[str, str], command: TyperCommand) -> str:
-    """Return the message with the flags of `options` before its last full stop; a name the verb lacks is left out.
+    """Return the message with the flags of `options` before its last full stop; unknown names are omitted.
 
-    A sequence names alternatives, `(--run, --resume)`; a mapping is typed as a whole, `(--resume --run runs/my)`.
+    A sequence lists alternatives, `(--run, --resume)`; a mapping, flags to use together, `(--resume --run runs/my)`.
     """
     flags = _flags_of(command)
     if isinstance(options, Mapping):
@@ -21,7 +21,7 @@ def with_flags(message: str, options: Sequence[str] | Mapping[str, str], command
 
 
 def _flags_of(command: TyperCommand) -> dict[str, str]:
-    """Return the first long flag of every option of a verb, by the name of its parameter."""
+    """Return the first long flag of every option of a verb, by parameter name."""
     flags = {}
     for parameter in command.params:
         long_flags = [flag for flag in parameter.opts if flag.startswith("--")]

@@ -1,6 +1,6 @@
-"""`clearhead VERB`: puts the verbs together and turns errors into one sentence and an exit code.
+"""`clearhead VERB`: assemble the verbs, and turn errors into a message and an exit code.
 
-Exit codes: 0 fine, 1 the answer is no, 2 the input cannot be used, 3 our fault.
+Exit codes: 0 success, 1 the answer is no (a wrong working, a score below --require), 2 unusable input, 3 a bug.
 """
 
 import io
@@ -17,11 +17,16 @@ from clearhead import __version__
 from clearhead.cli.flags import with_flags
 from clearhead.errors import ClearheadError, printable
 
-VERBS = ("solve", "check", "experiment", "train", "translate", "evaluate", "score")
+_GROUPS = {
+    "Exercises": ("solve", "check", "experiment"),
+    "Translating": ("translate",),
+    "Making models": ("train", "evaluate", "score"),
+}
+VERBS = tuple(verb for verbs in _GROUPS.values() for verb in verbs)
 
 
 def build_app(verbs: Sequence[str] = VERBS) -> typer.Typer:
-    """Return the command with some of its verbs; only their files are imported."""
+    """Return the command with the given verbs; only their files are imported."""
     app = typer.Typer(
         name="clearhead",
         help="A glass-box Transformer toolkit: see, check and teach every number.",
@@ -32,12 +37,13 @@ def build_app(verbs: Sequence[str] = VERBS) -> typer.Typer:
     )
     app.callback()(options)
     for verb in verbs:
-        app.command(verb)(getattr(import_module(f"clearhead.cli.{verb}"), verb))
+        group = next(group for group, names in _GROUPS.items() if verb in names)
+        app.command(verb, rich_help_panel=group)(getattr(import_module(f"clearhead.cli.{verb}"), verb))
     return app
 
 
 def __getattr__(name: str) -> Any:
-    """Build the command with all verbs when somebody asks for `app`."""
+    """Build the command with all verbs when `app` is first used."""
     if name == "app":
         return build_app()
     raise AttributeError(f"module 'clearhead.cli.main' has no attribute '{name}'")
@@ -51,16 +57,16 @@ def _version(is_asked: bool) -> None:
 
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the whole traceback of an error.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
 ) -> None:
     """A glass-box Transformer toolkit: see, check and teach every number."""
 
 
 def main() -> None:
     """Run the command line."""
-    # Read by hand too, so that errors raised while the options are parsed are covered.
+    # Also read directly from the arguments, to cover errors that are raised while options are parsed.
     is_debug = "--debug" in sys.argv[1:]
     _prepare_streams()
     name = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
@@ -73,7 +79,7 @@ def main() -> None:
         lines = _message(problem, app, name).split("\n")
         typer.echo("\n".join(["clearhead: " + printable(lines[0]), *map(printable, lines[1:])]), err=True)
         raise SystemExit(2) from None
-    except BrokenPipeError:  # the reader of our output has gone, as with `| head`
+    except BrokenPipeError:  # the reader of our output has exited, as with `| head`
         _forget_output()
         raise SystemExit(0) from None
     except OSError as problem:
@@ -88,7 +94,7 @@ def main() -> None:
         if is_debug:
             raise
         typer.echo(
-            f"clearhead: this is a fault of clearhead, not yours: {type(fault).__name__}: {fault}. "
+            f"clearhead: this is a bug in clearhead, not a mistake of yours: {type(fault).__name__}: {fault}. "
             "Run it again as 'clearhead --debug …' and report what it prints.",
             err=True,
         )
@@ -96,14 +102,14 @@ def main() -> None:
 
 
 def _message(problem: ClearheadError, app: typer.Typer, name: str) -> str:
-    """Return what an error says, with the flags of the verb that was called for the parameters it names."""
+    """Return the message of an error, with the verb's flags for the parameters that it names."""
     group = typer.main.get_command(app)
     verb = group.commands.get(name) if isinstance(group, TyperGroup) else None
     return with_flags(str(problem), problem.options, verb) if isinstance(verb, TyperCommand) else str(problem)
 
 
 def _prepare_streams() -> None:
-    """Let no stream fail on a letter that its encoding lacks; a pipe gets UTF-8 unless it is told otherwise."""
+    """Replace characters that a stream cannot encode; a pipe uses UTF-8 unless PYTHONIOENCODING is set."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             if not stream.isatty() and "PYTHONIOENCODING" not in os.environ:
@@ -112,7 +118,7 @@ def _prepare_streams() -> None:
 
 
 def _forget_output() -> None:
-    """Send what is still buffered nowhere, so that the interpreter does not fail on it while it leaves."""
+    """Discard buffered output, so that the interpreter does not fail on it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

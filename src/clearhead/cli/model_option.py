@@ -1,4 +1,4 @@
-"""The option `--model` and the device, shared by the verbs that use a trained model."""
+"""The `--model` option and the device choices, shared by the verbs that use a trained model."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -16,7 +16,7 @@ ModelOption = Annotated[
 
 
 class Device(StrEnum):
-    """Where it is computed."""
+    """Where the model runs."""
 
     auto = "auto"
     cpu = "cpu"
@@ -24,7 +24,7 @@ class Device(StrEnum):
 
 
 def chosen_model(model: Path | None, texts: Sequence[str]) -> Path:
-    """Return the model that is named, or say how to name one: also where a text is a model's folder."""
+    """Return the given model, or raise ConfigError that says how to name one."""
     if model is not None:
         return model
     from clearhead.formats.model_folder import is_model_folder
@@ -32,6 +32,6 @@ def chosen_model(model: Path | None, texts: Sequence[str]) -> Path:
     if texts and is_model_folder(texts[0]):
         shown = printable(texts[0])
         raise ConfigError(
-            f"'{shown}' is the folder of a model, and a text or a file is expected here. Use --model {shown}."
+            f"'{shown}' is the folder of a model, but a text or a file is expected here. Use --model {shown}."
         )
-    raise ConfigError("no model is named. Name a run folder, a checkpoint or an OPUS-MT folder with --model.")
+    raise ConfigError("no model was given. Name a run folder, a checkpoint or an OPUS-MT folder with --model.")

@@ -1,7 +1,7 @@
-"""Options of a verb as typed groups: a parameter that is a dataclass stands for one option per field.
+"""Group the options of a verb in dataclasses: a dataclass parameter becomes one option per field.
 
-Typer reads one flat list of parameters. With groups a verb has a handful of parameters, each a frozen dataclass whose
-fields are declared as Typer wants them, and hands a group on as one value.
+Typer reads one flat list of parameters. With groups a verb has a few parameters, each a frozen dataclass with fields
+declared as Typer requires, and can pass a group on as one value.
 """
 
 import inspect
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command as Typer reads it: with the fields of its dataclass parameters as parameters of its own."""
+    """Return the command with the fields of its dataclass parameters as separate parameters, as Typer requires."""
     parameters: list[inspect.Parameter] = []
     groups: dict[str, type] = {}
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
@@ -36,6 +36,6 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
         command(**values, **options)
 
     flat = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in parameters]
-    run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]  # it stops inspect from looking further
+    run.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]  # inspect.signature stops here instead of following __wrapped__
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in flat}
     return run

@@ -1,4 +1,4 @@
-"""`clearhead score`: how likely a model finds sentences that there are already, one by one and token by token."""
+"""`clearhead score`: the log-probability of given sentences under a model, by sentence and by token."""
 
 import math
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _HEADINGS = ("log_prob", "perplexity", "tokens")
 
 
 class ModelPrecision(StrEnum):
-    """What its numbers are."""
+    """The number format of the model."""
 
     auto = "auto"
     float32 = "float32"
@@ -27,7 +27,7 @@ class ModelPrecision(StrEnum):
 
 
 class TooLongLines(StrEnum):
-    """What becomes of a line that the model has no positions for."""
+    """What to do with a line that is longer than the model supports."""
 
     refuse = "refuse"
     skip = "skip"
@@ -37,28 +37,32 @@ def score(
     files: Annotated[
         list[str],
         typer.Argument(
-            help="Sentences, one a line, and their translations, which are scored; of a language model only the "
-            "sentences to score. - is standard input."
+            help="Two files: sentences, one per line, and their translations, which are scored. For a language model, "
+            "one file of sentences. - is standard input."
         ),
     ],
     model: ModelOption = None,
-    tokens: Annotated[bool, typer.Option("--tokens", help="Every token with its log-probability too.")] = False,
-    total: Annotated[bool, typer.Option("--total", help="Only one line, about all sentences together.")] = False,
+    tokens: Annotated[bool, typer.Option("--tokens", help="Also print every token with its log-probability.")] = False,
+    total: Annotated[
+        bool, typer.Option("--total", help="Print only one line with the total of all sentences.")
+    ] = False,
     too_long: Annotated[
         TooLongLines,
-        typer.Option(help="Lines longer than the model can read: refuse, or skip (their cells stay empty)."),
+        typer.Option(help="Lines longer than the model supports: refuse, or skip (their cells stay empty)."),
     ] = TooLongLines.refuse,
     device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.auto,
-    precision: Annotated[ModelPrecision, typer.Option(help="What its numbers are.")] = ModelPrecision.auto,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, every number in full.")] = False,
+    precision: Annotated[ModelPrecision, typer.Option(help="The number format of the model.")] = ModelPrecision.auto,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per line, with numbers in full precision.")
+    ] = False,
 ) -> None:
-    """Give the log-probability (natural) and perplexity of sentences under a model."""
+    """Compute the log-probability (natural) and perplexity of given sentences under a model."""
     try:
         from clearhead.decoding.scoring import ScoreTotal, open_scorer
 
         folder = chosen_model(model, files)
         if files.count("-") > 1:
-            raise ConfigError("standard input can be read once only. Give a file for one of them.")
+            raise ConfigError("standard input can only be read once. Give a file for one of them.")
         scorer = open_scorer(folder, device=device.value, precision=precision.value, too_long=too_long.value)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
@@ -85,12 +89,12 @@ def _pairs(scorer: "Scorer", files: list[str]) -> Iterator["TextPair"]:
             f"this model translates: give two files, the sentences and their translations, not {len(files)}."
         )
     if not scorer.has_source and len(files) != 1:
-        raise ConfigError(f"this model goes on with a text and reads no source: give one file, not {len(files)}.")
+        raise ConfigError(f"this is a language model, which reads no source: give one file, not {len(files)}.")
     return read_pairs(files[0] if scorer.has_source else None, files[-1])
 
 
 def _targets(scorer: "Scorer", pairs: Iterator["TextPair"], name: str) -> Iterator["ScoredTarget"]:
-    """Yield the scores, with a count of lines on a terminal that shows no scores itself."""
+    """Yield the scores, with a line counter on the terminal if the scores are printed elsewhere."""
     import sys
 
     from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -133,12 +137,12 @@ def _json(scorer: "Scorer", target: "ScoredTarget", has_tokens: bool) -> str:
 
 
 def _finite(value: float | None) -> float | None:
-    """JSON has no infinity."""
+    """Return None for infinity, which JSON cannot represent."""
     return None if value is None or math.isinf(value) else value
 
 
 def _show_total(sums: "ScoreTotal", vocabulary: str, to_output: bool, as_json: bool) -> None:
-    """Print the total: as the result if only it was asked for, else as a remark."""
+    """Print the total: to stdout if it is the result, otherwise to stderr."""
     from clearhead.evaluation.scores import perplexity
 
     score = perplexity(sums.log_prob, sums.num_tokens, vocabulary) if sums.num_tokens else None

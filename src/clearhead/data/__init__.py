@@ -1,1 +1,1 @@
-"""Corpora in (many formats), batches out."""
+"""Read corpora in many formats, filter them, and make batches for training."""

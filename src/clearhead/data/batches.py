@@ -1,7 +1,7 @@
-"""Batches out of a store, in an order that a seed settles: any batch can be made again, so that a run can be resumed.
+"""Make batches from a store in an order that depends only on the seed, so that a run can be resumed at any batch.
 
-An epoch is a random order of all pairs, cut into blocks; a block is laid out as batches in random order. Only the block
-at hand is held in memory.
+An epoch is a random order of all pairs, split into blocks. Each block is laid out as batches in random order, and only
+the current block is in memory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,14 +16,16 @@ from clearhead.data.store import PairStore
 from clearhead.text.tokeniser import Tokeniser, Vocabularies
 
 Ids = NDArray[np.int64]
-NO_LABEL = -100  # of a row that holds no sentence; what PyTorch's loss leaves out
+NO_LABEL = -100  # of a row without a sentence; PyTorch's loss ignores this value
 _BLOCK = 65_536  # pairs
-_ORDER, _LAYOUT, _SEGMENTATIONS = range(3)  # what random numbers are for: none may depend on how many another took
+_ORDER, _LAYOUT, _SEGMENTATIONS = range(
+    3
+)  # separate random streams, so that one does not depend on how much another has drawn
 
 
 @dataclass(frozen=True)
 class Position:
-    """Where the next batch stands: in which epoch, block and place."""
+    """The position of the next batch: epoch, block, and index in the block."""
 
     epoch: int = 0
     block: int = 0
@@ -32,7 +34,7 @@ class Position:
 
 @dataclass(frozen=True, eq=False)
 class TokenBatch:
-    """Ids of a batch, padded; packed rows say which sentence a token is of. `after` is where the next batch stands."""
+    """The padded ids of a batch, with the sentence number of each token if rows are packed, and the next position."""
 
     shape: Shape
     source: Ids
@@ -40,21 +42,21 @@ class TokenBatch:
     source_sentences: Ids | None
     target_sentences: Ids | None
     num_pairs: int
-    num_source: int  # tokens, padding left out
+    num_source: int  # tokens, without padding
     num_target: int
     after: Position = Position()
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The ids of some sentences, one after another."""
+    """The concatenated ids of several sentences."""
 
     flat: NDArray[Any]
     lengths: Counts
 
     @property
     def starts(self) -> Counts:
-        """Where each sentence begins."""
+        """The index where each sentence begins."""
         return np.cumsum(self.lengths) - self.lengths
 
 
@@ -66,9 +68,9 @@ def make_layout(
     has_labels: bool = False,
     max_tokens: int | None = None,
 ) -> Layout:
-    """Return the layout that fits the lengths of a store; labels are not laid out beside the source.
+    """Return a layout for the lengths in a store; with `has_labels` only the source is laid out.
 
-    `max_tokens` is how long sampled cuts may make a sentence; if left out, as long as the longest of the store.
+    `max_tokens` is the maximum length of a sentence after sampling; by default the longest length in the store.
     """
     source = store.source.lengths
     target = np.zeros(len(store), dtype=np.int64) if has_labels else store.target.lengths
@@ -98,7 +100,7 @@ class BatchStream:
 
     @property
     def pairs_per_epoch(self) -> int:
-        """How many pairs an epoch reads, by the weights of the corpora."""
+        """The number of pairs per epoch, given the weights of the corpora."""
         counts = np.bincount(self.store.corpus, minlength=len(self._weights)).tolist()
         return sum(
             int(weight) * n + _num_extra_pairs(weight, n) for weight, n in zip(self._weights, counts, strict=True)
@@ -106,14 +108,14 @@ class BatchStream:
 
     @property
     def batches_per_epoch(self) -> float:
-        """How many batches the first epoch has; of several blocks, the first speaks for all."""
+        """The number of batches in the first epoch, estimated from its first block if there are several."""
         indices = self._order(0)[:_BLOCK]
         plans, _, _ = self._block(indices, 0, 0)
         return len(plans) * self.pairs_per_epoch / len(indices)
 
     @property
     def padding(self) -> float:
-        """The share of padding in the batches of the first block, with the text as it is cut in the store."""
+        """The share of padding in the batches of the first block, with the tokens of the store."""
         indices = self._order(0)[:_BLOCK]
         source, target = (
             side.offsets[indices + 1] - side.offsets[indices] for side in (self.store.source, self.store.target)
@@ -122,7 +124,7 @@ class BatchStream:
         return padding_waste(self.layout.plan(source, target, self._random(0, _LAYOUT, 0)), source, target)
 
     def batches(self, start: Position = Position()) -> Iterator[TokenBatch]:
-        """Yield batches from a position on, without end."""
+        """Yield batches from a position on, endlessly."""
         epoch, block, batch = start.epoch, start.block, start.batch
         while True:
             order = self._order(epoch)
@@ -149,7 +151,7 @@ class BatchStream:
         return np.random.default_rng([self.seed, *key])
 
     def _order(self, epoch: int) -> Counts:
-        """Return the pairs of an epoch: each corpus as often as its weight says, shuffled together."""
+        """Return the pairs of an epoch: each corpus repeated according to its weight, shuffled together."""
         random = self._random(epoch, _ORDER)
         chosen = []
         for corpus, weight in enumerate(self._weights):
@@ -169,7 +171,7 @@ class BatchStream:
     def _sample_segmentations(
         self, indices: Counts, stored: tuple[Rows, Rows], block: tuple[int, int]
     ) -> tuple[Rows, Rows]:
-        """Cut the texts of a block at random; a pair that grows too long for rows or positions keeps its own cuts."""
+        """Sample new tokens for a block; a pair that would become too long keeps the tokens of the store."""
         rows: list[list[NDArray[Any]]] = []
         for side, name in enumerate(("source", "target")):
             if (self.has_labels and name == "target") or not stored[side].lengths.any():
@@ -189,7 +191,7 @@ class BatchStream:
         return _concatenate(rows[0]), _concatenate(rows[1])
 
     def _fill_batch(self, plan: Plan, source: Rows, target: Rows, after: Position) -> TokenBatch:
-        """Write the ids of a batch into their places."""
+        """Write the ids of a batch into padded arrays."""
         shape, pads = plan.shape, (self.vocabularies.source.pad, self.vocabularies.target.pad)
         source_ids, source_sentences = _scatter(plan, source, plan.source_starts, (shape.rows, shape.source), pads[0])
         if self.has_labels:
@@ -208,7 +210,7 @@ class BatchStream:
 
 
 def _num_extra_pairs(weight: float, number: int) -> int:
-    """Return how many pairs of a corpus an epoch reads beyond whole times; a small weight leaves one at least."""
+    """Return how many pairs an epoch reads in addition to full passes; a weight below 1 gives at least one."""
     return max(round(weight % 1 * number), int(weight < 1 and number > 0))
 
 
@@ -218,7 +220,7 @@ def _concatenate(rows: list[NDArray[Any]]) -> Rows:
 
 
 def _scatter(plan: Plan, rows: Rows, starts: Counts, size: tuple[int, int], pad: int) -> tuple[Ids, Ids]:
-    """Return the ids of a side in their places, and the number of the sentence at each place."""
+    """Return the padded ids of one side, and the sentence number of each token."""
     ids, sentences = np.full(size, pad, dtype=np.int64), np.zeros(size, dtype=np.int64)
     lengths = rows.lengths[plan.pairs]
     steps = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)

@@ -1,4 +1,4 @@
-"""Which pairs are kept, and the report of what was left out and why, each reason with its first example."""
+"""Filter pairs, and report how many were dropped for which reason, with the first example of each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ EMPTY, TOO_MANY_WORDS, UNEVEN, DUPLICATE, TOO_MANY_TOKENS = (
 
 @dataclass(frozen=True)
 class CleaningReport:
-    """What became of the lines of one corpus."""
+    """How many pairs of one corpus were read, kept and dropped."""
 
     corpus: str
     num_read: int
@@ -46,7 +46,7 @@ class CleaningReport:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "CleaningReport":
-        """Return the report that to_json made."""
+        """Return the report from the data of `to_json`."""
         return CleaningReport(
             data["corpus"], data["read"], data["kept"], data["left_out"], data["first"],
             data["byte_order_marks"], data["carriage_returns"],
@@ -54,23 +54,23 @@ class CleaningReport:
 
 
 def report_table(reports: Sequence[CleaningReport]) -> str:
-    """Return the reports as lines for people to read."""
+    """Format the reports as text."""
     lines = []
     for report in reports:
         lines.append(f"{printable(report.corpus)}: {report.num_read:,} pairs read, {report.num_kept:,} kept")
         width = max((len(f"{number:,}") for number in report.num_dropped.values()), default=0)
         for reason, number in report.num_dropped.items():
-            lines.append(f"  {number:>{width},} left out: {reason} (first: {report.examples[reason]})")
+            lines.append(f"  {number:>{width},} dropped: {reason} (first: {report.examples[reason]})")
         if report.num_byte_order_marks:
-            lines.append("  a byte order mark at the start was taken off")
+            lines.append("  a byte order mark at the start was removed")
         if report.num_carriage_returns:
-            lines.append(f"  {report.num_carriage_returns:,} lines ended in a carriage return, which was taken off")
+            lines.append(f"  {report.num_carriage_returns:,} lines ended in a carriage return, which was removed")
     return "\n".join(lines)
 
 
 @dataclass
 class Tally:
-    """Counts what becomes of the lines of a corpus while they are read."""
+    """Counts the pairs of a corpus while they are read."""
 
     corpus: str
     file: str
@@ -80,16 +80,16 @@ class Tally:
     examples: dict[str, str] = field(default_factory=dict)
 
     def drop(self, reason: str, place: str) -> None:
-        """Count a pair that is not kept."""
+        """Count a dropped pair."""
         self.num_dropped[reason] = self.num_dropped.get(reason, 0) + 1
         self.examples.setdefault(reason, place)
 
     def place(self, line: int) -> str:
-        """Return where a line stands."""
+        """Return the place of a line: file:line."""
         return printable(f"{self.file}:{line}")
 
     def report(self) -> CleaningReport:
-        """Return the counts as they are now."""
+        """Return the current counts."""
         num_kept = self.num_read - sum(self.num_dropped.values())
         notes = self.notes
         return CleaningReport(
@@ -99,7 +99,7 @@ class Tally:
 
 
 class Filter:
-    """The filters of `data:`; pairs that were seen are remembered by a hash of 16 bytes, across corpora."""
+    """The filters of `data:`; duplicates are found by a 16-byte hash, across all corpora."""
 
     def __init__(self, config: DataConfig, task: Task = "translate") -> None:
         self._config = config
@@ -109,7 +109,7 @@ class Filter:
         self._counts_words = config.max_words is not None or config.max_ratio is not None
 
     def rejection_reason(self, pair: SentencePair, tag: str = "") -> str | None:
-        """Return why the pair is left out, or None if it is kept; `tag` is the language it is translated into."""
+        """Return the reason to drop the pair, or None to keep it; `tag` is the target language."""
         source, target, _ = pair
         if not target or target.isspace() or (self._needs_source and (not source or source.isspace())):
             return EMPTY

@@ -1,4 +1,4 @@
-"""Corpora opened by their config: files or built-in ones, faults refused or counted, pairs filtered, sources tagged."""
+"""Open corpora by their config, from files or built in: refuse or count faults, filter pairs, and tag sources."""
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
@@ -11,11 +11,11 @@ from clearhead.files.pair_reader import SentencePair, read_aligned, read_jsonl, 
 from clearhead.text.config import Task
 from clearhead.text.special import language_tag
 
-_MAX_LISTED = 20  # more faults than this are counted, not listed
+_MAX_LISTED = 20  # further faults are only counted
 
 
 class Corpus:
-    """The pairs of one corpus; loop over it once, and its report is whole at the end."""
+    """The pairs of one corpus. Iterate over it once; its report is complete at the end."""
 
     def __init__(self, config: CorpusConfig, data: DataConfig, task: Task, pair_filter: Filter) -> None:
         files = file_names(config, task)
@@ -24,19 +24,19 @@ class Corpus:
 
     @property
     def report(self) -> CleaningReport:
-        """What became of the pairs that were read so far."""
+        """The counts of the pairs that were read so far."""
         return self._tally.report()
 
     def place(self, pair: SentencePair) -> str:
-        """Return where a pair came from: file:line."""
+        """Return the place of a pair: file:line."""
         return self._tally.place(pair.line)
 
     def drop(self, pair: SentencePair, reason: str) -> None:
-        """Count a pair that the caller does not keep."""
+        """Count a pair that the caller drops."""
         self._tally.drop(reason, self.place(pair))
 
     def __iter__(self) -> Iterator[SentencePair]:
-        """Yield the pairs that are kept; at the end raise DataError if there were faults, or nothing is left."""
+        """Yield the kept pairs; at the end raise DataError if there were faults, or if no pair was kept."""
         tally, rejection_reason = self._tally, self._filter.rejection_reason
         tag = f"{language_tag(self._config.language)} " if self._config.language is not None else ""
         limit = self._data.max_pairs
@@ -56,16 +56,16 @@ class Corpus:
                 yield SentencePair(tag + item.source, item.target, item.line) if tag and item.source else item
                 continue
             if reason == EMPTY and self._data.on_empty == "refuse":
-                detail = "an empty side. Put it right, or say data.on_empty: skip."
+                detail = "an empty side. Correct it, or set data.on_empty: skip."
                 refused.add(Fault(tally.file, item.line, EMPTY, detail))
             tally.drop(reason, tally.place(item.line))
         refused.raise_if_any()
         if not self.report.num_kept:
-            raise DataError(f"{printable(tally.corpus)}: no pair is left. {_why_none(self.report)}")
+            raise DataError(f"{printable(tally.corpus)}: no pair remains. {_why_none(self.report)}")
 
 
 class _RefusedFaults:
-    """The faults that stop a run: the first ones to be told, the others counted."""
+    """The faults that stop a run: the first ones are listed, the others counted."""
 
     def __init__(self) -> None:
         self._faults: list[Fault] = []
@@ -73,7 +73,7 @@ class _RefusedFaults:
 
     def add(self, fault: Fault) -> None:
         self._number += 1
-        if fault.is_fatal:  # what matters most comes first
+        if fault.is_fatal:  # the most important one comes first
             self._faults.insert(0, fault)
         elif len(self._faults) < _MAX_LISTED:
             self._faults.append(fault)
@@ -85,7 +85,7 @@ class _RefusedFaults:
         if self._number > len(lines):
             lines.append(f"… and {self._number - len(lines):,} more faults.")
         if any(fault.reason != EMPTY and not fault.is_fatal for fault in self._faults):
-            lines.append("Put them right, or say data.on_fault: skip to leave such lines out.")
+            lines.append("Correct them, or set data.on_fault: skip to skip such lines.")
         raise DataError("\n".join(lines))
 
 
@@ -93,20 +93,20 @@ def _why_none(report: CleaningReport) -> str:
     if not report.num_read:
         return "The file is empty."
     reasons = ", ".join(f"{number:,} {reason}" for reason, number in report.num_dropped.items())
-    return f"Of {report.num_read:,} read, left out: {reasons}."
+    return f"{report.num_read:,} pairs were read, and all were dropped: {reasons}."
 
 
 def open_corpus(
     config: CorpusConfig, data: DataConfig, task: Task = "translate", pair_filter: Filter | None = None
 ) -> Corpus:
-    """Open a corpus; give several the same filter, and a pair that was in one is seen before in the next."""
+    """Open a corpus. Corpora that share a filter also share its memory of duplicates."""
     return Corpus(config, data, task, pair_filter or Filter(data, task))
 
 
 def read_texts(
     configs: Iterable[CorpusConfig], data: DataConfig, task: Task = "translate"
 ) -> Iterator[tuple[str, str]]:
-    """Yield source and target of every pair of several corpora, for a tokeniser to learn from."""
+    """Yield source and target of every pair of several corpora, to train a tokeniser on."""
     pair_filter = Filter(data, task)
     for config in configs:
         for pair in open_corpus(config, data, task, pair_filter):
@@ -114,7 +114,7 @@ def read_texts(
 
 
 def file_names(config: CorpusConfig, task: Task) -> list[str]:
-    """Return the files of a corpus, or raise ConfigError if it is not said in exactly one way."""
+    """Return the files of a corpus, or raise ConfigError if it is not given in exactly one way."""
     is_text = task == "language-model"
     pair = [name for name in (config.source, config.target) if name is not None]
     forms = [bool(pair), config.tsv is not None, config.jsonl is not None, config.built_in is not None]
@@ -123,17 +123,21 @@ def file_names(config: CorpusConfig, task: Task) -> list[str]:
         present = [
             name for name in ("source", "target", "tsv", "jsonl", "built_in") if getattr(config, name) is not None
         ]
-        raise ConfigError(f"a corpus is given as {allowed}; here it is {' and '.join(present) or 'nothing'}.")
+        raise ConfigError(
+            f"a corpus must be given as {allowed}, but here it has {' and '.join(present) or 'none of them'}."
+        )
     if pair and is_text and (config.source is None or config.target is not None):
-        raise ConfigError("a language model reads one file: say source, and leave target out.")
+        raise ConfigError("a language model reads one file: set source, and remove target.")
     if pair and not is_text and len(pair) == 1:
         missing = "target" if config.target is None else "source"
-        raise ConfigError(f"a corpus of two files needs source and target; {missing} is missing beside {pair[0]}.")
+        raise ConfigError(
+            f"a corpus of two files needs source and target; {missing} is missing; only {pair[0]} is given."
+        )
     return [*pair, *(name for name in (config.tsv, config.jsonl) if name is not None)]
 
 
 def fingerprint(config: CorpusConfig, task: Task = "translate") -> str:
-    """Return a hash of all that decides the pairs of a corpus: what its files hold, wherever they lie."""
+    """Return a hash of everything that decides the pairs of a corpus: the content of its files, not their paths."""
     identity = [
         config.source_field,
         config.target_field,
@@ -144,7 +148,7 @@ def fingerprint(config: CorpusConfig, task: Task = "translate") -> str:
     names = file_names(config, task)
     identity += [hash_file(name) for name in names] + [form for form in ("tsv", "jsonl") if getattr(config, form)]
     digest = sha256("\0".join(identity).encode())
-    if config.built_in is not None:  # another version may make other pairs
+    if config.built_in is not None:  # another version can generate other pairs
         for source, target in _built_in(config):
             digest.update(f"{source}\0{target}\n".encode())
     return digest.hexdigest()

@@ -1,7 +1,7 @@
-"""Where each sentence goes in a batch: packed rows of one shape, or one sentence a row in at most eight shapes.
+"""Lay out sentences in batches: packed rows of one shape, or one sentence per row in at most eight shapes.
 
-A compiled model is compiled once for every shape, so that shapes are few; a padded token costs as much as a real one,
-so that rows are full. A layout sees lengths only; which pairs it is given, and in what order, is settled before it.
+A model is compiled once per shape, so there should be few shapes. A padding token costs as much as a real one, so rows
+should be full. A layout sees only lengths; the caller selects the pairs and their order.
 """
 
 from abc import ABC, abstractmethod
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
 MAX_SHAPES = 8
-_MULTIPLE = 8  # GPU kernels move eight numbers at once
-_ROW = 64  # tokens: attention in longer rows costs more than the padding that it saves (measured)
+_MULTIPLE = 8  # GPU kernels process eight numbers at once
+_ROW = 64  # tokens; in longer rows attention costs more than the saved padding (measured)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape of a batch: so many rows, of so many tokens on each side (0: the task has no such side)."""
+    """The shape of a batch: the number of rows, and of tokens per row on each side (0: the task has no such side)."""
 
     rows: int
     source: int
@@ -27,7 +27,7 @@ class Shape:
 
     @property
     def tokens(self) -> int:
-        """Tokens of both sides, padding included."""
+        """Tokens of both sides, including padding."""
         return self.rows * (self.source + self.target)
 
     def __str__(self) -> str:
@@ -36,18 +36,18 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A batch to be filled: which pairs, and for each its row and where in the row it starts on either side."""
+    """The plan of a batch: its pairs, and for each its row and its start in the row on both sides."""
 
     shape: Shape
     pairs: Counts
     rows: Counts
     source_starts: Counts
     target_starts: Counts
-    sentences: Counts  # number of the sentence in its row, from 1
+    sentences: Counts  # number of the sentence in its row, counted from 1
 
 
 class Layout(ABC):
-    """How pairs of given lengths become batches."""
+    """A way to arrange pairs of given lengths in batches."""
 
     shapes: tuple[Shape, ...]
     is_packed: bool
@@ -55,11 +55,11 @@ class Layout(ABC):
 
     @abstractmethod
     def plan(self, source: Counts, target: Counts, random: np.random.Generator) -> list[Plan]:
-        """Put every pair, by its lengths on both sides, into one batch; the batches are in random order."""
+        """Assign every pair to one batch, by its lengths on both sides; the batches are in random order."""
 
 
 class PackedLayout(Layout):
-    """Several sentences in each row: rows of 64 tokens, and wider ones only for what does not fit."""
+    """Several sentences per row: rows of 64 tokens, and wider ones only for longer sentences."""
 
     is_packed = True
 
@@ -67,7 +67,7 @@ class PackedLayout(Layout):
         self.shapes = tuple(_packed_shapes(source, target, batch_tokens))
 
     def plan(self, source: Counts, target: Counts, random: np.random.Generator) -> list[Plan]:
-        """Fill the widest rows with what needs them, their gaps and then narrower rows with the rest."""
+        """Fill the widest rows with the pairs that need them; the rest go into their gaps, then into narrower rows."""
         plans: list[Plan] = []
         remaining = np.arange(len(source))
         for number in reversed(range(len(self.shapes))):
@@ -86,7 +86,7 @@ class PackedLayout(Layout):
 
 
 class BucketedLayout(Layout):
-    """One sentence a row; pairs of like lengths together. Each shape holds whatever a narrower one holds."""
+    """One sentence per row, with pairs of similar lengths together. Pairs that fit a shape also fit every wider one."""
 
     is_packed = False
 
@@ -99,7 +99,7 @@ class BucketedLayout(Layout):
         self.shapes = tuple(shapes)
 
     def plan(self, source: Counts, target: Counts, random: np.random.Generator) -> list[Plan]:
-        """Cut every bucket into batches; what is left over goes into the next wider bucket."""
+        """Split every bucket into batches; the remainder goes into the next wider bucket."""
         bucket_of = np.maximum(
             np.searchsorted([shape.source for shape in self.shapes], source),
             np.searchsorted([shape.target for shape in self.shapes], target),
@@ -112,7 +112,7 @@ class BucketedLayout(Layout):
                 _one_sentence_a_row(shape, bucket[start : start + shape.rows]) for start in range(0, full, shape.rows)
             ]
             remaining = bucket[full:]
-        if len(remaining):  # too few for one more batch of the widest: in the narrowest shape that holds them
+        if len(remaining):  # too few for another batch of the widest shape: use the narrowest shape that fits
             shape = self.shapes[int(bucket_of[remaining].max())]
             plans += [
                 _one_sentence_a_row(shape, remaining[start : start + shape.rows])
@@ -122,14 +122,14 @@ class BucketedLayout(Layout):
 
 
 def _packed_shapes(source: Counts, target: Counts, batch_tokens: int) -> Iterator[Shape]:
-    """Yield rows of 64, 128, … tokens on the longer side, until every pair fits; the other side by the text's ratio."""
+    """Yield shapes with 64, 128, … tokens on the longer side until every pair fits; the other by the text's ratio."""
     totals = float(source.sum()), float(target.sum())
     widest = [_rounded(float(side.max(initial=0))) for side in (source, target)]
     width, num_fit, num_shapes = _ROW, 0, 0
     while num_fit < len(source):
         widths = [_rounded(width * total / max(*totals, 1.0)) for total in totals]
         if width >= 2 * max(widest) or num_shapes == MAX_SHAPES - 1:
-            # pairs of quite another ratio than the text's would otherwise ask for rows without end
+            # pairs with a very different length ratio would otherwise need ever wider rows
             widths = [max(pair) for pair in zip(widths, widest, strict=True)]
         num_fit_now = int(((source <= widths[0]) & (target <= widths[1])).sum())
         if num_fit_now > num_fit:
@@ -139,7 +139,7 @@ def _packed_shapes(source: Counts, target: Counts, batch_tokens: int) -> Iterato
 
 
 def _num_rows(batch_tokens: int, widths: Sequence[int], num_pairs: int) -> int:
-    """Return how many rows a batch has: by its tokens, which are the target's where there is one; one row a pair do."""
+    """Return the number of rows of a batch, from its number of tokens: target tokens, if there is a target."""
     return max(1, min(batch_tokens // max(widths[1] or widths[0], 1), num_pairs))
 
 
@@ -148,7 +148,7 @@ def _rounded(width: float) -> int:
 
 
 def _packed_plans(pairs: Counts, row_of: Counts, source: Counts, target: Counts, shape: Shape) -> Iterator[Plan]:
-    """Yield the batches of pairs whose rows are settled."""
+    """Yield the batches of pairs with known rows."""
     if not len(pairs):
         return
     order = np.argsort(row_of, kind="stable")
@@ -161,10 +161,10 @@ def _packed_plans(pairs: Counts, row_of: Counts, source: Counts, target: Counts,
 
 
 def _fill_rows(source: Counts, target: Counts, needs: NDArray[np.bool_], shape: Shape) -> tuple[Counts, int]:
-    """Return the row of every pair (-1: none), and how many rows there are.
+    """Return the row of every pair (-1: none), and the number of rows.
 
-    The longest pair comes first, and goes into the row that it fills best. Only pairs that need rows of this shape open
-    new ones; and others, where a batch has rows that would be left empty.
+    Pairs are placed from the longest to the shortest, each into the row that it fills best. Only pairs that need this
+    shape open a new row; other pairs do so only if the last batch has empty rows.
     """
     longest = np.maximum(source, target)
     order = np.argsort(-(longest + needs * longest.max(initial=0)), kind="stable")
@@ -176,7 +176,7 @@ def _fill_rows(source: Counts, target: Counts, needs: NDArray[np.bool_], shape: 
 
 
 class _OpenRows:
-    """Rows by the room that is left on either side, found in a few steps however many there are.
+    """Rows indexed by their free space on both sides, so that a search does not depend on the number of rows.
 
     Bit `source_space` of `space_bits[target_space]` is set if a row has that much space on either side.
     """
@@ -188,7 +188,7 @@ class _OpenRows:
         self.rows_by_space: dict[tuple[int, int], list[int]] = {}
 
     def place(self, length: int, width: int, opens: bool) -> int:
-        """Put a pair into the row with the least room that has enough; else into a new one, or nowhere (-1)."""
+        """Put a pair into the row with the least sufficient space, else into a new row, or return -1."""
         for target_space in range(width, len(self.space_bits)):
             fitting = self.space_bits[target_space] >> length
             if fitting:
@@ -213,7 +213,7 @@ class _OpenRows:
 
 
 def _sentence_starts(row_of: Counts, lengths: Counts) -> tuple[Counts, Counts]:
-    """Return where each sentence starts in its row, and which of the row it is; rows are in order."""
+    """Return the start of each sentence in its row, and its number in the row; rows are in order."""
     starts = np.concatenate(([0], np.cumsum(lengths)[:-1])) if len(lengths) else np.empty(0, dtype=np.int64)
     is_first = np.concatenate(([True], row_of[1:] != row_of[:-1])) if len(row_of) else np.empty(0, dtype=bool)
     first_at = np.flatnonzero(is_first)[np.cumsum(is_first) - 1] if len(row_of) else np.empty(0, dtype=np.int64)
@@ -226,9 +226,9 @@ def _one_sentence_a_row(shape: Shape, pairs: Counts) -> Plan:
 
 
 def best_bounds(lengths: Counts, number: int) -> Counts:
-    """Return at most `number` upper bounds of length that pad the least, by dynamic programming."""
+    """Return at most `number` bucket lengths with the least padding, by dynamic programming."""
     values, counts = np.unique(lengths, return_counts=True)
-    before = np.concatenate(([0], np.cumsum(counts)))  # how many are shorter
+    before = np.concatenate(([0], np.cumsum(counts)))  # number of shorter ones
     number = min(number, len(values))
     cost = np.full((number + 1, len(values) + 1), np.inf)
     cost[0, 0] = 0.0
@@ -246,7 +246,7 @@ def best_bounds(lengths: Counts, number: int) -> Counts:
 
 
 def padding_waste(plans: Sequence[Plan], source: Counts, target: Counts) -> float:
-    """Return the share of all tokens of the batches that are padding."""
+    """Return the share of padding among all tokens of the batches."""
     num_slots = sum(plan.shape.tokens for plan in plans)
     num_tokens = sum(int(source[plan.pairs].sum() + target[plan.pairs].sum()) for plan in plans)
     return 1.0 - num_tokens / num_slots if num_slots else 0.0

@@ -1,6 +1,6 @@
-"""Rows of different lengths in two flat files, mapped into memory: the numbers, and where each row begins.
+"""Store rows of different lengths in two memory-mapped files: the numbers, and the start of each row.
 
-Only what is read is loaded, so a corpus may be larger than memory.
+Only the rows that are read are loaded, so a corpus can be larger than memory.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ class Ragged:
         return [values[begin:end] for begin, end in zip(begins, ends, strict=True)]
 
     def gather(self, indices: Sequence[int] | NDArray[np.integer[Any]]) -> tuple[Numbers, NDArray[np.int64]]:
-        """Return the numbers of some rows one after another in a new array, and the rows' lengths."""
+        """Return the concatenated numbers of some rows in a new array, and the rows' lengths."""
         row_indices = np.asarray(indices, dtype=np.int64)
         begins = self.offsets[row_indices]
         lengths = self.offsets[row_indices + 1] - begins
@@ -53,7 +53,7 @@ class Ragged:
 
 
 class RaggedWriter:
-    """Writes rows as they come; nothing but one block is held in memory."""
+    """Writes rows block by block; only one block is in memory."""
 
     def __init__(self, folder: Path, name: str, dtype: str) -> None:
         self._dtype = np.dtype(dtype)
@@ -80,7 +80,7 @@ class RaggedWriter:
         self._end = int(ends[-1]) if len(ends) else self._end
 
     def close(self) -> None:
-        """Write what is left, down to the disk."""
+        """Write the remaining rows and flush them to disk."""
         for file in (self._values, self._offsets):
             with file:
                 flush_to_disk(file)
@@ -91,7 +91,7 @@ def open_ragged(folder: Path, name: str, dtype: str) -> Ragged:
     offsets = map_numbers(folder / f"{name}.offsets", "int64")
     values = map_numbers(folder / f"{name}.values", dtype)
     if not len(offsets) or offsets[-1] != len(values):
-        raise DataError(f"{printable(str(folder))}: {name} is cut short. Delete the folder: it is made again.")
+        raise DataError(f"{printable(str(folder))}: {name} is truncated. Delete the folder; it will be rebuilt.")
     return Ragged(values, offsets)
 
 
@@ -100,5 +100,5 @@ def map_numbers(path: Path, dtype: str) -> Numbers:
     kind = np.dtype(dtype)
     if not path.stat().st_size:
         return np.empty(0, kind)  # an empty file cannot be mapped
-    # a plain array on top of the map: slicing the map itself costs ten times as much
+    # a plain array view: slicing the map itself is ten times slower
     return np.asarray(np.memmap(path, kind, mode="r")).view(np.ndarray)

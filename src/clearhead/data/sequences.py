@@ -1,6 +1,6 @@
-"""Three tasks that a model must learn by rule: copy a sentence, reverse it, sort its words.
+"""Three synthetic tasks: copy a sentence, reverse it, sort its words.
 
-The words are made up, so that nothing can be guessed from their meaning.
+The words are invented, so that a model cannot use their meaning.
 """
 
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ SIZES: dict[Split, int] = {"train": 20_000, "valid": 500, "test": 500}
 
 
 def pairs(name: Task, split: Split, seed: int = 1) -> Iterator[tuple[str, str]]:
-    """Go through one part of a task: sentence, answer; no sentence comes twice, or in two parts of any seed.
+    """Yield the sentences and answers of one split of a task. No sentence occurs twice, or in two splits, for any seed.
 
-    A hash of the sentence alone says to which part it belongs. Sorting is by alphabet, and keeps repeated words.
+    A hash of the sentence decides its split. Sorting is alphabetical and keeps repeated words.
     """
     for kind, value, choices in (("task", name, get_args(Task)), ("part", split, get_args(Split))):
         if value not in choices:
@@ -33,7 +33,9 @@ def pairs(name: Task, split: Split, seed: int = 1) -> Iterator[tuple[str, str]]:
 
 
 def _draw(name: Task, split: Split, seed: int) -> Iterator[tuple[str, str]]:
-    draw = Random(f"clearhead sequences {split} {seed}").random  # the only method that is the same in every Python
+    draw = Random(
+        f"clearhead sequences {split} {seed}"
+    ).random  # the only method with the same results in every Python version
     sentences: set[str] = set()
     while len(sentences) < SIZES[split]:
         length = SHORTEST + int(draw() * (LONGEST - SHORTEST + 1))

@@ -1,6 +1,6 @@
-"""Pairs as ids on the disk, made once from corpora and vocabularies, and used again as long as none of them changes.
+"""Store pairs as ids on disk: built once from corpora and vocabularies, and reused until one of them changes.
 
-A store is built under a temporary name and moved into place whole: a build that was stopped leaves none.
+A store is built under a temporary name and then renamed, so that an interrupted build leaves no incomplete store.
 """
 
 import json
@@ -28,16 +28,16 @@ from clearhead.text.config import Task
 from clearhead.text.tokeniser import Vocabularies
 
 _FORMAT = 1
-_INDEX = "store.json"  # the last file to be written: a folder without it is no store
+_INDEX = "store.json"  # written last; a folder without it is not a store
 _BLOCK = 4096  # pairs tokenised at once
-_STALE_AFTER = 3600.0  # seconds after which a part that nobody writes to is a dead build's
+_STALE_AFTER = 3600.0  # seconds without a write after which a part folder belongs to a dead build
 
 Side = Literal["source", "target"]
 
 
 @dataclass(frozen=True)
 class PairStore:
-    """Pairs of ids, each side ending with its end token; `corpus` says which corpus a pair came from."""
+    """Pairs of ids, each side with its end token; `corpus` is the index of each pair's corpus."""
 
     folder: Path
     source: Ragged
@@ -47,16 +47,16 @@ class PairStore:
     fingerprint: str
     source_texts: Ragged | None = None
     target_texts: Ragged | None = None
-    message: str = ""  # what was done to have it: made, made again, or found as it was
+    message: str = ""  # whether it was built, rebuilt or unchanged
 
     def __len__(self) -> int:
         return len(self.corpus)
 
     def texts(self, side: Side, indices: Sequence[int] | NDArray[np.integer[Any]]) -> list[str]:
-        """Return the texts of some pairs as they were read, language tags included."""
+        """Return the original texts of some pairs, including language tags."""
         texts = self.source_texts if side == "source" else self.target_texts
         if texts is None:
-            raise DataError(f"{printable(str(self.folder))} keeps no texts. Build it with keep_texts=True.")
+            raise DataError(f"{printable(str(self.folder))} contains no texts. Build it with keep_texts=True.")
         return [row.tobytes().decode() for row in texts.rows(indices)]
 
 
@@ -69,9 +69,9 @@ def build_store(
     task: Task = "translate",
     keep_texts: bool | None = None,
 ) -> PairStore:
-    """Return the store of some corpora: the one in the folder if nothing changed, or else a new one.
+    """Return the store of some corpora: the existing one if nothing changed, otherwise a new one.
 
-    Texts are kept beside the ids where cuts are sampled anew in each epoch (text.sampling), or where asked for.
+    Texts are stored too if tokens are sampled in each epoch (text.sampling), or if `keep_texts` is set.
     """
     place = Path(folder)
     keeps = vocabularies.source.config.sampling > 0 if keep_texts is None else keep_texts
@@ -79,12 +79,12 @@ def build_store(
     store_fingerprint = recipe.fingerprint()
     why = "made"
     if (old := _read_index(place)) is not None:
-        why = "made again, since the data or the settings changed"
+        why = "rebuilt, because the data or the settings changed"
         if old.get("fingerprint") == store_fingerprint:
             try:
-                return open_store(place, f"{place.name}: {old['pairs']:,} pairs, unchanged since they were made.")
+                return open_store(place, f"{place.name}: {old['pairs']:,} pairs, unchanged.")
             except DataError:
-                why = "made again, since it was damaged"
+                why = "rebuilt, because it was damaged"
     _refuse_other_things(place)
     part = _new_part(place)
     try:
@@ -94,7 +94,7 @@ def build_store(
     except OSError as wrong:
         raise DataError(
             f"{printable(str(place))} could not be written: {wrong}. "
-            "Choose a folder that can be written, on a disk with room."
+            "Choose a writable folder on a disk with enough space."
         ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -102,18 +102,20 @@ def build_store(
 
 
 def open_store(folder: str | Path, message: str = "") -> PairStore:
-    """Open a store that build_store made."""
+    """Open a store that build_store has written."""
     place = Path(folder)
     index = _read_index(place)
     if index is None:
-        raise DataError(f"{printable(str(place))} is not a store of pairs, or not a whole one. Build it again.")
+        raise DataError(f"{printable(str(place))} is not a store of pairs, or is incomplete. Build it again.")
     try:
         opened = {name: open_ragged(place, name, dtype) for name, dtype in index["arrays"].items()}
         corpus = map_numbers(place / "corpus.values", "uint16")
     except (OSError, ValueError) as wrong:
-        raise DataError(f"{printable(str(place))} is damaged ({wrong}). Delete it: it is made again.") from None
+        raise DataError(f"{printable(str(place))} is damaged ({wrong}). Delete it; it will be rebuilt.") from None
     if {len(array) for array in opened.values()} != {len(corpus)}:
-        raise DataError(f"{printable(str(place))} is damaged: its sides differ in length. Delete it: it is made again.")
+        raise DataError(
+            f"{printable(str(place))} is damaged: its sides differ in length. Delete it; it will be rebuilt."
+        )
     return PairStore(
         place, opened["source"], opened["target"], corpus,
         tuple(map(CleaningReport.from_json, index["reports"])), index["fingerprint"],
@@ -123,7 +125,7 @@ def open_store(folder: str | Path, message: str = "") -> PairStore:
 
 @dataclass(frozen=True)
 class _StoreRecipe:
-    """All that decides what a store holds."""
+    """Everything that decides the content of a store."""
 
     corpora: tuple[CorpusConfig, ...]
     vocabularies: Vocabularies
@@ -149,7 +151,7 @@ class _StoreRecipe:
         return {**arrays, "source_texts": "uint8", "target_texts": "uint8"} if self.keeps_texts else arrays
 
     def rows(self, pairs: Sequence[SentencePair]) -> tuple[list[list[int]], list[list[int]]]:
-        """Return the ids of both sides, each with its end; a label is one number, and a text alone has no source."""
+        """Return the ids of both sides with end tokens; a label is one number, and a language model has no source."""
         sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
         source_tokeniser, target_tokeniser = self.vocabularies.source, self.vocabularies.target
         if self.task == "classify":
@@ -197,13 +199,13 @@ def _write(recipe: _StoreRecipe, store_fingerprint: str, part: Path) -> dict[str
 
 def _too_long(report: CleaningReport, config: DataConfig) -> str:
     return (
-        f"{printable(report.corpus)}: no pair is left. Every one that was not left out before has a side of more than "
+        f"{printable(report.corpus)}: no pair remains. Every pair that was not dropped before has a side of more than "
         f"data.max_tokens = {config.max_tokens} tokens. Raise it.\n{report_table([report])}"
     )
 
 
 def _write_corpus(corpus: Corpus, recipe: _StoreRecipe, writers: dict[str, RaggedWriter]) -> Iterator[int]:
-    """Write a corpus block by block, and yield how many pairs each block kept."""
+    """Write a corpus block by block, and yield the number of kept pairs of each block."""
     max_tokens = recipe.config.max_tokens
     pairs = iter(corpus)
     while block := list(islice(pairs, _BLOCK)):
@@ -226,7 +228,7 @@ def _write_corpus(corpus: Corpus, recipe: _StoreRecipe, writers: dict[str, Ragge
 
 
 def _located(corpus: Corpus, recipe: _StoreRecipe, block: Sequence[SentencePair]) -> DataError:
-    """Return the error of the first pair in a block that has one, with the pair's place."""
+    """Return the error of the first faulty pair in a block, with its file and line."""
     for pair in block:
         try:
             recipe.rows([pair])
@@ -244,7 +246,7 @@ def _read_index(place: Path) -> dict[str, Any] | None:
 
 
 def _new_part(place: Path) -> Path:
-    """Make the folder that a store is built in, and clear away those of builds that were killed."""
+    """Create the folder that a store is built in, and delete those of killed builds."""
     place.parent.mkdir(parents=True, exist_ok=True)
     for other in [*place.parent.glob(f".{place.name}.*.part"), *place.parent.glob(f".{place.name}.*.old")]:
         newest = max((file.stat().st_mtime for file in other.glob("*")), default=other.stat().st_mtime)
@@ -259,7 +261,7 @@ def _refuse_other_things(place: Path) -> None:
     is_free = not place.exists() or (place.is_dir() and ((place / _INDEX).exists() or not any(place.iterdir())))
     if not is_free:
         raise DataError(
-            f"{printable(str(place))} is there already and is not a store of pairs. Nothing was changed: "
+            f"{printable(str(place))} exists already and is not a store of pairs. Nothing was changed: "
             "move it away, or choose another folder."
         )
 

@@ -39,7 +39,7 @@ def evaluate_files(files: EvaluationFiles, request: EvaluationRequest) -> FileEv
     optional_source = [] if files.source is None else [files.source]
     names = [name for outputs in files.systems.values() for name in outputs] + [*files.references, *optional_source]
     if names.count(STANDARD_INPUT) > 1:
-        raise ConfigError("standard input can be read once only. Give files for all but one of the texts.")
+        raise ConfigError("standard input can only be read once. Give files for all but one of the texts.")
     held_out = HeldOut(
         [whole_input(name) for name in files.references],
         None if files.source is None else whole_input(files.source),

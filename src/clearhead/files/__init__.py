@@ -1,1 +1,1 @@
-"""The ground floor: whole-file writing, locks, JSON and YAML in, lines in and out."""
+"""Low-level file access that every package may import: atomic writes, locks, JSON, YAML, and lines in and out."""

@@ -1,4 +1,4 @@
-"""Where the text of a line is: a column of TSV by its number or name, or a key of a JSON object."""
+"""Find the text in a line: a TSV column by number or name, or a key of a JSON object."""
 
 import json
 import re
@@ -10,7 +10,7 @@ _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def find_columns(name: str, cells: list[str], fields: tuple[str | None, str]) -> tuple[bool, list[int]]:
-    """Return whether the first line is a header, and where the columns are that are read."""
+    """Return whether the first line is a header, and the indices of the requested columns."""
     columns = [field for field in fields if field is not None]
     if all(re.fullmatch("[1-9][0-9]{0,5}", field) for field in columns):
         return False, [int(field) - 1 for field in columns]
@@ -18,29 +18,29 @@ def find_columns(name: str, cells: list[str], fields: tuple[str | None, str]) ->
     missing = [field for field in columns if field not in header]
     if not missing:
         return True, [header.index(field) for field in columns]
-    if set(columns) <= {"source", "target"}:  # no column was named, and the file has no header: the first columns
+    if set(columns) <= {"source", "target"}:  # default names and no header: use the first columns
         return False, list(range(len(columns)))
     shown = ", ".join(printable(cell[:40]) for cell in header[:10])
     raise DataError(
-        f"{printable(name)}:1: no column is called '{printable(missing[0])}'.{did_you_mean(missing[0], header)} "
-        f"The first line has: {shown}. Say a name of the first line, or a column's number from 1."
+        f"{printable(name)}:1: there is no column '{printable(missing[0])}'.{did_you_mean(missing[0], header)} "
+        f"The first line has: {shown}. Use a name from the first line, or a column number (counted from 1)."
     )
 
 
 class FieldFault(NamedTuple):
-    """Why there is no text under a key: a kind of fault, the same for every line that has it, and a sentence."""
+    """Why a key has no text: a short reason, under which such lines are counted, and a sentence with the details."""
 
     reason: str
     detail: str
 
 
 def json_text(data: Any, field: str, *, is_label: bool = False) -> str | FieldFault:
-    """Return the text under a key of a JSON object; `translation.en` is a key inside a key.
+    """Return the text under a key of a JSON object; `translation.en` names a nested key.
 
-    A label may also be a number, or true or false.
+    With `is_label`, the value can also be a number, true or false.
     """
     if not isinstance(data, dict):
-        return FieldFault("not JSON", f"a JSON {_kind(data)}, and an object {{…}} is needed.")
+        return FieldFault("not JSON", f"this is a JSON {_kind(data)}, but an object {{…}} is required.")
     value: Any = data
     for key in [field] if field in data else field.split("."):
         if not isinstance(value, dict) or key not in value:
@@ -50,13 +50,15 @@ def json_text(data: Any, field: str, *, is_label: bool = False) -> str | FieldFa
     if is_label and isinstance(value, int | float):
         return json.dumps(value)
     if not isinstance(value, str):
-        return FieldFault("not text", f"'{printable(field)}' is a JSON {_kind(value)}, and text is needed.")
+        return FieldFault("not text", f"'{printable(field)}' is a JSON {_kind(value)}, but text is required.")
     unwritable = _UNWRITABLE.search(value)
     if unwritable is None:
         return value
     if unwritable[0] == "\0":
-        return FieldFault("NUL byte", f"a NUL character in '{printable(field)}'.")
-    return FieldFault("invalid UTF-8", f"half a surrogate pair in '{printable(field)}', which is no character.")
+        return FieldFault("NUL byte", f"'{printable(field)}' contains a NUL character.")
+    return FieldFault(
+        "invalid UTF-8", f"'{printable(field)}' contains an unpaired surrogate, which is not a character."
+    )
 
 
 def _kind(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""JSON files in and out: one object in a file, or a sentence that says what is there instead."""
+"""Read and write JSON files that contain one object."""
 
 import json
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from clearhead.files.writing import FileWriter, bytes_writer
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file, or raise CheckpointError that says what is there instead."""
+    """Return the object in a JSON file, or raise CheckpointError with the reason."""
     shown = printable(str(path))
     try:
         return parse_object(read_file(path))
     except UnicodeError as problem:
         raise CheckpointError(f"{shown} cannot be read: {problem}.") from None
     except ValueError as problem:
-        raise CheckpointError(f"{shown} is not JSON: {problem}. Copy it again from where it came.") from None
+        raise CheckpointError(f"{shown} is not JSON: {problem}. Copy it again from its source.") from None
     except TypeError as problem:
         raise CheckpointError(f"{shown} {problem}.") from None
 
@@ -30,15 +30,15 @@ def parse_object(content: bytes) -> dict[str, Any]:
     except RecursionError as problem:
         raise ValueError(str(problem)) from None
     if not isinstance(data, dict):
-        raise TypeError(f"holds {type(data).__name__}, and an object {{…}} is needed")
+        raise TypeError(f"contains a {type(data).__name__}, but an object {{…}} is required")
     return data
 
 
 def json_bytes(data: Mapping[str, Any]) -> bytes:
-    """Return the data as JSON as our files hold it: indented, in UTF-8, without NaN."""
+    """Return the data as JSON in the style of our files: indented, UTF-8, without NaN."""
     return (json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def json_writer(data: Mapping[str, Any]) -> FileWriter:
-    """Return what writes the data as JSON."""
+    """Return a function that writes the data as JSON."""
     return bytes_writer(json_bytes(data))

@@ -1,6 +1,6 @@
-"""Lines to translate, from a file, a pipe or the words of a command: plain, TSV or JSONL, one at a time.
+"""Read lines to translate from a file, a pipe or a command-line argument: plain text, TSV or JSONL, one at a time.
 
-An InputLine keeps what else stood on its line, so that the translation can be put beside it.
+An InputLine also keeps the other columns or keys of its line, so that the translation can be written next to them.
 """
 
 import io
@@ -22,7 +22,7 @@ _FORMS: dict[str, Form] = {".tsv": "tsv", ".jsonl": "jsonl"}
 
 @dataclass(frozen=True)
 class InputLine:
-    """A line of the input: the text to translate, and its cells or its object; a header has nothing to translate."""
+    """One input line: the text to translate, and its TSV cells or JSON object. A header has no text to translate."""
 
     number: int
     line: str
@@ -34,7 +34,7 @@ class InputLine:
 
 @dataclass(frozen=True)
 class LineSource:
-    """Where lines come from: a file's name, - for standard input, or the text itself."""
+    """Where lines come from: a file name, `-` for standard input, or the text itself."""
 
     name: str = "-"
     form: Form = "text"
@@ -43,19 +43,19 @@ class LineSource:
 
     @staticmethod
     def of(name: str | None, form: Form | None, column: str | None, text: str | None) -> "LineSource":
-        """Return the source that is asked for; the form of a file is read off its name, unless it is said."""
+        """Return the requested source; without `form`, the file name decides the format."""
         suffixes = Path(name or "").suffixes
         form_of_name: Form = next((_FORMS[suffix] for suffix in suffixes if suffix in _FORMS), "text")
         form = form or form_of_name
         if column is not None and form == "text":
             raise DataError(
-                f"column = {column} names a part of a TSV or JSONL line. Say which form the lines have, tsv or jsonl.",
+                f"column = {column} selects a part of a TSV or JSONL line. Give the format of the lines, tsv or jsonl.",
                 options=("form",),
             )
         return LineSource(name or "-", form, column or "source", text)
 
     def records(self) -> Iterator[InputLine]:
-        """Yield every line, or raise DataError at the first that cannot be read."""
+        """Yield every line, or raise DataError at the first line that cannot be read."""
         if self.form == "tsv":
             yield from self._tsv()
         elif self.form == "jsonl":
@@ -96,8 +96,8 @@ class LineSource:
                     continue
             if line and column >= len(cells):
                 raise DataError(
-                    f"{self.name}:{number}: {len(cells)} columns, and column {column + 1} is needed. "
-                    "Columns are parted by tabs."
+                    f"{self.name}:{number}: the line has {len(cells)} columns, but column {column + 1} is required. "
+                    "Columns are separated by tabs."
                 )
             yield InputLine(number, line, cells[column] if line else "", tuple(cells))
 
@@ -110,7 +110,7 @@ class LineSource:
                 data = json.loads(line)
             except (ValueError, RecursionError) as wrong:
                 raise DataError(
-                    f'{self.name}:{number}: not JSON: {wrong}. Each line is one object, as in {{"source": "…"}}.'
+                    f'{self.name}:{number}: not JSON: {wrong}. Each line must be one object, such as {{"source": "…"}}.'
                 ) from None
             text = json_text(data, self.column)
             if isinstance(text, FieldFault):
@@ -119,7 +119,7 @@ class LineSource:
 
 
 class _BytesStream:
-    """Bytes that are read like a pipe."""
+    """Bytes in memory that can be read like a pipe."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -131,7 +131,7 @@ class _BytesStream:
 
 
 def is_interactive() -> bool:
-    """Return whether someone types the lines."""
+    """Return whether standard input is a terminal."""
     try:
         return os.isatty(sys.stdin.fileno())
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
-"""An output file that a killed process leaves in order: lines go to a part file, which gets its name when it is whole.
+"""Write an output file that can be resumed: lines go to a part file, which gets its final name when it is complete.
 
-A journal beside the part file says how many lines and bytes of it count, what the lines were made with, and what the
-input was up to there; so a later process can go on where this one stopped, with nothing twice and nothing lost.
+A journal next to the part file records how many of its lines and bytes are valid, the settings they were made with, and
+a hash of the input up to there. A later process can resume from it without repeating or losing a line.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ _PART, _JOURNAL = ".part", ".part.json"
 
 
 class LineOutput:
-    """A file in the making; `num_done` lines of the input are done already when it is gone on with."""
+    """An output file that is being written; `num_done` lines of the input are already done when it is resumed."""
 
     def __init__(self, path: Path, made_with: Mapping[str, Any]) -> None:
         self.path = path
@@ -30,24 +30,24 @@ class LineOutput:
         self._made_with = dict(made_with)
         self._num_bytes = 0
         self._input = hashlib.sha256()
-        self._expected: str | None = None  # the hash of the input that was done before
+        self._expected: str | None = None  # the hash of the input lines that an earlier process did
         self._file: int | None = None
 
     @staticmethod
     def open(path: str | Path, made_with: Mapping[str, Any], *, resume: bool = False) -> "LineOutput":
-        """Begin an output file, or go on with one; nothing is written before the first line is done."""
+        """Start or resume an output file; nothing is written before the first line is done."""
         output = LineOutput(Path(path), made_with)
         shown = printable(str(path))
         if output.path.is_dir():
             raise RunError(f"{shown} is a folder. Give the name of a file.", options=("output",))
         if not output.path.parent.is_dir():
-            raise RunError(f"the folder of {shown} does not exist. Make it first.")
+            raise RunError(f"the folder of {shown} does not exist. Create it first.")
         if not output.part.exists():
             return output
         if not resume:
             raise RunError(
-                f"{printable(str(output.part))} is there already: a translation that was not finished. "
-                "Remove it, or resume it.",
+                f"{printable(str(output.part))} exists already: a translation that was not finished. "
+                "Delete it, or resume it.",
                 options=("resume",),
             )
         output._reopen()
@@ -55,7 +55,7 @@ class LineOutput:
 
     @staticmethod
     def is_complete(path: str | Path) -> bool:
-        """Return whether the file has its final name, and no part of another one is beside it."""
+        """Return whether the file has its final name and there is no part file next to it."""
         output = LineOutput(Path(path), {})
         return output.path.is_file() and not output.part.exists()
 
@@ -69,29 +69,30 @@ class LineOutput:
             lines, num_bytes, before, self._expected = 0, 0, self._made_with, None  # killed before its first line
         except (OSError, ValueError, KeyError, TypeError) as wrong:
             raise RunError(
-                f"{printable(str(self.journal))} cannot be read ({wrong}), so {shown} cannot be gone on with. "
-                "Remove both, and begin again."
+                f"{printable(str(self.journal))} cannot be read ({wrong}), so {shown} cannot be resumed. "
+                "Delete both files and start again."
             ) from None
         mine = json.loads(json.dumps(self._made_with))
         other = [name for name in {**before, **mine} if before.get(name) != mine.get(name)]
         if other:
             differences = "; ".join(
-                f"{name} was {_shown(before.get(name))}, and is {_shown(mine.get(name))}" for name in other
+                f"{name} was {_shown(before.get(name))} and is now {_shown(mine.get(name))}" for name in other
             )
             raise RunError(
-                f"{shown} was made with other settings: {differences}. Use the same, or remove it and begin again."
+                f"{shown} was made with other settings: {differences}. "
+                "Use the same settings, or delete it and start again."
             )
         if self.part.stat().st_size < num_bytes:
-            raise RunError(f"{shown} is shorter than its journal says. Remove both, and begin again.")
+            raise RunError(f"{shown} is shorter than its journal records. Delete both files and start again.")
         self.num_done, self._num_bytes = lines, num_bytes
 
     def skip(self, lines: Iterable[str]) -> None:
-        """Take note of the lines that are done already, and check that they are those of before."""
+        """Record the input lines that are already done, and check that they have not changed."""
         self._note(lines)
         if self._expected is not None and self._input.hexdigest() != self._expected:
             raise RunError(
                 f"the first {self.num_done:,} lines of the input are not those that {printable(str(self.part))} was "
-                "made of. Give the same input, or remove the part file and begin again."
+                "made from. Give the same input, or delete the part file and start again."
             )
 
     def _note(self, lines: Iterable[str]) -> None:
@@ -99,7 +100,7 @@ class LineOutput:
             self._input.update(line.encode(errors="surrogatepass") + b"\n")
 
     def write(self, content: bytes, lines: Iterable[str], num_lines: int) -> None:
-        """Write what was made of so many further lines of the input."""
+        """Write the output of the next `num_lines` lines of the input."""
         try:
             if self._file is None:
                 self._file = self._open_part()
@@ -114,9 +115,9 @@ class LineOutput:
         except OSError as wrong:
             fact = f"{printable(str(self.part))} cannot be written: {wrong.strerror}."
             if not self.num_done:
-                raise RunError(f"{fact} Choose a place with room.") from None
+                raise RunError(f"{fact} Choose a place with enough space.") from None
             raise RunError(
-                f"{fact} {self.num_done:,} lines are done and kept; make room, and resume.", options=("resume",)
+                f"{fact} {self.num_done:,} lines are done and saved. Free some space, then resume.", options=("resume",)
             ) from None
 
     def _open_part(self) -> int:
@@ -124,7 +125,7 @@ class LineOutput:
         if not lock_file(handle):
             os.close(handle)
             raise RunError(f"{printable(str(self.part))} is being written by another process. Wait for it.")
-        os.ftruncate(handle, self._num_bytes)  # what is beyond was not finished
+        os.ftruncate(handle, self._num_bytes)  # later bytes are of an unfinished batch
         os.lseek(handle, self._num_bytes, os.SEEK_SET)
         return handle
 
@@ -135,8 +136,8 @@ class LineOutput:
             "input": self._input.hexdigest(),
             "made_with": self._made_with,
         }
-        # One name for every journal in the making, since the lock is ours: a process that is often killed leaves one.
-        # The folder is not synced: the journal before this one is as good after a power cut, and batches stay fast.
+        # A fixed temporary name is safe because we hold the lock, and even many killed processes leave only one behind.
+        # The folder is not synced: after a power cut the previous journal serves as well, and batches stay fast.
         fresh = self.journal.with_name(self.journal.name + ".new")
         try:
             with fresh.open("wb") as file:
@@ -147,7 +148,7 @@ class LineOutput:
             fresh.unlink(missing_ok=True)
 
     def finish(self) -> None:
-        """Give the file its name: it is whole."""
+        """Give the complete file its final name."""
         try:
             if self._file is None:
                 self._file = self._open_part()
@@ -167,7 +168,7 @@ class LineOutput:
             os.close(self._file)
             self._file = None
             if not self.num_done and self.part.exists() and not self.journal.exists():
-                self.part.unlink()  # there is nothing in it to go on with
+                self.part.unlink()  # it is empty, so there is nothing to resume
 
 
 def _shown(value: object) -> str:

@@ -1,6 +1,6 @@
-"""Lines of text files, plain or packed (.gz, .xz), read a block at a time: no file is ever whole in memory.
+"""Read the lines of text files, plain or compressed (.gz, .xz), block by block, without loading a file into memory.
 
-A line ends at \\n or \\r\\n and nowhere else. What is wrong with a line is a Fault with its file and number.
+A line ends at \\n or \\r\\n and nowhere else. A problem with a line is a Fault with its file and line number.
 """
 
 import gzip
@@ -12,22 +12,23 @@ from hashlib import file_digest
 from pathlib import Path
 from typing import IO, Protocol
 
-from clearhead.errors import DataError, did_you_mean, printable
+from clearhead.errors import DataError, printable
+from clearhead.files.reading import missing_file_hint
 
 _BLOCK = 2**20  # bytes read at once
-_MAX_LINE = 2**24  # bytes; a longer line is no sentence
+_MAX_LINE = 2**24  # bytes; a longer line is not a sentence
 _BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with one line, or with the whole file where `line` is None."""
+    """What is wrong with one line, or with the entire file if `line` is None."""
 
     file: str
     line: int | None
-    reason: str  # a kind of fault, the same for every line that has it
+    reason: str  # a short description, under which faults of this kind are counted
     detail: str = ""
-    is_fatal: bool = False  # nothing after it can be trusted
+    is_fatal: bool = False  # reading stops here
 
     @property
     def place(self) -> str:
@@ -40,33 +41,31 @@ class Fault:
 
 @dataclass
 class Notes:
-    """What was put right while reading, for the report."""
+    """What was corrected while reading, for the report."""
 
     num_byte_order_marks: int = 0
     num_carriage_returns: int = 0
 
 
 def check_file(name: str) -> Path:
-    """Return the path of a file that exists, or say what is there instead."""
+    """Return the path of an existing file, or raise DataError with the reason."""
     path = Path(name)
     shown = printable(name)
     if path.is_dir():
         held = sorted(printable(child.name) for child in path.iterdir())
         raise DataError(
-            f"{shown} is a folder, and a file is needed. It holds {', '.join(held[:5]) or 'nothing'}"
+            f"{shown} is a folder, but a file is required. It contains {', '.join(held[:5]) or 'nothing'}"
             f"{' …' if len(held) > 5 else ''}."
         )
     if not path.exists():
-        there = [child.name for child in path.parent.iterdir()] if path.parent.is_dir() else []
-        folder = "" if path.parent.is_dir() else f" Nor does its folder, {printable(str(path.parent))}."
-        raise DataError(f"{shown} does not exist.{folder}{did_you_mean(path.name, there)}")
+        raise DataError(f"{shown} does not exist.{missing_file_hint(path)}")
     if not path.is_file():
-        raise DataError(f"{shown} is not a plain file. It is read more than once: save it as a file first.")
+        raise DataError(f"{shown} is not a regular file. It must be read more than once: save it as a file first.")
     return path
 
 
 def hash_file(name: str) -> str:
-    """Return the sha256 of a file as it lies on the disk."""
+    """Return the sha256 of a file's bytes on disk."""
     path = check_file(name)
     try:
         with path.open("rb") as file:
@@ -84,20 +83,20 @@ def _open(path: Path) -> IO[bytes] | gzip.GzipFile | lzma.LZMAFile:
 
 
 def read_lines(name: str, notes: Notes) -> Iterator[str | Fault]:
-    """Yield each line of a file without its end, or the fault that it has instead."""
+    """Yield each line of a file without its line end, or a Fault if the line cannot be used."""
     path = check_file(name)
     return _lines(_file_blocks(path), name, notes)
 
 
 class Readable(Protocol):
-    """What can be read from as bytes come in, such as standard input."""
+    """A stream that can be read as bytes arrive, such as standard input."""
 
     def read1(self, size: int, /) -> bytes:
-        """Return at most so many bytes, as many as there are now; none at the end."""
+        """Return the bytes that are available now, at most `size`; empty at the end."""
 
 
 def read_stream(file: Readable, name: str, notes: Notes) -> Iterator[str | Fault]:
-    """Yield each line of a pipe as soon as it has come, or the fault that it has instead."""
+    """Yield each line of a pipe as soon as it arrives, or a Fault if the line cannot be used."""
     return _lines(_stream_blocks(file), name, notes)
 
 
@@ -121,7 +120,7 @@ def _lines(blocks: Iterator[bytes | str], name: str, notes: Notes) -> Iterator[s
 
 
 def _whole_lines(read_block: Callable[[], bytes]) -> Iterator[bytes | str]:
-    """Yield whole lines, about a megabyte at once, without the last line's end; or a sentence why it cannot go on."""
+    """Yield blocks of complete lines, about a megabyte each, without the last line end; on failure, a sentence why."""
     parts: list[bytes] = []
     size = 0
     while block := read_block():
@@ -143,9 +142,9 @@ def _file_blocks(path: Path) -> Iterator[bytes | str]:
         with _open(path) as file:
             yield from _whole_lines(lambda: file.read(_BLOCK))
     except EOFError:
-        yield "the packed file is cut short. Copy it again from where it came."
+        yield "the compressed file is truncated. Copy it again from its source."
     except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as wrong:
-        yield f"the file cannot be unpacked ({wrong}). Is it really {path.suffix}? Copy it again from where it came."
+        yield f"the file cannot be decompressed ({wrong}). Is it really {path.suffix}? Copy it again from its source."
     except OSError as wrong:
         yield f"the file cannot be read: {wrong.strerror}."
 
@@ -158,7 +157,7 @@ def _stream_blocks(file: Readable) -> Iterator[bytes | str]:
 
 
 def _decoded(raw: bytes, notes: Notes) -> list[str] | None:
-    """Return the lines of a block that has no fault in it, or None: then each line is looked at by itself."""
+    """Return the lines of a block without faults, or None if there is a fault, so that each line must be checked."""
     if b"\0" in raw:
         return None
     try:
@@ -179,7 +178,7 @@ def _decoded(raw: bytes, notes: Notes) -> list[str] | None:
 def _one_line(raw: bytes, name: str, number: int, notes: Notes) -> str | Fault:
     if b"\0" in raw:
         column = raw.index(b"\0") + 1
-        detail = f"a NUL byte at byte {column}. Is this a text file, in UTF-8 and not UTF-16?"
+        detail = f"a NUL byte at byte {column}. Is this a text file in UTF-8, not UTF-16?"
         return Fault(name, number, "NUL byte", detail)
     try:
         text = raw.decode()

@@ -1,4 +1,4 @@
-"""One process to a folder or a file: locks that the system releases when their process dies, so that none is stale."""
+"""Lock a folder or a file for one process. The system releases the lock when the process dies, so none is stale."""
 
 import json
 import os
@@ -10,18 +10,18 @@ from clearhead.files.json_file import parse_object
 
 try:
     import fcntl
-except ImportError:  # Windows has no such lock; there two processes are not kept apart
+except ImportError:  # Windows has no such lock, so two processes can collide there
     fcntl = None  # type: ignore[assignment]
 
 LOCK = ".lock"
 
 
 class FolderInUseError(Exception):
-    """A folder whose lock another process holds; the message names that process."""
+    """Another process holds the lock of this folder; the message names the process."""
 
 
 class FolderLock:
-    """A lock on a folder; the file stays, what counts is whether a living process holds it."""
+    """A lock on a folder. The lock file remains; what counts is whether a running process holds the lock."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / LOCK
@@ -47,7 +47,7 @@ class FolderLock:
 
 
 def lock_file(handle: int) -> bool:
-    """Lock an open file until it is closed; return whether no other process has it."""
+    """Lock an open file until it is closed; return False if another process holds the lock."""
     try:
         if fcntl is not None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,6 +1,6 @@
-"""Pairs from files, one line at a time: two aligned files, TSV or JSONL.
+"""Read sentence pairs line by line: from two aligned files, TSV or JSONL.
 
-Every reader yields a SentencePair or a Fault for each line; what to do about faults is decided in corpora.py.
+Every reader yields a SentencePair or a Fault for each line; corpora.py decides what to do about faults.
 """
 
 import json
@@ -14,7 +14,7 @@ from clearhead.files.lines import Fault, Notes, read_lines
 
 
 class SentencePair(NamedTuple):
-    """A source and its target, and the line they came from."""
+    """A source and its target, with their line number."""
 
     source: str
     target: str
@@ -45,7 +45,7 @@ def read_aligned(source: str, target: str, notes: Notes) -> Iterator[SentencePai
 def _misaligned(source: str, target: str, counts: tuple[int, int]) -> Fault:
     detail = (
         f"{counts[0]:,} lines, but {printable(target)} has {counts[1]:,}. "
-        "Line by line they must be translations of each other: find the line where they part."
+        "Each line must be the translation of the same line in the other file: find the first line that does not match."
     )
     return Fault(source, None, "misaligned files", detail, is_fatal=True)
 
@@ -57,7 +57,7 @@ def read_text(name: str, notes: Notes) -> Iterator[SentencePair | Fault]:
 
 
 def read_tsv(name: str, fields: tuple[str | None, str], notes: Notes) -> Iterator[SentencePair | Fault]:
-    """Yield the pairs of a file of columns; a field is a column's number from 1, or its name in the first line."""
+    """Yield the pairs of a TSV file; a field is a column number, counted from 1, or a name in the first line."""
     lines = enumerate(read_lines(name, notes), 1)
     columns: list[int] | None = None
     for number, line in lines:
@@ -70,7 +70,7 @@ def read_tsv(name: str, fields: tuple[str | None, str], notes: Notes) -> Iterato
             if has_header:
                 continue
         if line and max(columns) >= len(cells):
-            detail = f"{len(cells)} columns, and column {max(columns) + 1} is needed. Columns are parted by tabs."
+            detail = f"{len(cells)} columns, but column {max(columns) + 1} is required. Columns are separated by tabs."
             yield Fault(name, number, "missing column", detail)
             continue
         sides = [cells[column] if line else "" for column in columns]
@@ -80,7 +80,7 @@ def read_tsv(name: str, fields: tuple[str | None, str], notes: Notes) -> Iterato
 def read_jsonl(
     name: str, fields: tuple[str | None, str], notes: Notes, has_labels: bool
 ) -> Iterator[SentencePair | Fault]:
-    """Yield the pairs of a file of one JSON object a line; `translation.en` is a key inside a key."""
+    """Yield the pairs of a file with one JSON object per line; `translation.en` names a nested key."""
     for number, line in enumerate(read_lines(name, notes), 1):
         if isinstance(line, Fault):
             yield line
@@ -91,7 +91,7 @@ def read_jsonl(
         try:
             data = json.loads(line)
         except (ValueError, RecursionError) as wrong:
-            detail = f'not JSON: {wrong}. Each line is one object, as in {{"source": "…", "target": "…"}}.'
+            detail = f'not JSON: {wrong}. Each line must be one object, such as {{"source": "…", "target": "…"}}.'
             yield Fault(name, number, "not JSON", detail)
             continue
         source = "" if fields[0] is None else json_text(data, fields[0])

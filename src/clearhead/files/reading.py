@@ -1,20 +1,32 @@
-"""Files in as bytes, and bytes as UTF-8 text, or a sentence why not."""
+"""Read files as bytes, decode UTF-8, and explain why a file cannot be read."""
 
 from pathlib import Path
 
-from clearhead.errors import CheckpointError, printable
+from clearhead.errors import CheckpointError, did_you_mean, printable
 
 
 def read_file(path: Path) -> bytes:
-    """Return the bytes of a file, or say why they cannot be read."""
+    """Return the bytes of a file, or raise CheckpointError with the reason."""
     try:
         return path.read_bytes()
+    except FileNotFoundError:
+        raise CheckpointError(f"{printable(str(path))} does not exist.{missing_file_hint(path)}") from None
     except OSError as problem:
         raise CheckpointError(f"{printable(str(path))} cannot be read: {problem.strerror}.") from None
 
 
+def missing_file_hint(path: Path) -> str:
+    """Return " Did you mean 'x'?" with the closest name in the folder of a missing file, or report a missing folder."""
+    try:
+        if path.parent.is_dir():
+            return did_you_mean(path.name, [printable(neighbour.name) for neighbour in path.parent.iterdir()])
+    except OSError:  # a folder that cannot be listed
+        return ""
+    return f" Its folder, {printable(str(path.parent))}, does not exist either."
+
+
 def utf8_text(content: bytes) -> str:
-    """Return the text of a file, without a byte order mark; raise ValueError with the line that is not UTF-8."""
+    """Return the text of a file, without a byte order mark; raise ValueError with the first line that is not UTF-8."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:

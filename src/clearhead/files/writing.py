@@ -1,6 +1,6 @@
-"""Files out: written under a temporary name, flushed to the disk and moved into place, so that none is half written.
+"""Write files atomically: under a temporary name, flushed to disk, then renamed, so that no file is half written.
 
-`write_file` and `write_together` say in a sentence why they cannot; the others raise OSError for the caller to explain.
+`write_file` and `write_together` raise a ClearheadError that explains a failure; the others raise OSError.
 """
 
 import errno
@@ -14,16 +14,15 @@ from typing import IO, Any
 
 from clearhead.errors import CheckpointError, ClearheadError, printable
 
-FileWriter = Callable[[Path], None]  # writes one file under the name that it is called with
+FileWriter = Callable[[Path], None]  # writes one file at the path that it is called with
 
 _NO_FOLDER_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # some network file systems cannot sync a folder
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file that a user named, all of it or nothing; an old one stays until the new one is complete.
+    """Write a file that a user named, completely or not at all; an old file remains until the new one is complete.
 
-    A link is followed, the mode of an old file is kept, and what is not a plain file (a pipe, a device) is written
-    to as it is.
+    Links are followed, and an old file keeps its permissions. A pipe or a device is written to directly.
     """
     try:
         path = path.resolve()
@@ -36,7 +35,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None:
-    """Write one file, all of it or nothing; a link of that name is replaced, not followed."""
+    """Write one file, completely or not at all; a link of that name is replaced, not followed."""
     temporary = temporary_beside(path)
     try:
         with temporary.open("xb") as file:
@@ -51,10 +50,10 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None
 
 
 def write_together(folder: Path, writers: Mapping[str, FileWriter]) -> None:
-    """Write several files of a folder, all of them or none; a folder that is new appears with all of its files.
+    """Write several files of a folder, all of them or none; a new folder appears together with all its files.
 
-    The last file is what makes the others readable. In a folder that was there before, it is removed where it changes,
-    before the others are moved into place, so that the folder never holds old and new together.
+    Readers need the last file to use the others. In an existing folder the last file, if it changes, is removed before
+    the others are moved into place, so that a reader never combines old and new files.
     """
     try:
         if folder.exists():
@@ -63,8 +62,8 @@ def write_together(folder: Path, writers: Mapping[str, FileWriter]) -> None:
             _write_new_folder(folder, writers)
     except OSError as problem:
         raise CheckpointError(
-            f"{printable(str(folder))} could not be written: {problem}. Nothing half written is left. "
-            "Choose a folder that can be written, on a disk with room."
+            f"{printable(str(folder))} could not be written: {problem}. No partial files remain. "
+            "Choose a writable folder on a disk with enough space."
         ) from None
 
 
@@ -102,13 +101,13 @@ def _write_to_disk(path: Path, write: FileWriter) -> None:
     path.touch(exist_ok=False)
     mode = path.stat().st_mode
     write(path)
-    path.chmod(mode)  # safetensors would hide the file from everyone else
+    path.chmod(mode)  # safetensors makes the file private to its owner
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
 def bytes_writer(content: bytes) -> FileWriter:
-    """Return what writes these bytes."""
+    """Return a function that writes these bytes."""
 
     def write(path: Path) -> None:
         path.write_bytes(content)
@@ -117,7 +116,7 @@ def bytes_writer(content: bytes) -> FileWriter:
 
 
 def copy_writer(source: Path) -> FileWriter:
-    """Return what writes a copy of a file."""
+    """Return a function that writes a copy of a file."""
 
     def write(path: Path) -> None:
         shutil.copyfile(source, path)
@@ -126,28 +125,28 @@ def copy_writer(source: Path) -> FileWriter:
 
 
 def temporary_beside(path: Path) -> Path:
-    """Return a new hidden name in the folder of a path; what a killed process left has such a name too."""
+    """Return a new hidden name in the folder of a path; leftovers of a killed process have such names too."""
     return path.with_name(f".{path.name}.{token_hex(4)}.part")
 
 
 def move_folder(temporary: Path, folder: Path) -> None:
-    """Give a folder whose files are on the disk its name, which must be free."""
+    """Rename a folder with synced files to its final name, which must not exist yet."""
     sync_folder(temporary)
     temporary.rename(folder)
     sync_folder(folder.parent)
 
 
 def flush_to_disk(file: IO[Any]) -> None:
-    """Have what was written to an open file on the disk, not only in memory."""
+    """Flush an open file to disk."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk, not only in memory, where the system can do that."""
+    """Flush the entries of a folder to disk, if the system supports it."""
     try:
         handle = os.open(folder, os.O_RDONLY)
-    except PermissionError:  # Windows opens no folder; elsewhere one may be writable and not readable
+    except PermissionError:  # Windows cannot open a folder, and elsewhere a folder can be writable but not readable
         return
     try:
         os.fsync(handle)

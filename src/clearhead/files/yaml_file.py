@@ -1,7 +1,7 @@
-"""YAML in: read without running anything, within bounds, with every key once.
+"""Read YAML safely: no code is run, size and depth are limited, and repeated keys are errors.
 
-`1e-3` is a number here, and `no` a word, so that Norwegian is a language and a token; YAML 1.1 reads 010 as 8, 1:30 as
-90 and `no` as false. What is wrong is a YamlFileError, whose reader says it in its own words.
+Here `1e-3` is a number and `no` is text, as the code of Norwegian must be. (YAML 1.1 reads 010 as 8, 1:30 as 90 and
+`no` as false.) Errors are raised as YamlFileError, which the caller turns into its own message.
 """
 
 import re
@@ -14,7 +14,7 @@ import yaml
 FaultKind = Literal["empty", "depth", "aliases", "repeated", "key", "tag", "syntax", "value"]
 
 _OPENERS = re.compile(r"[\[{:?]|-\s")
-_SAFE_DEPTH = 2000  # levels that the stack of the fast parser bears
+_SAFE_DEPTH = 2000  # levels that do not overflow the stack of the fast parser
 _FAST_BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _SCALARS = (
     ("bool", r"true|True|false|False", "tTfF"),
@@ -25,16 +25,16 @@ _SCALARS = (
 
 @dataclass(frozen=True)
 class YamlLimits:
-    """How deep a file may nest, and how many values it may hold once its aliases are unfolded."""
+    """The maximum nesting depth of a file, and the maximum number of values after its aliases are expanded."""
 
     max_depth: int
     max_nodes: int
-    is_fast: bool = False  # large files through libyaml, whose messages say less; small ones in Python
+    is_fast: bool = False  # use libyaml, for large files; the Python parser has better error messages
 
 
 @dataclass(frozen=True)
 class RepeatedKey:
-    """A key that a mapping has twice, with the lines of both."""
+    """A key that occurs twice in a mapping, with both line numbers."""
 
     name: str
     line: int
@@ -42,26 +42,26 @@ class RepeatedKey:
 
 
 class YamlFileError(Exception):
-    """Why a text cannot be read: what kind of fault, where (from 1), and in the parser's words.
+    """Why a text cannot be read: the kind of fault, its position (counted from 1), and the parser's message.
 
-    empty     no value at all                      key     a list or a mapping is a key where texts are kept
-    depth     nested too deep, or in a cycle       tag     a tag, or a key, that cannot be constructed
-    aliases   unfold into too many values          syntax  not YAML
-    repeated  keys that are written twice          value   a value that does not fit its tag, or is too long
+    empty     no value at all                      key     a list or a mapping as a key below `raw_key`
+    depth     nested too deeply, or cyclic         tag     a tag, or a key, that cannot be constructed
+    aliases   expand to too many values            syntax  not YAML
+    repeated  keys that occur twice                value   a value that does not match its tag, or is too long
     """
 
     def __init__(self, kind: FaultKind, problem: str = "", line: int | None = None, column: int | None = None) -> None:
         super().__init__(kind, problem, line, column)
         self.kind, self.problem, self.line, self.column = kind, problem, line, column
-        self.repeated: tuple[RepeatedKey, ...] = ()  # those met before the fault, in the order of the check
+        self.repeated: tuple[RepeatedKey, ...] = ()  # those found before the fault, in the order of the check
 
 
 class _SmallLoader(yaml.SafeLoader):
-    """In Python: its messages say what was expected."""
+    """The parser in Python: its messages say what was expected."""
 
 
 class _FastLoader(_FAST_BASE):  # type: ignore[misc]
-    """In C where PyYAML has it: about ten times as fast."""
+    """The parser in C, if PyYAML has it: about ten times as fast."""
 
 
 def _construct_float(loader: _SmallLoader, node: yaml.ScalarNode) -> float:
@@ -79,7 +79,7 @@ for _loader in (_SmallLoader, _FastLoader):
 
 
 def load_yaml(text: str, limits: YamlLimits, raw_key: str = "") -> Any:
-    """Return what a YAML text holds, or raise YamlFileError; under `raw_key` scalars keep their text, so 0.50 its 0."""
+    """Return the content of a YAML text, or raise YamlFileError; below `raw_key` scalars stay text, such as `0.50`."""
     if limits.is_fast:
         _check_depth(text, limits.max_depth)
     try:
@@ -108,7 +108,7 @@ def load_yaml(text: str, limits: YamlLimits, raw_key: str = "") -> Any:
 
 
 def _check_depth(text: str, max_depth: int) -> None:
-    """Refuse deep nesting before the fast parser, which nests with it and would overflow the stack."""
+    """Refuse deep nesting before the fast parser sees it: it is recursive and would overflow the stack."""
     if sum(1 for _ in _OPENERS.finditer(text)) < _SAFE_DEPTH:
         return  # every level needs an opener
     depth = 0
@@ -121,11 +121,11 @@ def _check_depth(text: str, max_depth: int) -> None:
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
     except yaml.YAMLError:
-        return  # the loader will say what is wrong
+        return  # the loader reports what is wrong
 
 
 def _check_nodes(root: yaml.Node, limits: YamlLimits) -> None:
-    """Refuse repeated keys, cycles, deep nesting, and aliases that unfold without end."""
+    """Refuse repeated keys, cycles, deep nesting, and aliases that expand to too many values."""
     sizes: dict[int, int] = {}
     repeated: list[RepeatedKey] = []
 
@@ -164,12 +164,12 @@ def _repeated_keys(node: yaml.MappingNode) -> Iterator[RepeatedKey]:
 
 
 def _take_raw(root: yaml.Node, raw_key: str) -> dict[str, Any]:
-    """Take the pair of `raw_key` out of the mapping, and return it with every scalar as its text."""
+    """Remove `raw_key` from the mapping, and return its value with every scalar as text."""
     if not raw_key or not isinstance(root, yaml.MappingNode):
         return {}
     raw_values = [value for key, value in root.value if key.value == raw_key]
     root.value = [pair for pair in root.value if pair[0].value != raw_key]
-    built: dict[int, Any] = {}  # a matrix that aliases repeat is built once
+    built: dict[int, Any] = {}  # a matrix that is repeated by aliases is built once
 
     def texts(node: yaml.Node) -> Any:
         if isinstance(node, yaml.ScalarNode):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from safetensors import SafetensorError, safe_open
 
 from clearhead.errors import CheckpointError, printable
+from clearhead.files.reading import missing_file_hint
 from clearhead.files.writing import FileWriter
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ def find_files(folder: Path, advice: str) -> tuple[Path, Path]:
         refuse_other_formats(folder, advice)
         raise CheckpointError(f"{shown} is a file. Give the folder that holds {CONFIG} and {WEIGHTS}.")
     if not folder.is_dir():
-        raise CheckpointError(f"{shown} does not exist. Give the folder that holds {CONFIG} and {WEIGHTS}.")
+        raise CheckpointError(
+            f"{shown} does not exist.{missing_file_hint(folder)} Give the folder that contains {CONFIG} and {WEIGHTS}."
+        )
     if not (folder / WEIGHTS).is_file():
         for path in sorted(folder.iterdir()):
             if path.suffix in _PICKLES and path.is_file():

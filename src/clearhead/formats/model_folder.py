@@ -9,8 +9,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clearhead.errors import CheckpointError, did_you_mean, printable
+from clearhead.errors import CheckpointError, printable
 from clearhead.files.json_file import read_json
+from clearhead.files.reading import missing_file_hint
 from clearhead.formats.config_file import read_model_config
 from clearhead.formats.files import CONFIG
 from clearhead.formats.marian_config import config_from_marian, read_settings
@@ -37,11 +38,10 @@ def find_model(path: str | Path) -> ModelFolder:
     """Return where the parts of a model are, or say which is missing."""
     location = Path(path)
     if not location.is_dir():
-        names = [child.name for child in location.parent.iterdir()] if location.parent.is_dir() else []
         problem = (
-            "is a file, and a folder is needed."
+            "is a file, but a folder is required."
             if location.exists()
-            else f"does not exist.{did_you_mean(location.name, names)}"
+            else f"does not exist.{missing_file_hint(location)}"
         )
         raise CheckpointError(
             f"{printable(str(location))} {problem} Give a run folder, one of its checkpoints, or an OPUS-MT folder.",

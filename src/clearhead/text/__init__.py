@@ -1,1 +1,1 @@
-"""Text in and ids out: normalising, tokenisers, special tokens. Never torch."""
+"""Turn text into token ids and back: normalisation, tokenisers, special tokens. Never imports torch."""

@@ -1,19 +1,20 @@
-"""Vocabularies that exist already: a run's, an OPUS-MT folder's, or one SentencePiece model for both sides."""
+"""Load existing vocabularies: from a run, an OPUS-MT folder, or one SentencePiece model for both sides."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from clearhead.errors import CheckpointError, did_you_mean, printable
+from clearhead.errors import CheckpointError, printable
+from clearhead.files.reading import missing_file_hint
 from clearhead.text.config import TextConfig
 from clearhead.text.marian import MARIAN_FILES, load_marian_vocabularies
 from clearhead.text.tokeniser import FOLDER, SETTINGS, Tokeniser, Vocabularies
 
 
 def open_vocabularies(path: str | Path, config: TextConfig, languages: Sequence[str] = ()) -> Vocabularies:
-    """Read the vocabularies that `text.tokeniser` names; only how they are sampled is taken from the config.
+    """Read the vocabularies that `text.tokeniser` names, and take only `sampling` from the config.
 
-    A lone SentencePiece model knows nothing of how its text was normalised: for it the config says that too.
+    A single SentencePiece model does not record how its text was normalised, so for it the config decides that too.
     """
     location = Path(path)
     if location.is_file():
@@ -30,8 +31,7 @@ def open_vocabularies(path: str | Path, config: TextConfig, languages: Sequence[
 def _open_folder(place: Path) -> Vocabularies:
     shown = printable(str(place))
     if not place.is_dir():
-        there = [child.name for child in place.parent.iterdir()] if place.parent.is_dir() else []
-        raise CheckpointError(f"{shown} does not exist.{did_you_mean(place.name, there)}")
+        raise CheckpointError(f"{shown} does not exist.{missing_file_hint(place)}")
     if (place / FOLDER / SETTINGS).is_file():
         return Vocabularies.load(place)
     if (place / SETTINGS).is_file() and place.name == FOLDER:
@@ -39,6 +39,6 @@ def _open_folder(place: Path) -> Vocabularies:
     if any((place / name).is_file() for name in MARIAN_FILES):
         return load_marian_vocabularies(place)
     raise CheckpointError(
-        f"{shown} holds no tokeniser. A run folder has {FOLDER}/{SETTINGS}, an OPUS-MT folder has "
+        f"{shown} contains no tokeniser. A run folder has {FOLDER}/{SETTINGS}, an OPUS-MT folder has "
         f"{', '.join(MARIAN_FILES)}; a SentencePiece model is a file."
     )

@@ -1,6 +1,6 @@
-"""The tokeniser of an OPUS-MT folder: two SentencePiece models cut, and vocab.json says which id a piece has.
+"""The tokeniser of an OPUS-MT folder: two SentencePiece models split the text, and vocab.json maps pieces to ids.
 
-A language tag of vocab.json (`>>fra<<`) is taken off the front of a source sentence before it is cut.
+A language tag of vocab.json (`>>fra<<`) is removed from the start of a source sentence before it is split.
 """
 
 import json
@@ -20,7 +20,7 @@ _SPECIAL_PIECES = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk
 
 
 class MarianTokeniser(Tokeniser):
-    """One side of a MarianMT model; a decoder of MarianMT starts from the padding token, so that is `bos`."""
+    """One side of a MarianMT model. Its decoder starts from the padding token, so `bos` is `pad`."""
 
     def __init__(self, model: bytes, ids: Mapping[str, int], config: TextConfig) -> None:
         super().__init__(model, config)
@@ -34,17 +34,17 @@ class MarianTokeniser(Tokeniser):
 
     @property
     def ids_digest(self) -> str:
-        """Return the fingerprint of what each id stands for."""
+        """Return a hash of the mapping from pieces to ids."""
         return sha256(json.dumps(self.ids, sort_keys=True).encode()).hexdigest()
 
     def _required(self, name: str) -> int:
         assert self.ids is not None
         if name not in self.ids:
-            raise CheckpointError(f"the vocabulary has no {name}, which MarianMT needs.")
+            raise CheckpointError(f"the vocabulary has no {name}, which MarianMT requires.")
         return self.ids[name]
 
     def _encode_texts(self, texts: list[str], num_threads: int) -> list[list[int]]:
-        """Cut into pieces, not numbers: a piece that this model cannot name may still be in vocab.json."""
+        """Split into pieces, not SentencePiece's ids: a piece without an id there can still be in vocab.json."""
         pieces: list[list[str]] = self._processor.encode(texts, out_type=str, num_threads=num_threads)
         return [[self._piece_id(piece) for piece in row] for row in pieces]
 
@@ -75,7 +75,7 @@ def load_marian_vocabularies(folder: str | Path) -> Vocabularies:
         if token != expected:
             raise CheckpointError(
                 f"{printable(str(place / _TOKENISER_SETTINGS))}: {name} is '{printable(str(token))}'. "
-                f"Only '{expected}' can be read."
+                f"Only '{expected}' is supported."
             )
     ids = _read_ids(place / "vocab.json")
     is_separate = bool(settings.get("separate_vocabs", False))
@@ -94,7 +94,7 @@ def _read_ids(path: Path) -> dict[str, int]:
     wrong = next((piece for piece, number in ids.items() if type(number) is not int or number < 0), None)
     if wrong is not None or not ids:
         detail = f"'{printable(wrong)}' has {ids[wrong]!r}" if wrong is not None else "it is empty"
-        raise CheckpointError(f"{printable(str(path))} gives each piece its id, a whole number: {detail}.")
+        raise CheckpointError(f"{printable(str(path))} must map each piece to its id, a whole number, but {detail}.")
     if len(set(ids.values())) != len(ids):
-        raise CheckpointError(f"{printable(str(path))} gives two pieces the same id. Copy it again from where it came.")
+        raise CheckpointError(f"{printable(str(path))} maps two pieces to the same id. Copy it again from its source.")
     return ids

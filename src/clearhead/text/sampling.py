@@ -1,7 +1,7 @@
-"""Cuts drawn at random, word by word, from random numbers of our own: a seed gives the same cuts in every process.
+"""Sample segmentations word by word with our own random numbers, so that a seed gives the same ones in every process.
 
-SentencePiece draws cuts too, but mixes a number of the process into its seed, so that a run could not be resumed.
-Pieces do not cross spaces, so the probability of a sentence's cut is the product of its words'.
+SentencePiece can sample too, but its seed depends on the process, so that a run could not be resumed. Pieces do not
+cross spaces, so the probability of a sentence's segmentation is the product of those of its words.
 """
 
 from bisect import bisect
@@ -14,19 +14,19 @@ from sentencepiece import SentencePieceProcessor
 
 from clearhead.text.normalise import SPACE_MARK
 
-_MAX_SEGMENTATIONS = 32  # of a word that are weighed; the rest are far less likely
-_MAX_CACHED = 1_000_000  # remembered
+_MAX_SEGMENTATIONS = 32  # considered per word; the others are far less likely
+_MAX_CACHED = 1_000_000  # words
 
 
 class UnigramSampler:
-    """P(cut)^α over the likeliest cuts of each word."""
+    """Sample a segmentation of each word, among the most likely ones, in proportion to P(segmentation)^α."""
 
     def __init__(self, processor: SentencePieceProcessor, piece_id: Callable[[str], int], sharpness: float) -> None:
         self._processor, self._piece_id, self._sharpness = processor, piece_id, sharpness
         self._cache: dict[str, tuple[list[list[int]], list[float]]] = {}
 
     def sample_ids(self, text: str, random: Random) -> list[int]:
-        """Return the ids of a text, cut at random."""
+        """Return the ids of a text with a random segmentation."""
         ids: list[int] = []
         for word in text.split(" "):
             segmentations = self._cache.get(word)
@@ -60,7 +60,7 @@ class UnigramSampler:
 
 
 class BpeDropoutSampler:
-    """BPE whose merges are each left out with probability p, whenever they could be made (BPE-dropout)."""
+    """BPE-dropout: each time a merge is possible, it is skipped with probability p."""
 
     def __init__(
         self, processor: SentencePieceProcessor, ids_of_piece: Callable[[str], list[int]], dropout: float
@@ -69,7 +69,7 @@ class BpeDropoutSampler:
         self._rank: dict[str, float | None] = {}
 
     def sample_ids(self, text: str, random: Random) -> list[int]:
-        """Return the ids of a text, its merges dropped at random."""
+        """Return the ids of a text, with merges dropped at random."""
         ids: list[int] = []
         for word in text.split(" "):
             for symbol in self._apply_merges(list(SPACE_MARK + word), random):
@@ -89,7 +89,7 @@ class BpeDropoutSampler:
         return symbols
 
     def _rank_of(self, piece: str) -> float | None:
-        """Return how early a merge is made; None if there is no such piece."""
+        """Return the priority of a merge, or None if there is no such piece."""
         if piece not in self._rank:
             if len(self._rank) >= _MAX_CACHED:
                 self._rank.clear()

@@ -1,16 +1,16 @@
-"""A text in parts that together are the whole text: sentences, or pieces that are short enough for a model.
+"""Split a text into sentences, or into parts that are short enough for a model.
 
-Nothing is lost and nothing is changed: parts and the white space after each of them spell the text again.
+No character is lost or changed: the parts, each with the white space after it, join to the original text.
 """
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# what may end a sentence with white space after it, and what ends one with nothing after it
+# signs that can end a sentence if white space follows, and signs that end one without white space
 _SENTENCE_END = re.compile(r"""([.!?…।॥؟۔]+["'”’»)\]]*)(\s+)|([。！？]+[」』”]*)(\s*)""")
 _BREAK_PATTERNS = (_SENTENCE_END, re.compile(r"([;:,—–،、；，])(\s+)"), re.compile(r"()(\s+)"))
-# English, Spanish, German and French words that a full stop follows inside a sentence
+# English, Spanish, German and French abbreviations, which have a full stop inside a sentence
 _ABBREVIATIONS = frozenset({
     *("mr", "mrs", "ms", "dr", "prof", "vs", "e.g", "i.e", "cf", "fig", "vol", "pp", "ca", "approx", "jr", "sr"),
     *("sra", "srta", "ud", "uds", "bzw", "z.b", "nr", "mme", "mlle"),
@@ -19,7 +19,7 @@ _ABBREVIATIONS = frozenset({
 
 @dataclass(frozen=True)
 class TextPart:
-    """A part of a text, and the white space between it and the next one."""
+    """A part of a text, and the white space between it and the next part."""
 
     text: str
     space: str = ""
@@ -37,7 +37,7 @@ def split_sentences(text: str) -> list[TextPart]:
 
 
 def _is_end(text: str, match: re.Match[str]) -> bool:
-    """Whether a sign ends a sentence: a full stop does not after `Dr`, an initial, or before a small letter."""
+    """Return whether a sign ends a sentence; a full stop does not after `Dr` or an initial or before a small letter."""
     mark = match[1] or match[3]
     if not mark.startswith(".") or mark.startswith(".."):
         return True
@@ -49,7 +49,7 @@ def _is_end(text: str, match: re.Match[str]) -> bool:
 
 
 def split_long(text: str, fits: Callable[[str], bool]) -> list[TextPart]:
-    """Return parts that each fit: cut between sentences, else after a comma, else at a space, else anywhere."""
+    """Split a text into parts that each fit: between sentences, else after a comma, else at a space, else anywhere."""
     text = text.strip()
     if len(text) < 2 or fits(text):
         return [TextPart(text)] if text else []
@@ -59,7 +59,7 @@ def split_long(text: str, fits: Callable[[str], bool]) -> list[TextPart]:
 
 
 def _split_in_half(text: str) -> tuple[str, str, str]:
-    """Return two halves and the space between them, cut at the best place in the middle half of a text."""
+    """Split a text in two at the best place in its middle half; return both parts and the space between them."""
     middle = len(text) // 2
     for pattern in _BREAK_PATTERNS:
         ends = [
@@ -73,7 +73,7 @@ def _split_in_half(text: str) -> tuple[str, str, str]:
 
 
 def join_parts(texts: list[str], spaces: list[str]) -> str:
-    """Return translated parts as one text: the space of the source, or one where the new text needs it."""
+    """Join translated parts with the white space of the source, or with a space if the translation needs one."""
     joined = before = ""
     for text, space in zip(texts, spaces, strict=True):
         if joined and text:

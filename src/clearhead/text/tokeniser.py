@@ -1,6 +1,6 @@
-"""Text in and ids out: a SentencePiece model in memory, and the two of a translator with their language tags.
+"""Tokenisers: a SentencePiece model in memory, and the pair of tokenisers of a translator with its language tags.
 
-Where SentencePiece cuts is the only thing it decides; spelling is settled before, in normalise.py.
+SentencePiece only splits the text; it is normalised before, in normalise.py.
 """
 
 import json
@@ -28,19 +28,19 @@ from clearhead.text.special import PIECES, language_tag
 FOLDER, SETTINGS = "tokeniser", "tokeniser.json"
 _TAG = re.compile(r">>([A-Za-z][A-Za-z0-9_-]*)<<")
 _MAX_THREADS = 16
-_MIN_PARALLEL = 64  # sentences: fewer are cut sooner by one thread than by several
+_MIN_PARALLEL = 64  # sentences; for fewer, one thread is faster than several
 
 
 class Tokeniser:
     """A SentencePiece model; its special tokens are ids that no text can spell."""
 
-    ids: dict[str, int] | None = None  # only a MarianMT model numbers its pieces in a file of its own
+    ids: dict[str, int] | None = None  # only for MarianMT, which keeps its ids in a separate file
 
     def __init__(self, model: bytes, config: TextConfig, languages: Sequence[str] = ()) -> None:
         try:
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         except (RuntimeError, OSError):
-            raise CheckpointError("this is not a SentencePiece model, or it is cut short. Copy it again.") from None
+            raise CheckpointError("this is not a SentencePiece model, or it is truncated. Copy it again.") from None
         self.model, self.config = model, config
         self.size: int = self._processor.get_piece_size()
         self.pad: int = self._special(self._processor.pad_id())
@@ -57,17 +57,17 @@ class Tokeniser:
 
     @property
     def ids_digest(self) -> str:
-        """Return the fingerprint of what each id stands for."""
+        """Return a hash of the mapping from pieces to ids."""
         return self.digest
 
     def encode(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Return the ids of each sentence, without the end; a language tag in front is one id."""
+        """Return the ids of each sentence, without the end token; a language tag at the start becomes one id."""
         tag_ids, texts = self._split_tags(sentences)
         num_threads = min(_MAX_THREADS, cpu_count() or 1) if len(texts) > _MIN_PARALLEL else 1
         return _prepend_tags(tag_ids, self._encode_texts(texts, num_threads) if texts else [])
 
     def sample(self, sentences: Sequence[str], seed: int) -> list[list[int]]:
-        """Cut each sentence at random: a seed gives the same cuts in any process, whatever was cut before."""
+        """Split each sentence at random; the result depends only on the sentences and the seed, not on the process."""
         if not self.config.sampling or self.config.kind in ("word", "char"):
             return self.encode(sentences)
         tag_ids, texts = self._split_tags(sentences)
@@ -82,12 +82,12 @@ class Tokeniser:
         return UnigramSampler(self._processor, self._piece_id, self.config.sampling)
 
     def _piece_id(self, piece: str) -> int:
-        """Return the id of a piece, or of the unknown one."""
+        """Return the id of a piece, or the unknown id."""
         piece_id: int = self._processor.piece_to_id(piece)
         return piece_id
 
     def _ids_of_piece(self, piece: str) -> list[int]:
-        """Return the id of a piece; of a letter that has none, the ids of its bytes, where bytes have any."""
+        """Return the id of a piece; for a character without one, the ids of its bytes, if the vocabulary has bytes."""
         piece_id = self._piece_id(piece)
         if piece_id != self.unk:
             return [piece_id]
@@ -95,26 +95,26 @@ class Tokeniser:
         return byte_ids if self.unk not in byte_ids else [self.unk]
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Return the sentences that the ids spell: special tokens are left out, an unknown piece is shown as ⁇."""
+        """Return the sentences of the ids. Special tokens are omitted, and an unknown piece is shown as ⁇."""
         hidden = {self.pad, self.bos, self.eos, *self.tags.values()}
         rows = [[self._check_id(piece) for piece in map(int, row) if piece not in hidden] for row in ids]
-        # a space that was spelled in bytes comes back as SentencePiece's mark
+        # a space that was encoded as bytes is decoded as SentencePiece's mark
         return [text.replace(SPACE_MARK, " ").strip() for text in self._decode_rows(rows)]
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """Return the piece of each id, to show."""
+        """Return the piece of each id, for display."""
         named = {self.bos: PIECES[1], self.pad: PIECES[0], self.eos: PIECES[2]}
         return [named[piece] if piece in named else self._piece(self._check_id(piece)) for piece in map(int, ids)]
 
     def normalised(self, sentence: str) -> str:
-        """Return the sentence as it is before it is cut."""
+        """Return the normalised sentence."""
         return normalise(sentence, self.config.normalisation, self.config.lower_case)
 
     def tag(self, language: str) -> int:
         """Return the id of a language's tag."""
         if language in self.tags:
             return self.tags[language]
-        tags = ", ".join(language_tag(name) for name in self.tags) or "no language at all"
+        tags = ", ".join(language_tag(name) for name in self.tags) or "no languages"
         raise DataError(
             f"{language_tag(printable(language))} is not a language of this vocabulary."
             f"{did_you_mean(language, self.tags)} It has {tags}.",
@@ -122,19 +122,20 @@ class Tokeniser:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the SentencePiece model; what goes with it is saved by the vocabularies."""
+        """Write the SentencePiece model; Vocabularies.save writes the settings that belong to it."""
         write_together(Path(path).parent, {Path(path).name: bytes_writer(self.model)})
 
     @staticmethod
     def load(path: str | Path, config: TextConfig | None = None, languages: Sequence[str] = ()) -> "Tokeniser":
         """Read a SentencePiece model from a file."""
+        model = read_file(Path(path))
         try:
-            return Tokeniser(read_file(Path(path)), config or TextConfig(), languages)
+            return Tokeniser(model, config or TextConfig(), languages)
         except CheckpointError as wrong:
             raise CheckpointError(f"{printable(str(path))}: {wrong}") from None
 
     def _special(self, special_id: int) -> int:
-        """Return the id of a special token; a model from elsewhere may lack it, and gets it after its last piece."""
+        """Return the id of a special token; if a foreign model lacks it, it is added after the last piece."""
         if special_id >= 0:
             return special_id
         self.size += 1
@@ -145,7 +146,7 @@ class Tokeniser:
         if tag_id == self.unk:
             raise CheckpointError(
                 f"this SentencePiece model has no piece {language_tag(language)}. "
-                "Train a vocabulary for these languages: leave text.tokeniser out."
+                "To train a vocabulary for these languages, remove text.tokeniser."
             )
         return tag_id
 
@@ -164,7 +165,7 @@ class Tokeniser:
     def _split_tags(self, sentences: Sequence[str]) -> tuple[list[int | None] | None, list[str]]:
         """Return the id of each sentence's tag (None if this vocabulary has no tags), and its normalised text."""
         if isinstance(sentences, str):
-            raise DataError(f"a list of sentences is needed, not one text: '{printable(sentences[:40])}'.")
+            raise DataError(f"a list of sentences is required, not a single text: '{printable(sentences[:40])}'.")
         form, is_lower = self.config.normalisation, self.config.lower_case
         if not self.tags:
             return None, [normalise(sentence, form, is_lower) for sentence in sentences]
@@ -185,29 +186,29 @@ def _prepend_tags(tag_ids: list[int | None] | None, rows: list[list[int]]) -> li
 
 
 def split_tag(sentence: str) -> tuple[str | None, str]:
-    """Return the language of the tag that a sentence begins with, if any, and the rest."""
+    """Return the language of the tag at the start of a sentence, or None, and the rest of the sentence."""
     match = _TAG.match(sentence) if sentence.startswith(">>") else None
     return (match[1], sentence[match.end() :]) if match else (None, sentence)
 
 
 @dataclass(frozen=True)
 class Vocabularies:
-    """The tokenisers of a model: one for both sides, or two; with language tags, and with labels if it classifies."""
+    """The tokenisers of a model, shared or one per side, its language tags, and the labels of a classifier."""
 
     source: Tokeniser
     target: Tokeniser
     languages: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
-    notes: tuple[str, ...] = field(default=(), compare=False)  # what to tell about how they were made
+    notes: tuple[str, ...] = field(default=(), compare=False)  # remarks from training them, to be printed
 
     @property
     def is_joint(self) -> bool:
-        """Whether an id stands for the same on both sides."""
+        """Whether both sides map pieces to the same ids."""
         return self.source.ids_digest == self.target.ids_digest
 
     @property
     def digest(self) -> str:
-        """Return one fingerprint of all that decides which ids a text becomes."""
+        """Return a hash of everything that decides which ids a text becomes."""
         config = self.source.config
         spelling = [config.normalisation, config.lower_case]
         contents = [
@@ -226,12 +227,12 @@ class Vocabularies:
             return self.labels.index(name)
         labels = ", ".join(printable(label) for label in self.labels[:20]) or "none"
         raise DataError(
-            f"'{printable(name[:80])}' is not a label that was learned.{did_you_mean(name, self.labels)} "
+            f"'{printable(name[:80])}' is not a label of this model.{did_you_mean(name, self.labels)} "
             f"Labels: {labels}{' …' if len(self.labels) > 20 else ''}."
         )
 
     def save(self, folder: str | Path) -> None:
-        """Write folder/tokeniser, whole or not at all."""
+        """Write folder/tokeniser, completely or not at all."""
         is_one = self.source is self.target
         sides = {"joint": self.source} if is_one else {"source": self.source, "target": self.target}
         ids = {side: tokeniser.ids for side, tokeniser in sides.items() if tokeniser.ids is not None}
@@ -239,7 +240,7 @@ class Vocabularies:
             "files": {side: tokeniser.digest for side, tokeniser in sides.items()},
             "languages": self.languages,
             "labels": self.labels,
-            # where it was taken from is of no use on another machine
+            # its original path means nothing on another machine
             "text": self.source.config.model_copy(update={"tokeniser": None}),
             "ids": ids or None,
         })  # fmt: skip
@@ -249,7 +250,7 @@ class Vocabularies:
 
     @staticmethod
     def load(folder: str | Path) -> "Vocabularies":
-        """Read folder/tokeniser as save wrote it."""
+        """Read folder/tokeniser, as written by `save`."""
         place = Path(folder) / FOLDER
         saved = _read_saved(place / SETTINGS)
         tokenisers = []
@@ -265,14 +266,14 @@ class Vocabularies:
 
 
 class _SavedVocabularies(Settings):
-    """What tokeniser.json holds."""
+    """The content of tokeniser.json."""
 
     format: Literal[1] = 1
     files: dict[Literal["joint", "source", "target"], str] = Field(min_length=1)
     languages: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     text: TextConfig
-    ids: dict[Literal["source", "target"], dict[str, int]] | None = None  # of a MarianMT model
+    ids: dict[Literal["source", "target"], dict[str, int]] | None = None  # only for MarianMT
 
 
 def _read_saved(path: Path) -> _SavedVocabularies:
@@ -282,7 +283,7 @@ def _read_saved(path: Path) -> _SavedVocabularies:
         first = wrong.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise CheckpointError(
-            f"{printable(str(path))} is damaged, or of another version of clearhead: "
+            f"{printable(str(path))} is damaged, or was written by another version of clearhead: "
             f"{where + ': ' if where else ''}{first['msg']}."
         ) from None
 
@@ -290,6 +291,6 @@ def _read_saved(path: Path) -> _SavedVocabularies:
 def _open_side(path: Path, side: Literal["joint", "source", "target"], saved: _SavedVocabularies) -> Tokeniser:
     if saved.ids is None or side == "joint":
         return Tokeniser.load(path, saved.text, () if side == "target" else saved.languages)
-    from clearhead.text.marian import MarianTokeniser  # it builds on this file
+    from clearhead.text.marian import MarianTokeniser  # imported here because it imports this file
 
     return MarianTokeniser(read_file(path), saved.ids[side], saved.text)

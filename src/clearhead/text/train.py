@@ -1,6 +1,6 @@
-"""Vocabularies learned from the training text, by SentencePiece, the same every time for the same text and seed.
+"""Train vocabularies on the training text with SentencePiece; the same text and seed give the same vocabulary.
 
-The text may be longer than memory: a sample of it is kept, and SentencePiece reads that.
+The text can be larger than memory: SentencePiece is trained on a sample of it.
 """
 
 import io
@@ -17,8 +17,8 @@ from clearhead.text.special import BOS, EOS, PAD, PIECES, UNK, language_tag
 from clearhead.text.tokeniser import Tokeniser, Vocabularies, split_tag
 
 _MAX_LABELS = 10_000
-_NUM_THREADS = 8  # sums of several threads differ in the last digit with their number: it is fixed on every machine
-_MAX_BYTES = 2**16  # of a sentence; SentencePiece leaves longer ones out
+_NUM_THREADS = 8  # fixed, because the last digit of sums depends on the number of threads
+_MAX_BYTES = 2**16  # per sentence; SentencePiece skips longer ones
 _BYTES = 256
 
 
@@ -29,11 +29,11 @@ def train_vocabularies(
     seed: int = 1,
     task: Task = "translate",
 ) -> Vocabularies:
-    """Learn the vocabularies of a task from its pairs of texts; what had to be changed is told in their notes."""
+    """Train the vocabularies of a task on its pairs of texts; their notes report any setting that had to be changed."""
     labels: set[str] = set()
     sample = _sample(_with_labels(pairs, labels) if task == "classify" else pairs, config, Random(seed))
     if not sample:
-        raise DataError("There is no text to learn a vocabulary from: not one pair is left.")
+        raise DataError("There is no text to train a vocabulary on: no pair remains.")
     sources = [split_tag(source)[1] if languages else source for source, _ in sample]
     targets = [target for _, target in sample]
     language_names = tuple(dict.fromkeys(languages))
@@ -48,7 +48,7 @@ def train_vocabularies(
 
 
 def find_labels(pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the labels of pairs of text and label, in order: where a vocabulary is taken from elsewhere."""
+    """Return the sorted labels of pairs of text and label; needed when the vocabulary is not trained here."""
     labels: set[str] = set()
     for _ in _with_labels(pairs, labels):
         pass
@@ -61,13 +61,13 @@ def _with_labels(pairs: Iterable[tuple[str, str]], labels: set[str]) -> Iterator
         if len(labels) > _MAX_LABELS:
             raise DataError(
                 f"There are more than {_MAX_LABELS:,} different labels, the last '{printable(pair[1][:40])}'. "
-                "Is the target a label? For sentences say task: translate."
+                "Is the target a label? For sentences, set task: translate."
             )
         yield pair
 
 
 def _sample(pairs: Iterable[tuple[str, str]], config: TextConfig, random: Random) -> list[tuple[str, str]]:
-    """Return all pairs, or as many as are allowed, each with the same chance."""
+    """Return all pairs, or a uniform random sample of them if there are more than allowed."""
     capacity = max(1, config.max_sentences // 2) if config.is_joint else config.max_sentences
     sample: list[tuple[str, str]] = []
     for number, pair in enumerate(pairs):
@@ -82,9 +82,9 @@ def _train(sentences: list[str], config: TextConfig, languages: Sequence[str], s
     texts = (normalise(sentence, config.normalisation, config.lower_case) for sentence in sentences)
     unique_texts = list(dict.fromkeys(filter(None, texts)))
     if not unique_texts:
-        raise DataError("There is no text to learn a vocabulary from: every sentence is empty.")
-    # SentencePiece looks for what is repeated, in a time that grows with the square of the longest repeated passage:
-    # a text that comes twice, line by line, would take it hours
+        raise DataError("There is no text to train a vocabulary on: every sentence is empty.")
+    # SentencePiece searches for repeated substrings, in time quadratic in the longest one: a text that occurs twice in
+    # the same order would take hours
     Random(len(unique_texts)).shuffle(unique_texts)
     model = io.BytesIO()
     try:
@@ -117,16 +117,16 @@ def _refusal(wrong: str, config: TextConfig, num_languages: int, side: str) -> C
     if config.vocabulary < min_size:
         return ConfigError(
             f"text.vocabulary = {config.vocabulary} is too small: the characters{of_side} alone need {min_size}. "
-            f"Say text.vocabulary: {min_size} or more, or leave rare characters out with a lower text.coverage."
+            f"Set text.vocabulary to {min_size} or more, or drop rare characters with a lower text.coverage."
         )
     fact = wrong.rpartition("]")[2].strip() or wrong
-    return DataError(f"SentencePiece could not learn a vocabulary{of_side}: {printable(fact)} Is there enough text?")
+    return DataError(f"SentencePiece could not train a vocabulary{of_side}: {printable(fact)} Is there enough text?")
 
 
 def _notes(config: TextConfig, *tokenisers: Tokeniser) -> tuple[str, ...]:
     sides = ("",) if len(tokenisers) == 1 else (" of the source", " of the target")
     return tuple(
-        f"text.vocabulary = {config.vocabulary}, but the text{side} gives no more than {tokeniser.size} pieces, "
+        f"text.vocabulary = {config.vocabulary}, but the text{side} yields only {tokeniser.size} pieces, "
         f"so the vocabulary has {tokeniser.size}."
         for side, tokeniser in zip(sides, tokenisers, strict=True)
         if tokeniser.size < config.vocabulary

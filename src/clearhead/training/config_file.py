@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clearhead.errors import ConfigError, did_you_mean, printable
-from clearhead.files.reading import utf8_text
+from clearhead.errors import ConfigError, printable
+from clearhead.files.reading import missing_file_hint, utf8_text
 from clearhead.files.yaml_file import YamlFileError, YamlLimits, load_yaml
 from clearhead.settings import shown
 
@@ -79,8 +79,7 @@ def _read_file(path: Path) -> bytes:
                 options={"resume": "", "run": printable(str(path))},
             )
         if not path.exists():
-            names = [neighbour.name for neighbour in path.parent.iterdir()] if path.parent.is_dir() else []
-            raise ConfigError(f"there is no such file.{did_you_mean(path.name, names)}")
+            raise ConfigError(f"there is no such file.{missing_file_hint(path)}")
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
     except OSError as problem:

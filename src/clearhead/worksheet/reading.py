@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, cast
 
-from clearhead.errors import Mistake, ProblemError, did_you_mean
+from clearhead.errors import Mistake, ProblemError, closest_match, did_you_mean
 from clearhead.files.reading import utf8_text
 from clearhead.files.yaml_file import YamlFileError, YamlLimits, load_yaml
 from clearhead.worksheet.kinds import KINDS
@@ -50,7 +50,8 @@ def _read_file(path: Path) -> bytes:
         raise ProblemError(f"{path} is a folder. Name a problem file in it (YAML or JSON).")
     if not path.exists():
         stems = {neighbour.stem: neighbour.name for neighbour in _neighbours(path)} | {name: name for name in gallery()}
-        near = did_you_mean(path.stem, stems)
+        match = closest_match(path.stem, stems)
+        near = "" if match is None else f" Did you mean '{stems[match]}'?"
         raise ProblemError(
             f"{path}: there is no such file, and no gallery problem of that name.{near} "
             "List the gallery to see its names.",

@@ -17,7 +17,7 @@ def test_a_folder_in_place_of_a_text_gets_a_sentence_that_says_so(tmp_path: Path
     run = make_run(tmp_path / "run")
     for text in (str(run), str(run / "best")):
         with pytest.raises(
-            ConfigError, match=f"'{text}' is the folder of a model, and a text or a file .* Use --model {text}."
+            ConfigError, match=f"'{text}' is the folder of a model, but a text or a file .* Use --model {text}."
         ):
             chosen_model(None, [text, "a dog"])
 
@@ -27,5 +27,5 @@ def test_a_folder_in_place_of_a_text_gets_a_sentence_that_says_so(tmp_path: Path
 )
 def test_without_a_model_the_option_is_named(texts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigError, match="no model is named. Name a run folder, .* with --model"):
+    with pytest.raises(ConfigError, match="no model was given. Name a run folder, .* with --model"):
         chosen_model(None, texts)

@@ -76,9 +76,9 @@ def test_the_report_reads_as_a_table_and_comes_back_from_plain_data(tmp_path: Pa
     name = f"{tmp_path}/train.en"
     assert report_table([report]) == (
         f"{name} + {tmp_path}/train.de: 1,004 pairs read, 1 kept\n"
-        f"  1,003 left out: empty side (first: {name}:2)\n"
-        "  a byte order mark at the start was taken off\n"
-        "  1 lines ended in a carriage return, which was taken off"
+        f"  1,003 dropped: empty side (first: {name}:2)\n"
+        "  a byte order mark at the start was removed\n"
+        "  1 lines ended in a carriage return, which was removed"
     )
     assert report.to_json()["left_out"] == {"empty side": 1003}
     assert CleaningReport.from_json(report.to_json()) == report

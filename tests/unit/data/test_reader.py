@@ -70,14 +70,14 @@ def test_files_of_different_lengths_are_always_refused(
     with pytest.raises(DataError) as caught:
         read(corpus, on_fault=on_fault)
     assert str(caught.value) == (
-        f"{corpus.source}: {counts.format(corpus.target)}. Line by line they must be translations of each other: "
-        "find the line where they part."
+        f"{corpus.source}: {counts.format(corpus.target)}. Each line must be the translation of the same line in the other file: "
+        "find the first line that does not match."
     )
 
 
 BAD = [
     (b"one\ntw\xe9\nthree\n", "{}:2: not UTF-8: byte 0xe9 at byte 3. Convert the file to UTF-8."),
-    (b"one\nt\x00o\nthree\n", "{}:2: a NUL byte at byte 2. Is this a text file, in UTF-8 and not UTF-16?"),
+    (b"one\nt\x00o\nthree\n", "{}:2: a NUL byte at byte 2. Is this a text file in UTF-8, not UTF-16?"),
 ]
 
 
@@ -88,7 +88,7 @@ def test_a_line_that_is_no_text_is_refused_with_its_file_and_number(
     corpus = aligned(tmp_path, content, "1\r\n2\n3\n")
     with pytest.raises(DataError) as caught:
         read(corpus)
-    advice = "\nPut them right, or say data.on_fault: skip to leave such lines out."
+    advice = "\nCorrect them, or set data.on_fault: skip to skip such lines."
     assert str(caught.value) == message.format(corpus.source) + advice
 
 
@@ -136,7 +136,7 @@ def test_empty_sides_are_left_out_or_refused_as_the_settings_say(tmp_path: Path)
     assert (report.num_dropped, report.examples) == ({"empty side": 2}, {"empty side": f"{corpus.source}:2"})
     with pytest.raises(DataError) as caught:
         read(corpus, on_empty="refuse")
-    message = "an empty side. Put it right, or say data.on_empty: skip."
+    message = "an empty side. Correct it, or set data.on_empty: skip."
     assert str(caught.value) == f"{corpus.source}:2: {message}\n{corpus.source}:3: {message}"
 
 
@@ -148,7 +148,7 @@ def test_a_packed_file_that_is_cut_short_is_always_refused(tmp_path: Path, suffi
     target = write(tmp_path / "b", "x\ny\n")
     with pytest.raises(DataError) as caught:
         read(CorpusConfig(source=str(path), target=target), on_fault="skip")
-    assert str(caught.value) == f"{path}:1: the packed file is cut short. Copy it again from where it came."
+    assert str(caught.value) == f"{path}:1: the compressed file is truncated. Copy it again from its source."
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".xz"])
@@ -156,7 +156,7 @@ def test_a_file_that_is_packed_in_name_only_is_refused(tmp_path: Path, suffix: s
     path = tmp_path / f"a{suffix}"
     path.write_bytes(b"plain text\n" * 101)
     with pytest.raises(
-        DataError, match=rf":1: the file cannot be unpacked \(.*\)\. Is it really {suffix}\? Copy it again"
+        DataError, match=rf":1: the file cannot be decompressed \(.*\)\. Is it really {suffix}\? Copy it again"
     ):
         read(CorpusConfig(source=str(path), target=write(tmp_path / "b", "x\n")))
 
@@ -166,7 +166,7 @@ def test_a_packed_file_that_was_changed_inside_is_refused(tmp_path: Path) -> Non
     packed[len(packed) // 2] ^= 0xFF
     path = tmp_path / "a.gz"
     path.write_bytes(packed)
-    with pytest.raises(DataError, match=r"a\.gz:1: the file cannot be unpacked"):
+    with pytest.raises(DataError, match=r"a\.gz:1: the file cannot be decompressed"):
         read(CorpusConfig(source=str(path), target=write(tmp_path / "b", "x\n")))
 
 
@@ -177,20 +177,22 @@ def test_a_missing_file_gets_a_close_match(tmp_path: Path) -> None:
     assert str(caught.value) == f"{tmp_path}/tran.en does not exist. Did you mean 'train.en'?"
     with pytest.raises(DataError) as caught:
         read(corpus.model_copy(update={"source": str(tmp_path / "no" / "train.en")}))
-    assert str(caught.value) == f"{tmp_path}/no/train.en does not exist. Nor does its folder, {tmp_path}/no."
+    assert (
+        str(caught.value) == f"{tmp_path}/no/train.en does not exist. Its folder, {tmp_path}/no, does not exist either."
+    )
 
 
 def test_a_folder_in_the_place_of_a_file_is_told_with_what_it_holds(tmp_path: Path) -> None:
     corpus = aligned(tmp_path, "a\n", "x\n")
     with pytest.raises(DataError) as caught:
         read(corpus.model_copy(update={"target": str(tmp_path)}))
-    assert str(caught.value) == f"{tmp_path} is a folder, and a file is needed. It holds train.de, train.en."
+    assert str(caught.value) == f"{tmp_path} is a folder, but a file is required. It contains train.de, train.en."
 
 
 def test_a_pipe_is_refused_because_files_are_read_more_than_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(
-        DataError, match=r"pipe is not a plain file\. It is read more than once: save it as a file first\.$"
+        DataError, match=r"pipe is not a regular file\. It must be read more than once: save it as a file first\.$"
     ):
         read(CorpusConfig(tsv=str(tmp_path / "pipe")))
 
@@ -205,8 +207,11 @@ def test_a_line_without_an_end_is_not_read_into_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"max_words": 2}, "{}: no pair is left. Of 2 read, left out: 1 empty side, 1 over max_words."),
-        ({"max_pairs": 1}, "{}: no pair is left. Of 1 read, left out: 1 empty side."),
+        (
+            {"max_words": 2},
+            "{}: no pair remains. 2 pairs were read, and all were dropped: 1 empty side, 1 over max_words.",
+        ),
+        ({"max_pairs": 1}, "{}: no pair remains. 1 pairs were read, and all were dropped: 1 empty side."),
     ],
 )
 def test_a_corpus_of_which_nothing_is_left_is_refused_with_the_reasons(
@@ -219,7 +224,7 @@ def test_a_corpus_of_which_nothing_is_left_is_refused_with_the_reasons(
 
 
 def test_empty_files_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"train\.de: no pair is left\. The file is empty\.$"):
+    with pytest.raises(DataError, match=r"train\.de: no pair remains\. The file is empty\.$"):
         read(aligned(tmp_path, "", ""))
 
 
@@ -240,8 +245,8 @@ def test_columns_are_read_by_their_names_in_the_first_line(tmp_path: Path) -> No
     with pytest.raises(DataError) as caught:
         read(CorpusConfig(tsv=path, source_field="sorce", target_field="target"))
     assert str(caught.value) == (
-        f"{path}:1: no column is called 'sorce'. Did you mean 'source'? The first line has: id, target, source. "
-        "Say a name of the first line, or a column's number from 1."
+        f"{path}:1: there is no column 'sorce'. Did you mean 'source'? The first line has: id, target, source. "
+        "Use a name from the first line, or a column number (counted from 1)."
     )
 
 
@@ -249,7 +254,7 @@ def test_a_missing_column_is_told_with_its_line(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tsv", "one\teins\ntwo zwei\n\nthree\tdrei\n")
     with pytest.raises(DataError) as caught:
         read(CorpusConfig(tsv=path))
-    message = f"{path}:2: 1 columns, and column 2 is needed. Columns are parted by tabs."
+    message = f"{path}:2: 1 columns, but column 2 is required. Columns are separated by tabs."
     assert str(caught.value).split("\n")[0] == message
     pairs, report = read(CorpusConfig(tsv=path), on_fault="skip")
     assert [pair.line for pair in pairs] == [1, 4]
@@ -269,19 +274,19 @@ def test_objects_are_read_by_their_keys_and_keys_inside_keys(tmp_path: Path) -> 
     [
         ('{"source": "a", "targt": "b"}', "missing key", "no key 'target'. Did you mean 'targt'? Keys: source, targt."),
         ("{}", "missing key", "no key 'source'. Keys: none."),
-        ('{"source": "a", "target": 7}', "not text", "'target' is a JSON number, and text is needed."),
-        ('{"source": null, "target": "b"}', "not text", "'source' is a JSON null, and text is needed."),
-        ('["a", "b"]', "not JSON", "a JSON array, and an object {…} is needed."),
-        ('{"source": "a\\u0000", "target": "b"}', "NUL byte", "a NUL character in 'source'."),
+        ('{"source": "a", "target": 7}', "not text", "'target' is a JSON number, but text is required."),
+        ('{"source": null, "target": "b"}', "not text", "'source' is a JSON null, but text is required."),
+        ('["a", "b"]', "not JSON", "this is a JSON array, but an object {…} is required."),
+        ('{"source": "a\\u0000", "target": "b"}', "NUL byte", "'source' contains a NUL character."),
         (
             '{"source": "a", "target": "\\ud83d"}',
             "invalid UTF-8",
-            "half a surrogate pair in 'target', which is no character.",
+            "'target' contains an unpaired surrogate, which is not a character.",
         ),
         (
             '{"source": "a"',
             "not JSON",
-            'not JSON: Expecting \',\' delimiter: line 1 column 15 (char 14). Each line is one object, as in {"source": "…", "target": "…"}.',
+            'not JSON: Expecting \',\' delimiter: line 1 column 15 (char 14). Each line must be one object, such as {"source": "…", "target": "…"}.',
         ),
     ],
 )
@@ -315,26 +320,30 @@ def test_a_language_model_reads_one_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "task", "message"),
     [
-        ({}, "translate", "a corpus is given as source and target, or tsv, or jsonl, or built_in; here it is nothing."),
+        (
+            {},
+            "translate",
+            "a corpus must be given as source and target, or tsv, or jsonl, or built_in, but here it has none of them.",
+        ),
         (
             {"tsv": "a", "source": "b"},
             "translate",
-            "a corpus is given as source and target, or tsv, or jsonl, or built_in; here it is source and tsv.",
+            "a corpus must be given as source and target, or tsv, or jsonl, or built_in, but here it has source and tsv.",
         ),
         (
             {"source": "a.en"},
             "translate",
-            "a corpus of two files needs source and target; target is missing beside a.en.",
+            "a corpus of two files needs source and target; target is missing; only a.en is given.",
         ),
         (
             {"target": "a.de"},
             "classify",
-            "a corpus of two files needs source and target; source is missing beside a.de.",
+            "a corpus of two files needs source and target; source is missing; only a.de is given.",
         ),
         (
             {"source": "a", "target": "b"},
             "language-model",
-            "a language model reads one file: say source, and leave target out.",
+            "a language model reads one file: set source, and remove target.",
         ),
     ],
 )

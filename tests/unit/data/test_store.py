@@ -96,10 +96,10 @@ def test_pairs_with_too_many_tokens_are_left_out_and_counted(
     assert store.reports[0].num_dropped == {"over max_tokens": 48 - fits.sum()}
     assert store.reports[0].examples == {"over max_tokens": f"{corpus.source}:{int(np.argmin(fits)) + 1}"}
     assert store.source.lengths.tolist() == complete.source.lengths[fits].tolist()
-    assert store.message.endswith("made again, since the data or the settings changed.")
+    assert store.message.endswith("rebuilt, because the data or the settings changed.")
     with pytest.raises(
         DataError,
-        match=r"no pair is left\. Every one that was not left out before has a side of more than data\.max_tokens = 2 tokens\. Raise it\.",
+        match=r"no pair remains\. Every pair that was not dropped before has a side of more than data\.max_tokens = 2 tokens\. Raise it\.",
     ):
         build(corpus, vocabularies, tmp_path, max_tokens=2)
 
@@ -119,7 +119,7 @@ def test_texts_are_kept_where_cuts_are_sampled_or_where_asked_for(corpus: Corpus
     assert store.texts("target", np.array([47])) == [GERMAN[47]]
     plain = train_vocabularies(PAIRS, TextConfig(vocabulary=61), ("de",))
     store = build(corpus, plain, tmp_path)
-    with pytest.raises(DataError, match=r"store keeps no texts\. Build it with keep_texts=True\.$"):
+    with pytest.raises(DataError, match=r"store contains no texts\. Build it with keep_texts=True\.$"):
         store.texts("source", [0])
     data = DataConfig(train=(corpus,))
     assert build_store([corpus], plain, data, tmp_path / "store", keep_texts=True).texts("target", [0]) == GERMAN[:1]
@@ -131,14 +131,14 @@ def test_an_unchanged_store_is_used_again_and_a_changed_one_made_again(
     build(corpus, vocabularies, tmp_path)
     before = (tmp_path / "store" / "source.values").stat().st_ino
     heavier = corpus.model_copy(update={"weight": 3.0})  # how often it is read is not what it holds
-    assert build(heavier, vocabularies, tmp_path).message == "store: 48 pairs, unchanged since they were made."
+    assert build(heavier, vocabularies, tmp_path).message == "store: 48 pairs, unchanged."
     moved = Path(str(corpus.source)).rename(tmp_path / "moved.en")
     same = corpus.model_copy(update={"source": str(moved)})
-    assert build(same, vocabularies, tmp_path).message.endswith("unchanged since they were made.")
+    assert build(same, vocabularies, tmp_path).message.endswith("unchanged.")
     assert (tmp_path / "store" / "source.values").stat().st_ino == before
     moved.write_text("\n".join(["the cat", *ENGLISH[1:]]))
     changed = build(same, vocabularies, tmp_path)
-    assert changed.message.endswith("made again, since the data or the settings changed.")
+    assert changed.message.endswith("rebuilt, because the data or the settings changed.")
     assert changed.source.row(0).tolist() == [*vocabularies.source.encode([">>de<< the cat"])[0], 2]
     assert build(same, vocabularies, tmp_path, deduplicate=True).message.endswith("settings changed.")
     other = train_vocabularies(PAIRS, TextConfig(kind="char", is_joint=False), ("de",))
@@ -209,11 +209,11 @@ def test_a_store_that_is_cut_short_is_refused_and_made_again(
     os.truncate(path, path.stat().st_size - 8)
     with pytest.raises(
         DataError,
-        match=r"(is cut short\. Delete the folder|its sides differ in length\. Delete it): it is made again\.$",
+        match=r"(is truncated\. Delete the folder|its sides differ in length\. Delete it); it will be rebuilt\.$",
     ):
         open_store(tmp_path / "store")
     again = build(corpus, vocabularies, tmp_path)
-    assert again.message == "store: 48 pairs, made again, since it was damaged."
+    assert again.message == "store: 48 pairs, rebuilt, because it was damaged."
     assert again.fingerprint == complete.fingerprint
 
 
@@ -223,7 +223,7 @@ def test_a_folder_with_other_things_in_it_is_not_written_over(
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "thesis.tex").write_text("years of work")
     with pytest.raises(
-        DataError, match=r"store is there already and is not a store of pairs\. Nothing was changed: move it away"
+        DataError, match=r"store exists already and is not a store of pairs\. Nothing was changed: move it away"
     ):
         build(corpus, vocabularies, tmp_path)
     assert (tmp_path / "store" / "thesis.tex").read_text() == "years of work"
@@ -259,7 +259,7 @@ def test_labels_are_numbers_and_an_unknown_one_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         build_store([wrong], learned, data, tmp_path / "valid", task="classify")
     assert str(caught.value) == (
-        f"{tmp_path}/a.tsv:2: 'othr' is not a label that was learned. Did you mean 'other'? Labels: cat, other."
+        f"{tmp_path}/a.tsv:2: 'othr' is not a label of this model. Did you mean 'other'? Labels: cat, other."
     )
 
 

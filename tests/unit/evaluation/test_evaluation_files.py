@@ -58,7 +58,7 @@ def test_files_that_do_not_belong_together_are_refused(folder: Path) -> None:
     good, right = str(folder / "good"), str(folder / "right")
     with pytest.raises(ConfigError, match="the training text has 2 source files and 1 target files. Give both"):
         evaluate_files(EvaluationFiles({"new": [good]}, [right], None, [good, good], [right]), REQUEST)
-    with pytest.raises(ConfigError, match="standard input can be read once only"):
+    with pytest.raises(ConfigError, match="standard input can only be read once"):
         evaluate_files(EvaluationFiles({"new": ["-"]}, ["-"]), REQUEST)
     (folder / "short").write_text("one\n")
     with pytest.raises(DataError, match=r"right: 13 lines, but .*short has 1\."):

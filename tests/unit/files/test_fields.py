@@ -28,8 +28,8 @@ def test_a_column_that_is_not_there_gets_a_close_match() -> None:
     with pytest.raises(DataError) as error:
         find_columns("a.tsv", ["english", "german"], ("englsh", "german"))
     assert str(error.value) == (
-        "a.tsv:1: no column is called 'englsh'. Did you mean 'english'? The first line has: english, german. "
-        "Say a name of the first line, or a column's number from 1."
+        "a.tsv:1: there is no column 'englsh'. Did you mean 'english'? The first line has: english, german. "
+        "Use a name from the first line, or a column number (counted from 1)."
     )
 
 
@@ -48,15 +48,15 @@ def test_text_is_found_under_a_key_and_inside_a_key(data: dict[str, Any], field:
 @pytest.mark.parametrize(
     ("data", "fault"),
     [
-        ([1], FieldFault("not JSON", "a JSON array, and an object {…} is needed.")),
+        ([1], FieldFault("not JSON", "this is a JSON array, but an object {…} is required.")),
         ({"sourc": "x"}, FieldFault("missing key", "no key 'source'. Did you mean 'sourc'? Keys: sourc.")),
         ({}, FieldFault("missing key", "no key 'source'. Keys: none.")),
-        ({"source": 3}, FieldFault("not text", "'source' is a JSON number, and text is needed.")),
-        ({"source": None}, FieldFault("not text", "'source' is a JSON null, and text is needed.")),
-        ({"source": "a\0"}, FieldFault("NUL byte", "a NUL character in 'source'.")),
+        ({"source": 3}, FieldFault("not text", "'source' is a JSON number, but text is required.")),
+        ({"source": None}, FieldFault("not text", "'source' is a JSON null, but text is required.")),
+        ({"source": "a\0"}, FieldFault("NUL byte", "'source' contains a NUL character.")),
         (
             {"source": "\ud800"},
-            FieldFault("invalid UTF-8", "half a surrogate pair in 'source', which is no character."),
+            FieldFault("invalid UTF-8", "'source' contains an unpaired surrogate, which is not a character."),
         ),
     ],
 )

@@ -29,11 +29,11 @@ def test_nan_is_not_written() -> None:
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"{", "is not JSON: Expecting property name enclosed in double quotes: .* Copy it again from where it came."),
+        (b"{", "is not JSON: Expecting property name enclosed in double quotes: .* Copy it again from its source."),
         (b"", "is not JSON: Expecting value"),
         (b"[" * 100_000, "is not JSON: maximum recursion depth exceeded"),
-        (b"[1]", r"holds list, and an object \{…\} is needed\.$"),
-        (b"null", r"holds NoneType, and an object \{…\} is needed\.$"),
+        (b"[1]", r"contains a list, but an object \{…\} is required\.$"),
+        (b"null", r"contains a NoneType, but an object \{…\} is required\.$"),
         (b"\xff\xfe{\x00", "cannot be read: 'utf-8' codec can't decode"),
     ],
 )
@@ -43,9 +43,17 @@ def test_what_is_not_an_object_is_said_with_its_file(tmp_path: Path, content: by
         read_json(tmp_path / "a.json")
 
 
-@pytest.mark.parametrize(("name", "reason"), [("none", "No such file or directory"), ("", "Is a directory")])
-def test_a_file_that_cannot_be_read_is_said(tmp_path: Path, name: str, reason: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("confg.json", "does not exist. Did you mean 'config.json'?"),
+        ("none", "does not exist."),
+        ("", "cannot be read: Is a directory."),
+    ],
+)
+def test_the_reason_why_a_file_cannot_be_read_is_reported(tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "config.json").write_bytes(b"{}")
     for reader in (read_file, read_json):
         with pytest.raises(CheckpointError) as error:
             reader(tmp_path / name)
-        assert str(error.value) == f"{tmp_path / name} cannot be read: {reason}."
+        assert str(error.value) == f"{tmp_path / name} {reason}"

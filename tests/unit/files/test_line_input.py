@@ -47,7 +47,7 @@ def test_columns_are_found_by_name_and_by_number(tmp_path: Path) -> None:
     assert [record.text for record in lines] == ["", "one", "", "two"]
     assert texts(LineSource.of(str(path), None, "1", None)) == ["id", "7", "", "8"]
     path.write_text("7\tone\n8\n")
-    with pytest.raises(DataError, match=r"a\.tsv:2: 1 columns, and column 2 is needed"):
+    with pytest.raises(DataError, match=r"a\.tsv:2: the line has 1 columns, but column 2 is required"):
         texts(LineSource.of(str(path), "tsv", "2", None))
 
 
@@ -60,7 +60,7 @@ def test_keys_of_jsonl_are_found_inside_keys(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"a\.jsonl:3: no key 't\.en'"):
         next(records)
     path.write_text("[1]\n")
-    with pytest.raises(DataError, match=r"a\.jsonl:1: a JSON array, and an object"):
+    with pytest.raises(DataError, match=r"a\.jsonl:1: this is a JSON array, but an object"):
         texts(LineSource.of(str(path), None, None, None))
     path.write_text("nonsense\n")
     with pytest.raises(DataError, match=r"a\.jsonl:1: not JSON"):
@@ -68,7 +68,7 @@ def test_keys_of_jsonl_are_found_inside_keys(tmp_path: Path) -> None:
 
 
 def test_a_column_of_plain_text_is_refused() -> None:
-    with pytest.raises(DataError, match="column = b names a part of a TSV or JSONL line") as error:
+    with pytest.raises(DataError, match="column = b selects a part of a TSV or JSONL line") as error:
         LineSource.of("a.txt", None, "b", None)
     assert error.value.options == ("form",)
 

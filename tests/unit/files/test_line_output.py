@@ -70,7 +70,7 @@ def test_an_empty_input_gives_an_empty_file(tmp_path: Path) -> None:
 def test_an_unfinished_file_is_not_written_over(tmp_path: Path) -> None:
     with begun(tmp_path / "out.txt"):
         pass
-    with pytest.raises(RunError, match=r"out\.txt\.part is there already.*Remove it, or resume it\.$") as error:
+    with pytest.raises(RunError, match=r"out\.txt\.part exists already.*Delete it, or resume it\.$") as error:
         LineOutput.open(tmp_path / "out.txt", MADE_WITH)
     assert error.value.options == ("resume",)
 
@@ -79,7 +79,7 @@ def test_other_settings_and_other_input_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     with begun(path):
         pass
-    with pytest.raises(RunError, match=r"made with other settings: beam was 3, and is 5\. Use the same"):
+    with pytest.raises(RunError, match=r"made with other settings: beam was 3 and is now 5\. Use the same"):
         LineOutput.open(path, {**MADE_WITH, "beam": 5}, resume=True)
     output = LineOutput.open(path, MADE_WITH, resume=True)
     with pytest.raises(RunError, match="the first 2 lines of the input are not those"):
@@ -99,7 +99,7 @@ def test_a_damaged_journal_is_named(tmp_path: Path, journal: str) -> None:
     with begun(tmp_path / "out.txt") as output:
         pass
     output.journal.write_text(journal)
-    with pytest.raises(RunError, match=r"out\.txt\.part\.json cannot be read .* Remove both, and begin again"):
+    with pytest.raises(RunError, match=r"out\.txt\.part\.json cannot be read .* Delete both files and start again"):
         LineOutput.open(tmp_path / "out.txt", MADE_WITH, resume=True)
 
 
@@ -107,14 +107,14 @@ def test_a_part_that_was_shortened_is_refused(tmp_path: Path) -> None:
     with begun(tmp_path / "out.txt") as output:
         pass
     output.part.write_bytes(b"t0")
-    with pytest.raises(RunError, match="shorter than its journal says"):
+    with pytest.raises(RunError, match="shorter than its journal records"):
         LineOutput.open(tmp_path / "out.txt", MADE_WITH, resume=True)
 
 
 def test_places_that_cannot_hold_a_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="is a folder"):
         LineOutput.open(tmp_path, MADE_WITH)
-    with pytest.raises(RunError, match="does not exist. Make it first"):
+    with pytest.raises(RunError, match="does not exist. Create it first"):
         LineOutput.open(tmp_path / "no" / "out.txt", MADE_WITH)
 
 

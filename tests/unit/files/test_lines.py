@@ -25,7 +25,7 @@ def test_a_fault_stands_in_the_place_of_its_line() -> None:
     assert lines == [
         "one",
         Fault("pipe", 2, "invalid UTF-8", "not UTF-8: byte 0xff at byte 2. Convert the file to UTF-8."),
-        Fault("pipe", 3, "NUL byte", "a NUL byte at byte 2. Is this a text file, in UTF-8 and not UTF-16?"),
+        Fault("pipe", 3, "NUL byte", "a NUL byte at byte 2. Is this a text file in UTF-8, not UTF-16?"),
         "last",
     ]
     assert str(lines[1]) == "pipe:2: not UTF-8: byte 0xff at byte 2. Convert the file to UTF-8."
@@ -49,5 +49,5 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     assert check_file(str(tmp_path / "text")) == tmp_path / "text"
     with pytest.raises(DataError, match=r"txet does not exist\. Did you mean 'text'\?"):
         check_file(str(tmp_path / "txet"))
-    with pytest.raises(DataError, match="is a folder, and a file is needed. It holds text."):
+    with pytest.raises(DataError, match="is a folder, but a file is required. It contains text."):
         hash_file(str(tmp_path))

@@ -179,8 +179,8 @@ def test_files_that_fail_together_leave_the_old_ones_and_nothing_else(tmp_path: 
     with pytest.raises(CheckpointError) as error:
         write_together(folder, {"weights": bytes_writer(b"new"), "config": fill_the_disk})
     assert str(error.value) == (
-        f"{folder} could not be written: [Errno 28] No space left on device. Nothing half written is left. "
-        "Choose a folder that can be written, on a disk with room."
+        f"{folder} could not be written: [Errno 28] No space left on device. No partial files remain. "
+        "Choose a writable folder on a disk with enough space."
     )
     assert {path.name for path in tmp_path.iterdir()} == (set() if is_new else {"run"})
     assert is_new or contents_of(folder) == OLD

@@ -119,7 +119,7 @@ def test_a_save_that_fails_leaves_the_old_checkpoint_and_nothing_else(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("safetensors.torch.save_file", fill_the_disk)
-    with pytest.raises(CheckpointError, match="could not be written.*No space left.*Nothing half written is left"):
+    with pytest.raises(CheckpointError, match="could not be written.*No space left.*No partial files remain"):
         save_checkpoint(model_of(d_ff=5), saved)
     assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
 
@@ -306,7 +306,7 @@ def test_a_setting_that_is_wrong_or_unknown_is_told_with_the_file(saved: Path) -
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("{", "is not JSON"), ("[1]", "holds list"), ("[" * 100_000, "is not JSON"), ("\xff", "is not JSON")],
+    [("{", "is not JSON"), ("[1]", "contains a list"), ("[" * 100_000, "is not JSON"), ("\xff", "is not JSON")],
 )
 def test_a_config_that_is_not_an_object_is_told(saved: Path, text: str, sentence: str) -> None:
     (saved / "config.json").write_text(text, encoding="utf-8")

@@ -49,7 +49,7 @@ def test_what_is_missing_in_a_model_is_named(tmp_path: Path, load: Callable[[Pat
     with pytest.raises(CheckpointError, match=r"model\.safetensors"):
         load(run)
     (run / "tokeniser" / "joint.spm").unlink()
-    with pytest.raises(CheckpointError, match=r"joint\.spm cannot be read"):
+    with pytest.raises(CheckpointError, match=r"joint\.spm does not exist"):
         load(run)
     (run / "best" / "config.json").write_text("{")
     with pytest.raises(CheckpointError, match=r"config\.json is not JSON"):
@@ -72,7 +72,7 @@ def test_a_model_is_found_by_any_of_its_folders(tmp_path: Path) -> None:
     assert not is_model_folder(run)
     assert not is_model_folder("no\0path")
     (tmp_path / "file").touch()
-    with pytest.raises(CheckpointError, match=r"file is a file, and a folder is needed\."):
+    with pytest.raises(CheckpointError, match=r"file is a file, but a folder is required\."):
         find_model(tmp_path / "file")
     with pytest.raises(CheckpointError, match=r"rum does not exist\. Did you mean 'run'\?"):
         find_model(tmp_path / "rum")

@@ -40,13 +40,13 @@ def test_a_model_without_padding_gets_it_after_its_last_piece(tmp_path: Path) ->
 def test_a_model_without_the_tags_of_the_corpora_is_refused(tmp_path: Path) -> None:
     train_vocabularies(PAIRS, TextConfig(vocabulary=61)).source.save(tmp_path / "one.spm")
     with pytest.raises(
-        CheckpointError, match=r"one\.spm: this SentencePiece model has no piece >>hi<<\. Train a vocabulary"
+        CheckpointError, match=r"one\.spm: this SentencePiece model has no piece >>hi<<\. To train a vocabulary"
     ):
         open_vocabularies(tmp_path / "one.spm", TextConfig(), ("hi",))
 
 
 def test_a_folder_without_a_tokeniser_and_a_missing_one_are_told(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match=r"holds no tokeniser\. A run folder has tokeniser/tokeniser\.json"):
+    with pytest.raises(CheckpointError, match=r"contains no tokeniser\. A run folder has tokeniser/tokeniser\.json"):
         open_vocabularies(tmp_path, TextConfig())
     (tmp_path / "opus-mt-en-de").mkdir()
     with pytest.raises(CheckpointError, match=r"opus-mt-en-dr does not exist\. Did you mean 'opus-mt-en-de'\?$"):

@@ -41,7 +41,7 @@ def test_a_vocabulary_larger_than_the_text_is_reduced_and_that_is_said() -> None
     assert vocabularies.source.size == len(words) + 4
     size = vocabularies.source.size
     assert vocabularies.notes == (
-        f"text.vocabulary = 5000, but the text gives no more than {size} pieces, so the vocabulary has {size}.",
+        f"text.vocabulary = 5000, but the text yields only {size} pieces, so the vocabulary has {size}.",
     )
 
 
@@ -85,7 +85,7 @@ def test_the_side_that_needs_more_is_named() -> None:
 
 @pytest.mark.parametrize("pairs", [[], [(" ", "\t"), ("", "\x07")]])
 def test_no_text_at_all_is_refused(pairs: list[tuple[str, str]]) -> None:
-    with pytest.raises(DataError, match=r"^There is no text to learn a vocabulary from: "):
+    with pytest.raises(DataError, match=r"^There is no text to train a vocabulary on: "):
         train_vocabularies(pairs, TextConfig())
 
 

@@ -67,7 +67,9 @@ def test_a_missing_file_is_told_with_the_nearest_in_its_folder(tmp_path: Path) -
     assert mistakes_of(tmp_path / "phrasbook.yaml") == [
         "phrasbook.yaml: there is no such file. Did you mean 'phrasebook.yaml'?"
     ]
-    assert mistakes_of(tmp_path / "nowhere" / "a.yaml") == ["a.yaml: there is no such file."]
+    assert mistakes_of(tmp_path / "nowhere" / "a.yaml") == [
+        f"a.yaml: there is no such file. Its folder, {tmp_path / 'nowhere'}, does not exist either."
+    ]
 
 
 def test_a_folder_or_an_impossible_name_is_told(tmp_path: Path) -> None:

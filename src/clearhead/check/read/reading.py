@@ -16,7 +16,7 @@ from clearhead.check.read.number import visible
 from clearhead.check.read.written import WrittenReader
 from clearhead.check.working import Note, Working
 from clearhead.errors import ClearheadError, ProblemError, did_you_mean
-from clearhead.files.reading import utf8_text
+from clearhead.files.reading import missing_file_hint, utf8_text
 from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.reading import MAX_BYTES, gallery, read_data
 from clearhead.worksheet.worksheet import Worksheet
@@ -201,7 +201,7 @@ def _load_problem(problem: Any, folder: Path) -> Mapping[str, Any]:
         if name in gallery() and not path.exists():
             return read_data(gallery()[name].read_bytes())
         if not path.is_file():
-            near = did_you_mean(Path(name).stem, gallery())
+            near = did_you_mean(Path(name).stem, gallery()) or missing_file_hint(path)
             raise ProblemError(
                 f"there is no such problem file, and no gallery problem of that name.{near} "
                 "List the gallery to see its names.",

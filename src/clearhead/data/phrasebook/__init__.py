@@ -1,7 +1,7 @@
-"""An English and Spanish phrasebook that writes itself: a small grammar, correct in both languages, from a seed.
+"""Generate an English–Spanish phrasebook from a seed, with a small grammar that is correct in both languages.
 
-One English sentence has one Spanish: you is tú, they are ellos, nobody's pronoun is said. Spelling is British, and the
-Spanish is that of Spain.
+Every English sentence has exactly one translation: "you" is tú, "they" is ellos, and subject pronouns are dropped. The
+English is British, and the Spanish is that of Spain.
 """
 
 from clearhead.data.phrasebook.splits import SIZES, Split, pairs, set_phrases

@@ -1,4 +1,4 @@
-"""What is done: verbs with their objects, places, hours and languages, in both languages."""
+"""Actions: verbs with their objects, places, hours and languages, in English and Spanish."""
 
 from dataclasses import dataclass
 
@@ -55,7 +55,7 @@ class Action:
     clitic: str = ""  # an object pronoun before the Spanish verb
     idiom: str = ""
     noun: str = ""  # of the object
-    is_bare: bool = False  # the object may lack a determiner
+    is_bare: bool = False  # the object can lack a determiner
 
     @property
     def word(self) -> str:
@@ -64,7 +64,7 @@ class Action:
 
 
 def draw_action(draw: Draw, tense: str, is_denied: bool = False) -> Action:
-    """Draw an action that this tense suits."""
+    """Draw an action that can be used in this tense."""
     if draw.happens(0.68):
         return taking(draw, draw.choose(_TAKING[tense]), is_denied)
     if tense == "present" and draw.happens(0.15):

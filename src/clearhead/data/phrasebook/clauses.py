@@ -1,6 +1,6 @@
-"""Who does what: the clauses that a subject, an action and a tense make in both languages.
+"""Build clauses in both languages from a subject, an action and a tense.
 
-English needs do, does and did to deny and to ask; Spanish says no, and drops the pronoun.
+English needs do, does and did in negations and questions; Spanish uses no, and drops the pronoun.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ TIMES: dict[str, tuple[tuple[str, str], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A subject, an action and a tense, not yet a sentence; `time` holds when in both languages, or nothing."""
+    """A subject, an action and a tense, not yet a sentence; `time` is a time expression in both languages, or empty."""
 
     subject: Phrase
     action: Action
@@ -51,7 +51,7 @@ class Clause:
 
     @property
     def pairs(self) -> tuple[str, ...]:
-        """Every pair of words that the clause joins."""
+        """The pairs of words that the clause combines."""
         return (*self.subject.pairs, *self.action.pairs, *self.subject.joined(self.action.word))
 
     def english(self) -> str:
@@ -121,7 +121,7 @@ class Clause:
 
 
 def spaced(*parts: str) -> str:
-    """Join what is not empty with spaces."""
+    """Join the non-empty parts with spaces."""
     return " ".join(part for part in parts if part)
 
 

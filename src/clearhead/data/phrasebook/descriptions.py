@@ -44,7 +44,7 @@ _TENER = BY_NAME["have"].present
 
 
 def be(draw: Draw, subject: Phrase, rest: str, is_denied: bool = False) -> str:
-    """Say in English what the subject is or is not, contracted half the time."""
+    """Return an English clause with "be" or its negation, contracted half of the time."""
     helper, is_short = BE[subject.person], draw.happens(0.5)
     if is_denied:
         denied = f"{helper} not"
@@ -59,7 +59,7 @@ _DESCRIBED = tuple(noun for noun in NOUNS if PREDICATES[noun.english])
 
 
 def anything(draw: Draw, pronouns: float = 0.25) -> tuple[Phrase, Adjective]:
-    """Draw a subject, and an adjective that can be said of it."""
+    """Draw a subject, and an adjective that can describe it."""
     if draw.happens(pronouns):
         return draw.choose(PRONOUNS), draw.choose(_OF_PEOPLE)
     noun = draw.choose(_DESCRIBED)
@@ -92,7 +92,7 @@ def because(draw: Draw) -> PhrasePair:
 
 
 def subject_pairs(subject: Phrase, word: str) -> tuple[str, ...]:
-    """Return the pairs of a subject and what is said of it."""
+    """Return the word pairs of a subject and its description."""
     return (*subject.pairs, *subject.joined(word))
 
 

@@ -1,4 +1,4 @@
-"""Sentences with idioms and set phrases inside them: told, asked about, shouted, conjugated."""
+"""Sentences that contain idioms and set phrases: reported, questioned, exclaimed, conjugated."""
 
 from clearhead.data.phrasebook.actions import TENSES, Action, draw_action
 from clearhead.data.phrasebook.clauses import Clause, draw_clause

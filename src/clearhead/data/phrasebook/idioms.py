@@ -1,13 +1,13 @@
-"""What cannot be put together word for word: idioms, sayings and set phrases.
+"""Idioms, sayings and set phrases, which cannot be translated word for word.
 
-They all stand in the training part, in every way people write them; clauses and set verbs are also heard inside other
-sentences.
+They are all in the training split, in every way people write them. Clauses and verbs with a fixed meaning also occur
+inside other sentences.
 """
 
 from clearhead.data.phrasebook.actions import Action
 from clearhead.data.phrasebook.verbs import SLEEP, make_verb
 
-# Clauses without capital and stop, as they stand after "she says that".
+# Clauses without a capital and full stop, as they occur after "she says that".
 CLAUSES: dict[str, str] = {
     "it's a piece of cake": "es pan comido",
     "it's raining cats and dogs": "está lloviendo a cántaros",
@@ -31,7 +31,7 @@ CLAUSES: dict[str, str] = {
     "time flies": "el tiempo vuela",
 }
 
-# Sayings stand alone.
+# Sayings are complete sentences.
 SAYINGS: dict[str, str] = {
     "Better late than never": "Más vale tarde que nunca",
     "The early bird catches the worm": "A quien madruga, Dios le ayuda",
@@ -51,10 +51,10 @@ ACTIONS: tuple[Action, ...] = (
     Action(_KILL, " two birds with one stone", " dos pájaros de un tiro", idiom="two birds"),
     Action(_LET, " the cat out of the bag", " de la lengua", idiom="cat out of the bag"),
 )
-# How often something happens, said after an action.
+# How often something happens; follows an action.
 RARELY = ("once in a blue moon", "de Pascuas a Ramos")
 
-# Each with the mark that it has most often; `ways_to_write` has the others.
+# Each with its most frequent punctuation; `ways_to_write` adds the others.
 SET_PHRASES: dict[str, str] = {
     "Let's go.": "Vamos.",
     "Let's go home.": "Vamos a casa.",

@@ -11,7 +11,7 @@ _WHERE = (
     ("near", "cerca"), ("behind", "detrás"), ("next to", "al lado"), ("in front of", "delante"),
 )  # fmt: skip
 _BUILDINGS = nouns("building park garden")
-_THERE = tuple(  # a thing, and a place where it may be
+_THERE = tuple(  # a thing, and a place where it can be
     (noun, place)
     for places, things in (
         ("kitchen house", "food drink served thing letter cat shirt"),

@@ -1,6 +1,6 @@
 """Noun phrases and subjects: determiner, noun, adjective and owner, agreeing in both languages.
 
-Every phrase carries the pairs of words that it joins, by which the corpus is split.
+Every phrase has the pairs of words that it combines, which decide the split of a sentence.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ _COUNTS = tuple(NUMBERS)[:9]  # two to ten
 
 
 class Draw:
-    """A stream of choices that is the same on every platform and Python, since only `Random.random` is drawn on."""
+    """A stream of random choices, the same on every platform and Python version: it uses only `Random.random`."""
 
     def __init__(self, seed: int | str) -> None:
         self._next = Random(seed).random
@@ -44,13 +44,13 @@ class Draw:
         return options[int(self._next() * len(options))]
 
     def happens(self, chance: float) -> bool:
-        """Return True that often."""
+        """Return True with this probability."""
         return self._next() < chance
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A noun phrase in both languages; a pronoun has no `noun`, and no Spanish either, since it is dropped."""
+    """A noun phrase in both languages; a pronoun has no `noun`, and no Spanish because Spanish drops it."""
 
     english: str
     spanish: str
@@ -62,11 +62,11 @@ class Phrase:
 
     @property
     def is_plural(self) -> bool:
-        """Whether adjectives said of it are plural."""
+        """Whether its adjectives are plural."""
         return self.person >= WE
 
     def joined(self, word: str) -> tuple[str, ...]:
-        """Return the pairs that it makes with a word: none for a pronoun, two for Ana and Luis."""
+        """Return its pairs with a word: none for a pronoun, two for Ana and Luis."""
         return tuple(pair(noun, word) for noun in self.noun.split("&")) if self.noun else ()
 
 
@@ -81,12 +81,12 @@ _AGAIN = (PRONOUNS[0], PRONOUNS[1], PRONOUNS[2], PRONOUNS[4], PRONOUNS[5])
 
 
 def pronoun_for(subject: Phrase) -> Phrase:
-    """Return the pronoun that stands for a subject when it is spoken of a second time."""
+    """Return the pronoun that replaces a subject when it is mentioned again."""
     return PRONOUNS[3] if subject.person == THIRD and subject.gender == "f" else _AGAIN[subject.person]
 
 
 def pair(first: str, second: str) -> str:
-    """Name two joined words in one fixed order, whatever the sentence's order."""
+    """Return the name of a pair of words, independent of their order in the sentence."""
     return f"{first}+{second}" if first < second else f"{second}+{first}"
 
 
@@ -106,7 +106,7 @@ def and_(spanish: str) -> str:
 
 
 def article(noun: Noun, is_plural: bool = False) -> str:
-    """Return el, la, los or las; a stressed a takes el, though it stays feminine: el agua fría."""
+    """Return el, la, los or las; a feminine noun with a stressed initial a takes el: el agua fría."""
     return "el" if noun.english == "water" else ARTICLE[2 * is_plural + (noun.gender == "f")]
 
 
@@ -116,7 +116,7 @@ def indefinite(word: str) -> str:
 
 
 def build(noun: Noun, determiner: str, adjective: Adjective | None = None, is_plural: bool = False) -> Phrase:
-    """Put a noun phrase together, the adjective before the noun in English and after it in Spanish."""
+    """Build a noun phrase, with the adjective before the noun in English and after it in Spanish."""
     table = _PLURAL if is_plural else _SINGULAR
     form = noun.english_plural if is_plural else noun.english
     described = f"{adjective.english} {form}" if adjective else form
@@ -143,7 +143,7 @@ def build(noun: Noun, determiner: str, adjective: Adjective | None = None, is_pl
 
 
 def draw_adjective(draw: Draw, noun: Noun, chance: float) -> Adjective | None:
-    """Draw an adjective that suits the noun, that often."""
+    """Draw an adjective for the noun with the given probability."""
     choices = FITTING[noun.english]
     return draw.choose(choices) if choices and draw.happens(chance) else None
 
@@ -151,7 +151,7 @@ def draw_adjective(draw: Draw, noun: Noun, chance: float) -> Adjective | None:
 def definite(draw: Draw, noun: Noun, adjectives: float = 0.3, owners: float = 0.0) -> Phrase:
     """Draw the, this, that or a possessive for a noun, or an owner; family always belongs to someone."""
     is_plural = not noun.is_mass and not noun.fits("single") and draw.happens(0.3)
-    # "my tall sister" would ask which of them
+    # "my tall sister" would imply several sisters
     adjective = None if noun.fits("family") else draw_adjective(draw, noun, adjectives)
     if noun.fits("family mine"):
         return build(noun, draw.choose(POSSESSIVES), adjective, is_plural)
@@ -167,7 +167,7 @@ _OWNERS = nouns("family friend teacher doctor neighbour boy girl")
 
 
 def draw_owned(draw: Draw, thing: Phrase) -> Phrase:
-    """Say whose the thing is: the doctor's red car, el coche rojo del médico."""
+    """Add an owner: the doctor's red car, el coche rojo del médico."""
     if draw.happens(0.4):
         owner = draw_name(draw)
     else:
@@ -222,7 +222,7 @@ _SOUGHT = frozenset({"see", "look for", "find", "visit", "help", "wait for", "kn
 
 
 def draw_object(draw: Draw, noun: Noun, verb: Verb, is_denied: bool) -> Phrase:
-    """Draw a direct object: which determiners suit depends on the verb and on whether it is denied."""
+    """Draw a direct object; its determiners depend on the verb and on whether it is negated."""
     adjective = draw_adjective(draw, noun, 0.35)
     if verb.takes_bare and noun.is_mass and draw.happens(0.6):
         return build(noun, "", adjective)
@@ -233,7 +233,7 @@ def draw_object(draw: Draw, noun: Noun, verb: Verb, is_denied: bool) -> Phrase:
         return build(noun, determiner, adjective, is_plural=determiner != "a")
     is_wanted = verb.base != "look for" or not noun.fits("person") or noun.fits("doctor teacher")
     if verb.base in _SOUGHT and is_wanted and not is_denied and not noun.fits("family") and draw.happens(0.35):
-        # Who is looked for need not be anyone yet, and then takes no a: busco un médico.
+        # An unspecific person takes no personal a: busco un médico.
         return _with_a(build(noun, "a", adjective), noun.fits("person") and verb.base != "look for")
     adjectives = 0.0 if verb.base in ("open", "close", "wash") else 0.3  # nobody opens an open door
     phrase = _with_a(definite(draw, noun, adjectives, owners=0.15), noun.fits("person family animal"))

@@ -1,6 +1,6 @@
 """Sentences in which Spanish turns the subject into an object: me gusta, me duele, me gustaría.
 
-What is liked or hurts is the subject of the Spanish verb, and the verb agrees with it.
+The thing that somebody likes, or that hurts, is the subject of the Spanish verb, and the verb agrees with it.
 """
 
 from clearhead.data.phrasebook.actions import Action, draw_action, habit
@@ -27,7 +27,7 @@ _DO = ("do", "do", "does", "do", "do")
 
 
 def _liking(draw: Draw, subject: Phrase, liked: Phrase, verbs: tuple[str, str]) -> PhrasePair:
-    """Say or ask that somebody likes something; `verbs` holds gusta and gustan."""
+    """State or ask that somebody likes something; `verbs` contains gusta and gustan."""
     whom = f"{_to_whom(subject)}{{}}{_WHOM[subject.person]} {verbs[liked.is_plural]}"
     pairs = (
         *(*subject.pairs, *liked.pairs, pair("like", liked.noun)),
@@ -45,7 +45,7 @@ def _liking(draw: Draw, subject: Phrase, liked: Phrase, verbs: tuple[str, str]) 
 
 
 def _to_whom(subject: Phrase) -> str:
-    """Say to whom, with a before each of two: a Ana y a Inés; a mi hermano y a mí."""
+    """Return the person with a, before each of two: a Ana y a Inés; a mi hermano y a mí."""
     if not subject.noun:
         return ""
     return to(subject.spanish).replace(" e I", " y I").replace(" y yo", " y mí").replace(" y ", " y a ") + " "

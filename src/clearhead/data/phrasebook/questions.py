@@ -31,7 +31,7 @@ def question_of_circumstance(draw: Draw) -> PhrasePair:
     has_when = drawn.action.has_time or "progressive" not in verb.tenses
     if (word == "where" and has_where) or (word == "when" and has_when):
         word, palabra = "why", "por qué"
-    # A subject would not stand well between the verb and a noun without article.
+    # A subject between the verb and a noun without an article would sound unnatural.
     is_you = drawn.subject.english == "I" or (drawn.subject.noun and drawn.action.is_bare)
     clause = Clause(PRONOUNS[1] if is_you else drawn.subject, drawn.action, drawn.tense)
     return ask(clause.english_question(word), clause.spanish_question(palabra), clause.pairs)

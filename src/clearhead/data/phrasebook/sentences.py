@@ -1,11 +1,11 @@
-"""A finished sentence in both languages: its capital, its stop or its marks, and the pairs of words that it joins."""
+"""Finish a sentence in both languages: capital letter, punctuation, and the pairs of words that it combines."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class PhrasePair:
-    """One pair of the phrasebook, with the pairs of words that it joins."""
+    """One sentence pair of the phrasebook, with the pairs of words that it combines."""
 
     english: str
     spanish: str
@@ -23,19 +23,19 @@ def state(english: str, spanish: str, pairs: tuple[str, ...] = ()) -> PhrasePair
 
 
 def ask(english: str, spanish: str, pairs: tuple[str, ...] = ()) -> PhrasePair:
-    """Put question marks."""
+    """Add question marks."""
     return PhrasePair(f"{capital(english)}?", f"¿{capital(spanish)}?", pairs)
 
 
 def exclaim(english: str, spanish: str, pairs: tuple[str, ...] = ()) -> PhrasePair:
-    """Put exclamation marks."""
+    """Add exclamation marks."""
     return PhrasePair(f"{capital(english)}!", f"¡{capital(spanish)}!", pairs)
 
 
 def ways_to_write(english: str, spanish: str) -> dict[str, str]:
-    """Return a phrase in every way it is written, each with its Spanish: without a mark, with a full stop, shouted.
+    """Return every spelling of a phrase with its Spanish: without punctuation, with a full stop, as an exclamation.
 
-    A question is written with its mark or without.
+    A question is written with or without its question mark.
     """
     bare, plain = english.rstrip(".!?"), spanish.strip("¡!¿?.")
     if english.endswith("?"):

@@ -1,11 +1,11 @@
-"""The split: what a held-out sentence joins is never joined in training.
+"""Split the phrasebook so that word combinations of a held-out sentence never occur in training.
 
-A sentence joins words in pairs: an adjective and its noun, a verb and its object, a subject and its verb or what is
-said of it, a thing and its place, owner, price or number. A pronoun counts for nothing. A hash of the two words alone,
-whatever the seed, keeps four pairs of a hundred back for `valid` and as many for `test`. A sentence that joins a pair
-kept back belongs to that part; one that joins pairs of both is left out; all others are for training. So a held-out
-sentence is made of known words in known patterns, and cannot have been learnt by heart. Idioms cannot be put together,
-so they are all in training, alone and inside other sentences.
+A sentence combines words in pairs: an adjective and its noun, a verb and its object, a subject and its verb or
+description, a thing and its place, owner, price or number. Pronouns are ignored. A hash of the two words, independent
+of the seed, reserves 4% of the pairs for `valid` and 4% for `test`. A sentence with a reserved pair belongs to that
+split; one with pairs of both is dropped; all others are for training. So a held-out sentence consists of known words in
+known patterns, but cannot have been memorised. Idioms are not built from pairs, so they are all in training, alone and
+inside other sentences.
 """
 
 from collections.abc import Iterator
@@ -23,19 +23,19 @@ from clearhead.errors import DataError, did_you_mean, printable
 Split = Literal["train", "valid", "test"]
 SIZES: dict[Split, int] = {"train": 50_000, "valid": 1_000, "test": 1_000}
 MAX_WORDS = 12
-_HELD_OUT_PERCENT = 4  # pairs of a hundred, for each of valid and test
+_HELD_OUT_PERCENT = 4  # of the pairs, for each of valid and test
 _NO_FULL_STOP = 0.1  # statements without their full stop, in both languages
 
 
 @cache
 def split_of_pair(pair: str) -> Split:
-    """Return the part that two joined words are kept for."""
+    """Return the split that a pair of words is reserved for."""
     number = int.from_bytes(sha256(pair.encode()).digest()[:4], "big") % 100
     return "valid" if number < _HELD_OUT_PERCENT else "test" if number < 2 * _HELD_OUT_PERCENT else "train"
 
 
 def split_of(sentence: PhrasePair) -> Split | None:
-    """Return the part that a sentence belongs to, or None where its pairs are kept for both."""
+    """Return the split of a sentence, or None if its pairs are reserved for both."""
     parts = {split_of_pair(pair) for pair in sentence.pairs} - {"train"}
     if len(parts) > 1:
         return None
@@ -43,7 +43,7 @@ def split_of(sentence: PhrasePair) -> Split | None:
 
 
 def draw_sentences(split: Split, seed: int) -> Iterator[PhrasePair]:
-    """Draw sentences of one part without end; some come more than once."""
+    """Draw sentences of one split endlessly; some occur more than once."""
     draw = Draw(f"clearhead phrasebook {split} {seed}")
     functions = [function for function, weight in PATTERNS.items() for _ in range(weight)]
     while True:
@@ -60,14 +60,14 @@ def _has_good_length(sentence: PhrasePair) -> bool:
 
 
 def set_sentences() -> Iterator[PhrasePair]:
-    """Go through what must be learnt by heart, in every way it is written."""
+    """Yield the idioms and set phrases, in every spelling."""
     for english, spanish in (*SET_PHRASES.items(), *CLAUSES.items(), *SAYINGS.items()):
         for way, expression in ways_to_write(capital(english), capital(spanish)).items():
             yield PhrasePair(way, expression)
 
 
 def sentences(split: Split, seed: int = 1) -> Iterator[PhrasePair]:
-    """Go through one part of the phrasebook, each sentence with the pairs of words that it joins."""
+    """Yield one split of the phrasebook, each sentence with the pairs of words that it combines."""
     english_sentences: set[str] = set()
     for sentence in chain(set_sentences() if split == "train" else (), draw_sentences(split, seed)):
         if len(english_sentences) == SIZES[split]:
@@ -78,9 +78,9 @@ def sentences(split: Split, seed: int = 1) -> Iterator[PhrasePair]:
 
 
 def pairs(split: Split, seed: int = 1) -> Iterator[tuple[str, str]]:
-    """Go through one part of the phrasebook: English, Spanish; no English sentence comes twice.
+    """Yield the English and Spanish sentences of one split. No English sentence occurs twice.
 
-    The same on every platform. Another seed draws other sentences, but what is kept back stays kept back.
+    The result is the same on every platform. Another seed draws other sentences, but the reserved pairs stay the same.
     """
     if split not in SIZES:
         raise DataError(
@@ -91,7 +91,7 @@ def pairs(split: Split, seed: int = 1) -> Iterator[tuple[str, str]]:
 
 
 def set_phrases(split: Split = "train") -> Iterator[tuple[str, str]]:
-    """Go through what must be learnt by heart, alone: a corpus that a training can read more often than the rest."""
+    """Yield only the idioms and set phrases, as a corpus that training can read more often than the rest."""
     if split != "train":
         raise DataError(
             f"The set phrases have no part '{printable(str(split))}': they are learnt by heart, so that all of them "

@@ -1,4 +1,4 @@
-"""Sentences in which somebody does something: stated, wished, ordered, given and told on."""
+"""Sentences in which somebody does something: statements, wishes, orders, gifts and reported speech."""
 
 from clearhead.data.phrasebook.actions import TENSES, Action, draw_action, giving, is_same, taking, wanting
 from clearhead.data.phrasebook.clauses import Clause, draw_clause

@@ -1,4 +1,4 @@
-"""The verbs of the phrasebook, conjugated by rule where they are regular and from a table where they are not.
+"""The verbs of the phrasebook: regular forms are conjugated by rule, irregular forms come from a table.
 
 There are five persons: I, you (always tú), he or she or it, we, they.
 """
@@ -48,7 +48,7 @@ class Verb:
 
 @dataclass(frozen=True)
 class Irregular:
-    """The Spanish forms that the rule would get wrong; an empty one follows the rule, a dash is never used."""
+    """The irregular Spanish forms; an empty form follows the rule, and a dash marks a form that is never used."""
 
     present: str = ""
     preterite: str = ""
@@ -91,7 +91,7 @@ UNPAST = "present progressive future can order"  # I read: leo or leí?
 
 
 def make_verb(english: str, spanish: str, tenses: str = ACTION, objects: str = "", takes_bare: bool = False) -> Verb:
-    """Make a verb from "look looks looked looking + for" and its infinitive."""
+    """Build a verb from "look looks looked looking + for" and its infinitive."""
     forms, _, particle = english.partition(" + ")
     base, third, past, ing = (f"{form} {particle}".strip() for form in forms.split())
     infinitive = spanish.removesuffix("se")
@@ -161,7 +161,7 @@ STUDY = make_verb("study studies studied studying", "estudiar")
 PLAY = make_verb("play plays played playing", "jugar")
 SLEEP = make_verb("sleep sleeps slept sleeping", "dormir")
 GIVE = make_verb("give gives gave giving", "dar")
-DOING: tuple[Verb, ...] = (  # verbs that need no object, and may say where
+DOING: tuple[Verb, ...] = (  # verbs without an object, with an optional place
     make_verb("work works worked working", "trabajar"),
     make_verb("dance dances danced dancing", "bailar"),
     *(STUDY, SLEEP, BY_NAME["sing"], BY_NAME["eat"], BY_NAME["read"]),

@@ -1,6 +1,6 @@
 """The nouns and adjectives of the phrasebook, with their plurals and genders.
 
-A noun's tags, and its English name, say what may be done with it and which adjectives fit it.
+A noun's tags, and its English name, decide which verbs and adjectives it can be used with.
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ Gender = Literal["m", "f"]
 _VOWELS = "aeiouáéíóú"
 _UNACCENTED = str.maketrans("áéíóú", "aeiou")
 
-# english(/plural) spanish(/plural) gender tags. A mass noun has no plural. Where English leaves the gender of a person
-# open, the table settles it: the teacher is la profesora, the doctor is el médico.
+# english(/plural) spanish(/plural) gender tags. A mass noun has no plural. If the English noun has no
+# gender, the table decides it: the teacher is la profesora, the doctor is el médico.
 _NOUNS = """
 man/men        hombre           m  person grown
 woman/women    mujer            f  person grown
@@ -138,7 +138,7 @@ class Noun:
 
     @property
     def is_mass(self) -> bool:
-        """Whether it is measured and not counted, as water is."""
+        """Whether it is uncountable, like water."""
         return "mass" in self.tags
 
     def fits(self, tags: str) -> bool:
@@ -153,9 +153,9 @@ def _words(tags: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Adjective:
-    """An adjective: its four Spanish forms, and whether being so is `ser` (nature) or `estar` (state).
+    """An adjective: its four Spanish forms, and its copula, `ser` (nature) or `estar` (state).
 
-    One without a copula stands before its noun, as in un buen libro, and nothing is said to be so.
+    An adjective without a copula is only used before its noun, as in un buen libro.
     """
 
     english: str
@@ -164,7 +164,7 @@ class Adjective:
     fitting: str
 
     def agree(self, gender: Gender, is_plural: bool) -> str:
-        """Return the form that goes with a noun."""
+        """Return the form that agrees with a noun."""
         return self.forms[2 * is_plural + (gender == "f")]
 
 
@@ -178,7 +178,7 @@ def english_plural(word: str) -> str:
 
 
 def spanish_plural(word: str) -> str:
-    """Return the plural by the rule: casas, ciudades, lápices, canciones (whose accent is no longer needed)."""
+    """Return the plural by the rule: casas, ciudades, lápices, canciones (which loses its accent)."""
     if word[-1] in _VOWELS:
         return word + "s"
     if word.endswith("z"):
@@ -239,7 +239,7 @@ def nouns(tags: str) -> tuple[Noun, ...]:
     return tuple(noun for noun in NOUNS if noun.fits(tags))
 
 
-# Professions are said of men and women: "She is a doctor" is "Es médica", without an article.
+# Professions are used for men and women: "She is a doctor" is "Es médica", without an article.
 PROFESSIONS: dict[str, tuple[str, ...]] = {
     "doctor": ("médico", "médica", "médicos", "médicas"),
     "teacher": ("profesor", "profesora", "profesores", "profesoras"),
