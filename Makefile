@@ -1,4 +1,4 @@
-# Two commands set everything up on a fresh machine: `make demo` and `make test`.
+# On a new machine, `make demo` and `make test` install everything they need.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,18 +11,18 @@ demo: $(VENV)/train
 	$(BIN)/clearhead solve lets-go
 	@mkdir -p build
 	@$(BIN)/clearhead solve lets-go --detail products --format html --output build/lets-go.html
-	@echo; echo "The same sheet as a page, with every product: build/lets-go.html"
-	@echo; echo "And a working of the same notes, marked line by line:"; echo
+	@echo; echo "The same worksheet as a web page, with every product: build/lets-go.html"
+	@echo; echo "A solution from the same lecture notes, marked line by line:"; echo
 	@$(BIN)/clearhead check numerical-self-attention || test $$? -eq 1
 	@$(BIN)/clearhead check numerical-self-attention --format html --output build/marked.html || test $$? -eq 1
-	@echo; echo "The same report as a page: build/marked.html"
-	@echo; echo "And a translator, trained on the built-in phrasebook; on two cores it takes about two minutes:"; echo
+	@echo; echo "The same report as a web page: build/marked.html"
+	@echo; echo "A translator for the built-in phrasebook (the first time, training takes about two minutes on two CPU cores):"; echo
 	@test -f runs/phrasebook/outcome.json || $(BIN)/clearhead train configs/phrasebook.yaml $$(test -d runs/phrasebook/checkpoints && echo --resume)
 	@echo; $(BIN)/python examples/models/phrasebook.py runs/phrasebook "$(TEXT)"
-	@echo; echo "The beam that the translation came from, and which words it looked at:"; echo
+	@echo; echo "The beam search behind this translation, and its alignment:"; echo
 	@$(BIN)/clearhead translate -m runs/phrasebook --beam 3 --draw --explain - "$(TEXT)"
 
-# The tests take a core each: threads of one would stand in another's way.
+# Each test process uses one core: with more threads they would slow each other down.
 test: $(VENV)/dev
 	OMP_NUM_THREADS=1 OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -m "slow or not slow"
 
@@ -39,7 +39,7 @@ format: $(VENV)/dev
 docs: $(VENV)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# The sdist and the wheel, then the wheel in a fresh environment with its core dependencies only.
+# Build the sdist and the wheel, and test the wheel in a new environment with only its core dependencies.
 package: $(VENV)/dev
 	rm -rf dist build/wheel
 	$(BIN)/python -m build
@@ -54,7 +54,7 @@ bench: $(VENV)/core
 clean:
 	rm -rf $(VENV) site dist build
 
-# A stamp file for each set of extras: nothing is installed again until what it depends on changes.
+# One stamp file for each set of extras, so that make installs it again only after its dependencies change.
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 

@@ -1,6 +1,6 @@
-"""Write the drawing of the rooms and the file tree into CONTRIBUTING.md, both read from the source.
+"""Generate the diagram of the packages and the file tree in CONTRIBUTING.md from the source code.
 
-`python docs/make_house.py --figures` prints figures of the code instead: functions, parameters, names, files.
+`python docs/make_house.py --figures` prints statistics of the code instead: functions, parameters, names and files.
 """
 
 import ast
@@ -13,42 +13,42 @@ from statistics import median
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "clearhead"
-# Participles and pronouns that do not say what a variable holds.
+# Participles and pronouns that do not say what a variable contains.
 VAGUE_NAMES = frozenset(
     {
         *("made", "found", "told", "given", "each", "several", "whole", "begun", "asked"),
         *("left", "kept", "known", "said", "written", "read", "taken", "seen"),
     }
 )
-FLOOR = ("files", "settings", "errors")  # every room may import these
+FLOOR = ("files", "settings", "errors")  # every package can import these
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of the package, parsed."""
+    """A parsed Python file of clearhead."""
 
     path: Path
     tree: ast.Module
 
     @property
     def room(self) -> str:
-        """The folder of the package that the file is in, or its own name."""
+        """The top-level package that the file is in, or the name of a top-level module."""
         return room_of(self.path)
 
 
 def room_of(path: Path) -> str:
-    """Return the room of a file of the package."""
+    """Return the top-level package or module that a file belongs to."""
     first = path.relative_to(SOURCE).parts[0]
     return first.removesuffix(".py")
 
 
 def source_files(source: Path = SOURCE) -> list[SourceFile]:
-    """Return every Python file of the package."""
+    """Return every Python file of clearhead."""
     return [SourceFile(path, ast.parse(path.read_text(encoding="utf-8"))) for path in sorted(source.rglob("*.py"))]
 
 
 def bound_names(tree: ast.Module) -> Iterator[ast.AST]:
-    """Yield every place where a variable is bound: assignments, loops, comprehensions, parameters, `with`, `except`."""
+    """Yield every node that binds a variable: assignments, loops, comprehensions, parameters, `with`, `except`."""
     for node in ast.walk(tree):
         is_stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         is_caught = isinstance(node, ast.ExceptHandler) and node.name
@@ -57,7 +57,7 @@ def bound_names(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def name_of(node: ast.AST) -> str:
-    """Return the name that a place binds."""
+    """Return the name that a node binds."""
     if isinstance(node, ast.Name):
         return node.id
     return node.arg if isinstance(node, ast.arg) else str(getattr(node, "name", ""))
@@ -79,14 +79,14 @@ def repeated_classes(files: list[SourceFile]) -> dict[str, list[str]]:
 
 
 def num_parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Return the number of parameters of a function, self and cls not counted."""
+    """Return the number of parameters of a function, without self and cls."""
     arguments = function.args
     names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
     return len([name for name in names if name not in ("self", "cls")])
 
 
 def imported_rooms(file: SourceFile) -> set[str]:
-    """Return the other rooms that a file imports from, anywhere in it."""
+    """Return the other packages that a file imports, at any level of nesting."""
     rooms = set()
     for node in ast.walk(file.tree):
         names = []
@@ -102,7 +102,7 @@ def imported_rooms(file: SourceFile) -> set[str]:
 
 
 def arrows(files: list[SourceFile]) -> dict[str, set[str]]:
-    """Return which rooms each room imports; the package's own `__init__` and `__main__` are not rooms."""
+    """Return the packages that each package imports; `__init__` and `__main__` of clearhead are not counted."""
     graph: dict[str, set[str]] = defaultdict(set)
     for file in files:
         if file.room not in ("__init__", "__main__"):
@@ -111,7 +111,7 @@ def arrows(files: list[SourceFile]) -> dict[str, set[str]]:
 
 
 def figures(files: list[SourceFile]) -> str:
-    """Return a table of what the code is made of."""
+    """Return statistics of the code, one per line."""
     functions = [
         node
         for file in files
@@ -135,24 +135,24 @@ def figures(files: list[SourceFile]) -> str:
         f"public class names in several files: {len(repeated)} ({', '.join(repeated) or 'none'})",
         f"bound variables: {len(names):,}, vague: {vague.total():,} = {vague.total() / len(names):.2%}",
         f"  {', '.join(f'{name} {count}' for name, count in vague.most_common())}",
-        "files by room: " + ", ".join(f"{room} {count}" for room, count in rooms.most_common()),
+        "files by package: " + ", ".join(f"{room} {count}" for room, count in rooms.most_common()),
     ]
     return "\n".join(lines)
 
 
 def depths(graph: dict[str, set[str]]) -> dict[str, int]:
-    """Return the floor of each room: 0 for one that imports no other, else one above the highest that it imports."""
+    """Return the level of each package: 0 if it imports no other, else one above the highest level that it imports."""
 
     def depth(room: str, above: tuple[str, ...] = ()) -> int:
         if room in above:
-            raise SystemExit(f"rooms import each other: {' -> '.join((*above, room))}")
+            raise SystemExit(f"packages import each other: {' -> '.join((*above, room))}")
         return 1 + max((depth(other, (*above, room)) for other in graph.get(room, ())), default=-1)
 
     return {room: depth(room) for room in graph}
 
 
 def reduced(graph: dict[str, set[str]]) -> dict[str, set[str]]:
-    """Return the graph without arrows that a longer way implies."""
+    """Return the graph without arrows that follow from a longer path."""
 
     def reachable(room: str) -> set[str]:
         return {far for near in graph.get(room, ()) for far in ({near} | reachable(near))}
@@ -161,7 +161,7 @@ def reduced(graph: dict[str, set[str]]) -> dict[str, set[str]]:
 
 
 def drawing(files: list[SourceFile]) -> str:
-    """Return the rooms as a Mermaid diagram, the highest first; arrows point at what is imported."""
+    """Return the packages as a Mermaid diagram, the highest level first; arrows point to the imported package."""
     graph = {room: others - set(FLOOR) for room, others in arrows(files).items() if room not in FLOOR}
     floors = depths(graph)
     lines = ["```mermaid", "flowchart TD"]
@@ -178,7 +178,7 @@ def summary(path: Path) -> str:
 
 
 def tree(root: Path = ROOT) -> str:
-    """Return every file of the package and every benchmark, with what each is for."""
+    """Return the list of all files of clearhead and all benchmarks, each with its first sentence."""
     lines = ["```"]
     for top, pattern in (("src/clearhead", "**/*.py"), ("benchmarks", "*.py")):
         lines.append(f"{top}/")
@@ -190,8 +190,8 @@ def tree(root: Path = ROOT) -> str:
 
 
 def contributing(text: str) -> str:
-    """Return the text of CONTRIBUTING.md with its drawing and its tree written anew."""
-    for title, content in (("The rooms", drawing(source_files())), ("The file tree", tree())):
+    """Return the text of CONTRIBUTING.md with a new diagram and a new file tree."""
+    for title, content in (("Packages and their imports", drawing(source_files())), ("The file tree", tree())):
         before, heading, after = text.partition(f"## {title}\n")
         opening, _, rest = after.partition("```")
         text = before + heading + opening + content + rest.partition("```")[2]
@@ -199,7 +199,7 @@ def contributing(text: str) -> str:
 
 
 def main() -> None:
-    """Write CONTRIBUTING.md, or print the figures."""
+    """Write CONTRIBUTING.md, or print the statistics."""
     if "--figures" in sys.argv:
         print(figures(source_files()))
         return
