@@ -231,6 +231,6 @@ def test_a_config_that_contradicts_the_module_is_told() -> None:
     config = ModelConfig(source_vocabulary=23, positions="rotary", d_model=8, num_heads=1)
     with pytest.raises(
         CheckpointError,
-        match="does not go with this nn.Transformer: model: rotary positions turn pairs.*Make them even",
+        match="does not go with this nn.Transformer: model: rotary positions need heads of even width.*Change one of them",
     ):
         from_torch_transformer(torch_of(d_model=21), config)

@@ -1,4 +1,4 @@
-"""The Transformer in PyTorch: ids and masks in, logits out, and every number of it can be traced."""
+"""The Transformer in PyTorch: it takes ids and masks, returns logits, and can trace every number on the way."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -41,7 +41,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use: a model's config can then be read without torch."""
+    """Import on first use, so that a model's config can be read without torch."""
     if name in _HOMES:
         return getattr(import_module(f"clearhead.model.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'clearhead.model' has no attribute '{name}'")

@@ -1,7 +1,7 @@
-"""Attention, twice: PyTorch's fused kernel, and the same steps one by one with every number written down.
+"""Attention in two versions: PyTorch's fused kernel, and the same steps one by one with every number recorded.
 
-Z = softmax(Q Kᵀ / √d_k) V for every head, joined and multiplied by W_O. The traced side's output is made from the
-values that it records; a test holds the two sides together.
+Z = softmax(Q Kᵀ / √d_k) V for every head, joined and multiplied by W_O. The traced version computes its output from
+the values that it records. A test compares the two versions.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from clearhead.model.positions import rotary_angles, rotate, trace_rotation
 from clearhead.steps import NO_TRACE, Tracer
 from clearhead.steps.vocabulary import APPEND, JOIN, MASK, MIX, PROJECT, SCALE, SCORE, SOFTMAX, SPLIT
 
-_PRODUCTS = {"1": "F₁", "2": "F₂", "3": "F₃", "out": "logits"}  # as a worksheet calls them; Q, K, V, O are their own
+_PRODUCTS = {"1": "F₁", "2": "F₂", "3": "F₃", "out": "logits"}  # worksheet symbols; Q, K, V, O keep theirs
 _PLACES = {"Q": "query", "K": "key", "V": "value"}
 _SHORT = 64  # tokens
 _TILES: dict[int, Any] = {
@@ -43,7 +43,7 @@ class Places:
 
 
 class Attention(nn.Module):
-    """Multi-head attention of a sentence to itself (packed Q, K, V) or to a memory of another width (packed K, V)."""
+    """Multi-head self-attention (packed Q, K, V), or cross-attention to a memory of another width (packed K, V)."""
 
     def __init__(
         self, width: int, memory_width: int | None, num_heads: int, *, has_bias: bool = True, dropout: float = 0.0
@@ -68,7 +68,7 @@ class Attention(nn.Module):
         places: Places | None = None,
         trace: Tracer = NO_TRACE,
     ) -> Tensor:
-        """Attend from x (B, Q, D) to itself, or to a memory (B, K, D′); `cache` grows by the new tokens."""
+        """Attend from x (B, Q, D) to itself, or to a memory (B, K, D′). The new tokens are appended to `cache`."""
         if trace.is_on:
             return attend_traced(self, x, memory, mask, cache=cache, places=places, trace=trace)
         return attend_fused(self, x, memory, mask, cache=cache, places=places)
@@ -78,7 +78,7 @@ class Attention(nn.Module):
         return x.view(*x.shape[:-1], self.num_heads, self.d_k).transpose(1, 2)
 
     def key_values(self, memory: Tensor) -> KeyValues:
-        """Return keys and values of a memory, to be made once and used at every step."""
+        """Return the keys and values of a memory, which are computed once and used at every step."""
         k, v = self.packed(memory).chunk(2, dim=-1)
         return KeyValues(self.heads(k), self.heads(v))
 
@@ -92,7 +92,7 @@ def attend_fused(
     cache: KeyValues | None = None,
     places: Places | None = None,
 ) -> Tensor:
-    """Attend by PyTorch's fused kernel."""
+    """Compute attention with PyTorch's fused kernel."""
     if layer.is_cross:
         q = layer.heads(layer.query(x))  # (B, H, Q, E)
         if cache is None:
@@ -115,14 +115,14 @@ def attend_fused(
 
 
 def fused_heads(q: Tensor, k: Tensor, v: Tensor, mask: PreparedMask, dropout: float) -> Tensor:
-    """softmax(q kᵀ / √d_k) v in one kernel: PyTorch's own, or a smaller one for short sentences on a GPU.
+    """Compute softmax(q kᵀ / √d_k) v in one kernel: PyTorch's, or a smaller one for short sentences on a GPU.
 
-    The library's kernels work in tiles of 64 or 128 tokens, most of which a short sentence leaves empty.
+    PyTorch's kernels work in tiles of 64 or 128 tokens, which are mostly empty for a short sentence.
     """
     fused = mask.fused
     hidden = _hide(mask)
     if _is_short_on_gpu(q, k, dropout) and (hidden is not None or fused.mask is None):
-        tile = 32 if mask.mask.packed is None else 64  # measured
+        tile = 32 if mask.mask.packed is None else 64  # the fastest in measurements
         z = flex_attention(q, k, v, score_mod=hidden, kernel_options=_TILES[tile])
         assert isinstance(z, Tensor)
     else:
@@ -136,7 +136,7 @@ def _is_short_on_gpu(q: Tensor, k: Tensor, dropout: float) -> bool:
 
 
 def _hide(prepared: PreparedMask) -> Callable[..., Tensor] | None:
-    """Return what sets hidden scores to -∞, score by score; None if nothing is hidden, or not in so simple a way."""
+    """Return a function that sets hidden scores to -∞, or None if nothing is hidden or the mask is too complex."""
     mask, fused, packed = prepared.mask, prepared.fused, prepared.mask.packed
     if packed is not None and mask.keys is None and mask.explicit is None and mask.first == 0:
         queries, keys = packed.queries.int(), packed.keys.int()
@@ -165,7 +165,7 @@ def attend_traced(
     places: Places | None = None,
     trace: Tracer = NO_TRACE,
 ) -> Tensor:
-    """Attend step by step and write every step down; the output is made from the recorded values."""
+    """Compute attention step by step and record every step. The output is computed from the recorded values."""
     projections = _trace_projections(layer, x, memory, trace)
     allowed = mask.allowed()
     trace.give("M", allowed)
@@ -198,7 +198,7 @@ def attend_traced(
 
 
 def _trace_projections(layer: Attention, x: Tensor, memory: Tensor | None, trace: Tracer) -> dict[str, Tensor]:
-    """Return Q, K and V of all heads (B, T, D), each written down as a product of its own with its share of W."""
+    """Return Q, K and V of all heads (B, T, D), each recorded as a separate product with its part of W."""
     width = layer.num_heads * layer.d_k
     if layer.is_cross:
         assert memory is not None
@@ -217,7 +217,7 @@ def _trace_projections(layer: Attention, x: Tensor, memory: Tensor | None, trace
 
 
 def record_product(trace: Tracer, y: Tensor, x: Tensor, weight: Tensor, bias: Tensor | None, letter: str) -> None:
-    """Write down that y = x W + b, with W shown as (in, out)."""
+    """Record y = x W + b, with W shown as (in, out)."""
     if not trace.is_on:
         return
     w, symbol = weight.T, _PRODUCTS.get(letter, letter)
@@ -244,7 +244,7 @@ def _trace_append(trace: Tracer, cached: Tensor, new: Tensor, symbol: str) -> Te
 
 
 def _trace_head(trace: Tracer, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, sub: str) -> Tensor:
-    """Write scores, scale, mask, softmax and mix of one head: (B, Q, E)"""
+    """Compute and record scores, scale, mask, softmax and mix of one head: (B, Q, E)"""
     scores = q @ k.transpose(-1, -2)  # (B, Q, K)
     trace.record(SCORE, scores, symbol=f"S{sub}", q=q, k=k)
     scaled = scores / q.shape[-1] ** 0.5
@@ -252,7 +252,7 @@ def _trace_head(trace: Tracer, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor,
     masked = torch.where(allowed, scaled, float("-inf"))
     trace.record(MASK, masked, symbol=f"S″{sub}", scores=scaled, allowed=allowed, fill=float("-inf"))
     has_any = allowed.any(dim=-1, keepdim=True)
-    # a row that may see nothing is softmaxed as zeros, and then set to 0: no NaN forward or backward
+    # Softmax of a row with no visible key is taken over zeros, and the result set to 0: no NaN forward or backward.
     weights = torch.where(has_any, torch.softmax(torch.where(has_any, masked, 0.0), dim=-1), 0.0)
     trace.record(SOFTMAX, weights, symbol=f"A{sub}", scores=masked)
     mixed = weights @ v  # (B, Q, E)

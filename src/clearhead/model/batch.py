@@ -1,6 +1,6 @@
-"""A batch of ids, and whether a model can read it. The check looks at every id, so it is done where data comes in.
+"""A batch of ids, and the check whether a model can read it. The check reads every id, so it is done on input data.
 
-`forward` itself looks at nothing but lengths: looking at ids would wait for the device and break compilation.
+`forward` itself checks only lengths: reading ids would wait for the device and break compilation.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,10 +15,10 @@ from clearhead.model.positions import packed_places
 
 
 class Batch(NamedTuple):
-    """Ids of sentences, padded on the right; a sentence ends with eos. `target` is what the decoder is to write.
+    """Ids of sentences, padded on the right. A sentence ends with eos. `target` is what the decoder has to write.
 
-    `is_padded` False promises that there is no padding, so that no mask is needed. Where several sentences share a row,
-    `source_sentences` and `target_sentences` say which of them a token belongs to: 1, 2, …, and 0 for padding.
+    `is_padded=False` promises that there is no padding, so no mask is needed. Where several sentences share a row,
+    `source_sentences` and `target_sentences` hold the number of each token's sentence: 1, 2, …, and 0 for padding.
     """
 
     source: Tensor | None = None  # (B, S)
@@ -30,12 +30,12 @@ class Batch(NamedTuple):
 
     @property
     def num_rows(self) -> int:
-        """How many rows it has."""
+        """The number of rows."""
         sides = (self.source, self.target)
         return next(len(side) for side in sides if side is not None)
 
     def changed(self, change: Callable[[Tensor], Tensor]) -> "Batch":
-        """Return the batch with every tensor changed."""
+        """Return the batch with `change` applied to every tensor."""
 
         def side(tensor: Tensor | None) -> Tensor | None:
             return None if tensor is None else change(tensor)
@@ -45,7 +45,7 @@ class Batch(NamedTuple):
 
 
 def check_batch(batch: Batch, config: ModelConfig) -> None:
-    """Raise DataError with everything for which the model cannot read the batch."""
+    """Raise DataError with every reason why the model cannot read the batch."""
     mistakes = [*_side_mistakes("source", batch, config), *_side_mistakes("target", batch, config)]
     if batch.labels is not None and not mistakes:
         mistakes += _label_mistakes(batch, config)
@@ -56,8 +56,8 @@ def check_batch(batch: Batch, config: ModelConfig) -> None:
         and len(batch.source) != len(batch.target)
     ):
         mistakes.append(
-            f"the source holds {_count(len(batch.source), 'sentence')} and the target {len(batch.target)}. "
-            "Sentence i of one belongs to sentence i of the other: give both as many."
+            f"the source has {_count(len(batch.source), 'sentence')} and the target {len(batch.target)}. "
+            "Sentence i of the target translates sentence i of the source: give both the same number."
         )
     if mistakes:
         raise DataError(" ".join(mistakes))
@@ -68,7 +68,7 @@ def check_length(length: int, config: ModelConfig, side: str) -> None:
     if config.has_position_table and length > config.max_length:
         raise DataError(
             f"the {side} is {length} tokens long, and this model has positions for {config.max_length}. "
-            "Shorten or split it, or make a model with a larger max_length."
+            "Shorten or split it, or train a model with a larger max_length."
         )
 
 
@@ -79,10 +79,10 @@ def _side_mistakes(side: str, batch: Batch, config: ModelConfig) -> Iterator[str
         if is_read:
             yield f"the batch has no {side}, which a model of shape {config.shape} reads. Give ids as {side}."
         elif ids is not None:
-            yield f"the batch has a {side}, which a model of shape {config.shape} does not read. Leave it out."
+            yield f"the batch has a {side}, which a model of shape {config.shape} does not read. Remove it."
         return
     if ids.dtype != torch.int64:
-        yield f"the {side} is of {ids.dtype}, and ids are torch.int64. Use {side}.long()."
+        yield f"the {side} has dtype {ids.dtype}, but ids must be torch.int64. Use {side}.long()."
         return
     if ids.dim() != 2 or 0 in ids.shape:
         yield f"the {side} has the shape {tuple(ids.shape)}. Give (sentences, tokens), at least one of each."
@@ -107,19 +107,19 @@ def _id_mistakes(side: str, ids: Tensor, vocabulary: int) -> Iterator[str]:
         others = f" (and {_count(number - 1, 'other')})" if number > 1 else ""
         yield (
             f"{side}[{row}, {column}] = {int(ids[row, column])}{others} is not in a vocabulary of {vocabulary} tokens, "
-            f"whose ids are 0 to {vocabulary - 1}. Was the text cut up by this model's own tokeniser?"
+            f"which has the ids 0 to {vocabulary - 1}. Was the text tokenised with this model's tokeniser?"
         )
 
 
 def _packing_mistake(side: str, ids: Tensor, sentences: Tensor, config: ModelConfig) -> str | None:
-    """Return what is wrong with the numbers of the sentences that share a row."""
+    """Return the error in the sentence numbers of packed rows, or None."""
     if config.shape == "encoder" or (config.shape != "decoder" and config.encoder_norm == "all"):
         why = "a classifier reads" if config.shape == "encoder" else "encoder_norm = 'all' averages over"
-        return f"the {side} has several sentences in a row, and {why} whole rows. Give each a row of its own."
+        return f"the {side} has several sentences in a row, but {why} entire rows. Give each sentence its own row."
     if sentences.shape != ids.shape:
-        return f"{side}_sentences has the shape {tuple(sentences.shape)}, and the {side} {tuple(ids.shape)}."
+        return f"{side}_sentences has the shape {tuple(sentences.shape)}, but the {side} has {tuple(ids.shape)}."
     if ((sentences == 0) != (ids == config.pad)).any():
-        return f"{side}_sentences is 0 exactly where the {side} is padding (id {config.pad}), and here it is not."
+        return f"{side}_sentences must be 0 exactly where the {side} is padding (id {config.pad}), and it is not."
     return None
 
 
@@ -128,24 +128,24 @@ def _padding_mistakes(side: str, ids: Tensor, pad: int, *, is_padded: bool) -> I
     empty = (~real.any(dim=1)).nonzero().flatten().tolist()
     if empty:
         yield (
-            f"{side}[{empty[0]}] is nothing but padding (id {pad}). A sentence ends with eos, so that even an "
-            "empty one has a token: leave the row out."
+            f"{side}[{empty[0]}] contains only padding (id {pad}). A sentence ends with eos, so even an "
+            "empty one has a token: remove the row."
         )
     gaps = (~real[:, :-1] & real[:, 1:]).any(dim=1).nonzero().flatten().tolist()
     if gaps:
         yield f"{side}[{gaps[0]}] has padding (id {pad}) before a token. Pad sentences on the right."
     if not is_padded and not real.all() and not empty:
-        yield f"the batch says is_padded = False, but its {side} holds padding (id {pad}). Leave is_padded out."
+        yield f"the batch has is_padded = False, but its {side} contains padding (id {pad}). Remove is_padded."
 
 
 def _label_mistakes(batch: Batch, config: ModelConfig) -> Iterator[str]:
     labels, classes = batch.labels, config.num_classes
     assert labels is not None
     if classes is None or batch.source is None:
-        yield f"the batch has labels, which a model of shape {config.shape} does not read. Leave them out."
+        yield f"the batch has labels, which a model of shape {config.shape} does not read. Remove them."
     elif labels.dtype != torch.int64 or labels.shape != batch.source.shape[:1]:
         yield (
-            f"the labels are of {labels.dtype} and shape {tuple(labels.shape)}. "
+            f"the labels have dtype {labels.dtype} and shape {tuple(labels.shape)}. "
             f"Give one torch.int64 for each of {_count(len(batch.source), 'sentence')}."
         )
     elif ((labels < 0) | (labels >= classes)).any():

@@ -1,4 +1,4 @@
-"""From a config to a model with random weights: the one place that chooses the class of a model."""
+"""Build a model with random weights from a config. This is the only place that chooses the class of a model."""
 
 from clearhead.model.config import ModelConfig
 from clearhead.model.protocol import TrainableModel

@@ -1,7 +1,7 @@
-"""What a decoder remembers of the tokens it has read, so that it reads each of them once.
+"""Keys and values of the tokens that a decoder has read, so that each token is processed only once.
 
-A Cache holds one text to a row. A BeamCache holds several continuations of one text in a row: each is a token of the
-row at every step, and sees its own past among the tokens of all; nothing is copied when a search changes its mind.
+A Cache holds one text per row. A BeamCache holds several continuations of one text in a row: each continuation adds one
+token per step and sees only its own earlier tokens. Nothing is copied when a search switches between continuations.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from clearhead.model.mask import Mask
 
 @dataclass
 class Cache:
-    """The tokens so far, one text to a row: one BlockCache a block; `is_real` (B, K) is True for real tokens."""
+    """The tokens so far, one text per row, with one BlockCache per layer. `is_real` (B, K) is False for padding."""
 
     blocks: list[BlockCache]
     is_real: Tensor
@@ -24,19 +24,19 @@ class Cache:
 
     @property
     def num_keys(self) -> int:
-        """How many tokens can be attended to, padding included."""
+        """The number of tokens that can be attended to, including padding."""
         return self.is_real.shape[1]
 
     @property
     def longest(self) -> int:
-        """How long a text may be by now."""
+        """The largest possible length of a text so far."""
         return self.num_keys
 
     def advance(self, target: Tensor, config: ModelConfig) -> tuple[Tensor, Mask]:
-        """Take in that `target` (B, T) is read next, and return its positions and what it may see."""
+        """Register `target` (B, T) as the next tokens, and return their positions and mask."""
         length, first = target.shape[1], self.num_keys
         places = self.lengths[:, None] + torch.arange(length, device=target.device)[None]
-        # the token that a sentence starts from is real; a decoder that starts from pad (MarianMT) reads pad so
+        # The start token counts as real, and with start: pad (MarianMT) every padding token does.
         real = torch.ones_like(target, dtype=torch.bool) if config.start == "pad" else target != config.pad
         if first == 0:
             real = torch.cat((torch.ones_like(real[:, :1]), real[:, 1:]), dim=1)
@@ -45,7 +45,7 @@ class Cache:
         return places, Mask(keys=self.is_real, is_causal=length > 1, first=first)
 
     def reorder(self, index: Tensor) -> None:
-        """Put the entries of the batch in another order."""
+        """Reorder the entries of the batch."""
         for block in self.blocks:
             block.reorder(index)
         self.is_real, self.lengths = self.is_real.index_select(0, index), self.lengths.index_select(0, index)
@@ -53,7 +53,7 @@ class Cache:
 
 @dataclass
 class BeamCache:
-    """Continuations side by side: `past` (B, continuations, K) is True for the tokens that each has written."""
+    """Several continuations per row: `past` (B, continuations, K) is True for the tokens that each has written."""
 
     blocks: list[BlockCache]
     past: Tensor
@@ -61,16 +61,16 @@ class BeamCache:
 
     @property
     def num_keys(self) -> int:
-        """How many tokens can be attended to, of all continuations there ever were."""
+        """The number of cached tokens of all continuations, including abandoned ones."""
         return self.past.shape[2]
 
     @property
     def longest(self) -> int:
-        """How long each continuation is by now."""
+        """The length of each continuation so far."""
         return self.length
 
     def advance(self, target: Tensor, config: ModelConfig) -> tuple[Tensor, Mask]:
-        """Take in that `target` (B, continuations) is read next, a token of each, all at one position."""
+        """Register the next token of each continuation (B, continuations), and return their position and mask."""
         own = torch.eye(target.shape[1], dtype=torch.bool, device=target.device).expand(len(target), -1, -1)
         self.past = torch.cat((self.past, own), dim=2)
         places = torch.full((1, target.shape[1]), self.length, device=target.device)
@@ -78,11 +78,11 @@ class BeamCache:
         return places, Mask(explicit=self.past)
 
     def follow(self, parents: Tensor) -> None:
-        """Go on with continuations (B, K′), each from the past of its parent."""
+        """Continue with new hypotheses (B, K′), each with the past of its parent."""
         self.past = self.past.gather(1, parents[..., None].expand(-1, -1, self.num_keys))
 
     def reorder(self, index: Tensor) -> None:
-        """Put the rows in another order, or leave some out."""
+        """Reorder the rows, or drop some of them."""
         for block in self.blocks:
             block.reorder(index)
         self.past = self.past.index_select(0, index)

@@ -1,6 +1,6 @@
-"""What a model is made of: shapes, norms, positions, ties. Presets are data: differences from the defaults.
+"""The settings of a model's architecture: sizes, norms, positions, tied embeddings. Presets are differences from them.
 
-Every default lives on its field; a model with the same config and the same weights is the same model.
+Every default is defined on its field. Two models with the same config and the same weights are the same model.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,50 +18,58 @@ class ModelConfig(Settings):
     """The architecture of a Transformer."""
 
     shape: Literal["encoder-decoder", "encoder", "decoder"] = Field(
-        "encoder-decoder", description="encoder-decoder translates, encoder classifies, decoder goes on with a text"
+        "encoder-decoder", description="encoder-decoder translates, encoder classifies, decoder is a language model"
     )
-    source_vocabulary: int = Field(ge=1, description="tokens that the encoder can read (a decoder alone: its own)")
+    source_vocabulary: int = Field(ge=1, description="size of the source vocabulary (shape decoder: of its vocabulary)")
     target_vocabulary: int | None = Field(
-        None, ge=1, description="tokens that the decoder writes (the source's if left out)"
+        None, ge=1, description="size of the target vocabulary; default: source_vocabulary"
     )
-    num_classes: int | None = Field(None, ge=2, description="shape encoder: how many classes there are")
-    encoder_blocks: int = Field(6, ge=0, le=200, description="blocks of the encoder")
-    decoder_blocks: int = Field(6, ge=0, le=200, description="blocks of the decoder")
-    d_model: int = Field(512, ge=1, le=2**16, description="width of the encoder (and of the decoder, if not said)")
-    d_decoder: int | None = Field(None, ge=1, le=2**16, description="width of the decoder where it differs")
-    num_heads: int = Field(8, ge=1, description="heads of every attention layer")
-    d_ff: int = Field(2048, ge=1, description="width between the two products of a feed-forward network")
-    encoder_norm: Norm = Field("layer", description="layer, rms, or all: over all numbers of a sentence together")
-    decoder_norm: Norm = Field("layer", description="layer or rms")
+    num_classes: int | None = Field(None, ge=2, description="shape encoder: the number of classes")
+    encoder_blocks: int = Field(6, ge=0, le=200, description="number of encoder layers")
+    decoder_blocks: int = Field(6, ge=0, le=200, description="number of decoder layers")
+    d_model: int = Field(512, ge=1, le=2**16, description="model width: numbers per token in the encoder and decoder")
+    d_decoder: int | None = Field(None, ge=1, le=2**16, description="width of the decoder; default: d_model")
+    num_heads: int = Field(8, ge=1, description="attention heads per layer; must divide d_model")
+    d_ff: int = Field(2048, ge=1, description="hidden width of the feed-forward network")
+    encoder_norm: Norm = Field(
+        "layer", description="layer norm, RMS norm, or all: one mean and variance over all tokens of a sentence"
+    )
+    decoder_norm: Norm = Field("layer", description="layer norm or RMS norm")
     norm_place: Literal["pre", "post"] = Field(
-        "pre", description="pre: x + f(norm x), then a last norm; post: norm(x + f(x))"
+        "pre", description="pre: x + f(norm(x)), with a final norm; post: norm(x + f(x))"
     )
     has_last_norm: bool | None = Field(
-        None, description="a norm after a stack's last block; if left out: pre has one, post has none"
+        None, description="whether a norm follows the last layer; default: true for pre, false for post"
     )
-    epsilon: float = Field(1e-5, ge=0, description="added to the variance")
+    epsilon: float = Field(1e-5, ge=0, description="added to the variance in a norm")
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = Field(
-        "sinusoidal", description="how tokens get their place"
+        "sinusoidal", description="kind of positional encoding"
     )
     sinusoids: Literal["pairs", "blocks"] = Field(
-        "pairs", description="sine and cosine in turn, or all sines first (MarianMT)"
+        "pairs", description="pairs: sine and cosine alternate; blocks: all sines before all cosines (MarianMT)"
     )
-    max_length: int = Field(1024, ge=1, le=2**20, description="the longest sentence that has positions")
-    scale_embedding: bool = Field(True, description="multiply embeddings by the root of the width")
-    activation: Literal["relu", "gelu", "silu"] = Field("relu", description="what bends the feed-forward network")
-    is_gated: bool = Field(False, description="f(x W₁) ⊙ (x W₃) instead of f(x W₁)")
-    has_bias: bool = Field(True, description="whether products have a bias")
-    has_output_bias: bool = Field(False, description="whether logits have a bias (MarianMT)")
+    max_length: int = Field(
+        1024, ge=1, le=2**20, description="longest sentence in tokens, with sinusoidal or learned positions"
+    )
+    scale_embedding: bool = Field(True, description="multiply embeddings by the square root of the width")
+    activation: Literal["relu", "gelu", "silu"] = Field(
+        "relu", description="activation function of the feed-forward network"
+    )
+    is_gated: bool = Field(False, description="gated feed-forward network: f(x W₁) ⊙ (x W₃) instead of f(x W₁)")
+    has_bias: bool = Field(True, description="whether linear layers have a bias")
+    has_output_bias: bool = Field(False, description="whether the logits have a bias (MarianMT)")
     tied: Literal["three", "two", "none"] = Field(
-        "three", description="three: source, target and output share one table; two: target and output; none"
+        "three",
+        description="weight tying; three: source and target embeddings and output share one matrix; "
+        "two: target embeddings and output; none",
     )
-    start: Literal["bos", "eos", "pad"] = Field("bos", description="the token that the decoder starts from")
+    start: Literal["bos", "eos", "pad"] = Field("bos", description="the first token that the decoder reads")
     pad: int = Field(0, ge=0, description="id of the padding token")
     bos: int = Field(1, ge=0, description="id of the token before a sentence")
     eos: int = Field(2, ge=0, description="id of the token after a sentence")
-    dropout: float = Field(0.1, ge=0, lt=1, description="dropped from embeddings and from what every sublayer adds")
-    attention_dropout: float = Field(0.0, ge=0, lt=1, description="dropped from attention weights")
-    activation_dropout: float = Field(0.0, ge=0, lt=1, description="dropped inside the feed-forward network")
+    dropout: float = Field(0.1, ge=0, lt=1, description="dropout on embeddings and on the output of every sublayer")
+    attention_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on attention weights")
+    activation_dropout: float = Field(0.0, ge=0, lt=1, description="dropout inside the feed-forward network")
 
     @property
     def decoder_width(self) -> int:
@@ -70,12 +78,12 @@ class ModelConfig(Settings):
 
     @property
     def target_size(self) -> int:
-        """How many tokens can be written."""
+        """The number of tokens in the target vocabulary."""
         return self.source_vocabulary if self.target_vocabulary is None else self.target_vocabulary
 
     @property
     def num_outputs(self) -> int:
-        """How many logits there are: tokens that can be written, or classes."""
+        """The number of logits: tokens of the target vocabulary, or classes."""
         return self.target_size if self.num_classes is None else self.num_classes
 
     @property
@@ -85,22 +93,22 @@ class ModelConfig(Settings):
 
     @property
     def position_limit(self) -> int | None:
-        """The longest sentence in tokens that has positions; None if there is no limit."""
+        """The length in tokens of the longest sentence that has positions, or None if there is no limit."""
         return self.max_length if self.has_position_table else None
 
     @property
     def ends_with_norm(self) -> bool:
-        """Whether a stack has a norm after its last block."""
+        """Whether a norm follows the last layer."""
         return self.norm_place == "pre" if self.has_last_norm is None else self.has_last_norm
 
     @property
     def start_id(self) -> int:
-        """The id that the decoder starts from."""
+        """The id of the first token that the decoder reads."""
         return {"bos": self.bos, "eos": self.eos, "pad": self.pad}[self.start]
 
     @property
     def never_written(self) -> tuple[int, ...]:
-        """The ids that no sentence holds: padding, and the token before a sentence where it is not the end too."""
+        """The ids that no sentence contains: padding, and bos unless it is also eos."""
         return tuple(sorted({self.pad, self.bos} - {self.eos}))
 
     @model_validator(mode="after")
@@ -124,21 +132,21 @@ class ModelConfig(Settings):
             elif self.positions == "rotary" and (width // self.num_heads) % 2:
                 yield Mistake(
                     ("positions", name, "num_heads"),
-                    f"rotary positions turn pairs, but {name} = {width} gives num_heads = {self.num_heads} heads "
-                    f"{width // self.num_heads} wide. Make them even",
+                    f"rotary positions need heads of even width, but {name} = {width} and num_heads = {self.num_heads} "
+                    f"give a width of {width // self.num_heads}. Change one of them",
                 )
 
     def _shape_mistakes(self) -> Iterator[Mistake]:
         if self.decoder_norm == "all":
             yield Mistake(
                 ("decoder_norm",),
-                "decoder_norm = 'all' would let a token read the future: its norm averages over later tokens. "
+                "decoder_norm = 'all' would let a token depend on later tokens, which its norm averages over. "
                 "Use layer or rms in a decoder",
             )
         if self.shape == "encoder" and self.num_classes is None:
-            yield Mistake(("shape", "num_classes"), "shape encoder needs num_classes: how many classes there are")
+            yield Mistake(("shape", "num_classes"), "shape encoder needs num_classes, the number of classes")
         if self.shape != "encoder" and self.num_classes is not None:
-            yield Mistake(("num_classes", "shape"), "num_classes goes with shape encoder. Leave it out")
+            yield Mistake(("num_classes", "shape"), "num_classes is only for shape encoder. Remove it")
 
     def _table_mistakes(self) -> Iterator[Mistake]:
         if self.tied != "three" or self.shape != "encoder-decoder":
@@ -146,13 +154,13 @@ class ModelConfig(Settings):
         if self.target_size != self.source_vocabulary:
             yield Mistake(
                 ("tied", "source_vocabulary", "target_vocabulary"),
-                f"tied = 'three' shares one table, but source_vocabulary = {self.source_vocabulary} and "
+                f"tied = 'three' shares one matrix, but source_vocabulary = {self.source_vocabulary} and "
                 f"target_vocabulary = {self.target_size}. Use one vocabulary, or tied: two",
             )
         if self.decoder_width != self.d_model:
             yield Mistake(
                 ("tied", "d_model", "d_decoder"),
-                f"tied = 'three' shares one table, but d_model = {self.d_model} and d_decoder = {self.decoder_width}. "
+                f"tied = 'three' shares one matrix, but d_model = {self.d_model} and d_decoder = {self.decoder_width}. "
                 "Use one width, or tied: two",
             )
 
@@ -166,7 +174,7 @@ class ModelConfig(Settings):
         if self.pad == self.eos and self.shape != "encoder":
             yield Mistake(
                 ("pad", "eos"),
-                f"pad and eos are both {self.pad}, so that no sentence could be learned to its end. Give each its id",
+                f"pad and eos are both {self.pad}, so the end of a sentence could not be learned. Use different ids",
             )
 
 
@@ -181,12 +189,12 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
 
 
 def preset(name: str, **changes: Any) -> ModelConfig:
-    """Return a preset with changes; vocabularies must be among them."""
+    """Return a preset with changes, which must include `source_vocabulary`."""
     if name not in PRESETS:
         raise ConfigError(f"'{name}' is not a preset.{did_you_mean(name, PRESETS)} Presets: {', '.join(PRESETS)}.")
     return read_config({**PRESETS[name], **changes})
 
 
 def read_config(data: Mapping[str, Any]) -> ModelConfig:
-    """Return the config that the data describes, or raise ConfigError with every mistake in it."""
+    """Return the config described by the data, or raise ConfigError with all its errors."""
     return read_settings(ModelConfig, data, "model")

@@ -1,4 +1,4 @@
-"""Where a model computes, by which kernels, and in which memory."""
+"""The device, kernels and memory settings that a model uses."""
 
 import ctypes
 import os
@@ -7,14 +7,14 @@ import torch
 
 from clearhead.errors import ConfigError
 
-_TRIM, _MMAP = -1, -4  # what malloc.h calls M_TRIM_THRESHOLD and M_MMAP_MAX
+_TRIM, _MMAP = -1, -4  # M_TRIM_THRESHOLD and M_MMAP_MAX in malloc.h
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device that is asked for; auto is a GPU if there is one."""
+    """Return the requested device; auto is a GPU if there is one."""
     if name == "cuda" and not torch.cuda.is_available():
         raise ConfigError(
-            "the device cuda is asked for, but PyTorch sees no GPU here. Say cpu or auto.", options=("device",)
+            "the device cuda was requested, but PyTorch finds no GPU. Use cpu or auto.", options=("device",)
         )
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -22,18 +22,18 @@ def choose_device(name: str) -> torch.device:
 
 
 def choose_kernels(is_deterministic: bool) -> None:
-    """Have the library use kernels whose sums come in one order, or any."""
+    """Use only deterministic kernels, or any."""
     if is_deterministic:
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what the library asks for; read at its first use
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # required by cuBLAS; read when it is first used
     torch.use_deterministic_algorithms(is_deterministic)
-    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # a help to find faults
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # only for debugging
 
 
 def keep_freed_memory() -> bool:
-    """Have this process keep the memory that it frees, for what it asks for next; say whether that can be had here.
+    """Let this process keep freed memory for its next allocations, and return whether that is possible here.
 
-    The C library gives every large tensor back to the system, which hands it out again page by page, each cleared: a
-    quarter of the time of an update on a CPU. It holds for the whole process, so that only a program may ask for it.
+    By default the C library returns every large tensor to the system and gets it back page by page, each one cleared:
+    a quarter of the time of an update on a CPU. The setting affects the entire process, so only a program may use it.
     """
     try:
         set_option = ctypes.CDLL(None).mallopt

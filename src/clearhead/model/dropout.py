@@ -1,6 +1,6 @@
-"""Dropout: on a GPU PyTorch's own; on a CPU with one random byte for each number, which is several times quicker there.
+"""Dropout: PyTorch's on a GPU; on a CPU one with a random byte for each number, which is several times faster there.
 
-The share that is dropped is then a whole number of 256ths (26/256 for 0.1), and what is kept is scaled by just that.
+The dropped share is then a multiple of 1/256 (26/256 for 0.1), and the remaining numbers are scaled accordingly.
 """
 
 import torch
@@ -11,7 +11,7 @@ _BYTES = 256
 
 
 def dropout(x: Tensor, share: float, is_training: bool) -> Tensor:
-    """Set about `share` of the numbers to 0 and scale the others up, in training; else return x."""
+    """Set about `share` of the numbers to 0 and scale up the others in training; otherwise return x."""
     if not is_training or share == 0.0:
         return x
     dropped = round(share * _BYTES)

@@ -1,6 +1,6 @@
-"""A trace in float64: for worksheets, whose every digit must be right.
+"""Traces in float64 for worksheets, on which every digit must be correct.
 
-A float32 model is right to about seven digits at each step, and a sum that is shown would often miss its last one.
+A float32 model is correct to about seven digits per step, so a displayed sum would often be wrong in its last digit.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from clearhead.steps import Trace
 
 
 def trace_in_float64(model: SequenceModel, batch: Batch, only: Sequence[str] = ()) -> tuple[Tensor, Trace]:
-    """Return logits and trace of a float64 copy of the model, which itself stays as it is; `only` as in `trace`.
+    """Return logits and trace of a float64 copy of the model. `only` is as in `trace`.
 
-    Dropout is off in the copy, whatever mode the model is in.
+    The model itself does not change. Dropout is off in the copy, even if the model is in training mode.
     """
     copy = deepcopy(model).to(dtype=torch.float64).eval()
     with torch.no_grad():

@@ -1,6 +1,6 @@
-"""Keys and values kept between one-token steps, in buffers with room behind them: a step copies nothing old.
+"""Keys and values cached between one-token steps, in buffers with spare capacity, so that a step copies no old values.
 
-With gradients on, nothing is written over.
+With gradients enabled, nothing is overwritten.
 """
 
 import torch
@@ -26,12 +26,12 @@ class KeyValues:
         return self._buffers[1][:, :, : self._length]
 
     def replace(self, k: Tensor, v: Tensor) -> None:
-        """Keep these instead; what was kept before is not written over."""
+        """Store these instead. The old tensors are not overwritten."""
         self._buffers, self._length = (k, v), k.shape[2]
 
     def append(self, k: Tensor, v: Tensor) -> None:
         """Add the keys and values of new tokens."""
-        # an empty cache is of the parameters' dtype, which autocast may have left: cat would widen every key to it
+        # An empty cache has the parameters' dtype, but autocast may give another: cat would widen every key.
         old_k, old_v = self.k.to(k.dtype), self.v.to(v.dtype)
         if torch.is_grad_enabled():
             self.replace(torch.cat((old_k, k), dim=2), torch.cat((old_v, v), dim=2))
@@ -44,12 +44,12 @@ class KeyValues:
             buffer[:, :, start:end] = new
 
     def reorder(self, index: Tensor) -> None:
-        """Put the entries of the batch in another order, or leave some out."""
+        """Reorder the entries of the batch, or drop some of them."""
         self.replace(self.k.index_select(0, index), self.v.index_select(0, index))
 
 
 def _with_room(x: Tensor, room: int) -> Tensor:
-    """Return a copy of x with room for so many tokens; what is behind x is not set."""
+    """Return a copy of x with capacity for `room` tokens. The part after x is uninitialised."""
     buffer = x.new_empty(*x.shape[:2], max(room, _LEAST_ROOM), x.shape[3])
     buffer[:, :, : x.shape[2]] = x
     return buffer

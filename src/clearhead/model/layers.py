@@ -1,4 +1,4 @@
-"""Feed-forward networks and blocks: each sublayer with its residual and its norm, before or after."""
+"""Feed-forward networks, and the layers of encoder and decoder: sublayers with residuals and norms."""
 
 from collections.abc import Callable, Mapping
 from typing import cast
@@ -30,7 +30,7 @@ class FeedForward(nn.Module):
         self.second = nn.Linear(config.d_ff, width, bias=config.has_bias)
 
     def forward(self, x: Tensor, *, trace: Tracer = NO_TRACE) -> Tensor:
-        """Transform every token by itself."""
+        """Transform every token independently."""
         first = self.first(x)  # (B, T, F)
         record_product(trace.at("first"), first, x, self.first.weight, self.first.bias, "1")
         hidden = ACTIVATIONS[self.activation](first)
@@ -48,7 +48,7 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """pre: x + f(norm x); post: norm(x + f(x)). Dropout on what the sublayer adds."""
+    """pre: x + f(norm(x)); post: norm(x + f(x)). Dropout is applied to the output of the sublayer f."""
 
     def __init__(self, width: int, norm: str, config: ModelConfig) -> None:
         super().__init__()
@@ -56,11 +56,11 @@ class Residual(nn.Module):
         self.norm = NORMS[norm](width, config.epsilon)
 
     def before(self, x: Tensor, keys: Tensor | None, trace: Tracer) -> Tensor:
-        """Return what the sublayer takes."""
+        """Return the input of the sublayer."""
         return self.norm(x, keys, trace=trace.at("norm")) if self.is_pre else x
 
     def after(self, x: Tensor, y: Tensor, keys: Tensor | None, trace: Tracer) -> Tensor:
-        """Return x with what the sublayer made of it."""
+        """Add the output y of the sublayer to x."""
         total = x + dropout(y, self.dropout, self.training)
         trace.record(ADD, total, symbol="R", a=x, b=y)
         return total if self.is_pre else self.norm(total, keys, trace=trace.at("norm"))
@@ -94,7 +94,7 @@ class EncoderBlock(nn.Module):
 
 
 class DecoderBlock(nn.Module):
-    """Masked self-attention, cross-attention to a memory where there is one, then a feed-forward network."""
+    """Masked self-attention, cross-attention if there is a memory, then a feed-forward network."""
 
     def __init__(self, config: ModelConfig, memory_width: int | None) -> None:
         super().__init__()
@@ -142,19 +142,19 @@ class DecoderBlock(nn.Module):
 
 
 class BlockCache:
-    """What a decoder block keeps between steps: its own keys and values, and those of the memory."""
+    """The keys and values that a decoder layer caches between steps: of the target and of the memory."""
 
     def __init__(self, own: KeyValues, memory: KeyValues | None) -> None:
         self.own, self.memory = own, memory
 
     def reorder(self, index: Tensor) -> None:
-        """Put the entries of the batch in another order."""
+        """Reorder the entries of the batch."""
         self.own.reorder(index)
         if self.memory is not None:
             self.memory.reorder(index)
 
 
 def empty_key_values(layer: Attention, size: int, device: torch.device, dtype: torch.dtype) -> KeyValues:
-    """Return keys and values of no token yet."""
+    """Return keys and values for zero tokens."""
     nothing = torch.empty(size, layer.num_heads, 0, layer.d_k, device=device, dtype=dtype)
     return KeyValues(nothing, nothing)

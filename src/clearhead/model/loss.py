@@ -1,4 +1,4 @@
-"""The loss of a batch: a sum, and what it is a sum over."""
+"""The loss of a batch: a sum, and the number of tokens in it."""
 
 from typing import NamedTuple
 
@@ -6,12 +6,12 @@ from torch import Tensor
 
 
 class Loss(NamedTuple):
-    """The summed loss of a batch, and how many tokens (or sentences) it is over."""
+    """The summed loss of a batch, and the number of tokens (or sentences) in the sum."""
 
     total: Tensor
     num_tokens: Tensor
 
     @property
     def mean(self) -> Tensor:
-        """The loss of one token."""
+        """The mean loss per token."""
         return self.total / self.num_tokens.clamp(min=1)

@@ -1,7 +1,7 @@
-"""Which keys a query may see: one value, built once, for the fused and for the traced side alike.
+"""Attention masks: which keys a query can see. One mask is built once and used by both fused and traced attention.
 
-Sentences are padded on the right, on the left or anywhere (`keys`), or several share a row (`packed`). A causal query
-sees itself and what came before it. A query that may see nothing gets weights 0 and output 0.
+Padding can be on the right, on the left or anywhere (`keys`), and several sentences can share a row (`packed`).
+A causal query sees itself and earlier tokens. A query that sees no key gets weights 0 and output 0.
 """
 
 from dataclasses import dataclass
@@ -12,23 +12,23 @@ from torch import Tensor
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """Which sentence of its row each token belongs to, counted from 1 (0: padding). A query sees its own sentence."""
+    """The number of each token's sentence in its row, from 1 (0: padding). A query sees only its own sentence."""
 
     queries: Tensor  # (B, Q)
     keys: Tensor  # (B, K)
 
     def allowed(self) -> Tensor:
-        """Return (B, 1, Q, K): True where query and key are of one sentence."""
+        """Return (B, 1, Q, K): True where query and key are in the same sentence."""
         is_same = self.queries[:, None, :, None] == self.keys[:, None, None, :]
         return is_same & (self.keys != 0)[:, None, None, :]
 
 
 @dataclass(frozen=True, eq=False)
 class Mask:
-    """Keys that may be seen: `keys` (B, K) is True for real tokens (None: all are), `is_causal` hides later tokens.
+    """The visible keys: `keys` (B, K) is True for real tokens (None: all are), `is_causal` hides later tokens.
 
-    `first` is the position of the first query among the keys: 0 for a whole sentence, more with a cache.
-    `explicit` (Q, K) or (B, Q, K) hides more, True = may attend; it is the same for all heads.
+    `first` is the position of the first query among the keys: 0 for a complete sentence, larger with a cache.
+    `explicit` (Q, K) or (B, Q, K) hides more keys (True = visible), the same for all heads.
     `packed` hides the other sentences of a row.
     """
 
@@ -39,7 +39,7 @@ class Mask:
     packed: Packed | None = None
 
     def allowed(self, num_queries: int, num_keys: int, device: torch.device | None = None) -> Tensor:
-        """Return (B or 1, 1, Q, K): True where the query may attend."""
+        """Return (B or 1, 1, Q, K): True where the query can see the key."""
         device = self.keys.device if self.keys is not None else device
         visible = torch.ones(1, 1, num_queries, num_keys, dtype=torch.bool, device=device)
         if self.is_causal:
@@ -47,14 +47,14 @@ class Mask:
         if self.keys is not None:
             visible = visible & self.keys[:, None, None, :]  # (B, 1, Q, K)
         if self.explicit is not None:
-            # a batch axis stands before the heads' axis, or it would be read as heads
+            # Insert the axis of heads after the batch axis, or the batch axis would be broadcast as heads.
             visible = visible & (self.explicit if self.explicit.dim() == 2 else self.explicit[:, None])
         if self.packed is not None:
             visible = visible & self.packed.allowed()
         return visible
 
     def fused(self, num_queries: int, num_keys: int, device: torch.device | None = None) -> "FusedMask":
-        """Return the compact form for PyTorch's kernel, whose memory is linear in the length wherever it can be."""
+        """Return the compact form for PyTorch's kernel. Its memory is linear in the length wherever possible."""
         is_plain_causal = self.is_causal and self.first == 0 and num_queries == num_keys
         if self.explicit is None and self.keys is None and self.packed is None:
             if not self.is_causal or (num_queries == 1 and self.first == num_keys - 1):
@@ -72,7 +72,7 @@ class Mask:
 
 @dataclass(frozen=True, eq=False)
 class FusedMask:
-    """What scaled_dot_product_attention takes; `has_any` is False for queries whose output must be 0."""
+    """The mask arguments of scaled_dot_product_attention; `has_any` is False for queries that must output 0."""
 
     mask: Tensor | None
     is_causal: bool
@@ -80,14 +80,14 @@ class FusedMask:
 
     @property
     def is_by_key(self) -> bool:
-        """Whether it hides the same keys from every query of a sentence, is plainly causal, or hides nothing."""
+        """Whether it hides the same keys from every query of a sentence, is causal only, or hides nothing."""
         return self.mask is None or self.mask.shape[-2] == 1
 
 
 def counted_tokens(keys: Tensor) -> Tensor:
-    """Return (B, T): True for tokens that an average counts; a row of nothing but padding counts all that it has.
+    """Return (B, T): True for tokens that an average includes. In a row of padding only, it includes all tokens.
 
-    The mean of nothing would be 0/0, and a variance of 0 would blow padding up in every norm until it overflows.
+    The mean of no tokens would be 0/0, and with a variance of 0 every norm would scale padding up until it overflows.
     """
     return keys | ~keys.any(dim=1, keepdim=True)
 
@@ -97,13 +97,13 @@ CAUSAL = Mask(is_causal=True)
 
 
 def padding_mask(ids: Tensor, pad: int, *, is_padded: bool | None = None) -> Mask:
-    """Return the mask of padded ids; `is_padded` False says that nothing is padded, without looking at the device."""
+    """Return the mask of padded ids. `is_padded=False` promises that there is no padding, so no ids are read."""
     return EVERYTHING if is_padded is False else Mask(keys=ids != pad)
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedMask:
-    """A mask for so many queries and keys, prepared once for all layers: each side takes its own form of it."""
+    """A mask for given numbers of queries and keys, prepared once for all layers, in the fused and the traced form."""
 
     mask: Mask
     num_queries: int
@@ -112,10 +112,10 @@ class PreparedMask:
     device: torch.device
 
     def allowed(self) -> Tensor:
-        """Return the traced side's form, (B or 1, Q, K)."""
+        """Return the form for traced attention, (B or 1, Q, K)."""
         return self.mask.allowed(self.num_queries, self.num_keys, self.device).squeeze(1)
 
 
 def prepare(mask: Mask, num_queries: int, num_keys: int, device: torch.device) -> PreparedMask:
-    """Prepare a mask for attention between so many queries and keys."""
+    """Prepare a mask for attention from `num_queries` queries to `num_keys` keys."""
     return PreparedMask(mask, num_queries, num_keys, mask.fused(num_queries, num_keys, device), device)

@@ -1,4 +1,4 @@
-"""The memory: what the encoder made of a batch of sentences, for the decoder to attend to."""
+"""The memory: the encoder's output for a batch of sentences, which the decoder attends to."""
 
 from dataclasses import dataclass, replace
 
@@ -9,13 +9,13 @@ from clearhead.model.mask import Mask
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """What the encoder made of a batch of sentences, and which of it are real tokens."""
+    """The encoder's output for a batch of sentences, with the mask of its real tokens."""
 
     states: Tensor  # (B, S, D)
     mask: Mask
-    sentences: Tensor | None = None  # (B, S), of packed rows
+    sentences: Tensor | None = None  # (B, S), for packed rows
 
     def reorder(self, index: Tensor) -> "Memory":
-        """Return the entries of the batch in another order."""
+        """Return a memory with the entries of the batch reordered."""
         keys = None if self.mask.keys is None else self.mask.keys.index_select(0, index)
         return Memory(self.states.index_select(0, index), replace(self.mask, keys=keys))

@@ -1,4 +1,4 @@
-"""A model in eval mode for a while, and then again in the mode that it was in."""
+"""Temporary evaluation mode of a model."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from clearhead.model.protocol import SequenceModel
 
 @contextmanager
 def evaluation_mode(model: SequenceModel) -> Iterator[None]:
-    """Turn dropout off, and afterwards on again if it was on."""
+    """Turn dropout off, and restore the previous mode afterwards."""
     was_training = model.training
     model.eval()
     try:

@@ -1,4 +1,4 @@
-"""Norms: layer norm, RMS norm, and the norm over all numbers of a sentence, padding left out."""
+"""Norms: layer norm, RMS norm, and a norm over all numbers of a sentence except padding."""
 
 import torch
 import torch.nn.functional as F
@@ -10,7 +10,7 @@ from clearhead.steps.vocabulary import MEAN, NORMALISE, RMS_NORMALISE, VARIANCE
 
 
 class LayerNorm(nn.Module):
-    """γ (x - μ) / √(σ² + ε) + β over each token's own numbers; the variance is the biased one."""
+    """γ (x - μ) / √(σ² + ε) + β over the numbers of each token, with the biased variance."""
 
     def __init__(self, width: int, epsilon: float) -> None:
         super().__init__()
@@ -19,7 +19,7 @@ class LayerNorm(nn.Module):
         self.shift = nn.Parameter(torch.zeros(width))
 
     def forward(self, x: Tensor, keys: Tensor | None = None, *, trace: Tracer = NO_TRACE) -> Tensor:
-        """Normalise every token by itself."""
+        """Normalise every token independently."""
         y = F.layer_norm(x, self.gain.shape, self.gain, self.shift, self.epsilon)
         if trace.is_on:
             trace.give("gain", self.gain, symbol="γ")
@@ -29,7 +29,7 @@ class LayerNorm(nn.Module):
 
 
 class RMSNorm(nn.Module):
-    """γ x / √(mean of x² + ε) over each token's own numbers."""
+    """γ x / √(mean of x² + ε) over the numbers of each token."""
 
     def __init__(self, width: int, epsilon: float) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class RMSNorm(nn.Module):
         self.gain = nn.Parameter(torch.ones(width))
 
     def forward(self, x: Tensor, keys: Tensor | None = None, *, trace: Tracer = NO_TRACE) -> Tensor:
-        """Normalise every token by itself."""
+        """Normalise every token independently."""
         y = F.rms_norm(x, self.gain.shape, self.gain, self.epsilon)
         if trace.is_on:
             trace.give("gain", self.gain, symbol="γ")
@@ -46,7 +46,7 @@ class RMSNorm(nn.Module):
 
 
 class SentenceNorm(nn.Module):
-    """γ (x - μ) / √(σ² + ε) + β, one mean and one variance for all d × n numbers of a sentence but its padding."""
+    """γ (x - μ) / √(σ² + ε) + β with one mean and one variance for all d × n numbers of a sentence except padding."""
 
     def __init__(self, width: int, epsilon: float) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class SentenceNorm(nn.Module):
         self.shift = nn.Parameter(torch.zeros(width))
 
     def forward(self, x: Tensor, keys: Tensor | None = None, *, trace: Tracer = NO_TRACE) -> Tensor:
-        """Normalise every sentence by itself; `keys` (B, T) is True for the tokens that count."""
+        """Normalise every sentence independently; `keys` (B, T) is True for the tokens to include."""
         counted = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device) if keys is None else counted_tokens(keys)
         weight = counted[..., None].to(x.dtype)  # (B, T, 1)
         number = weight.sum(dim=(1, 2), keepdim=True).clamp(min=1.0) * x.shape[-1]

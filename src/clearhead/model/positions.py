@@ -1,4 +1,4 @@
-"""Positions: a table to add (sines and cosines, or learned), or angles by which queries and keys are turned."""
+"""Positional encodings: a table that is added (sinusoidal or learned), or rotary angles for queries and keys."""
 
 import math
 
@@ -14,7 +14,7 @@ _BASE = 10000.0
 def sinusoids(length: int, width: int, order: str = "pairs") -> Tensor:
     """PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos of the same
 
-    order 'blocks' puts all sines before all cosines, as MarianMT does. Worked in float64, kept in float32.
+    The order 'blocks' puts all sines before all cosines, as in MarianMT. Computed in float64, stored in float32.
     """
     place = torch.arange(length, dtype=torch.float64)[:, None]
     pairs = torch.arange((width + 1) // 2, dtype=torch.float64)
@@ -33,7 +33,7 @@ def sinusoids(length: int, width: int, order: str = "pairs") -> Tensor:
 def rotary_angles(places: Tensor, width: int, dtype: torch.dtype = torch.float32) -> Tensor:
     """θ(pos, i) = pos / 10000^(2i/d), one angle for each pair of neighbouring dimensions
 
-    In float32 at least: a position of bfloat16 is exact up to 256 only.
+    In float32 at least: in bfloat16, positions are exact only up to 256.
     """
     precise = torch.promote_types(dtype, torch.float32)
     rates = torch.exp(torch.arange(0, width, 2, device=places.device, dtype=precise) * (-math.log(_BASE) / width))
@@ -48,7 +48,7 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:
 
 
 def trace_rotation(x: Tensor, places: Tensor, symbol: str, trace: Tracer = NO_TRACE) -> Tensor:
-    """Turn x by its positions and write both steps down."""
+    """Rotate x by its positions and record both steps."""
     width = x.shape[-1]
     angles = rotary_angles(places, width, x.dtype)
     trace.give("positions", places, symbol="pos")
@@ -59,14 +59,14 @@ def trace_rotation(x: Tensor, places: Tensor, symbol: str, trace: Tracer = NO_TR
 
 
 def is_first(sentences: Tensor) -> Tensor:
-    """Return (B, T): True for the first token of each sentence of a row, by the numbers of its tokens' sentences."""
+    """Return (B, T): True for the first token of each sentence in a row, given the sentence numbers (B, T)."""
     return torch.cat(
         (torch.ones_like(sentences[:, :1], dtype=torch.bool), sentences[:, 1:] != sentences[:, :-1]), dim=1
     )
 
 
 def packed_places(sentences: Tensor) -> Tensor:
-    """Return (B, T): the position of each token in its own sentence; of padding 0, which every table has."""
+    """Return (B, T): the position of each token in its sentence; 0 for padding, since every table contains 0."""
     steps = torch.arange(sentences.shape[1], device=sentences.device)[None]
     starts = torch.where(is_first(sentences), steps, 0).cummax(dim=1).values
     return torch.where(sentences != 0, steps - starts, 0)

@@ -1,7 +1,7 @@
-"""What search, engines and training need to know of a model: two protocols, which `Transformer` satisfies.
+"""The interface of a model for search, engines and training: two protocols, which `Transformer` implements.
 
-Nothing outside this room names a model's class, but for the code that reads and writes weights. Nothing here imports
-torch at run time, so that modules without torch can name the types.
+Outside this package only the code that reads and writes weights names a model's class. This module does not import
+torch at run time, so that modules without torch can use the types.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class SequenceModel(Protocol):
-    """A model that reads and writes sequences of ids: what search, engines and explanations need of it.
+    """A model that reads and writes sequences of ids: the interface for search, engines and explanations.
 
     Axes: B batch, S source, T target, D model, V vocabulary, C classes.
     """
@@ -32,13 +32,13 @@ class SequenceModel(Protocol):
 
     @property
     def device(self) -> "torch.device":
-        """Where the parameters are, and where ids must be."""
+        """The device of the parameters, where ids must be too."""
 
     @property
     def dtype(self) -> "torch.dtype":
-        """The type of the parameters."""
+        """The dtype of the parameters."""
 
-    # What it can do
+    # Capabilities
 
     @property
     def can_translate(self) -> bool:
@@ -46,7 +46,7 @@ class SequenceModel(Protocol):
 
     @property
     def can_classify(self) -> bool:
-        """Whether it gives the logits of classes, (B, C)."""
+        """Whether it returns the logits of classes, (B, C)."""
 
     @property
     def can_continue_text(self) -> bool:
@@ -54,7 +54,7 @@ class SequenceModel(Protocol):
 
     @property
     def has_cross_attention(self) -> bool:
-        """Whether its decoder has attention weights over the source, in which an alignment can be read."""
+        """Whether its decoder has attention weights over the source, from which an alignment can be read."""
 
     @property
     def can_record_steps(self) -> bool:
@@ -63,12 +63,12 @@ class SequenceModel(Protocol):
     # One pass
 
     def __call__(self, batch: "Batch") -> "Tensor":
-        """Return logits: (B, T, V), or (B, C) of a classifier."""
+        """Return logits: (B, T, V), or (B, C) for a classifier."""
 
     def encode(
         self, source: "Tensor", *, is_padded: bool = ..., sentences: "Tensor | None" = ..., trace: "Tracer" = ...
     ) -> "Memory":
-        """Read sentences (B, S). `is_padded` False promises that there is no padding; `sentences` (B, S) numbers the
+        """Encode sentences (B, S). `is_padded=False` promises that there is no padding; `sentences` (B, S) numbers the
         sentences that share a row."""
 
     def decode(
@@ -80,10 +80,10 @@ class SequenceModel(Protocol):
         mask: "Mask" = ...,
         trace: "Tracer" = ...,
     ) -> "Tensor":
-        """Return the logits (B, T, V) of what follows each token of `target` (B, T).
+        """Return the logits (B, T, V) of the token after each token of `target` (B, T).
 
-        With a cache, `target` is only what is new since the last call: (B, 1) for a Cache, (B, continuations) for a
-        BeamCache, whose columns are hypotheses and not tokens.
+        With a cache, `target` contains only the tokens that are new since the last call: (B, 1) for a Cache,
+        (B, continuations) for a BeamCache, which has one column per hypothesis.
         """
 
     def decode_states(
@@ -95,56 +95,56 @@ class SequenceModel(Protocol):
         mask: "Mask" = ...,
         trace: "Tracer" = ...,
     ) -> "Tensor":
-        """Return the states (B, T, D) that `project` turns into the logits of `decode`."""
+        """Return the states (B, T, D) from which `project` computes the logits of `decode`."""
 
     def project(self, states: "Tensor", *, trace: "Tracer" = ...) -> "Tensor":
         """Return the logits (…, V) or (…, C) of states (…, D)."""
 
     def shifted(self, target: "Tensor", sentences: "Tensor | None" = ...) -> "Tensor":
-        """Return what the decoder reads while it writes `target` (B, T): the start token, then all but the last."""
+        """Return the decoder's input for `target` (B, T): the start token, then all tokens except the last."""
 
     def start_cache(self, memory: "Memory | None", size: int, device: "torch.device") -> "Cache":
-        """Return an empty cache for `size` texts, one to a row."""
+        """Return an empty cache for `size` texts, one per row."""
 
     def start_beams(self, memory: "Memory | None", size: int, device: "torch.device") -> "BeamCache":
-        """Return an empty cache for `size` rows in which continuations of one text are written side by side."""
+        """Return an empty cache for `size` rows, each with several continuations of one text."""
 
     def trace(self, batch: "Batch", only: str | Sequence[str] = ..., max_bytes: int = ...) -> "tuple[Tensor, Trace]":
-        """Return the logits of a batch and every step that led to them; `only` selects places. For eval mode."""
+        """Return the logits of a batch and the steps that computed them, in eval mode; `only` selects places."""
 
-    # Mode and place
+    # Mode and device
 
     def train(self, mode: bool = ...) -> Self:
-        """Turn dropout on (or off) and return the model itself."""
+        """Turn dropout on (or off) and return the model."""
 
     def eval(self) -> Self:
-        """Turn dropout off and return the model itself."""
+        """Turn dropout off and return the model."""
 
     def to(self, device: "torch.device | str | None" = ..., dtype: "torch.dtype | None" = ...) -> Self:
-        """Move the parameters and return the model itself."""
+        """Move the parameters and return the model."""
 
 
 @runtime_checkable
 class TrainableModel(SequenceModel, Protocol):
-    """A SequenceModel with parameters: what training and checkpoints need besides."""
+    """A SequenceModel with the additional interface for training and checkpoints."""
 
     # The loss
 
     def loss(self, batch: "Batch", label_smoothing: float = ...) -> "Loss":
-        """Return the summed cross-entropy of a batch, without padding."""
+        """Return the summed cross-entropy of a batch, excluding padding."""
 
     def states(self, batch: "Batch", *, trace: "Tracer" = ...) -> "Tensor":
-        """Return what the logits of a batch are projected from: (B, T, D), or (B, 1, D) of a classifier."""
+        """Return the states from which the logits are projected: (B, T, D), or (B, 1, D) for a classifier."""
 
     def loss_from_states(self, states: "Tensor", batch: "Batch", label_smoothing: float = ...) -> "Loss":
-        """Return the loss of a batch from its `states`: `loss` in two halves, so that each can be compiled apart."""
+        """Return the loss of a batch from its `states`: the second half of `loss`, which can be compiled separately."""
 
     def labels(self, batch: "Batch") -> "Tensor":
-        """Return the right answers: target ids (B, T), or classes (B,)."""
+        """Return the correct answers: target ids (B, T), or classes (B,)."""
 
     @property
     def ignore_index(self) -> int:
-        """The label that counts for nothing in the loss: padding."""
+        """The label that is excluded from the loss: padding."""
 
     # Parameters
 
@@ -158,10 +158,10 @@ class TrainableModel(SequenceModel, Protocol):
         """Return the matrices that weight decay shrinks: not embeddings, the output, biases or norms."""
 
     def blocks(self) -> "Iterable[nn.Module]":
-        """Return the repeated parts, which are compiled one by one."""
+        """Return the layers, which are compiled one by one."""
 
     def state_dict(self, *, keep_vars: bool = ...) -> dict[str, Any]:
-        """Return all tensors by the names that a checkpoint gives them."""
+        """Return all tensors by their names in a checkpoint."""
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> object:
-        """Take over all tensors of another model of the same architecture."""
+        """Copy all tensors of another model of the same architecture."""

@@ -1,4 +1,4 @@
-"""A trace of some parts only, and what a trace would cost before it is made."""
+"""Traces of selected parts, and an estimate of a trace's size before it is computed."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -12,19 +12,19 @@ from clearhead.steps import Step, Trace
 
 
 class PartTrace(Trace):
-    """A Trace that keeps the steps at some places only; what they start from becomes given.
+    """A Trace that records only the steps at selected places. Their inputs from elsewhere become given values.
 
-    `only` are patterns of places: `decoder.*.cross_attention` keeps that place and everything in it.
+    `only` is a list of patterns: `decoder.*.cross_attention` selects that place and everything in it.
     """
 
     def __init__(self, only: Sequence[str] = ()) -> None:
         super().__init__()
         self.only = tuple(only)
         self._known_ids: set[int] = set()
-        self._outside: dict[int, tuple[ReferenceType[Any], str]] = {}  # symbols of what is not kept, nor kept alive
+        self._outside: dict[int, tuple[ReferenceType[Any], str]] = {}  # symbols of unrecorded values, by weak reference
 
     def at(self, *place: str | int) -> "PartTrace":
-        """Return a child that writes into this trace under `place`."""
+        """Return a child that records into this trace under `place`."""
         child = PartTrace.__new__(PartTrace)
         child.layout, child.givens, child.records = self.layout, self.givens, self.records
         child.only, child._known_ids, child._outside = self.only, self._known_ids, self._outside
@@ -37,7 +37,7 @@ class PartTrace(Trace):
         )
 
     def give(self, name: str, value: Any, **labels: Any) -> None:
-        """Name a value that the working starts from, if its place is kept."""
+        """Add a given value, if its place is selected."""
         if self._is_wanted():
             super().give(name, value, **labels)
             self._known_ids.add(id(value))
@@ -45,7 +45,7 @@ class PartTrace(Trace):
             self._remember(value, labels.get("symbol") or name)
 
     def record(self, step: Step, value: Any, *, symbol: str = "", **inputs: Any) -> None:
-        """Write down one step done here, if its place is kept."""
+        """Record one step at this place, if it is selected."""
         if not self._is_wanted():
             self._remember(value, symbol or step.symbol_in(self.layout))
             return
@@ -62,7 +62,7 @@ class PartTrace(Trace):
             self._outside[id(value)] = (ref(value), symbol)
 
     def _symbol_of(self, value: Tensor) -> str:
-        """Return the symbol that a value from outside had there, or nothing; an id may have been used twice."""
+        """Return the symbol of a value from an unselected place, or "". The reference is checked: ids are reused."""
         reference, symbol = self._outside.get(id(value), (None, ""))
         return symbol if reference is not None and reference() is value else ""
 
@@ -78,7 +78,7 @@ class PartTrace(Trace):
 
 
 def traced_bytes(config: ModelConfig, source: Tensor | None, target: Tensor | None, item: int) -> int:
-    """Return about how many bytes the values of a trace take: scores four times over, states a dozen times a block."""
+    """Estimate the bytes of a trace's values: the scores four times and the states a dozen times per layer."""
     sizes = {}
     for name, ids in (("source", source), ("target", target)):
         sizes[name] = (0, 0) if ids is None else (ids.shape[0], ids.shape[1])

@@ -1,7 +1,7 @@
-"""The Transformer: encoder-decoder, or either half alone. Ids and masks in, logits out.
+"""The Transformer: an encoder-decoder, or either half alone. It takes ids and masks and returns logits.
 
-One definition serves training, decoding and looking inside: `encode`, `decode` (with a cache), `loss`,
-and `trace`, which does the same pass with every step written down.
+One definition serves training, decoding and explanations: `encode`, `decode` (with a cache), `loss`,
+and `trace`, which runs the same forward pass and records every step.
 """
 
 import math
@@ -31,7 +31,7 @@ MAX_TRACE_BYTES = 2 * 2**30
 
 
 class Stack(nn.Module):
-    """Embedding, positions and blocks of one side."""
+    """Embedding, positions and final norm of the encoder or the decoder."""
 
     def __init__(self, config: ModelConfig, width: int, vocabulary: int, norm: str) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Stack(nn.Module):
         self.last_norm = NORMS[norm](width, config.epsilon) if config.ends_with_norm else None
 
     def embed(self, ids: Tensor, places: Tensor, trace: Tracer) -> Tensor:
-        """Look the tokens up and add their positions: (B, T) → (B, T, D)"""
+        """Look up the embeddings and add the positions: (B, T) → (B, T, D)"""
         trace.give("tokens", ids)
         trace.give("E", self.embedding.weight)
         x: Tensor = self.embedding(ids)
@@ -69,7 +69,7 @@ class Stack(nn.Module):
         return dropout(x, self.dropout, self.training)
 
     def _record_scale(self, trace: Tracer, scaled: Tensor, x: Tensor) -> None:
-        """Write down x √d; the root is shown in the precision that PyTorch multiplies with."""
+        """Record x √d, with the root in the precision in which PyTorch multiplies."""
         if trace.is_on:
             dtype = torch.promote_types(x.dtype, torch.float32)
             root = torch.full((1, 1), self.scale, dtype=dtype, device=x.device)
@@ -78,7 +78,7 @@ class Stack(nn.Module):
 
 
 class Transformer(nn.Module):
-    """An encoder-decoder, an encoder that classifies, or a decoder that goes on with a text."""
+    """An encoder-decoder, an encoder that classifies, or a decoder that is a language model."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class Transformer(nn.Module):
         self._tie()
 
     def _initialise(self) -> None:
-        """Glorot-uniform weights, zero biases, embeddings of deviation 1/√d with a zero vector for padding."""
+        """Initialise: Glorot-uniform weights, zero biases, embeddings with deviation 1/√d (zero for padding)."""
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -122,15 +122,15 @@ class Transformer(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the parameters are."""
+        """The device of the parameters."""
         return self.output.weight.device
 
     @property
     def dtype(self) -> torch.dtype:
-        """The type of the parameters."""
+        """The dtype of the parameters."""
         return self.output.weight.dtype
 
-    # What it can do
+    # Capabilities
 
     @property
     def can_translate(self) -> bool:
@@ -139,12 +139,12 @@ class Transformer(nn.Module):
 
     @property
     def can_classify(self) -> bool:
-        """Whether its logits are of classes."""
+        """Whether its logits are those of classes."""
         return self.config.shape == "encoder"
 
     @property
     def can_continue_text(self) -> bool:
-        """Whether it writes without a source."""
+        """Whether it writes a target without a source."""
         return self.config.shape == "decoder"
 
     @property
@@ -167,7 +167,7 @@ class Transformer(nn.Module):
         sentences: Tensor | None = None,
         trace: Tracer = NO_TRACE,
     ) -> Memory:
-        """Read sentences (B, S); padding is seen by none, and sentences that share a row do not see each other."""
+        """Encode sentences (B, S). Padding is masked, and sentences in the same row do not see each other."""
         assert self.encoder is not None, "this model has no encoder"
         if sentences is not None:
             mask, places = Mask(packed=Packed(sentences, sentences)), packed_places(sentences)
@@ -193,7 +193,7 @@ class Transformer(nn.Module):
         mask: Mask = CAUSAL,
         trace: Tracer = NO_TRACE,
     ) -> Tensor:
-        """Return logits (B, T, V) for what follows each token of `target`; with a cache, only of what is new."""
+        """Return logits (B, T, V) of the token after each token of `target`, which has only new tokens with a cache."""
         return self.project(self.decode_states(target, memory, cache, mask=mask, trace=trace), trace=trace)
 
     def decode_states(
@@ -205,12 +205,12 @@ class Transformer(nn.Module):
         mask: Mask = CAUSAL,
         trace: Tracer = NO_TRACE,
     ) -> Tensor:
-        """Return the decoder's states (B, T, D), one step before the logits."""
+        """Return the decoder's states (B, T, D), from which the logits are projected."""
         assert self.decoder is not None, "this model has no decoder"
         length = target.shape[1]
         places, num_keys, longest = torch.arange(length, device=target.device)[None], length, length
         if mask.packed is not None:
-            assert cache is None, "sentences that share a row are written all at once"
+            assert cache is None, "packed rows cannot be decoded step by step"
             places = packed_places(mask.packed.queries)
         if cache is not None:
             places, mask = cache.advance(target, self.config)
@@ -228,7 +228,7 @@ class Transformer(nn.Module):
         return x
 
     def _check_places(self, places: Tensor, length: int, side: str) -> None:
-        """Refuse what has no position, at the cost of a look at a shape; places are looked at only when in doubt."""
+        """Reject sentences longer than the position table. Reads the places only if the shape exceeds the limit."""
         if length > self.config.max_length and not torch.compiler.is_compiling():
             check_length(int(places.max()) + 1, self.config, side)
 
@@ -240,7 +240,7 @@ class Transformer(nn.Module):
             return None
         mask = memory.mask
         if packed is not None:
-            assert memory.sentences is not None, "both sides of a batch are packed, or neither is"
+            assert memory.sentences is not None, "the target is packed, but the source is not"
             mask = Mask(packed=Packed(packed.queries, memory.sentences))
         return memory.states, prepare(mask, length, memory.states.shape[1], memory.states.device)
 
@@ -251,7 +251,7 @@ class Transformer(nn.Module):
         return logits
 
     def mean_states(self, source: Tensor, *, is_padded: bool = True, trace: Tracer = NO_TRACE) -> Tensor:
-        """Return the mean (B, 1, D) of each sentence's states: what a classifier goes by."""
+        """Return the mean (B, 1, D) of each sentence's states, the input of a classifier's output layer."""
         memory = self.encode(source, is_padded=is_padded, trace=trace)
         keys = memory.mask.keys
         counted = torch.ones_like(source, dtype=torch.bool) if keys is None else counted_tokens(keys)
@@ -266,7 +266,7 @@ class Transformer(nn.Module):
         return self.project(self.mean_states(source, is_padded=is_padded, trace=trace), trace=trace)[:, 0]
 
     def start_cache(self, memory: Memory | None, size: int, device: torch.device) -> Cache:
-        """Return the empty cache of a batch; keys and values of the memory are made once, here."""
+        """Return the empty cache of a batch. The keys and values of the memory are computed here, once."""
         return Cache(
             self._block_caches(memory, size, device),
             torch.zeros(size, 0, dtype=torch.bool, device=device),
@@ -274,7 +274,7 @@ class Transformer(nn.Module):
         )
 
     def start_beams(self, memory: Memory | None, size: int, device: torch.device) -> BeamCache:
-        """Return the empty cache of a batch of which several continuations are written side by side."""
+        """Return the empty cache of a batch with several continuations per row."""
         nothing = torch.zeros(size, 1, 0, dtype=torch.bool, device=device)
         return BeamCache(self._block_caches(memory, size, device), nothing)
 
@@ -293,7 +293,7 @@ class Transformer(nn.Module):
     # A batch
 
     def shifted(self, target: Tensor, sentences: Tensor | None = None) -> Tensor:
-        """Return what the decoder reads while it writes `target`: the start token, then the target but for its last."""
+        """Return the decoder's input for `target`: the start token, then all tokens except the last."""
         start = torch.full_like(target[:, :1], self.config.start_id)
         decoder_input = torch.cat((start, target[:, :-1]), dim=1)
         return (
@@ -303,12 +303,12 @@ class Transformer(nn.Module):
         )
 
     def forward(self, batch: Batch, *, trace: Tracer = NO_TRACE) -> Tensor:
-        """Return logits: (B, T, V), or (B, C) of a classifier."""
+        """Return logits: (B, T, V), or (B, C) for a classifier."""
         logits = self.project(self.states(batch, trace=trace), trace=trace)
         return logits[:, 0] if self.config.shape == "encoder" else logits
 
     def states(self, batch: Batch, *, trace: Tracer = NO_TRACE) -> Tensor:
-        """Return what the logits are made of: (B, T, D), or (B, 1, D) of a classifier."""
+        """Return the states from which the logits are projected: (B, T, D), or (B, 1, D) for a classifier."""
         if self.config.shape == "encoder":
             assert batch.source is not None
             return self.mean_states(batch.source, is_padded=batch.is_padded, trace=trace)
@@ -322,47 +322,47 @@ class Transformer(nn.Module):
         return self.decode_states(self.shifted(batch.target, sentences), memory, mask=mask, trace=trace)
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Loss:
-        """Return the summed cross-entropy of a batch, padding left out."""
+        """Return the summed cross-entropy of a batch, excluding padding."""
         return self.loss_from_states(self.states(batch), batch, label_smoothing)
 
     def loss_from_states(self, states: Tensor, batch: Batch, label_smoothing: float = 0.0) -> Loss:
         """Return the summed cross-entropy of a batch from its states."""
         logits = self.project(states).flatten(0, 1)
-        logits = logits.to(torch.promote_types(logits.dtype, torch.float32))  # a sum of many logarithms
+        logits = logits.to(torch.promote_types(logits.dtype, torch.float32))  # the sum of many logarithms needs float32
         labels, ignored = self.labels(batch).flatten(), self.ignore_index
         total = F.cross_entropy(logits, labels, ignore_index=ignored, label_smoothing=label_smoothing, reduction="sum")
         return Loss(total, (labels != ignored).sum())
 
     def labels(self, batch: Batch) -> Tensor:
-        """Return the right answers: target ids (B, T), or classes (B,)."""
+        """Return the correct answers: target ids (B, T), or classes (B,)."""
         labels = batch.labels if self.config.shape == "encoder" else batch.target
         assert labels is not None
         return labels
 
     @property
     def ignore_index(self) -> int:
-        """The label that is not counted in the loss: padding, or PyTorch's own for a classifier."""
+        """The label that is excluded from the loss: padding, or PyTorch's default for a classifier."""
         return -100 if self.config.shape == "encoder" else self.config.pad
 
     # Parameters
 
     def weight_matrices(self) -> list[Tensor]:
-        """Return the weights of all products but the output's, which may be the table of the embeddings."""
+        """Return the weights of all linear layers except the output, which can be tied to the embeddings."""
         return [
             module.weight for module in self.modules() if isinstance(module, nn.Linear) and module is not self.output
         ]
 
     def blocks(self) -> list[nn.Module]:
-        """Return the blocks of both sides."""
+        """Return the layers of encoder and decoder."""
         stacks = [getattr(self, name, ()) for name in ("encoder_blocks", "decoder_blocks")]
         return [block for stack in stacks for block in stack]
 
-    # Looking inside
+    # Tracing
 
     def trace(
         self, batch: Batch, only: str | Sequence[str] = (), max_bytes: int = MAX_TRACE_BYTES
     ) -> tuple[Tensor, Trace]:
-        """Return the logits, and every step that made them; `only` keeps places such as `decoder.*.cross_attention`."""
+        """Return the logits and the steps that computed them. `only` selects places: `decoder.*.cross_attention`."""
         if self.training:
             raise TraceError(
                 "the model is in training mode, where dropout changes every number. Call model.eval() first."
@@ -372,7 +372,7 @@ class Transformer(nn.Module):
         need = traced_bytes(self.config, batch.source, batch.target, self.dtype.itemsize)
         if need > max_bytes:
             raise TraceError(
-                f"this trace would hold about {need / 2**30:.1f} GiB of numbers, and the limit is "
+                f"this trace would take about {need / 2**30:.1f} GiB, and the limit is "
                 f"{max_bytes / 2**30:.1f} GiB. Trace fewer or shorter sentences, or raise max_bytes."
             )
         trace = PartTrace(wanted)

@@ -21,22 +21,22 @@ MISTAKES: list[tuple[str, Batch, str]] = [
     (
         "encoder-decoder",
         OK._replace(source=ids((3, 11, 99, 2), (3, 2, 0, 0))),
-        "source[0, 1] = 11 (and 1 other) is not in a vocabulary of 11 tokens, whose ids are 0 to 10. Was the text cut up by this model's own tokeniser?",
+        "source[0, 1] = 11 (and 1 other) is not in a vocabulary of 11 tokens, which has the ids 0 to 10. Was the text tokenised with this model's tokeniser?",
     ),
     (
         "encoder-decoder",
         OK._replace(target=ids((3, 4, 5, 2), (-1, 2, 0, 0))),
-        "target[1, 0] = -1 is not in a vocabulary of 13 tokens, whose ids are 0 to 12. Was the text cut up by this model's own tokeniser?",
+        "target[1, 0] = -1 is not in a vocabulary of 13 tokens, which has the ids 0 to 12. Was the text tokenised with this model's tokeniser?",
     ),
     (
         "encoder-decoder",
         OK._replace(source=torch.full((2, 23), 3)),
-        "the source is 23 tokens long, and this model has positions for 19. Shorten or split it, or make a model with a larger max_length.",
+        "the source is 23 tokens long, and this model has positions for 19. Shorten or split it, or train a model with a larger max_length.",
     ),
     (
         "encoder-decoder",
         OK._replace(source=ids((3, 2), (0, 0))),
-        "source[1] is nothing but padding (id 0). A sentence ends with eos, so that even an empty one has a token: leave the row out.",
+        "source[1] contains only padding (id 0). A sentence ends with eos, so even an empty one has a token: remove the row.",
     ),
     (
         "encoder-decoder",
@@ -46,17 +46,17 @@ MISTAKES: list[tuple[str, Batch, str]] = [
     (
         "encoder-decoder",
         OK._replace(is_padded=False, source=ids((3, 2), (4, 2))),
-        "the batch says is_padded = False, but its target holds padding (id 0). Leave is_padded out.",
+        "the batch has is_padded = False, but its target contains padding (id 0). Remove is_padded.",
     ),
     (
         "encoder-decoder",
         OK._replace(source=GOOD.int()),
-        "the source is of torch.int32, and ids are torch.int64. Use source.long().",
+        "the source has dtype torch.int32, but ids must be torch.int64. Use source.long().",
     ),
     (
         "encoder-decoder",
         OK._replace(target=GOOD.double()),
-        "the target is of torch.float64, and ids are torch.int64. Use target.long().",
+        "the target has dtype torch.float64, but ids must be torch.int64. Use target.long().",
     ),
     (
         "encoder-decoder",
@@ -71,25 +71,25 @@ MISTAKES: list[tuple[str, Batch, str]] = [
     (
         "encoder-decoder",
         OK._replace(source=GOOD[:1]),
-        "the source holds 1 sentence and the target 2. Sentence i of one belongs to sentence i of the other: give both as many.",
+        "the source has 1 sentence and the target 2. Sentence i of the target translates sentence i of the source: give both the same number.",
     ),
     (
         "encoder-decoder",
         OK._replace(source=None),
         "the batch has no source, which a model of shape encoder-decoder reads. Give ids as source.",
     ),
-    ("decoder", OK, "the batch has a source, which a model of shape decoder does not read. Leave it out."),
+    ("decoder", OK, "the batch has a source, which a model of shape decoder does not read. Remove it."),
     ("decoder", Batch(), "the batch has no target, which a model of shape decoder reads. Give ids as target."),
     ("encoder", Batch(GOOD, labels=ids((0, 3))[0]), "labels[1] = 3 is not one of 3 classes, which are 0 to 2."),
     (
         "encoder",
         Batch(GOOD, labels=ids((0,))[0]),
-        "the labels are of torch.int64 and shape (1,). Give one torch.int64 for each of 2 sentences.",
+        "the labels have dtype torch.int64 and shape (1,). Give one torch.int64 for each of 2 sentences.",
     ),
     (
         "decoder",
         Batch(target=GOOD, labels=ids((0, 1))[0]),
-        "the batch has labels, which a model of shape decoder does not read. Leave them out.",
+        "the batch has labels, which a model of shape decoder does not read. Remove them.",
     ),
 ]
 
@@ -115,7 +115,7 @@ def test_a_good_batch_passes(shape: str, mask: str) -> None:
 def test_all_mistakes_of_a_batch_are_told_together() -> None:
     with pytest.raises(DataError) as error:
         check_batch(Batch(ids((99, 2), (0, 0)), GOOD.int()), make_model("encoder-decoder").config)
-    for word in ("source[0, 0] = 99", "source[1] is nothing but padding", "target is of torch.int32"):
+    for word in ("source[0, 0] = 99", "source[1] contains only padding", "target has dtype torch.int32"):
         assert word in str(error.value)
 
 

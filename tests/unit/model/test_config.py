@@ -37,15 +37,15 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"norm_place": 3}, "model.norm_place = 3 is not a choice. Choices: pre, post."),
     (
         {"d_model": 0},
-        "model.d_model = 0 is not a whole number from 1 to 65536. Meaning: width of the encoder (and of the decoder, if not said).",
+        "model.d_model = 0 is not a whole number from 1 to 65536. Meaning: model width: numbers per token in the encoder and decoder.",
     ),
     (
         {"dropout": 1.0},
-        "model.dropout = 1.0 is not a number of at least 0 and below 1. Meaning: dropped from embeddings and from what every sublayer adds.",
+        "model.dropout = 1.0 is not a number of at least 0 and below 1. Meaning: dropout on embeddings and on the output of every sublayer.",
     ),
     (
         {"d_model": "wide"},
-        "model.d_model = 'wide' is not a whole number from 1 to 65536. Meaning: width of the encoder (and of the decoder, if not said).",
+        "model.d_model = 'wide' is not a whole number from 1 to 65536. Meaning: model width: numbers per token in the encoder and decoder.",
     ),
     (
         {"num_heads": 6, "d_model": 64},
@@ -57,25 +57,25 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"positions": "rotary", "d_model": 12, "num_heads": 4},
-        "model: rotary positions turn pairs, but d_model = 12 gives num_heads = 4 heads 3 wide. Make them even.",
+        "model: rotary positions need heads of even width, but d_model = 12 and num_heads = 4 give a width of 3. Change one of them.",
     ),
     (
         {"decoder_norm": "all"},
-        "model: decoder_norm = 'all' would let a token read the future: its norm averages over later tokens. Use layer or rms in a decoder.",
+        "model: decoder_norm = 'all' would let a token depend on later tokens, which its norm averages over. Use layer or rms in a decoder.",
     ),
-    ({"shape": "encoder"}, "model: shape encoder needs num_classes: how many classes there are."),
-    ({"num_classes": 3}, "model: num_classes goes with shape encoder. Leave it out."),
+    ({"shape": "encoder"}, "model: shape encoder needs num_classes, the number of classes."),
+    ({"num_classes": 3}, "model: num_classes is only for shape encoder. Remove it."),
     (
         {"target_vocabulary": 13},
-        "model: tied = 'three' shares one table, but source_vocabulary = 11 and target_vocabulary = 13. Use one vocabulary, or tied: two.",
+        "model: tied = 'three' shares one matrix, but source_vocabulary = 11 and target_vocabulary = 13. Use one vocabulary, or tied: two.",
     ),
     (
         {"d_decoder": 256},
-        "model: tied = 'three' shares one table, but d_model = 512 and d_decoder = 256. Use one width, or tied: two.",
+        "model: tied = 'three' shares one matrix, but d_model = 512 and d_decoder = 256. Use one width, or tied: two.",
     ),
     ({"bos": 11}, "model: bos = 11 is not in a vocabulary of 11 tokens."),
     ({"target_vocabulary": 5, "tied": "two", "pad": 7}, "model: pad = 7 is not in a vocabulary of 5 tokens."),
-    ({"pad": 2}, "model: pad and eos are both 2, so that no sentence could be learned to its end. Give each its id."),
+    ({"pad": 2}, "model: pad and eos are both 2, so the end of a sentence could not be learned. Use different ids."),
 ]
 
 
@@ -91,7 +91,7 @@ def test_a_missing_vocabulary_is_told_with_what_it_is() -> None:
         read_config({"d_model": 64})
     assert (
         str(error.value)
-        == "model.source_vocabulary is missing: tokens that the encoder can read (a decoder alone: its own)."
+        == "model.source_vocabulary is missing: size of the source vocabulary (shape decoder: of its vocabulary)."
     )
 
 
@@ -105,7 +105,7 @@ def test_all_mistakes_in_fields_are_told_together() -> None:
 def test_all_mistakes_between_fields_are_told_together() -> None:
     with pytest.raises(ConfigError) as error:
         read_config({"source_vocabulary": 2, "num_heads": 7, "decoder_norm": "all", "num_classes": 3})
-    for word in ("num_heads = 7 does not divide", "read the future", "num_classes goes with", "eos = 2 is not in"):
+    for word in ("num_heads = 7 does not divide", "depend on later tokens", "num_classes is only for", "eos = 2 is not in"):
         assert word in str(error.value)
 
 

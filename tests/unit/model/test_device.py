@@ -35,5 +35,5 @@ def test_a_system_without_the_option_is_left_as_it_is(monkeypatch: pytest.Monkey
 def test_a_gpu_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert choose_device("auto") == torch.device("cpu")
-    with pytest.raises(ConfigError, match="PyTorch sees no GPU"):
+    with pytest.raises(ConfigError, match="PyTorch finds no GPU"):
         choose_device("cuda")

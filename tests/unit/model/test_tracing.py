@@ -67,7 +67,7 @@ def test_a_trace_over_the_limit_is_refused_before_it_runs(monkeypatch: pytest.Mo
     ids = torch.full((16, 4096), 3)
     with pytest.raises(
         TraceError,
-        match=r"^this trace would hold about (\d+\.\d) GiB of numbers, and the limit is 2\.0 GiB\. Trace fewer",
+        match=r"^this trace would take about (\d+\.\d) GiB, and the limit is 2\.0 GiB\. Trace fewer",
     ) as error:
         model.trace(Batch(ids, ids))
     need = traced_bytes(model.config, ids, ids, 8) / 2**30

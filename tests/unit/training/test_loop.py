@@ -394,5 +394,5 @@ def test_a_model_of_norms_over_whole_sentences_has_a_row_for_each(tmp_path: Path
 def test_a_gpu_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert choose_device("auto").type == "cpu"
-    with pytest.raises(ConfigError, match="PyTorch sees no GPU here"):
+    with pytest.raises(ConfigError, match="PyTorch finds no GPU"):
         choose_device("cuda")
