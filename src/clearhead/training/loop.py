@@ -1,7 +1,7 @@
-"""The loop of training: take a batch, make an update, and now and then log, validate, save, and look whether to stop.
+"""The training loop: take a batch, make an update, and at intervals log, validate, save and check whether to stop.
 
-What it does at an update depends on the config, the data and the number of the update alone, so that a run that was
-killed and resumed goes the way of one that was not.
+An update depends only on the config, the data and its number, so that a run that was killed and resumed continues
+exactly as if it had not been stopped.
 """
 
 import math
@@ -43,15 +43,16 @@ from clearhead.training.state import (
 )
 from clearhead.training.step import Totals, Updater
 from clearhead.training.stopping import Stop, stopping
+from clearhead.training.timeline import Timeline
 from clearhead.training.validate import Validator
 from clearhead.training.warm_up import warming_up
 
 _MAX_ROLL_BACKS = 5
-_LEAST_AHEAD, _TOKENS_AHEAD = 16, 1_000_000  # batches that wait: enough for the time in which a block is laid out
+_LEAST_AHEAD, _TOKENS_AHEAD = 16, 1_000_000  # prefetched batches: enough while the next block of data is laid out
 
 
 def train(config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool) -> Outcome:
-    """Train the model of a config in a run's folder, from its beginning or from its last checkpoint."""
+    """Train the model of a config in a run folder, from the start or from the last checkpoint."""
     torch.manual_seed(config.training.seed)
     device = choose_device(config.training.device)
     with warming_up(device):
@@ -64,7 +65,7 @@ def train(config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool
 
 
 class _Run:
-    """One run at work."""
+    """The state of a run during training."""
 
     def __init__(
         self, config: RunConfig, folder: RunFolder, reporter: Reporter, prepared: Prepared, device: torch.device
@@ -81,6 +82,7 @@ class _Run:
         self.updater = Updater(self.model, self.training, is_compiled=is_compiled, precision=self.precision)
         self.stream = self._stream(prepared)
         self.total = self._total()
+        self.timeline = Timeline(config, self.total)
         self.validator = None
         if prepared.valid is not None:
             self.validator = Validator(prepared.valid, prepared.vocabularies, config.task, config.validation)
@@ -88,10 +90,13 @@ class _Run:
         self.progress = Progress()
         self.recent: deque[tuple[int, list[TokenBatch]]] = deque(maxlen=max(self.training.log_every, 2))
         self.num_roll_backs = 0
-        self._start_time = self._last_log = self._clock = (
-            time.perf_counter()
-        )  # of this process, the last log, the last save
-        self._counted_tokens = 0  # tokens up to the last log
+        # Times of the start of this process, the last log line and the last save.
+        self._start_time = self._last_log = self._clock = time.perf_counter()
+        self._counted_tokens = 0  # tokens up to the last log line
+        self._logged_step = 0  # the update of the last log line
+        self._validation_seconds = 0.0  # how long the last validation took
+        # The first log line of a compiled run includes the time to compile, which says nothing about its speed.
+        self._logs_until_speed = 2 if is_compiled else 1
 
     def _is_mixed(self) -> bool:
         if self.training.precision == "auto":
@@ -115,42 +120,42 @@ class _Run:
         return stream
 
     def _batching(self) -> Literal["packed", "bucketed"]:
-        """Return how rows are filled; a classifier, and a norm over whole sentences, need a row for each."""
+        """Return how rows are filled. A classifier, or a norm over entire sentences, needs one sentence per row."""
         has_encoder = self.model.config.shape != "decoder"
         if self.has_labels or (has_encoder and self.model.config.encoder_norm == "all"):
             return "bucketed"
         return "packed" if self.training.batching == "auto" else self.training.batching
 
     def _total(self) -> int:
-        """Return how many updates are to be made; epochs are turned into updates by the size of the first one."""
+        """Return the number of updates of the run. Epochs are converted by the size of the first one."""
         if self.training.steps is not None:
             return self.training.steps
         assert self.training.epochs is not None
         return max(1, round(self.training.epochs * self.stream.batches_per_epoch / self.training.accumulate))
 
-    # From where
+    # Resuming
 
     def resume(self) -> None:
-        """Go on from the last whole checkpoint, or from the beginning if there is none."""
+        """Restore the last readable checkpoint, or start from the first update if there is none."""
         remove_parts(self.folder.path)
         passed_over = []
         for place, wrong in readable_checkpoints(self.folder.checkpoints):
             if not wrong:
                 self._load(place)
                 break
-            passed_over.append(f"{place.name} is passed over: {wrong}")
+            passed_over.append(f"{place.name} is skipped: {wrong}")
             self.reporter.message(passed_over[-1])
         else:
             if passed_over:
                 raise CheckpointError(
                     f"no checkpoint in {printable(str(self.folder.checkpoints))} can be read. {passed_over[0]} "
-                    "Move them away to begin from the first update."
+                    "Move them away to start from the first update."
                 )
         forget_after(self.folder.checkpoints, self.progress.step)
         self.folder.truncate_metrics(self.progress.step)
         if self.progress.best_step == self.progress.step:
             save_checkpoint(self._averaged(), self.folder.best)  # the process may have ended before it was written
-        self.reporter.message(f"Going on from update {self.progress.step:,}.")
+        self.reporter.message(f"Resuming from update {self.progress.step:,}.")
 
     def _load(self, place: Path) -> None:
         self.progress = load_state(place, self.updater)
@@ -160,9 +165,12 @@ class _Run:
     # The loop
 
     def go(self, stop: Stop) -> Outcome:
-        """Make updates until something says stop."""
+        """Make updates until there is a reason to stop."""
+        for line in self.timeline.warnings():
+            self.reporter.message(line)
         self.reporter.begin(self.total, self.progress.step)
         self._start_time = self._last_log = self._clock = time.perf_counter()
+        self._logged_step = self.progress.step
         if self.training.on_divergence == "roll_back" and not checkpoints(self.folder.checkpoints):
             self._save()
         reason: Stopped | None = None
@@ -181,7 +189,7 @@ class _Run:
         return Outcome(self.progress.step, self._seconds(), reason, scores, self.progress.best_step)
 
     def _go_on(self, stop: Stop) -> Stopped:
-        """Make updates from where the run stands."""
+        """Make updates from the current position in the data."""
         ahead = max(_LEAST_AHEAD, _TOKENS_AHEAD // self.training.batch_tokens)
         with BatchPrefetcher(self.stream.batches(self.progress.position), ahead) as prefetcher:
             while True:
@@ -218,14 +226,14 @@ class _Run:
         return "interrupted" if stop.is_asked else None
 
     def _is_enough(self) -> bool:
-        """Whether the best model is as good as was asked; a loss is kept with its sign turned."""
+        """Whether the best score reaches `validation.enough`. A loss is stored with its sign changed."""
         enough, best = self.config.validation.enough, self.progress.best
         if enough is None or best is None:
             return False
         return best >= (-enough if self.config.metric == "loss" else enough)
 
     def _stop_here(self, reason: Stopped) -> None:
-        """Save what there is, wherever the run was stopped; where time is up, judge it too."""
+        """Save the current state when the run is stopped; at the end of its time, validate it too."""
         is_judged = (
             reason == "minutes" and self.validator is not None and self.progress.judged_step != self.progress.step
         )
@@ -245,9 +253,9 @@ class _Run:
             self.updater.note = ""
         if self.updater.parts != parts:
             self.reporter.message(
-                f"Out of memory at update {number:,}: each batch is now cut into {self.updater.parts} parts whose "
-                "gradients are added. An update is still of as many tokens; a smaller training.batch_tokens would be "
-                "quicker."
+                f"Out of memory at update {number:,}: each batch is now split into {self.updater.parts} parts, whose "
+                "gradients are added. An update still has the same number of tokens; a smaller training.batch_tokens "
+                "would be faster."
             )
         self.recent.append((number, token_batches))
         tokens = sum(batch.num_pairs if self.has_labels else batch.num_target for batch in token_batches)
@@ -256,10 +264,10 @@ class _Run:
             num_tokens=self.progress.num_tokens + tokens,
         )  # fmt: skip
 
-    # Looking
+    # Logging and validating
 
     def _look(self) -> Totals:
-        """Return what happened since the last log; a number that is not finite is a divergence."""
+        """Return the sums since the last log line; raise DivergenceError if a number was not finite."""
         totals = self.updater.read()
         if totals.first_bad is not None:
             raise DivergenceError(totals.first_bad, None)
@@ -271,6 +279,7 @@ class _Run:
         if lowest is not None and totals.loss > lowest + self.training.max_rise:
             raise DivergenceError(step, totals.loss - lowest)
         passed = max(now - self._last_log, 1e-9)
+        speed = passed / max(1, step - self._logged_step)  # seconds per update
         self.reporter.log(
             step,
             {
@@ -281,13 +290,29 @@ class _Run:
                 "tokens_per_second": (self.progress.num_tokens - self._counted_tokens) / passed,
                 "waiting": min(1.0, prefetcher.waited / passed),
             },
+            phase=self.timeline.phase(step),
+            seconds_left=self._seconds_left(speed),
         )
+        self._logs_until_speed -= 1
+        if self._logs_until_speed == 0:
+            for line in self.timeline.expectations(step, speed):
+                self.reporter.message(line)
         prefetcher.waited, self._last_log, self._counted_tokens = 0.0, now, self.progress.num_tokens
+        self._logged_step = step
         self.updater.begin_sums()
         self.progress = replace(self.progress, lowest_loss=totals.loss if lowest is None else min(lowest, totals.loss))
 
+    def _seconds_left(self, seconds_per_update: float) -> float:
+        """Estimate the remaining time of the run from the speed and the duration of the last validation."""
+        step = self.progress.step
+        seconds = seconds_per_update * (self.total - step)
+        seconds += self._validation_seconds * self.timeline.num_validations(step)
+        if self.training.minutes is not None:
+            seconds = min(seconds, 60 * self.training.minutes - (time.perf_counter() - self._start_time))
+        return max(0.0, seconds)
+
     def _validate(self) -> TrainableModel | None:
-        """Judge the model as it is; return it if none was better. A validation that was not due wears no patience."""
+        """Validate the model, and return it if it is the best. Extra validations do not count for patience."""
         assert self.validator is not None
         step, model = self.progress.step, self._averaged()
         with torch.compiler.set_stance("force_eager"):  # sentences come in many shapes
@@ -308,14 +333,14 @@ class _Run:
         return None
 
     def _is_best(self, value: float, loss: float | None) -> bool:
-        """Whether no validation was better; the lower loss decides between equal scores, such as a BLEU of 0."""
+        """Whether a score is the best so far. The lower loss decides between equal scores, such as a BLEU of 0."""
         best, best_loss = self.progress.best, self.progress.best_loss
         if best is None or value > best:
             return True
         return value == best and loss is not None and (best_loss is None or loss < best_loss)
 
     def _averaged(self) -> TrainableModel:
-        """Return the model that is judged and kept: the average of weights where one is made."""
+        """Return the model that is validated and saved: the averaged weights if there are any."""
         if self.training.average == "none":
             return self.model
         with torch.random.fork_rng(devices=[]):
@@ -333,17 +358,18 @@ class _Run:
     # Saving
 
     def _judge_and_save(self, is_judged: bool) -> None:
-        """Write a checkpoint; if the model is to be judged, the scores are in it, and the best model comes after it.
+        """Validate if `is_judged`, write a checkpoint with the scores, and then save the best model.
 
-        Whatever moment the process is killed at, what the checkpoint says of the best model can be made true again.
+        In this order, a resumed run can always write the best model again that its checkpoint refers to.
         """
         self._look()
         start = time.perf_counter()
         best = self._validate() if is_judged else None
+        self._validation_seconds = time.perf_counter() - start if is_judged else self._validation_seconds
         self._save()
         if best is not None:
             save_checkpoint(best, self.folder.best)
-        self._last_log += time.perf_counter() - start  # not counted in tokens a second
+        self._last_log += time.perf_counter() - start  # not counted in tokens per second
 
     def _save(self) -> None:
         self.progress = replace(self.progress, seconds=self._seconds())
@@ -355,43 +381,48 @@ class _Run:
         forget_old(self.folder.checkpoints, keep, self.training.checkpoint_every)
 
     def _seconds(self) -> float:
-        """Return how long the run was trained, in all processes together."""
+        """Return the training time of the run in all processes together."""
         return self.progress.seconds + time.perf_counter() - self._clock
 
     # Divergence
 
     def _roll_back(self, fault: DivergenceError) -> None:
-        """Keep the batch that did it; then stop, or go back to the last good checkpoint with half the rate."""
+        """Save the batch of the divergence; then stop, or return to the last good checkpoint with half the rate."""
         token_batches = next((batches for step, batches in self.recent if step == fault.step), [])
         place = save_fault(self.folder.path, fault.step, token_batches, self.vocabularies)
         sentence = describe_fault(fault, place)
         good = self._last_good(fault)
         if self.training.on_divergence == "stop":
-            advice = "No checkpoint was written yet."
+            advice = "There is no checkpoint yet."
             if good is not None:
                 advice = f"The last good checkpoint is {good.name}: resume the run with a lower training.rate."
             raise RunError(
-                f"{sentence} {advice} Or begin again with a lower training.rate, a longer training.warm_up, or "
+                f"{sentence} {advice} Or start again with a lower training.rate, a longer training.warm_up, or "
                 "training.on_divergence: roll_back.",
                 options=("resume", "changes"),
             )
-        assert good is not None, "a run that may be rolled back has a checkpoint of its start"
+        assert good is not None, "a run with roll_back has a checkpoint of its initial weights"
         self.num_roll_backs += 1
         if self.num_roll_backs > _MAX_ROLL_BACKS:
-            raise RunError(f"{sentence} It was rolled back {_MAX_ROLL_BACKS} times, in vain. Look at that batch.")
+            raise RunError(
+                f"{sentence} The run was rolled back {_MAX_ROLL_BACKS} times without success. Inspect that batch."
+            )
         factor, seconds = self.progress.rate_factor / 2, self._seconds()
         self._load(good)
         self.progress = replace(self.progress, rate_factor=factor, seconds=seconds)
         self._clock = self._last_log = time.perf_counter()
+        self._logged_step = self.progress.step
         self.updater.forget_fault()
         self.recent.clear()
         self.folder.truncate_metrics(self.progress.step)
-        self.reporter.message(f"{sentence} Going back to {good.name} with the rate times {factor:g}.")
+        self.reporter.message(
+            f"{sentence} Returning to {good.name}, with the learning rate multiplied by {factor:g} from now on."
+        )
 
     def _last_good(self, fault: DivergenceError) -> Path | None:
-        """Return the last checkpoint from before the fault, and remove later ones.
+        """Return the last checkpoint before the divergence, and remove later ones.
 
-        A loss that is not a number is seen before anything is saved; one that explodes is seen at the next log only.
+        A loss that is not finite is noticed before anything is saved; one that explodes, only at the next log line.
         """
         readable = [place for place, wrong in readable_checkpoints(self.folder.checkpoints) if not wrong][::-1]
         if fault.rise is not None:
@@ -404,6 +435,6 @@ class _Run:
 
 def _no_memory(step: int) -> str:
     return (
-        f"Update {step:,} needs more memory than there is, even one row at a time. Nothing that was saved is lost. "
-        "Lower data.max_tokens or take a smaller model."
+        f"Update {step:,} needs more memory than is available, even one row at a time. Saved checkpoints are not lost. "
+        "Lower data.max_tokens or use a smaller model."
     )

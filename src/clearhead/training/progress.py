@@ -1,6 +1,6 @@
-"""What a run says while it works: a bar for a terminal, plain lines for a log, JSON lines, curves for TensorBoard.
+"""Progress output of a run: a bar in a terminal, plain lines in a log, JSON lines, and curves for TensorBoard.
 
-Everything goes to standard error or to files; standard output is left for results.
+Everything is written to standard error or to files. Standard output is only for results.
 """
 
 import json
@@ -18,13 +18,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.text import Text
 
 from clearhead.errors import RunError, printable
+from clearhead.training.timeline import duration
 
-_LABELS = {"loss": "loss", "tokens_per_second": "tokens/s"}  # what a bar has room for
+_IN_BAR = ("loss", "tokens_per_second")  # what fits beside a bar
+_ONLY_IN_FILES = ("gradient", "epoch", "waiting")  # so that a line fits 100 columns
 _VALID = "valid/"
 
 
 class Reporter:
-    """Tells the progress of one run. Any of the places may be left out."""
+    """Reports the progress of one run to a console, a file of metrics and TensorBoard. The files are optional."""
 
     def __init__(self, metrics: Path | None = None, curves: Path | None = None, console: Console | None = None) -> None:
         self._metrics, self._curves = metrics, curves
@@ -36,7 +38,7 @@ class Reporter:
         self._writer: Any = None
 
     def begin(self, total: int | None, step: int = 0) -> None:
-        """Show a bar of so many updates, of which `step` are done; without a total it only counts."""
+        """Show a bar of `total` updates, of which `step` are done. Without a total it only counts."""
         self._total = total
         if self._console.is_terminal and self._progress is None:
             self._progress = Progress(
@@ -54,34 +56,38 @@ class Reporter:
             self._progress.update(self._task, total=total, completed=step)
 
     def advance(self, step: int) -> None:
-        """Move the bar; cheap enough for every update."""
+        """Advance the bar. It is fast enough to be called after every update."""
         if self._progress is not None:
             self._progress.update(self._task, completed=step)
 
-    def log(self, step: int, values: Mapping[str, float]) -> None:
-        """Tell the values of a step, everywhere."""
-        values = {name: float(value) for name, value in values.items()}  # they may come as tensors
+    def log(
+        self, step: int, values: Mapping[str, float], *, phase: str = "", seconds_left: float | None = None
+    ) -> None:
+        """Report the values of an update to the console and the files, with its phase and the remaining time."""
+        values = {name: float(value) for name, value in values.items()}  # they may be tensors
         is_validation = any(name.startswith(_VALID) for name in values)
         if self._progress is not None:
-            self._latest.update({name: value for name, value in values.items() if is_validation or name in _LABELS})
-            self._progress.update(self._task, completed=step, values=_told(self._latest))
-        if self._progress is None or is_validation:  # a bar forgets, and scores are worth keeping on the screen
-            total = f"/{self._total:,}" if self._total else ""
-            self._say(f"step {step:,}{total}  {_told(values)}")
+            self._latest.update({name: value for name, value in values.items() if is_validation or name in _IN_BAR})
+            shown = " · ".join(_shown_value(name, value) for name, value in self._latest.items())
+            self._progress.update(self._task, completed=step, values=printable(shown))
+            if phase:
+                self._progress.update(self._task, description=phase)
+        if self._progress is None or is_validation:  # scores stay on the screen above the bar
+            self._say(log_line(step, self._total, values, phase, seconds_left))
         self._write_line(step, values)
         self._write_curves(step, values)
 
     def message(self, text: str) -> None:
-        """Tell a sentence."""
+        """Print a message."""
         self._say(text)
 
     def close(self) -> None:
-        """Take the bar away, and finish the files."""
+        """Remove the bar, and close the files."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
         if self._writer is not None:
-            with suppress(OSError):  # curves are drawn from metrics.jsonl too
+            with suppress(OSError):  # the same numbers are in metrics.jsonl
                 self._writer.close()
             self._writer = None
 
@@ -97,10 +103,10 @@ class Reporter:
         self._console.print(Text(printable(text)), soft_wrap=True)
 
     def _write_line(self, step: int, values: Mapping[str, float]) -> None:
-        """Add a line to metrics.jsonl, opened anew each time, since a resumed run may have replaced the file."""
+        """Append a line to metrics.jsonl, which is opened each time because a roll-back can replace the file."""
         if self._metrics is None:
             return
-        # JSON has no NaN, and a file that some readers refuse helps nobody.
+        # JSON has no NaN: many parsers would reject the file.
         numbers = {name: value if math.isfinite(value) else None for name, value in values.items()}
         line = json.dumps({"step": step, "time": round(time.time(), 3), **numbers}, allow_nan=False) + "\n"
         try:
@@ -116,26 +122,43 @@ class Reporter:
             if find_spec("tensorboard") is None:
                 self._curves = None
                 self.message(
-                    "TensorBoard is not installed, so that no curves are drawn: pip install tensorboard. "
+                    "TensorBoard is not installed, so no curves are written (pip install tensorboard). "
                     "The same numbers are in metrics.jsonl."
                 )
                 return
             from torch.utils.tensorboard import SummaryWriter
 
-            # Points of an earlier process at this step and later were made again: TensorBoard hides them.
+            # TensorBoard hides the points of an earlier process from this step on: they are computed again.
             self._writer = SummaryWriter(log_dir=str(self._curves), purge_step=step)
         try:
             for name, value in values.items():
                 self._writer.add_scalar(name, value, step)
-        except OSError as wrong:  # a full disk, told by the thread that writes
+        except OSError as wrong:  # for example a full disk, raised by the writer thread
             self._curves = None
             self.message(f"The curves cannot be written ({wrong}). The same numbers are in metrics.jsonl.")
 
 
-def _told(values: Mapping[str, float]) -> str:
-    return printable("  ".join(f"{_LABELS.get(name, name)} {told_number(value)}" for name, value in values.items()))
+def log_line(
+    step: int, total: int | None, values: Mapping[str, float], phase: str = "", seconds_left: float | None = None
+) -> str:
+    """Return the line of an update: `update 300/1,400 · warm-up 300/400 · loss 4.657 · …`."""
+    parts = [f"update {step:,}/{total:,}" if total else f"update {step:,}"]
+    scores = {name.removeprefix(_VALID): value for name, value in values.items() if name.startswith(_VALID)}
+    if scores:
+        parts.append(f"validation: {' · '.join(_shown_value(name, value) for name, value in scores.items())}")
+    else:
+        parts += [phase] if phase else []
+        parts += [_shown_value(name, value) for name, value in values.items() if name not in _ONLY_IN_FILES]
+    parts += [f"{duration(seconds_left)} left"] if seconds_left else []
+    return printable(" · ".join(parts))
 
 
-def told_number(value: float) -> str:
-    """Write a number in few letters: 12,346 or 3.142 or 0.00012."""
+def _shown_value(name: str, value: float) -> str:
+    if name == "tokens_per_second":
+        return f"{value / 1000:,.0f}k tokens/s" if value >= 100_000 else f"{short_number(value)} tokens/s"
+    return f"{name} {value:.3g}" if name == "rate" else f"{name} {short_number(value)}"
+
+
+def short_number(value: float) -> str:
+    """Format a number in few characters: 12,346 or 3.142 or 0.00012."""
     return f"{value:,.0f}" if math.isfinite(value) and abs(value) >= 1000 else f"{value:.4g}"

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from clearhead.errors import RunError
 from clearhead.training import progress
-from clearhead.training.progress import Reporter, told_number
+from clearhead.training.progress import Reporter, short_number
 
 
 def plain() -> tuple[Console, StringIO]:
@@ -25,10 +25,14 @@ def test_without_a_terminal_every_log_is_one_plain_line() -> None:
     with Reporter(console=console) as reporter:
         reporter.begin(1300)
         reporter.advance(3)
-        reporter.log(700, {"loss": 4.5678912, "rate": 0.00012, "tokens_per_second": 12345.6})
+        values = {"loss": 4.5678912, "rate": 0.00012, "gradient": 1.7, "epoch": 0, "tokens_per_second": 12345.6}
+        reporter.log(700, values, phase="warm-up 700/900", seconds_left=540)
+        reporter.log(700, {"valid/loss": 3.14159, "valid/bleu": 31.0})
         reporter.message("The data is [bold]ready[/bold]\x1b[2J.")
     assert text.getvalue() == (
-        "step 700/1,300  loss 4.568  rate 0.00012  tokens/s 12,346\nThe data is [bold]ready[/bold]\\x1b[2J.\n"
+        "update 700/1,300 · warm-up 700/900 · loss 4.568 · rate 0.00012 · 12,346 tokens/s · 9 min left\n"
+        "update 700/1,300 · validation: loss 3.142 · bleu 31\n"
+        "The data is [bold]ready[/bold]\\x1b[2J.\n"
     )
 
 
@@ -41,7 +45,7 @@ def test_a_long_line_is_not_broken_in_a_log() -> None:
 def test_progress_goes_to_standard_error() -> None:
     code = "from clearhead.training.progress import Reporter\nReporter().log(3, {'loss': 0.5})\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
-    assert (done.stdout, done.stderr) == ("", "step 3  loss 0.5\n")
+    assert (done.stdout, done.stderr) == ("", "update 3 · loss 0.5\n")
 
 
 def test_a_terminal_gets_a_bar_with_values_and_the_time_left() -> None:
@@ -51,13 +55,14 @@ def test_a_terminal_gets_a_bar_with_values_and_the_time_left() -> None:
         reporter.begin(13, step=2)
         for step in range(3, 8):
             reporter.advance(step)
-        reporter.log(7, {"loss": 0.5, "tokens_per_second": 4321.0, "gradient": 1.25})
+        reporter.log(7, {"loss": 0.5, "tokens_per_second": 4321.0, "gradient": 1.25}, phase="cosine 21 %")
         reporter.log(7, {"valid/bleu": 31.0})
         reporter.message("Validated.")
     shown = text.getvalue()
     assert "7/13" in shown
-    assert "loss 0.5  tokens/s 4,321  valid/bleu 31" in shown
-    assert "step 7/13  valid/bleu 31" in shown
+    assert "cosine 21 %" in shown
+    assert "loss 0.5 · 4,321 tokens/s · valid/bleu 31" in shown
+    assert "update 7/13 · validation: bleu 31" in shown
     assert "gradient" not in shown
     assert "Validated." in shown
     assert ":" in shown
@@ -149,5 +154,5 @@ def test_tensorboard_is_not_loaded_unless_curves_are_asked_for() -> None:
     ("value", "text"),
     [(12345.6, "12,346"), (3.14159, "3.142"), (0.00012, "0.00012"), (float("nan"), "nan"), (-2000.0, "-2,000")],
 )
-def test_numbers_are_told_in_few_letters(value: float, text: str) -> None:
-    assert told_number(value) == text
+def test_numbers_are_written_in_few_characters(value: float, text: str) -> None:
+    assert short_number(value) == text
