@@ -1,6 +1,8 @@
-"""The model card: a README.md in the run folder that says what was trained, on what, how well, and its limits."""
+"""The model card: a README.md in the run folder with the scores, data, settings, use and limits of the model."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from clearhead import __version__
@@ -11,35 +13,88 @@ from clearhead.training.outcome import WORDS, Outcome
 from clearhead.training.run import CARD, RunFolder
 
 _WHAT = {
-    "translate": "translates sentences",
-    "classify": "puts sentences into classes",
-    "language-model": "goes on with a text",
+    "translate": "A translation model (encoder-decoder Transformer)",
+    "classify": "A classification model (Transformer encoder)",
+    "language-model": "A language model (Transformer decoder)",
 }
-_LOAD = """from clearhead.formats import load_checkpoint
+# Sentences that a model of a built-in corpus has learned; for other data, "…" is a placeholder.
+_EXAMPLES = {"phrasebook": "Good morning", "copy": "ba do ki", "reverse": "ba do ki", "sort": "ba do ki"}
+# The test of the documentation runs the blocks of a model card.
+_USES = {
+    "translate": """\
+Translate a sentence:
+
+```console
+$ clearhead translate -m {path} "{text}"
+```
+
+Translate a file line by line, and print the log-probability of each translation:
+
+```console
+$ echo "{text}" > source.txt
+$ clearhead translate -m {path} -i source.txt -o translation.txt
+$ clearhead score -m {path} source.txt translation.txt
+```
+
+In Python:
+
+```python
+from clearhead import Translator
+
+translator = Translator.load("{folder}")
+print(translator.translate(["{text}"])[0].text)
+```""",
+    "classify": """\
+Classify a sentence in Python:
+
+```python
+import torch
+
+from clearhead.formats import load_checkpoint
+from clearhead.model import Batch
 from clearhead.text.tokeniser import Vocabularies
 
-model = load_checkpoint("{folder}/{which}")
+model = load_checkpoint("{folder}/{which}").eval()
 vocabularies = Vocabularies.load("{folder}")
-"""
-_TRANSLATE = """from clearhead import Translator
+ids = [*vocabularies.source.encode(["{text}"])[0], vocabularies.source.eos]
+logits = model(Batch(torch.tensor([ids])))  # (1, number of classes)
+print(vocabularies.labels[int(logits.argmax())])
+```""",
+    "language-model": """\
+Print the log-probability and perplexity of each line of a text:
 
-print(Translator.load("{folder}").translate(["…"])[0].text)
-"""
+```console
+$ echo "{text}" > text.txt
+$ clearhead score -m {path} text.txt
+```
+
+In Python:
+
+```python
+from clearhead.decoding.scoring import TextPair, open_scorer
+
+scorer = open_scorer("{folder}")
+for target in scorer.score([TextPair("", "{text}")]):
+    print(target.log_prob, target.perplexity)
+```""",
+}
 
 
 def write_card(folder: RunFolder, config: RunConfig, outcome: Outcome) -> None:
-    """Write the card of a run into its folder, over an older one."""
+    """Write the model card of a run into its folder, and replace an older one."""
     folder.write(CARD, model_card(folder, config, outcome).encode())
 
 
 def model_card(folder: RunFolder, config: RunConfig, outcome: Outcome) -> str:
-    """Return the card of a run as Markdown."""
+    """Return the model card of a run as Markdown."""
     environment, data = folder.read_environment(), folder.read_data()
     which = "best" if folder.best.is_dir() or outcome.best_step is not None else "last"
     parts = [
         f"# {_plain(folder.path.resolve().name)}",
-        f"A Transformer that {_WHAT[config.task]}, trained by clearhead {__version__}. "
-        f"Preset {_plain(config.preset)}; every setting is in `config.yaml`.",
+        f"{_WHAT[config.task]}, trained with clearhead {__version__}. "
+        f"Its preset is {_plain(config.preset)}; all settings are in `config.yaml`.",
+        "## How to use it",
+        *_use(folder.path, which, config),
         "## Scores",
         *_scores(config, outcome),
         "## Data",
@@ -48,8 +103,6 @@ def model_card(folder: RunFolder, config: RunConfig, outcome: Outcome) -> str:
         *_differences(config),
         "## How it was trained",
         *_training(environment, outcome),
-        "## How to use it",
-        _use(folder.path.as_posix(), which, config),
         "## Limits",
         *_limits(config, data, outcome),
     ]
@@ -65,7 +118,7 @@ def _scores(config: RunConfig, outcome: Outcome) -> Iterator[str]:
         )
         return
     at = f" (update {outcome.best_step:,})" if outcome.best_step is not None else ""
-    yield f"On the validation set, by the best checkpoint{at}:"
+    yield f"Scores of the best checkpoint{at} on the validation set:"
     rows = [(score.name, f"{score.value:.4g}", f"`{_cell(score.signature)}`") for score in outcome.scores.values()]
     yield _table(("score", "value", "signature"), rows)
 
@@ -73,20 +126,20 @@ def _scores(config: RunConfig, outcome: Outcome) -> Iterator[str]:
 def _data(data: Mapping[str, Any], config: RunConfig) -> Iterator[str]:
     corpora = data.get("corpora", [])
     if not corpora:
-        yield "The data had not been read when this was written."
+        yield "The data had not been read when this card was written."
         return
     rows, files = [], []
     for corpus in corpora:
-        left_out = ", ".join(f"{count:,} {_cell(reason)}" for reason, count in corpus["left_out"].items() if count)
-        rows.append((f"`{corpus['path']}`", f"{corpus['read']:,}", f"{corpus['kept']:,}", left_out or "none"))
+        removed = ", ".join(f"{count:,} {_cell(reason)}" for reason, count in corpus["left_out"].items() if count)
+        rows.append((f"`{corpus['path']}`", f"{corpus['read']:,}", f"{corpus['kept']:,}", removed or "none"))
         files += [(f"`{corpus['path']}`", f"`{_cell(name)}`", f"`{sha}`") for name, sha in corpus["files"].items()]
-    yield _table(("corpus", "read", "kept", "left out"), rows)
+    yield _table(("corpus", "read", "kept", "removed"), rows)
     if files:
         yield _table(("corpus", "file", "SHA-256"), files)
     used = (*config.data.train, config.data.valid)
     built_in = sorted({corpus.built_in for corpus in used if corpus is not None and corpus.built_in is not None})
     if built_in:
-        yield f"Made by clearhead itself: {', '.join(built_in)}."
+        yield f"Built-in corpora of clearhead: {', '.join(built_in)}."
     if data.get("tokeniser"):
         yield (
             "Tokeniser: "
@@ -101,7 +154,7 @@ def _differences(config: RunConfig) -> Iterator[str]:
 
 
 def differences(config: RunConfig) -> Iterator[tuple[str, str, str]]:
-    """Yield path, value and default of every setting that is not at its default; those of corpora are left out."""
+    """Yield path, value and default of every setting that is not at its default, except those of corpora."""
     for setting in fields_of(RunConfig):
         if setting.path in ("run", "data") or setting.path.startswith(("data.train", "data.valid")):
             continue
@@ -109,7 +162,7 @@ def differences(config: RunConfig) -> Iterator[tuple[str, str, str]]:
         for name in setting.path.split("."):
             value = getattr(value, name)
         if setting.path == "model":
-            yield from ((f"model.{name}", _value(difference), "the preset's") for name, difference in value.items())
+            yield from ((f"model.{name}", _value(difference), "from the preset") for name, difference in value.items())
         elif value != setting.default:
             yield setting.path, _value(value), _value(setting.default)
 
@@ -119,42 +172,50 @@ def _value(value: Any) -> str:
 
 
 def _training(environment: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
-    yield f"{outcome.steps:,} updates in {_duration(outcome.seconds)}; it ended because {WORDS[outcome.stopped]}."
+    yield f"{outcome.steps:,} updates in {_duration(outcome.seconds)}. Training ended: {WORDS[outcome.stopped]}."
     if environment:
         gpus = environment.get("gpus") or ["no GPU"]
         commit = environment.get("commit")
         yield (
-            f"On {_plain(str(environment['processor']))} ({environment['cores']} cores), {_plain(', '.join(gpus))}; "
-            f"Python {environment['python']}, torch {environment['packages']['torch']}, seed {environment['seed']}"
-            f"{f', commit {commit}' if commit else ''}. The rest is in `environment.json`."
+            f"Trained on {_plain(str(environment['processor']))} ({environment['cores']} cores), "
+            f"{_plain(', '.join(gpus))}, with Python {environment['python']}, "
+            f"torch {environment['packages']['torch']}, seed {environment['seed']}"
+            f"{f', commit {commit}' if commit else ''}. More versions are in `environment.json`."
         )
 
 
-def _use(folder: str, which: str, config: RunConfig) -> str:
-    """Show the lines of Python that put the model to work."""
-    named = printable(folder).replace("\\", "\\\\").replace('"', '\\"')
-    code = (_TRANSLATE if config.task == "translate" else _LOAD).format(folder=named, which=which)
-    return f"```python\n{code}```"
+def _use(folder: Path, which: str, config: RunConfig) -> Iterator[str]:
+    """Yield the commands and the Python code that use the model."""
+    corpus = config.data.train[0]
+    tag = f">>{corpus.language}<< " if corpus.language else ""
+    path, text = printable(folder.as_posix()), tag + _EXAMPLES.get(corpus.built_in or "", "…")
+    quoted = path.replace("\\", "\\\\").replace('"', '\\"')  # for Python
+    yield _USES[config.task].format(path=shlex.quote(path), folder=quoted, which=which, text=text)
+    if not folder.is_absolute():
+        yield (
+            "Paths are relative to the folder in which the model was trained. Elsewhere, write the path of this "
+            f"folder instead of `{_cell(path)}`."
+        )
 
 
 def _limits(config: RunConfig, data: Mapping[str, Any], outcome: Outcome) -> Iterator[str]:
     trained = [corpus for corpus in data.get("corpora", []) if corpus["path"].startswith("data.train")]
     pairs = f"{sum(corpus['kept'] for corpus in trained):,} pairs" if trained else "data"
     lines = [
-        f"It has learned from the {pairs} above and from nothing else; of other subjects and styles it knows nothing.",
-        f"It has seen nothing longer than {config.data.max_tokens} tokens.",
-        "What it writes can be fluent and wrong. Let someone who knows both languages read it where it matters."
+        f"It was trained only on the {pairs} above. Expect poor results on other subjects and styles.",
+        f"It was not trained on sentences longer than {config.data.max_tokens} tokens.",
+        "A translation can be fluent and wrong. Have important ones checked by someone who speaks both languages."
         if config.task == "translate"
-        else "It is never sure, however sure it sounds. Let someone check it where it matters.",
-        "Whatever is one-sided or unfair in the data is so in the model. Its licence is bound by that of the data.",
+        else "Its output can be wrong even with a high probability. Have important results checked by a person.",
+        "It reproduces the biases of its training data, and the licence of that data also applies to the model.",
     ]
     if outcome.scores:
         lines.append(
-            "The scores are of the sentences that also chose the checkpoint, so that they flatter it a little: "
-            "measure it again on sentences that no one has looked at."
+            "The best checkpoint was chosen by these scores, so they are slightly too good: "
+            "evaluate the model on a separate test set."
         )
     if not outcome.is_finished:
-        lines.append("The run is not finished: a longer one would be better.")
+        lines.append("The run is not finished: the model would improve with more training.")
     yield "\n".join(f"- {line}" for line in lines)
 
 
@@ -170,10 +231,10 @@ def _table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Write text of others so that Markdown shows it as it is."""
+    """Escape text for Markdown."""
     return "".join(f"\\{letter}" if letter in r"\`*_{}[]<>#|!" else letter for letter in printable(text))
 
 
 def _cell(text: str) -> str:
-    """Write text of others inside code in a table, where backticks and bars would end it."""
+    """Replace backticks and bars in text for code in a table, where they cannot be escaped."""
     return printable(text).replace("`", "'").replace("|", "¦")

@@ -1,7 +1,9 @@
-"""The model card says what was trained, on what, how well and what not to expect; no number without its signature."""
+"""The model card: scores with their signatures, data, settings, commands to use the model, and its limits."""
 
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from clearhead.training.card import differences, model_card, write_card
 from clearhead.training.config import RunConfig
@@ -24,7 +26,7 @@ def card_of(folder: Path, outcome: Outcome = DONE, **groups: Any) -> str:
 
 def test_a_score_has_its_signature(tmp_path: Path) -> None:
     card = card_of(tmp_path)
-    assert "On the validation set, by the best checkpoint (update 1,300):" in card
+    assert "Scores of the best checkpoint (update 1,300) on the validation set:" in card
     assert "| BLEU | 31.72 | `nrefs:1¦case:mixed` |" in card
 
 
@@ -33,37 +35,37 @@ def test_the_data_is_there_with_counts_and_hashes(tmp_path: Path) -> None:
     assert "| `data.train.0` | 1,013 | 997 | 16 empty |" in card
     assert "| `data.valid` | 101 | 101 | none |" in card
     assert "| `data.train.0` | `a¦'b.en` | `ab12` |" in card
-    assert "Made by clearhead itself: copy." in card
+    assert "Built-in corpora of clearhead: copy." in card
     assert "Tokeniser: pieces 89, sha256 ef56." in card
-    assert "learned from the 997 pairs above" in card
+    assert "It was trained only on the 997 pairs above." in card
 
 
 def test_settings_that_differ_are_listed_and_no_others(tmp_path: Path) -> None:
     config = RunConfig.model_validate({**LEAST, "preset": "base", "model": {"d_ff": 64}, "run": "x"})
     assert list(differences(config)) == [
         ("preset", "base", "tiny"),
-        ("model.d_ff", "64", "the preset's"),
+        ("model.d_ff", "64", "from the preset"),
         ("training.steps", "7", "null"),
     ]
     assert "| `preset` | `base` | `tiny` |" in card_of(tmp_path, preset="base")
 
 
-def test_how_it_was_trained_and_how_to_use_it(tmp_path: Path) -> None:
+def test_the_card_says_how_it_was_trained_and_how_to_use_it(tmp_path: Path) -> None:
     card = card_of(tmp_path)
-    assert card.startswith("# my\\_run\n\nA Transformer that translates sentences, trained by clearhead ")
-    assert "1,700 updates in 1 h 2 min; it ended because validation had stopped improving." in card
+    assert card.startswith("# my\\_run\n\nA translation model (encoder-decoder Transformer), trained with clearhead ")
+    assert "1,700 updates in 1 h 2 min. Training ended: validation stopped improving." in card
     assert f'Translator.load("{(tmp_path / "my_run").as_posix()}")' in card
     assert "fluent and wrong" in card
-    assert "flatter it a little" in card
+    assert "slightly too good" in card
     assert "not finished" not in card
 
 
 def test_a_run_without_scores_says_why(tmp_path: Path) -> None:
     card = card_of(tmp_path, Outcome(3, 61.0, "interrupted"))
     assert "None: the run had no validation set (`data.valid`)." in card
-    assert "3 updates in 1 min 1 s; it ended because it was interrupted." in card
+    assert "3 updates in 1 min 1 s. Training ended: it was interrupted." in card
     assert "The run is not finished" in card
-    assert "flatter" not in card
+    assert "slightly too good" not in card
     valid = {"train": [{"built_in": "copy"}], "valid": {"built_in": "sort"}}
     assert "None: the run stopped before its first validation." in card_of(
         tmp_path / "second", Outcome(3, 5.0, "interrupted"), data=valid
@@ -74,12 +76,34 @@ def test_a_card_can_be_written_before_the_data_is_read(tmp_path: Path) -> None:
     config = RunConfig.model_validate({**LEAST, "task": "language-model"})
     with RunFolder.create(tmp_path / "run", config) as run:
         card = model_card(run, config, Outcome(0, 0.4, "interrupted"))
-    assert "The data had not been read when this was written." in card
-    assert "goes on with a text" in card
-    assert "/last" in card
+    assert "The data had not been read when this card was written." in card
+    assert "A language model (Transformer decoder)" in card
 
 
-def test_only_a_translator_is_shown_translating(tmp_path: Path) -> None:
-    line = '.translate(["…"])[0].text)\n```\n'
-    assert line in card_of(tmp_path)
-    assert line not in card_of(tmp_path / "second", task="language-model")
+CORPORA: dict[str, dict[str, Any]] = {
+    "translate": {"built_in": "phrasebook"},
+    "classify": {"source": "a.txt", "target": "a.labels"},
+    "language-model": {"source": "a.txt"},
+}
+
+
+@pytest.mark.parametrize("task", CORPORA)
+def test_the_commands_of_the_card_fit_the_task(task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = RunConfig.model_validate({**LEAST, "task": task, "data": {"train": [CORPORA[task]]}})
+    with RunFolder.create("runs/my run", config) as run:
+        card = model_card(run, config, DONE)
+    use = card.split("## How to use it\n\n")[1].split("\n\n## Scores")[0] + "\n"
+    golden = Path(__file__).parents[2] / "golden" / "model_card" / f"{task}.md"
+    assert use == golden.read_text(encoding="utf-8")
+
+
+def test_a_model_with_several_languages_is_shown_with_a_tag(tmp_path: Path) -> None:
+    corpus = {"source": "a.en", "target": "a.hi", "language": "hi"}
+    assert ' ">>hi<< …"\n' in card_of(tmp_path, data={"train": [corpus]})
+
+
+def test_a_run_without_a_best_model_is_used_with_its_last(tmp_path: Path) -> None:
+    corpus = {"source": "a.txt", "target": "a.labels"}
+    ended = Outcome(3, 61.0, "interrupted")
+    assert '/my_run/last").eval()' in card_of(tmp_path, ended, task="classify", data={"train": [corpus]})
