@@ -85,19 +85,19 @@ def test_the_help_of_the_config_is_printed() -> None:
         ((), "clearhead: train needs a config, such as configs/phrasebook.yaml. All settings: --help-config.\n"),
         (
             ("--resume",),
-            "clearhead: --resume needs to know which run: give its folder with --run, or the config it came from.\n",
+            "clearhead: --resume needs a run: give its folder with --run, or the config that it was started with.\n",
         ),
         (
             ("--resume", "--run", "nothing"),
-            "clearhead: nothing does not exist, so that there is nothing to go on with. To begin a run, do not resume (--resume).\n",
+            "clearhead: nothing does not exist, so there is nothing to resume. To start a new run, do not resume (--resume).\n",
         ),
         (
             ("--resume", "--run", "nothing", "--seeds", "3"),
-            "clearhead: --seeds needs the config, also to go on: clearhead train CONFIG --resume --seeds N.\n",
+            "clearhead: --seeds needs the config, also to resume: clearhead train CONFIG --resume --seeds N.\n",
         ),
         (
             (".",),
-            "clearhead: .: this is a folder. Name a config file, or resume the run in that folder (--resume --run .).\n",
+            "clearhead: .: this is a folder. Give a config file, or resume the run in that folder (--resume --run .).\n",
         ),
         (("no\x1bsuch.yaml",), "clearhead: no\\x1bsuch.yaml: there is no such file.\n"),
     ],
@@ -114,11 +114,11 @@ def test_a_run_ends_with_its_scores_and_their_signatures(tmp_path: Path) -> None
     done = train(tmp_path, "my.yaml", "--set", "training.steps=11")
     assert done.returncode == 0
     assert done.stdout == (
-        "11 updates in 3,725.0 s: all updates were made.\n"
+        "11 updates in 3,725.0 s: all updates are done.\n"
         "BLEU 31  nrefs:1|case:mixed|version:2\n"
-        "The model, its card and its metrics are in runs/my.\n"
+        "The model, its model card and its metrics are in runs/my.\n"
     )
-    assert "step 5/11  loss 0.5\n" in done.stderr
+    assert "update 5/11 · loss 0.5\n" in done.stderr
     assert (tmp_path / "runs" / "my" / "README.md").is_file()
 
 
@@ -134,7 +134,7 @@ def test_a_run_is_not_written_over_by_accident(tmp_path: Path) -> None:
     assert train(tmp_path, "my.yaml").returncode == 0
     again = train(tmp_path, "my.yaml")
     assert (again.returncode, again.stdout) == (2, "")
-    assert again.stderr.startswith("clearhead: runs/my holds a run already (finished after 7 updates")
+    assert again.stderr.startswith("clearhead: runs/my already contains a run (finished after 7 updates")
     assert again.stderr.endswith(
         "Choose another folder, or resume it with training.steps=14 to train it for longer "
         "(--resume --run runs/my --set training.steps=14).\n"
@@ -144,7 +144,7 @@ def test_a_run_is_not_written_over_by_accident(tmp_path: Path) -> None:
 def test_an_interrupted_run_says_how_to_go_on_and_does(tmp_path: Path) -> None:
     first = train(tmp_path, "my.yaml", stops=("interrupted",))
     assert first.returncode == 130
-    assert first.stderr.endswith("clearhead: interrupted. To go on: clearhead train --resume --run runs/my\n")
+    assert first.stderr.endswith("clearhead: interrupted. To resume: clearhead train --resume --run runs/my\n")
     second = train(tmp_path, "--resume", "--run", "runs/my")
     assert second.returncode == 0
     with_config = train(tmp_path, "my.yaml", "--resume", "--set", "training.steps=13")
@@ -162,7 +162,7 @@ def test_control_c_before_the_first_update_says_how_to_go_on(tmp_path: Path) -> 
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=20)
     assert (process.returncode, output) == (130, "")
-    assert errors == "clearhead: interrupted. To go on: clearhead train --resume --run runs/my\n"
+    assert errors == "clearhead: interrupted. To resume: clearhead train --resume --run runs/my\n"
 
 
 def test_two_processes_cannot_train_in_one_folder(tmp_path: Path) -> None:
@@ -184,12 +184,12 @@ def test_seeds_end_with_a_mean_and_a_spread(tmp_path: Path) -> None:
     assert done.stdout == (
         "seed 1: 7 updates, BLEU 31\nseed 2: 7 updates, BLEU 32\nseed 3: 7 updates, BLEU 33\n"
         "BLEU 32 ± 1 (3 seeds; nrefs:1|case:mixed|version:2)\n"
-        "The runs are in runs/my, and all numbers in seeds.json there.\n"
+        "The runs are in runs/my, with all numbers in seeds.json.\n"
     )
     stopped = train(tmp_path, "my.yaml", "--seeds", "3", "--run", "b", "--json", stops=("steps", "interrupted"))
     assert stopped.returncode == 130
     assert list(json.loads(stopped.stdout)["seeds"]) == ["1", "2"]
-    assert stopped.stderr.endswith("To go on: clearhead train CONFIG --resume --run b --seeds 3\n")
+    assert stopped.stderr.endswith("To resume: clearhead train CONFIG --resume --run b --seeds 3\n")
     assert run("train", "my.yaml", "--seeds", "1", cwd=tmp_path).returncode == 2
 
 

@@ -65,11 +65,11 @@ def test_a_run_that_is_asked_to_stop_saves_and_goes_on(
     config.write_text(CONFIG)
     code, output = stop_after_metrics(server, config, stopped, number)
     assert code == 130, output
-    assert f"clearhead: interrupted. To go on: clearhead train --resume --run {stopped}" in output
+    assert f"clearhead: interrupted. To resume: clearhead train --resume --run {stopped}" in output
     assert "Traceback" not in output
     saved = max(int(path.name.removeprefix("step-")) for path in (stopped / "checkpoints").glob("step-*"))
     assert 10 <= saved < 400
-    assert f"Going on from update {saved}." in train_to_its_end(server, config, stopped, "--resume")
+    assert f"Resuming from update {saved}." in train_to_its_end(server, config, stopped, "--resume")
     for name in ("last/model.safetensors", "best/model.safetensors"):
         one, other = load_file(uninterrupted / name), load_file(stopped / name)
         assert all(torch.equal(one[key], other[key]) for key in one), name
@@ -90,7 +90,7 @@ def test_a_compiled_run_resumes_bit_for_bit(tmp_path: Path, server: ForkServer) 
         shutil.rmtree(resumed / f"checkpoints/step-{step:08d}")
     (resumed / "outcome.json").unlink()
     output = train_to_its_end(server, config, resumed, *sizes, "--resume")
-    assert "Going on from update 5." in output
+    assert "Resuming from update 5." in output
     state = "checkpoints/step-00000012/state.safetensors"
     for name in ("last/model.safetensors", state):
         one, other = load_file(compiled / name), load_file(resumed / name)

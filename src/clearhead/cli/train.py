@@ -1,4 +1,4 @@
-"""`clearhead train`: from a config to a trained model in a run folder."""
+"""`clearhead train`: train the model of a config and save it in a run folder."""
 
 import os
 from pathlib import Path
@@ -18,36 +18,41 @@ _EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
 
 def train(
     config: Annotated[
-        Path | None, typer.Argument(help="A config (YAML): a short list of differences from the defaults.")
+        Path | None, typer.Argument(help="Config file (YAML) with the settings that differ from the defaults.")
     ] = None,
     run: Annotated[
-        Path | None, typer.Option(help="Folder of the run. \\[default: run: of the config, else runs/ and its name]")
+        Path | None,
+        typer.Option(help="Run folder. \\[default: run: in the config, or runs/ and the name of the config file]"),
     ] = None,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE", help="Change a setting: training.rate=3e-4. May be repeated."),
+        typer.Option(
+            "--set", metavar="PATH=VALUE", help="Change a setting: training.rate=3e-4. Can be given several times."
+        ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in the folder; without a config, as it was begun.")
+        bool,
+        typer.Option("--resume", help="Resume the run in the run folder, with its saved config if none is given."),
     ] = False,
     seeds: Annotated[
-        int | None, typer.Option(min=2, help="Train with so many seeds, and report the mean and the spread.")
+        int | None,
+        typer.Option(min=2, help="Train with this number of seeds, and report mean and standard deviation."),
     ] = None,
     help_config: Annotated[
-        bool, typer.Option("--help-config", help="Say every setting that a config may hold, and stop.")
+        bool, typer.Option("--help-config", help="List all settings of a config, and exit.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="How it ended, as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
-    """Train a model: translate, classify or go on with a text."""
-    # Threads of a matrix product wait for each other asleep, not turning: where other programs run too, turning makes
-    # everyone several times slower. Read once, when torch is loaded.
+    """Train a model: translation, classification or language modelling."""
+    # Let the threads of a matrix product sleep while they wait for each other. On a busy machine, spinning makes all
+    # programs several times slower. The variable is read when torch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         if help_config:
             _help(as_json)
             return
         if seeds is not None and config is None:
-            raise ClearheadError("--seeds needs the config, also to go on: clearhead train CONFIG --resume --seeds N.")
+            raise ClearheadError("--seeds needs the config, also to resume: clearhead train CONFIG --resume --seeds N.")
         settings = _read(config, run, changes or [], resume)
         folder = Path(settings.run or "")
         if seeds is None:
@@ -82,7 +87,7 @@ def _read(config: Path | None, run: Path | None, changes: list[str], resume: boo
     elif not resume:
         raise ClearheadError("train needs a config, such as configs/phrasebook.yaml. All settings: --help-config.")
     elif run is None:
-        raise RunError("--resume needs to know which run: give its folder with --run, or the config it came from.")
+        raise RunError("--resume needs a run: give its folder with --run, or the config that it was started with.")
     else:
         with RunFolder.reopen(run) as folder:
             settings = folder.read_config(changes, change_label="--set")
@@ -97,7 +102,7 @@ def _train(settings: "RunConfig", folder: Path, resume: bool, as_json: bool) -> 
     how = f"--resume --run {printable(str(folder))}"
     try:
         outcome = launch(settings, folder, resume=resume)
-    except KeyboardInterrupt:  # before the loop could take note of it
+    except KeyboardInterrupt:  # before the loop could handle it
         _stop(how)
     if as_json:
         _print_json({"run": str(folder), **outcome.to_data()})
@@ -126,7 +131,7 @@ def _train_seeds(settings: "RunConfig", folder: Path, seeds: int, resume: bool, 
 
 
 def _stop(how: str) -> NoReturn:
-    typer.echo(f"clearhead: interrupted. To go on: clearhead train {how}", err=True)
+    typer.echo(f"clearhead: interrupted. To resume: clearhead train {how}", err=True)
     raise typer.Exit(130)
 
 
@@ -142,7 +147,7 @@ def _show(outcome: "Outcome", folder: Path) -> None:
     typer.echo(f"{outcome.steps:,} updates in {outcome.seconds:,.1f} s: {WORDS[outcome.stopped]}.")
     for score in outcome.scores.values():
         typer.echo(f"{score.name} {score.value:.4g}  {score.signature}")
-    typer.echo(f"The model, its card and its metrics are in {printable(str(folder))}.")
+    typer.echo(f"The model, its model card and its metrics are in {printable(str(folder))}.")
 
 
 def _show_seeds(report: "SeedsReport", folder: Path) -> None:
@@ -151,4 +156,4 @@ def _show_seeds(report: "SeedsReport", folder: Path) -> None:
         typer.echo(f"seed {seed}: {outcome.steps:,} updates, {scores}")
     for spread in report.spreads:
         typer.echo(str(spread))
-    typer.echo(f"The runs are in {printable(str(folder))}, and all numbers in seeds.json there.")
+    typer.echo(f"The runs are in {printable(str(folder))}, with all numbers in seeds.json.")

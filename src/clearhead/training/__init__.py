@@ -1,1 +1,1 @@
-"""From parallel text to a trained model: the loop, its schedule, its checkpoints, its run folder."""
+"""Training: the loop, learning-rate schedule, checkpoints and run folder that turn parallel text into a model."""

@@ -1,4 +1,4 @@
-"""Averages of weights: a running one, or that of several checkpoints. Either is often better than the last weights."""
+"""Averages of weights: exponential, or over several checkpoints. Both are often better than the last weights."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from clearhead.model import TrainableModel
 
 
 class RunningAverage:
-    """a ← d a + (1 - d) w at every update, with d = min(decay, (1 + n) / (10 + n)), so that the start is forgotten."""
+    """a ← d a + (1 - d) w at update n, with d = min(decay, (1 + n) / (10 + n)), so the first weights fade quickly."""
 
     def __init__(self, model: TrainableModel, decay: float) -> None:
         self.decay = decay
@@ -22,23 +22,23 @@ class RunningAverage:
         self._share = torch.zeros((), device=self._weights[0].device)
 
     def set_step(self, step: int) -> None:
-        """Set the share of the new weights for an update, counted from 1."""
+        """Set the share of the new weights for update `step`, counted from 1."""
         self._share.fill_(1 - min(self.decay, (1 + step) / (10 + step)))
 
     @torch.no_grad()
     def update(self) -> None:
-        """Take the weights in."""
+        """Add the current weights to the average."""
         apart = torch._foreach_sub(self._weights, self._average)
         torch._foreach_mul_(apart, self._share)
         torch._foreach_add_(self._average, apart)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return the average, by name; the tensors themselves."""
+        """Return the tensors of the average by name, not copies."""
         return dict(zip(self._names, self._average, strict=True))
 
 
 def average_in(model: TrainableModel, folders: Sequence[Path]) -> None:
-    """Turn the weights of a model into the mean of themselves and those of some checkpoints."""
+    """Replace the weights of a model by the mean of its weights and those of the given checkpoints."""
     tensors = own_tensors(model)
     sums = {name: tensor.detach().to(torch.float64) for name, tensor in tensors.items()}
     for folder in folders:

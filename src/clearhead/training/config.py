@@ -1,6 +1,6 @@
-"""What a run is: the settings of a training config, put together from every room's own.
+"""The settings of a training config, composed of the settings of model, data, text, training and validation.
 
-A config is read from a file and from changes; every mistake in both is told at once, and nothing else is asked.
+A config is read from a file and from changes to it. All errors in both are reported together.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -21,103 +21,118 @@ _METRICS: Mapping[str, Metric] = {"translate": "bleu", "classify": "accuracy", "
 
 
 class TrainingConfig(Settings):
-    """How the weights are learned: the settings of `training:`."""
+    """How the model is trained: the settings of `training:`."""
 
-    seed: int = Field(1, ge=0, lt=2**31, description="where every random number starts")
-    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto takes a GPU if there is one")
+    seed: int = Field(1, ge=0, lt=2**31, description="seed of all random numbers")
+    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto: a GPU if there is one")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto", description="of matrix products; auto is bfloat16 autocast on a GPU, float32 on a CPU"
+        "auto", description="precision of matrix products; auto: bfloat16 autocast on a GPU, float32 on a CPU"
     )
     is_deterministic: bool = Field(
-        False, description="on a GPU, only kernels that give the same numbers every time; slower (a CPU's always do)"
+        False, description="use only deterministic kernels on a GPU, which are slower (a CPU is always deterministic)"
     )
     is_compiled: bool | None = Field(
-        None, description="torch.compile: half a minute first, then quicker; if left out: on a GPU only"
+        None, description="use torch.compile: takes half a minute at the start, then faster; default: on a GPU only"
     )
     batching: Literal["auto", "packed", "bucketed"] = Field(
         "auto",
-        description="packed: several sentences in a row, one shape; bucketed: one sentence a row, up to 8 shapes",
+        description="packed: several sentences per row, one shape; bucketed: one sentence per row, up to 8 shapes",
     )
-    batch_tokens: int = Field(4096, ge=16, le=2**24, description="target tokens in one batch, padding included")
-    accumulate: int = Field(1, ge=1, description="batches whose gradients are added before each update")
-    steps: int | None = Field(None, ge=1, description="updates to make (or say epochs)")
-    epochs: float | None = Field(None, gt=0, description="times to read the data (or say steps)")
+    batch_tokens: int = Field(4096, ge=16, le=2**24, description="target tokens per batch, including padding")
+    accumulate: int = Field(1, ge=1, description="number of batches whose gradients are added for each update")
+    steps: int | None = Field(None, ge=1, description="length of the training in updates (or give epochs)")
+    epochs: float | None = Field(
+        None, gt=0, description="length of the training in passes over the data (or give steps)"
+    )
     minutes: float | None = Field(
-        None, gt=0, description="stop after so long, if nothing else has; a resumed run goes on for as long again"
+        None, gt=0, description="stop after this time at the latest; a resumed run starts counting again"
     )
     optimiser: Literal["adamw", "muon"] = Field(
-        "adamw", description="adamw; or muon for the matrices of the blocks, with adamw for the rest"
+        "adamw", description="adamw; or muon for the weight matrices of the layers and adamw for the rest"
     )
-    rate: float = Field(1e-3, gt=0, description="the highest learning rate")
-    betas: tuple[Share, Share] = Field((0.9, 0.98), description="AdamW's memories of the gradient and of its square")
+    rate: float = Field(1e-3, gt=0, description="peak learning rate")
+    betas: tuple[Share, Share] = Field(
+        (0.9, 0.98), description="AdamW's decay rates for the averages of the gradient and its square"
+    )
     epsilon: float = Field(1e-9, gt=0, description="added to AdamW's denominator")
-    weight_decay: float = Field(0.01, ge=0, description="pulls matrices towards 0 (never biases, norms, embeddings)")
-    schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
-        "inverse_sqrt", description="how the rate falls after the warm-up"
+    weight_decay: float = Field(
+        0.01, ge=0, description="weight decay of matrices (never of biases, norms and embeddings)"
     )
-    warm_up: int = Field(400, ge=0, description="updates over which the rate climbs to its highest")
-    final_rate: float = Field(0.0, ge=0, le=1, description="share of the rate that cosine and linear end with")
-    clip: float | None = Field(1.0, gt=0, description="longest gradient; longer ones are shortened")
-    label_smoothing: float = Field(0.1, ge=0, lt=1, description="probability spread evenly over all tokens")
+    schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
+        "inverse_sqrt", description="how the learning rate falls after the warm-up"
+    )
+    warm_up: int = Field(400, ge=0, description="number of updates in which the learning rate rises to its peak")
+    final_rate: float = Field(
+        0.0, ge=0, le=1, description="final learning rate of cosine and linear, as a share of the peak"
+    )
+    clip: float | None = Field(1.0, gt=0, description="largest norm of the gradient; larger gradients are scaled down")
+    label_smoothing: float = Field(
+        0.1, ge=0, lt=1, description="share of the target probability that is spread evenly over all tokens"
+    )
     r_drop: float = Field(
         0.0,
         ge=0,
-        description="R-Drop: weight of the disagreement between two passes with other dropout (twice the work)",
+        description="R-Drop: weight of the divergence between two passes with different dropout (twice the work)",
     )
     average: Literal["none", "ema", "last"] = Field(
-        "none", description="validate and keep an average of weights: exponential, or of the last checkpoints"
+        "none",
+        description="validate and save averaged weights: an exponential moving average, or the last checkpoints",
     )
-    ema_decay: float = Field(0.999, gt=0, lt=1, description="share of the old average that ema keeps at each update")
-    average_last: int = Field(5, ge=2, description="checkpoints that last averages")
+    ema_decay: float = Field(0.999, gt=0, lt=1, description="share of the old average in each update of average: ema")
+    average_last: int = Field(5, ge=2, description="number of checkpoints that average: last uses")
     on_divergence: Literal["stop", "roll_back"] = Field(
-        "stop", description="NaN or an exploding loss: stop, or go back to the last checkpoint with half the rate"
+        "stop", description="on NaN or an exploding loss: stop, or return to the last checkpoint with half the rate"
     )
     max_rise: float = Field(
-        3.0, gt=0, description="nats that the mean loss may rise above its lowest before it counts as exploding"
+        3.0, gt=0, description="rise of the mean loss above its minimum, in nats, that counts as exploding"
     )
-    init_from: str | None = Field(None, description="start from the weights of a run folder or an OPUS-MT folder")
-    checkpoint_every: int = Field(500, ge=1, description="updates between two checkpoints")
-    keep_checkpoints: int = Field(2, ge=1, description="how many of the last checkpoints are kept")
-    log_every: int = Field(50, ge=1, description="updates between two lines of metrics")
+    init_from: str | None = Field(
+        None, description="start from the weights of a run folder, a checkpoint or an OPUS-MT folder"
+    )
+    checkpoint_every: int = Field(500, ge=1, description="number of updates between checkpoints")
+    keep_checkpoints: int = Field(2, ge=1, description="number of checkpoints to keep")
+    log_every: int = Field(50, ge=1, description="number of updates between log lines")
 
 
 class ValidationConfig(Settings):
-    """When and by what training is judged: the settings of `validation:`."""
+    """How often and by which metric the model is validated: the settings of `validation:`."""
 
-    every: int = Field(500, ge=1, description="updates between two validations")
-    after: int = Field(0, ge=0, description="no validation before this update, but for the last")
+    every: int = Field(500, ge=1, description="number of updates between validations")
+    after: int = Field(0, ge=0, description="no validation before this update, except at the end of the run")
     metric: Metric | None = Field(
-        None, description="what is compared; if left out: bleu (translate), accuracy (classify), loss (language-model)"
+        None,
+        description="metric that chooses the best model; "
+        "default: bleu (translate), accuracy (classify), loss (language-model)",
     )
-    patience: int | None = Field(None, ge=1, description="stop after so many validations without a better one")
-    enough: float | None = Field(None, description="stop as soon as the metric is so good")
-    max_sentences: int | None = Field(None, ge=1, description="validate on the first so many sentences only")
-    max_ratio: float = Field(2.0, gt=0, description="longest translation, in tokens for each token of the source")
+    patience: int | None = Field(None, ge=1, description="stop after this number of validations without improvement")
+    enough: float | None = Field(None, description="stop as soon as the metric reaches this value")
+    max_sentences: int | None = Field(None, ge=1, description="use only the first sentences of the validation set")
+    max_ratio: float = Field(2.0, gt=0, description="maximum length of a translation, in tokens per source token")
 
 
 class RunConfig(Settings):
-    """A whole training config."""
+    """A complete training config."""
 
     run: str | None = Field(
         None,
-        description="folder of the run; if left out: runs/ and the name of the config file "
-        "(paths start from the folder that the command is run in)",
+        description="run folder; default: runs/ and the name of the config file "
+        "(paths are relative to the current folder)",
     )
-    task: Literal["translate", "classify", "language-model"] = Field("translate", description="what is learned")
-    preset: str = Field("tiny", description="size of the model; what model: says comes on top")
+    task: Literal["translate", "classify", "language-model"] = Field("translate", description="what the model learns")
+    preset: str = Field("tiny", description="size of the model; settings in model: override it")
     model: dict[str, Any] = Field(default_factory=dict, description="differences from the preset")
-    data: DataConfig = Field(description="where sentences come from")
+    data: DataConfig = Field(description="training and validation data")
     text: TextConfig = TextConfig()
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
 
     @property
     def metric(self) -> Metric:
-        """What training is judged by."""
+        """The metric that chooses the best model."""
         return self.validation.metric or _METRICS[self.task]
 
 
-# What a config with no usable corpus is read with, so that its other mistakes are found too.
+# Stand-ins for a missing or invalid corpus, so that the other errors of a config are found too.
 _STAND_INS: Mapping[str, Any] = {
     "data": {"train": [{"built_in": "copy"}]},
     "data.train": [{"built_in": "copy"}],
@@ -128,10 +143,10 @@ _STAND_INS: Mapping[str, Any] = {
 def load_run_config(
     path: str | Path, changes: Sequence[str] = (), *, check_files: bool = True, change_label: str = "change"
 ) -> RunConfig:
-    """Return the config in a YAML file with changes such as `training.rate=3e-4`, or tell every mistake at once.
+    """Read a config from a YAML file and apply changes such as `training.rate=3e-4`; report all errors together.
 
-    `run` is filled in. Files that the config names must exist, unless `check_files` is False. A mistake in a change
-    begins with `change_label` and the change.
+    `run` gets its default. Files named in the config must exist, unless `check_files` is False. The message of an error
+    in a change starts with `change_label` and the change.
     """
     path = Path(path)
     data = dict(read_yaml(path))
@@ -155,7 +170,7 @@ def load_run_config(
 def check_run_config(
     data: Mapping[str, Any], *, check_files: bool = True
 ) -> tuple[RunConfig | None, tuple[Mistake, ...]]:
-    """Return what can be read of a config, and every mistake in it, between its settings, and in the files it names."""
+    """Return the config as far as it is valid, and all errors in its settings and in the files that it names."""
     from clearhead.training.config_checks import file_mistakes, model_mistakes, setting_mistakes
 
     reading = examine(RunConfig, data, stand_ins=_STAND_INS)
@@ -163,17 +178,17 @@ def check_run_config(
     if config is not None:
         more = [*model_mistakes(config), *setting_mistakes(config)]
         more += file_mistakes(config) if check_files else []
-        # What was wrong has its default now: blame nothing for not fitting that.
+        # Invalid settings were replaced by their defaults: skip errors that only result from those defaults.
         mistakes += [mistake for mistake in more if not any(_follows(mistake, path) for path in reading.blamed)]
     return config, tuple(mistakes)
 
 
 def _follows(mistake: Mistake, blamed: str) -> bool:
-    """Whether a mistake may only follow from one at another path, which it concerns or which lies in its group."""
+    """Whether an error may only result from another one, at a path that it concerns or that is in its group."""
     return mistake.concerns(blamed) or blamed.startswith(f"{mistake.path}.")
 
 
 def _is_of(mistake: Mistake, changed: str, in_file: Collection[str]) -> bool:
-    """Whether a mistake comes from the change of a path on the command line, and not from the file."""
+    """Whether an error comes from a change on the command line and not from the file."""
     top = changed.partition(".")[0]
     return f"{mistake.path}.".startswith(f"{changed}.") or (mistake.path == top and top not in in_file)

@@ -1,4 +1,4 @@
-"""What must hold between the settings of a run, and of the files they name: each mistake a sentence with its path."""
+"""Checks between the settings of a run and of the files they name. Each error is a sentence with its path."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ _METRICS: Mapping[str, tuple[str, ...]] = {
     "classify": ("loss", "accuracy"),
     "language-model": ("loss",),
 }
-# What the data and the task decide.
+# Settings of the model that follow from the task and the data.
 DECIDED: Mapping[str, str] = {
     "shape": "follows from the task",
     "source_vocabulary": "comes from the tokeniser (text.vocabulary)",
@@ -26,11 +26,11 @@ DECIDED: Mapping[str, str] = {
     "bos": "comes from the tokeniser",
     "eos": "comes from the tokeniser",
 }
-_ROOMY = 2**20  # a vocabulary that every token is in, until the true one is known
+_ROOMY = 2**20  # a vocabulary size that contains every token id, until the real one is known
 
 
 def model_mistakes(config: RunConfig) -> Iterator[Mistake]:
-    """Yield what is wrong with preset and model, whose vocabularies are not known yet."""
+    """Yield the errors in preset and model. The sizes of the vocabularies are not known yet."""
     if config.preset not in PRESETS:
         near = did_you_mean(config.preset, PRESETS)
         yield Mistake(
@@ -38,21 +38,21 @@ def model_mistakes(config: RunConfig) -> Iterator[Mistake]:
         )
     for name in config.model:
         if name in DECIDED:
-            yield Mistake((f"model.{name}",), f"model.{name} {DECIDED[name]}. Leave it out.")
+            yield Mistake((f"model.{name}",), f"model.{name} {DECIDED[name]}. Remove it.")
     for mistake in examine(ModelConfig, model_settings(config), "model").mistakes:
-        if mistake.path != "model" or config.preset in PRESETS:  # an unknown preset has no sizes to fit
+        if mistake.path != "model" or config.preset in PRESETS:  # an unknown preset has no sizes to check
             yield mistake
     other = {"classify": "decoder", "language-model": "encoder"}.get(config.task)
     for name in config.model:
         if other and isinstance(name, str) and (name.startswith(f"{other}_") or name == f"d_{other}"):
             yield Mistake(
                 (f"model.{name}", "task"),
-                f"model.{name} is of the {other}, and task = {config.task!r} has none. Leave it out.",
+                f"model.{name} is a setting of the {other}, but task = {config.task!r} has none. Remove it.",
             )
 
 
 def model_settings(config: RunConfig) -> dict[str, Any]:
-    """Return the settings of the model, with vocabularies and classes that stand in for the true ones."""
+    """Return the settings of the model, with placeholders for the sizes of vocabularies and classes."""
     chosen = {name: value for name, value in config.model.items() if name not in DECIDED}
     decided = {"shape": SHAPES[config.task], "source_vocabulary": _ROOMY}
     if config.task == "classify":
@@ -61,7 +61,7 @@ def model_settings(config: RunConfig) -> dict[str, Any]:
 
 
 def setting_mistakes(config: RunConfig) -> Iterator[Mistake]:
-    """Yield what does not fit together."""
+    """Yield the errors between settings."""
     yield from _end_mistakes(config)
     yield from _judging_mistakes(config)
     yield from _text_mistakes(config)
@@ -76,19 +76,19 @@ def _end_mistakes(config: RunConfig) -> Iterator[Mistake]:
     if training.steps is None and training.epochs is None:
         yield Mistake(
             ("training.steps", "training.epochs"),
-            "training.steps or training.epochs is missing: say how long to train.",
+            "training.steps or training.epochs is missing: set one of them to say how long to train.",
         )
     if training.steps is not None and training.epochs is not None:
         yield Mistake(
             ("training.epochs", "training.steps"),
             f"training.steps = {training.steps} and training.epochs = {training.epochs:g} both say how long to train. "
-            "Leave one out.",
+            "Remove one of them.",
         )
     if training.final_rate and training.schedule not in ("cosine", "linear"):
         yield Mistake(
             ("training.final_rate", "training.schedule"),
-            f"training.final_rate = {training.final_rate:g} goes with the schedules cosine and linear, and "
-            f"training.schedule = {training.schedule!r} has no end. Leave it out.",
+            f"training.final_rate = {training.final_rate:g} is only for the schedules cosine and linear, but "
+            f"training.schedule = {training.schedule!r}. Remove it.",
         )
 
 
@@ -101,13 +101,13 @@ def _judging_mistakes(config: RunConfig) -> Iterator[Mistake]:
             if value is not None:
                 yield Mistake(
                     (f"validation.{name}", "data.valid"),
-                    f"validation.{name} = {shown(value)} needs sentences to judge by. Give data.valid.",
+                    f"validation.{name} = {shown(value)} needs a validation set. Set data.valid.",
                 )
     if config.metric not in _METRICS[config.task]:
         allowed = ", ".join(_METRICS[config.task])
         yield Mistake(
             ("validation.metric", "task"),
-            f"validation.metric = {config.metric!r} does not judge task = {config.task!r}. Choices: {allowed}.",
+            f"validation.metric = {config.metric!r} is not available for task = {config.task!r}. Choices: {allowed}.",
         )
 
 
@@ -116,24 +116,24 @@ def _text_mistakes(config: RunConfig) -> Iterator[Mistake]:
     if text.sampling and text.kind in ("word", "char"):
         yield Mistake(
             ("text.sampling", "text.kind"),
-            f"text.sampling = {text.sampling:g} cuts words in other ways, and text.kind = {text.kind!r} has only one. "
-            "Use unigram or bpe, or leave it out.",
+            f"text.sampling = {text.sampling:g} needs subwords, but text.kind = {text.kind!r} can split a word in only "
+            "one way. Use unigram or bpe, or remove text.sampling.",
         )
     if config.training.init_from is not None:
-        return  # sizes and ties are those of the weights it starts from
+        return  # sizes and tying come from the initial weights
     tied = config.model.get("tied", ModelConfig.model_fields["tied"].default)
     if config.task == "translate" and text.tokeniser is None and not text.is_joint and tied == "three":
         yield Mistake(
             ("model.tied", "text.is_joint"),
-            "text.is_joint = false makes two vocabularies, and model.tied = 'three' shares one table. "
-            "Set model.tied: two, or leave text.is_joint out.",
+            "text.is_joint = false creates two vocabularies, but model.tied = 'three' shares one matrix. "
+            "Set model.tied: two, or remove text.is_joint.",
         )
     longest = config.model.get("max_length", ModelConfig.model_fields["max_length"].default)
     if isinstance(longest, int) and config.data.max_tokens > longest:
         yield Mistake(
             ("data.max_tokens", "model.max_length"),
-            f"data.max_tokens = {config.data.max_tokens} is longer than model.max_length = {longest}, the last "
-            "position that the model has. Lower one or raise the other.",
+            f"data.max_tokens = {config.data.max_tokens} is larger than model.max_length = {longest}, the number of "
+            "positions that the model has. Lower one or raise the other.",
         )
 
 
@@ -147,20 +147,20 @@ def _corpora(config: RunConfig) -> Iterator[tuple[str, CorpusConfig]]:
 def _corpus_mistakes(config: RunConfig, path: str, corpus: CorpusConfig) -> Iterator[Mistake]:
     forms = [name for name in ("source", "tsv", "jsonl", "built_in") if getattr(corpus, name) is not None]
     if not forms:
-        yield Mistake((path,), f"{path} names no text. Give source and target, or tsv, or jsonl, or built_in.")
+        yield Mistake((path,), f"{path} names no data. Give source and target, or tsv, or jsonl, or built_in.")
     if len(forms) > 1:
-        yield Mistake((path,), f"{path} has {' and '.join(forms)}, which are different corpora. Make each an entry.")
+        yield Mistake(
+            (path,), f"{path} has {' and '.join(forms)}, which are different corpora. Write a separate entry for each."
+        )
     if corpus.source is not None and corpus.target is None and config.task != "language-model":
         what = "labels" if config.task == "classify" else "translations"
         yield Mistake((f"{path}.target",), f"{path}.target is missing: the file of {what}, line by line.")
     if corpus.target is not None and config.task == "language-model":
-        yield Mistake(
-            (f"{path}.target", "task"), f"{path}.target: task = 'language-model' reads one text. Leave it out."
-        )
+        yield Mistake((f"{path}.target", "task"), f"{path}.target: task = 'language-model' has no target. Remove it.")
     elif corpus.target is not None and corpus.source is None:
-        yield Mistake((f"{path}.target", f"{path}.source"), f"{path}.target goes with {path}.source. Give both files.")
+        yield Mistake((f"{path}.target", f"{path}.source"), f"{path}.target needs {path}.source. Give both files.")
     if corpus.split is not None and corpus.built_in is None:
-        yield Mistake((f"{path}.split", f"{path}.built_in"), f"{path}.split goes with {path}.built_in. Leave it out.")
+        yield Mistake((f"{path}.split", f"{path}.built_in"), f"{path}.split is only for {path}.built_in. Remove it.")
     if corpus.built_in is not None and config.task == "classify":
         yield Mistake(
             (f"{path}.built_in", "task"),
@@ -170,8 +170,8 @@ def _corpus_mistakes(config: RunConfig, path: str, corpus: CorpusConfig) -> Iter
     if corpus.built_in == "set-phrases" and part != "train":
         yield Mistake(
             (f"{path}.built_in",),
-            f"{path}.built_in = 'set-phrases' has no part {part!r}: all of them are for training. "
-            "Hold out a part of the phrasebook: built_in: phrasebook.",
+            f"{path}.built_in = 'set-phrases' has no split {part!r}: all its phrases are for training. "
+            "Use a split of the phrasebook instead: built_in: phrasebook.",
         )
 
 
@@ -181,13 +181,13 @@ def _language_mistakes(config: RunConfig) -> Iterator[Mistake]:
         if corpus.language is not None and config.task != "translate":
             yield Mistake(
                 (f"{path}.language", "task"),
-                f"{path}.language = {shown(corpus.language)} says into which language to translate, and "
-                f"task = {config.task!r} does not. Leave it out.",
+                f"{path}.language = {shown(corpus.language)} is the language to translate into, but "
+                f"task = {config.task!r} does not translate. Remove it.",
             )
         elif languages and corpus.language is None:
             yield Mistake(
                 (f"{path}.language",),
-                f"{path}.language is missing: other corpora have one ({', '.join(sorted(map(str, languages)))}).",
+                f"{path}.language is missing, but other corpora have one ({', '.join(sorted(map(str, languages)))}).",
             )
         elif corpus.language is not None and corpus.language not in languages:
             near = did_you_mean(corpus.language, map(str, languages))
@@ -195,7 +195,7 @@ def _language_mistakes(config: RunConfig) -> Iterator[Mistake]:
             choices = f"Languages: {listed}." if languages else "No corpus of data.train has one."
             yield Mistake(
                 (f"{path}.language", "data.train"),
-                f"{path}.language = {shown(corpus.language)} is not trained on.{near} {choices}",
+                f"{path}.language = {shown(corpus.language)} is not in the training data.{near} {choices}",
             )
 
 
@@ -205,8 +205,8 @@ def _leak_mistakes(config: RunConfig) -> Iterator[Mistake]:
         if valid is not None and _texts(corpus, "train") == _texts(valid, "valid") != (None,) * 5:
             yield Mistake(
                 ("data.valid", f"data.train.{index}"),
-                f"data.valid is the same text as data.train.{index}, so that its scores would say nothing. "
-                "Hold some sentences back.",
+                f"data.valid is the same text as data.train.{index}, so its scores would be meaningless. "
+                "Validate on sentences that are not used for training.",
             )
 
 
@@ -216,7 +216,7 @@ def _texts(corpus: CorpusConfig, split: str) -> tuple[str | None, ...]:
 
 
 def file_mistakes(config: RunConfig) -> Iterator[Mistake]:
-    """Yield the files and folders that are named and not there, with the nearest name in their folder."""
+    """Yield the named files and folders that do not exist, with the closest name in their folder."""
     for path, corpus in _corpora(config):
         for name in ("source", "target", "tsv", "jsonl"):
             if getattr(corpus, name) is not None:
@@ -232,15 +232,15 @@ def _missing(path: str, name: str, may_be_folder: bool) -> Iterator[Mistake]:
     try:
         if file.is_dir():
             if not may_be_folder:
-                yield Mistake((path,), f"{path} = {shown(name)} is a folder. Name a file in it.")
+                yield Mistake((path,), f"{path} = {shown(name)} is a folder. Give a file in it.")
         elif not file.exists():
             yield Mistake((path,), f"{path} = {shown(name)} does not exist.{_nearest(file)}")
-    except (OSError, ValueError) as wrong:  # a name that is too long, or holds a NUL
-        yield Mistake((path,), f"{path} = {shown(name)} cannot be the name of a file: {printable(str(wrong))}.")
+    except (OSError, ValueError) as wrong:  # a name that is too long, or contains a NUL
+        yield Mistake((path,), f"{path} = {shown(name)} is not a valid file name: {printable(str(wrong))}.")
 
 
 def _nearest(file: Path) -> str:
-    """Say which name in the folder was meant, or which folder is not there."""
+    """Return the closest name in the folder, or the part of the path that does not exist, as a sentence."""
     folder = file.parent
     if not folder.is_dir():
         while not folder.parent.is_dir():

@@ -1,6 +1,6 @@
-"""Config files in: YAML, read without running anything, within bounds, with every key once.
+"""Reading of config files: YAML without tags, of limited size, in which every key can occur only once.
 
-`1e-3` is a number here, and `no` a word, so that Norwegian is a language; a yes-or-no setting takes the word as well.
+`1e-3` is a number here, and `no` is text, so that it can be a language code; true-or-false settings accept it too.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _LIMITS = YamlLimits(max_depth=20, max_nodes=20_000)
 
 
 def read_yaml(path: Path) -> Mapping[str, Any]:
-    """Return the mapping in a YAML file, or raise ConfigError that names the file and the line."""
+    """Return the mapping in a YAML file, or raise ConfigError with the file and the line."""
     try:
         return parse_yaml(_read_file(path))
     except ConfigError as wrong:
@@ -25,7 +25,7 @@ def read_yaml(path: Path) -> Mapping[str, Any]:
 
 
 def parse_yaml(content: bytes) -> Mapping[str, Any]:
-    """Return the mapping that a YAML text holds."""
+    """Return the mapping in a YAML text."""
     if b"\0" in content:
         raise ConfigError("this is not a text file. Give a config in YAML, such as those in configs/.")
     try:
@@ -35,26 +35,26 @@ def parse_yaml(content: bytes) -> Mapping[str, Any]:
     data = _load(text)
     if data is None:
         raise ConfigError(
-            "holds no settings. Write some into it: the help of the config describes them all.",
+            "contains no settings. Add some: the help of the config describes them all.",
             options=("help_config",),
         )
     if not isinstance(data, Mapping):
-        raise ConfigError(f"holds {shown(data)}, not settings. Write keys and values, such as 'preset: tiny'.")
+        raise ConfigError(f"contains {shown(data)} instead of settings. Write keys and values, such as 'preset: tiny'.")
     return data
 
 
 def change(data: dict[str, Any], text: str) -> str:
-    """Put a change such as `training.rate=3e-4` into the data, and return its path."""
+    """Apply a change such as `training.rate=3e-4` to the data, and return its path."""
     path, sign, value = text.partition("=")
     path = path.strip()
     parts = path.split(".")
     if not sign or not all(parts):
-        raise ConfigError("this is not a change. Write path=value, such as training.rate=3e-4.")
+        raise ConfigError("this is not a change of a setting. Write path=value, such as training.rate=3e-4.")
     place: Any = data
     for index, part in enumerate(parts):
         so_far = ".".join(parts[:index])
         if not isinstance(place, dict | list):
-            raise ConfigError(f"{so_far} = {shown(place)} has no settings in it.")
+            raise ConfigError(f"{so_far} = {shown(place)} is not a group of settings.")
         key: Any = _entry(place, part, so_far) if isinstance(place, list) else part
         if index + 1 == len(parts):
             place[key] = _load(value)
@@ -67,7 +67,7 @@ def change(data: dict[str, Any], text: str) -> str:
 def _entry(entries: list[Any], part: str, path: str) -> int:
     if not part.isascii() or not part.isdigit() or int(part) >= len(entries):
         numbers = "0" if len(entries) == 1 else f"0 to {len(entries) - 1}"
-        raise ConfigError(f"{path} is a list: name its entries by number, {numbers}, such as {path}.0.weight=2.")
+        raise ConfigError(f"{path} is a list: give the number of an entry, {numbers}, such as {path}.0.weight=2.")
     return int(part)
 
 
@@ -75,7 +75,7 @@ def _read_file(path: Path) -> bytes:
     try:
         if path.is_dir():
             raise ConfigError(
-                "this is a folder. Name a config file, or resume the run in that folder.",
+                "this is a folder. Give a config file, or resume the run in that folder.",
                 options={"resume": "", "run": printable(str(path))},
             )
         if not path.exists():
@@ -85,7 +85,9 @@ def _read_file(path: Path) -> bytes:
     except OSError as problem:
         raise ConfigError(f"this cannot be read: {problem.strerror}.") from None
     if len(content) > _MAX_BYTES:
-        raise ConfigError(f"this has more than {_MAX_BYTES // 2**20} MiB, and is no config. Did you mean another file?")
+        raise ConfigError(
+            f"this is larger than {_MAX_BYTES // 2**20} MiB, so it is not a config. Did you mean another file?"
+        )
     return content
 
 
@@ -99,11 +101,11 @@ def _load(text: str) -> Any:
 
 
 def _yaml_sentences(fault: YamlFileError) -> list[str]:
-    """Say what is wrong with the YAML of a config."""
+    """Return the errors in the YAML of a config, as sentences."""
     if fault.kind == "repeated":
         by_line = {key.line: key for key in fault.repeated}
         return [
-            f"line {line}: '{printable(key.name)}' is written twice (first on line {key.first_line}). Leave one out."
+            f"line {line}: '{printable(key.name)}' occurs twice (first on line {key.first_line}). Remove one of them."
             for line, key in sorted(by_line.items())
         ]
     if fault.kind in ("tag", "syntax"):
@@ -111,16 +113,16 @@ def _yaml_sentences(fault: YamlFileError) -> list[str]:
     if fault.kind == "depth":
         return [f"settings are nested more than {_LIMITS.max_depth} deep."]
     if fault.kind == "aliases":
-        return [f"its aliases unfold into more than {_LIMITS.max_nodes:,} values."]
+        return [f"its aliases expand to more than {_LIMITS.max_nodes:,} values."]
     return ["a value does not fit its YAML tag (!!…), or has thousands of digits."]
 
 
 def _not_yaml(fault: YamlFileError) -> str:
     place = "" if fault.line is None else f"line {fault.line}, column {fault.column}: "
     if r"'\t'" in fault.problem:
-        return f"{place}a tab stands where YAML wants spaces. Indent with spaces."
+        return f"{place}a tab is used where YAML requires spaces. Indent with spaces."
     if "another document" in fault.problem:
-        return f"{place}a second document begins here. Keep one."
+        return f"{place}a second YAML document starts here. Keep only one."
     if fault.kind == "tag":
         return f"{place}{printable(fault.problem)}. Write plain values, without tags."
     return f"{place}this is not YAML: {printable(fault.problem)}."

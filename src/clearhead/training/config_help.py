@@ -1,4 +1,4 @@
-"""Every setting of a training config, written out from the models themselves, so that nothing is documented twice."""
+"""The reference of all settings of a training config, generated from the classes that validate them."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,9 +14,9 @@ _WIDTH = 112
 
 
 def config_fields() -> Iterator[FieldHelp]:
-    """Yield every setting that a config may hold; those of the model come where `model` stands."""
+    """Yield every setting of a config. The settings of the model follow `model`."""
     for setting in fields_of(RunConfig):
-        if setting.path == "preset":  # its choices are data, not types
+        if setting.path == "preset":  # its choices are in PRESETS, not in its type
             setting = replace(setting, kind=f"one of {', '.join(PRESETS)}", choices=tuple(PRESETS))
         yield setting
         if setting.path == "model":
@@ -24,16 +24,16 @@ def config_fields() -> Iterator[FieldHelp]:
 
 
 def help_config() -> str:
-    """Return a page of every setting: its path, its default, what it takes and what it is for."""
-    lines = ["Every setting of a training config, with its default. Give only what differs."]
-    lines += ["Paths of files start from the folder that the command is run in.", ""]
+    """Return a text with every setting: its path, default, type and description."""
+    lines = ["All settings of a training config, with their defaults. Set only those that differ."]
+    lines += ["File paths are relative to the current folder.", ""]
     group = ""
     for setting in config_fields():
         top = setting.path.partition(".")[0]
         if group and top != group and ("." in setting.path or group in ("model", "data", "text", "training")):
             lines.append("")
         group = top
-        state = "(needed)" if setting.is_needed else f"= {_default(setting.default)}"
+        state = "(required)" if setting.is_needed else f"= {_default(setting.default)}"
         lines.append(f"{setting.path} {state}   [{setting.kind}]")
         lines += _indented(setting.description)
         if setting.path == "model":
@@ -42,7 +42,7 @@ def help_config() -> str:
 
 
 def config_help_data() -> list[dict[str, Any]]:
-    """Return the same as plain data."""
+    """Return all settings as plain data, for JSON."""
     return [
         {
             "path": setting.path,
@@ -59,7 +59,7 @@ def config_help_data() -> list[dict[str, Any]]:
 def _presets() -> Iterator[str]:
     for name, changes in PRESETS.items():
         yield from _indented(f"preset {name}: {', '.join(f'{key} {value}' for key, value in changes.items())}")
-    yield from _indented(f"{', '.join(DECIDED)} follow from the task, the tokeniser and the data")
+    yield from _indented(f"{', '.join(DECIDED)} are determined by the task, the tokeniser and the data")
 
 
 def _default(value: Any) -> str:

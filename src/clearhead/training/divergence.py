@@ -1,4 +1,4 @@
-"""A loss that is no longer a number, or that explodes: what is told of it, and the batch that is kept to look at."""
+"""Divergence: the message about a loss that is not finite or explodes, and the batch that is saved for inspection."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ FOLDER = "diverged"
 
 
 class DivergenceError(Exception):
-    """Update `step` was not finite (`rise` None), or the mean loss rose by `rise` nats above its lowest."""
+    """The loss of update `step` was not finite (`rise` None), or the mean loss rose `rise` nats above its minimum."""
 
     def __init__(self, step: int, rise: float | None) -> None:
         super().__init__(step, rise)
@@ -21,15 +21,15 @@ class DivergenceError(Exception):
 
 
 def describe_fault(fault: DivergenceError, place: Path) -> str:
-    """Return what happened, as a sentence."""
-    location = f"Its batch is in {printable(str(place))}."
+    """Describe a divergence in two sentences."""
+    location = f"The batch of that update is saved in {printable(str(place))}."
     if fault.rise is None:
         return f"The loss or its gradient was not a finite number at update {fault.step:,}. {location}"
-    return f"The loss exploded: at update {fault.step:,} it was {fault.rise:.2f} nats above its lowest. {location}"
+    return f"The loss exploded: at update {fault.step:,} it was {fault.rise:.2f} nats above its minimum. {location}"
 
 
 def save_fault(folder: Path, step: int, batches: Sequence[TokenBatch], vocabularies: Vocabularies) -> Path:
-    """Write the sentences of the offending update as JSON, ids and pieces, and return where."""
+    """Write the sentences of a diverged update as JSON, with ids and pieces, and return the path."""
     name = f"step-{step:08d}.json"
     pairs = [pair for batch in batches for pair in _pairs(batch, vocabularies)]
     write_together(folder / FOLDER, {name: json_writer({"step": step, "pairs": pairs})})

@@ -1,4 +1,4 @@
-"""Where a run was made: versions, commit, hardware. Nothing of it decides anything; it lets a run be made again."""
+"""The environment of a run: versions, commit, hardware. It is recorded so that the run can be reproduced."""
 
 import os
 import platform
@@ -17,7 +17,7 @@ _PACKAGES = ("torch", "numpy", "sentencepiece", "sacrebleu", "safetensors", "pyd
 
 
 def describe_environment(seed: int) -> dict[str, Any]:
-    """Return the versions, the commit and the hardware of this process, as plain data."""
+    """Return the versions, commit and hardware of this process as plain data."""
     return {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "clearhead": __version__,
@@ -44,10 +44,10 @@ def _version(name: str) -> str | None:
 
 
 def _commit(folder: Path) -> str | None:
-    """Return the commit of the checkout that clearhead runs from, with a + if files were changed; None if installed."""
+    """Return the commit of the checkout that clearhead runs from, with + if files are modified; None if installed."""
     ask = ["git", "-C", str(folder)]
     try:
-        # An installed package may lie inside someone else's checkout: the file itself must be tracked.
+        # An installed package can be inside an unrelated checkout, so check that the file itself is tracked.
         subprocess.run(
             [*ask, "ls-files", "--error-unmatch", "environment.py"], check=True, capture_output=True, timeout=9
         )

@@ -1,4 +1,4 @@
-"""Batches made ready in the background, so that the device does not wait for them; the wait is measured."""
+"""Batches prepared in a background thread, so that the device does not wait for them. Remaining waits are measured."""
 
 import queue
 import sys
@@ -19,10 +19,10 @@ _TURN = 2e-4  # seconds
 
 
 class BatchPrefetcher:
-    """Takes batches from an iterator in a thread of its own."""
+    """Prefetches batches from an iterator in a background thread."""
 
     def __init__(self, batches: Iterator[TokenBatch], ahead: int) -> None:
-        self.waited = 0.0  # seconds that the taker stood still
+        self.waited = 0.0  # seconds that `take` had to wait
         self._batches, self._is_over = batches, threading.Event()
         self._ready: queue.Queue[TokenBatch | BaseException] = queue.Queue(ahead)
         self._thread = threading.Thread(target=self._work, name="batches", daemon=True)
@@ -59,8 +59,8 @@ class BatchPrefetcher:
             for batch in self._batches:
                 if not self._put(batch):
                     return
-            raise RuntimeError("there is no batch left, and the taker would wait for ever")
-        except BaseException as wrong:  # told to the one who takes the next batch
+            raise RuntimeError("there are no more batches, and `take` would wait forever")
+        except BaseException as wrong:  # raised by the next call of `take`
             self._put(wrong)
 
     def _put(self, batch: TokenBatch | BaseException) -> bool:
@@ -74,7 +74,7 @@ class BatchPrefetcher:
 
 
 def to_batch(token_batch: TokenBatch, device: torch.device, *, has_labels: bool) -> Batch:
-    """Return a batch as the model takes it, on its device."""
+    """Convert a batch to tensors on the model's device."""
     source = _tensor(token_batch.source, device) if token_batch.source.size else None
     if has_labels:
         return Batch(source, labels=_tensor(token_batch.target, device))
@@ -92,7 +92,7 @@ def _tensor(numbers: Ids, device: torch.device) -> Tensor:
 
 @contextmanager
 def sharing() -> Iterator[None]:
-    """Have threads take turns more often: the one that lays out batches would keep the one that trains waiting."""
+    """Switch between threads more often, so that preparing batches does not delay the training thread."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(_TURN)
     try:

@@ -1,7 +1,7 @@
-"""The loss of training as one kernel on a GPU: a row of logits is read once and its gradient is put in its place.
+"""The training loss as one GPU kernel: it reads each row of logits once and overwrites it with its gradient.
 
-`objective.loss_from_states` does the same in PyTorch's operations, with a dozen passes over the logits, the largest
-tensor of a step: cross-entropy with label smoothing, and with R-Drop the disagreement of the two halves of a batch.
+`objective.loss_from_states` computes the same with PyTorch operations, which make a dozen passes over the logits, the
+largest tensor of an update. The loss is cross-entropy with label smoothing, plus the divergence of R-Drop.
 """
 
 from importlib.util import find_spec
@@ -13,28 +13,28 @@ from torch import Tensor
 from clearhead.model import Batch, Loss, TrainableModel
 from clearhead.training.config import TrainingConfig
 
-_BLOCK = 4096  # numbers of a row that a program holds at a time
+_BLOCK = 4096  # numbers of a row that a program processes at a time
 _ROWS_TRIED = 32
 
 
 def is_fusible(model: TrainableModel, config: TrainingConfig, precision: torch.dtype) -> bool:
-    """Whether the kernel can be had for a model: it is tried, for not every machine can compile it."""
+    """Whether the kernel works for a model: it is tried once, since not every machine can compile it."""
     device = model.device
     if device.type != "cuda" or find_spec("triton") is None:
         return False
-    # as many rows as make the compiler take the same shortcuts as for a whole batch
+    # enough rows that the compiler specialises the kernel in the same way as for a full batch
     logits = torch.zeros(_ROWS_TRIED, model.config.num_outputs, dtype=precision, device=device)
     labels = torch.ones(_ROWS_TRIED, dtype=torch.int64, device=device)
     try:
         fused_loss(logits, labels, model.ignore_index, config.label_smoothing, config.r_drop)
         torch.cuda.synchronize(device)
-    except Exception:  # no C compiler, a card too old for it: whatever it is, PyTorch's operations do the same
+    except Exception:  # for example no C compiler, or a GPU that is too old: PyTorch's operations are used instead
         return False
     return True
 
 
 def fused_loss_from_states(model: TrainableModel, states: Tensor, batch: Batch, config: TrainingConfig) -> Loss:
-    """Return what `objective.loss_from_states` returns."""
+    """Compute the same loss as `objective.loss_from_states` with the kernel."""
     logits = model.project(states).flatten(0, 1)
     labels = model.labels(batch).flatten()
     total: Tensor = _FusedLoss.apply(  # type: ignore[no-untyped-call]
@@ -45,7 +45,7 @@ def fused_loss_from_states(model: TrainableModel, states: Tensor, batch: Batch, 
 
 
 class _FusedLoss(torch.autograd.Function):
-    """The summed loss of logits (N, V). They are gone afterwards: their gradient is in their place."""
+    """The summed loss of logits (N, V). The logits are overwritten with their gradient."""
 
     @staticmethod
     def forward(context: Any, logits: Tensor, labels: Tensor, ignored: int, smoothing: float, r_drop: float) -> Tensor:
@@ -60,7 +60,7 @@ class _FusedLoss(torch.autograd.Function):
 
 
 def fused_loss(logits: Tensor, labels: Tensor, ignored: int, smoothing: float, r_drop: float) -> Tensor:
-    """Return the loss of each row, or of each pair of rows with R-Drop, and put the gradient in place of the logits."""
+    """Return the loss of each row (with R-Drop: of each pair of rows), and overwrite the logits with their gradient."""
     from clearhead.training.loss_kernel import loss_kernel
 
     rows, vocabulary = logits.shape

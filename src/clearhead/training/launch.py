@@ -1,4 +1,4 @@
-"""Begin a run or go on with one: its folder, its reporter, the loop, and what is left for people to read."""
+"""Start or resume a run: open its folder and reporter, run the training loop, and write the outcome and model card."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ from clearhead.training.outcome import WORDS, Outcome
 from clearhead.training.progress import Reporter
 from clearhead.training.run import RunFolder
 
-# What may change in the middle of a run. Anything else would make it another run.
+# Settings that can change when a run is resumed. Any other change requires a new run.
 _MAY_CHANGE = (
     *("run", "validation.every", "validation.after", "validation.patience", "validation.enough"),
     *(
@@ -28,13 +28,13 @@ _MAY_CHANGE = (
 
 
 def launch(config: RunConfig, path: str | Path, *, resume: bool = False, console: Console | None = None) -> Outcome:
-    """Train in a new folder, or go on in the folder of an earlier run, and write the outcome and the model card."""
+    """Train in a new folder, or resume the run in an existing one, and write the outcome and the model card."""
     from clearhead.training.loop import train
 
     with _open(config, path, resume) as folder, Reporter(folder.metrics, folder.curves, console) as reporter:
         outcome = train(config, folder, reporter, resume)
         write_card(folder, config, outcome)
-        folder.write_outcome(outcome)  # last: a run with an outcome is done
+        folder.write_outcome(outcome)  # last, because it marks the run as ended
     return outcome
 
 
@@ -54,15 +54,15 @@ def _open(config: RunConfig, path: str | Path, resume: bool) -> RunFolder:
 
 
 def _check_resumed(folder: RunFolder, config: RunConfig) -> None:
-    """Refuse to go on with a finished run, or with settings of another run."""
+    """Refuse to resume a finished run, or a run with settings that cannot change."""
     place = printable(str(folder.path))
     changes = dict(changed_settings(folder.read_config(), config))
     fixed = [path for path in changes if not path.startswith(_MAY_CHANGE)]
     if fixed:
         raise ConfigError(
             [
-                f"{path} was {changes[path]} when {place} was begun, and cannot change in the middle of a run. "
-                "Begin another run."
+                f"{path} was {changes[path]} when {place} was started, and cannot change when it is resumed. "
+                "Start another run."
                 for path in fixed
             ],
             options=("run",),

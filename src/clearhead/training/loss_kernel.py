@@ -1,9 +1,10 @@
-"""The kernel of `fused_loss`, in Triton's language. Nothing else imports it: Triton is there only beside a GPU.
+"""The Triton kernel of `fused_loss`. No other module imports it, because Triton is only installed for GPUs.
 
-Of a pair of rows x and y with P = softmax(x), Q = softmax(y), and H with label smoothing ε of V words:
+For a pair of rows x and y with P = softmax(x), Q = softmax(y), cross-entropy H with label smoothing ε, the label as a
+one-hot vector t, and V tokens in the vocabulary:
 
     loss = (H(x) + H(y)) / 2 + α (KL(P‖Q) + KL(Q‖P)) / 4
-    its gradient by x = (P - (1 - ε) right - ε / V) / 2 + α (P (log P - log Q - KL(P‖Q)) + P - Q) / 4
+    ∂ loss / ∂x = (P - (1 - ε) t - ε / V) / 2 + α (P (log P - log Q - KL(P‖Q)) + P - Q) / 4
 """
 
 import triton
@@ -44,7 +45,7 @@ def loss_kernel(
     logits, labels, losses, programs, vocabulary, ignored, smoothing, r_drop,
     IS_PAIR: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    """One program: a row, or with IS_PAIR a row of the first half and its like of the second."""
+    """Process one row, or with IS_PAIR one row of the first half and the same row of the second half."""
     number = tl.program_id(0).to(tl.int64)
     label = tl.load(labels + number)
     first = logits + number * vocabulary

@@ -1,4 +1,4 @@
-"""What training makes small: the cross-entropy of a batch, and with R-Drop the disagreement of two passes."""
+"""The training objective: the cross-entropy of a batch, plus with R-Drop the divergence between two passes."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ LossFunction = Callable[[TrainableModel, Tensor, Batch, TrainingConfig], Loss]
 
 
 def loss_from_states(model: TrainableModel, states: Tensor, batch: Batch, config: TrainingConfig) -> Loss:
-    """Return the summed loss of a batch from its states, and over how many tokens (or sentences) it is."""
+    """Return the summed loss of a batch, computed from its states, and the number of tokens (or sentences)."""
     if config.r_drop:
         return _r_drop(model, states, batch, config)
     return model.loss_from_states(states, batch, config.label_smoothing)
@@ -22,9 +22,9 @@ def loss_from_states(model: TrainableModel, states: Tensor, batch: Batch, config
 def objective(
     model: TrainableModel, batch: Batch, config: TrainingConfig, loss_function: LossFunction = loss_from_states
 ) -> Loss:
-    """Return the summed loss of a batch, and over how many tokens (or sentences) it is.
+    """Return the summed loss of a batch, and the number of tokens (or sentences).
 
-    With R-Drop one pass goes over the batch twice, with other dropout in each half.
+    With R-Drop the batch is doubled, so that one pass computes it twice with different dropout.
     """
     if config.r_drop:
         batch = batch.changed(lambda part: torch.cat((part, part)))
@@ -32,7 +32,7 @@ def objective(
 
 
 def _r_drop(model: TrainableModel, states: Tensor, twice: Batch, config: TrainingConfig) -> Loss:
-    """(H₁ + H₂) / 2 + α (KL(P₁‖P₂) + KL(P₂‖P₁)) / 4: half the loss of the paper, so that α = 0 changes nothing."""
+    """(H₁ + H₂) / 2 + α (KL(P₁‖P₂) + KL(P₂‖P₁)) / 4: half the loss of the paper, equal to the plain loss for α = 0."""
     logits = model.project(states).flatten(0, 1)
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     labels = model.labels(twice).flatten()

@@ -1,6 +1,6 @@
-"""AdamW for everything, or Muon for the matrices of the blocks; both can be captured in a CUDA graph.
+"""AdamW for all parameters, or Muon for the weight matrices of the layers; both can be captured in a CUDA graph.
 
-Weight decay pulls matrices of the blocks only: never biases, norms or embeddings.
+Weight decay applies only to the weight matrices of the layers, never to biases, norms or embeddings.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,14 +12,14 @@ from clearhead.model import TrainableModel
 from clearhead.training.config import TrainingConfig
 
 _MOMENTUM = 0.95
-_A, _B, _C = 3.4445, -4.7750, 2.0315  # of the iteration: chosen by Muon's author for few of them
+_A, _B, _C = 3.4445, -4.7750, 2.0315  # coefficients that Muon's author chose for few iterations
 _ITERATIONS = 5
 _EPSILON = 1e-7
 _SIZE_OF_ADAMW = 0.2
 
 
 class Optimiser:
-    """One optimiser, or two with a share of the parameters each. The rate is a number on the device."""
+    """AdamW, alone or with Muon for some of the parameters. The learning rate is a tensor on the device."""
 
     def __init__(self, model: TrainableModel, config: TrainingConfig) -> None:
         decayed = {id(matrix) for matrix in model.weight_matrices()}
@@ -46,7 +46,7 @@ class Optimiser:
         self._make_states()
 
     def set_rate(self, rate: float) -> None:
-        """Set the rate of the next update."""
+        """Set the learning rate of the next update."""
         self.rate.fill_(rate)
         if self.device.type != "cuda":
             for group in self._adam.param_groups:
@@ -54,18 +54,18 @@ class Optimiser:
 
     @torch.no_grad()
     def step(self) -> None:
-        """Change the parameters by their gradients."""
+        """Update the parameters from their gradients."""
         self._adam.step()
         if self._muon is not None:
             self._muon.step(self.rate)
 
     def zero(self) -> None:
-        """Forget the gradients."""
+        """Remove the gradients."""
         for parameter in self.parameters:
             parameter.grad = None
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return the state, by name; the tensors themselves, so that they can be written to."""
+        """Return the tensors of the state by name, not copies, so that they can be written to."""
         names = {id(parameter): str(number) for number, parameter in enumerate(self.parameters)}
         adam = {
             f"adamw.{names[id(parameter)]}.{what}": value
@@ -77,7 +77,7 @@ class Optimiser:
         return adam | {f"muon.{names[id(matrix)]}.momentum_buffer": momentum for matrix, momentum in momenta}
 
     def _make_states(self) -> None:
-        """Make every tensor of the state, all 0, as if no update was made yet: a graph writes to fixed places."""
+        """Create all state tensors, filled with 0, before the first update: a CUDA graph needs fixed addresses."""
         for parameter in self.parameters:
             parameter.grad = torch.zeros_like(parameter)
         self.set_rate(0.0)
@@ -88,9 +88,9 @@ class Optimiser:
 
 
 class _Muon:
-    """Muon as in torch.optim, but matrices of one shape are turned together, and the rate is a number on the device.
+    """Muon as in torch.optim, but with batched matrices of the same shape, and the learning rate as a tensor.
 
-    Nesterov's momentum is brought near to the nearest orthogonal matrix, and scaled to the size of AdamW's steps.
+    The Nesterov momentum is approximately orthogonalised and scaled to the size of AdamW's steps.
     """
 
     def __init__(self, matrices: Sequence[nn.Parameter], weight_decay: float) -> None:
@@ -107,7 +107,7 @@ class _Muon:
             yield from zip(group, momentum.unbind(), strict=True)
 
     def step(self, rate: Tensor) -> None:
-        """Change the matrices by their gradients."""
+        """Update the matrices from their gradients."""
         for group, momentum in zip(self._groups, self._momenta, strict=True):
             gradient = torch.stack([matrix.grad for matrix in group if matrix.grad is not None])
             momentum.lerp_(gradient, 1 - _MOMENTUM)
@@ -119,8 +119,8 @@ class _Muon:
 
 
 def nearly_orthogonal(matrices: Tensor) -> Tensor:
-    """Return matrices (N, A, B) with their singular values brought near 1, by Newton and Schulz's iteration."""
-    x = matrices.bfloat16() if matrices.is_cuda else matrices  # a GPU is quick at it, and no more digits are needed
+    """Approximately orthogonalise matrices (N, A, B): Newton-Schulz iterations bring their singular values near 1."""
+    x = matrices.bfloat16() if matrices.is_cuda else matrices  # fast on a GPU, and precise enough
     is_tall = x.shape[1] > x.shape[2]
     if is_tall:
         x = x.mT

@@ -1,4 +1,4 @@
-"""How a run ended: what the loop returns, and what is kept of it in outcome.json."""
+"""How a run ended: the result of the loop, which is saved in outcome.json."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,34 +8,34 @@ from typing import Any, Literal, Protocol
 Stopped = Literal["steps", "epochs", "patience", "enough", "minutes", "interrupted"]
 FINISHED: tuple[Stopped, ...] = ("steps", "epochs", "patience", "enough")
 WORDS: Mapping[Stopped, str] = {
-    "steps": "all updates were made",
-    "epochs": "the data was read as often as was asked",
-    "patience": "validation had stopped improving",
-    "enough": "validation was as good as was asked",
-    "minutes": "the time was up",
+    "steps": "all updates are done",
+    "epochs": "all epochs are done",
+    "patience": "validation stopped improving",
+    "enough": "validation reached the required score",
+    "minutes": "the time limit was reached",
     "interrupted": "it was interrupted",
 }
 
 
 class ScoreLike(Protocol):
-    """A number with the signature that says how it was made."""
+    """A score with the signature that describes how it was computed."""
 
     @property
     def name(self) -> str:
-        """What was measured."""
+        """The name of the metric."""
 
     @property
     def value(self) -> float:
-        """The number."""
+        """The value of the metric."""
 
     @property
     def signature(self) -> str:
-        """How it was made."""
+        """How the value was computed."""
 
 
 @dataclass(frozen=True)
 class KeptScore:
-    """A score as it is read back from a file."""
+    """A score that was read from a file."""
 
     name: str
     value: float
@@ -44,7 +44,7 @@ class KeptScore:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended; `scores` are those of the best checkpoint on the validation set."""
+    """How a run ended. `scores` are those of the best checkpoint on the validation set."""
 
     steps: int
     seconds: float
@@ -54,12 +54,12 @@ class Outcome:
 
     @property
     def is_finished(self) -> bool:
-        """Whether nothing is left to do, unless the settings change."""
+        """Whether the run cannot be resumed without a change of its settings."""
         return self.stopped in FINISHED
 
     @property
     def longer(self) -> str:
-        """The change of a setting that would let a finished run go on."""
+        """The change of a setting with which a finished run can be resumed."""
         if self.stopped == "steps":
             return f"training.steps={2 * self.steps}"
         return "training.epochs=MORE" if self.stopped == "epochs" else f"validation.{self.stopped}=MORE"
@@ -84,7 +84,7 @@ class Outcome:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Outcome":
-        """Return the outcome that plain data describes."""
+        """Return the outcome described by plain data."""
         scores = {
             name: KeptScore(score["name"], nan if score["value"] is None else score["value"], score["signature"])
             for name, score in data["scores"].items()

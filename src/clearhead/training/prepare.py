@@ -1,4 +1,4 @@
-"""What a run needs before its first update: vocabularies, data on the disk, and the model it starts from."""
+"""Preparation of a run before its first update: vocabularies, data on disk, and the initial model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ _MAX_LISTED = 10
 
 @dataclass(frozen=True)
 class Prepared:
-    """Everything that a run reads."""
+    """The inputs of a run."""
 
     vocabularies: Vocabularies
     train: PairStore
@@ -36,7 +36,7 @@ class Prepared:
 
 
 def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepared:
-    """Read the data, learn or open the vocabularies, and make the model; what exists in the folder is used again."""
+    """Read the data, learn or open the vocabularies, and build the model. Existing results in the folder are reused."""
     vocabularies = _vocabularies(config, folder, reporter)
     stores = folder.path / STORES
     train = build_store(config.data.train, vocabularies, config.data, stores / "train", task=config.task)
@@ -56,12 +56,12 @@ def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepare
 
 
 def _check_unchanged(folder: RunFolder, train: PairStore) -> None:
-    """Refuse to go on with other data than the run was begun with."""
+    """Refuse to resume a run if its training data has changed."""
     before = folder.read_data().get("tokeniser", {}).get("pairs")
     if before is not None and before != train.fingerprint and checkpoints(folder.checkpoints):
         raise RunError(
-            f"the training data is not what {printable(str(folder.path))} was begun with, so that going on would mix "
-            "two runs. Put the files back as they were, or begin another run; training.init_from starts one from here."
+            f"the training data has changed since {printable(str(folder.path))} was started, so it cannot be resumed. "
+            "Restore the files, or start another run; training.init_from starts it from the weights of this one."
         )
 
 
@@ -85,7 +85,7 @@ def _vocabularies(config: RunConfig, folder: RunFolder, reporter: Reporter) -> V
 
 
 def _labels(config: RunConfig) -> tuple[str, ...]:
-    """Return the labels of the data; those of the run that it starts from, in their order, if it has them all."""
+    """Return the labels of the data, in the order of the run in init_from if that has all of them."""
     data_labels = find_labels(read_texts(config.data.train, config.data, config.task))
     if config.training.init_from is None:
         return data_labels
@@ -94,8 +94,8 @@ def _labels(config: RunConfig) -> tuple[str, ...]:
     new = [label for label in data_labels if label not in run_labels]
     if run_labels and new:
         raise ConfigError(
-            f"training.init_from: {printable(str(place))} knows the labels {_listed(run_labels)}, and the data has "
-            f"others: {_listed(new)}. Rename them, or leave init_from out."
+            f"training.init_from: {printable(str(place))} has the labels {_listed(run_labels)}, but the data has "
+            f"others: {_listed(new)}. Rename them, or remove init_from."
         )
     return run_labels or data_labels
 
@@ -105,16 +105,16 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _check_lengths(config: RunConfig, model: ModelConfig) -> None:
-    """Refuse data that the model has no positions for; only a model from elsewhere can come as a surprise."""
+    """Check that the model of init_from has enough positions; a new model was checked with the config."""
     if model.has_position_table and config.data.max_tokens > model.max_length:
         raise ConfigError(
             f"data.max_tokens = {config.data.max_tokens}, but the model has positions for {model.max_length} tokens. "
-            f"Say data.max_tokens: {model.max_length}."
+            f"Set data.max_tokens: {model.max_length}."
         )
 
 
 def _unfiltered(config: RunConfig, model: ModelConfig) -> DataConfig:
-    """Return the settings of validation data: nothing is left out but what the model cannot read."""
+    """Return the settings for validation data: only sentences that the model cannot read are removed."""
     return config.data.model_copy(
         update={
             "max_words": None,
@@ -131,11 +131,11 @@ def _tell(store: PairStore, reporter: Reporter) -> None:
     for report in store.reports:
         num_dropped = ", ".join(f"{count:,} {reason}" for reason, count in report.num_dropped.items() if count)
         if num_dropped:
-            reporter.message(f"{report.corpus}: of {report.num_read:,} pairs left out: {num_dropped}.")
+            reporter.message(f"{report.corpus}: removed from {report.num_read:,} pairs: {num_dropped}.")
         mended = {"byte order mark": report.num_byte_order_marks, "carriage return": report.num_carriage_returns}
         for what, count in mended.items():
             if count:
-                reporter.message(f"{report.corpus}: {count:,} {what}{'s' if count > 1 else ''} taken off.")
+                reporter.message(f"{report.corpus}: {count:,} {what}{'s' if count > 1 else ''} removed.")
 
 
 def _records(config: RunConfig, train: PairStore, valid: PairStore | None) -> list[CorpusRecord]:
@@ -162,9 +162,9 @@ def _described(vocabularies: Vocabularies) -> dict[str, str | int]:
 
 
 def make_model(config: RunConfig, vocabularies: Vocabularies, folder: RunFolder) -> TrainableModel:
-    """Return a new model, or the one that the config starts from, with the config's dropout.
+    """Return a new model, or the one in init_from with the dropout of the config.
 
-    Of a run that has checkpoints only the architecture matters: what it started from may be gone by now.
+    For a run with checkpoints only the architecture matters, and the model in init_from may no longer exist.
     """
     source, target = vocabularies.source, vocabularies.target
     if config.training.init_from is not None:
@@ -190,10 +190,10 @@ _MAY_DIFFER = ("dropout", "attention_dropout", "activation_dropout")
 
 
 def _started(place: Path, config: RunConfig, vocabularies: Vocabularies) -> TrainableModel:
-    """Return the model to go on from; what the config says of it must be so, but for dropout."""
+    """Return the model in init_from. The config must describe the same model, except for its dropout."""
     shown, model = printable(str(place)), open_model(place)
     wrong = [
-        f"model.{name} = {value!r}, but {shown} has {getattr(model.config, name)!r}. Leave it out."
+        f"model.{name} = {value!r}, but {shown} has {getattr(model.config, name)!r}. Remove it."
         for name, value in config.model.items()
         if name not in _MAY_DIFFER and getattr(model.config, name) != value
     ]
@@ -201,20 +201,20 @@ def _started(place: Path, config: RunConfig, vocabularies: Vocabularies) -> Trai
         raise ConfigError(wrong)
     if model.config.shape != SHAPES[config.task]:
         raise ConfigError(
-            f"training.init_from: {shown} is of shape {model.config.shape}, and task = {config.task!r} needs "
+            f"training.init_from: {shown} has the shape {model.config.shape}, but task = {config.task!r} needs "
             f"{SHAPES[config.task]}."
         )
     num_classes = model.config.num_classes
     if num_classes is not None and num_classes != max(2, len(vocabularies.labels)):
         raise ConfigError(
-            f"training.init_from: {shown} has {num_classes} classes, and the data {len(vocabularies.labels)} labels."
+            f"training.init_from: {shown} has {num_classes} classes, but the data has {len(vocabularies.labels)}."
         )
     sizes = (model.config.source_vocabulary, model.config.target_size)
     if sizes != (vocabularies.source.size, vocabularies.target.size):
         raise CheckpointError(
-            f"{shown} reads {sizes[0]:,} and writes {sizes[1]:,} tokens, but the vocabularies have "
-            f"{vocabularies.source.size:,} and {vocabularies.target.size:,}. Use the tokeniser that it was "
-            "trained with: leave text.tokeniser out."
+            f"{shown} has vocabularies of {sizes[0]:,} and {sizes[1]:,} tokens, but the tokeniser has "
+            f"{vocabularies.source.size:,} and {vocabularies.target.size:,}. Use the tokeniser that the model was "
+            "trained with: remove text.tokeniser."
         )
     changes = {name: config.model[name] for name in _MAY_DIFFER if name in config.model}
     if not changes:

@@ -1,10 +1,10 @@
-"""The folder of a run: what went in (config, environment, data), what came out, and a lock while it is trained.
+"""The run folder: the inputs of a run (config, environment, data), its results, and a lock during training.
 
-config.yaml        every setting, as it was read     metrics.jsonl   a line for each log
+config.yaml        every setting, as it was read     metrics.jsonl   a line for each log line
 environment.json   versions, commit, hardware        curves/         the same for TensorBoard
-data.json          hashes and counts of the data     checkpoints/    to go on from
+data.json          hashes and counts of the data     checkpoints/    to resume from
 tokeniser/         the vocabularies                  best/, last/    models to use
-outcome.json       how it ended                      README.md       the model card
+outcome.json       how the run ended                 README.md       the model card
 """
 
 import json
@@ -32,7 +32,7 @@ OUTCOME, CARD = "outcome.json", "README.md"
 
 @dataclass(frozen=True)
 class CorpusRecord:
-    """What was read of one corpus: where it stands in the config, its files with their SHA-256, and counts."""
+    """One corpus as it was read: its path in the config, its files with their SHA-256, and counts."""
 
     path: str
     files: Mapping[str, str]
@@ -47,7 +47,7 @@ class CorpusRecord:
 
 
 class RunFolder:
-    """A run on disk. Make one with `create` or `reopen`, use it in a `with` statement, and the lock is let go."""
+    """A run on disk. Open it with `create` or `reopen` in a `with` statement, which releases the lock at the end."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser()
@@ -55,17 +55,17 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: str | Path, config: RunConfig) -> Self:
-        """Make a folder for a new run and lock it; one that holds anything is refused, never written over.
+        """Create the folder of a new run and lock it. A folder that contains files is refused, never overwritten.
 
-        A run that stopped before its first update (its data had a fault, say) is nothing, and makes room.
+        A run that stopped before its first update (because of an error in its data, for example) is replaced.
         """
         folder = cls(path)
-        folder._refuse_what_is_there()  # before a lock is left in a folder that is not ours
+        folder._refuse_what_is_there()  # before a lock file is written into an unrelated folder
         folder._take()
         try:
-            folder._refuse_what_is_there()  # another process may have been quicker
+            folder._refuse_what_is_there()  # another process may have started a run since
             folder._remove_preparations()
-            folder.write_config(config)  # first: it is what makes the folder a run
+            folder.write_config(config)  # first, because it marks the folder as a run
             folder.write_environment(config.training.seed)
         except BaseException:
             folder.close()
@@ -74,13 +74,13 @@ class RunFolder:
 
     @classmethod
     def reopen(cls, path: str | Path) -> Self:
-        """Lock the folder of an earlier run, to go on with it."""
+        """Lock the folder of an existing run in order to resume it."""
         folder = cls(path)
         shown = printable(str(folder.path))
         if not folder.holds_a_run:
-            there = "holds no run" if folder.path.is_dir() else "does not exist"
+            there = "contains no run" if folder.path.is_dir() else "does not exist"
             raise RunError(
-                f"{shown} {there}, so that there is nothing to go on with. To begin a run, do not resume.",
+                f"{shown} {there}, so there is nothing to resume. To start a new run, do not resume.",
                 options=("resume",),
             )
         folder._take()
@@ -95,17 +95,17 @@ class RunFolder:
         self.close()
 
     def close(self) -> None:
-        """Let the lock go."""
+        """Release the lock."""
         self._lock.release()
 
     @property
     def holds_a_run(self) -> bool:
-        """Whether a run was begun here."""
+        """Whether a run was started here."""
         return (self.path / CONFIG).is_file()
 
     @property
     def was_only_prepared(self) -> bool:
-        """Whether a run was begun here that never made an update it could lose."""
+        """Whether a run was started here that has no results yet."""
         results = (self.metrics, self.checkpoints, self.path / OUTCOME, self.best, self.last)
         return self.holds_a_run and not any(path.exists() for path in results)
 
@@ -123,22 +123,22 @@ class RunFolder:
 
     @property
     def checkpoints(self) -> Path:
-        """The folder of the states to go on from."""
+        """The folder of the checkpoints to resume from."""
         return self.path / "checkpoints"
 
     @property
     def best(self) -> Path:
-        """The model that validation liked most."""
+        """The model with the best validation score."""
         return self.path / "best"
 
     @property
     def last(self) -> Path:
-        """The model as it was at the end."""
+        """The model at the end of the run."""
         return self.path / "last"
 
     @property
     def metrics(self) -> Path:
-        """The file of metrics, one JSON object a line."""
+        """The file of metrics, one JSON object per line."""
         return self.path / METRICS
 
     @property
@@ -147,7 +147,7 @@ class RunFolder:
         return self.path / "curves"
 
     def read_config(self, changes: Sequence[str] = (), *, change_label: str = "change") -> RunConfig:
-        """Return the config that the run was begun with, with changes; its data may be gone by now."""
+        """Return the config of the run, with changes. Its data files are not checked: they may no longer exist."""
         return load_run_config(self.path / CONFIG, changes, check_files=False, change_label=change_label)
 
     def write_config(self, config: RunConfig) -> None:
@@ -156,21 +156,21 @@ class RunFolder:
         self.write(CONFIG, f"# Every setting of this run, as it was read.\n{text}".encode())
 
     def write_environment(self, seed: int) -> None:
-        """Add this process to those that worked on the run."""
+        """Add this process to the list of processes that worked on the run."""
         sessions = self._read_json(ENVIRONMENT).get("sessions", []) if (self.path / ENVIRONMENT).is_file() else []
         self.write_json(ENVIRONMENT, {"sessions": [*sessions, describe_environment(seed)]})
 
     def read_environment(self) -> dict[str, Any]:
-        """Return what the last process that worked on the run said of itself."""
+        """Return the environment of the last process that worked on the run."""
         sessions = self._read_json(ENVIRONMENT).get("sessions", []) if (self.path / ENVIRONMENT).is_file() else []
         return dict(sessions[-1]) if sessions else {}
 
     def write_data(self, corpora: Sequence[CorpusRecord], tokeniser: Mapping[str, str | int]) -> None:
-        """Write the hashes and counts of the data, and what is known of the tokeniser."""
+        """Write the hashes and counts of the data, and the description of the tokeniser."""
         self.write_json(DATA, {"corpora": [corpus.to_data() for corpus in corpora], "tokeniser": dict(tokeniser)})
 
     def read_data(self) -> dict[str, Any]:
-        """Return what `write_data` wrote; empty if the data was not read yet."""
+        """Return what `write_data` wrote, or an empty dict if the data has not been read yet."""
         return self._read_json(DATA) if (self.path / DATA).is_file() else {}
 
     def write_outcome(self, outcome: Outcome) -> None:
@@ -178,26 +178,28 @@ class RunFolder:
         self.write_json(OUTCOME, outcome.to_data())
 
     def read_outcome(self) -> Outcome | None:
-        """Return how the run ended, or None if it never did."""
+        """Return how the run ended, or None if it has not ended."""
         if not (self.path / OUTCOME).is_file():
             return None
         try:
             return Outcome.from_data(self._read_json(OUTCOME))
         except (KeyError, TypeError, AttributeError):
-            raise RunError(f"{printable(str(self.path / OUTCOME))} does not say how a run ended. Remove it.") from None
+            raise RunError(
+                f"{printable(str(self.path / OUTCOME))} does not describe how a run ended. Remove it."
+            ) from None
 
     def forget_outcome(self) -> None:
-        """Take away how an earlier process ended: the run goes on."""
+        """Remove the outcome of an earlier process, because the run is being resumed."""
         (self.path / OUTCOME).unlink(missing_ok=True)
 
     def truncate_metrics(self, step: int) -> None:
-        """Drop the metrics after a step, which will be made again, and a line that was cut short."""
+        """Drop the metrics after a step, which will be computed again, and incomplete lines."""
         if self.metrics.is_file():
             lines = [line for line in self.read_metrics() if line["step"] <= step]
             self.write(METRICS, "".join(json.dumps(line) + "\n" for line in lines).encode())
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """Return the whole lines of metrics.jsonl."""
+        """Return the complete lines of metrics.jsonl."""
         lines = []
         text = self.metrics.read_text(encoding="utf-8", errors="replace") if self.metrics.is_file() else ""
         for line in text.split("\n"):
@@ -210,17 +212,17 @@ class RunFolder:
         return lines
 
     def write_json(self, name: str, data: Mapping[str, Any]) -> None:
-        """Write a JSON file, whole or not at all."""
+        """Write a JSON file atomically."""
         self.write(name, json_bytes(data))
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file, whole or not at all."""
+        """Write a file atomically."""
         try:
             replace_file(self.path / name, content)
         except OSError as wrong:
             raise RunError(
                 f"{printable(str(self.path / name))} cannot be written: {wrong.strerror}. "
-                "Choose a folder that can be written, on a disk with room."
+                "Choose a writable folder on a disk with free space."
             ) from None
 
     def _take(self) -> None:
@@ -229,7 +231,7 @@ class RunFolder:
             self._lock.take()
         except FolderInUseError as holder:
             raise RunError(
-                f"{printable(str(self.path))} is in use: {holder} trains there. "
+                f"{printable(str(self.path))} is in use: {holder} is training there. "
                 "Wait for it, stop it, or choose another folder.",
                 options=("run",),
             ) from None
@@ -252,33 +254,35 @@ class RunFolder:
         others = [name for name in others if name != LOCK and not (name.startswith(".") and name.endswith(".part"))]
         if others:
             named = ", ".join(printable(name) for name in others[:3]) + (" …" if len(others) > 3 else "")
-            raise RunError(f"{shown} holds other files ({named}). Choose an empty or a new folder.", options=("run",))
+            raise RunError(
+                f"{shown} contains other files ({named}). Choose an empty or a new folder.", options=("run",)
+            )
 
     def _read_json(self, name: str) -> dict[str, Any]:
         shown = printable(str(self.path / name))
         try:
             return parse_object((self.path / name).read_bytes())
         except (OSError, ValueError) as wrong:
-            raise RunError(f"{shown} cannot be read: {wrong}. Remove it, or take it from a copy of the run.") from None
+            raise RunError(f"{shown} cannot be read: {wrong}. Remove it, or restore it from a copy.") from None
         except TypeError:
             raise RunError(
-                f"{shown} does not hold an object, {{…}}. Remove it, or take it from a copy of the run."
+                f"{shown} does not contain a JSON object, {{…}}. Remove it, or restore it from a copy."
             ) from None
 
 
 def _state(outcome: Outcome | None) -> str:
     if outcome is None:
-        return "it was not ended"
+        return "not finished: it ended without an outcome"
     word = "finished" if outcome.is_finished else "not finished"
     return f"{word} after {outcome.steps:,} updates: {WORDS[outcome.stopped]}"
 
 
 def _taken(shown: str, outcome: Outcome | None) -> RunError:
-    """Return the error for a folder that holds a run, which says how that run can go on."""
+    """Return the error for a folder that already contains a run, with the advice how to resume that run."""
     change = outcome.longer if outcome is not None and outcome.is_finished else ""
     advice = f"resume it with {change} to train it for longer" if change else "resume it"
     return RunError(
-        f"{shown} holds a run already ({_state(outcome)}), and it is not written over. Choose another folder, "
+        f"{shown} already contains a run ({_state(outcome)}), which is not overwritten. Choose another folder, "
         f"or {advice}.",
         options={"resume": "", "run": shown, **({"changes": change} if change else {})},
     )

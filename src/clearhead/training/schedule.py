@@ -1,4 +1,4 @@
-"""The learning rate at each update: a climb, then a fall. It depends on the number of the update and nothing else."""
+"""The learning-rate schedule: a linear warm-up, then a decay. The rate depends only on the number of the update."""
 
 import math
 
@@ -6,10 +6,10 @@ from clearhead.training.config import TrainingConfig
 
 
 def rate_at(step: int, config: TrainingConfig, total: int | None) -> float:
-    """Return the rate of an update, counted from 1; `total` updates are planned.
+    """Return the learning rate of update `step`, counted from 1, of `total` planned updates.
 
     inverse_sqrt   rate · √(warm_up / step)
-    cosine         rate · (f + (1 - f) (1 + cos(π t)) / 2), where t is the share of the fall that is over
+    cosine         rate · (f + (1 - f) (1 + cos(π t)) / 2), where t is the finished share of the decay, f = final_rate
     linear         rate · (f + (1 - f) (1 - t))
     """
     if step < config.warm_up:
@@ -18,7 +18,7 @@ def rate_at(step: int, config: TrainingConfig, total: int | None) -> float:
         return config.rate
     if config.schedule == "inverse_sqrt":
         return config.rate * math.sqrt(max(config.warm_up, 1) / max(step, 1))
-    assert total is not None, "a fall to an end needs to know where the end is"
+    assert total is not None, "cosine and linear need the total number of updates"
     gone = min(1.0, (step - config.warm_up) / max(1, total - config.warm_up))
     remaining = (1 + math.cos(math.pi * gone)) / 2 if config.schedule == "cosine" else 1 - gone
     return config.rate * (config.final_rate + (1 - config.final_rate) * remaining)

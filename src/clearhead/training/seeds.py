@@ -1,4 +1,4 @@
-"""The same run with several seeds: what a score is on average, and how far luck alone moves it."""
+"""The same run with several seeds: the mean of each score, and its standard deviation."""
 
 import json
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ from clearhead.training.run import RunFolder
 
 @dataclass(frozen=True)
 class Spread:
-    """One score over several seeds; `deviation` is the standard deviation of a sample (None of a single run).
+    """One score over several seeds. `deviation` is the sample standard deviation (None for a single run).
 
-    `metric` is what a config calls it (bleu), `name` what it is called where it is told (BLEU).
+    `metric` is its name in a config (bleu), `name` its name in output (BLEU).
     """
 
     metric: str
@@ -31,14 +31,14 @@ class Spread:
     signature: str
 
     def __str__(self) -> str:
-        """Write mean and spread with the number of runs and the signature."""
+        """Return mean and deviation with the number of runs and the signature."""
         around = "" if self.deviation is None else f" ± {self.deviation:.2g}"
         return f"{self.name} {self.mean:.4g}{around} ({len(self.values)} seeds; {self.signature})"
 
 
 @dataclass(frozen=True)
 class SeedsReport:
-    """How several runs ended, by seed, and every score over those that did not stop early."""
+    """How several runs ended, by seed, and the scores over all runs that were not interrupted."""
 
     outcomes: Mapping[int, Outcome]
     spreads: tuple[Spread, ...]
@@ -46,7 +46,7 @@ class SeedsReport:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether someone stopped it before the last seed was done."""
+        """Whether it was interrupted before all seeds were done."""
         return any(outcome.stopped == "interrupted" for outcome in self.outcomes.values())
 
     def to_data(self) -> dict[str, Any]:
@@ -69,14 +69,14 @@ class SeedsReport:
 def train_seeds(
     config: RunConfig, path: str | Path, count: int, *, resume: bool = False, console: Console | None = None
 ) -> SeedsReport:
-    """Train once for each of `count` seeds, from the config's upwards, in folders below `path`, and report on them.
+    """Train once for each of `count` seeds, starting at the config's seed, in folders below `path`.
 
-    Resumed, finished seeds are left as they are, a begun one goes on, and the rest are begun.
+    With `resume`, finished seeds are skipped, an interrupted one is resumed, and the others are started.
     """
     parent = Path(path).expanduser()
     if not resume and parent.is_dir() and any(parent.iterdir()):
         raise RunError(
-            f"{printable(str(parent))} is not empty, and nothing is written over. Choose another folder, "
+            f"{printable(str(parent))} is not empty, and files are not overwritten. Choose another folder, "
             "or resume the seeds in it.",
             options=("run", "resume"),
         )
@@ -103,7 +103,7 @@ def _train_one(config: RunConfig, path: Path, seed: int, resume: bool, console: 
 
 
 def summarise(outcomes: Mapping[int, Outcome], num_asked: int) -> SeedsReport:
-    """Return the mean and the spread of every score that all whole runs have."""
+    """Return the mean and deviation of every score over all complete runs."""
     complete = {seed: outcome for seed, outcome in outcomes.items() if outcome.stopped != "interrupted"}
     first = next(iter(complete.values()), None)
     spreads = []
@@ -112,7 +112,8 @@ def summarise(outcomes: Mapping[int, Outcome], num_asked: int) -> SeedsReport:
         signatures = {score.signature for score in scores.values()}
         if len(signatures) > 1:
             raise RunError(
-                f"{first_score.name} was measured in different ways ({'; '.join(sorted(signatures))}): no mean of it."
+                f"{first_score.name} has different signatures ({'; '.join(sorted(signatures))}): its values cannot be "
+                "averaged."
             )
         values = {seed: score.value for seed, score in scores.items()}
         deviation = stdev(values.values()) if len(values) > 1 else None

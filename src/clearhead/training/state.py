@@ -1,7 +1,7 @@
-"""Checkpoints that training can go on from: everything that decides the next update, written whole or not at all.
+"""Checkpoints to resume from: everything that determines the next update, written atomically.
 
-Each is a folder, step-00000500: a model that can be used (model.safetensors, config.json), state.safetensors
-(optimiser, averages, random states) and state.json (where the data stands, what was best so far).
+Each is a folder such as step-00000500: a usable model (model.safetensors, config.json), state.safetensors
+(optimiser, averages, random states) and state.json (position in the data, best scores so far).
 """
 
 import re
@@ -29,18 +29,18 @@ _NAME = re.compile(r"step-(\d{8,})")
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is, in plain numbers."""
+    """The progress of a run, in plain numbers."""
 
     step: int = 0
     position: Position = field(default_factory=Position)
     seconds: float = 0.0
     num_tokens: int = 0
     best: float | None = None  # score of the best validation
-    best_loss: float | None = None  # decides between equal scores
+    best_loss: float | None = None  # breaks ties between equal scores
     best_step: int | None = None
     best_scores: dict[str, dict[str, Any]] = field(default_factory=dict)
     num_worse: int = 0  # validations since the best one
-    judged_step: int | None = None  # of the last validation
+    judged_step: int | None = None  # step of the last validation
     rate_factor: float = 1.0  # halved by each roll-back
     lowest_loss: float | None = None
     parts: int = 1
@@ -49,7 +49,7 @@ class Progress:
 def save_state(folder: Path, updater: Updater, progress: Progress) -> Path:
     """Write a checkpoint under a temporary name and move it into place.
 
-    If that of this update is there already, its numbers are the same, and only what is said of them is written anew.
+    If the checkpoint of this update exists, its tensors are the same, and only state.json is written again.
     """
     place = folder / f"step-{progress.step:08d}"
     part = temporary_beside(place)
@@ -68,10 +68,10 @@ def save_state(folder: Path, updater: Updater, progress: Progress) -> Path:
         move_folder(part, place)
     except (OSError, CheckpointError) as wrong:
         names = [checkpoint.name for checkpoint in checkpoints(folder)]
-        last = f"The last whole one is {names[-1]}" if names else "There is none yet"
+        last = f"The last complete checkpoint is {names[-1]}" if names else "There is no checkpoint yet"
         raise CheckpointError(
             f"the checkpoint {printable(str(place))} could not be written ({wrong.__context__ or wrong}). {last}: "
-            "make room on the disk and resume the run.",
+            "free some disk space and resume the run.",
             options=("resume",),
         ) from None
     finally:
@@ -80,7 +80,7 @@ def save_state(folder: Path, updater: Updater, progress: Progress) -> Path:
 
 
 def load_state(place: Path, updater: Updater) -> Progress:
-    """Put a checkpoint's numbers back where they were, and return how far it was."""
+    """Restore the state from a checkpoint, and return its progress."""
     index = _read_index(place)
     tensors, _ = read_tensors(place / _STATE)
     weights, _ = read_tensors(place / WEIGHTS)
@@ -90,7 +90,7 @@ def load_state(place: Path, updater: Updater) -> Progress:
     if missing:
         raise CheckpointError(
             f"{printable(str(place))} lacks {len(missing)} tensors of this run ({missing[0]} …). "
-            "It is of another configuration: go on with the config of the run's own folder."
+            "It was written with another config: resume with the config in the run folder."
         )
     with torch.no_grad():
         for name, tensor in wanted.items():
@@ -104,27 +104,27 @@ def load_state(place: Path, updater: Updater) -> Progress:
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """Return the whole checkpoints of a run, the earliest first."""
+    """Return the complete checkpoints of a run, the earliest first."""
     paths = [path for path in folder.iterdir() if _NAME.fullmatch(path.name)] if folder.is_dir() else []
     return sorted((path for path in paths if (path / _INDEX).is_file()), key=step_of)
 
 
 def step_of(place: Path) -> int:
-    """Return the update that a checkpoint is of."""
+    """Return the number of a checkpoint's update."""
     return int(place.name.removeprefix("step-"))
 
 
 def planned_checkpoints(folder: Path, every: int, before: int) -> list[Path]:
-    """Return the checkpoints of every so many updates, the first weights left out, that came before an update.
+    """Return the regular checkpoints (every `every` updates, without update 0) before an update.
 
-    Those of an interruption, or of a validation between two, are left out: a resumed run must find the very ones that
-    a run without a stop would find.
+    Checkpoints of interruptions and validations in between are excluded, so that a resumed run uses the same ones as a
+    run that was never stopped.
     """
     return [place for place in checkpoints(folder) if step_of(place) % every == 0 and 0 < step_of(place) < before]
 
 
 def readable_checkpoints(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield checkpoints from the latest to the earliest, each with what is wrong with it, or nothing."""
+    """Yield checkpoints from the latest to the earliest, each with the error in reading it, or ""."""
     for place in reversed(checkpoints(folder)):
         try:
             _read_index(place)
@@ -137,7 +137,7 @@ def readable_checkpoints(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def forget_old(folder: Path, keep: int, every: int) -> None:
-    """Remove all but the last one and the last so many of every so many updates; and what was left half written."""
+    """Remove all checkpoints except the last one and the last `keep` regular ones, and incomplete files."""
     places = checkpoints(folder)
     planned = [place for place in places if step_of(place) % every == 0]
     for place in sorted(set(places) - {*planned[-keep:], places[-1]} if places else ()):
@@ -146,20 +146,20 @@ def forget_old(folder: Path, keep: int, every: int) -> None:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove what a killed process left half written, in a folder and below."""
+    """Remove the incomplete files of a killed process, in a folder and below."""
     for part in sorted(folder.rglob(".*.part")):
         _remove(part)
 
 
 def forget_after(folder: Path, step: int) -> None:
-    """Remove the checkpoints after a step, which will be made again."""
+    """Remove the checkpoints after a step, which will be written again."""
     for place in checkpoints(folder):
         if step_of(place) > step:
             _remove(place)
 
 
 def _remove(place: Path) -> None:
-    """Remove a file or a folder; a checkpoint loses its name first, so that half of one is never taken for a whole."""
+    """Remove a file or folder. A checkpoint is renamed first, so that a partly removed one is never used."""
     if place.is_dir():
         part = place if place.suffix == ".part" else place.rename(temporary_beside(place))
         shutil.rmtree(part, ignore_errors=True)
@@ -171,6 +171,7 @@ def _read_index(place: Path) -> dict[str, Any]:
     index = read_json(place / _INDEX)
     if index.get("format") != FORMAT:
         raise CheckpointError(
-            f"{printable(str(place / _INDEX))} is in format {index.get('format')!r}, and this clearhead reads {FORMAT}."
+            f"{printable(str(place / _INDEX))} has format {index.get('format')!r}, but this version of clearhead reads "
+            f"format {FORMAT}."
         )
     return index

@@ -1,7 +1,7 @@
-"""One update: forward, backward, clipping, optimiser, average; on a GPU captured as one CUDA graph for each shape.
+"""One update: forward, backward, clipping, optimiser, average. On a GPU it is captured as one CUDA graph per shape.
 
-Nothing is read back from the device until `read` asks: losses are summed there, and the first update whose loss or
-gradient is not a finite number is remembered there.
+Nothing is read from the device before `read`: losses are summed on it, and the number of the first update with a loss
+or gradient that is not finite is stored on it.
 """
 
 import time
@@ -21,22 +21,22 @@ from clearhead.training.fused_loss import fused_loss_from_states, is_fusible
 from clearhead.training.objective import LossFunction, loss_from_states, objective
 from clearhead.training.optimiser import Optimiser
 
-_WARM_UPS = 3  # runs before a capture: libraries choose their kernels in them
-_MAX_SHAPES = 64  # that may be compiled; torch's own limit is 8
+_WARM_UPS = 3  # runs before a capture, in which libraries choose their kernels
+_MAX_SHAPES = 64  # that can be compiled; torch's default limit is 8
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What happened since the sums were begun."""
+    """Sums since the last call of `begin_sums`."""
 
     loss: float
     num_tokens: int
-    gradient: float  # length of the last gradient, before clipping
+    gradient: float  # norm of the last gradient, before clipping
     first_bad: int | None  # number of the first update that was not finite
 
 
 class Updater:
-    """Makes updates. `parts` > 1 cuts every batch into parts whose gradients are added, to need less memory."""
+    """Makes updates. With `parts` > 1 every batch is split and the gradients are added, to save memory."""
 
     def __init__(
         self, model: TrainableModel, config: TrainingConfig, *, is_compiled: bool, precision: torch.dtype
@@ -46,12 +46,12 @@ class Updater:
         self.optimiser = Optimiser(model, config)
         self.average = RunningAverage(model, config.ema_decay) if config.average == "ema" else None
         self._precision = precision
-        self._sums = torch.zeros(3, dtype=torch.float64, device=self.device)  # loss, tokens, length of the gradient
-        self._window = torch.zeros((), dtype=torch.float64, device=self.device)  # tokens of the update at hand
+        self._sums = torch.zeros(3, dtype=torch.float64, device=self.device)  # loss, tokens, norm of the gradient
+        self._window = torch.zeros((), dtype=torch.float64, device=self.device)  # tokens of the current update
         self._step = torch.zeros((), dtype=torch.int64, device=self.device)
         self._bad = torch.full((), -1, dtype=torch.int64, device=self.device)
         self._is_finite = torch.ones((), dtype=torch.bool, device=self.device)
-        self._has_changed = False  # whether weights were changed by the update at hand
+        self._has_changed = False  # whether the current update has changed weights
         self._is_compiled = is_compiled
         if is_compiled:
             self._loss_function = self._compile()
@@ -59,13 +59,13 @@ class Updater:
             self._loss_function = fused_loss_from_states if is_fusible(model, config, precision) else loss_from_states
         self._graphs: dict[Any, _Graph] = {}
         self._is_graphed = self.device.type == "cuda"
-        self.note = ""  # to be told
+        self.note = ""  # a message for the log
         self._compiled_keys: set[Any] = set()  # shapes that were compiled
 
     def step(self, batches: Sequence[Batch], rate: float, number: int) -> None:
-        """Make update `number` (from 1) with the gradients of some batches added.
+        """Make update `number` (from 1) with the summed gradients of the batches.
 
-        Out of memory, it begins again with smaller parts, for as long as there are rows to part.
+        If memory runs out, it starts again with smaller parts, as long as they have more than one row.
         """
         self.optimiser.set_rate(rate)
         self._step.fill_(number)
@@ -96,17 +96,17 @@ class Updater:
         self._run("update", self._update, None)
 
     def _give_up_compiling(self, wrong: Exception) -> None:
-        """Go on without a compiler where it fails: slower, but no run is lost for want of one."""
+        """Continue without compiling after the compiler failed: slower, but the run is not lost."""
         self.note = (
             f"The model could not be compiled ({type(wrong).__name__}: {str(wrong).splitlines()[0][:160]}). "
-            "Going on without, which is slower; say training.is_compiled: false to leave it out."
+            "Continuing without compiling, which is slower. Set training.is_compiled: false to skip it."
         )
         self._loss_function, self._is_compiled = loss_from_states, False
         self._graphs.clear()
         self.optimiser.zero()
 
     def _halve(self) -> None:
-        """Begin again with parts of half the size; nothing was changed yet but gradients."""
+        """Halve the size of the parts. Only gradients have changed so far, and they are removed."""
         self.parts *= 2
         self._graphs.clear()
         self.optimiser.zero()
@@ -120,23 +120,23 @@ class Updater:
         return Totals(loss / tokens if tokens else float("nan"), int(tokens), gradient, None if bad < 0 else bad)
 
     def begin_sums(self) -> None:
-        """Begin new sums."""
+        """Reset the sums."""
         self._sums.zero_()
 
     def forget_fault(self) -> None:
-        """Forget that an update was not finite, after its weights were put back."""
+        """Reset the number of the first bad update, after a checkpoint was restored."""
         self._bad.fill_(-1)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return all that decides the next update and the next log, by name: the tensors themselves."""
+        """Return the tensors that determine the next update and the next log line, by name, not copies."""
         averages = {} if self.average is None else {f"average.{k}": v for k, v in self.average.tensors().items()}
         weights = {f"weight.{name}": tensor.detach() for name, tensor in own_tensors(self.model).items()}
         return {**weights, **self.optimiser.tensors(), **averages, "sums": self._sums}
 
     def _compile(self) -> LossFunction:
-        """Compile the blocks and the loss, each apart: blocks of one kind share what is compiled once."""
+        """Compile each layer and the loss separately: layers of one kind share the compiled code."""
         torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, _MAX_SHAPES)
-        # on a CPU the compiler's own random numbers are slower than the library's
+        # On a CPU the compiler's random numbers are slower than PyTorch's.
         options: Any = {"fallback_random": True} if self.device.type == "cpu" else None
         for block in self.model.blocks():
             block.compile(fullgraph=True, dynamic=False, options=options)
@@ -179,7 +179,7 @@ class Updater:
         self._is_finite &= total.isfinite()
 
     def _finish(self) -> None:
-        """Clip, change the weights, and look whether all numbers are finite."""
+        """Clip the gradients, update the weights, and check that loss and gradients are finite."""
         gradients = [p.grad for p in self.optimiser.parameters if p.grad is not None]
         length = torch.nn.utils.get_total_norm(gradients, foreach=True)
         if self.config.clip is not None:
@@ -207,9 +207,9 @@ class Updater:
             self.note = f"Compiled for {describe_shape(batch)} in {time.perf_counter() - start:.0f} s."
 
     def _capture(self, work: Callable[[Any], None], batch: Batch | None) -> "_Graph":
-        """Capture some work as a graph. Capturing runs it, so that all it changes is put back afterwards."""
+        """Capture a function as a CUDA graph. Capturing runs it, so everything it changes is restored afterwards."""
         if work == self._add or work == self._update:
-            for parameter in self.optimiser.parameters:  # gradients stay in one place from graph to graph
+            for parameter in self.optimiser.parameters:  # all graphs must use the same gradient tensors
                 parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
         changed = [*self.tensors().values(), self._window, self._step, self._bad, self._is_finite]
         if work != self._whole:
@@ -226,7 +226,7 @@ class Updater:
 
 
 class _Graph:
-    """Some work on a batch, captured once and replayed with other numbers in the same places."""
+    """A function of a batch, captured once as a CUDA graph and replayed with new values in the same tensors."""
 
     def __init__(self, work: Callable[[Any], None], batch: Batch | None) -> None:
         self._batch = None if batch is None else batch.changed(Tensor.clone)
@@ -241,7 +241,7 @@ class _Graph:
             work(self._batch)
 
     def run(self, batch: Batch | None) -> None:
-        """Replay it."""
+        """Copy the batch into the graph's tensors and replay it."""
         if batch is not None and self._batch is not None:
             for place, new in zip(self._batch, batch, strict=True):
                 if isinstance(place, Tensor) and isinstance(new, Tensor):
@@ -250,7 +250,7 @@ class _Graph:
 
 
 def _compiler_failures() -> tuple[type[Exception], ...]:
-    """Return what a failing compiler raises; asked for only when something is raised, for it takes long to load."""
+    """Return the exceptions of a failing compiler. Called only after an exception, since the import is slow."""
     from torch._dynamo.exc import BackendCompilerFailed
     from torch._inductor.exc import InductorError
 
@@ -258,13 +258,13 @@ def _compiler_failures() -> tuple[type[Exception], ...]:
 
 
 def describe_shape(batch: Batch) -> str:
-    """Return the shape of a batch, for people."""
+    """Return the shape of a batch as text."""
     widths = [str(side.shape[1]) for side in (batch.source, batch.target) if side is not None]
     return f"{batch.num_rows} × ({' + '.join(widths)})"
 
 
 def split(batch: Batch, parts: int) -> list[Batch]:
-    """Cut a batch into parts by its rows; fewer if it has not so many."""
+    """Split a batch by rows into `parts` parts, or fewer if it has fewer rows."""
     count = min(parts, batch.num_rows)
     if count == 1:
         return [batch]

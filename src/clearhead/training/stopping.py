@@ -1,4 +1,4 @@
-"""A run that is asked to stop, by Ctrl-C or by a system that shuts down, ends its update, saves, and stops."""
+"""Stopping by Ctrl-C or SIGTERM: the run finishes its current update, saves, and stops."""
 
 import signal
 import threading
@@ -10,14 +10,14 @@ from types import FrameType
 
 @dataclass
 class Stop:
-    """Whether someone asked to stop."""
+    """Whether a stop was requested."""
 
     is_asked: bool = False
 
 
 @contextmanager
 def stopping() -> Iterator[Stop]:
-    """Let Ctrl-C (or a termination) finish the update at hand; a second one stops at once."""
+    """On Ctrl-C or SIGTERM, let the current update finish; a second one stops immediately."""
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop

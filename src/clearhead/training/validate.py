@@ -1,4 +1,4 @@
-"""How good a model is on held-out sentences: its loss, and the scores of what it writes."""
+"""Validation: the loss of a model on held-out sentences, and the scores of its output."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,27 +24,29 @@ _BATCH_TOKENS = 4096
 
 
 class Validator:
-    """Scores a model on one set of sentences, the same way every time."""
+    """Scores a model on a fixed set of sentences."""
 
     def __init__(self, store: PairStore, vocabularies: Vocabularies, task: Task, config: ValidationConfig) -> None:
         self.task, self.vocabularies, self.config = task, vocabularies, config
         has_labels = task == "classify"
         layout = make_layout(store, _BATCH_TOKENS, batching="bucketed", has_labels=has_labels)
-        store_without_texts = replace(store, source_texts=None, target_texts=None)  # without texts no cut is sampled
+        store_without_texts = replace(
+            store, source_texts=None, target_texts=None
+        )  # without texts, no tokenisation is sampled
         self._batches = list(
             BatchStream(store_without_texts, vocabularies, layout, seed=0, has_labels=has_labels).once()
         )
         self._copy: TrainableModel | None = None  # in the precision of training
-        self._engine: TorchEngine | None = None  # of the copy
+        self._engine: TorchEngine | None = None  # engine of the copy
         indices = range(len(store))
         self.sources = [] if task == "language-model" else store.texts("source", indices)
         self.references = store.texts("target", indices)
         self._is_lower = vocabularies.target.config.lower_case
-        if self._is_lower:  # what the model cannot write is not asked of it
+        if self._is_lower:  # the model cannot write upper case
             self.references = [vocabularies.target.normalised(text) for text in self.references]
 
     def scores(self, model: TrainableModel, precision: torch.dtype) -> Mapping[str, Score]:
-        """Return the loss and every score that the task has, by the names that a config uses."""
+        """Return the loss and all scores of the task, by their names in a config."""
         device = model.device
         is_mixed = precision != torch.float32
         with (
@@ -70,7 +72,7 @@ class Validator:
         return scores
 
     def _translations(self, model: TrainableModel, precision: torch.dtype) -> list[str]:
-        """Translate greedily, with the pipeline of `translate`."""
+        """Translate with greedy search, in the same pipeline as `translate`."""
         search = SearchSettings(max_ratio=self.config.max_ratio)
         options = TranslationOptions(has_scores=False)
         if model.device.type == "cpu":
@@ -81,7 +83,7 @@ class Validator:
             return [translation.text for translation in translator.translate(self.sources, search, options)]
 
     def _engine_of_copy(self, model: TrainableModel, precision: torch.dtype) -> TorchEngine:
-        """Return an engine of one copy of the model, whose steps, once recorded, serve every validation."""
+        """Return an engine for one copy of the model, so that all validations use the same recorded CUDA graphs."""
         if self._copy is None or self._engine is None:
             with torch.random.fork_rng(devices=[]):
                 self._copy = build_model(model.config).to(model.device, precision)
@@ -91,7 +93,7 @@ class Validator:
         return self._engine
 
     def _loss(self, model: TrainableModel) -> Score:
-        """Return the cross-entropy of a token (or label) in nats, without label smoothing."""
+        """Return the mean cross-entropy per token (or label) in nats, without label smoothing."""
         device, total, count = model.device, 0.0, 0
         for token_batch in self._batches:
             loss = model.loss(to_batch(token_batch, device, has_labels=self.task == "classify"))

@@ -1,6 +1,6 @@
-"""What training needs and takes seconds to load, loaded while the text is read: torch's compiler, and the device.
+"""Load torch's compiler and initialise the device, which takes seconds, in a thread while the data is read.
 
-Learning a vocabulary leaves the interpreter to others, so that the two go on at the same time.
+Learning a vocabulary releases the interpreter lock, so the two run in parallel.
 """
 
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from threading import Thread
 
 import torch
 
-_SIZE = 64  # of a product that makes the device load its library
+_SIZE = 64  # width of a matrix product that makes the device load its library
 
 
 @contextmanager
 def warming_up(device: torch.device) -> Iterator[None]:
-    """Load what training on a device needs, beside what is done inside."""
+    """Load the requirements of training on a device while the body of the `with` statement runs."""
     thread = Thread(target=_load, args=(device,), name="warm-up")
     thread.start()
     try:
@@ -24,7 +24,7 @@ def warming_up(device: torch.device) -> Iterator[None]:
 
 
 def _load(device: torch.device) -> None:
-    import torch._dynamo  # every optimiser of torch loads it
+    import torch._dynamo  # torch's optimisers import it
 
     if device.type == "cuda":
         zeros = torch.zeros(_SIZE, _SIZE, device=device)

@@ -45,7 +45,7 @@ def test_an_interrupted_run_ends_with_130_after_its_result(
     assert end.value.exit_code == 130
     printed = capsys.readouterr()
     assert json.loads(printed.out)["stopped"] == "interrupted"
-    assert printed.err.endswith(f"To go on: clearhead train --resume --run {tmp_path / 'here'}\n")
+    assert printed.err.endswith(f"To resume: clearhead train --resume --run {tmp_path / 'here'}\n")
 
 
 def test_each_seed_has_its_line(

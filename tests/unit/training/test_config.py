@@ -23,44 +23,47 @@ def config_of(**groups: Any) -> dict[str, Any]:
 
 
 MISFITS: list[tuple[dict[str, Any], list[str]]] = [
-    (config_of(training={}), ["training.steps or training.epochs is missing: say how long to train."]),
+    (
+        config_of(training={}),
+        ["training.steps or training.epochs is missing: set one of them to say how long to train."],
+    ),
     (
         config_of(training={"steps": 7, "epochs": 3}),
-        ["training.steps = 7 and training.epochs = 3 both say how long to train. Leave one out."],
+        ["training.steps = 7 and training.epochs = 3 both say how long to train. Remove one of them."],
     ),
     (
         config_of(training={"steps": 7, "final_rate": 0.1}),
         [
-            "training.final_rate = 0.1 goes with the schedules cosine and linear, and training.schedule = 'inverse_sqrt' has no end. Leave it out."
+            "training.final_rate = 0.1 is only for the schedules cosine and linear, but training.schedule = 'inverse_sqrt'. Remove it."
         ],
     ),
     (
         config_of(validation={"patience": 3, "metric": "bleu"}),
         [
-            "validation.patience = 3 needs sentences to judge by. Give data.valid.",
-            "validation.metric = 'bleu' needs sentences to judge by. Give data.valid.",
+            "validation.patience = 3 needs a validation set. Set data.valid.",
+            "validation.metric = 'bleu' needs a validation set. Set data.valid.",
         ],
     ),
     (
         config_of(data={"train": [COPY], "valid": COPY}, validation={"metric": "accuracy"}),
-        ["validation.metric = 'accuracy' does not judge task = 'translate'. Choices: loss, bleu, chrf, exact."],
+        ["validation.metric = 'accuracy' is not available for task = 'translate'. Choices: loss, bleu, chrf, exact."],
     ),
     (
         config_of(text={"kind": "word", "sampling": 0.1}),
         [
-            "text.sampling = 0.1 cuts words in other ways, and text.kind = 'word' has only one. Use unigram or bpe, or leave it out."
+            "text.sampling = 0.1 needs subwords, but text.kind = 'word' can split a word in only one way. Use unigram or bpe, or remove text.sampling."
         ],
     ),
     (
         config_of(text={"is_joint": False}),
         [
-            "text.is_joint = false makes two vocabularies, and model.tied = 'three' shares one table. Set model.tied: two, or leave text.is_joint out."
+            "text.is_joint = false creates two vocabularies, but model.tied = 'three' shares one matrix. Set model.tied: two, or remove text.is_joint."
         ],
     ),
     (
         config_of(model={"max_length": 101}),
         [
-            "data.max_tokens = 128 is longer than model.max_length = 101, the last position that the model has. Lower one or raise the other."
+            "data.max_tokens = 128 is larger than model.max_length = 101, the number of positions that the model has. Lower one or raise the other."
         ],
     ),
     (
@@ -70,19 +73,19 @@ MISFITS: list[tuple[dict[str, Any], list[str]]] = [
     (
         config_of(model={"num_heads": 3, "source_vocabulary": 7}),
         [
-            "model.source_vocabulary comes from the tokeniser (text.vocabulary). Leave it out.",
+            "model.source_vocabulary comes from the tokeniser (text.vocabulary). Remove it.",
             "model: num_heads = 3 does not divide d_model = 128. Use 1, 2, 4, 8, 16, 32, 64 heads.",
         ],
     ),
-    (config_of(model={"shape": "encoder"}), ["model.shape follows from the task. Leave it out."]),
+    (config_of(model={"shape": "encoder"}), ["model.shape follows from the task. Remove it."]),
     (
         config_of(task="language-model", model={"encoder_blocks": 3}),
-        ["model.encoder_blocks is of the encoder, and task = 'language-model' has none. Leave it out."],
+        ["model.encoder_blocks is a setting of the encoder, but task = 'language-model' has none. Remove it."],
     ),
     (
         config_of(task="classify", model={"d_decoder": 64, "decoder_norm": "rms"}),
         [
-            "model.d_decoder is of the decoder, and task = 'classify' has none. Leave it out.",
+            "model.d_decoder is a setting of the decoder, but task = 'classify' has none. Remove it.",
             "model.decoder_norm is of the decoder, and task = 'classify' has none. Leave it out.",
             "data.train.0.built_in = 'copy' has no labels for task = 'classify'. Give files.",
         ],
@@ -90,35 +93,35 @@ MISFITS: list[tuple[dict[str, Any], list[str]]] = [
     (
         config_of(data={"train": [{}, {"split": "test"}]}),
         [
-            "data.train.0 names no text. Give source and target, or tsv, or jsonl, or built_in.",
-            "data.train.1 names no text. Give source and target, or tsv, or jsonl, or built_in.",
-            "data.train.1.split goes with data.train.1.built_in. Leave it out.",
+            "data.train.0 names no data. Give source and target, or tsv, or jsonl, or built_in.",
+            "data.train.1 names no data. Give source and target, or tsv, or jsonl, or built_in.",
+            "data.train.1.split is only for data.train.1.built_in. Remove it.",
         ],
     ),
     (
         config_of(data={"train": [COPY], "valid": COPY | {"split": "train"}}),
         [
-            "data.valid is the same text as data.train.0, so that its scores would say nothing. Hold some sentences back."
+            "data.valid is the same text as data.train.0, so its scores would be meaningless. Validate on sentences that are not used for training."
         ],
     ),
     (
         config_of(data={"train": [{"built_in": "set-phrases", "split": "test"}], "valid": {"built_in": "set-phrases"}}),
         [
-            "data.train.0.built_in = 'set-phrases' has no part 'test': all of them are for training. Hold out a part of the phrasebook: built_in: phrasebook.",
-            "data.valid.built_in = 'set-phrases' has no part 'valid': all of them are for training. Hold out a part of the phrasebook: built_in: phrasebook.",
+            "data.train.0.built_in = 'set-phrases' has no split 'test': all its phrases are for training. Use a split of the phrasebook instead: built_in: phrasebook.",
+            "data.valid.built_in = 'set-phrases' has no split 'valid': all its phrases are for training. Use a split of the phrasebook instead: built_in: phrasebook.",
         ],
     ),
     (
         config_of(data={"train": [COPY | {"language": "hi"}, COPY], "valid": COPY | {"language": "hu"}}),
         [
-            "data.train.1.language is missing: other corpora have one (hi).",
-            "data.valid.language = 'hu' is not trained on. Languages: hi.",
+            "data.train.1.language is missing, but other corpora have one (hi).",
+            "data.valid.language = 'hu' is not in the training data. Languages: hi.",
         ],
     ),
     (
         config_of(task="language-model", data={"train": [COPY | {"language": "hi"}]}),
         [
-            "data.train.0.language = 'hi' says into which language to translate, and task = 'language-model' does not. Leave it out."
+            "data.train.0.language = 'hi' is the language to translate into, but task = 'language-model' does not translate. Remove it."
         ],
     ),
 ]
@@ -136,10 +139,10 @@ def test_forms_of_a_corpus_do_not_mix(tmp_path: Path, monkeypatch: pytest.Monkey
     corpora = [{"source": "a", "tsv": "b"}, {"source": "a"}, {"target": "b", "jsonl": "c"}]
     mistakes = mistakes_of(written(tmp_path, config_of(data={"train": corpora})))
     assert mistakes == [
-        "my.yaml: data.train.0 has source and tsv, which are different corpora. Make each an entry.",
+        "my.yaml: data.train.0 has source and tsv, which are different corpora. Write a separate entry for each.",
         "my.yaml: data.train.0.target is missing: the file of translations, line by line.",
         "my.yaml: data.train.1.target is missing: the file of translations, line by line.",
-        "my.yaml: data.train.2.target goes with data.train.2.source. Give both files.",
+        "my.yaml: data.train.2.target needs data.train.2.source. Give both files.",
     ]
 
 
@@ -155,7 +158,7 @@ def test_files_that_do_not_exist_are_told_with_the_nearest(tmp_path: Path, monke
     )
     assert mistakes_of(written(tmp_path, data)) == [
         "my.yaml: data.train.0.source = 'data/trian.en' does not exist. Did you mean 'data/train.en'?",
-        "my.yaml: data.train.0.target = 'data' is a folder. Name a file in it.",
+        "my.yaml: data.train.0.target = 'data' is a folder. Give a file in it.",
         "my.yaml: data.valid.tsv = 'dat/valid.tsv' does not exist. There is no folder 'dat'. Did you mean 'data'?",
         "my.yaml: text.tokeniser = 'nothing\\x00' does not exist.",
         "my.yaml: training.init_from = 'runs/a' does not exist. There is no folder 'runs'.",
@@ -182,7 +185,7 @@ def test_a_wrong_group_silences_no_sentence_that_holds_its_name_as_a_word(tmp_pa
     data = {"text": 5, "data": {"train": [{"weight": 2}]}, "training": {"steps": 7}}
     assert mistakes_of(written(tmp_path, data)) == [
         "my.yaml: text = 5 is not a group of settings. Its settings: " + ", ".join(TextConfig.model_fields) + ".",
-        "my.yaml: data.train.0 names no text. Give source and target, or tsv, or jsonl, or built_in.",
+        "my.yaml: data.train.0 names no data. Give source and target, or tsv, or jsonl, or built_in.",
     ]
 
 
@@ -243,19 +246,19 @@ def test_the_help_says_every_setting() -> None:
     assert len(paths) == len(set(paths)) > 90
     for field in config_fields():
         assert field.description, field.path
-        assert f"\n{field.path} (needed)" in page or f"\n{field.path} = " in page
+        assert f"\n{field.path} (required)" in page or f"\n{field.path} = " in page
     model = {path.removeprefix("model.") for path in paths if path.startswith("model.")}
     assert model | set(DECIDED) == set(ModelConfig.model_fields)
 
 
 def test_the_help_shows_default_choices_and_meaning() -> None:
     page = help_config()
-    assert "training.rate = 0.001   [a number above 0]\n    the highest learning rate\n" in page
+    assert "training.rate = 0.001   [a number above 0]\n    peak learning rate\n" in page
     assert "training.schedule = inverse_sqrt   [one of inverse_sqrt, cosine, linear, constant]\n" in page
-    assert "\ndata.train (needed)   [a list of groups of settings]\n" in page
+    assert "\ndata.train (required)   [a list of groups of settings]\n" in page
     assert "preset = tiny   [one of tiny, small, base, big, deep-shallow]\n" in page
     assert "model.positions = sinusoidal   [one of sinusoidal, learned, rotary, none]\n" in page
-    assert "Paths of files start from the folder that the command is run in." in page
+    assert "File paths are relative to the current folder." in page
     assert max(map(len, page.splitlines())) <= 120
 
 
@@ -267,5 +270,5 @@ def test_the_help_is_also_plain_data() -> None:
         "choices": ["none", "ema", "last"],
         "default": "none",
         "is_needed": False,
-        "description": "validate and keep an average of weights: exponential, or of the last checkpoints",
+        "description": "validate and save averaged weights: an exponential moving average, or the last checkpoints",
     }

@@ -11,23 +11,23 @@ from tests.unit.training.configs import LEAST, mistakes_of, written
 BASE = "data: {train: [{built_in: copy}]}\ntraining: {steps: 7}\n"
 
 UNREADABLE: list[tuple[str | bytes, list[str]]] = [
-    ("", ["my.yaml: holds no settings. Write some into it: the help of the config describes them all."]),
-    ("# later\n", ["my.yaml: holds no settings. Write some into it: the help of the config describes them all."]),
-    ("- 3\n- 5\n", ["my.yaml: holds [3, 5], not settings. Write keys and values, such as 'preset: tiny'."]),
-    ("tiny", ["my.yaml: holds 'tiny', not settings. Write keys and values, such as 'preset: tiny'."]),
+    ("", ["my.yaml: contains no settings. Add some: the help of the config describes them all."]),
+    ("# later\n", ["my.yaml: contains no settings. Add some: the help of the config describes them all."]),
+    ("- 3\n- 5\n", ["my.yaml: contains [3, 5] instead of settings. Write keys and values, such as 'preset: tiny'."]),
+    ("tiny", ["my.yaml: contains 'tiny' instead of settings. Write keys and values, such as 'preset: tiny'."]),
     (b"\x7fELF\0\0", ["my.yaml: this is not a text file. Give a config in YAML, such as those in configs/."]),
     (b"preset: tiny\nrun: caf\xe9\n", ["my.yaml: line 2 is not UTF-8 text. Save the file as UTF-8."]),
     (
         "training:\n\trate: 1\n",
-        ["my.yaml: line 2, column 1: a tab stands where YAML wants spaces. Indent with spaces."],
+        ["my.yaml: line 2, column 1: a tab is used where YAML requires spaces. Indent with spaces."],
     ),
     ("a: [1\nb: 2\n", ["my.yaml: line 2, column 2: this is not YAML: expected ',' or ']', but got ':'."]),
-    (BASE + "---\na: 1\n", ["my.yaml: line 3, column 1: a second document begins here. Keep one."]),
+    (BASE + "---\na: 1\n", ["my.yaml: line 3, column 1: a second YAML document starts here. Keep only one."]),
     (
         "training:\n  rate: 1\n  steps: 2\n  rate: 3\ntraining: {}\n",
         [
-            "my.yaml: line 4: 'rate' is written twice (first on line 2). Leave one out.",
-            "my.yaml: line 5: 'training' is written twice (first on line 1). Leave one out.",
+            "my.yaml: line 4: 'rate' occurs twice (first on line 2). Remove one of them.",
+            "my.yaml: line 5: 'training' occurs twice (first on line 1). Remove one of them.",
         ],
     ),
     ("a: &a [*a]\n", ["my.yaml: settings are nested more than 20 deep."]),
@@ -53,13 +53,15 @@ def test_aliases_that_unfold_without_end_are_refused(tmp_path: Path) -> None:
     lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 8)}]" for n in range(1, 12)]
     assert mistakes_of(written(tmp_path, "\n".join(lines))) == [
-        "my.yaml: its aliases unfold into more than 20,000 values."
+        "my.yaml: its aliases expand to more than 20,000 values."
     ]
 
 
 def test_a_file_that_is_no_config_by_its_size_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, "# x\n" * 2**19)
-    assert mistakes_of(path) == ["my.yaml: this has more than 1 MiB, and is no config. Did you mean another file?"]
+    assert mistakes_of(path) == [
+        "my.yaml: this is larger than 1 MiB, so it is not a config. Did you mean another file?"
+    ]
 
 
 def test_a_missing_file_is_told_with_the_nearest_in_its_folder(tmp_path: Path) -> None:
@@ -74,7 +76,7 @@ def test_a_missing_file_is_told_with_the_nearest_in_its_folder(tmp_path: Path) -
 
 def test_a_folder_or_an_impossible_name_is_told(tmp_path: Path) -> None:
     assert mistakes_of(tmp_path)[0].endswith(
-        ": this is a folder. Name a config file, or resume the run in that folder."
+        ": this is a folder. Give a config file, or resume the run in that folder."
     )
     assert mistakes_of(tmp_path / ("x" * 400))[0].endswith(": this cannot be read: File name too long.")
 
@@ -121,20 +123,23 @@ WRONG_CHANGES = [
     ("rate=1", "change rate=1: rate is not a setting. Did you mean 'training.rate'?"),
     (
         "training.rate=fast",
-        "change training.rate=fast: training.rate = 'fast' is not a number above 0. Meaning: the highest learning rate.",
+        "change training.rate=fast: training.rate = 'fast' is not a number above 0. Meaning: peak learning rate.",
     ),
     ("model.d_modl=3", "change model.d_modl=3: model.d_modl is not a setting. Did you mean 'd_model'?"),
-    ("training.rate", "change training.rate: this is not a change. Write path=value, such as training.rate=3e-4."),
-    ("=3", "change =3: this is not a change. Write path=value, such as training.rate=3e-4."),
+    (
+        "training.rate",
+        "change training.rate: this is not a change of a setting. Write path=value, such as training.rate=3e-4.",
+    ),
+    ("=3", "change =3: this is not a change of a setting. Write path=value, such as training.rate=3e-4."),
     (
         "training..rate=3",
-        "change training..rate=3: this is not a change. Write path=value, such as training.rate=3e-4.",
+        "change training..rate=3: this is not a change of a setting. Write path=value, such as training.rate=3e-4.",
     ),
     (
         "data.train.1.weight=3",
-        "change data.train.1.weight=3: data.train is a list: name its entries by number, 0, such as data.train.0.weight=2.",
+        "change data.train.1.weight=3: data.train is a list: give the number of an entry, 0, such as data.train.0.weight=2.",
     ),
-    ("training.steps.x=3", "change training.steps.x=3: training.steps = 7 has no settings in it."),
+    ("training.steps.x=3", "change training.steps.x=3: training.steps = 7 is not a group of settings."),
     (
         "training.betas=[0.9",
         "change training.betas=[0.9: line 1, column 5: this is not YAML: expected ',' or ']', but got '<stream end>'.",

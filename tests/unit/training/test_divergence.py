@@ -55,9 +55,9 @@ def test_a_loss_that_is_no_number_stops_with_a_sentence_and_its_batch(
         train(tmp_path / "run")
     place = tmp_path / "run" / FOLDER / "step-00000007.json"
     assert str(error.value) == (
-        f"The loss or its gradient was not a finite number at update 7. Its batch is in {place}. "
+        f"The loss or its gradient was not a finite number at update 7. The batch of that update is saved in {place}. "
         "The last good checkpoint is step-00000005: resume the run with a lower training.rate. "
-        "Or begin again with a lower training.rate, a longer training.warm_up, or training.on_divergence: roll_back."
+        "Or start again with a lower training.rate, a longer training.warm_up, or training.on_divergence: roll_back."
     )
     assert error.value.options == ("resume", "changes")
     saved = json.loads(place.read_text())
@@ -90,7 +90,7 @@ def test_a_fault_before_any_checkpoint_says_that_there_is_none(tmp_path: Path, m
 
 
 def test_a_huge_rate_is_stopped(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"The loss exploded: at update \d+ it was [\d.]+ nats above its lowest"):
+    with pytest.raises(RunError, match=r"The loss exploded: at update \d+ it was [\d.]+ nats above its minimum"):
         train(tmp_path / "run", training={"rate": 3.0, "warm_up": 0, "steps": 40})
 
 
@@ -108,7 +108,7 @@ def test_rolling_back_halves_the_rate_and_goes_on(tmp_path: Path, monkeypatch: p
     put_in(monkeypatch, Faults(7))
     result = train(tmp_path / "run", training={"on_divergence": "roll_back", "schedule": "constant", "warm_up": 0})
     assert result.outcome.steps == 12
-    assert "at update 7. Its batch is in" in result.output
+    assert "at update 7. The batch of that update is saved in" in result.output
     assert "Going back to step-00000005 with the rate times 0.5." in result.output
     rates = {line["step"]: line["rate"] for line in result.metrics() if "rate" in line}
     assert rates == pytest.approx({3: 1e-3, 6: 0.5e-3, 9: 0.5e-3, 12: 0.5e-3})
@@ -187,7 +187,7 @@ def test_out_of_memory_cuts_the_batch_says_so_and_learns_the_same(
 
     put_in(monkeypatch, limited)
     poor = train(tmp_path / "poor", **options)
-    assert "Out of memory at update 1: each batch is now cut into 4 parts whose gradients are added." in poor.output
+    assert "Out of memory at update 1: each batch is now split into 4 parts whose gradients are added." in poor.output
     assert poor.output.count("Out of memory") == 1
     one, other = plain.tensors(), poor.tensors()
     assert max(float((one[name] - other[name]).abs().max()) for name in one) < 1e-4
@@ -200,7 +200,7 @@ def test_no_memory_for_one_row_is_a_sentence(tmp_path: Path, monkeypatch: pytest
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     put_in(monkeypatch, limited)
-    with pytest.raises(RunError, match=r"Update 1 needs more memory than there is, even one row at a time\."):
+    with pytest.raises(RunError, match=r"Update 1 needs more memory than is available, even one row at a time\."):
         train(tmp_path / "run")
 
 

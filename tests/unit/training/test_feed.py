@@ -69,7 +69,7 @@ def test_it_ends_while_a_dead_thread_waits_to_be_heard() -> None:
 def test_an_end_of_the_batches_is_an_error_not_a_hang() -> None:
     with BatchPrefetcher(iter([numbered(0)]), 3) as prefetcher:
         prefetcher.take()
-        with pytest.raises(RuntimeError, match="there is no batch left"):
+        with pytest.raises(RuntimeError, match="there are no more batches"):
             prefetcher.take()
 
 

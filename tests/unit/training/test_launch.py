@@ -78,7 +78,7 @@ def test_a_finished_run_goes_on_only_for_longer(tmp_path: Path, loop: FakeLoop) 
     with pytest.raises(RunError) as error:
         launch(least(), path, resume=True, console=quiet())
     assert str(error.value) == (
-        f"{path} is finished: all updates were made (update 7). To train it for longer, "
+        f"{path} is finished: all updates are done (update 7). To train it for longer, "
         "resume it with training.steps=14."
     )
     assert error.value.options == {"resume": "", "run": str(path), "changes": "training.steps=14"}
@@ -92,7 +92,7 @@ def test_what_makes_a_run_another_cannot_change_in_its_middle(tmp_path: Path, lo
     changed = {**LEAST, "preset": "base", "training": {"steps": 11, "seed": 5, "rate": 0.5}, "model": {"d_ff": 64}}
     with pytest.raises(ConfigError) as error:
         launch(RunConfig.model_validate(changed), tmp_path / "run", resume=True, console=quiet())
-    again = f"when {tmp_path}/run was begun, and cannot change in the middle of a run. Begin another run."
+    again = f"when {tmp_path}/run was started, and cannot change when it is resumed. Start another run."
     assert error.value.mistakes == (
         f"preset was 'tiny' {again}",
         f"model.d_ff was null {again}",
@@ -129,7 +129,7 @@ def test_seeds_go_on_where_they_were_interrupted(tmp_path: Path, loop: FakeLoop)
     assert (first.is_interrupted, list(first.outcomes), first.spreads[0].deviation) == (True, [1, 2], None)
     with pytest.raises(
         RunError,
-        match=r"runs is not empty, and nothing is written over\. Choose another folder, or resume the seeds in it\.$",
+        match=r"runs is not empty, and files are not overwritten\. Choose another folder, or resume the seeds in it\.$",
     ):
         train_seeds(least(), tmp_path / "runs", 3, console=quiet())
     loop.calls.clear()
@@ -140,7 +140,7 @@ def test_seeds_go_on_where_they_were_interrupted(tmp_path: Path, loop: FakeLoop)
 
 def test_scores_made_in_different_ways_have_no_mean() -> None:
     outcomes = {seed: Outcome(7, 1.0, "steps", {"bleu": KeptScore("BLEU", 30.0, f"v:{seed}")}) for seed in (3, 5)}
-    with pytest.raises(RunError, match=r"BLEU was measured in different ways \(v:3; v:5\): no mean of it\."):
+    with pytest.raises(RunError, match=r"BLEU has different signatures \(v:3; v:5\): its values cannot be averaged\."):
         summarise(outcomes, 2)
 
 

@@ -138,7 +138,7 @@ def test_an_interrupted_run_saves_and_goes_on(
     assert [place.name for place in checkpoints(tmp_path / "run/checkpoints")][-1] == f"step-{step:08d}"
     assert (tmp_path / "run/last/model.safetensors").is_file()
     gone_on = train(tmp_path / "run", resume=True)
-    assert f"Going on from update {step}." in gone_on.output
+    assert f"Resuming from update {step}." in gone_on.output
     assert_same_end(full_run, gone_on.folder)
     assert len(checkpoints(gone_on.folder / "checkpoints")) == 2
 
@@ -190,9 +190,9 @@ def test_a_damaged_checkpoint_is_passed_over_and_said(
         file = tmp_path / "run/checkpoints" / name
         file.write_bytes(file.read_bytes()[:100])
     gone_on = train(tmp_path / "run", resume=True)
-    assert "step-00000009 is passed over: " in gone_on.output
-    assert "step-00000008 is passed over: " in gone_on.output
-    assert "Going on from update 4." in gone_on.output
+    assert "step-00000009 is skipped: " in gone_on.output
+    assert "step-00000008 is skipped: " in gone_on.output
+    assert "Resuming from update 4." in gone_on.output
     assert_same_end(full_run, gone_on.folder)
 
 
@@ -205,9 +205,7 @@ def test_nothing_is_thrown_away_where_no_checkpoint_can_be_read(
     places = checkpoints(tmp_path / "run/checkpoints")
     for place in places:
         (place / "state.json").write_text("{}")
-    with pytest.raises(
-        CheckpointError, match=r"no checkpoint in .*checkpoints can be read. step-00000009 is passed over"
-    ):
+    with pytest.raises(CheckpointError, match=r"no checkpoint in .*checkpoints can be read. step-00000009 is skipped"):
         train(tmp_path / "run", resume=True)
     assert checkpoints(tmp_path / "run/checkpoints") == places
 

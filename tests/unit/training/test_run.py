@@ -74,7 +74,7 @@ def test_a_run_is_never_written_over(tmp_path: Path) -> None:
     with pytest.raises(RunError) as error:
         RunFolder.create(path, least())
     assert str(error.value) == (
-        f"{path} holds a run already (not finished after 7 updates: it was interrupted), and it is not written over. "
+        f"{path} already contains a run (not finished after 7 updates: it was interrupted), which is not overwritten. "
         "Choose another folder, or resume it."
     )
     assert error.value.options == {"resume": "", "run": str(path)}
@@ -84,7 +84,7 @@ def test_a_run_is_never_written_over(tmp_path: Path) -> None:
 def test_a_finished_run_says_so(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", least()) as folder:
         folder.write_outcome(Outcome(1700, 1.5, "steps", {"bleu": BLEU}, 1300))
-    with pytest.raises(RunError, match=r"\(finished after 1,700 updates: all updates were made\)") as error:
+    with pytest.raises(RunError, match=r"\(finished after 1,700 updates: all updates are done\)") as error:
         RunFolder.create(tmp_path / "run", least())
     assert str(error.value).endswith("or resume it with training.steps=3400 to train it for longer.")
     assert error.value.options == {"resume": "", "run": f"{tmp_path}/run", "changes": "training.steps=3400"}
@@ -93,7 +93,7 @@ def test_a_finished_run_says_so(tmp_path: Path) -> None:
 def test_a_run_that_was_cut_down_says_so(tmp_path: Path) -> None:
     RunFolder.create(tmp_path / "run", least()).close()
     (tmp_path / "run" / "metrics.jsonl").write_text("")
-    with pytest.raises(RunError, match=r"holds a run already \(it was not ended\)"):
+    with pytest.raises(RunError, match=r"already contains a run \(not finished: it ended without an outcome\)"):
         RunFolder.create(tmp_path / "run", least())
 
 
@@ -113,7 +113,7 @@ def test_a_folder_with_other_files_is_refused_and_left_as_it_is(tmp_path: Path) 
         (tmp_path / name).write_text("mine")
     with pytest.raises(RunError) as error:
         RunFolder.create(tmp_path, least())
-    assert str(error.value) == f"{tmp_path} holds other files (b, c, d …). Choose an empty or a new folder."
+    assert str(error.value) == f"{tmp_path} contains other files (b, c, d …). Choose an empty or a new folder."
     assert error.value.options == ("run",)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "c", "d", "thesis.tex"]
 
@@ -134,10 +134,10 @@ def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
 
 
 def test_only_a_run_can_be_gone_on_with(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"nothing does not exist, so that there is nothing to go on with\."):
+    with pytest.raises(RunError, match=r"nothing does not exist, so there is nothing to resume\."):
         RunFolder.reopen(tmp_path / "nothing")
     with pytest.raises(
-        RunError, match=r"holds no run, so that there is nothing to go on with\. To begin a run, do not resume\.$"
+        RunError, match=r"contains no run, so there is nothing to resume\. To begin a run, do not resume\.$"
     ):
         RunFolder.reopen(tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -146,7 +146,9 @@ def test_only_a_run_can_be_gone_on_with(tmp_path: Path) -> None:
 def test_a_folder_in_use_is_refused_with_the_process_that_has_it(tmp_path: Path) -> None:
     process = holder(tmp_path / "run")
     try:
-        with pytest.raises(RunError, match=rf"run is in use: process {process.pid} \(since 20\d\d-.*\) trains there\."):
+        with pytest.raises(
+            RunError, match=rf"run is in use: process {process.pid} \(since 20\d\d-.*\) is training there\."
+        ):
             RunFolder.reopen(tmp_path / "run")
     finally:
         end(process, signal.SIGTERM)
@@ -163,7 +165,7 @@ def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
 def test_a_lock_that_says_nothing_is_still_a_lock(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", least()) as folder:
         (folder.path / ".lock").write_text("gibberish")
-        with pytest.raises(RunError, match="is in use: another process trains there"):
+        with pytest.raises(RunError, match="is in use: another process is training there"):
             RunFolder.reopen(folder.path)
 
 
@@ -210,8 +212,8 @@ def test_data_and_outcome_are_read_back(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("{", "outcome.json cannot be read: "),
-        ("[]", r"outcome.json does not hold an object, {…}\. Remove it"),
-        ("{}", r"outcome.json does not say how a run ended\. Remove it\."),
+        ("[]", r"outcome.json does not contain a JSON object, {…}\. Remove it"),
+        ("{}", r"outcome.json does not describe how a run ended\. Remove it\."),
     ],
 )
 def test_a_damaged_outcome_is_told(tmp_path: Path, content: str, message: str) -> None:
@@ -224,7 +226,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", least()) as folder:
         (folder.path / "data.json").mkdir()
         before = sorted(folder.path.iterdir())
-        with pytest.raises(RunError, match=r"data.json cannot be written: Is a directory\. Choose a folder that can"):
+        with pytest.raises(RunError, match=r"data.json cannot be written: Is a directory\. Choose a writable folder"):
             folder.write_data([], {})
         with pytest.raises(ValueError, match="not JSON compliant"):
             folder.write_json("x.json", {"loss": float("nan")})

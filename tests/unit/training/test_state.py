@@ -99,7 +99,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_one_sentence(
         save_state(tmp_path, trained(), PROGRESS)
     assert str(error.value) == (
         f"the checkpoint {tmp_path}/step-00000007 could not be written ([Errno 28] No space left on device). "
-        "The last whole one is step-00000005: make room on the disk and resume the run."
+        "The last complete checkpoint is step-00000005: free some disk space and resume the run."
     )
     assert error.value.options == ("resume",)
     assert [path.name for path in tmp_path.iterdir()] == ["step-00000005"]
@@ -111,7 +111,9 @@ def test_a_full_disk_before_any_checkpoint(tmp_path: Path, monkeypatch: pytest.M
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(state_module, "write_together", full)
-    with pytest.raises(CheckpointError, match=r"No space left on device\). There is none yet: make room"):
+    with pytest.raises(
+        CheckpointError, match=r"No space left on device\). There is no checkpoint yet: free some disk space"
+    ):
         save_state(tmp_path, trained(), PROGRESS)
     assert not list(tmp_path.iterdir())
 
@@ -139,14 +141,14 @@ def test_a_checkpoint_of_another_format_is_told_of(tmp_path: Path) -> None:
     index = tmp_path / "step-00000005/state.json"
     index.write_text(index.read_text().replace('"format": 1', '"format": 99'))
     ((_, wrong),) = readable_checkpoints(tmp_path)
-    assert "is in format 99, and this clearhead reads 1" in wrong
+    assert "has format 99, but this version of clearhead reads format 1" in wrong
 
 
 def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> None:
     plain = Updater(tiny_model(), settings(), is_compiled=False, precision=torch.float32)
     place = save_state(tmp_path, plain, PROGRESS)
     with pytest.raises(
-        CheckpointError, match=r"lacks \d+ tensors of this run \(average\..*It is of another configuration"
+        CheckpointError, match=r"lacks \d+ tensors of this run \(average\..*It was written with another config"
     ):
         load_state(place, make_updater())
 
