@@ -48,7 +48,7 @@ def train(folder: Path, *arguments: str, stops: tuple[Stopped, ...] = ("steps",)
         return run("train", *arguments, cwd=folder)
 
 
-def test_ten_mistakes_are_ten_sentences_at_once_and_nothing_is_written(tmp_path: Path) -> None:
+def test_ten_mistakes_are_reported_in_ten_sentences_and_nothing_is_written(tmp_path: Path) -> None:
     (tmp_path / "ten_mistakes.yaml").write_bytes((GOLDEN / "ten_mistakes.yaml").read_bytes())
     for name in ("train.en", "train.de"):
         (tmp_path / name).write_text("x\n")
@@ -59,7 +59,7 @@ def test_ten_mistakes_are_ten_sentences_at_once_and_nothing_is_written(tmp_path:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ten_mistakes.yaml", "train.de", "train.en"]
 
 
-def test_mistakes_in_changes_are_told_with_those_in_the_file(tmp_path: Path) -> None:
+def test_mistakes_in_changes_are_reported_with_those_in_the_file(tmp_path: Path) -> None:
     (tmp_path / "my.yaml").write_text(CONFIG + "prest: tiny\n")
     done = run("train", "my.yaml", "--set", "training.rte=3e-4", "--set", "model.d_modle=3", cwd=tmp_path)
     assert done.returncode == 2
@@ -102,7 +102,7 @@ def test_the_help_of_the_config_is_printed() -> None:
         (("no\x1bsuch.yaml",), "clearhead: no\\x1bsuch.yaml: there is no such file.\n"),
     ],
 )
-def test_what_cannot_be_trained_is_told_in_a_sentence(
+def test_what_cannot_be_trained_is_reported_in_a_sentence(
     tmp_path: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
     done = run("train", *arguments, cwd=tmp_path)
@@ -122,7 +122,7 @@ def test_a_run_ends_with_its_scores_and_their_signatures(tmp_path: Path) -> None
     assert (tmp_path / "runs" / "my" / "README.md").is_file()
 
 
-def test_the_end_of_a_run_comes_as_json(tmp_path: Path) -> None:
+def test_the_outcome_of_a_run_can_be_json(tmp_path: Path) -> None:
     done = train(tmp_path, "my.yaml", "--run", "here", "--json")
     assert json.loads(done.stdout) == {
         **{"run": "here", "steps": 7, "seconds": 3725.0, "stopped": "steps", "best_step": 5},
@@ -141,7 +141,7 @@ def test_a_run_is_not_written_over_by_accident(tmp_path: Path) -> None:
     )
 
 
-def test_an_interrupted_run_says_how_to_go_on_and_does(tmp_path: Path) -> None:
+def test_an_interrupted_run_says_how_to_resume_and_resumes(tmp_path: Path) -> None:
     first = train(tmp_path, "my.yaml", stops=("interrupted",))
     assert first.returncode == 130
     assert first.stderr.endswith("clearhead: interrupted. To resume: clearhead train --resume --run runs/my\n")
@@ -151,7 +151,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(tmp_path: Path) -> None:
     assert "13 updates" in with_config.stdout
 
 
-def test_control_c_before_the_first_update_says_how_to_go_on(tmp_path: Path) -> None:
+def test_control_c_before_the_first_update_says_how_to_resume(tmp_path: Path) -> None:
     (tmp_path / "my.yaml").write_text(CONFIG)
     process = subprocess.Popen(
         waiting_command("my.yaml"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
@@ -193,7 +193,7 @@ def test_seeds_end_with_a_mean_and_a_spread(tmp_path: Path) -> None:
     assert run("train", "my.yaml", "--seeds", "1", cwd=tmp_path).returncode == 2
 
 
-def test_without_torch_the_way_to_get_it_is_told(tmp_path: Path) -> None:
+def test_without_torch_the_message_says_how_to_install_it(tmp_path: Path) -> None:
     (tmp_path / "my.yaml").write_text(CONFIG)
     code = (
         "import sys\nsys.modules['torch'] = None\nimport clearhead.cli.main as m\n"

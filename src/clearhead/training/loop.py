@@ -393,11 +393,11 @@ class _Run:
         sentence = describe_fault(fault, place)
         good = self._last_good(fault)
         if self.training.on_divergence == "stop":
-            advice = "There is no checkpoint yet."
+            advice = "There is no checkpoint yet. Start"
             if good is not None:
-                advice = f"The last good checkpoint is {good.name}: resume the run with a lower training.rate."
+                advice = f"The last good checkpoint is {good.name}: resume the run with a lower training.rate. Or start"
             raise RunError(
-                f"{sentence} {advice} Or start again with a lower training.rate, a longer training.warm_up, or "
+                f"{sentence} {advice} again with a lower training.rate, a longer training.warm_up, or "
                 "training.on_divergence: roll_back.",
                 options=("resume", "changes"),
             )

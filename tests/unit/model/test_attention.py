@@ -1,4 +1,4 @@
-"""Attention against plain arithmetic, head by head, and what it may not do."""
+"""Attention compared with plain arithmetic, head by head."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""A batch, and what a model cannot read: it is refused in a clear sentence, before it can turn into nonsense."""
+"""Batches that a model cannot read are refused with a clear message."""
 
 from typing import Any
 
@@ -112,7 +112,7 @@ def test_a_good_batch_passes(shape: str, mask: str) -> None:
     check_batch(make_inputs(model.config, mask).batch, model.config)
 
 
-def test_all_mistakes_of_a_batch_are_told_together() -> None:
+def test_all_mistakes_of_a_batch_are_reported_together() -> None:
     with pytest.raises(DataError) as error:
         check_batch(Batch(ids((99, 2), (0, 0)), GOOD.int()), make_model("encoder-decoder").config)
     for word in ("source[0, 0] = 99", "source[1] contains only padding", "target has dtype torch.int32"):
@@ -137,7 +137,7 @@ def test_forward_itself_refuses_a_sentence_beyond_the_table(side: str, positions
 def decode_on(
     model: Transformer, number: int, token: int = 3, first: tuple[tuple[int, ...], ...] = ((1,), (1,))
 ) -> Any:
-    """Decode `first`, then one token so many times, with a cache."""
+    """Decode `first`, then one token at a time, with a cache."""
     cache = model.start_cache(None, 2, torch.device("cpu"))
     model.decode(ids(*first), None, cache)
     for _ in range(number):

@@ -1,4 +1,4 @@
-"""What a decoder remembers: positions, masks and orders of its caches, without a model around them."""
+"""The caches of a decoder: positions, masks and orders, without a model."""
 
 import torch
 
@@ -54,7 +54,7 @@ def test_a_continuation_sees_its_own_past_and_nothing_of_its_siblings() -> None:
     assert (beams.num_keys, beams.longest) == (4, 2)
 
 
-def test_rows_of_beams_are_left_out() -> None:
+def test_rows_of_beams_can_be_dropped() -> None:
     beams = BeamCache([], torch.tensor([[[True]], [[False]], [[True]]]), 1)
     beams.reorder(torch.tensor([1]))
     assert beams.past.tolist() == [[[False]]]

@@ -1,4 +1,4 @@
-"""The fused side compiles in one graph and exports, for sentences of any length."""
+"""A model with fused attention compiles in one graph and exports, for sentences of any length."""
 
 from collections.abc import Iterator
 from typing import Any

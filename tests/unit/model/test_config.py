@@ -1,4 +1,4 @@
-"""What a model may be made of; every mistake is told, in one go, with what was meant."""
+"""The settings of a model: all errors are reported together, with the closest match."""
 
 from typing import Any
 
@@ -80,13 +80,13 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("changes", "message"), MISTAKES, ids=[str(changes) for changes, _ in MISTAKES])
-def test_a_mistake_is_told_in_one_sentence(changes: dict[str, Any], message: str) -> None:
+def test_a_mistake_is_reported_in_one_sentence(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as error:
         read_config({"source_vocabulary": 11, **changes})
     assert str(error.value) == message
 
 
-def test_a_missing_vocabulary_is_told_with_what_it_is() -> None:
+def test_a_missing_vocabulary_is_reported_with_its_description() -> None:
     with pytest.raises(ConfigError) as error:
         read_config({"d_model": 64})
     assert (
@@ -95,21 +95,26 @@ def test_a_missing_vocabulary_is_told_with_what_it_is() -> None:
     )
 
 
-def test_all_mistakes_in_fields_are_told_together() -> None:
+def test_all_mistakes_in_fields_are_reported_together() -> None:
     with pytest.raises(ConfigError) as error:
         read_config({"d_modle": 64, "positions": "rotory", "d_ff": 0})
     for word in ("source_vocabulary is missing", "d_modle", "'rotary'", "d_ff = 0"):
         assert word in str(error.value)
 
 
-def test_all_mistakes_between_fields_are_told_together() -> None:
+def test_all_mistakes_between_fields_are_reported_together() -> None:
     with pytest.raises(ConfigError) as error:
         read_config({"source_vocabulary": 2, "num_heads": 7, "decoder_norm": "all", "num_classes": 3})
-    for word in ("num_heads = 7 does not divide", "depend on later tokens", "num_classes is only for", "eos = 2 is not in"):
+    for word in (
+        "num_heads = 7 does not divide",
+        "depend on later tokens",
+        "num_classes is only for",
+        "eos = 2 is not in",
+    ):
         assert word in str(error.value)
 
 
-def test_an_unknown_preset_is_told_with_the_nearest() -> None:
+def test_an_unknown_preset_is_reported_with_the_closest_name() -> None:
     with pytest.raises(
         ConfigError,
         match=r"^'tny' is not a preset. Did you mean 'tiny'\? Presets: tiny, small, base, big, deep-shallow\.$",

@@ -1,4 +1,4 @@
-"""Where a model computes, and in which memory."""
+"""The device and memory settings of a model."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ def test_memory_that_was_freed_is_used_again_without_asking_the_system_for_its_p
     assert is_kept == "False" or int(num_faults) < 200_000
 
 
-def test_a_system_without_the_option_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_without_the_option_is_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctypes.CDLL", lambda name: object())
     assert keep_freed_memory() is False
 

@@ -1,4 +1,4 @@
-"""Keys and values between steps: in buffers or by concatenation they are the same, and what was seen stays as it was."""
+"""Cached keys and values: the same in buffers and by concatenation, and values already read never change."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""One mask for both sides; a query that may see nothing gets zeros, forward and backward, never NaN."""
+"""One mask for fused and traced attention; a query without visible keys gets zeros, forward and backward."""
 
 import pytest
 import torch
@@ -23,7 +23,7 @@ def test_causal_queries_after_a_cache_see_all_of_it() -> None:
     assert Mask(is_causal=True, first=3).allowed(2, 5)[0, 0].int().tolist() == [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]]
 
 
-def test_fewer_causal_queries_than_keys_stand_at_the_front_unless_said() -> None:
+def test_fewer_causal_queries_than_keys_are_aligned_to_the_first_keys_by_default() -> None:
     assert CAUSAL.allowed(2, 5)[0, 0].int().tolist() == [[1, 0, 0, 0, 0], [1, 1, 0, 0, 0]]
 
 
@@ -57,7 +57,7 @@ def test_padding_that_is_promised_away_is_not_looked_for() -> None:
     assert padding_mask(ids, 0).keys.tolist() == [[True, False]]  # type: ignore[union-attr]
 
 
-def test_a_row_of_nothing_but_padding_counts_all_that_it_has() -> None:
+def test_a_row_of_padding_only_counts_all_its_tokens() -> None:
     assert counted_tokens(KEYS).tolist() == [*KEYS[:2].tolist(), [True] * 5]
 
 
@@ -105,7 +105,7 @@ def test_one_mask_serves_both_sides(name: str) -> None:
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("is_traced", [False, True], ids=["fused", "traced"])
 @pytest.mark.parametrize("name", [name for name in MASKS if "padding" in name or "explicit" in name])
-def test_a_query_that_may_see_nothing_gets_zeros_forward_and_backward(
+def test_a_query_without_visible_keys_gets_zeros_forward_and_backward(
     name: str, is_traced: bool, dtype: torch.dtype
 ) -> None:
     mask = MASKS[name]
@@ -120,7 +120,7 @@ def test_a_query_that_may_see_nothing_gets_zeros_forward_and_backward(
     assert any((gradient != 0).any() for gradient in gradients)
 
 
-def test_what_is_hidden_changes_nothing_however_large() -> None:
+def test_hidden_keys_change_nothing_however_large() -> None:
     torch.manual_seed(0)
     layer = Attention(6, 10, 2)
     x, memory = torch.randn(3, 3, 6), torch.randn(3, 5, 10)

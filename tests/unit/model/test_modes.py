@@ -1,4 +1,4 @@
-"""A model is left in the mode that it was in, whatever happens."""
+"""The previous mode of a model is restored, whatever happens."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.unit.decoding.toys import random_model
 
 
 @pytest.mark.parametrize("is_training", [True, False])
-def test_the_model_is_left_in_the_mode_that_it_was_in(is_training: bool) -> None:
+def test_the_previous_mode_of_the_model_is_restored(is_training: bool) -> None:
     model = random_model(36).train(is_training)
     with evaluation_mode(model):
         assert not model.training

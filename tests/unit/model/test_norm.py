@@ -1,4 +1,4 @@
-"""Norms against plain arithmetic; the norm of a sentence leaves its padding out."""
+"""Norms compared with plain arithmetic; the norm over a sentence excludes its padding."""
 
 import pytest
 import torch

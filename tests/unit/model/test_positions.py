@@ -1,4 +1,4 @@
-"""Positions: sines and cosines against the formula in plain Python, and rotations that see only distances."""
+"""Positions: sines and cosines compared with the formula, and rotations that depend only on distances."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A model is a protocol: the Transformer satisfies it, and few files outside the model's room name its class."""
+"""A model is a protocol: the Transformer implements it, and few files outside its package name its class."""
 
 import ast
 import subprocess

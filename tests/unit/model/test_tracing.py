@@ -1,4 +1,4 @@
-"""A trace of some places only, its cost before it is made, and when it is refused."""
+"""Traces of selected places, the estimate of their size, and when they are refused."""
 
 import pytest
 import torch
@@ -43,7 +43,7 @@ def test_what_a_part_starts_from_is_given() -> None:
         available_ids.add(id(record.value))
 
 
-def test_one_pattern_may_be_said_without_a_list() -> None:
+def test_one_pattern_can_be_given_without_a_list() -> None:
     _, _, part = traced(only="encoder.0")
     assert {record.where.split(".")[:2] == ["encoder", "0"] for record in part} == {True}
 
@@ -77,7 +77,7 @@ def test_a_trace_over_the_limit_is_refused_before_it_runs(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("variant", [1, 8])
 @pytest.mark.parametrize("length", [7, 97])
-def test_the_need_is_told_to_within_a_factor_of_two(shape: str, variant: int, length: int) -> None:
+def test_the_estimated_size_is_right_within_a_factor_of_two(shape: str, variant: int, length: int) -> None:
     model = make_model(shape, variant, torch.float32, max_length=97)
     ids = torch.randint(3, 11, (2, length))
     batch = Batch(None if shape == "decoder" else ids, None if shape == "encoder" else ids)

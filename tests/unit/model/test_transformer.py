@@ -1,4 +1,4 @@
-"""A Transformer's parts as a caller sees them: what it can do, its shapes, its first weights, and the end of tracing."""
+"""The interface of the Transformer: capabilities, shapes, initial weights and tracing."""
 
 import math
 

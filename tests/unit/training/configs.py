@@ -1,4 +1,4 @@
-"""Configs that tests begin with."""
+"""Configs for tests."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +28,7 @@ def written(folder: Path, content: str | bytes | dict[str, Any], name: str = "my
 
 
 def mistakes_of(path: Path, *changes: str) -> list[str]:
-    """Return what is told of a config, with the name of the file only, not its folder."""
+    """Return the messages about a config, with the name of the file but not its folder."""
     with pytest.raises(ConfigError) as error:
         load_run_config(path, changes)
     return [mistake.replace(f"{path.parent}/", "") for mistake in error.value.mistakes]

@@ -1,4 +1,4 @@
-"""What tests of training share: a run that nothing stopped, and built-in sentences that are drawn once in a process."""
+"""Fixtures of the training tests: an uninterrupted run, and built-in sentences that are drawn once per process."""
 
 from collections.abc import Iterator
 

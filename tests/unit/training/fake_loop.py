@@ -1,4 +1,4 @@
-"""A loop that learns nothing and ends as it is told, for tests of what stands around a loop."""
+"""A loop that learns nothing and ends as requested, for tests of the code around the loop."""
 
 import sys
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ SIGNATURE = "nrefs:1|case:mixed|version:2"
 
 @dataclass
 class FakeLoop:
-    """Stands in for `train`; `stops` says how each call ends (the last one again and again)."""
+    """Replaces `train`; `stops` lists how the calls end (the last entry is repeated)."""
 
     stops: list[Stopped] = field(default_factory=lambda: ["steps"])
     calls: list[tuple[int, bool, str]] = field(default_factory=list)
@@ -33,7 +33,7 @@ class FakeLoop:
 
 
 def put_in_place(monkeypatch: pytest.MonkeyPatch, loop: FakeLoop) -> FakeLoop:
-    """Let `launch` find the fake one."""
+    """Replace the loop that `launch` imports."""
     module = ModuleType("clearhead.training.loop")
     module.train = loop.train  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "clearhead.training.loop", module)

@@ -1,4 +1,4 @@
-"""Whole runs, tiny ones: a second each, in this process."""
+"""Complete tiny runs in this process, which take about a second each."""
 
 import json
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ CLOCKED = ("time", "tokens_per_second", "waiting")
 
 @dataclass(frozen=True)
 class Result:
-    """How a run ended, and what it said."""
+    """How a run ended, and its log."""
 
     outcome: Outcome
     output: str
@@ -52,7 +52,7 @@ def metrics(folder: Path) -> list[dict[str, Any]]:
 
 
 def merged(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with changes, however deep; None takes a setting away."""
+    """Return settings with nested changes; None removes a setting."""
     settings = dict(base)
     for name, value in changes.items():
         both = isinstance(value, Mapping) and isinstance(settings.get(name), Mapping)

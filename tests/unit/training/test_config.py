@@ -1,4 +1,4 @@
-"""A run's settings together: what does not fit, which files are not there, and the configs that are shipped."""
+"""The settings of a run: contradictions, missing files, and the configs in configs/."""
 
 import re
 from pathlib import Path
@@ -86,7 +86,7 @@ MISFITS: list[tuple[dict[str, Any], list[str]]] = [
         config_of(task="classify", model={"d_decoder": 64, "decoder_norm": "rms"}),
         [
             "model.d_decoder is a setting of the decoder, but task = 'classify' has none. Remove it.",
-            "model.decoder_norm is of the decoder, and task = 'classify' has none. Leave it out.",
+            "model.decoder_norm is a setting of the decoder, but task = 'classify' has none. Remove it.",
             "data.train.0.built_in = 'copy' has no labels for task = 'classify'. Give files.",
         ],
     ),
@@ -128,7 +128,9 @@ MISFITS: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("data", "sentences"), MISFITS, ids=[sentences[0][:40] for _, sentences in MISFITS])
-def test_settings_that_do_not_fit_are_told(tmp_path: Path, data: dict[str, Any], sentences: list[str]) -> None:
+def test_settings_that_contradict_each_other_are_reported(
+    tmp_path: Path, data: dict[str, Any], sentences: list[str]
+) -> None:
     assert mistakes_of(written(tmp_path, data)) == [f"my.yaml: {sentence}" for sentence in sentences]
 
 
@@ -146,7 +148,7 @@ def test_forms_of_a_corpus_do_not_mix(tmp_path: Path, monkeypatch: pytest.Monkey
     ]
 
 
-def test_files_that_do_not_exist_are_told_with_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_files_are_reported_with_the_closest_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
     written(tmp_path / "data", "x\n", "train.en")
@@ -173,7 +175,7 @@ def test_the_rest_is_checked_when_the_data_is_missing(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_said_under_a_wrong_name_is_not_missing_as_well(tmp_path: Path) -> None:
+def test_a_setting_with_a_misspelled_name_is_not_also_reported_as_missing(tmp_path: Path) -> None:
     mistakes = mistakes_of(written(tmp_path, {"data": {"train": [{"buit_in": "copy"}]}, "training": {"stesp": 7}}))
     assert mistakes == [
         "my.yaml: data.train.0.buit_in is not a setting. Did you mean 'built_in'?",
@@ -208,7 +210,7 @@ def test_the_run_folder_is_named_after_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "metric"), [("translate", "bleu"), ("classify", "accuracy"), ("language-model", "loss")]
 )
-def test_every_task_has_a_metric_of_its_own(task: str, metric: str) -> None:
+def test_every_task_has_its_own_default_metric(task: str, metric: str) -> None:
     assert RunConfig.model_validate(LEAST | {"task": task}).metric == metric
     assert RunConfig.model_validate(LEAST | {"task": task, "validation": {"metric": "chrf"}}).metric == "chrf"
 
@@ -240,7 +242,7 @@ def test_there_is_a_config_for_every_task() -> None:
     assert len(CONFIGS) >= 6
 
 
-def test_the_help_says_every_setting() -> None:
+def test_the_help_lists_every_setting() -> None:
     page = help_config()
     paths = [field.path for field in config_fields()]
     assert len(paths) == len(set(paths)) > 90

@@ -1,4 +1,4 @@
-"""Config files as people write them: what is read, and what is told of what cannot be."""
+"""Config files as people write them: how they are read, and which errors are reported."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ UNREADABLE: list[tuple[str | bytes, list[str]]] = [
 
 
 @pytest.mark.parametrize(("content", "mistakes"), UNREADABLE, ids=[str(content)[:20] for content, _ in UNREADABLE])
-def test_a_file_that_cannot_be_read_is_told_with_its_line(
+def test_an_unreadable_file_is_reported_with_its_line(
     tmp_path: Path, content: str | bytes, mistakes: list[str]
 ) -> None:
     assert mistakes_of(written(tmp_path, content)) == mistakes
@@ -64,7 +64,7 @@ def test_a_file_that_is_no_config_by_its_size_is_refused(tmp_path: Path) -> None
     ]
 
 
-def test_a_missing_file_is_told_with_the_nearest_in_its_folder(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_with_the_closest_name_in_its_folder(tmp_path: Path) -> None:
     written(tmp_path, LEAST, "phrasebook.yaml")
     assert mistakes_of(tmp_path / "phrasbook.yaml") == [
         "phrasbook.yaml: there is no such file. Did you mean 'phrasebook.yaml'?"
@@ -74,14 +74,14 @@ def test_a_missing_file_is_told_with_the_nearest_in_its_folder(tmp_path: Path) -
     ]
 
 
-def test_a_folder_or_an_impossible_name_is_told(tmp_path: Path) -> None:
+def test_a_folder_or_an_invalid_name_is_reported(tmp_path: Path) -> None:
     assert mistakes_of(tmp_path)[0].endswith(
         ": this is a folder. Give a config file, or resume the run in that folder."
     )
     assert mistakes_of(tmp_path / ("x" * 400))[0].endswith(": this cannot be read: File name too long.")
 
 
-def test_numbers_words_and_nothing_are_read_as_people_mean_them() -> None:
+def test_numbers_words_and_null_are_read_as_people_mean_them() -> None:
     text = (
         b"a: 1e-3\nb: 1E5\nc: no\nd: null\ne: ~\nf: 12:30\ng: 007\nh: true\ni: 2024-01-01\nj: .inf\nk: -.5\nl: 1_000\n"
     )
@@ -148,7 +148,7 @@ WRONG_CHANGES = [
 
 
 @pytest.mark.parametrize(("change", "mistake"), WRONG_CHANGES, ids=[change for change, _ in WRONG_CHANGES])
-def test_a_wrong_change_is_told_with_what_was_meant(tmp_path: Path, change: str, mistake: str) -> None:
+def test_a_wrong_change_is_reported_with_the_closest_name(tmp_path: Path, change: str, mistake: str) -> None:
     assert mistakes_of(written(tmp_path, LEAST), change) == [mistake]
 
 

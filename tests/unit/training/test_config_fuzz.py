@@ -1,4 +1,4 @@
-"""Whatever a config holds, it is read or every mistake is told: nothing else comes out."""
+"""Whatever a config contains, it is read or all its errors are reported."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def put(data: Any, path: list[str], value: Any) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(PATHS), VALUES), max_size=7))
-def test_any_value_anywhere_is_taken_or_told(changes: list[tuple[list[str], Any]]) -> None:
+def test_any_value_anywhere_is_accepted_or_reported(changes: list[tuple[list[str], Any]]) -> None:
     data: dict[str, Any] = {"data": {"train": [{"built_in": "copy"}]}, "training": {"steps": 7}}
     for path, value in changes:
         put(data, path, value)
@@ -48,7 +48,7 @@ def test_any_value_anywhere_is_taken_or_told(changes: list[tuple[list[str], Any]
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=40) | st.text("ab:{}[]-&*!?|>'\"#%@\n\t 019e.", max_size=40).map(str.encode))
-def test_any_text_is_read_or_told(content: bytes) -> None:
+def test_any_text_is_read_or_reported(content: bytes) -> None:
     mistakes: tuple[str, ...] = ()
     try:
         assert isinstance(parse_yaml(content), dict)
@@ -59,7 +59,7 @@ def test_any_text_is_read_or_told(content: bytes) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text("adt.01=[]{}:x ", max_size=15))
-def test_any_change_is_made_or_told(text: str) -> None:
+def test_any_change_is_made_or_reported(text: str) -> None:
     data: dict[str, Any] = {"a": {"d": 3}, "t": [{"x": 5}]}
     mistakes: tuple[str, ...] = ()
     try:

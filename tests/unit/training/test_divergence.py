@@ -1,4 +1,4 @@
-"""NaN, explosions, no memory, no disk: a plain sentence, the batch to look at, and nothing lost that was saved."""
+"""NaN, exploding losses, no memory, a full disk: a clear message, the saved batch, and no lost checkpoint."""
 
 import errno
 import json
@@ -71,7 +71,7 @@ def test_a_loss_that_is_no_number_stops_with_a_sentence_and_its_batch(
     assert [path.name for path in checkpoints(tmp_path / "run/checkpoints")][-1] == "step-00000005"
 
 
-def test_the_last_good_checkpoint_can_be_gone_on_from(
+def test_a_run_can_resume_from_the_last_good_checkpoint(
     full_run: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -83,9 +83,11 @@ def test_the_last_good_checkpoint_can_be_gone_on_from(
     assert same(gone_on.tensors(), full_run.tensors())
 
 
-def test_a_fault_before_any_checkpoint_says_that_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_divergence_before_any_checkpoint_says_that_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put_in(monkeypatch, Faults(2))
-    with pytest.raises(RunError, match=r"at update 2\. .*No checkpoint was written yet\. Or begin again"):
+    with pytest.raises(RunError, match=r"at update 2\. .*There is no checkpoint yet\. Start again"):
         train(tmp_path / "run")
 
 
@@ -104,12 +106,12 @@ def test_an_exploding_loss_forgets_the_checkpoints_after_the_last_good_log(
     assert [path.name for path in checkpoints(tmp_path / "run/checkpoints")] == ["step-00000004"]
 
 
-def test_rolling_back_halves_the_rate_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rolling_back_halves_the_rate_and_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_in(monkeypatch, Faults(7))
     result = train(tmp_path / "run", training={"on_divergence": "roll_back", "schedule": "constant", "warm_up": 0})
     assert result.outcome.steps == 12
     assert "at update 7. The batch of that update is saved in" in result.output
-    assert "Going back to step-00000005 with the rate times 0.5." in result.output
+    assert "Returning to step-00000005, with the learning rate multiplied by 0.5 from now on." in result.output
     rates = {line["step"]: line["rate"] for line in result.metrics() if "rate" in line}
     assert rates == pytest.approx({3: 1e-3, 6: 0.5e-3, 9: 0.5e-3, 12: 0.5e-3})
     assert [line["step"] for line in result.metrics() if "valid/loss" in line] == [5, 10, 12]
@@ -119,7 +121,7 @@ def test_rolling_back_halves_the_rate_and_goes_on(tmp_path: Path, monkeypatch: p
 def test_a_validation_that_was_rolled_back_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_in(monkeypatch, Faults(*range(7, 13), factor=100.0))
     result = train(tmp_path / "run", training={"on_divergence": "roll_back", "log_every": 6})
-    assert "Going back to step-00000004 with the rate times 0.5." in result.output
+    assert "Returning to step-00000004, with the learning rate multiplied by 0.5 from now on." in result.output
     assert [line["step"] for line in result.metrics() if "valid/loss" in line] == [5, 10, 12]
 
 
@@ -135,18 +137,20 @@ def test_time_spent_on_what_was_rolled_back_is_counted_once(tmp_path: Path, monk
     monkeypatch.setattr(loop_module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     put_in(monkeypatch, Faults(7))
     result = train(tmp_path / "run", training={"on_divergence": "roll_back"})
-    assert "Going back to step-00000005" in result.output
+    assert "Returning to step-00000005" in result.output
     assert result.outcome.seconds == now[0] > 1400
 
 
 def test_each_roll_back_halves_again_and_five_are_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_in(monkeypatch, Faults(2, is_forgiving=False))
-    with pytest.raises(RunError, match=r"It was rolled back 5 times, in vain\. Look at that batch\."):
+    with pytest.raises(RunError, match=r"The run was rolled back 5 times without success\. Inspect that batch\."):
         train(tmp_path / "run", training={"on_divergence": "roll_back"})
     assert (tmp_path / "run" / FOLDER).is_dir()
 
 
-def test_a_fault_that_is_found_while_stopping_is_told_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_divergence_that_is_found_while_stopping_is_reported_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put_in(monkeypatch, Faults(7))
     interrupt_at(monkeypatch, 7)
     with pytest.raises(RunError, match="was not a finite number at update 7"):
@@ -173,7 +177,7 @@ def test_the_saved_batch_of_a_classifier_has_its_labels(tmp_path: Path, monkeypa
 # Memory
 
 
-def test_out_of_memory_cuts_the_batch_says_so_and_learns_the_same(
+def test_out_of_memory_splits_the_batch_reports_it_and_learns_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options: dict[str, Any] = {"training": {"batch_tokens": 640, "epsilon": 1e-4}, "model": {"dropout": 0.0}}
@@ -187,7 +191,7 @@ def test_out_of_memory_cuts_the_batch_says_so_and_learns_the_same(
 
     put_in(monkeypatch, limited)
     poor = train(tmp_path / "poor", **options)
-    assert "Out of memory at update 1: each batch is now split into 4 parts whose gradients are added." in poor.output
+    assert "Out of memory at update 1: each batch is now split into 4 parts, whose gradients are added." in poor.output
     assert poor.output.count("Out of memory") == 1
     one, other = plain.tensors(), poor.tensors()
     assert max(float((one[name] - other[name]).abs().max()) for name in one) < 1e-4

@@ -1,4 +1,4 @@
-"""The pages about training cannot rot: what is generated is compared, what is shown or listed by hand is checked."""
+"""The pages about training are up to date: generated pages are compared, and lists written by hand are checked."""
 
 import re
 import runpy
@@ -80,7 +80,7 @@ def test_the_page_names_every_section_and_every_file_of_a_run(train_page: str) -
         assert re.search(rf"\b{re.escape(name)}\b", shown), f"{name} is not in the folder on the page"
 
 
-def test_the_page_says_what_may_change_in_the_middle_of_a_run(train_page: str) -> None:
+def test_the_page_lists_what_can_change_when_a_run_is_resumed(train_page: str) -> None:
     section = train_page.partition("**What may change**")[2].partition("```")[0]
     often = {
         "checkpoint_every",

@@ -1,4 +1,4 @@
-"""Where a run was made: what is told, and that nothing goes wrong where something cannot be found out."""
+"""The environment of a run: what is recorded, also where something cannot be found out."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from clearhead.training.environment import describe_environment
 ROOT = Path(__file__).parents[3]
 
 
-def test_versions_seed_and_command_are_told_as_plain_data(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_seed_and_command_are_plain_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["clearhead", "train", "my.yaml"])
     described = describe_environment(17)
     assert json.loads(json.dumps(described)) == described

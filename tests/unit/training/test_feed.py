@@ -1,4 +1,4 @@
-"""Batches made in the background: all of them, in order; a thread that dies is told of, and one that is left is ended."""
+"""Batches from the background: all of them, in order; errors of the thread are raised, and it is ended on close."""
 
 import sys
 import threading
@@ -43,7 +43,7 @@ def test_the_thread_ends_with_the_prefetcher() -> None:
     assert not is_working()
 
 
-def test_a_thread_that_dies_is_told_of_where_its_batch_is_taken() -> None:
+def test_an_error_in_the_thread_is_raised_where_its_batch_is_taken() -> None:
     def failing() -> Iterator[TokenBatch]:
         yield numbered(0)
         raise DataError("the file is gone")

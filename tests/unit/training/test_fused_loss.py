@@ -1,4 +1,4 @@
-"""The loss as one kernel says what PyTorch's operations say, gradients too; it needs Triton, and so a GPU."""
+"""The fused loss kernel agrees with PyTorch's operations, including gradients; it needs Triton and a GPU."""
 
 import pytest
 import torch

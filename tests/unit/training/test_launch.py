@@ -1,4 +1,4 @@
-"""Runs begun and gone on with, alone and with several seeds, around a loop that learns nothing."""
+"""Starting and resuming runs, alone and with several seeds, with a loop that learns nothing."""
 
 import json
 import sys
@@ -47,7 +47,7 @@ def test_a_run_leaves_all_that_is_needed_to_make_it_again(tmp_path: Path, loop: 
     assert RunFolder(tmp_path / "run").read_outcome() == outcome
 
 
-def test_an_interrupted_run_goes_on(tmp_path: Path, loop: FakeLoop) -> None:
+def test_an_interrupted_run_resumes(tmp_path: Path, loop: FakeLoop) -> None:
     loop.stops = ["interrupted", "steps"]
     assert launch(least(), tmp_path / "run", console=quiet()).stopped == "interrupted"
     assert launch(least(), tmp_path / "run", resume=True, console=quiet()).stopped == "steps"
@@ -56,7 +56,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, loop: FakeLoop) -> None:
     assert len(sessions) == 2
 
 
-def test_while_a_run_goes_on_its_earlier_end_is_forgotten(
+def test_resuming_a_run_removes_its_earlier_outcome(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loop: FakeLoop
 ) -> None:
     loop.stops = ["minutes"]
@@ -72,7 +72,7 @@ def test_while_a_run_goes_on_its_earlier_end_is_forgotten(
     RunFolder.reopen(tmp_path / "run").close()  # the lock was let go
 
 
-def test_a_finished_run_goes_on_only_for_longer(tmp_path: Path, loop: FakeLoop) -> None:
+def test_a_finished_run_resumes_only_with_a_longer_training(tmp_path: Path, loop: FakeLoop) -> None:
     path = tmp_path / "run"
     launch(least(), path, console=quiet())
     with pytest.raises(RunError) as error:
@@ -123,7 +123,7 @@ def test_several_seeds_give_a_mean_and_a_spread(tmp_path: Path, loop: FakeLoop) 
     assert RunFolder(tmp_path / "runs" / "seed-4").read_config().training.seed == 4
 
 
-def test_seeds_go_on_where_they_were_interrupted(tmp_path: Path, loop: FakeLoop) -> None:
+def test_seeds_resume_where_they_were_interrupted(tmp_path: Path, loop: FakeLoop) -> None:
     loop.stops = ["steps", "interrupted", "steps"]
     first = train_seeds(least(), tmp_path / "runs", 3, console=quiet())
     assert (first.is_interrupted, list(first.outcomes), first.spreads[0].deviation) == (True, [1, 2], None)
@@ -138,7 +138,7 @@ def test_seeds_go_on_where_they_were_interrupted(tmp_path: Path, loop: FakeLoop)
     assert (second.is_interrupted, second.spreads[0].mean) == (False, 32.0)
 
 
-def test_scores_made_in_different_ways_have_no_mean() -> None:
+def test_scores_with_different_signatures_have_no_mean() -> None:
     outcomes = {seed: Outcome(7, 1.0, "steps", {"bleu": KeptScore("BLEU", 30.0, f"v:{seed}")}) for seed in (3, 5)}
     with pytest.raises(RunError, match=r"BLEU has different signatures \(v:3; v:5\): its values cannot be averaged\."):
         summarise(outcomes, 2)
@@ -159,7 +159,7 @@ def test_seeds_without_scores_are_still_reported() -> None:
         ("enough", "validation.enough=MORE"),
     ],
 )
-def test_a_finished_run_says_what_would_let_it_go_on(stopped: Stopped, change: str) -> None:
+def test_a_finished_run_says_with_which_change_it_can_resume(stopped: Stopped, change: str) -> None:
     assert Outcome(7, 1.0, stopped).is_finished
     assert Outcome(7, 1.0, stopped).longer == change
     assert not Outcome(7, 1.0, "minutes").is_finished

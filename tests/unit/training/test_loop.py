@@ -1,4 +1,4 @@
-"""Runs from beginning to end: what is logged, judged, saved, and when it is enough; stopped anywhere, the same again."""
+"""Complete runs: logging, validation, saving and stopping; a run that is stopped anywhere resumes identically."""
 
 import math
 from collections.abc import Callable
@@ -25,7 +25,7 @@ FILES = ("last/model.safetensors", "best/model.safetensors", "checkpoints/step-0
 
 
 class KilledError(BaseException):
-    """Stands for the end of a process."""
+    """Simulates the end of a process."""
 
 
 def assert_same_end(one: Result, folder: Path, files: tuple[str, ...] = FILES) -> None:
@@ -83,7 +83,7 @@ MOMENTS: dict[str, tuple[str, int]] = {
 
 
 def kill_at(monkeypatch: pytest.MonkeyPatch, what: str, call: int) -> None:
-    """Let the process end at the so-manyeth call of something."""
+    """End the process at the n-th call of a function."""
     owner: Any = loop_module
     for part in what.split(".")[:-1]:
         owner = getattr(owner, part)
@@ -101,7 +101,7 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, what: str, call: int) -> None:
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_run_that_ends_at_any_moment_goes_on_as_if_nothing_had_been(
+def test_a_run_that_is_killed_at_any_moment_resumes_bit_identically(
     full_run: Result, tmp_path: Path, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -117,7 +117,7 @@ def test_a_run_that_ends_at_any_moment_goes_on_as_if_nothing_had_been(
 
 
 def interrupt_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
-    """Ask the run to stop when it has made so many updates, as Ctrl-C does."""
+    """Request a stop after a number of updates, as Ctrl-C does."""
     real = loop_module._Run._reason
 
     def reason(self: Any, stop: Any) -> Any:
@@ -128,7 +128,7 @@ def interrupt_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
 
 
 @pytest.mark.parametrize("step", [0, 1, 5, 7, 8, 11])
-def test_an_interrupted_run_saves_and_goes_on(
+def test_an_interrupted_run_saves_and_resumes(
     full_run: Result, tmp_path: Path, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -180,7 +180,7 @@ def test_the_first_weights_are_in_no_average(tmp_path: Path) -> None:
     assert same(result.tensors(), result.tensors("checkpoints/step-00000003/model.safetensors"))
 
 
-def test_a_damaged_checkpoint_is_passed_over_and_said(
+def test_a_damaged_checkpoint_is_skipped_with_a_message(
     full_run: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -196,9 +196,7 @@ def test_a_damaged_checkpoint_is_passed_over_and_said(
     assert_same_end(full_run, gone_on.folder)
 
 
-def test_nothing_is_thrown_away_where_no_checkpoint_can_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_file_is_removed_if_no_checkpoint_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         interrupt_at(patch, 9)
         train(tmp_path / "run")
@@ -301,7 +299,7 @@ def test_it_stops_when_a_score_is_good_enough(tmp_path: Path, monkeypatch: pytes
     assert (longer.outcome.stopped, longer.outcome.steps) == ("enough", 10)
 
 
-def test_validation_begins_when_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_validation_starts_after_the_given_update(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scores_by_hand(monkeypatch, [3.0, 2.1, 2.0])
     train(tmp_path / "run", training={"steps": 9}, validation={"every": 2, "after": 5})
     judged = [line["step"] for line in RunFolder(tmp_path / "run").read_metrics() if "valid/loss" in line]
@@ -336,7 +334,7 @@ def test_the_lower_loss_decides_between_equal_scores(tmp_path: Path, monkeypatch
     assert (result.outcome.best_step, result.outcome.scores["loss"].value) == (6, 2.0)
 
 
-def test_a_loss_that_is_no_number_beside_a_good_score_is_left_out(
+def test_a_loss_that_is_not_finite_beside_a_good_score_is_omitted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def scores(self: Validator, model: Any, precision: Any) -> dict[str, Score]:
@@ -384,12 +382,12 @@ def test_a_corpus_of_one_pair_is_learned_by_heart(tmp_path: Path) -> None:
     assert losses[-1] < 0.2 < 1.0 < losses[0]
 
 
-def test_a_model_of_norms_over_whole_sentences_has_a_row_for_each(tmp_path: Path) -> None:
+def test_a_model_with_norms_over_sentences_has_one_sentence_per_row(tmp_path: Path) -> None:
     result = train(tmp_path / "run", model={"encoder_norm": "all"}, training={"steps": 2})
     assert "(bucketed)" in result.output
 
 
-def test_a_gpu_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_gpu_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert choose_device("auto").type == "cpu"
     with pytest.raises(ConfigError, match="PyTorch finds no GPU"):

@@ -1,4 +1,4 @@
-"""What training makes small, by hand: teacher forcing, label smoothing, and R-Drop's disagreement."""
+"""The training objective by hand: teacher forcing, label smoothing and R-Drop."""
 
 import math
 

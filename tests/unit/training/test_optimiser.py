@@ -1,4 +1,4 @@
-"""AdamW and Muon: the first steps by hand, what decays, and a state that can be put back."""
+"""AdamW and Muon: the first steps by hand, weight decay, and restoring the state."""
 
 import pytest
 import torch
@@ -102,7 +102,7 @@ def test_muon_takes_the_steps_of_torchs_own() -> None:
 
 
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
-def test_a_state_that_is_put_back_goes_on_the_same_way(kind: str) -> None:
+def test_a_restored_state_continues_the_same_way(kind: str) -> None:
     ended = []
     for is_stopped in (False, True):
         model = tiny_model()

@@ -1,4 +1,4 @@
-"""What a run starts from: its data, its vocabularies, a new model or one from elsewhere, and what does not fit."""
+"""The inputs of a run: data, vocabularies, a new or an existing model, and what does not fit together."""
 
 import json
 import shutil
@@ -55,11 +55,11 @@ def test_dropout_may_differ_and_nothing_else(earlier: Result, tmp_path: Path) ->
     result = only_started(tmp_path / "run", earlier.folder, **start({"dropout": 0.35}))
     assert json.loads((result.folder / "last/config.json").read_text())["dropout"] == 0.35
     assert same(result.tensors(), earlier.tensors("best/model.safetensors"))
-    with pytest.raises(ConfigError, match=r"model\.d_model = 64, but .* has 12\. Leave it out\."):
+    with pytest.raises(ConfigError, match=r"model\.d_model = 64, but .* has 12\. Remove it\."):
         only_started(tmp_path / "other", earlier.folder, **start({"d_model": 64}))
 
 
-def test_a_run_goes_on_when_what_it_started_from_is_gone(
+def test_a_run_resumes_when_its_initial_model_no_longer_exists(
     earlier: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(earlier.folder, tmp_path / "copy", ignore=shutil.ignore_patterns(".lock"))
@@ -77,7 +77,7 @@ def test_a_run_goes_on_when_what_it_started_from_is_gone(
 
 
 def test_a_task_of_another_shape_is_refused(earlier: Result, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="is of shape encoder-decoder, and task = 'language-model' needs decoder"):
+    with pytest.raises(ConfigError, match="has the shape encoder-decoder, but task = 'language-model' needs decoder"):
         only_started(tmp_path / "run", earlier.folder, task="language-model", validation={"metric": None})
 
 
@@ -98,7 +98,7 @@ def test_a_vocabulary_of_another_size_is_refused(earlier: Result, tmp_path: Path
         tmp_path / "other", training={"steps": 1}, text={"kind": "char"}, data=NO_VALID, validation={"metric": None}
     )
     with pytest.raises(
-        CheckpointError, match=r"reads \d+ and writes \d+ tokens, but the vocabularies have .*leave text.tokeniser out"
+        CheckpointError, match=r"has vocabularies of \d+ and \d+ tokens, but the tokeniser has .*remove text.tokeniser"
     ):
         only_started(tmp_path / "run", earlier.folder, text={"tokeniser": str(other.folder)})
 
@@ -107,12 +107,12 @@ def test_data_longer_than_the_positions_of_the_model_is_refused(tmp_path: Path) 
     short = train(tmp_path / "short", model={"max_length": 32}, data={"max_tokens": 32}, training={"steps": 1})
     with pytest.raises(
         ConfigError,
-        match=r"data\.max_tokens = 64, but the model has positions for 32 tokens\. Say data\.max_tokens: 32\.",
+        match=r"data\.max_tokens = 64, but the model has positions for 32 tokens\. Set data\.max_tokens: 32\.",
     ):
         only_started(tmp_path / "run", short.folder, data={"max_tokens": 64})
 
 
-def test_validation_leaves_out_what_the_model_has_no_positions_for_and_says_so(tmp_path: Path) -> None:
+def test_validation_removes_sentences_without_positions_and_reports_it(tmp_path: Path) -> None:
     pairs = [("a b c", "c b a"), ("b c", "c b"), ("a " * 40, "b"), ("c", "a " * 40)]
     train_corpus = tsv(tmp_path / "train.tsv", [("a b c", "c b a"), ("c a", "b")])
     valid = tsv(tmp_path / "valid.tsv", pairs)
@@ -123,7 +123,7 @@ def test_validation_leaves_out_what_the_model_has_no_positions_for_and_says_so(t
         training={"steps": 2},
     )
     assert "valid: 2 pairs" in result.output
-    assert "valid.tsv: of 4 pairs left out: 2 over max_tokens." in result.output
+    assert "valid.tsv: removed from 4 pairs: 2 over max_tokens." in result.output
     assert result.outcome.best_step == 2
 
 
@@ -177,7 +177,7 @@ def test_a_classifier_started_from_another_keeps_its_labels_in_their_order(tmp_p
     few = [pair for pair in [*LABELLED, ("b", "middle")] if pair[1] != "high"]
     assert labels_of(classified(tmp_path / "second", few, **options)) == ["high", "low", "middle"]
     with pytest.raises(
-        ConfigError, match="knows the labels high, low, middle, and the data has others: lowest. Rename them"
+        ConfigError, match="has the labels high, low, middle, but the data has others: lowest. Rename them"
     ):
         classified(tmp_path / "third", [*few, ("c", "lowest")], **options)
 

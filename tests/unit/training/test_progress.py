@@ -1,4 +1,4 @@
-"""What a run says while it works, on a terminal and in files."""
+"""The progress output of a run, in a terminal and in files."""
 
 import importlib.util
 import json
@@ -82,7 +82,7 @@ def test_metrics_are_json_lines_without_nan(tmp_path: Path) -> None:
     console, _ = plain()
     with Reporter(path, console=console) as reporter:
         reporter.log(3, {"loss": 0.5})
-        path.write_text("")  # a resumed run drops what it will make again
+        path.write_text("")  # a resumed run drops what it will compute again
         reporter.log(5, {"loss": float("nan"), "rate": float("inf"), "bleu": 31.7})
     line = json.loads(path.read_text())
     assert {name: line[name] for name in ("step", "loss", "rate", "bleu")} == {
@@ -91,7 +91,7 @@ def test_metrics_are_json_lines_without_nan(tmp_path: Path) -> None:
     assert line["time"] > 1.7e9
 
 
-def test_metrics_that_cannot_be_written_are_told(tmp_path: Path) -> None:
+def test_metrics_that_cannot_be_written_are_reported(tmp_path: Path) -> None:
     console, _ = plain()
     with pytest.raises(RunError, match=r"m.jsonl cannot be written: No such file or directory\."):
         Reporter(tmp_path / "nowhere" / "m.jsonl", console=console).log(3, {"loss": 0.5})
@@ -141,7 +141,7 @@ def test_curves_on_a_full_disk_are_given_up_with_a_sentence(tmp_path: Path) -> N
     assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 2
 
 
-def test_tensorboard_is_not_loaded_unless_curves_are_asked_for() -> None:
+def test_tensorboard_is_not_loaded_unless_curves_are_requested() -> None:
     assert importlib.util.find_spec("clearhead.training.progress") is not None
     code = (
         "import sys\nfrom clearhead.training.progress import Reporter\nReporter().log(3, {'loss': 0.5})\n"

@@ -1,4 +1,4 @@
-"""The folder of a run: nothing is written over, two processes never share it, and it says how it came about."""
+"""The run folder: nothing is overwritten, two processes never share it, and it records how it was made."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def end(process: subprocess.Popen[str], how: signal.Signals) -> None:
     process.stdout.close()
 
 
-def test_a_new_run_says_what_it_is_made_from(tmp_path: Path) -> None:
+def test_a_new_run_records_its_inputs(tmp_path: Path) -> None:
     config = least()
     with RunFolder.create(tmp_path / "deep" / "run", config) as folder:
         names = sorted(path.name for path in folder.path.iterdir())
@@ -90,7 +90,7 @@ def test_a_finished_run_says_so(tmp_path: Path) -> None:
     assert error.value.options == {"resume": "", "run": f"{tmp_path}/run", "changes": "training.steps=3400"}
 
 
-def test_a_run_that_was_cut_down_says_so(tmp_path: Path) -> None:
+def test_a_killed_run_is_reported_as_not_finished(tmp_path: Path) -> None:
     RunFolder.create(tmp_path / "run", least()).close()
     (tmp_path / "run" / "metrics.jsonl").write_text("")
     with pytest.raises(RunError, match=r"already contains a run \(not finished: it ended without an outcome\)"):
@@ -108,7 +108,7 @@ def test_a_run_that_stopped_before_its_first_update_makes_room(tmp_path: Path) -
         assert (folder.path / "mine.txt").read_text() == "not the run's"
 
 
-def test_a_folder_with_other_files_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_refused_and_not_changed(tmp_path: Path) -> None:
     for name in ("thesis.tex", "b", "c", "d"):
         (tmp_path / name).write_text("mine")
     with pytest.raises(RunError) as error:
@@ -133,11 +133,11 @@ def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
         RunFolder.create(tmp_path / "a\0b", least())
 
 
-def test_only_a_run_can_be_gone_on_with(tmp_path: Path) -> None:
+def test_only_a_run_can_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"nothing does not exist, so there is nothing to resume\."):
         RunFolder.reopen(tmp_path / "nothing")
     with pytest.raises(
-        RunError, match=r"contains no run, so there is nothing to resume\. To begin a run, do not resume\.$"
+        RunError, match=r"contains no run, so there is nothing to resume\. To start a new run, do not resume\.$"
     ):
         RunFolder.reopen(tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -162,7 +162,7 @@ def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
     RunFolder.reopen(tmp_path / "run").close()
 
 
-def test_a_lock_that_says_nothing_is_still_a_lock(tmp_path: Path) -> None:
+def test_an_empty_lock_is_still_a_lock(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", least()) as folder:
         (folder.path / ".lock").write_text("gibberish")
         with pytest.raises(RunError, match="is in use: another process is training there"):
@@ -216,13 +216,13 @@ def test_data_and_outcome_are_read_back(tmp_path: Path) -> None:
         ("{}", r"outcome.json does not describe how a run ended\. Remove it\."),
     ],
 )
-def test_a_damaged_outcome_is_told(tmp_path: Path, content: str, message: str) -> None:
+def test_a_damaged_outcome_is_reported(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "outcome.json").write_text(content)
     with pytest.raises(RunError, match=message):
         RunFolder(tmp_path).read_outcome()
 
 
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_file_is_written_atomically(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", least()) as folder:
         (folder.path / "data.json").mkdir()
         before = sorted(folder.path.iterdir())
@@ -238,13 +238,13 @@ def test_a_run_folder_below_home_may_be_written_short(tmp_path: Path, monkeypatc
     assert RunFolder("~/runs/a").path == tmp_path / "runs" / "a"
 
 
-def test_what_a_killed_process_left_half_written_is_no_obstacle(tmp_path: Path) -> None:
+def test_incomplete_files_of_a_killed_process_are_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / ".config.yaml.ab12cd34.part").write_text("half")
     with RunFolder.create(tmp_path, least()) as folder:
         assert folder.holds_a_run
 
 
-def test_a_score_that_is_no_number_is_kept_as_such(tmp_path: Path) -> None:
+def test_a_score_that_is_not_finite_is_kept(tmp_path: Path) -> None:
     outcome = Outcome(7, 1.5, "steps", {"loss": KeptScore("loss", float("nan"), "tokens")})
     with RunFolder.create(tmp_path / "run", least()) as folder:
         folder.write_outcome(outcome)

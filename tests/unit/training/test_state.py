@@ -1,4 +1,4 @@
-"""Checkpoints to go on from: whole or not there, all that decides the next update, and no more of them than asked."""
+"""Checkpoints to resume from: complete or absent, with everything that determines the next update."""
 
 import errno
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_a_checkpoint_is_a_model_to_use(tmp_path: Path) -> None:
     assert torch.equal(load_checkpoint(place).output.weight, updater.model.output.weight)
 
 
-def test_saying_more_of_the_same_update_keeps_its_numbers(tmp_path: Path) -> None:
+def test_saving_the_same_update_again_keeps_its_tensors(tmp_path: Path) -> None:
     updater = trained()
     place = save_state(tmp_path, updater, Progress(7))
     before = (place / "state.safetensors").stat()
@@ -119,7 +119,7 @@ def test_a_full_disk_before_any_checkpoint(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("name", ["state.safetensors", "model.safetensors", "state.json"])
-def test_a_damaged_checkpoint_is_told_of(tmp_path: Path, name: str) -> None:
+def test_a_damaged_checkpoint_is_reported(tmp_path: Path, name: str) -> None:
     save_steps(tmp_path, 5, 7)
     file = tmp_path / "step-00000007" / name
     file.write_bytes(file.read_bytes()[:-9])
@@ -129,14 +129,14 @@ def test_a_damaged_checkpoint_is_told_of(tmp_path: Path, name: str) -> None:
     assert places_with_errors[1][1] == ""
 
 
-def test_a_checkpoint_that_lacks_a_file_is_told_of(tmp_path: Path) -> None:
+def test_a_checkpoint_that_lacks_a_file_is_reported(tmp_path: Path) -> None:
     save_steps(tmp_path, 5)
     (tmp_path / "step-00000005/state.safetensors").unlink()
     ((_, wrong),) = readable_checkpoints(tmp_path)
     assert "state.safetensors" in wrong
 
 
-def test_a_checkpoint_of_another_format_is_told_of(tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_format_is_reported(tmp_path: Path) -> None:
     save_steps(tmp_path, 5)
     index = tmp_path / "step-00000005/state.json"
     index.write_text(index.read_text().replace('"format": 1', '"format": 99'))
@@ -153,7 +153,7 @@ def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> Non
         load_state(place, make_updater())
 
 
-def test_what_is_not_a_whole_checkpoint_is_not_taken_for_one(tmp_path: Path) -> None:
+def test_an_incomplete_checkpoint_is_not_used(tmp_path: Path) -> None:
     save_steps(tmp_path, 5)
     (tmp_path / "step-00000009").mkdir()
     (tmp_path / "notes").mkdir()
@@ -164,7 +164,7 @@ def test_what_is_not_a_whole_checkpoint_is_not_taken_for_one(tmp_path: Path) -> 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["notes", "step-00000005", "step-00000009"]
 
 
-def test_the_last_planned_ones_and_the_very_last_are_kept(tmp_path: Path) -> None:
+def test_the_last_regular_checkpoints_and_the_very_last_are_kept(tmp_path: Path) -> None:
     save_steps(tmp_path, 0, 10, 13, 20, 30, 37)
     assert [step_of(place) for place in planned_checkpoints(tmp_path, 10, 30)] == [10, 20]
     forget_old(tmp_path, 2, 10)

@@ -1,4 +1,4 @@
-"""One update: clipping, accumulation, parts, what is counted, and a first number that is not finite."""
+"""One update: clipping, accumulation, splitting, the sums, and the first number that is not finite."""
 
 from collections.abc import Callable
 from typing import Any
@@ -57,7 +57,7 @@ def test_a_gradient_that_is_too_long_is_shortened_and_keeps_its_direction(monkey
     assert clipped.read().gradient == pytest.approx(full_length, rel=1e-5), "what is told is the length before clipping"
 
 
-def test_a_short_gradient_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_gradient_is_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, clipped = make_updater(), make_updater(settings(clip=1000.0))
     for updater in (plain, clipped):
         updater.step([tiny_batch(5)], RATE, 1)
@@ -121,7 +121,7 @@ def test_out_of_memory_halves_the_batch_until_it_fits(monkeypatch: pytest.Monkey
 
 
 def only(rows: int) -> Callable[[Transformer, Batch, TrainingConfig, LossFunction], Loss]:
-    """Return an objective with memory for so many rows; the last thing it does is to fail."""
+    """Return an objective with memory for a limited number of rows, which fails at its end."""
 
     def limited(model: Transformer, batch: Batch, config: TrainingConfig, loss_function: LossFunction) -> Loss:
         loss = objective(model, batch, config, loss_function)
@@ -132,7 +132,7 @@ def only(rows: int) -> Callable[[Transformer, Batch, TrainingConfig, LossFunctio
     return limited
 
 
-def test_out_of_memory_amid_batches_that_are_added_begins_the_update_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_memory_between_accumulated_batches_restarts_the_update(monkeypatch: pytest.MonkeyPatch) -> None:
     config = settings(epsilon=1e-4)
     plain, poor = make_updater(config), make_updater(config)
     batches = [tiny_batch(2, 1), tiny_batch(5, 2)]  # the first fits
@@ -191,7 +191,7 @@ def test_an_infinite_gradient_of_a_finite_loss_is_seen() -> None:
     assert updater.read().first_bad == 7
 
 
-def test_sums_go_on_until_they_are_begun_anew() -> None:
+def test_sums_continue_until_they_are_reset() -> None:
     updater = make_updater()
     updater.step([tiny_batch(3, 1)], 0.0, 1)
     first = updater.read()

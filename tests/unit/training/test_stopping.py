@@ -1,4 +1,4 @@
-"""Signals: the first is a request, the second is meant; afterwards they are what they were."""
+"""Signals: the first requests a stop, the second stops immediately; afterwards the handlers are restored."""
 
 import os
 import signal

@@ -107,11 +107,17 @@ def test_validations_are_predicted_as_the_loop_makes_them(every: int, after: int
 @pytest.mark.parametrize("task", ["translate", "classify", "language-model"])
 @pytest.mark.parametrize("warm_up", [0, 400, 67_890, 98_765])
 @pytest.mark.parametrize("total", [54_321, 98_766, 234_567])
-def test_every_line_fits_100_columns(task: str, warm_up: int, total: int) -> None:
+def test_every_message_fits_100_columns(task: str, warm_up: int, total: int) -> None:
     plan = timeline(total, task=task, training={"warm_up": warm_up}, validation={"every": 50_000})
-    lines = [*plan.warnings(), *plan.expectations(50, 1.23)]
+    assert [line for line in [*plan.warnings(), *plan.expectations(50, 1.23)] if len(line) > 100] == []
+
+
+@pytest.mark.parametrize("schedule", ["inverse_sqrt", "cosine", "linear", "constant"])
+@pytest.mark.parametrize("step", [9_876, 123_456])
+def test_every_log_line_fits_100_columns(schedule: str, step: int) -> None:
+    plan = timeline(234_567, training={"schedule": schedule, "warm_up": 9_876})
     values = {"loss": 12.3456, "rate": 1.2345e-05, "gradient": 1.2, "epoch": 3, "tokens_per_second": 234_567.8}
-    lines.append(log_line(123_456, 234_567, values, plan.phase(54_321), 123_456.0))
+    lines = [log_line(step, 234_567, values, plan.phase(step), 123_456.0)]
     lines.append(
         log_line(
             123_456, 234_567, {"valid/loss": 1.2345, "valid/bleu": 31.25, "valid/chrf": 51.25, "valid/exact": 7.125}

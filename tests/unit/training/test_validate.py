@@ -1,4 +1,4 @@
-"""Scores on held-out sentences: by hand, the same every time, and without a trace left on the model."""
+"""Scores on held-out sentences: by hand, the same every time, and without changing the model."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is slow to load is loaded beside other work, and not before."""
+"""Slow imports are done in parallel with other work, and not before."""
 
 import subprocess
 import sys
