@@ -1,4 +1,4 @@
-"""`clearhead experiment`: measure what the notes argue in words, and draw it."""
+"""`clearhead experiment`: run one of the experiments, print its tables and draw its plot."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,22 +8,24 @@ import typer
 if TYPE_CHECKING:
     from clearhead.experiments import Experiment
 
-_HEADING_WIDTH = 12  # longer headings go over several lines
-_WIDE = 400  # a narrow terminal may break a line of a table, but no number is cut short
+_HEADING_WIDTH = 12  # longer headings are wrapped
+_WIDE = 400  # a narrow terminal can wrap a line of a table, but no number is truncated
 
 
 def experiment(
-    name: Annotated[str | None, typer.Argument(help="Which experiment; without a name they are listed.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="The experiment to run. Without a name, the experiments are listed.")
+    ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, help="Where the random numbers start: the same seed, the same numbers.")
+        int, typer.Option(min=0, help="Seed of the random numbers. The same seed gives the same numbers.")
     ] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Every number in full, as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON with all digits of every number.")] = False,
     picture: Annotated[
-        Path | None, typer.Option(help="Draw it too, into this file (.svg or .png). Needs clearhead\\[plots].")
+        Path | None, typer.Option(help="Also draw the plot and write it to this file (.svg or .png). Needs matplotlib.")
     ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
 ) -> None:
-    """Measure what lecture notes argue in words: scaling, positions, order, norms, context, masks, cost."""
+    """Measure what lecture notes claim about attention: scaling, positions, order, norms, context, masks, cost."""
     if list_all or name is None:
         _list_experiments(as_json)
         return
@@ -37,7 +39,7 @@ def experiment(
     result = chosen.run(seed)
     if picture is not None:
         save_picture(result, picture)
-        typer.echo(f"The picture is in {picture}.", err=True)
+        typer.echo(f"Wrote {picture}.", err=True)
     if as_json:
         typer.echo(result.to_json())
     else:
@@ -72,7 +74,7 @@ def _show(result: "Experiment") -> None:
         wide.print(table)
     console.print()
     console.print(Text(f"Finding: {result.finding}"))
-    console.print(Text(f"Seed {result.seed}. Every number in full: --json."), style="dim")
+    console.print(Text(f"Seed {result.seed}. Use --json for all digits."), style="dim")
 
 
 def _list_experiments(as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""What lecture notes argue in words, measured: one small file for each argument. numpy; matplotlib only to draw."""
+"""Small experiments that measure common arguments of lecture notes, one module each (numpy; matplotlib to draw)."""
 
 from clearhead.experiments.experiment import Experiment, ResultTable
 from clearhead.experiments.registry import EXPERIMENTS, find_experiment

@@ -1,8 +1,7 @@
-"""What attention costs.
+"""The cost of attention.
 
-Every token is scored against every token, so the table of weights has n² numbers: twice the length, four times the
-time and memory. Memory is counted exactly; times are those of this machine, and differ on another one and from run to
-run.
+Every token has a score with every token, so the matrix of weights has n² numbers: twice the length needs four times the
+time and memory. Memory is counted exactly; times depend on the machine and vary between runs.
 """
 
 import gc
@@ -20,36 +19,37 @@ from clearhead.worksheet.reference import scale, softmax
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TITLE = "Attention costs the square of the length"
-SIZE = (15.0, 6.6)
+TITLE = "The cost of attention grows with the square of the length"
+SIZE = (10.0, 4.5)
 LENGTHS = (64, 128, 256, 512, 1024, 2048)
 WIDTH = 64
 NUM_REPEATS = 3
-_LEAST_SECONDS = 0.1  # short runs are repeated more often: they are disturbed more easily
+_LEAST_SECONDS = 0.1  # short runs are repeated more often, because their times vary more
 _MEBIBYTE = 2**20
 
 
 def run(seed: int) -> Experiment:
-    """Measure the time and the peak memory of the weights at every length, and how fast they grow."""
+    """Measure the time and the peak memory of the weights at every length, and fit their growth."""
     random = np.random.default_rng(seed)
     rows: list[tuple[Cell, ...]] = []
     for length in LENGTHS:
         q, k = random.standard_normal((2, length, WIDTH))
         seconds, peak = best_time(q, k), peak_memory(q, k)
         rows.append((length, 1000.0 * seconds, peak / _MEBIBYTE, 8 * length**2 / _MEBIBYTE))
-    columns = ("tokens", "time (ms)", "peak memory (MiB)", "one n × n table (MiB)")
-    title = f"weights = softmax(Q Kᵀ / √d), d = {WIDTH}, float64, one core, the best of {NUM_REPEATS} runs or more"
+    columns = ("tokens", "time (ms)", "peak memory (MiB)", "one n × n matrix (MiB)")
+    title = f"weights = softmax(Q Kᵀ / √d), d = {WIDTH}, float64, one core, fastest of at least {NUM_REPEATS} runs"
     time_growth, memory_growth = (growth(LENGTHS, [float(row[column]) for row in rows]) for column in (1, 2))
     growths: tuple[tuple[Cell, ...], ...] = (("time", time_growth), ("peak memory", memory_growth))
     doubled = float(rows[-1][2]) / float(rows[-2][2])
     finding = (
-        f"From {LENGTHS[0]} to {LENGTHS[-1]} tokens peak memory grows as n^{memory_growth:.2f} (the last doubling to "
-        f"{doubled:.2f} times as much, {float(rows[-1][2]):.0f} MiB), and time on this machine as n^{time_growth:.2f}."
+        f"From {LENGTHS[0]} to {LENGTHS[-1]} tokens, peak memory grows as n^{memory_growth:.2f} (the last doubling "
+        f"multiplies it by {doubled:.2f}, to {float(rows[-1][2]):.0f} MiB), and time on this machine as "
+        f"n^{time_growth:.2f}."
     )
-    claim = "Time and memory of attention grow with the square of the length."
+    claim = "The time and memory of attention grow with the square of the length."
     tables = (
         ResultTable(title, columns, tuple(rows)),
-        ResultTable("growth as a power of the length", ("what", "exponent"), growths),
+        ResultTable("growth as a power of the length", ("quantity", "exponent"), growths),
     )
     return Experiment("cost", TITLE, seed, claim, finding, tables, {})
 
@@ -57,14 +57,14 @@ def run(seed: int) -> Experiment:
 def weigh(q: Array, k: Array) -> Array:
     """softmax(Q Kᵀ / √d)
 
-    The product is taken by einsum, on one core: shared among many it is quick, but at these lengths the time goes to
-    the sharing and differs from run to run.
+    The product is computed by einsum on one core: a multi-threaded product is faster, but at these lengths most of the
+    time would be thread overhead, which varies between runs.
     """
     return softmax(scale(np.einsum("qd,kd->qk", q, k), root_of=q.shape[1]))
 
 
 def best_time(q: Array, k: Array) -> float:
-    """Return the seconds of the fastest of a few runs: whatever disturbs a run only makes it slower."""
+    """Return the seconds of the fastest of several runs, because other processes can only slow a run down."""
     weigh(q, k)  # warms the caches
     times: list[float] = []
     while len(times) < NUM_REPEATS or sum(times) < _LEAST_SECONDS:
@@ -75,9 +75,9 @@ def best_time(q: Array, k: Array) -> float:
 
 
 def peak_memory(q: Array, k: Array) -> int:
-    """Return the most bytes that were held at once while the weights were made, beyond those held before."""
+    """Return the peak memory in bytes while the weights are computed, without the memory allocated before."""
     was_tracing = tracemalloc.is_tracing()
-    gc.collect()  # garbage that went while we count would hide some of what is made
+    gc.collect()  # garbage that is freed during the count would hide some allocations
     if not was_tracing:
         tracemalloc.start()
     try:
@@ -91,23 +91,23 @@ def peak_memory(q: Array, k: Array) -> int:
 
 
 def growth(lengths: tuple[int, ...], amounts: list[float]) -> float:
-    """Return the p of the nearest amount = c nᵖ: the slope of the straight line through the logarithms."""
+    """Return the p of the best fit amount = c nᵖ: the slope of the line through the logarithms."""
     return float(np.polyfit(np.log(lengths), np.log(amounts), 1)[0])
 
 
 def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw time and memory against the length, beside what a square would be."""
+    """Draw time and memory against the length, with an exact square for comparison."""
     table, growths = result.tables
     lengths = table.column("tokens")
     panels = (
         ("Peak memory", "peak memory (MiB)", BLUE, growths.rows[1][1]),
-        ("Time, on the machine that drew this", "time (ms)", VERMILION, growths.rows[0][1]),
+        ("Time (depends on the machine)", "time (ms)", VERMILION, growths.rows[0][1]),
     )
     for axes, (title, column, colour, power) in zip(figure.subplots(1, 2), panels, strict=True):
         amounts = [float(amount) for amount in table.column(column)]
         square = [amounts[-1] * (length / LENGTHS[-1]) ** 2 for length in LENGTHS]
-        axes.plot(lengths, square, ":", color=GREY, label="a square, $n^2$")
-        axes.plot(lengths, amounts, "o-", color=colour, label=f"measured, $n^{{{float(power):.2f}}}$")
+        axes.plot(lengths, square, ":", color=GREY, label="exact square, n²")
+        axes.plot(lengths, amounts, "o-", color=colour, label=f"measured, about n^{float(power):.2f}")
         axes.set_xscale("log", base=2)
         axes.set_yscale("log")
         axes.set_xticks(LENGTHS, [str(length) for length in LENGTHS])

@@ -1,4 +1,4 @@
-"""Experiment: what one measurement found, as plain numbers that print, save and load back equal."""
+"""Experiment: the result of one measurement, as plain numbers that can be printed, saved and loaded."""
 
 import json
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ from clearhead.worksheet.arrays import Array
 
 FORMAT = 1
 Cell = int | float | str
-_NOISE = 1e-12  # below this a float64 result is rounding, and its digits differ from machine to machine
+_NOISE = 1e-12  # a smaller float64 result is rounding noise, and its digits differ between machines
 
 
 @dataclass(frozen=True)
 class ResultTable:
-    """Rows of plain numbers and words under the names of their columns."""
+    """A table of numbers and words with column names."""
 
     title: str
     columns: tuple[str, ...]
@@ -29,7 +29,7 @@ class ResultTable:
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """What is argued, what was found, the tables that say so, and the arrays that a picture needs besides."""
+    """A claim, the finding, the tables that support it, and the arrays that the plot needs."""
 
     name: str
     title: str
@@ -43,7 +43,7 @@ class Experiment:
         return isinstance(other, Experiment) and self.to_data() == other.to_data()
 
     def to_data(self) -> dict[str, Any]:
-        """Return everything as plain data, every number in full."""
+        """Return the experiment as plain data, with all digits of every number."""
         return {
             "format": FORMAT,
             "experiment": self.name,
@@ -59,12 +59,12 @@ class Experiment:
         }
 
     def to_json(self) -> str:
-        """Return everything as JSON, every number in full."""
+        """Return the experiment as JSON, with all digits of every number."""
         return json.dumps(self.to_data(), ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Experiment":
-        """Return the experiment that `to_json` wrote, equal to the last bit."""
+        """Return the experiment that `to_json` wrote; all numbers are equal to the last bit."""
         data = json.loads(text)
         tables = tuple(
             ResultTable(table["title"], tuple(table["columns"]), tuple(tuple(row) for row in table["rows"]))
@@ -84,7 +84,7 @@ class Experiment:
 
 
 def format_cell(cell: Cell) -> str:
-    """Return a cell as a reader sees it: four significant figures, and rounding noise named as such."""
+    """Return a cell as it is shown: four significant figures, and `< 1e-12` for rounding noise."""
     if isinstance(cell, str):
         return cell
     if isinstance(cell, int):

@@ -1,19 +1,20 @@
 """Why the decoder is masked.
 
-In training the whole target sentence is there at once. Without a mask a token may look at the next one, which is the
-very answer it is to give: a perfect score that is worth nothing, because at inference the next token does not exist.
+In training the complete target sentence is available at once. Without a mask a token can attend to the next one, which
+is the answer that it must predict: the score is perfect but meaningless, because at inference the next token does not
+exist yet.
 
-The model here has nothing to learn. A token is its own one-hot vector beside the one-hot vector of its position. The
-query of position p is the key of position p + 1, so that it looks for its right neighbour; the value is the token; the
-prediction is the token that got most weight. It copies the next token if it can see it. The sequences are random, so
-nothing that was seen earlier helps to guess: chance is one in the size of the vocabulary.
+The model here is not trained. The vector of a token is its one-hot vector concatenated with the one-hot vector of its
+position. The query of position p is the key of position p + 1, so that it attends to its right neighbour; the value is
+the token; the prediction is the token with the largest weight. The model copies the next token if it can attend to it.
+The sequences are random, so earlier tokens do not help: chance is one divided by the size of the vocabulary.
 """
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearhead.experiments.colours import BLUE, GREY, VERMILION
+from clearhead.experiments.colours import BLUE, GREY, INK, VERMILION
 from clearhead.experiments.experiment import Experiment, ResultTable
 from clearhead.worksheet import solve
 from clearhead.worksheet.arrays import Array, Ids
@@ -22,28 +23,28 @@ from clearhead.worksheet.reference import divide, mask, mix, project, score, sof
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TITLE = "A decoder without its mask reads the answer"
-SIZE = (16.0, 6.2)
+TITLE = "A decoder without a mask reads the answer"
+SIZE = (11.0, 4.4)
 VOCABULARY = 7
 LENGTH = 11
 NUM_SEQUENCES = 1000
-_SHARPNESS = 50.0  # e^-50 of the weight goes to all other tokens: as good as none
+_SHARPNESS = 50.0  # the other tokens get a weight of about e^-50, which is negligible
 
 
 def run(seed: int) -> Experiment:
-    """Mask the table of the notes, and score the copier with and without a mask, with and without the future."""
-    weights = solve("leak").answers[0]  # its vectors are one-hot, so that the mixtures are the weights
+    """Mask the table of the notes, and score the copier with and without a mask, with and without later tokens."""
+    weights = solve("leak").answers[0]  # its vectors are one-hot, so the mixtures are the weights
     allowed = np.tri(len(weights), dtype=bool)
     masked = divide(mask(weights, allowed, 0.0))
     words = [f"word {number}" for number in range(1, len(weights) + 1)]
     leaks = [float(np.sum(row[~may])) for row, may in zip(weights, allowed, strict=True)]
     unmasked_table = ResultTable(
-        "the table of the notes: each word a mixture of all three",
-        ("mixture for", *words, "of it from words not there yet"),
+        "table of the notes: each word is a mixture of all three",
+        ("mixture for", *words, "share from later words"),
         tuple((word, *row.tolist(), leak) for word, row, leak in zip(words, weights, leaks, strict=True)),
     )
     masked_table = ResultTable(
-        "the same masked and renormalised",
+        "the same table, masked and renormalised",
         ("mixture for", *words),
         tuple((word, *row.tolist()) for word, row in zip(words, masked, strict=True)),
     )
@@ -60,23 +61,27 @@ def run(seed: int) -> Experiment:
             )
         )
     scores = ResultTable(
-        f"the copier: {NUM_SEQUENCES:,} sequences of {LENGTH} of {VOCABULARY} tokens; chance is {1 / VOCABULARY:.4f}",
-        ("attention", "right in training", "right at inference", "same prediction at both times"),
+        f"the copier on {NUM_SEQUENCES:,} sequences of length {LENGTH}, vocabulary {VOCABULARY}, "
+        f"chance {1 / VOCABULARY:.4f}",
+        ("attention", "accuracy in training", "accuracy at inference", "same prediction in both"),
         tuple(rows),
     )
     (_, leaky, leaky_later, _), (_, honest, honest_later, same) = rows
     finding = (
-        f"Without a mask the copier is right {leaky:.1%} of the time in training and {leaky_later:.1%} once the future "
-        f"is absent; with a mask {honest:.1%} and {honest_later:.1%} (chance: {1 / VOCABULARY:.1%}), and {same:.0%} of "
-        "its predictions are the same at both times."
+        f"Without a mask the copier predicts {leaky:.1%} of the tokens correctly in training, but {leaky_later:.1%} at "
+        f"inference, where later tokens are missing. With a mask it is {honest:.1%} and {honest_later:.1%} (chance: "
+        f"{1 / VOCABULARY:.1%}), and {same:.0%} of the predictions are the same in both."
     )
-    claim = "Without a mask a decoder scores in training by reading what it is to predict, and loses it at inference."
+    claim = (
+        "Without a mask a decoder can read the token that it must predict in training, but not at inference, so its "
+        "training score is meaningless."
+    )
     arrays = {"weights": weights, "masked weights": masked, "accuracy": np.array([row[1:3] for row in rows])}
     return Experiment("leak", TITLE, seed, claim, finding, (unmasked_table, masked_table, scores), arrays)
 
 
 def copier() -> tuple[Array, Array, Array]:
-    """Return W_Q, W_K and W_V, set by hand: see the top of this file."""
+    """Return W_Q, W_K and W_V, set by hand as the module docstring describes."""
     nothing = np.zeros((VOCABULARY, LENGTH))
     w_k = np.concatenate([nothing, np.eye(LENGTH)])  # the position
     w_q = np.concatenate([nothing, _SHARPNESS * np.eye(LENGTH, k=1)])  # the position after it
@@ -85,7 +90,7 @@ def copier() -> tuple[Array, Array, Array]:
 
 
 def predict(tokens: Ids, is_causal: bool) -> Ids:
-    """Return the predicted next token of every position, all that is given being there at once."""
+    """Return the predicted next token of every position, with all given tokens available at once."""
     length = tokens.shape[1]
     places = np.broadcast_to(np.eye(LENGTH)[:length], (len(tokens), length, LENGTH))
     x = np.concatenate([np.eye(VOCABULARY)[tokens], places], axis=-1)  # (B, T, V + T)
@@ -94,46 +99,48 @@ def predict(tokens: Ids, is_causal: bool) -> Ids:
     if is_causal:
         scores = mask(scores, np.tri(length, dtype=bool), -np.inf)
     votes = mix(softmax(scores), v)  # (B, T, V)
-    # Rounded, so that equal votes are equal whatever order they were added in; the first of them is taken.
+    # Rounded, so that equal votes are equal in whatever order they were added; argmax then takes the first.
     return np.asarray(np.argmax(np.round(votes, 9), axis=-1), dtype=np.int64)
 
 
 def predict_step_by_step(tokens: Ids, is_causal: bool) -> Ids:
-    """Return the same predictions, each made from the tokens up to its own place, as at inference."""
+    """Return the predictions at inference: each one is made only from the tokens up to its position."""
     steps = [predict(tokens[:, : end + 1], is_causal)[:, -1] for end in range(tokens.shape[1])]
     return np.stack(steps, axis=1)
 
 
 def accuracy(predicted: Ids, tokens: Ids) -> float:
-    """Return the share of next tokens that were predicted; the last position has none."""
+    """Return the share of next tokens that were predicted correctly; the last position has no next token."""
     return float(np.mean(predicted[:, :-1] == tokens[:, 1:]))
 
 
 def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw the weights of the notes, the same masked, and the copier's scores."""
+    """Draw the weights of the notes, the masked weights and the accuracy of the copier."""
     unmasked_axes, masked_axes, score_axes = figure.subplots(1, 3, width_ratios=(1, 1, 1.25))
     for axes, name, title in (
-        (unmasked_axes, "weights", "No mask: orange looks ahead"),
-        (masked_axes, "masked weights", "Masked, rows summing to 1"),
+        (unmasked_axes, "weights", "No mask: orange = leak"),
+        (masked_axes, "masked weights", "Masked, renormalised"),
     ):
         weights = result.arrays[name]
-        axes.imshow(weights, cmap="Greys", vmin=0, vmax=1.6)
         for (row, column), weight in np.ndenumerate(weights):
             is_leak = column > row and weight > 0
-            colour = VERMILION if is_leak else ("black" if weight > 0 else GREY)
+            colour = VERMILION if is_leak else (INK if weight > 0 else GREY)
             style = "bold" if is_leak else "normal"
-            axes.text(column, row, f"{weight:.2f}", ha="center", va="center", color=colour, fontsize=20, weight=style)
+            # Rectangles of transparent ink, not an image: their colour can change in dark mode.
+            axes.bar(column, -1, 1, bottom=row + 0.5, color=INK, alpha=0.4 * weight, linewidth=0)
+            axes.text(column, row, f"{weight:.2f}", ha="center", va="center", color=colour, fontsize=16, weight=style)
         axes.set_xticks(range(3), ["1", "2", "3"])
         axes.set_yticks(range(3), ["1", "2", "3"])
-        axes.set(title=title, xlabel="word looked at", ylabel="word to represent")
+        axes.set(title=title, xlabel="word attended to", ylabel="word", xlim=(-0.5, 2.5), ylim=(2.5, -0.5))
+        axes.set_aspect("equal")
         axes.spines[:].set_visible(False)
     scores = 100 * result.arrays["accuracy"]
     for index, (name, colour) in enumerate((("without a mask", VERMILION), ("with a mask", BLUE))):
         bars = score_axes.bar(np.arange(2) + 0.4 * index, scores[index], 0.36, color=colour, label=name)
-        score_axes.bar_label(bars, fmt="%.0f %%", padding=3, fontsize=15)
+        score_axes.bar_label(bars, fmt="%.0f %%", padding=3, fontsize=12)
     score_axes.axhline(100 / VOCABULARY, color=GREY, linestyle=":", linewidth=2, label="chance")
-    score_axes.set_xticks([0.2, 1.2], ["training:\nthe future is there", "inference:\nit is not"])
+    score_axes.set_xticks([0.2, 1.2], ["training, with\nlater tokens", "inference, without\nlater tokens"])
     score_axes.set(
-        title=f"The copier ({VOCABULARY} tokens)", ylabel="next tokens right (%)", ylim=(0, 118), yticks=[0, 50, 100]
+        title=f"The copier (vocabulary {VOCABULARY})", ylabel="accuracy (%)", ylim=(0, 118), yticks=[0, 50, 100]
     )
     score_axes.legend(loc="upper right")

@@ -1,15 +1,15 @@
-"""Self-attention maps sets to sets.
+"""Self-attention ignores the order of the tokens.
 
-Every output is a weighted mean over all tokens, and neither the weights nor the mean ask where a token stands. Two
-sentences of the same words therefore give the same outputs in another order, whatever they mean. Adding positions, or
-a causal mask that hides what comes later, makes order count.
+Every output is a weighted mean over all tokens, and neither the weights nor the mean depend on the position of a token.
+Two sentences with the same words therefore have the same outputs in a different order, even if their meaning differs.
+Positions, or a causal mask that hides later tokens, make the order matter.
 """
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clearhead.experiments.colours import VERMILION
+from clearhead.experiments.colours import PAPER, VERMILION
 from clearhead.experiments.experiment import Cell, Experiment, ResultTable
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import embed, mask, mix, position, project, scale, score, softmax
@@ -17,8 +17,8 @@ from clearhead.worksheet.reference import embed, mask, mix, position, project, s
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TITLE = "Self-attention maps sets to sets, until order is put in"
-SIZE = (16.0, 6.6)
+TITLE = "Self-attention ignores word order without positions or a mask"
+SIZE = (11.0, 5.0)
 SENTENCES = ("They are rich , but are they happy ?", "They are happy , but are they rich ?")
 WIDTH = 31
 NUM_SHUFFLES = 100
@@ -28,7 +28,7 @@ VARIANTS = {"nothing": (False, False), "positions": (True, False), "a causal mas
 
 
 def run(seed: int) -> Experiment:
-    """Compare the outputs of two sentences of the same words, and of shuffled ones, for every variant."""
+    """Compare the outputs of two sentences with the same words, and of shuffled sentences, for every variant."""
     random = np.random.default_rng(seed)
     first, second = (sentence.lower().split() for sentence in SENTENCES)
     words = sorted(set(first))
@@ -47,17 +47,15 @@ def run(seed: int) -> Experiment:
         length = float(np.mean(np.sqrt(np.sum(outputs**2, axis=1))))
         rows.append((name, bag_difference(between), bag_difference(between) / length, moved))
         arrays[f"distances, {name}"] = between
-    columns = ("added", "difference of the bags", "as a share of an output's length", "most that a shuffle changes")
-    title = f"'{SENTENCES[0]}' against '{SENTENCES[1]}', and {NUM_SHUFFLES} shuffles"
+    columns = ("added", "difference of the outputs", "relative to their length", "largest change by a shuffle")
+    title = f"'{SENTENCES[0]}' compared with '{SENTENCES[1]}', and {NUM_SHUFFLES} shuffles"
     shares = {str(row[0]): float(row[2]) for row in rows}
     finding = (
-        f"With nothing added the two bags of outputs are the same ({_noise(float(rows[0][1]))}); they differ by "
-        f"{shares['positions']:.0%} of an output's length with positions and by {shares['a causal mask']:.0%} with a "
-        "causal mask."
+        f"With nothing added the two sentences have the same set of outputs ({_noise(float(rows[0][1]))}). They differ "
+        f"by {shares['positions']:.0%} of the length of an output with positions, and by "
+        f"{shares['a causal mask']:.0%} with a causal mask."
     )
-    claim = (
-        "Shuffling the tokens only shuffles the outputs of self-attention, until positions or a causal mask are added."
-    )
+    claim = "Without positions or a causal mask, shuffling the tokens only shuffles the outputs of self-attention."
     return Experiment("order", TITLE, seed, claim, finding, (ResultTable(title, columns, tuple(rows)),), arrays)
 
 
@@ -74,12 +72,12 @@ def attend(x: Array, parameters: Array, has_positions: bool, is_causal: bool) ->
 
 
 def distances(one: Array, two: Array) -> Array:
-    """Return the distance of every row of the one from every row of the other."""
+    """Return the distance of every row of `one` from every row of `two`."""
     return np.asarray(np.sqrt(np.sum((one[:, None, :] - two[None, :, :]) ** 2, axis=2)))
 
 
 def bag_difference(between: Array) -> float:
-    """Return how far an output can be from the nearest output of the other sentence, whichever sentence it is in."""
+    """Return the largest distance of an output of either sentence from the nearest output of the other."""
     return float(max(np.max(np.min(between, axis=0)), np.max(np.min(between, axis=1))))
 
 
@@ -88,7 +86,7 @@ def _noise(value: float) -> str:
 
 
 def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw how far every output of the one sentence is from every output of the other; equal ones are marked."""
+    """Draw the distances between the outputs of the two sentences, and mark equal outputs."""
     first, second = (sentence.split() for sentence in SENTENCES)
     shown = [name for name in VARIANTS if name != "both"]
     most = max(float(np.max(result.arrays[f"distances, {name}"])) for name in shown)
@@ -97,13 +95,13 @@ def draw(result: Experiment, figure: "Figure") -> None:
         between = result.arrays[f"distances, {name}"]
         image = axes.imshow(between, cmap="cividis", vmin=0, vmax=most)
         rows, columns = np.nonzero(between < SAME)
-        style = {"color": VERMILION, "markersize": 13, "markeredgecolor": "white", "markeredgewidth": 2}
+        style = {"color": VERMILION, "markersize": 10, "markeredgecolor": PAPER, "markeredgewidth": 1.5}
         (same,) = axes.plot(columns, rows, "o", label="the same output in both sentences", **style)
         axes.set_xticks(range(len(second)), second, rotation=60, ha="right", rotation_mode="anchor")
         axes.set_yticks(range(len(first)), first)
         axes.set_title(f"{name} added" if name != "nothing" else "nothing added")
-        axes.set_xlabel("outputs of the second sentence")
+        axes.set_xlabel("output of the second sentence")
         axes.spines[:].set_visible(False)
-    panels[0].set_ylabel("outputs of the first sentence")
+    panels[0].set_ylabel("output of the first sentence")
     figure.colorbar(image, ax=panels, label="distance", shrink=0.8, pad=0.02)
-    figure.legend(handles=[same], loc="outside upper right")
+    figure.legend(handles=[same], loc="outside lower right")

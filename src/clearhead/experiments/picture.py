@@ -1,6 +1,7 @@
-"""Pictures for a slide: one style for every experiment, as SVG or PNG, the same bytes for the same numbers.
+"""Plots of experiments, as SVG or PNG: one style for all, and the same bytes for the same numbers.
 
-matplotlib is needed here and nowhere else, and is imported only once a picture is asked for.
+An SVG follows the light or dark setting of the system; a PNG is always light. matplotlib is needed only here, and it
+is imported only when a plot is drawn.
 """
 
 from io import BytesIO
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clearhead.errors import ClearheadError
+from clearhead.experiments.colours import DARK, INK, PAPER
 from clearhead.experiments.experiment import Experiment
 from clearhead.experiments.registry import find_experiment
 from clearhead.files.writing import write_file
@@ -17,59 +19,90 @@ if TYPE_CHECKING:
 
 FORMATS = ("svg", "png")
 _DOTS_PER_INCH = 150
-_STYLE: Any = {  # matplotlib's own type for it is a list of every setting there is
-    "font.size": 15,
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so it is the same everywhere
-    "axes.titlesize": 16,
+_FONT = "DejaVu Sans"  # comes with matplotlib, so that the layout is the same everywhere
+_FALLBACK_FONTS = "Verdana, Helvetica, Arial, sans-serif"  # for a viewer without that font
+_STYLE: Any = {  # matplotlib's own type for this is a list of all settings
+    "font.size": 12,
+    "font.family": _FONT,
+    "axes.titlesize": 13,
     "axes.titlelocation": "left",
-    "axes.titlepad": 12,
-    "axes.labelsize": 15,
+    "axes.titlepad": 10,
+    "axes.labelsize": 12,
+    "axes.facecolor": "none",  # only the figure has a background, whose colour changes in dark mode
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "figure.titlesize": 20,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "figure.facecolor": PAPER,
+    "figure.titlesize": 16,
     "figure.titleweight": "bold",
     "legend.frameon": False,
-    "legend.fontsize": 14,
-    "lines.linewidth": 3,
-    "lines.markersize": 8,
-    "xtick.labelsize": 13,
-    "ytick.labelsize": 13,
+    "legend.fontsize": 12,
+    "lines.linewidth": 2.5,
+    "lines.markersize": 6,
+    "xtick.labelsize": 11,
+    "ytick.labelsize": 11,
+    "svg.fonttype": "none",  # text stays text: a smaller file that can be searched and read aloud
     "svg.hashsalt": "clearhead",  # identifiers inside an SVG are otherwise random
 }
 
 
 def check_picture(path: Path) -> None:
-    """Say now, before anything is measured, if the picture could not be drawn."""
+    """Raise ClearheadError before anything is measured if the plot could not be written."""
     if path.suffix.lower().removeprefix(".") not in FORMATS:
-        raise ClearheadError(f"{path} is neither an SVG nor a PNG. Give the picture a name that ends in .svg or .png.")
+        raise ClearheadError(f"{path} is neither an SVG nor a PNG. Use a file name that ends in .svg or .png.")
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise ClearheadError("a picture needs matplotlib, which is not here: pip install 'clearhead[plots]'") from None
+        raise ClearheadError(
+            "a picture needs matplotlib, which is not installed. Install it with: pip install 'clearhead[plots]'"
+        ) from None
 
 
 def draw_picture(result: Experiment) -> "Figure":
-    """Return the picture of an experiment as a matplotlib Figure."""
+    """Return the plot of an experiment as a matplotlib Figure."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     experiment = find_experiment(result.name)
     with rc_context(_STYLE):
-        figure = Figure(figsize=experiment.SIZE, layout=ConstrainedLayoutEngine(w_pad=0.2, h_pad=0.2, wspace=0.03))
+        figure = Figure(figsize=experiment.SIZE, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12, wspace=0.03))
         figure.suptitle(result.title, x=0.01, ha="left")
         experiment.draw(result, figure)
     return figure
 
 
 def save_picture(result: Experiment, path: Path) -> None:
-    """Draw an experiment and write it, as SVG or PNG by the name of the file."""
+    """Draw an experiment and write it as SVG or PNG, depending on the suffix of the file name."""
     check_picture(path)
     from matplotlib import rc_context
 
     kind = path.suffix.lower().removeprefix(".")
-    metadata: dict[str, Any] = {"Date": None, "Creator": "clearhead"} if kind == "svg" else {"Software": "clearhead"}
+    metadata: dict[str, Any] = {"Software": "clearhead"}
+    if kind == "svg":
+        metadata = {"Date": None, "Creator": "clearhead", "Title": result.title, "Description": result.finding}
     content = BytesIO()
     with rc_context(_STYLE):
         draw_picture(result).savefig(content, format=kind, dpi=_DOTS_PER_INCH, metadata=metadata)
-    write_file(path, content.getvalue())
+    picture = content.getvalue()
+    write_file(path, follow_dark_mode(picture.decode("utf-8")).encode("utf-8") if kind == "svg" else picture)
+
+
+def follow_dark_mode(svg: str) -> str:
+    """Add a stylesheet to an SVG of matplotlib that replaces the colours in dark mode.
+
+    The rules select elements by the colours in their style, so that a viewer without CSS shows the light version.
+    """
+    rules = [
+        f'[style*="{role}: {light.lower()}"] {{ {role}: {dark.lower()} !important }}'
+        for light, dark in DARK.items()
+        for role in ("fill", "stroke")
+        if (light, role) != (PAPER, "stroke")  # white outlines separate marks from a heat map in both modes
+    ]
+    style = "@media (prefers-color-scheme: dark) {\n" + "\n".join(rules) + "\n}"
+    svg = svg.replace(f"'{_FONT}'", f"'{_FONT}', {_FALLBACK_FONTS}")
+    return svg.replace(" <defs>\n", f' <style type="text/css">\n{style}\n </style>\n <defs>\n', 1)

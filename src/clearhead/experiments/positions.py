@@ -1,8 +1,9 @@
 """Why positions are sines and cosines.
 
-A plain count tells positions apart but grows without bound; one sine is bounded but comes back to the same value.
-Sines and cosines of many speeds together do both, as the bits of a counter do: the first changes at every step, the
-last hardly ever. And a step of k is the same rotation everywhere, so that relative position is a linear map.
+A count distinguishes positions but grows without bound; a single sine is bounded but repeats its values. Sines and
+cosines of many frequencies together are bounded and distinct. They are similar to the bits of a counter: the first
+changes at every step, the last rarely. A step of k is the same rotation at every position, so that a relative position
+is a linear map.
 """
 
 from typing import TYPE_CHECKING
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLE = "Why positions are sines and cosines"
-SIZE = (16.0, 7.6)
+SIZE = (11.0, 5.6)
 WIDTH = 128
 BASE = 10000.0
-LAST = 1000  # positions 0 … LAST are told apart
+LAST = 1000  # positions 0 … LAST are compared
 NUM_SHOWN = 50
 NUM_BITS = 4
 STEPS_AHEAD = (1, 7, 50, 500)
@@ -30,7 +31,7 @@ _DIMENSIONS_SHOWN = (0, 16, 32, 48, 64, 80, 96, 112)
 
 
 def run(seed: int) -> Experiment:
-    """Compare codes of position, count how often their numbers change, check the rotation. Nothing here is random."""
+    """Compare position encodings, count how often their numbers change and check the rotation. Nothing is random."""
     pos = np.arange(LAST + 1, dtype=np.float64)
     vectors = encode(pos)
     codes = {"count": pos[:, None], "sin(pos)": np.sin(pos)[:, None], f"PE, {WIDTH} numbers": vectors}
@@ -42,10 +43,14 @@ def run(seed: int) -> Experiment:
     errors = [rotation_error(vectors, ahead) for ahead in STEPS_AHEAD]
     tables = (
         ResultTable(
-            f"positions 0 … {LAST}", ("code", "largest number", "smallest distance", "between"), tuple(compared)
+            f"positions 0 … {LAST}",
+            ("encoding", "largest number", "smallest distance", "between positions"),
+            tuple(compared),
         ),
         ResultTable(
-            "how often a number changes", ("number", "steps", "changes", "changes per step"), _change_rows(vectors)
+            "number of changes (of a bit, or of the sign)",
+            ("number", "steps", "changes", "changes per step"),
+            _change_rows(vectors),
         ),
         ResultTable(
             "PE(pos + k) as a rotation of PE(pos)",
@@ -55,11 +60,15 @@ def run(seed: int) -> Experiment:
     )
     (count, sine, sines) = compared
     finding = (
-        f"Over 0 … {LAST} the count reaches {float(count[1]):.0f}; sin(pos) stays within 1 but brings two positions to "
-        f"{float(sine[2]):.0e} of each other; the {WIDTH} numbers stay within 1 and keep every two positions "
-        f"{float(sines[2]):.2f} apart or more; a step of k is one rotation everywhere, to {_below(max(errors))}."
+        f"For positions 0 … {LAST}, the count reaches {float(count[1]):.0f}. sin(pos) stays within ±1, but two "
+        f"positions are only {float(sine[2]):.0e} apart. The {WIDTH} numbers of PE stay within ±1, and any two "
+        f"positions are at least {float(sines[2]):.2f} apart. A step of k is the same rotation at every position, with "
+        f"an error of {_below(max(errors))}."
     )
-    claim = "A count is unbounded and one sine repeats; sines of many speeds are bounded, distinct and relative."
+    claim = (
+        "A count is unbounded and a single sine repeats, but sines of many frequencies are bounded and distinct, and "
+        "they encode relative positions."
+    )
     bits = counter_bits()
     arrays = {"positions": vectors[:NUM_SHOWN], "bits": bits, "changes": sign_changes(vectors)}
     return Experiment("positions", TITLE, seed, claim, finding, tables, arrays)
@@ -71,32 +80,32 @@ def encode(positions: Array) -> Array:
 
 
 def nearest_pair(code: Array) -> tuple[float, int, int]:
-    """Return the smallest distance between the codes of two positions, and the two positions."""
+    """Return the smallest distance between the encodings of two positions, and the two positions."""
     best = (float("inf"), 0, 0)
     for first in range(len(code) - 1):
         distances = np.sqrt(np.sum((code[first + 1 :] - code[first]) ** 2, axis=1))
         near = int(np.argmin(distances))
-        # Equal but for rounding does not count as smaller: the first such pair is named on every machine.
+        # A difference within rounding does not count as smaller, so that every machine names the same pair.
         if distances[near] < best[0] * (1.0 - 1e-9):
             best = (float(distances[near]), first, first + 1 + near)
     return best
 
 
 def counter_bits() -> Array:
-    """Return 0 … 15 in binary, a row for each, the highest bit first."""
+    """Return 0 … 15 in binary, one row for each, highest bit first."""
     return np.array([[number >> bit & 1 for bit in reversed(range(NUM_BITS))] for number in range(2**NUM_BITS)], float)
 
 
 def sign_changes(columns: Array) -> Array:
-    """Return for every column how often it goes from below zero to zero or above, or back."""
+    """Return the number of sign changes of every column; zero counts as positive."""
     is_up = columns >= 0.0
     return np.asarray(np.sum(is_up[1:] != is_up[:-1], axis=0), dtype=np.float64)
 
 
 def rotation(ahead: int) -> Array:
-    """Return the matrix R with PE(pos + k) = PE(pos) R: a turn by k / base^(2i/d) in the plane of each pair i.
+    """Return the matrix R with PE(pos + k) = PE(pos) R: a rotation by k / base^(2i/d) of each pair of dimensions i.
 
-    sin(a + b) = sin a cos b + cos a sin b and cos(a + b) = cos a cos b - sin a sin b: only k is in it, never pos.
+    sin(a + b) = sin a cos b + cos a sin b and cos(a + b) = cos a cos b - sin a sin b, so R depends on k but not on pos.
     """
     turns = angle(np.array([float(ahead)]), WIDTH, BASE)[0]  # (D/2,)
     matrix = np.zeros((WIDTH, WIDTH))
@@ -128,7 +137,7 @@ def _below(error: float) -> str:
 
 
 def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw the 50 × 128 picture, the binary counter beside it, and how near two positions come in each code."""
+    """Draw the 50 × 128 encodings, a binary counter, and the smallest distance of two positions for each encoding."""
     grid = figure.add_gridspec(1, 2, width_ratios=(1.9, 1))
     encoding_panel, counter_panel = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
     heat = encoding_panel.subplots()
@@ -153,13 +162,13 @@ def _draw_nearness(table: ResultTable, axes: "Axes") -> None:
     colours = (GREY, VERMILION, BLUE)
     rows = zip(table.column("smallest distance"), table.column("largest number"), colours, strict=True)
     for height, (distance, largest, colour) in enumerate(rows):
-        axes.plot(float(distance), height, "o", color=colour, markersize=13)
-        side, gap = ("left", 14) if float(distance) < 1e-3 else ("right", -14)
+        axes.plot(float(distance), height, "o", color=colour, markersize=10)
+        side, gap = ("left", 10) if float(distance) < 1e-3 else ("right", -10)
         bound = f"reaches {float(largest):,.0f}"
         axes.annotate(bound, (float(distance), height), (gap, 0), textcoords="offset points", ha=side, va="center")
     axes.set_xscale("log")
     axes.set(
-        xlim=(1e-8, 10), ylim=(2.5, -0.5), title=f"Nearest two of 0 … {LAST:,}", xlabel="distance between their codes"
+        xlim=(1e-8, 10), ylim=(2.5, -0.5), title=f"Nearest two of 0 … {LAST:,}", xlabel="distance of their encodings"
     )
     axes.set_yticks(range(3), names)
     axes.minorticks_off()

@@ -1,4 +1,4 @@
-"""The experiments by name, and how a name that is almost right is answered."""
+"""The experiments by name."""
 
 from collections.abc import Mapping
 from types import ModuleType
@@ -6,7 +6,7 @@ from types import ModuleType
 from clearhead.errors import ClearheadError, did_you_mean
 from clearhead.experiments import cost, leak, norms, order, positions, static, variance
 
-# A module has TITLE, SIZE (of its picture, in inches), run(seed) -> Experiment, and draw(result, figure).
+# A module has TITLE, SIZE (of its plot, in inches), run(seed) -> Experiment, and draw(result, figure).
 EXPERIMENTS: Mapping[str, ModuleType] = {
     "variance": variance,
     "positions": positions,
@@ -19,7 +19,7 @@ EXPERIMENTS: Mapping[str, ModuleType] = {
 
 
 def find_experiment(name: str) -> ModuleType:
-    """Return the experiment of that name, or say which there are."""
+    """Return the experiment with this name; the error for an unknown name lists all names."""
     if name not in EXPERIMENTS:
         near = did_you_mean(name, EXPERIMENTS)
         raise ClearheadError(f"'{name}' is not an experiment.{near} Experiments: {', '.join(EXPERIMENTS)}.")

@@ -1,7 +1,7 @@
-"""Static against contextual vectors.
+"""Static and contextual word vectors.
 
-A static vector is the average of all uses of a word in the data: it leans to the commonest meaning, and is the same
-vector in every sentence. As a weighted mean of the words around it, the same word becomes a vector of its sentence.
+A static vector is the average of all uses of a word in the data: it is close to the most common meaning, and it is the
+same in every sentence. A weighted mean of the words around it gives the same word a different vector in each sentence.
 """
 
 from typing import TYPE_CHECKING
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TITLE = "One vector for a word, or one for each sentence"
-SIZE = (15.0, 7.4)
+TITLE = "One vector per word, or one per sentence"
+SIZE = (11.0, 5.4)
 MEANINGS = np.eye(2)  # fruit, technology
 USES = ((9000, 1000), (5000, 5000), (1000, 9000))
-# The parts of the gallery's 'bank', by twos, and in which row of their answer 'bank' stands.
+# The parts of the gallery problem 'bank' in pairs, and the row of 'bank' in their answers.
 _WEIGHTS = (("first sketch of the notes", 0, 0), ("full table of the notes", 2, 1), ("softmax of dot products", 4, 1))
 _BANK = np.array([0.5, 0.5])
 
 
 def run(seed: int) -> Experiment:
-    """Compare 'bank' in two sentences, and average 'apple' over its uses. The seed changes nothing."""
+    """Compare 'bank' in two sentences, and average 'apple' over its uses. The seed has no effect."""
     answers = solve("bank").answers
     rows: list[tuple[Cell, ...]] = []
     arrays: dict[str, Array] = {"bank": _BANK}
@@ -44,29 +44,39 @@ def run(seed: int) -> Experiment:
     arrays["apple"] = average_of_uses(*USES[0])
     tables = (
         ResultTable(
-            "'bank' in 'money bank grows' and in 'river bank flows' (the vectors are made up)",
+            "'bank' in 'money bank grows' and in 'river bank flows' (the vectors are invented)",
             ("weights", "cosine before", "cosine after", "angle after (degrees)"),
             tuple(rows),
         ),
         ResultTable(
             "'apple' averaged over its uses",
-            ("as fruit", "as technology", "fruit", "technology", "cosine to fruit", "cosine to technology"),
+            (
+                "uses as fruit",
+                "uses as technology",
+                "fruit",
+                "technology",
+                "cosine with fruit",
+                "cosine with technology",
+            ),
             tuple(apples),
         ),
     )
     fruit, technology, to_fruit, to_technology = (float(cell) for cell in apples[0][2:])
     cosines = [float(row[2]) for row in rows]
     finding = (
-        f"The two 'bank's are one vector before (cosine {float(rows[0][1]):.0f}) and two after (cosine "
-        f"{min(cosines):.3f} to {max(cosines):.3f}); the averaged 'apple' is [{fruit:.1f}, {technology:.1f}], cosine "
-        f"{to_fruit:.3f} to fruit and {to_technology:.3f} to technology."
+        f"The static vectors of 'bank' in the two sentences are equal (cosine {float(rows[0][1]):.0f}); the weighted "
+        f"means differ (cosine {min(cosines):.3f} to {max(cosines):.3f}). The average of 'apple' is [{fruit:.1f}, "
+        f"{technology:.1f}], with cosine {to_fruit:.3f} to fruit and {to_technology:.3f} to technology."
     )
-    claim = "A static vector is the average meaning of a word; a weighted mean of its sentence makes it contextual."
+    claim = (
+        "A static vector is the average meaning of a word; a weighted mean of the words in its sentence makes it "
+        "contextual."
+    )
     return Experiment("static", TITLE, seed, claim, finding, tables, arrays)
 
 
 def cosine(a: Array, b: Array) -> float:
-    """a·b / (|a| |b|), at most 1 where rounding would make it more"""
+    """a·b / (|a| |b|), limited to 1 against rounding"""
     return min(1.0, float(a @ b) / float(np.sqrt((a @ a) * (b @ b))))
 
 
@@ -82,11 +92,11 @@ def average_of_uses(fruit: int, technology: int) -> Array:
 
 
 def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw the two 'bank's with the static one between them, and the average 'apple' with its two meanings."""
+    """Draw the static and the contextual vectors of 'bank', and the average 'apple' with its two meanings."""
     bank_axes, apple_axes = figure.subplots(1, 2)
     name = _WEIGHTS[0][0]
     _arrow(bank_axes, result.arrays["bank"], GREY, "bank, static", (8, 0))
-    _arrow(bank_axes, result.arrays[f"money bank, {name}"], VERMILION, "bank in\n'money bank grows'", (8, -26))
+    _arrow(bank_axes, result.arrays[f"money bank, {name}"], VERMILION, "bank in\n'money bank grows'", (8, -22))
     _arrow(bank_axes, result.arrays[f"river bank, {name}"], BLUE, "bank in\n'river bank flows'", (8, 8))
     apart = float(result.tables[0].column("angle after (degrees)")[0])
     bank_axes.set(title=f"'bank' in two sentences: {apart:.0f}° apart", xlabel="finance", ylabel="water")
@@ -95,8 +105,8 @@ def draw(result: Experiment, figure: "Figure") -> None:
     fruit, technology, first, second, to_fruit, to_technology = (float(cell) for cell in result.tables[1].rows[0])
     cosines = f"cosine {to_fruit:.2f} to fruit,\n{to_technology:.2f} to technology"
     apple = f"apple, averaged: [{first:.1f}, {second:.1f}]\n{cosines}"
-    _arrow(apple_axes, result.arrays["apple"], VERMILION, apple, (-200, 22))
-    title = f"'apple': {fruit:,.0f} uses as fruit, {technology:,.0f} as technology"
+    _arrow(apple_axes, result.arrays["apple"], VERMILION, apple, (-165, 18))
+    title = f"'apple': {fruit:,.0f} × fruit, {technology:,.0f} × technology"
     apple_axes.set(title=title, xlabel="fruit", ylabel="technology")
     bank_axes.set(xlim=(0, 1), ylim=(0, 1))
     apple_axes.set(xlim=(0, 1.15), ylim=(-0.02, 1.15))
@@ -108,6 +118,6 @@ def draw(result: Experiment, figure: "Figure") -> None:
 
 def _arrow(axes: "Axes", vector: Array, colour: str, label: str, offset: tuple[int, int]) -> None:
     x, y = float(vector[0]), float(vector[1])
-    shape = {"arrowstyle": "-|>", "color": colour, "linewidth": 3.5, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 26}
+    shape = {"arrowstyle": "-|>", "color": colour, "linewidth": 3, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 22}
     axes.annotate("", (x, y), (0, 0), arrowprops=shape, annotation_clip=False)
-    axes.annotate(label, (x, y), offset, textcoords="offset points", color=colour, fontsize=15, va="bottom")
+    axes.annotate(label, (x, y), offset, textcoords="offset points", color=colour, va="bottom")

@@ -1,8 +1,8 @@
 """Why scores are divided by √d.
 
-A dot product of two vectors of d independent numbers is a sum of d terms, so its variance grows with d. Scores that
-spread so far push softmax to one key, and where softmax has chosen one key its gradient is nearly nothing. Divided by
-√d the scores keep one spread at every width.
+A dot product of two vectors of d independent numbers is a sum of d terms, so its variance grows with d. With such large
+scores softmax gives almost all weight to one key, and there its gradient is almost zero. Scores divided by √d have the
+same variance at every width.
 """
 
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLE = "Why scores are divided by √d"
-SIZE = (16.0, 6.2)
+SIZE = (11.0, 4.3)
 DIMENSIONS = tuple(2**power for power in range(11))
 NUM_QUERIES = 8192
 NUM_KEYS = 16  # that each query chooses among
@@ -26,7 +26,7 @@ _COLUMNS = ("d", "variance", "largest weight", "entropy (nats)", "size of ∂a/�
 
 
 def run(seed: int) -> Experiment:
-    """Measure the variance of scores, and what softmax makes of them, at every width."""
+    """Measure the variance of the scores and their softmax at every width."""
     random = np.random.default_rng(seed)
     plain: list[tuple[Cell, ...]] = []
     scaled: list[tuple[Cell, ...]] = []
@@ -38,11 +38,14 @@ def run(seed: int) -> Experiment:
         map(float, rows[-1]) for rows in (plain, scaled)
     )
     finding = (
-        f"At d = {width:.0f} a score has variance {variance:.0f}, and divided by √d {scaled_variance:.2f}; the largest "
-        f"of {NUM_KEYS} weights is {largest:.2f} on average against {scaled_largest:.2f}, and the gradient of softmax "
-        f"is {scaled_gradient / gradient:.0f} times smaller."
+        f"At d = {width:.0f} the variance of a score is {variance:.0f}, and {scaled_variance:.2f} after division by "
+        f"√d. Without the division, the largest of {NUM_KEYS} weights is {largest:.2f} on average instead of "
+        f"{scaled_largest:.2f}, and the gradient of softmax is {scaled_gradient / gradient:.0f} times smaller."
     )
-    claim = "The variance of a dot product grows with the dimension d; dividing by √d keeps it, and softmax, in range."
+    claim = (
+        "The variance of a dot product grows with the dimension d; division by √d keeps it constant, so that softmax "
+        "does not saturate."
+    )
     tables = (
         ResultTable(
             f"scores q·k: {NUM_QUERIES:,} queries, {NUM_KEYS} keys each, all from N(0, 1)", _COLUMNS, tuple(plain)
@@ -53,9 +56,10 @@ def run(seed: int) -> Experiment:
 
 
 def random_scores(random: np.random.Generator, width: int) -> Array:
-    """Return the dot products of every query with keys of its own, a row for each query.
+    """Return the dot products of every query with its keys, one row for each query.
 
-    The keys are one pool, and query i takes those from i on: as good as fresh ones, and far fewer to draw.
+    The keys come from one pool, and query i uses 16 keys from i on: statistically this is as good as new keys
+    for every query, and far fewer numbers are drawn.
     """
     queries = random.standard_normal((NUM_QUERIES, width))
     pool = random.standard_normal((NUM_QUERIES + NUM_KEYS, width))
@@ -64,7 +68,7 @@ def random_scores(random: np.random.Generator, width: int) -> Array:
 
 
 def _measure(scores: Array) -> tuple[float, float, float, float]:
-    """Return the variance of the scores; then of their softmax the largest weight, the entropy and the gradient."""
+    """Return the variance of the scores, and the largest weight, the entropy and the gradient of their softmax."""
     weights = softmax(scores)
     largest = float(np.mean(np.max(weights, axis=1)))
     return float(np.var(scores)), largest, mean_entropy(weights), gradient_size(weights)
@@ -84,7 +88,7 @@ def mean_entropy(weights: Array) -> float:
 
 
 def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw variance, largest weight and gradient against the dimension, with and without the scale."""
+    """Draw the variance, the largest weight and the gradient against the dimension, with and without scaling."""
     plain, scaled = result.tables
     width = plain.column("d")
     panels = (

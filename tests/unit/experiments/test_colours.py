@@ -1,4 +1,4 @@
-"""The colours of every picture."""
+"""The colours of all plots."""
 
 import pytest
 
@@ -20,3 +20,9 @@ def test_a_line_is_seen_on_white_paper(name: str) -> None:
 
 def test_no_two_colours_are_the_same() -> None:
     assert len({colours.BLUE, colours.VERMILION, colours.GREEN, colours.GREY}) == 4
+
+
+@pytest.mark.parametrize("light", [light for light in colours.DARK if light != colours.PAPER])
+def test_a_line_and_its_label_are_readable_in_dark_mode(light: str) -> None:
+    dark_paper = channels(colours.DARK[colours.PAPER])
+    assert contrast(channels(colours.DARK[light]), dark_paper) >= 4.5  # WCAG 2.1, 1.4.3: text

@@ -15,7 +15,7 @@ def cost() -> Experiment:
 
 def test_the_memory_of_the_weights_is_quadratic(cost: Experiment) -> None:
     memory = np.array(cost.tables[0].column("peak memory (MiB)"))
-    table = np.array(cost.tables[0].column("one n × n table (MiB)"))
+    table = np.array(cost.tables[0].column("one n × n matrix (MiB)"))
     assert np.all(memory >= table)  # the weights themselves are one
     assert memory[-1] / memory[-2] == pytest.approx(4.0, rel=0.05)
     exponent = dict(cost.tables[1].rows)["peak memory"]

@@ -1,4 +1,4 @@
-"""A decoder without its mask reads the answer."""
+"""A decoder without a mask reads the answer."""
 
 import numpy as np
 import pytest

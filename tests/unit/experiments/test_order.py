@@ -1,4 +1,4 @@
-"""Self-attention maps sets to sets, until order is put in."""
+"""Self-attention ignores word order without positions or a mask."""
 
 import math
 
