@@ -88,8 +88,8 @@ def test_a_matrix_is_drawn(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--picture", "W_q"), "clearhead: 'W_q' names no matrix of this sheet. Did you mean 'W_Q'? Matrices: E, X, P"),
-        (("--picture", "x*:A"), "clearhead: 'x*:A' names no matrix of this sheet."),
+        (("--picture", "W_q"), "clearhead: 'W_q' is not a matrix of this sheet. Did you mean 'W_Q'? Matrices: E, X, P"),
+        (("--picture", "x*:A"), "clearhead: 'x*:A' is not a matrix of this sheet."),
         (("--picture", "A", "--json"), "clearhead: --picture draws an SVG, which contradicts --format json."),
     ],
 )

@@ -1,6 +1,6 @@
-"""The vocabulary that every room shares: what a step is, what was done with it, and in which order.
+"""The vocabulary that all packages share: steps, records and traces.
 
-Standard library only, so that a torch model and a numpy worksheet can both speak it.
+Standard library only, so that a torch model and a numpy worksheet can both use it.
 """
 
 from clearhead.steps.step import AXES, Input, Step

@@ -1,6 +1,6 @@
 """A Step: one line of arithmetic that a student can do, declared once.
 
-Headings, messages, captions and traces are all read from the declaration.
+Headings, messages, captions and traces all take their text from this declaration.
 """
 
 import re
@@ -13,7 +13,7 @@ Layout = Literal["rows", "columns"]
 AXES: Mapping[str, str] = {
     "B": "batch",
     "S": "source token",
-    "T": "target token, or the token of a lone sentence",
+    "T": "target token, or token where there is only one sentence",
     "Q": "query",
     "K": "key",
     "D": "model width",
@@ -38,12 +38,12 @@ class Input:
 
 @dataclass(frozen=True)
 class Step:
-    """One line of arithmetic: `symbol = equation`, over named inputs, with the axes of its value.
+    """One line of arithmetic: `symbol = equation`, with named inputs and the axes of the result.
 
-    An equation names its inputs in braces, and brackets what an optional input adds: `{x} {w}[? + {b}?]`;
-    `[?b|(?]` writes its text only where `b` is there.
-    `symbol` and `equation` are written for tokens as rows; the `columns_…` pair for tokens as columns.
-    A value may have fewer leading axes than declared (a worksheet has no batch): `axes` counts from the end.
+    An equation has its inputs in braces, and the text of an optional input between `[?` and `?]`:
+    `{x} {w}[? + {b}?]`. The text of `[?b|(?]` is written only if `b` is given.
+    `symbol` and `equation` are for tokens as rows, `columns_symbol` and `columns_equation` for tokens as columns.
+    A value can have fewer leading axes than declared (a worksheet has no batch): `axes` is aligned at the end.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Step:
         return (self.columns_symbol or self.symbol) if layout == "columns" else self.symbol
 
     def equation_in(self, layout: Layout, names: Mapping[str, str]) -> str:
-        """Write the equation with `names` for the inputs; optional parts without a name fall away."""
+        """Write the equation with `names` for the inputs; optional parts without a name are omitted."""
         template = (self.columns_equation or self.equation) if layout == "columns" else self.equation
 
         def keep(part: re.Match[str]) -> str:
@@ -86,7 +86,7 @@ class Step:
 
 
 def parse_inputs(declaration: str) -> tuple[Input, ...]:
-    """Read `x:TD w:DE b?:E base?`: a name, `?` where it may be left out, `:AXES` where it has any."""
+    """Read `x:TD w:DE b?:E base?`: a name, `?` if it is optional, and `:AXES` if it is an array."""
     inputs = []
     for word in declaration.split():
         name, _, axes = word.partition(":")

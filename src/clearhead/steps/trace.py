@@ -1,7 +1,7 @@
-"""A Trace: a working, in order. It holds what was given, and a Record of every step done with it.
+"""A Trace: the given values of a working, and a Record of every step in order.
 
-Values are opaque here (numpy arrays, torch tensors, numbers): a Record's inputs are the very objects that were
-given or recorded before, so that the chain from the answer back to the question can be walked and checked.
+Values can be of any type (numpy arrays, torch tensors, numbers). The inputs of a Record are the same objects that were
+given or recorded earlier, so that the chain from the answer back to the question can be followed and checked.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ Value = Any
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A value that the working starts from: a model input or a parameter, with the names of its rows and columns."""
+    """A value that the working starts from: a model input or a parameter, with its row and column names."""
 
     name: str
     symbol: str
@@ -34,7 +34,7 @@ class Given:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """One step that was done: which, in what part of the model, from what, and what came out."""
+    """One step that was computed: the step, its place in the model, its inputs and its result."""
 
     step: Step
     where: str
@@ -54,32 +54,32 @@ class Record:
 
     @property
     def axes(self) -> str:
-        """The axis letters of this very value: the last ones of the Step's, as many as the value has."""
+        """The axis letters of this value: the last letters of the Step's axes, one for each axis of the value."""
         rank = len(getattr(self.value, "shape", ()))
         return self.step.axes[len(self.step.axes) - rank :] if rank else ""
 
 
 class NoTrace:
-    """Take every record and keep none: what a forward pass gets when nobody looks."""
+    """Ignore every record: the default of a forward pass that is not traced."""
 
     is_on = False
 
     def at(self, *place: str | int) -> "NoTrace":
-        """Return itself: there is nowhere to write."""
+        """Return itself."""
         return self
 
     def give(self, name: str, value: Value, **labels: Any) -> None:
-        """Forget it."""
+        """Do nothing."""
 
     def record(self, step: Step, value: Value, *, symbol: str = "", **inputs: Value) -> None:
-        """Forget it."""
+        """Do nothing."""
 
 
 NO_TRACE = NoTrace()
 
 
 class Trace:
-    """An ordered list of Records, written through `at(place)`; children write into the same list."""
+    """An ordered list of Records; the children that `at(place)` returns write into the same list."""
 
     is_on = True
 
@@ -99,20 +99,20 @@ class Trace:
     def give(
         self, name: str, value: Value, *, symbol: str = "", rows: Sequence[str] = (), columns: Sequence[str] = ()
     ) -> None:
-        """Name a value that the working starts from; the name is taken under this trace's place."""
+        """Name a value that the working starts from; its full name begins with this trace's place."""
         path = f"{self.where}.{name}" if self.where else name
         if path in self.givens:
-            raise TraceError(f"'{path}' was given twice. Give each value one name.")
+            raise TraceError(f"'{path}' was given twice. Give each value its own name.")
         self.givens[path] = Given(path, symbol or name, value, tuple(rows), tuple(columns))
 
     def record(self, step: Step, value: Value, *, symbol: str = "", **inputs: Value) -> None:
-        """Write down one step done here."""
+        """Append a Record of one step at this place."""
         misfits = (step.required - set(inputs)) | (set(inputs) - {step_input.name for step_input in step.inputs})
         assert not misfits, (step.name, misfits)
         self.records.append(Record(step, self.where, inputs, value, symbol or step.symbol_in(self.layout)))
 
     def find(self, step: str = "*", where: str = "*", symbol: str = "*") -> list[Record]:
-        """Return the Records whose step, place and symbol match (`*` and `?` stand for any characters)."""
+        """Return the Records that match a step, a place and a symbol (`*` and `?` match any characters)."""
         return [
             record
             for record in self.records
@@ -142,7 +142,7 @@ Tracer = Trace | NoTrace  # what a forward pass writes its steps to
 
 
 def same_value(a: Value, b: Value) -> bool:
-    """Say whether two values are equal to the last bit, whatever arrays they are made of."""
+    """Return whether two values are equal to the last bit, whatever array type holds them."""
     if isinstance(a, tuple | list) and isinstance(b, tuple | list):
         return len(a) == len(b) and all(same_value(x, y) for x, y in zip(a, b, strict=True))
     plain_a, plain_b = (value.tolist() if hasattr(value, "tolist") else value for value in (a, b))

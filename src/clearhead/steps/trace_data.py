@@ -1,6 +1,6 @@
-"""A Trace as plain data, and back. Inputs are written as references, so that no number is stored twice.
+"""Convert a Trace to plain data and back. Inputs are written as references, so that no number is stored twice.
 
-The values themselves pass through untouched: whoever writes the bytes knows what arrays they are.
+Values are not converted here: the code that writes the file knows the array type.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ Plain = bool | int | float | str | None
 def trace_to_data(trace: Trace) -> Data:
     """Return `{layout, given, records}`; an input is a `{given: …}`, `{record: …}`, `{list: […]}` or `{is: …}`.
 
-    An input that is none of these breaks the chain from answer to question and raises TraceError.
+    Any other input breaks the chain from the answer to the question and raises TraceError.
     """
     sources: dict[int, Data] = {id(entry.value): {"given": name} for name, entry in trace.givens.items()}
     records = []
@@ -50,13 +50,13 @@ def _reference(value: Any, sources: Mapping[int, Data], record: Record, name: st
     if isinstance(value, Plain):
         return {"is": value}
     raise TraceError(
-        f"{record.where or 'the trace'}: input '{name}' of step '{record.step.name}' was neither given nor made by an "
-        "earlier step. Give it with trace.give(name, value) first."
+        f"{record.where or 'the trace'}: input '{name}' of step '{record.step.name}' is neither a given value nor the "
+        "result of an earlier step. Call trace.give(name, value) first."
     )
 
 
 def trace_from_data(data: Mapping[str, Any], make_value: Callable[[Any], Any]) -> Trace:
-    """Rebuild a Trace from what `trace_to_data` made; `make_value` turns nested lists into arrays."""
+    """Rebuild a Trace from the result of `trace_to_data`; `make_value` converts nested lists to arrays."""
     try:
         trace = Trace(data["layout"])
         for entry in data["given"]:
@@ -69,7 +69,7 @@ def trace_from_data(data: Mapping[str, Any], make_value: Callable[[Any], Any]) -
             value = make_value(entry["value"])
             trace.records.append(Record(STEPS[entry["step"]], entry["where"], inputs, value, entry["symbol"]))
     except (KeyError, TypeError, IndexError, ValueError, AttributeError) as problem:
-        raise TraceError(f"this is not a trace that clearhead wrote: {type(problem).__name__} {problem}.") from problem
+        raise TraceError(f"this is not a trace written by clearhead: {type(problem).__name__} {problem}.") from problem
     return trace
 
 

@@ -1,6 +1,6 @@
-"""Every Step there is, in the order in which a Transformer meets them.
+"""All Steps, in the order in which a Transformer uses them.
 
-A new Step goes here once, and then into each of its consumers; a test lists the ones that forgot it.
+A new Step is declared here and then added to each of its consumers; a test lists the consumers that lack it.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ POSITION = Step(
     equation="PE(pos, dim): {formula}",
     inputs=parse_inputs("positions:T dimensions:D width formula base"),
     axes="TD",
-    sentence="Give every position a vector of its own.",
+    sentence="Compute a vector for every position.",
 )
 ANGLE = Step(
     name="angle",
@@ -30,15 +30,15 @@ ANGLE = Step(
     equation="pos / {base}^(2i/{width})",
     inputs=parse_inputs("positions:T width base"),
     axes="TE",
-    sentence="Turn every position into one angle (in radians) for each pair of dimensions.",
+    sentence="Compute one angle (in radians) for every position and pair of dimensions.",
 )
 ROTATE = Step(
     name="rotate",
     symbol="R",
-    equation="{x}, each pair of dimensions turned by its angle in {angles}",
+    equation="{x}, each pair of dimensions rotated by its angle in {angles}",
     inputs=parse_inputs("x:TE angles:TE pairing"),
     axes="BHTE",
-    sentence="Turn each pair of dimensions by the angle of the token's position.",
+    sentence="Rotate each pair of dimensions by the angle of the token's position.",
 )
 ADD = Step(
     name="add",
@@ -46,7 +46,7 @@ ADD = Step(
     equation="{a} + {b}",
     inputs=parse_inputs("a:TD b:TD"),
     axes="BTD",
-    sentence="Add the two, cell by cell.",
+    sentence="Add the two matrices, cell by cell.",
 )
 PROJECT = Step(
     name="project",
@@ -64,7 +64,7 @@ TRANSFORM = Step(
     columns_equation="{w} times each column of {x}[?, + {b}?]",
     inputs=parse_inputs("x:TD w:ED b?:E"),
     axes="BTE",
-    sentence="Multiply the weights by every vector, the weights standing on the left.",
+    sentence="Multiply the weights by every vector, with the weights on the left.",
 )
 SPLIT = Step(
     name="split",
@@ -72,15 +72,15 @@ SPLIT = Step(
     equation="head {head} of {num_heads} of {x}",
     inputs=parse_inputs("x:TD head num_heads"),
     axes="BHTE",
-    sentence="Take this head's share of the dimensions.",
+    sentence="Select the dimensions that belong to this head.",
 )
 APPEND = Step(
     name="append",
     symbol="K",
-    equation="{cached} and, after it, {new}",
+    equation="{cached} followed by {new}",
     inputs=parse_inputs("cached:SE new:TE"),
     axes="BHKE",
-    sentence="Put the new tokens after the cached ones.",
+    sentence="Append the new tokens to the cached ones.",
 )
 SCORE = Step(
     name="score",
@@ -98,7 +98,7 @@ KERNEL = Step(
     equation="N({key_times}ⱼ; {query_times}ᵢ, {variance})",
     inputs=parse_inputs("query_times:Q key_times:K variance"),
     axes="QK",
-    sentence="Weigh each token by its nearness in time, by a bell curve around the query's time.",
+    sentence="Weight each token by a normal density centred on the query's time.",
 )
 SCALE = Step(
     name="scale",
@@ -107,7 +107,7 @@ SCALE = Step(
     columns_symbol="Z",
     inputs=parse_inputs("scores:QK root_of? divisor?"),
     axes="BHQK",
-    sentence="Divide every score, so that its spread does not grow with the width.",
+    sentence="Divide every score, so that its variance does not grow with the width.",
 )
 MASK = Step(
     name="mask",
@@ -116,7 +116,7 @@ MASK = Step(
     columns_symbol="Z″",
     inputs=parse_inputs("scores:QK allowed:QK fill"),
     axes="BHQK",
-    sentence="Hide the keys that a query may not see.",
+    sentence="Hide the keys that a query must not attend to.",
 )
 SOFTMAX = Step(
     name="softmax",
@@ -126,7 +126,7 @@ SOFTMAX = Step(
     columns_equation="softmax of each column of {scores}[?, base {base}?]",
     inputs=parse_inputs("scores:QK base?"),
     axes="BHQK",
-    sentence="Turn each query's scores into weights that sum to 1.",
+    sentence="Convert each query's scores to weights that sum to 1.",
 )
 DIVIDE = Step(
     name="divide",
@@ -146,7 +146,7 @@ MIX = Step(
     columns_equation="{v} {weights}",
     inputs=parse_inputs("weights:QK v:KE"),
     axes="BHQE",
-    sentence="Add up the values, each times its weight.",
+    sentence="Sum the values, each multiplied by its weight.",
 )
 JOIN = Step(
     name="join",
@@ -155,7 +155,7 @@ JOIN = Step(
     columns_symbol="Ỹ",
     inputs=parse_inputs("parts"),
     axes="BTD",
-    sentence="Put the vectors of each token end to end.",
+    sentence="Concatenate the vectors of each token.",
 )
 ACTIVATE = Step(
     name="activate",
@@ -163,7 +163,7 @@ ACTIVATE = Step(
     equation="{function}({x})",
     inputs=parse_inputs("x:TF function"),
     axes="BTF",
-    sentence="Bend every number by the same function.",
+    sentence="Apply the activation function to every number.",
 )
 MEAN = Step(
     name="mean",
@@ -171,7 +171,7 @@ MEAN = Step(
     equation="mean of {x} over {over}",
     inputs=parse_inputs("x:TD over counted?:T"),
     axes="TD",
-    sentence="Average the numbers that are to be normalised together.",
+    sentence="Average the numbers that are normalised together.",
 )
 VARIANCE = Step(
     name="variance",
@@ -188,7 +188,7 @@ NORMALISE = Step(
     "[? + {epsilon_outside}?][?epsilon_outside|)?][? + {shift}?]",
     inputs=parse_inputs("x:TD mean?:TD variance?:TD epsilon? epsilon_outside? gain?:D shift?:D"),
     axes="BTD",
-    sentence="Take away the mean and divide by the deviation.",
+    sentence="Subtract the mean and divide by the standard deviation.",
 )
 RMS_NORMALISE = Step(
     name="rms_normalise",
@@ -196,15 +196,15 @@ RMS_NORMALISE = Step(
     equation="[?{gain} × ?]{x} / √(mean of {x}²[? + {epsilon}?])",
     inputs=parse_inputs("x:TD epsilon? gain?:D"),
     axes="BTD",
-    sentence="Divide every token's numbers by the root of their mean square.",
+    sentence="Divide every token's numbers by their root mean square.",
 )
 CONVOLVE = Step(
     name="convolve",
     symbol="Y",
-    equation="Σₖ {x}[t + k] Wₖ[? + {b}?], k from {first} on, W being [{taps}]",
+    equation="Σₖ {x}[t + k] Wₖ[? + {b}?], k starting at {first}, where W is [{taps}]",
     inputs=parse_inputs("x:TD taps first count b?:E"),
     axes="BTE",
-    sentence="Slide the filter over the tokens; what lies beyond the ends counts as 0.",
+    sentence="Slide the filter over the tokens; positions beyond the ends count as 0.",
 )
 PICK = Step(
     name="pick",
@@ -213,7 +213,7 @@ PICK = Step(
     columns_equation="column {row} of {x}",
     inputs=parse_inputs("x:TD row"),
     axes="TD",
-    sentence="Take the vector of this one token.",
+    sentence="Take the vector of this token.",
 )
 MULTIPLY = Step(
     name="multiply",
@@ -221,7 +221,7 @@ MULTIPLY = Step(
     equation="{a} ⊙ {b}",
     inputs=parse_inputs("a:TD b:TD"),
     axes="BTD",
-    sentence="Multiply the two, cell by cell.",
+    sentence="Multiply the two matrices, cell by cell.",
 )
 CHOOSE = Step(
     name="choose",
@@ -230,7 +230,7 @@ CHOOSE = Step(
     columns_equation="the largest of each column of {probabilities}[?, or where the running sum passes {draw}?]",
     inputs=parse_inputs("probabilities:TV draw?"),
     axes="BTV",
-    sentence="Pick the next token: its number in the vocabulary, counted from 0.",
+    sentence="Choose the next token: its index in the vocabulary, counted from 0.",
 )
 LOSS = Step(
     name="loss",
@@ -239,7 +239,7 @@ LOSS = Step(
     columns_equation="-ln of the target's entry in each column of {probabilities}",
     inputs=parse_inputs("probabilities:TV targets:T"),
     axes="BTV",
-    sentence="Take minus the logarithm of the probability that the model gave to the right token.",
+    sentence="Take the negative logarithm of the probability of the correct token.",
 )
 TOTAL = Step(
     name="total",
@@ -247,23 +247,23 @@ TOTAL = Step(
     equation="the sum of {x}",
     inputs=parse_inputs("x:TD"),
     axes="TD",
-    sentence="Add everything up.",
+    sentence="Sum all the numbers.",
 )
 GRADIENT = Step(
     name="gradient",
     symbol="∂L",
-    equation="{probabilities} - y, y being 1 at the target and 0 elsewhere",
+    equation="{probabilities} - y, where y is 1 at the target and 0 elsewhere",
     inputs=parse_inputs("probabilities:TV targets:T"),
     axes="BTV",
-    sentence="The slope of the loss by each logit: what the model gave, less what it should have given.",
+    sentence="Compute the gradient with respect to each logit: predicted minus target probability.",
 )
 ONE_HOT = Step(
     name="one_hot",
     symbol="T",
-    equation="1 at the word's own place, 0 elsewhere",
+    equation="1 at the index of the word, 0 elsewhere",
     inputs=parse_inputs("ids:T words:V"),
     axes="TV",
-    sentence="Give every word a place of its own.",
+    sentence="Encode every word as a vector with a single 1.",
 )
 IDF = Step(
     name="idf",
@@ -271,7 +271,7 @@ IDF = Step(
     equation="ln of {rule} for each word of {counts}",
     inputs=parse_inputs("counts:TV rule"),
     axes="TV",
-    sentence="A word that few documents have weighs more (N documents, df of them with the word).",
+    sentence="Give rare words a larger weight (df of the N documents contain the word).",
 )
 LENGTH = Step(
     name="length",
@@ -280,7 +280,7 @@ LENGTH = Step(
     columns_equation="√ of the sum of squares of each column of {x}",
     inputs=parse_inputs("x:QD"),
     axes="BQD",
-    sentence="Measure how long each vector is.",
+    sentence="Compute the length of each vector.",
 )
 COSINE = Step(
     name="cosine",
@@ -288,7 +288,7 @@ COSINE = Step(
     equation="{dots} / (|xᵢ| |xⱼ|)",
     inputs=parse_inputs("dots:QK lengths:Q"),
     axes="QK",
-    sentence="Divide each dot product by both lengths: only the direction is left.",
+    sentence="Divide each dot product by both lengths, so that only the direction counts.",
 )
 
 STEPS: Mapping[str, Step] = {
@@ -334,10 +334,10 @@ POSITION_FORMULAS: Mapping[str, str] = {
     "sinusoidal": "sin(pos / {base}^(2i/d)) at dim 2i, cos(pos / {base}^(2i/d)) at dim 2i+1",
     "sinusoidal-odd-exponent": "sin(pos / {base}^(2i/d)) at dim 2i, cos(pos / {base}^((2i+1)/d)) at dim 2i+1",
     "one-hot": "1 at dim pos, 0 elsewhere",
-    "count": "pos itself, in every dimension",
+    "count": "pos in every dimension",
 }
 
-# The parts of a model that a where-path may name, and what a heading calls them. A number after one counts from 0.
+# The parts of a model that a where-path can name, and their headings. A number after a part counts from 0.
 PLACES: Mapping[str, str] = {
     "part": "Part",
     "encoder": "Encoder layer",

@@ -1,4 +1,4 @@
-"""Problems in, workings out: an exercise is read, worked step by step with numpy, and shown. Never torch."""
+"""Read exercises, solve them step by step with numpy and show the working. Never imports torch."""
 
 from clearhead.worksheet.problem import Problem
 from clearhead.worksheet.reading import load_problem

@@ -1,4 +1,4 @@
-"""The types of arrays that a worksheet is made of."""
+"""The array types of a worksheet."""
 
 from typing import Any
 

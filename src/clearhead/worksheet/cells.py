@@ -1,4 +1,4 @@
-"""Matrices, vectors and names as people write them into a file, turned into arrays or refused with a reason."""
+"""Convert the matrices, vectors and names of a problem file to arrays, or raise ValueError with the reason."""
 
 import re
 from collections.abc import Mapping
@@ -16,14 +16,14 @@ _NUMBER = re.compile(rf"\s*({_DECIMAL})\s*(?:/\s*({_DECIMAL})\s*)?")
 
 
 def read_number(cell: object) -> float:
-    """Return a number written as 1.5, "1.5", 1e-3, "2/3" or with a typographic minus; refuse all else."""
+    """Return a number written as 1.5, "1.5", 1e-3, "2/3" or with a typographic minus; anything else is an error."""
     if isinstance(cell, bool) or cell is None:
         raise ValueError(f"{cell!r} is not a number")
     if isinstance(cell, int | float | np.integer | np.floating):
         try:
             value = float(cell)
         except OverflowError:
-            raise ValueError("a whole number of more than 308 digits is too large") from None
+            raise ValueError("an integer of more than 308 digits is too large") from None
     else:
         match = _NUMBER.fullmatch(str(cell).replace("\N{MINUS SIGN}", "-"))
         if match is None:
@@ -51,7 +51,7 @@ def read_vector(raw: object) -> Array:
     if not raw:
         raise ValueError("is empty. Give at least one number")
     if any(isinstance(cell, list | tuple) for cell in raw):
-        raise ValueError("expected one flat list of numbers such as [1, 2, 3], but it holds lists")
+        raise ValueError("expected a flat list of numbers such as [1, 2, 3], but it contains lists")
     return np.asarray(_read_rows([raw])[0])
 
 
@@ -86,7 +86,7 @@ def read_matrix(raw: object) -> Array:
 
 
 def _too_large(cells: int) -> str:
-    return f"has {cells:,} cells. A worksheet takes at most {MAX_CELLS:,} in one matrix: give fewer tokens"
+    return f"has {cells:,} cells. A matrix of a worksheet can have at most {MAX_CELLS:,}: give fewer tokens"
 
 
 def _read_rows(rows: Any) -> Array:
@@ -106,7 +106,7 @@ def _read_rows(rows: Any) -> Array:
     try:
         matrix = np.array(values, dtype=np.float64)
     except OverflowError:
-        raise ValueError("a whole number of more than 308 digits is too large") from None
+        raise ValueError("an integer of more than 308 digits is too large") from None
     for i, j in np.argwhere(~np.isfinite(matrix))[:_MAX_COMPLAINTS]:
         complaints.append(f"row {i + 1}, column {j + 1}: {matrix[i, j]} is not a finite number")
     if complaints:
@@ -117,19 +117,19 @@ def _read_rows(rows: Any) -> Array:
 
 
 def read_allowed(raw: object) -> Array:
-    """Read a mask of 1 (may attend) and 0 (may not), or of true and false."""
+    """Read a mask of 1 (attend) and 0 (do not attend), or of true and false."""
     if isinstance(raw, list | tuple):
         raw = [[int(c) if isinstance(c, bool) else c for c in r] if isinstance(r, list | tuple) else r for r in raw]
     matrix = read_matrix(raw)
     wrong = np.argwhere((matrix != 0.0) & (matrix != 1.0))
     if len(wrong):
         i, j = wrong[0]
-        raise ValueError(f"row {i + 1}, column {j + 1}: {matrix[i, j]:g} is neither 1 (may attend) nor 0 (may not)")
+        raise ValueError(f"row {i + 1}, column {j + 1}: {matrix[i, j]:g} is neither 1 (attend) nor 0 (do not attend)")
     return matrix
 
 
 def read_tokens(raw: object) -> tuple[str, ...]:
-    """Read a list of names; a number is a name too."""
+    """Read a list of names; a name can be a number."""
     if not isinstance(raw, list | tuple):
         raise ValueError(f"expected a list of names such as [the, cat], but found {_short(raw)}")
     names = []
@@ -173,9 +173,9 @@ def count(number: int, noun: str) -> str:
 
 
 def read_count(raw: object) -> int:
-    """Read a whole number; true and false are none."""
+    """Read an integer; true and false are not integers."""
     if isinstance(raw, bool) or not isinstance(raw, int):
-        raise ValueError(f"expected a whole number, but found {_short(raw)}")
+        raise ValueError(f"expected an integer, but found {_short(raw)}")
     return raw
 
 
@@ -185,7 +185,7 @@ def read_text(raw: object) -> str:
         raise ValueError(f"expected text, but found {_short(raw)}. Put it in quotes")
     text = str(raw)
     if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise ValueError(f"{_short(raw)} holds half of a surrogate pair, which is no letter")
+        raise ValueError(f"{_short(raw)} contains half of a surrogate pair, which is not a character")
     return text
 
 

@@ -1,6 +1,6 @@
-"""The sum behind a cell, as a small tree: it can be written down, and computed again from the digits shown.
+"""The calculation of a cell as a small tree, which can be written out and computed again from the digits shown.
 
-A leaf is a number with the digits that the reader sees; `evaluate` uses those digits and nothing else.
+A leaf is a number with the digits that the reader sees; `evaluate` uses only those digits.
 """
 
 import math
@@ -14,14 +14,14 @@ from clearhead.worksheet.rounding import read_shown
 
 @dataclass(frozen=True)
 class Number:
-    """A number as it is shown."""
+    """A number with the digits that are shown."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Sum:
-    """a + b + …; `left_out` terms are not written, and stand before the last one."""
+    """a + b + …; `left_out` terms before the last one are not written."""
 
     terms: tuple["Expression", ...]
     left_out: int = 0
@@ -89,7 +89,7 @@ _FUNCTIONS: Mapping[str, Callable[[float], float]] = {
 
 
 def long_sum(indices: Sequence[int], term: Callable[[int], Expression], max_terms: int) -> Sum:
-    """Return the sum of `term(i)` over the indices; of many, only the first ones and the last are written."""
+    """Return the sum of `term(i)` over the indices; a long sum shows only its first terms and the last."""
     if len(indices) <= max_terms:
         return Sum(tuple(term(i) for i in indices))
     shown = [*indices[: max_terms - 2], indices[-1]]
@@ -142,7 +142,7 @@ def _exactly() -> Iterator[None]:
 
 
 def evaluate(expression: Expression) -> Decimal | None:
-    """Compute the expression from the digits shown; None where they do not tell it (an ellipsis, 0/0)."""
+    """Compute the expression from the digits shown; None if that is impossible (an ellipsis, 0/0)."""
     try:
         with _exactly():
             return _value(expression)

@@ -1,4 +1,4 @@
-"""The feed-forward network of a block: two products with a bend between them, applied to every token alike.
+"""The feed-forward network of a layer: two linear layers with an activation between them, the same for every token.
 
 W_2 f(W_1 x + b_1) + b_2          (with tokens as rows: f(x W_1 + b_1) W_2 + b_2)
 """
@@ -16,28 +16,30 @@ from clearhead.worksheet.shapes import Shapes
 
 
 class FeedForwardLayer(ProblemFields):
-    """Two weight matrices, their biases and what bends the numbers between them."""
+    """Two weight matrices, their biases and the activation function."""
 
-    W_1: Matrix = Field(description="weights of the first product")
-    b_1: Vector | None = Field(None, description="bias of the first product")
-    W_2: Matrix = Field(description="weights of the second product")
-    b_2: Vector | None = Field(None, description="bias of the second product")
-    activation: Literal["relu", "gelu", "silu", "tanh", "sigmoid"] = Field("relu", description="what bends the numbers")
+    W_1: Matrix = Field(description="weights of the first linear layer")
+    b_1: Vector | None = Field(None, description="bias of the first linear layer")
+    W_2: Matrix = Field(description="weights of the second linear layer")
+    b_2: Vector | None = Field(None, description="bias of the second linear layer")
+    activation: Literal["relu", "gelu", "silu", "tanh", "sigmoid"] = Field(
+        "relu", description="the activation function"
+    )
     as_convolution: bool = Field(
-        False, description="compute the same as two 1-D convolutions whose filters see one token"
+        False, description="compute the same as two 1-D convolutions with filters of one token"
     )
 
     def layer_mistakes(self, shapes: Shapes, x_name: str, count: int, width: int) -> None:
-        """Tell weights and biases that do not fit."""
+        """Report weights and biases that do not fit."""
         del count
         shapes.product(x_name, width, None, "W_1", self.W_1)
-        shapes.product("the bent line", shapes.width(self.W_1), None, "W_2", self.W_2)
+        shapes.product("the hidden layer", shapes.width(self.W_1), None, "W_2", self.W_2)
         for number, w, b in ((1, self.W_1, self.b_1), (2, self.W_2, self.b_2)):
             if b is not None:
                 shapes.bias(f"b_{number}", b, f"W_{number}", w)
 
     def work_layer(self, pen: Pen, x: Array) -> Array:
-        """Write the two products and the bend."""
+        """Write the two linear layers and the activation."""
         for number, w, b in ((1, self.W_1, self.b_1), (2, self.W_2, self.b_2)):
             weights = pen.give(f"W_{number}", w)
             bias = None if b is None else pen.give(f"b_{number}", b)

@@ -1,4 +1,4 @@
-"""The keys of every kind of problem, written out from the models themselves, so that nothing is documented twice."""
+"""Describe the keys of every kind of problem, generated from the models, so that nothing is documented twice."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def describe_kinds(which: str = "all") -> str:
         )
     kinds = KINDS if which == "all" else {which: KINDS[which]}
     text = "".join(_describe_kind(name, kind) for name, kind in kinds.items())
-    shared = "\n## keys of every kind\n\n" + "".join(_line(n, Problem.model_fields[n], 0) for n in _COMMON)
+    shared = "\n## Keys of every kind\n\n" + "".join(_line(n, Problem.model_fields[n], 0) for n in _COMMON)
     return (text + shared).lstrip("\n")
 
 
@@ -33,7 +33,7 @@ def _describe_kind(name: str, kind: type[Problem]) -> str:
 
 
 def _line(key: str, field: FieldInfo, depth: int) -> str:
-    state = "needed" if field.is_required() else _default(field.get_default(call_default_factory=True))
+    state = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
     choices = choices_in(field.annotation)
     extra = f" Choices: {', '.join(choices)}." if choices else ""
     line = f"{'  ' * depth}- `{key}`{f' ({state})' if state else ''}: {field.description}.{extra}\n"

@@ -1,4 +1,4 @@
-"""The tokens that a problem starts from: their vectors, given or looked up, and the positions added to them."""
+"""The input tokens of a problem: their vectors, given or looked up, and the positions added to them."""
 
 from typing import Annotated, Any, Literal
 
@@ -15,17 +15,17 @@ from clearhead.worksheet.shapes import Shapes
 
 
 class PositionRule(ProblemFields):
-    """Which vector each position gets."""
+    """The rule that gives each position its vector."""
 
     formula: Literal["sinusoidal", "sinusoidal-odd-exponent", "learned", "one-hot", "count", "given"] = Field(
         "sinusoidal",
-        description="sinusoidal: the formula of the paper; sinusoidal-odd-exponent: the variant that takes 2i+1 in the "
-        "cosine's exponent; learned: look each position up in `table`; one-hot; count: the position itself; given: "
-        "`table` holds the vectors to add, one for each token",
+        description="sinusoidal: the formula of the paper; sinusoidal-odd-exponent: the variant with 2i+1 in the "
+        "exponent of the cosine; learned: look up each position in `table`; one-hot; count: the position as a number; "
+        "given: `table` contains the vectors to add, one for each token",
     )
     base: Real = Field(10000.0, gt=0, description="the base of the sinusoids' wavelengths")
     start: Count = Field(0, ge=0, le=10**9, description="the position of the first token")
-    table: Matrix | None = Field(None, description="learned positions, a vector for each position")
+    table: Matrix | None = Field(None, description="learned positions: one vector for each position")
 
     def work(self, pen: Pen, count: int, width: int, rows: tuple[str, ...]) -> Array:
         """Write the vectors of `count` positions."""
@@ -45,13 +45,13 @@ class PositionRule(ProblemFields):
         return work_positions(pen, positions, np.arange(width), width, self)
 
     def mistakes(self, shapes: Shapes, name: str, count: int, width: int) -> None:
-        """Tell a missing table, or one that does not fit."""
+        """Report a missing table, or one that does not fit."""
         if self.formula not in ("learned", "given"):
             if self.table is not None:
-                shapes.add((name,), f"{name}: table goes with formula learned, not {self.formula}. Leave one out.")
+                shapes.add((name,), f"{name}: table needs formula learned, not {self.formula}. Remove one of them.")
             return
         if self.table is None:
-            shapes.add((name,), f"{name}: formula {self.formula} needs table, a vector for each position.")
+            shapes.add((name,), f"{name}: formula {self.formula} needs table: one vector for each position.")
             return
         if self.formula == "given":
             shapes.shape(name, self.table, count, width, f"there are {count} tokens of width {width}")
@@ -61,14 +61,14 @@ class PositionRule(ProblemFields):
             shapes.add(
                 (name,),
                 f"{name}: table has {shapes.tokens(self.table)} positions, but the last token is at position "
-                f"{needed - 1}. Give table at least {needed} positions (they count from 0).",
+                f"{needed - 1}. Give table at least {needed} positions (counted from 0).",
             )
         vector = np.zeros(shapes.width(self.table))
         shapes.vector(f"{name}: each vector of table", vector, width, f"tokens are {width} wide", (name,))
 
 
 def work_positions(pen: Pen, positions: Array, dimensions: Any, width: int, rule: PositionRule) -> Array:
-    """Write the table of position vectors by formula."""
+    """Write the table of position vectors that a formula gives."""
     names = tuple(f"dim {d}" for d in dimensions)
     columns = pen.give_as_rows("dimensions", np.asarray(dimensions), symbol="dim", rows=names)
     return pen.work(
@@ -88,33 +88,33 @@ Position = Annotated[PositionRule, BeforeValidator(_position_rule)]
 
 
 class EmbeddedTokens(ProblemFields):
-    """The tokens: X itself, or words to be looked up in an embedding."""
+    """The tokens: X, or words to look up in an embedding."""
 
-    X: Matrix | None = Field(None, description="the tokens' vectors, one token a row (a column in layout columns)")
+    X: Matrix | None = Field(None, description="the token vectors, one token per row (per column in layout columns)")
     embedding: Embedding | None = Field(None, description="instead of X: words with their vectors, {word: [1, 2]}")
-    tokens: Tokens = Field((), description="the tokens' names; with an embedding, the sentence to look up")
+    tokens: Tokens = Field((), description="the names of the tokens; with an embedding, the sentence to look up")
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The tokens' names, if any."""
+        """The names of the tokens, if any."""
         return self.tokens or tuple(self.embedding or ())
 
     @property
     def is_given(self) -> bool:
-        """Whether there are any tokens at all."""
+        """Whether tokens are given."""
         return self.X is not None or self.embedding is not None
 
     def size(self, shapes: Shapes) -> tuple[int, int]:
-        """Return how many tokens there are and how wide their vectors."""
+        """Return the number of tokens and the width of their vectors."""
         if self.X is not None:
             return shapes.tokens(self.X), shapes.width(self.X)
         assert self.embedding is not None
         return len(self.names), len(next(iter(self.embedding.values())))
 
     def embedding_mistakes(self, shapes: Shapes, name: str = "X") -> None:
-        """Tell what does not fit among vectors and names."""
+        """Report vectors and names that do not fit each other."""
         if self.X is not None and self.embedding is not None:
-            shapes.add((name, "embedding"), f"both {name} and embedding are given. Leave one out.")
+            shapes.add((name, "embedding"), f"both {name} and embedding are given. Remove one of them.")
         if not self.is_given:
             return
         if self.X is not None:
@@ -140,20 +140,20 @@ class EmbeddedTokens(ProblemFields):
 
 
 class PositionedTokens(EmbeddedTokens):
-    """The tokens, with positions added if asked for."""
+    """The tokens, with optional positions added."""
 
     position: Position | None = Field(
         None, description="positions to add: a matrix, the name of a formula, or {formula, base, start, table}"
     )
 
     def token_mistakes(self, shapes: Shapes) -> None:
-        """Tell what does not fit among vectors, names and positions."""
+        """Report vectors, names and positions that do not fit each other."""
         self.embedding_mistakes(shapes)
         if self.is_given and self.position is not None:
             self.position.mistakes(shapes, "position", *self.size(shapes))
 
     def work_tokens(self, pen: Pen) -> Array:
-        """Write the vectors of the tokens, positions added, and return them with tokens as rows."""
+        """Write the vectors of the tokens with positions added, and return them with tokens as rows."""
         x = self.work_embedding(pen)
         if self.position is None:
             return x

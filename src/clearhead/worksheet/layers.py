@@ -1,6 +1,6 @@
-"""The blocks of a Transformer: attention and feed-forward, each with its residual and its norm, before or after.
+"""The encoder and decoder layers of a Transformer: attention and feed-forward, each with a residual and a norm.
 
-post: x + f(x), then the norm          pre: x + f(norm of x)
+post-norm: norm(x + f(x))          pre-norm: x + f(norm(x))
 """
 
 from collections.abc import Callable
@@ -23,24 +23,24 @@ Norm = Annotated[NormRule, BeforeValidator(lambda raw: {"norm": raw} if isinstan
 
 
 class MaskedAttentionLayer(AttentionLayer):
-    """An attention layer that is causal unless said otherwise."""
+    """An attention layer that is causal by default."""
 
     mask: Mask = Field(
         default_factory=lambda: MaskRule(causal=True),
-        description="causal unless said: none, causal, a matrix of 0 and 1, or {causal, padding, explicit}",
+        description="none, causal, a matrix of 0 and 1, or {causal, padding, explicit} (default causal)",
     )
 
 
 class NormedBlock(ProblemFields):
-    """What every block has: norms, and where they stand."""
+    """The norms of an encoder or decoder layer, and their place."""
 
     norm: Norm = Field(
         default_factory=NormRule,
-        description="layer, batch, all, none, or {norm, epsilon, gain, shift …}, for every norm",
+        description="the norm after every residual: layer, batch, all, rms, none, or {norm, epsilon, gain, shift …}",
     )
-    norms: tuple[Norm, ...] = Field((), description="instead of norm: one for each residual, in order")
+    norms: tuple[Norm, ...] = Field((), description="instead of norm: a list with one norm for each residual")
     norm_place: Literal["post", "pre"] = Field(
-        "post", description="post: the norm of x + f(x), as in the paper; pre: x + f(the norm of x)"
+        "post", description="post: norm(x + f(x)), as in the paper; pre: x + f(norm(x))"
     )
 
     def norm_of(self, number: int) -> NormRule:
@@ -48,9 +48,9 @@ class NormedBlock(ProblemFields):
         return self.norms[number] if self.norms else self.norm
 
     def block_norm_mistakes(self, shapes: Shapes, residuals: int, count: int, width: int) -> None:
-        """Tell norms that do not fit."""
+        """Report norms that do not fit."""
         if self.norms and "norm" in self.model_fields_set:
-            shapes.add(("norm", "norms"), "both norm and norms are given. Leave one out.")
+            shapes.add(("norm", "norms"), "both norm and norms are given. Remove one of them.")
         if self.norms and len(self.norms) != residuals:
             shapes.add(("norms",), f"norms has {len(self.norms)} entries, but the block has {residuals} residuals.")
             return
@@ -66,13 +66,13 @@ class NormedBlock(ProblemFields):
 
 
 class EncoderLayer(NormedBlock):
-    """Self-attention, then, if there is one, a feed-forward network."""
+    """Self-attention and an optional feed-forward network."""
 
     self_attention: AttentionLayer = Field(description="the attention layer: {W_Q, W_K, W_V, scale, num_heads …}")
     feed_forward: FeedForwardLayer | None = Field(None, description="{W_1, b_1, W_2, b_2, activation}")
 
     def layer_mistakes(self, shapes: Shapes, count: int, width: int) -> None:
-        """Tell what does not fit in the block."""
+        """Report errors in the layer."""
         x_shape = SequenceShape("X", count, width)
         check_attention(shapes, "self_attention", self.self_attention, x_shape, x_shape)
         check_feed_forward(shapes, self.feed_forward, count, width)
@@ -93,16 +93,18 @@ class EncoderLayer(NormedBlock):
 
 
 class DecoderLayer(NormedBlock):
-    """Masked self-attention, cross-attention to the encoder's output, then, if there is one, a feed-forward network."""
+    """Masked self-attention, cross-attention to the encoder's output and an optional feed-forward network."""
 
     self_attention: MaskedAttentionLayer = Field(
         description="the masked self-attention layer: {W_Q, W_K, W_V, scale …}"
     )
-    cross_attention: AttentionLayer = Field(description="the layer that looks at memory: {W_Q, W_K, W_V, scale …}")
+    cross_attention: AttentionLayer = Field(
+        description="the cross-attention layer, with keys and values from the encoder: {W_Q, W_K, W_V, scale …}"
+    )
     feed_forward: FeedForwardLayer | None = Field(None, description="{W_1, b_1, W_2, b_2, activation}")
 
     def layer_mistakes(self, shapes: Shapes, count: int, width: int, memory: SequenceShape) -> None:
-        """Tell what does not fit in the block."""
+        """Report errors in the layer."""
         x_shape = SequenceShape("X", count, width)
         check_attention(shapes, "self_attention", self.self_attention, x_shape, x_shape)
         check_attention(shapes, "cross_attention", self.cross_attention, x_shape, memory)
@@ -130,14 +132,14 @@ class DecoderLayer(NormedBlock):
 def check_attention(
     shapes: Shapes, name: str, layer: AttentionLayer, query_shape: SequenceShape, key_shape: SequenceShape
 ) -> None:
-    """Tell what does not fit in an attention layer whose output is added to what went in."""
+    """Report errors in an attention layer with a residual, so that its output must have the width of its input."""
     inner = Shapes(shapes.layout)
     attention_mistakes(inner, layer, query_shape, key_shape)
     if not inner.mistakes and _output_width(inner, layer) != query_shape.width:
         inner.add(
             ("W_V", "W_O"),
-            f"the layer makes vectors {_output_width(inner, layer)} wide, but the residual adds them to vectors "
-            f"{query_shape.width} wide. Change W_V or W_O.",
+            f"the output vectors are {_output_width(inner, layer)} wide, but the residual adds them to vectors that "
+            f"are {query_shape.width} wide. Change W_V or W_O.",
         )
     shapes.include(name, inner)
 
@@ -153,7 +155,7 @@ def _output_width(shapes: Shapes, layer: AttentionLayer) -> int:
 
 
 def check_feed_forward(shapes: Shapes, layer: FeedForwardLayer | None, count: int, width: int) -> None:
-    """Tell what does not fit in a feed-forward network whose output is added to what went in."""
+    """Report errors in a feed-forward network with a residual, so that its output must have the width of its input."""
     if layer is None:
         return
     inner = Shapes(shapes.layout)
@@ -161,7 +163,7 @@ def check_feed_forward(shapes: Shapes, layer: FeedForwardLayer | None, count: in
     if not inner.mistakes and inner.width(layer.W_2) != width:
         inner.add(
             ("W_2",),
-            f"the network makes vectors {inner.width(layer.W_2)} wide, but the residual adds them to vectors "
+            f"the output vectors are {inner.width(layer.W_2)} wide, but the residual adds them to vectors that are "
             f"{width} wide. Change W_2.",
         )
     shapes.include("feed_forward", inner)

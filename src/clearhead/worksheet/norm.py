@@ -1,4 +1,4 @@
-"""Normalising by hand: mean, variance, then the numbers themselves; per token, per feature, or over everything."""
+"""Write the steps of a norm, per token, per feature or over all numbers: mean, variance, normalised numbers."""
 
 from typing import Any, Literal
 
@@ -17,27 +17,25 @@ _OVER = {"layer": "features", "batch": "tokens", "all": "all"}
 
 
 class NormRule(ProblemFields):
-    """Over which numbers mean and variance are taken, and what is done with them."""
+    """The kind of norm, its parameters and its padding."""
 
     norm: Literal["layer", "batch", "all", "rms", "none"] = Field(
         "layer",
-        description="layer: over the features of each token; batch: over the tokens of each feature; all: over all of "
-        "them, d × n; rms: divide each token by the root of its mean square; none",
+        description="layer: over the features of each token; batch: over the tokens of each feature; all: over all "
+        "d × n numbers; rms: divide each token by its root mean square; none",
     )
-    epsilon: Real = Field(1e-5, ge=0, description="added to the variance, against dividing by 0")
+    epsilon: Real = Field(1e-5, ge=0, description="added to the variance, to avoid division by 0")
     epsilon_place: Literal["inside", "outside"] = Field("inside", description="inside: √(σ² + ε); outside: √σ² + ε")
     gain: Vector | None = Field(None, description="γ, a factor for each feature")
     shift: Vector | None = Field(None, description="β, added to each feature")
-    padding: Count = Field(0, ge=0, description="how many tokens at the end are padding")
-    count_padding: bool = Field(False, description="whether padding counts in the mean and variance of batch and all")
+    padding: Count = Field(0, ge=0, description="the number of padding tokens at the end")
+    count_padding: bool = Field(False, description="include padding in the mean and variance of batch and all")
 
     def norm_mistakes(self, shapes: Shapes, count: int, width: int) -> None:
-        """Tell vectors of the wrong length, too much padding, and what a norm that is none would not use."""
+        """Report vectors of the wrong length, too much padding, and keys that the norm does not use."""
         idle = [name for name in ("gain", "shift") if getattr(self, name) is not None and self.norm == "none"]
         if idle:
-            shapes.add(
-                ("norm", idle[0]), f"norm is none, so {idle[0]} has nothing to act on. Leave it out, or choose a norm."
-            )
+            shapes.add(("norm", idle[0]), f"norm none does not use {idle[0]}. Remove it, or choose another norm.")
         for name, vector in (("gain", self.gain), ("shift", self.shift)):
             if vector is not None:
                 shapes.vector(name, vector, width, f"tokens are {width} wide")
@@ -45,17 +43,17 @@ class NormRule(ProblemFields):
             idle_name = "shift" if self.shift is not None else "epsilon_place: outside"
             shapes.add(
                 ("norm", "shift", "epsilon_place"),
-                f"norm rms has no {idle_name}. Leave it out, or choose another norm.",
+                f"norm rms does not use {idle_name}. Remove it, or choose another norm.",
             )
         if self.padding >= count:
             shapes.add(
                 ("padding",),
-                f"padding = {self.padding}, but there are {count} tokens, and one at least must be real. "
-                f"Give 0 to {count - 1}.",
+                f"padding = {self.padding}, but there are {count} tokens, and at least one must not be padding. "
+                f"Give a number from 0 to {count - 1}.",
             )
 
     def work_norm(self, pen: Pen, x: Array, names: tuple[str, ...] = (), sub: str = "") -> Array:
-        """Write mean, variance and the normalised numbers."""
+        """Write the mean, the variance and the normalised numbers."""
         if self.norm == "none":
             return x
         if self.norm == "rms":
@@ -86,18 +84,18 @@ class NormRule(ProblemFields):
 
     def _zero_variance(self, variance: Array, names: tuple[str, ...]) -> str:
         index = int(np.flatnonzero(variance == 0.0)[0])
-        whose = {
+        owner = {
             "layer": f"token {index + 1}" + (f" ('{names[index]}')" if index < len(names) else ""),
             "rms": f"token {index + 1}" + (f" ('{names[index]}')" if index < len(names) else ""),
             "batch": f"feature {index + 1}",
-            "all": "the whole table",
+            "all": "all numbers",
         }[self.norm]
         return (
-            f"the variance of {whose} is 0 and epsilon is 0, so normalising would divide by zero. "
-            "Give an epsilon above 0, such as 1e-5."
+            f"the variance of {owner} is 0 and epsilon is 0, so normalising would divide by zero. "
+            "Give an epsilon greater than 0, such as 1e-5."
         )
 
 
 def work_residual(pen: Pen, x: Array, y: Array, symbol: str = "R") -> Array:
-    """Write what went in plus what came out."""
+    """Write the input of a sublayer plus its output."""
     return pen.work(ADD, symbol=symbol, a=x, b=y)

@@ -1,6 +1,6 @@
-"""Where a cell of each Step comes from: the cells of its inputs that its sum is made of (tokens as rows).
+"""The input cells that each cell of a Step is computed from (tokens as rows). A page highlights them.
 
-A page frames them. A new Step gets an entry in `PARENTS`: a function of (record, row, column).
+A new Step gets an entry in `PARENTS`: a function of (record, row, column).
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from clearhead.worksheet.working import normalised_together
 
 @dataclass(frozen=True)
 class Parent:
-    """One cell of the input `name`; a vector has row 0 only. `part` counts where the input is a tuple of arrays."""
+    """One cell of the input `name`; a vector has only row 0. `part` is the index if the input is a tuple of arrays."""
 
     name: str
     row: int
@@ -35,7 +35,7 @@ def _column(record: Record, name: str, column: int) -> list[Parent]:
 
 
 def _same(record: Record, row: int, column: int, *names: str) -> list[Parent]:
-    """Return the same cell of each input that is there; one row, or one column, may stand for all."""
+    """Return the same cell of each input that is given; a single row or column is used for all of them."""
     cells = []
     for name in names:
         if name in record.inputs:
@@ -45,82 +45,82 @@ def _same(record: Record, row: int, column: int, *names: str) -> list[Parent]:
 
 
 def same_cell(*names: str) -> Parents:
-    """Return the Parents of a Step that works cell by cell on these inputs."""
+    """Return the Parents of a Step that is computed cell by cell from these inputs."""
     return lambda record, row, column: _same(record, row, column, *names)
 
 
 def same_row(name: str) -> Parents:
-    """Return the Parents of a Step that takes the whole row of an input."""
+    """Return the Parents of a Step that uses the entire row of an input."""
     return lambda record, row, column: _row(record, name, row)
 
 
 def embed(record: Record, row: int, column: int) -> list[Parent]:
-    """The token's row of the table."""
+    """Return the token's row of the table."""
     return [Parent("table", int(record.inputs["ids"][row]), column)]
 
 
 def position(record: Record, row: int, column: int) -> list[Parent]:
-    """The position and the dimension."""
+    """Return the position and the dimension."""
     return [Parent("positions", 0, row), Parent("dimensions", 0, column)]
 
 
 def angle(record: Record, row: int, column: int) -> list[Parent]:
-    """The position."""
+    """Return the position."""
     return [Parent("positions", 0, row)]
 
 
 def rotate(record: Record, row: int, column: int) -> list[Parent]:
-    """Both dimensions of the pair, and its angle."""
+    """Return both dimensions of the pair, and its angle."""
     first, second = rotary_pairs(record.inputs["x"].shape[1], record.inputs["pairing"])
     pair = int(np.flatnonzero((first == column) | (second == column))[0])
     return [Parent("x", row, int(first[pair])), Parent("x", row, int(second[pair])), Parent("angles", row, pair)]
 
 
 def project(record: Record, row: int, column: int) -> list[Parent]:
-    """A row of x, a column of w."""
+    """Return a row of x and a column of w."""
     return [*_row(record, "x", row), *_column(record, "w", column), *_same(record, 0, column, "b")]
 
 
 def transform(record: Record, row: int, column: int) -> list[Parent]:
-    """A row of w, a row of x."""
+    """Return a row of w and a row of x."""
     return [*_row(record, "w", column), *_row(record, "x", row), *_same(record, 0, column, "b")]
 
 
 def split(record: Record, row: int, column: int) -> list[Parent]:
-    """The cell in the undivided matrix."""
+    """Return the cell in the matrix before the split."""
     width = record.inputs["x"].shape[1] // record.inputs["num_heads"]
     return [Parent("x", row, (record.inputs["head"] - 1) * width + column)]
 
 
 def append(record: Record, row: int, column: int) -> list[Parent]:
-    """The cached cell, or the new one."""
+    """Return the cached cell or the new one."""
     cached = record.inputs["cached"].shape[0]
     return [Parent("cached", row, column) if row < cached else Parent("new", row - cached, column)]
 
 
 def score(record: Record, row: int, column: int) -> list[Parent]:
-    """A row of q, a row of k."""
+    """Return a row of q and a row of k."""
     return [*_row(record, "q", row), *_row(record, "k", column)]
 
 
 def kernel(record: Record, row: int, column: int) -> list[Parent]:
-    """Both times."""
+    """Return both times."""
     return [Parent("query_times", 0, row), Parent("key_times", 0, column)]
 
 
 def mask(record: Record, row: int, column: int) -> list[Parent]:
-    """What allows it, and the score if it is allowed."""
+    """Return the cell of the mask, and the score if it is allowed."""
     names = ("scores", "allowed") if record.inputs["allowed"][row, column] else ("allowed",)
     return _same(record, row, column, *names)
 
 
 def mix(record: Record, row: int, column: int) -> list[Parent]:
-    """A row of weights, a column of v."""
+    """Return a row of weights and a column of v."""
     return [*_row(record, "weights", row), *_column(record, "v", column)]
 
 
 def join(record: Record, row: int, column: int) -> list[Parent]:
-    """The cell in the part that it comes from."""
+    """Return the cell in the part that it comes from."""
     for number, part in enumerate(record.inputs["parts"]):
         if column < part.shape[1]:
             return [Parent("parts", row if part.shape[0] > 1 else 0, column, number)]
@@ -129,28 +129,28 @@ def join(record: Record, row: int, column: int) -> list[Parent]:
 
 
 def mean(record: Record, row: int, column: int) -> list[Parent]:
-    """Everything that is averaged together."""
+    """Return the cells that are averaged together."""
     return [Parent("x", i, j) for i, j in normalised_together(record, row, column)]
 
 
 def variance(record: Record, row: int, column: int) -> list[Parent]:
-    """Everything that is averaged together, and its mean."""
+    """Return the cells that are averaged together, and their mean."""
     return [*mean(record, row, column), *_same(record, row, column, "mean")]
 
 
 def normalise(record: Record, row: int, column: int) -> list[Parent]:
-    """The same cell with its mean and variance; the row where they are not given."""
+    """Return the cell with its mean and variance; the entire row if these are not given."""
     x = _same(record, row, column, "x") if "mean" in record.inputs else _row(record, "x", row)
     return [*x, *_same(record, row, column, "mean", "variance", "gain", "shift")]
 
 
 def rms_normalise(record: Record, row: int, column: int) -> list[Parent]:
-    """The token's row, and the gain."""
+    """Return the token's row, and the gain."""
     return [*_row(record, "x", row), *_same(record, 0, column, "gain")]
 
 
 def convolve(record: Record, row: int, column: int) -> list[Parent]:
-    """The neighbours that are there, each with its own column of the filter."""
+    """Return the neighbours inside the sentence, each with its column of the filter."""
     x, first = record.inputs["x"], record.inputs["first"]
     cells = _same(record, 0, column, "b")
     for k, tap in enumerate(record.inputs["taps"]):
@@ -161,37 +161,37 @@ def convolve(record: Record, row: int, column: int) -> list[Parent]:
 
 
 def pick(record: Record, row: int, column: int) -> list[Parent]:
-    """The same number in the whole matrix."""
+    """Return the cell in the complete matrix."""
     return [Parent("x", record.inputs["row"] - 1, column)]
 
 
 def loss(record: Record, row: int, column: int) -> list[Parent]:
-    """The target, and the probability that it got."""
+    """Return the target and its probability."""
     return [Parent("targets", 0, row), Parent("probabilities", row, int(record.inputs["targets"][row]))]
 
 
 def total(record: Record, row: int, column: int) -> list[Parent]:
-    """Everything."""
+    """Return all cells."""
     return [Parent("x", i, j) for i, j in np.ndindex(record.inputs["x"].shape)]
 
 
 def gradient(record: Record, row: int, column: int) -> list[Parent]:
-    """The probability, and the target."""
+    """Return the target and the probability."""
     return [Parent("targets", 0, row), Parent("probabilities", row, column)]
 
 
 def one_hot(record: Record, row: int, column: int) -> list[Parent]:
-    """The word."""
+    """Return the word."""
     return [Parent("ids", 0, row)]
 
 
 def idf(record: Record, row: int, column: int) -> list[Parent]:
-    """The word's counts in all documents."""
+    """Return the word's counts in all documents."""
     return _column(record, "counts", column)
 
 
 def cosine(record: Record, row: int, column: int) -> list[Parent]:
-    """The dot product and both lengths."""
+    """Return the dot product and both lengths."""
     return [Parent("dots", row, column), Parent("lengths", row, 0), Parent("lengths", column, 0)]
 
 

@@ -1,6 +1,6 @@
-"""A part of a worksheet as a worksheet of its own: one head, one block, of a long working such as a model's trace.
+"""Extract one part of a worksheet, such as one head or one layer of a model's trace, as a separate worksheet.
 
-What the part is worked from but lies outside it becomes given, under the symbol it had.
+Values from outside that the part uses become given values, with the symbol that they had.
 """
 
 from collections.abc import Iterator
@@ -22,29 +22,29 @@ _MAX_NAMED = 12  # places that an error lists
 
 
 def load_sheet(path: str | Path) -> Worksheet:
-    """Return the worksheet, or the saved trace, in a JSON file."""
+    """Load a worksheet or a saved trace from a JSON file."""
     path = Path(path)
     try:
         size = path.stat().st_size
         if size > MAX_TRACE_BYTES:
             raise ProblemError(
-                f"{path} has {size / 2**20:.0f} MiB, and a trace may have {MAX_TRACE_BYTES // 2**20}. "
-                "Save a part of it: model.trace(batch, only=['encoder.0'])."
+                f"{path} has {size / 2**20:.0f} MiB; a trace can have at most {MAX_TRACE_BYTES // 2**20}. "
+                "Save only a part of it: model.trace(batch, only=['encoder.0'])."
             )
         return Worksheet.from_json(path.read_bytes())
     except OSError as wrong:
-        raise ProblemError(f"{path} cannot be read: {wrong.strerror}. Give a trace that save_trace wrote.") from None
+        raise ProblemError(f"{path} cannot be read: {wrong.strerror}. Give a file written by save_trace.") from None
     except ProblemError:
         raise
     except ClearheadError:
         raise ProblemError(
-            f"{path} is not a trace file: write one with clearhead.explain.trace_file.save_trace, or a worksheet with "
-            "Worksheet.to_json."
+            f"{path} is not a trace file. Write one with clearhead.explain.trace_file.save_trace, or write a worksheet "
+            "with Worksheet.to_json."
         ) from None
 
 
 def part_of_sheet(sheet: Worksheet, where: str) -> Worksheet:
-    """Return what was worked at a place and in everything under it; `where` may be a pattern (`decoder.*.head.0`)."""
+    """Return the steps at a place and below it; `where` can be a pattern (`decoder.*.head.0`)."""
     worked = in_rows(sheet.trace)
     inside = [record for record in worked if is_under(record.where, where)]
     if not inside:
@@ -63,12 +63,12 @@ def part_of_sheet(sheet: Worksheet, where: str) -> Worksheet:
 
 
 def is_under(place: str, where: str) -> bool:
-    """Say whether a place matches `where`, or lies in a place that does."""
+    """Return whether a place matches `where`, or is inside a place that does."""
     return fnmatchcase(place, where) or fnmatchcase(place, f"{where}.*")
 
 
 def places_of(trace: Trace) -> list[str]:
-    """Return every place at which something was worked, and the places that those lie in, each once."""
+    """Return every place that has steps, and the places that contain it, each once."""
     places: dict[str, None] = {}
     for record in trace:
         words = record.where.split(".")
@@ -77,7 +77,7 @@ def places_of(trace: Trace) -> list[str]:
 
 
 def _given_inputs(worked: Trace, inside: list[Record]) -> Iterator[Given]:
-    """Yield what the part starts from, in the order in which it is used."""
+    """Yield the values that the part starts from, in the order in which they are used."""
     given_as = {id(given_input.value): given_input for given_input in worked.givens.values()}
     producers = {id(record.value): record for record in worked}
     names = _names_of_all(worked)
@@ -102,7 +102,7 @@ def _given_inputs(worked: Trace, inside: list[Record]) -> Iterator[Given]:
 
 
 def _outside_symbol(producer: Record, user: Record, own: set[str]) -> str:
-    """Return the symbol of a value from outside: told apart from the part's own lines, and by its half of the model."""
+    """Return the symbol of a value from outside the part, different from the symbols inside it."""
     half, home = encoder_or_decoder(user.where), encoder_or_decoder(producer.where)
     if half and home and half != home:
         return f"{producer.symbol} ({home})"
@@ -125,8 +125,8 @@ def _arrays(record: Record) -> Iterator[Any]:
 
 def _no_such_place(where: str, places: list[str]) -> str:
     if not places:
-        return f"'{where}' is no place of this sheet, which has none. Leave it out."
-    # the longest beginning of `where` that is there says what can follow it
+        return f"this sheet has no places, so '{where}' cannot be found. Remove it."
+    # the longest prefix of `where` that exists decides which places are listed
     words, parent = where.split("."), ""
     while words and not parent:
         words.pop()

@@ -1,6 +1,6 @@
-"""The pen that writes a working: it computes each step with the oracle, rounds the line by the policy and records it.
+"""The pen that writes a working: it computes each step with the reference code, rounds the line and records it.
 
-Everything is worked with tokens as rows; a sheet with tokens as columns is turned over at the end.
+All steps are computed with tokens as rows; a sheet with tokens as columns is transposed at the end.
 """
 
 from dataclasses import replace
@@ -22,7 +22,7 @@ MAX_LINE = 2**24  # numbers in one line
 
 
 class Pen:
-    """Write a working into a Trace, under one place of the model; `at` moves the pen."""
+    """Write steps into a Trace, at one place of the model; `at` moves the pen."""
 
     def __init__(self, layout: Layout, rounding: Rounding) -> None:
         self.layout = layout
@@ -33,11 +33,11 @@ class Pen:
 
     @property
     def where(self) -> str:
-        """The place in which the pen writes."""
+        """The place at which the pen writes."""
         return self._trace.where
 
     def at(self, *place: str | int) -> "Pen":
-        """Return a pen that writes into the same working, under `place`."""
+        """Return a pen that writes into the same trace, under `place`."""
         child = Pen(self.layout, self.rounding)
         child.warnings, child._trace, child._given = self.warnings, self._trace.at(*place), self._given
         return child
@@ -51,9 +51,9 @@ class Pen:
         rows: tuple[str, ...] = (),
         columns: tuple[str, ...] = (),
     ) -> AnyArray:
-        """Write down a given value, as the student wrote it, and return it with tokens as rows (which `rows` names).
+        """Record a given value in the layout of the problem, and return it with tokens as rows (`rows`: their names).
 
-        What was given before, as the weights of a model that runs again, is returned and not written twice.
+        A value that was given before, such as the weights of a model that runs again, is not recorded twice.
         """
         if id(value) not in self._given:
             transposed = transpose(value) if self.layout == "columns" else value
@@ -72,35 +72,35 @@ class Pen:
         rows: tuple[str, ...] = (),
         columns: tuple[str, ...] = (),
     ) -> AnyArray:
-        """Write down a given value that already has tokens as rows (one that the solver itself set up)."""
+        """Record a given value that already has tokens as rows (one that the solver created)."""
         self._trace.give(name, value, symbol=symbol, rows=rows, columns=columns)
         return value
 
     def work(self, step: Step, *, symbol: str = "", **inputs: Any) -> Array:
-        """Do one step, round it by the policy, record it and return the line that the work goes on from."""
+        """Compute one step, round it by the policy, record it and return the line that later steps use."""
         inputs = {name: value for name, value in inputs.items() if value is not None}
         _check_size(step, inputs)
         line = compute_line(Record(step, self.where, inputs, None, ""), self.rounding)
         if step.name != "mask" and not np.all(np.isfinite(line)):
             raise ProblemError(
-                f"{step.name} gives numbers too large to hold (beyond about 1.8e308). Give smaller numbers."
+                f"{step.name} gives numbers that are too large (beyond about 1.8e308). Give smaller numbers."
             )
         symbol = symbol or step.symbol_in(self.layout)
         self._trace.record(step, line, symbol=symbol, **inputs)
         return line
 
     def warn(self, sentence: str) -> None:
-        """Keep a warning to be shown with the worksheet."""
+        """Add a warning that is shown with the worksheet."""
         place = f"{self.where}: " if self.where else ""
         self.warnings.append(place + sentence)
 
     def finish(self) -> Trace:
-        """Return the working in the layout that was asked for."""
+        """Return the trace in the layout of the problem."""
         return transpose_trace(self._trace) if self.layout == "columns" else self._trace
 
 
 class _ExactNumbers:
-    """Shows every number with all of its digits."""
+    """Show every number with all its digits."""
 
     is_left_first = True
     max_terms = MAX_LINE
@@ -113,7 +113,7 @@ class _ExactNumbers:
 
 
 def compute_line(record: Record, rounding: Rounding) -> Array:
-    """Return the line that a Record stands for: computed from its inputs and rounded; what is only moved is not."""
+    """Return the line of a Record, computed from its inputs and rounded; copied numbers are not rounded."""
     value, working = replay(record), WORKINGS[record.step.name]
     if working is moves:
         return value
@@ -126,7 +126,7 @@ def compute_line(record: Record, rounding: Rounding) -> Array:
 
 
 def _check_size(step: Step, inputs: dict[str, Any]) -> None:
-    """Refuse a line that would take more memory than a worksheet has."""
+    """Raise ProblemError if a line would take too much memory."""
     sizes = {
         "project": ("x", 0, "w", 1),
         "transform": ("x", 0, "w", 0),
@@ -141,18 +141,18 @@ def _check_size(step: Step, inputs: dict[str, Any]) -> None:
         rows, columns = inputs[one].shape[i], inputs[other].shape[j]
         if rows * columns > MAX_LINE:
             raise ProblemError(
-                f"{step.name} would give {rows:,} × {columns:,} numbers, and a line of a worksheet takes at most "
+                f"{step.name} would give {rows:,} × {columns:,} numbers; a line of a worksheet can have at most "
                 f"{MAX_LINE:,}. Give fewer tokens, or narrower ones."
             )
 
 
 def transpose(value: AnyArray) -> AnyArray:
-    """Transpose a matrix; a vector stays."""
+    """Transpose a matrix; return a vector unchanged."""
     return np.ascontiguousarray(value.T) if value.ndim == 2 else value
 
 
 def transpose_trace(trace: Trace) -> Trace:
-    """Return the same working with rows and columns exchanged in every matrix."""
+    """Return the same trace with rows and columns exchanged in every matrix."""
     other = Trace("columns" if trace.layout == "rows" else "rows")
     transposed: dict[int, Any] = {}
 
@@ -174,5 +174,5 @@ def transpose_trace(trace: Trace) -> Trace:
 
 
 def in_rows(trace: Trace) -> Trace:
-    """Return the working with tokens as rows, whichever way it is laid out."""
+    """Return the trace with tokens as rows, whatever its layout."""
     return trace if trace.layout == "rows" else transpose_trace(trace)

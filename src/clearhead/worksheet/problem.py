@@ -1,4 +1,4 @@
-"""What every problem has in common, and how its mistakes are told: all together, a sentence each."""
+"""The base class of all problems, and their error messages: all errors are reported together, one sentence each."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal
@@ -15,34 +15,34 @@ from clearhead.worksheet.shapes import Shapes
 
 
 class ProblemFields(BaseModel):
-    """A frozen piece of a problem; a key that it does not know is a mistake."""
+    """A frozen part of a problem; an unknown key is an error."""
 
-    # Built on first use: a student who solves one kind does not wait for the others.
+    # Built on first use, so that solving one kind does not wait for the others.
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, defer_build=True)
 
 
 class Problem(ProblemFields):
-    """One exercise: what is given, and the options that say how it is worked."""
+    """One exercise: the given values, and the options that control how it is solved."""
 
     summary: ClassVar[str] = ""
 
-    kind: str = Field(description="what is to be worked")
+    kind: str = Field(description="the kind of problem")
     title: Title = Field("", description="a title for the sheet")
     layout: Literal["rows", "columns"] = Field(
         "rows", description="rows: each token is a row, Q = X W_Q; columns: each token is a column, Q = W_Q X"
     )
-    rounding: Rounding = Field(default_factory=Rounding, description="digits kept and shown")
+    rounding: Rounding = Field(default_factory=Rounding, description="how numbers are rounded and shown")
 
     def mistakes(self, shapes: Shapes) -> None:
-        """Add a mistake to `shapes` for everything that does not fit, with the keys it concerns."""
+        """Add every error in the problem to `shapes`, with the keys that it concerns."""
 
     def work(self, pen: Pen) -> None:
-        """Work the problem with `pen`, last the answer."""
+        """Write all steps of the problem with `pen`; the last one is the answer."""
         raise NotImplementedError
 
 
 def build_problem(problem_class: type[Problem], data: Mapping[str, Any]) -> Problem:
-    """Make the problem, or raise ProblemError with every mistake in it: of spelling, of type and of shape."""
+    """Build the problem, or raise ProblemError with all its errors: unknown keys, wrong types and wrong shapes."""
     mistakes: list[Mistake] = []
     blamed: set[Any] = set()
     try:
@@ -50,7 +50,7 @@ def build_problem(problem_class: type[Problem], data: Mapping[str, Any]) -> Prob
     except ValidationError as wrong:
         by_sentence = {_sentence(error, problem_class): _path(error["loc"]) for error in wrong.errors()}
         mistakes = [Mistake((path,), sentence) for sentence, path in by_sentence.items()]
-        # What is left without the wrong entries may hold mistakes of shape: report those too.
+        # Check the shapes of the remaining entries too, so that all errors are reported together.
         blamed = {error["loc"][0] for error in wrong.errors() if error["loc"]}
         if any(key in problem_class.model_fields and _holds_parts(problem_class, key) for key in blamed):
             raise ProblemError(mistakes) from None
@@ -60,7 +60,7 @@ def build_problem(problem_class: type[Problem], data: Mapping[str, Any]) -> Prob
             raise ProblemError(mistakes) from None
     shapes = Shapes(problem.layout)
     problem.mistakes(shapes)
-    # An entry that was reported already seems to be missing now: that is not a mistake of its own.
+    # An entry that was reported already now seems to be missing: do not report it again.
     mistakes += [mistake for mistake in shapes.mistakes if not any(mistake.concerns(str(key)) for key in blamed)]
     if mistakes:
         raise ProblemError(mistakes)
@@ -79,7 +79,7 @@ _FIRST_KEYS = [
 
 
 def keys_in_order(model: type[BaseModel]) -> list[str]:
-    """Return the keys of a model in the order in which people think of them, kind left out."""
+    """Return the keys of a model except `kind`, the usual ones first."""
     rank = {key: place for place, key in enumerate(_FIRST_KEYS)}
     keys = [key for key, field in model.model_fields.items() if key != "kind" and not field.exclude]
     return sorted(keys, key=lambda key: (key in ("title", "layout", "rounding"), rank.get(key, len(rank))))
@@ -109,7 +109,7 @@ def _sentence(error: ErrorDetails, problem_class: type[Problem]) -> str:
             return f"{path}: {fact}." if path else f"{fact}."
         case "model_type" | "model_attributes_type" | "dict_type":
             keys = keys_in_order(_model_at(problem_class, location))
-            return f"{path}: expected keys and values (of {', '.join(keys)}), but found {shorten(value)}."
+            return f"{path}: expected keys and values (keys: {', '.join(keys)}), but found {shorten(value)}."
         case "tuple_type" | "list_type":
             return f"{path}: expected a list, but found {shorten(value)}."
         case _:
@@ -133,6 +133,6 @@ def _choices(owner: type[BaseModel], name: str) -> list[str]:
 
 
 def shorten(value: object) -> str:
-    """Write a value in at most about fifty characters."""
+    """Return the repr of a value, shortened to about fifty characters."""
     text = repr(value)
     return text if len(text) <= 50 else text[:47] + "…"

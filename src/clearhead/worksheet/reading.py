@@ -1,6 +1,6 @@
-"""Problem files in: YAML or JSON, read without running anything, within bounds, every mistake named.
+"""Read problem files, YAML or JSON, safely and with size limits; every error is reported.
 
-A YAML alias may repeat a matrix, but not so often that the file unfolds into gigabytes.
+A YAML alias can repeat a matrix, but not so often that the file expands to gigabytes.
 """
 
 import json
@@ -20,12 +20,12 @@ from clearhead.worksheet.problem import Problem, build_problem, shorten
 
 MAX_BYTES = 32 * 2**20
 _LIMITS = YamlLimits(max_depth=40, max_nodes=4 * 2**20, is_fast=True)
-_MAX_VALUES = 2 * 2**20  # of a YAML file as it is written
-_TOO_MANY_DIGITS = "holds a whole number of thousands of digits. Write it as 1.5e300, or give smaller numbers."
+_MAX_VALUES = 2 * 2**20  # in the text of a YAML file, before aliases are expanded
+_TOO_MANY_DIGITS = "contains an integer with thousands of digits. Write it as 1.5e300, or give smaller numbers."
 
 
 def load_problem(source: str | Path | Mapping[str, Any] | Problem) -> Problem:
-    """Return a problem from a file, from a gallery id, from plain data, or as it is; `-` reads standard input."""
+    """Return a problem from a file, a gallery id, plain data or a Problem; `-` reads standard input."""
     if isinstance(source, Problem):
         return source
     if isinstance(source, Mapping):
@@ -53,8 +53,8 @@ def _read_file(path: Path) -> bytes:
         match = closest_match(path.stem, stems)
         near = "" if match is None else f" Did you mean '{stems[match]}'?"
         raise ProblemError(
-            f"{path}: there is no such file, and no gallery problem of that name.{near} "
-            "List the gallery to see its names.",
+            f"{path}: there is no such file and no gallery problem with this name.{near} "
+            "List the gallery to see the names.",
             options=("list_gallery",),
         )
     if path.stat().st_size > MAX_BYTES:
@@ -71,8 +71,8 @@ def _neighbours(path: Path) -> list[Path]:
 
 def _too_long(name: str, size: int) -> str:
     return (
-        f"{name} has {size / 2**20:.0f} MiB, and a problem file may have {MAX_BYTES // 2**20}: a matrix of a worksheet "
-        "takes about a million cells. Give fewer tokens."
+        f"{name} has {size / 2**20:.0f} MiB; a problem file can have at most {MAX_BYTES // 2**20}, because a matrix of "
+        "a worksheet can have about a million cells. Give fewer tokens."
     )
 
 
@@ -84,7 +84,7 @@ def _named(name: str, content: bytes) -> Problem:
 
 
 def read_data(content: bytes, raw_key: str = "") -> Mapping[str, Any]:
-    """Return the mapping that a YAML or JSON text holds; under `raw_key` every scalar keeps its text, so 0.50 its 0."""
+    """Return the mapping in a YAML or JSON text; scalars under `raw_key` stay text, so that 0.50 keeps its last 0."""
     if len(content) > MAX_BYTES:
         raise ProblemError(_too_long("this input", len(content)))
     try:
@@ -93,12 +93,12 @@ def read_data(content: bytes, raw_key: str = "") -> Mapping[str, Any]:
         raise ProblemError(str(problem)) from None
     if not text.strip():
         raise ProblemError(
-            "is empty. Write a problem into it: its kind, and the keys of that kind.", options={"fields": "all"}
+            "is empty. Write a problem into it: the kind, and the keys of that kind.", options={"fields": "all"}
         )
     data = _read_json(text, raw_key) if text.lstrip().startswith("{") else _read_yaml(text, raw_key)
     if not isinstance(data, Mapping):
         raise ProblemError(
-            f"holds {shorten(data)}, not a problem. Write keys and values, such as 'kind: self-attention'."
+            f"contains {shorten(data)}, not a problem. Write keys and values, such as 'kind: self-attention'."
         )
     return data
 
@@ -113,7 +113,7 @@ def _read_json(text: str, raw_key: str) -> Any:
     except RecursionError:
         raise ProblemError(_too_deep()) from None
     except json.JSONDecodeError as problem:
-        try:  # a YAML file may open with a brace too
+        try:  # a YAML file can also start with a brace
             return _read_yaml(text, raw_key)
         except ProblemError:
             raise ProblemError(f"line {problem.lineno}, column {problem.colno} is not JSON: {problem.msg}.") from None
@@ -125,7 +125,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     keys: set[str] = set()
     for key, _ in pairs:
         if key in keys:
-            raise ProblemError(f"the key '{key}' is written twice. Leave one out.")
+            raise ProblemError(f"the key '{key}' is given twice. Remove one of them.")
         keys.add(key)
     return dict(pairs)
 
@@ -133,7 +133,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _read_yaml(text: str, raw_key: str) -> Any:
     num_values = text.count(",") + text.count("\n")
     if num_values > _MAX_VALUES:
-        raise ProblemError(f"holds more than {_MAX_VALUES:,} values. A worksheet takes fewer: give fewer tokens.")
+        raise ProblemError(f"contains more than {_MAX_VALUES:,} values, the limit of a worksheet. Give fewer tokens.")
     try:
         return load_yaml(text, _LIMITS, raw_key)
     except YamlFileError as fault:
@@ -141,21 +141,21 @@ def _read_yaml(text: str, raw_key: str) -> Any:
 
 
 def _yaml_sentence(fault: YamlFileError) -> str:
-    """Say what is wrong with the YAML of a problem."""
+    """Return a sentence that describes an error in the YAML of a problem."""
     if fault.repeated:
         key = fault.repeated[0]
-        return f"line {key.line}: the key '{key.name}' is written twice. Leave one out."
+        return f"line {key.line}: the key '{key.name}' is given twice. Remove one of them."
     line = "" if fault.line is None else f"line {fault.line}: "
     place = "" if fault.line is None else f"line {fault.line}, column {fault.column}: "
     is_long = "digits" in fault.problem
     sentences = {
-        "empty": "holds no problem, only comments. Write keys and values, such as 'kind: self-attention'.",
+        "empty": "contains only comments. Write keys and values, such as 'kind: self-attention'.",
         "depth": _too_deep(),
-        "aliases": f"its aliases unfold into more than {_LIMITS.max_nodes:,} values. Write the matrices out instead.",
-        "key": f"{line}a list or a mapping is not a key. Keys are words.",
+        "aliases": f"the aliases expand to more than {_LIMITS.max_nodes:,} values. Write the matrices out instead.",
+        "key": f"{line}a list or a mapping cannot be a key. Keys are words.",
         "tag": f"{line}this cannot be read as a problem: {fault.problem}. Write plain values.",
         "syntax": f"{place}this is not YAML: {fault.problem}.",
-        "value": _TOO_MANY_DIGITS if is_long else "a YAML tag (!!…) stands before what does not fit it.",
+        "value": _TOO_MANY_DIGITS if is_long else "a YAML tag (!!…) does not fit the value after it.",
     }
     return sentences[fault.kind]
 
@@ -165,12 +165,12 @@ def _too_deep() -> str:
 
 
 def parse_problem(data: Mapping[str, Any]) -> Problem:
-    """Return the problem that the data describes, or raise ProblemError with every mistake in it."""
+    """Return the problem that the data describes, or raise ProblemError with all its errors."""
     kind = data.get("kind")
     if kind is None and "parts" in data:
         kind = "parts"
     if kind is None:
-        raise ProblemError(f"kind is missing: what is to be worked? Kinds: {', '.join(KINDS)}.")
+        raise ProblemError(f"kind is missing. Kinds: {', '.join(KINDS)}.")
     if not isinstance(kind, str) or kind not in KINDS:
         near = did_you_mean(str(kind), KINDS)
         raise ProblemError(f"kind = {shorten(kind)} is not a kind of problem.{near} Kinds: {', '.join(KINDS)}.")
@@ -185,7 +185,7 @@ def _parse_parts(data: Mapping[str, Any]) -> Problem:
     mistakes: list[Mistake] = []
     raw = data.get("parts")
     if not isinstance(raw, list | tuple) or not raw:
-        raise ProblemError("parts needs a list of problems, each with its own kind.")
+        raise ProblemError("parts must be a list of problems, each with its own kind.")
     try:
         build_problem(KINDS["parts"], {**data, "kind": "parts", "parts": ()})
         shared = data
@@ -195,10 +195,10 @@ def _parse_parts(data: Mapping[str, Any]) -> Problem:
     for number, part in enumerate(raw, 1):
         try:
             if not isinstance(part, Mapping) or part.get("kind") == "parts" or "parts" in part:
-                raise ProblemError(f"{shorten(part)} is not a problem. Each part has its own kind (not parts).")
+                raise ProblemError(f"{shorten(part)} is not a problem. Each part needs its own kind (not parts).")
             alone = [key for key in ("layout", "rounding") if key in part]
             if alone:
-                raise ProblemError(f"{alone[0]} is said once for the whole sheet. Move it up, beside parts.")
+                raise ProblemError(f"{alone[0]} is set once for the entire sheet. Move it up, beside parts.")
             parts.append(parse_problem(part_data(shared, part)))
         except ProblemError as wrong:
             mistakes += wrong.located(f"part {number}").details
@@ -208,13 +208,13 @@ def _parse_parts(data: Mapping[str, Any]) -> Problem:
 
 
 def gallery() -> dict[str, Traversable]:
-    """Return the shipped problems by id."""
+    """Return the gallery: the problems that come with clearhead, by id."""
     folder = files("clearhead.worksheet") / "gallery"
     problems = {file.name.removesuffix(".yaml"): file for file in folder.iterdir() if file.name.endswith(".yaml")}
     return dict(sorted(problems.items()))
 
 
 def gallery_titles() -> dict[str, tuple[str, str]]:
-    """Return the kind and the title of every shipped problem by id."""
+    """Return the kind and the title of every gallery problem, by id."""
     heads = {name: read_data(path.read_bytes()) for name, path in gallery().items()}
     return {name: (cast(str, data.get("kind", "parts")), str(data.get("title", ""))) for name, data in heads.items()}

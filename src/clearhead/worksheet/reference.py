@@ -1,7 +1,7 @@
-"""The oracle: every Step in plain numpy, float64, tokens as rows.
+"""The reference implementation (oracle): every Step in plain numpy, float64, tokens as rows.
 
-It shares no code with the torch model, on purpose: a shared implementation cannot check itself. Worksheets are
-worked with these functions, and any trace, a model's too, is replayed with them.
+It deliberately shares no code with the torch model, because a shared implementation cannot check itself. Worksheets
+are computed with these functions, and any trace, including one of a model, can be recomputed with them.
 """
 
 import math
@@ -23,7 +23,7 @@ ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
 
 
 def _sigmoid(x: Array) -> Array:
-    """1 / (1 + e^-x), from the side on which nothing overflows"""
+    """1 / (1 + e^-x), computed so that nothing overflows"""
     small = np.exp(-np.abs(x))
     return np.asarray(np.where(x >= 0, 1.0 / (1.0 + small), small / (1.0 + small)))
 
@@ -39,7 +39,8 @@ def embed(ids: Ids, table: Array) -> Array:
 def position(positions: Array, dimensions: Ids, width: int, formula: str, base: float) -> Array:
     """PE(pos, 2i) = sin(pos / base^(2i/d)), PE(pos, 2i+1) = cos(pos / base^(2i/d))
 
-    'sinusoidal-odd-exponent' takes 2i+1 for 2i in the cosine's exponent; 'one-hot' and 'count' are what they say.
+    'sinusoidal-odd-exponent' has 2i+1 instead of 2i in the exponent of the cosine.
+    'one-hot' has a 1 at dimension pos, 'count' has pos in every dimension.
     """
     pos, dim = np.asarray(positions, dtype=np.float64)[:, None], np.asarray(dimensions)[None, :]
     if formula == "one-hot":
@@ -90,13 +91,13 @@ def transform(x: Array, w: Array, b: Array | None = None) -> Array:
 
 
 def split(x: Array, head: int, num_heads: int) -> Array:
-    """The columns of x that belong to `head`, counted from 1."""
+    """Return the columns of x that belong to `head`, counted from 1."""
     width = x.shape[-1] // num_heads
     return np.ascontiguousarray(x[..., (head - 1) * width : head * width])
 
 
 def append(cached: Array, new: Array) -> Array:
-    """The cached rows, then the new ones."""
+    """Return the cached rows followed by the new ones."""
     return np.concatenate([cached, new], axis=-2)
 
 
@@ -125,9 +126,9 @@ def mask(scores: Array, allowed: Mask, fill: float) -> Array:
 
 
 def softmax(scores: Array, base: float | None = None) -> Array:
-    """base^sᵢⱼ / Σⱼ base^sᵢⱼ along the last axis; the largest score is taken off first, so nothing overflows.
+    """base^sᵢⱼ / Σⱼ base^sᵢⱼ along the last axis; the largest score is subtracted first, so that nothing overflows.
 
-    A row of nothing but -∞ gives zeros, where the formula would give 0/0.
+    A row that contains only -∞ gives zeros, where the formula would give 0/0.
     """
     exponents = scores if base is None else np.where(np.isneginf(scores), scores, scores * np.log(base))
     largest = np.max(exponents, axis=-1, keepdims=True)
@@ -137,7 +138,7 @@ def softmax(scores: Array, base: float | None = None) -> Array:
 
 
 def divide(scores: Array) -> Array:
-    """sᵢⱼ / Σⱼ sᵢⱼ along the last axis; a row of zeros stays as it is"""
+    """sᵢⱼ / Σⱼ sᵢⱼ along the last axis; a row of zeros is unchanged"""
     total = np.sum(scores, axis=-1, keepdims=True)
     return scores / np.where(total == 0.0, 1.0, total)
 
@@ -148,7 +149,7 @@ def mix(weights: Array, v: Array) -> Array:
 
 
 def join(parts: Sequence[Array]) -> Array:
-    """The parts side by side; a part of one row stands beside every row."""
+    """Return the parts side by side; a part with one row is repeated for every row."""
     rows = max(part.shape[-2] for part in parts)
     spread = [np.broadcast_to(part, (*part.shape[:-2], rows, part.shape[-1])) for part in parts]
     return np.concatenate(spread, axis=-1)
@@ -160,7 +161,7 @@ def activate(x: Array, function: str) -> Array:
 
 
 def mean(x: Array, over: str, counted: Mask | None = None) -> Array:
-    """Σ x / n over a token's features, over the tokens of a feature, or over all; only counted tokens count."""
+    """Σ x / n over a token's features, over the tokens of a feature, or over all; `counted` selects the tokens"""
     return np.asarray(np.mean(x, axis=NORM_AXES[over], keepdims=True, where=_counted(x, over, counted)))
 
 
@@ -185,9 +186,9 @@ def normalise(
     gain: Array | None = None,
     shift: Array | None = None,
 ) -> Array:
-    """γ (x - μ) / √(σ² + ε) + β; ε stands inside the root unless it is given as `epsilon_outside`
+    """γ (x - μ) / √(σ² + ε) + β; ε is inside the root unless it is given as `epsilon_outside`
 
-    Without mean and variance they are each token's own: layer norm, as a model's fused kernel does it.
+    By default mean and variance are those of each token: layer norm, as in the fused kernel of a model.
     """
     mu = np.mean(x, axis=-1, keepdims=True) if mean is None else mean
     var = np.mean((x - mu) ** 2, axis=-1, keepdims=True) if variance is None else variance
@@ -197,7 +198,7 @@ def normalise(
 
 
 def rms_normalise(x: Array, epsilon: float = 0.0, gain: Array | None = None) -> Array:
-    """γ x / √(mean of x² + ε), over each token's own numbers"""
+    """γ x / √(mean of x² + ε), with the mean over each token's numbers"""
     normal = x / np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + epsilon)
     return np.asarray(normal if gain is None else gain * normal)
 
@@ -214,7 +215,7 @@ def convolve(x: Array, taps: Sequence[Array], first: int, count: int, b: Array |
 
 
 def pick(x: Array, row: int) -> Array:
-    """Row `row` of x, counted from 1, as a matrix of one row."""
+    """Return row `row` of x, counted from 1, as a matrix with one row."""
     return np.ascontiguousarray(x[..., row - 1 : row, :])
 
 
@@ -224,7 +225,7 @@ def multiply(a: Array, b: Array) -> Array:
 
 
 def choose(probabilities: Array, draw: float | None = None) -> Array:
-    """The place of the largest probability; with `draw`, the first place where the running sum exceeds it"""
+    """Return the index of the largest probability; with `draw`, the first index where the running sum exceeds it."""
     if draw is None:
         return np.asarray(np.argmax(probabilities, axis=-1)[..., None], dtype=np.float64)
     running = np.cumsum(probabilities, axis=-1)
@@ -243,7 +244,7 @@ def total(x: Array) -> Array:
 
 
 def gradient(probabilities: Array, targets: Ids) -> Array:
-    """p - y, the gradient of the cross-entropy by the logits"""
+    """p - y, the gradient of the cross-entropy with respect to the logits"""
     return probabilities - np.eye(probabilities.shape[-1])[np.asarray(targets)]
 
 
@@ -308,7 +309,7 @@ REFERENCE: Mapping[str, Callable[..., Array]] = {
 
 
 def replay(record: Record) -> Array:
-    """Recompute the value of a Record (tokens as rows) from its own inputs."""
+    """Recompute the value of a Record (tokens as rows) from its inputs."""
     inputs: dict[str, Any] = dict(record.inputs)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
         return REFERENCE[record.step.name](**inputs)

@@ -1,7 +1,7 @@
-"""Rounding as people do it: half up or half even, to decimals or to significant figures, and the digits to show.
+"""Round as people do by hand, half up or half even, to decimals or significant figures, and choose the digits to show.
 
-Binary numbers miss decimal halves by a hair (2.675 is stored as 2.67499…), so anything within a few last bits of a
-half counts as that half; and where a line is worked on from, a number near a half is computed again in exact decimals.
+Binary numbers cannot represent most decimal halves (2.675 is stored as 2.67499…), so a number within a few last bits
+of a half counts as that half. If lines are rounded, a number near a half is computed again in exact decimals.
 """
 
 import math
@@ -18,30 +18,32 @@ from clearhead.errors import ProblemError
 from clearhead.worksheet.arrays import Array, Ids, Mask
 from clearhead.worksheet.cells import Count
 
-_NOISE = 64 * np.finfo(np.float64).eps  # what a few steps in float64 may be off by, relative to the number
-_NEAR_HALF = 1e-6  # of a unit: from here on exact decimals decide
+_NOISE = 64 * np.finfo(np.float64).eps  # relative error of a few steps in float64
+_NEAR_HALF = 1e-6  # of a unit: closer to a half than this, exact decimals decide
 DEFAULT_DECIMALS = 4
-BLANK = "____"  # stands for a number that the reader is to fill in
-_HUGE = 1e9  # from here on a number is shown as 1.23×10⁹ rather than as a row of digits
-_GIVEN_DECIMALS = 6  # on an exact sheet a given number with more decimals than this is shown rounded like the rest
-_MAX_HALVES = 10_000  # of one line: more can only be a table of halves, on which the float rule is right
+BLANK = "____"  # shown instead of a number that the reader fills in
+_HUGE = 1e9  # larger numbers are shown as 1.23×10⁹
+_GIVEN_DECIMALS = 6  # on an exact sheet a given number with more decimals than this is rounded like the others
+_MAX_HALVES = 10_000  # per line: more can only be a table of exact halves, which floats round correctly
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Rounding(BaseModel):
-    """How many digits are kept, and whether the work goes on from the full number or from the rounded line."""
+    """The number of digits, and whether later steps use the full number or the rounded line."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     lines: Literal["exact", "rounded"] = Field(
-        "exact", description="exact: work in full precision and round only what is shown; rounded: round every line "
-        "and work on from the rounded line, as people do by hand"
+        "exact", description="exact: compute in full precision and round only what is shown; rounded: round every line "
+        "and continue with the rounded line, as people do by hand"
     )  # fmt: skip
-    decimals: Count | None = Field(None, ge=0, le=15, description="decimals to keep (4 if neither is said)")
-    significant: Count | None = Field(None, ge=1, le=15, description="significant figures to keep, instead of decimals")
+    decimals: Count | None = Field(None, ge=0, le=15, description="the number of decimals (default 4)")
+    significant: Count | None = Field(
+        None, ge=1, le=15, description="the number of significant figures, instead of decimals"
+    )
     ties: Literal["half-up", "half-even"] = Field(
         "half-up",
-        description="half-up: 0.125 becomes 0.13 and -0.125 becomes -0.13; half-even: both go to the even digit",
+        description="half-up: 0.125 becomes 0.13 and -0.125 becomes -0.13; half-even: 0.12 and -0.12, the even digit",
     )
 
     @model_validator(mode="after")
@@ -52,13 +54,13 @@ class Rounding(BaseModel):
 
     @property
     def shown_decimals(self) -> int:
-        """Decimals to keep where the count is by decimals."""
+        """The number of decimals if digits are counted in decimals."""
         return DEFAULT_DECIMALS if self.decimals is None else self.decimals
 
     def line(self, values: Array, exactly: Callable[[int, int], Decimal | None]) -> Array:
-        """Return the line as it is worked on with: as it is if exact, else rounded.
+        """Return the line that later steps use: unchanged if lines are exact, else rounded.
 
-        `exactly(row, column)` computes a cell in exact decimals; it is asked only where a half is near.
+        `exactly(row, column)` computes a cell in exact decimals; it is called only for numbers near a half.
         """
         if self.lines == "exact":
             return values
@@ -89,14 +91,14 @@ class Rounding(BaseModel):
         return round_decimals(values, self.shown_decimals, self.ties)
 
     def describe(self) -> str:
-        """Say the policy in one sentence."""
+        """Describe the policy in one sentence."""
         if self.significant is not None:
             digits = f"{self.significant} significant figure{'s' * (self.significant != 1)}"
         else:
             digits = f"{self.shown_decimals} decimal{'s' * (self.shown_decimals != 1)}"
         if self.lines == "exact":
-            return f"Worked in full precision, shown to {digits} ({self.ties})."
-        return f"Every line is rounded to {digits} ({self.ties}), and the work goes on from the rounded line."
+            return f"Computed in full precision, shown to {digits} ({self.ties})."
+        return f"Every line is rounded to {digits} ({self.ties}), and the next line uses the rounded numbers."
 
 
 def with_changes(
@@ -107,7 +109,7 @@ def with_changes(
     significant: int | None = None,
     ties: str | None = None,
 ) -> Rounding:
-    """Return the policy with what is not None changed; a new way of counting digits replaces the old one."""
+    """Return the policy with the arguments that are not None; `decimals` and `significant` replace each other."""
     new = {"lines": lines, "decimals": decimals, "significant": significant, "ties": ties}
     if decimals is not None or significant is not None:
         current = policy.model_dump(include={"lines", "ties"})
@@ -123,34 +125,34 @@ def _complaint(error: ErrorDetails) -> str:
     if error["type"] == "value_error":
         return f"rounding: {error['ctx']['error']}."
     name, least = str(error["loc"][0]), 1 if error["loc"][0] == "significant" else 0
-    return f"{name} = {error['input']!r} is not possible. Give a whole number from {least} to 15."
+    return f"{name} = {error['input']!r} is not possible. Give an integer from {least} to 15."
 
 
 def round_decimals(values: Array, decimals: int, ties: str = "half-up") -> Array:
-    """Round to `decimals` places; infinities stay, and -0.0 becomes 0.0."""
+    """Round to `decimals` places; infinities are unchanged, and -0.0 becomes 0.0."""
     unit = 10.0**decimals
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = np.asarray(values, dtype=np.float64) * unit
         result = _round_whole(scaled, ties) / unit
-    too_long = ~np.isfinite(scaled) | (np.abs(scaled) >= 2.0**52)  # no digits left beyond the point to round
+    too_long = ~np.isfinite(scaled) | (np.abs(scaled) >= 2.0**52)  # such a float has no fraction to round
     return np.where(too_long, values, result) + 0.0
 
 
 def round_significant(values: Array, figures: int, ties: str = "half-up") -> Array:
-    """Round to `figures` significant figures; zeros and infinities stay."""
+    """Round to `figures` significant figures; zeros and infinities are unchanged."""
     values = np.asarray(values, dtype=np.float64)
     ordinary = np.isfinite(values) & (np.abs(values) > 1e-280) & (np.abs(values) < 1e280)
     safe = np.where(ordinary, values, 1.0)
     places = figures - 1 - _exponent(np.abs(safe))
     up, down = 10.0 ** np.maximum(places, 0), 10.0 ** np.maximum(-places, 0)
     result = np.asarray(_round_whole(safe * up / down, ties) / up * down)
-    inexact = np.abs(places) > 22  # 10^22 is the last power of ten that a float holds exactly
+    inexact = np.abs(places) > 22  # 10^22 is the largest power of ten that a float represents exactly
     result[inexact] = [float(f"{number:.{figures - 1}e}") for number in result[inexact]]
     return np.where(ordinary, result, values) + 0.0
 
 
 def _exponent(sizes: Array) -> Ids:
-    """Return e with 10^e ≤ size < 10^(e+1); log10 alone may be off by a hair at the powers of ten."""
+    """Return e with 10^e ≤ size < 10^(e+1); log10 alone can be slightly off at the powers of ten."""
     guess = np.floor(np.log10(sizes)).astype(np.int64)
     return guess + (sizes >= 10.0 ** (guess + 1)) - (sizes < 10.0**guess)
 
@@ -170,10 +172,10 @@ def _is_near_half(scaled: Array) -> Mask:
 
 
 class Digits:
-    """The digits of one matrix as they are shown: as many decimals as any of its cells needs, up to the policy's.
+    """The digits of one matrix as they are shown: the decimals that its cells need, up to the policy's limit.
 
-    A nonzero number that would be shown as 0, and a huge one, are shown in scientific notation.
-    A given matrix is shown with its own digits where they are few.
+    A nonzero number that would be shown as 0, and a very large one, are shown in scientific notation.
+    A given matrix is shown with its own digits if they are few.
     """
 
     def __init__(self, values: Array, rounding: Rounding, *, is_given: bool = False) -> None:
@@ -185,17 +187,17 @@ class Digits:
 
     @cached_property
     def _decimals(self) -> int | None:
-        """The decimals of the whole matrix, found when a cell is first shown."""
+        """The number of decimals of the matrix, computed when a cell is first shown."""
         finite = self._values[np.isfinite(self._values)]
         most = self._rounding.shown_decimals
         if self._is_given:
-            own = _GIVEN_DECIMALS if self._rounding.lines == "exact" else 17  # what is worked with must be seen
+            own = _GIVEN_DECIMALS if self._rounding.lines == "exact" else 17  # rounded lines show what they use
             for decimals in range(own + 1):
                 if _is_exact_at(finite, decimals):
                     return decimals
         if self._rounding.significant is not None:
             return None
-        sample = finite[:256]  # most large matrices need every decimal, and a few cells show it
+        sample = finite[:256]  # most large matrices need all decimals, and a few cells show this
         return next((few for few in range(most) if _is_exact_at(sample, few) and _is_exact_at(finite, few)), most)
 
     def of(self, values: Array) -> "Digits":
@@ -207,11 +209,11 @@ class Digits:
         return other
 
     def hide(self, *index: int) -> None:
-        """Show a blank to fill in instead of this cell."""
+        """Show a blank instead of this cell."""
         self._hidden.add(index)
 
     def is_hidden(self, *index: int) -> bool:
-        """Say whether a blank stands in the place of this cell."""
+        """Return whether this cell is shown as a blank."""
         return index in self._hidden
 
     def text(self, *index: int) -> str:
@@ -219,16 +221,16 @@ class Digits:
         if index in self._hidden:
             return BLANK
         *row, column = index
-        if (key := tuple(row)) not in self._rounded_rows:  # a whole row at once is much the quickest
+        if (key := tuple(row)) not in self._rounded_rows:  # rounding an entire row at once is much faster
             self._rounded_rows[key] = self._round(self._values[key])
         return self._write(float(self._values[index]), float(self._rounded_rows[key][column]))
 
     def number(self, value: float) -> str:
-        """Return any number in the style of this matrix."""
+        """Return any number with the digits of this matrix."""
         return self._write(value, float(self._round(np.asarray(value))))
 
     def agrees(self, number: float, *index: int) -> bool:
-        """Say whether `number` is, by the policy's digits, the cell that is shown."""
+        """Return whether `number`, rounded by the policy, equals the cell that is shown."""
         shown = float(self._rounding.rounded(self._values[index]))
         if shown == 0.0 and self._values[index] != 0.0:  # shown in scientific notation
             return self.number(number) == self.text(*index)
@@ -277,7 +279,7 @@ _PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 def read_shown(text: str) -> Decimal:
-    """Return the exact value of digits that `Digits` showed."""
+    """Return the exact value of digits written by `Digits`."""
     mantissa, times, power = text.partition("×10")
     if times:
         return Decimal(mantissa).scaleb(int(power.translate(_PLAIN)))

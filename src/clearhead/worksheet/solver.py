@@ -1,4 +1,4 @@
-"""Work a problem: from what is given to the answer, every step recorded."""
+"""Solve a problem and record every step, from the given values to the answer."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ from clearhead.worksheet.worksheet import Worksheet
 
 
 def solve(problem: str | Path | Mapping[str, Any] | Problem, rounding: Rounding | None = None) -> Worksheet:
-    """Work a problem, given as a file, a gallery id, plain data or a Problem; `rounding` overrides its own."""
+    """Solve a problem, given as a file, a gallery id, plain data or a Problem; `rounding` overrides the problem's."""
     loaded = load_problem(problem)
     policy = rounding or loaded.rounding
     pen = Pen(loaded.layout, policy)

@@ -1,6 +1,6 @@
-"""What a reader sees of a worksheet: headings, equations, labelled matrices and the sum behind every cell.
+"""The content of a worksheet as it is shown: headings, equations, labelled matrices and the calculation of every cell.
 
-Every renderer draws from here, so that all of them show the same digits.
+All renderers use this module, so that all of them show the same digits.
 """
 
 import re
@@ -28,12 +28,12 @@ Labels = tuple[str, ...]
 _BLANK_PATTERN = re.compile(r"(?:(\S+):)?([^\[\]]+?)(?:\[\s*(.+?)\s*,\s*(.+?)\s*\])?")
 _SUBSCRIPT_DIGITS = "₀₁₂₃₄₅₆₇₈₉"
 _SUBSCRIPTS = str.maketrans("0123456789", _SUBSCRIPT_DIGITS)
-_EVIDENT = ("pos", "dim", "tokens", "positions")  # lists that the names of rows and columns already show
+_EVIDENT = ("pos", "dim", "tokens", "positions")  # the row and column names already show these lists
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixView:
-    """A matrix as it stands on the sheet, in the sheet's own layout."""
+    """A matrix as it is shown on the sheet, in the layout of the sheet."""
 
     symbol: str
     value: AnyArray
@@ -48,32 +48,32 @@ class MatrixView:
         return " × ".join(str(n) for n in self.value.shape)
 
     def shown(self, max_columns: int = MAX_COLUMNS) -> tuple[list[int], list[int]]:
-        """Return the rows and columns that are shown: all, or the first and the last of many."""
+        """Return the rows and columns that are shown; of a large matrix, the first ones and the last."""
         return _first_and_last(self.value.shape[0], MAX_ROWS), _first_and_last(
             self.value.shape[1], min(max_columns, MAX_COLUMNS)
         )
 
     def row_name(self, row: int) -> str:
-        """The token of a row, or its number; a word that is itself the blank is not told."""
+        """Return the token of a row, or its number; a chosen word that is a blank stays hidden."""
         if self.is_choice and self.digits.is_hidden(row, 0):
             return BLANK
         return self.rows[row] if self.rows else str(row + 1)
 
     def column_name(self, column: int) -> str:
-        """The token of a column, or its number."""
+        """Return the token of a column, or its number."""
         return self.columns[column] if self.columns else str(column + 1)
 
 
-def _places(wanted: str, names: list[str]) -> list[int]:
-    """Return the places that a name, a number from 1 or `*` means; a name goes before a number."""
-    if wanted == "*":
+def _places(label: str, names: list[str]) -> list[int]:
+    """Return the indices that a name, a number from 1 or `*` selects; a name takes precedence over a number."""
+    if label == "*":
         return list(range(len(names)))
-    named = [place for place, name in enumerate(names) if name == wanted]
-    return named or [place for place in range(len(names)) if str(place + 1) == wanted]
+    named = [place for place, name in enumerate(names) if name == label]
+    return named or [place for place in range(len(names)) if str(place + 1) == label]
 
 
 def _find_symbol(typed: str, symbols: Sequence[str]) -> str:
-    """Return the symbol that a person means who types it on a keyboard without subscripts; else what was typed."""
+    """Return the symbol for text typed without subscripts and primes; unknown text is returned unchanged."""
     if typed in symbols:
         return typed
     spelled = re.sub(
@@ -102,7 +102,7 @@ class CellView:
 
 @dataclass(frozen=True, eq=False)
 class StepView:
-    """One step as it stands on the sheet; `givens` are the given matrices that it is the first to use."""
+    """One step as it is shown on the sheet; `givens` are the given matrices that it uses first."""
 
     record: Record
     section: str
@@ -114,13 +114,13 @@ class StepView:
 
     @property
     def step(self) -> Step:
-        """The Step that was done."""
+        """The Step that was computed."""
         return self.record.step
 
     def cell_line(self, row: int, column: int) -> str | None:
-        """Write the arithmetic of a cell, `-0.995 = 1.87×1.1 + 1.09×(-2.8)`; None where a number is only moved.
+        """Write the arithmetic of a cell, `-0.995 = 1.87×1.1 + 1.09×(-2.8)`; None if the number is only copied.
 
-        ≈ stands for = where the digits shown do not give the total to its last digit. A blank has no line.
+        The sign is ≈ if the digits shown do not give the last digit of the total. A blank has no line.
         """
         working = self.cell_working(row, column)
         if working is None:
@@ -129,7 +129,7 @@ class StepView:
         return f"{self.matrix.digits.text(row, column)} {sign} {write(expression)}"
 
     def cell_working(self, row: int, column: int) -> tuple[Expression, str] | None:
-        """Return the sum behind a cell, and = or ≈; None where a number is only moved, and for a blank."""
+        """Return the calculation of a cell, and = or ≈; None if the number is only copied, and for a blank."""
         expression = self.cell_expression(row, column)
         if expression is None or self.matrix.digits.is_hidden(row, column):
             return None
@@ -138,23 +138,23 @@ class StepView:
         return expression, "=" if agrees or BLANK in write(expression) else "≈"
 
     def cells(self, row: str, column: str) -> list[tuple[int, int]]:
-        """Return the cells at a row and a column, each a name, a number from 1, or `*`."""
+        """Return the cells at a row and a column, each given as a name, a number from 1, or `*`."""
         matrix = self.matrix
         height, width = matrix.value.shape
         rows = _places(row, [matrix.row_name(i) for i in range(height)])
         return [(i, j) for i in rows for j in _places(column, [matrix.column_name(j) for j in range(width)])]
 
     def hide(self, row: int, column: int) -> None:
-        """Show a blank instead of this cell, here and wherever it is a part of another sum."""
+        """Show a blank instead of this cell, here and wherever another calculation uses it."""
         self.matrix.digits.hide(row, column)
         self._numbers.digits[id(self._rows_record.value)].hide(*self._in_rows(row, column))
 
     def cell_expression(self, row: int, column: int) -> Expression | None:
-        """Return the sum behind a cell of the sheet."""
+        """Return the calculation of a cell of the sheet."""
         return WORKINGS[self.step.name](self._rows_record, *self._in_rows(row, column), self._numbers)
 
     def parents(self, row: int, column: int) -> list[CellView]:
-        """Return the cells of the sheet that a cell was worked from; a list that the sheet does not draw has none."""
+        """Return the cells of the sheet that a cell was computed from; lists that the sheet does not show have none."""
         cells = []
         for parent in PARENTS[self.step.name](self._rows_record, *self._in_rows(row, column)):
             value = self._rows_record.inputs[parent.name]
@@ -166,12 +166,12 @@ class StepView:
         return cells
 
     def _in_rows(self, row: int, column: int) -> tuple[int, int]:
-        """Exchange the two where tokens are columns; the same exchange leads back."""
+        """Exchange row and column if tokens are columns; calling it twice returns the original pair."""
         return (row, column) if self._numbers.is_left_first else (column, row)
 
 
 class SheetView:
-    """A worksheet, ready to be drawn; `blanks` names the cells that are left for the reader to fill in (`hide`)."""
+    """A worksheet, ready to be rendered; `blanks` are the cells for the reader to fill in (see `hide`)."""
 
     def __init__(self, sheet: Worksheet, blanks: Sequence[str] = ()) -> None:
         self.sheet = sheet
@@ -222,7 +222,7 @@ class SheetView:
             self.hide(blank)
 
     def hide(self, blank: str) -> None:
-        """Put blanks into cells: `A` a whole matrix, `A[2, *]` a row, `A[go, 1]` a cell, `cross*:A` at some places."""
+        """Replace cells by blanks: `A` a matrix, `A[2, *]` a row, `A[go, 1]` a cell, `cross*:A` only at some places."""
         match = _BLANK_PATTERN.fullmatch(blank.strip())
         where, symbol, row, column = match.groups() if match else (None, blank, None, None)
         steps = [
@@ -231,20 +231,22 @@ class SheetView:
         if not steps:
             symbols = list(dict.fromkeys(step.matrix.symbol for step in self.steps))
             raise ProblemError(
-                f"'{blank}' names no step of this sheet.{did_you_mean(symbol, symbols)} Steps: {', '.join(symbols)}. "
+                f"'{blank}' is not a step of this sheet.{did_you_mean(symbol, symbols)} Steps: {', '.join(symbols)}. "
                 "Write A, A[2, *], A[go, 1] or cross*:A."
             )
         cells = [(step, i, j) for step in steps for i, j in step.cells(row or "*", column or "*")]
         if not cells:
-            raise ProblemError(f"'{blank}' names no cell of {symbol}, which is {steps[0].matrix.size}. Count from 1.")
+            raise ProblemError(
+                f"'{blank}' is not a cell of {symbol}, which is {steps[0].matrix.size}. Rows and columns count from 1."
+            )
         for step, i, j in cells:
             step.hide(i, j)
         self._hide_what_is_moved()
 
     def _hide_what_is_moved(self) -> None:
-        """Hide the cells that would give a blank away: copies of it, and sums that happen to be the very number.
+        """Hide the cells that would reveal a blank: copies of it, and results that happen to be the same number.
 
-        A mask, a share of a head or a join copies; relu of a positive number, p - 0 and a weight of 1 repeat.
+        A mask, a split or a join copies; relu of a positive number, p - 0 and a weight of 1 give the same number.
         """
         for step in self.steps:
             is_moved = WORKINGS[step.step.name] is moves
@@ -257,15 +259,15 @@ class SheetView:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The sheet's warnings; not what was generated, where the choice of a word is left open."""
+        """The warnings of the sheet; without the generated text if the choice of a word is a blank."""
         choices = [step.matrix for step in self.steps if step.step.name == "choose"]
         is_open = any(matrix.digits.is_hidden(0, 0) for matrix in choices)
         return tuple(note for note in self.sheet.warnings if not (is_open and "generated: " in note))
 
     def matrix(self, symbol: str, where: str = "*") -> MatrixView:
-        """Return the one matrix with this symbol, computed at a place that matches `where`, or else given there.
+        """Return the only matrix with this symbol, computed or given, at a place that matches `where`.
 
-        `A4`, `A_4` and `A'` also find A₄ and A′; `A` finds A₄ where no other matrix is called A with a number.
+        `A4`, `A_4` and `A'` also find A₄ and A′; `A` finds A₄ if no other matrix is called A with a number.
         """
         here = [step for step in self.steps if fnmatchcase(step.record.where, where)]
         symbol = _find_symbol(symbol, [matrix.symbol for step in here for matrix in (*step.givens, step.matrix)])
@@ -279,13 +281,13 @@ class SheetView:
         if matches:
             places = ", ".join(place for place, _ in matches)
             raise ProblemError(
-                f"'{symbol}' names {len(matches)} matrices of this sheet: {places}. Say at which place, as in "
+                f"'{symbol}' matches {len(matches)} matrices of this sheet: {places}. Add the place, as in "
                 f"'{matches[0][0]}:{symbol}'."
             )
         symbols = list(dict.fromkeys(matrix.symbol for step in self.steps for matrix in (*step.givens, step.matrix)))
         named = symbol if where == "*" else f"{where}:{symbol}"
         raise ProblemError(
-            f"'{named}' names no matrix of this sheet.{did_you_mean(symbol, symbols)} Matrices: {', '.join(symbols)}."
+            f"'{named}' is not a matrix of this sheet.{did_you_mean(symbol, symbols)} Matrices: {', '.join(symbols)}."
         )
 
     def _matrix(self, symbol: str, value: AnyArray, digits: Digits, is_choice: bool = False) -> MatrixView:
@@ -379,7 +381,7 @@ def propagate_names(record: Record, labels: Mapping[int, tuple[Labels, Labels]])
 
 
 def encoder_or_decoder(where: str) -> str:
-    """Return in which half of a model a place is: encoder, decoder, or neither."""
+    """Return the half of the model that a place is in: encoder, decoder, or an empty string."""
     return next((half for half in ("encoder", "decoder") if half in where.split(".")), "")
 
 
@@ -406,12 +408,12 @@ class _SheetNumbers:
         return Number(self.digits[id(value)].text(*index))
 
     def plain(self, number: float) -> Number:
-        """Return a lone number with its own digits."""
+        """Return a single number with its own digits."""
         return Number(_plain(number))
 
 
 def _plain(number: float) -> str:
-    """Write a lone number with its own digits: 512, 0.00001, -∞."""
+    """Write a single number with its own digits: 512, 0.00001, -∞."""
     if not np.isfinite(number):
         return "-∞" if number < 0 else "∞"
     size = abs(float(number))

@@ -1,6 +1,6 @@
-"""How a cell of each Step comes about, as an Expression of the numbers shown (tokens as rows).
+"""The calculation of a cell of each Step, as an Expression of the numbers shown (tokens as rows).
 
-A Step that only moves numbers (a look-up, a mask, a join) has nothing to compute, and says so with `moves`.
+A Step that only copies numbers (a look-up, a mask, a join) has no calculation; its entry is `moves`.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,23 +27,23 @@ from clearhead.worksheet.reference import NORM_AXES, rotary_pairs
 
 
 class ShownNumbers(Protocol):
-    """Gives the digits that a reader sees: of a cell of a value, or of a lone number."""
+    """The digits that a reader sees, of a cell or of a single number."""
 
-    is_left_first: bool  # False where the sheet writes W X for what is worked as X W
+    is_left_first: bool  # False if the sheet writes W X for what is computed as X W
     max_terms: int  # longer sums are written with an ellipsis
 
     def cell(self, value: Any, *index: int) -> Number:
         """Return the shown number at `index` of a given or recorded array."""
 
     def plain(self, number: float) -> Number:
-        """Return a lone number, such as a width or an epsilon, with its own digits."""
+        """Return a single number, such as a width or an epsilon, with its own digits."""
 
 
 Working = Callable[[Record, int, int, ShownNumbers], Expression | None]
 
 
 def moves(record: Record, row: int, column: int, numbers: ShownNumbers) -> None:
-    """The numbers are taken over as they are."""
+    """Return None: the numbers are only copied."""
 
 
 def _dot(count: int, pair: Callable[[int], tuple[Number, Number]], numbers: ShownNumbers) -> Sum:
@@ -96,7 +96,7 @@ def scale(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expre
 
 
 def softmax(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression | None:
-    """e^s / Σ e^s, over the keys that may be seen"""
+    """e^s / Σ e^s, over the keys that are not masked"""
     scores, base = record.inputs["scores"], record.inputs.get("base")
     if not np.isfinite(scores[row, column]):
         return None
@@ -184,7 +184,7 @@ def variance(record: Record, row: int, column: int, numbers: ShownNumbers) -> Ex
 
 
 def normalised_together(record: Record, row: int, column: int) -> list[tuple[int, int]]:
-    """Return the cells whose mean and variance are taken together."""
+    """Return the cells that share one mean and one variance."""
     x, over, counted = record.inputs["x"], record.inputs["over"], record.inputs.get("counted")
     rows = range(x.shape[0]) if -2 in NORM_AXES[over] else [row]
     columns = range(x.shape[1]) if -1 in NORM_AXES[over] else [column]
@@ -193,7 +193,7 @@ def normalised_together(record: Record, row: int, column: int) -> list[tuple[int
 
 
 def normalise(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
-    """γ (x - μ) / √(σ² + ε) + β; a mean and a variance that no line holds are the token's own, to six figures"""
+    """γ (x - μ) / √(σ² + ε) + β; a mean and variance that are not recorded are the token's, to six figures"""
     inputs = record.inputs
     if "mean" in inputs:
         average, spread = (_spread(inputs[name], row, column, numbers) for name in ("mean", "variance"))
@@ -228,7 +228,7 @@ def rms_normalise(record: Record, row: int, column: int, numbers: ShownNumbers) 
 
 
 def convolve(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
-    """Σₖ Σ x[t + first + k] wₖ + b, only over the tokens that are there"""
+    """Σₖ Σ x[t + first + k] wₖ + b, only over the tokens of the sentence"""
     x, taps, first = record.inputs["x"], record.inputs["taps"], record.inputs["first"]
     pairs = [
         (row + first + k, tap, d)
@@ -293,7 +293,7 @@ def cosine(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expr
 
 
 def _spread(value: Any, row: int, column: int, numbers: ShownNumbers) -> Number:
-    """Return the cell of a value that may have one row, or one column, for all."""
+    """Return the cell of a value with broadcasting: one row or one column is used for all."""
     return numbers.cell(value, row if value.shape[0] > 1 else 0, column if value.shape[1] > 1 else 0)
 
 

@@ -1,4 +1,4 @@
-"""A Worksheet: a problem worked to the end, and the ways to look at it."""
+"""A Worksheet: a solved problem, and methods to show and save it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Detail = Literal["results", "matrices", "products"]
-FORMAT = 1  # of the JSON; raised when an old reader would misread a new file
+FORMAT = 1  # of the JSON; increased when an old version would misread a new file
 
 
 @dataclass(frozen=True)
 class Worksheet:
-    """Everything that was worked: the records in order, and how they were rounded.
+    """The records of a solved problem in order, and how they were rounded.
 
-    `titles` names the parts of a sheet that has several, by their place in the trace (`part.0`).
-    `precision` is the type of number that it was worked in: float64, or what a traced model computes with.
+    `titles` are the titles of the parts of a sheet with several, by their place in the trace (`part.0`).
+    `precision` is the number type of the computation: float64, or the type of a traced model.
     """
 
     kind: str
@@ -48,27 +48,27 @@ class Worksheet:
 
     @property
     def answer(self) -> Array:
-        """The last line: what the problem asked for (of its last part, where there are several)."""
+        """The last line: the answer of the problem (of the last part, if there are several)."""
         return np.asarray(self.trace[-1].value)
 
     @property
     def answers(self) -> tuple[Array, ...]:
-        """The last line of every part; one answer where there are no parts."""
+        """The last line of every part; one answer if there are no parts."""
         if not self.titles:
             return (self.answer,)
         by_part = {record.where.split(".")[1]: record.value for record in self.trace}
         return tuple(np.asarray(by_part[str(n)]) for n in range(len(self.titles)) if str(n) in by_part)
 
     def value(self, symbol: str, where: str = "*") -> Array:
-        """Return the value of the one step or given matrix with this symbol, at the places that match `where`."""
+        """Return the value of the only step or given matrix with this symbol, at the places that match `where`."""
         steps: list[Any] = [record for record in self.trace.find(where=where) if record.symbol == symbol]
         if not steps:
             steps = [entry for entry in self.trace.givens.values() if entry.symbol == symbol and where == "*"]
         if len(steps) != 1:
             symbols = sorted({record.symbol for record in self.trace})
             raise TraceError(
-                f"'{symbol}' names {len(steps)} steps of this worksheet. Steps: {', '.join(symbols)}; "
-                "say where, as in where='cross_attention*', to choose among several."
+                f"'{symbol}' matches {len(steps)} steps of this worksheet. Steps: {', '.join(symbols)}. "
+                "Pass where, as in where='cross_attention*', to choose one of several."
             )
         return np.asarray(steps[0].value)
 
@@ -89,7 +89,7 @@ class Worksheet:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Worksheet":
-        """Read back what `to_json` wrote: an equal worksheet."""
+        """Return the worksheet that `to_json` wrote."""
         try:
             data = orjson.loads(text)
             if not isinstance(data, dict) or data.get("clearhead") != FORMAT:
@@ -109,13 +109,13 @@ class Worksheet:
             raise TraceError(f"this is not a worksheet: {problem}.") from problem
 
     def to_markdown(self, detail: Detail = "matrices", blanks: Sequence[str] = ()) -> str:
-        """Return the worksheet as Markdown; `blanks` are cells to leave open, such as `A[2, *]`."""
+        """Return the worksheet as Markdown; `blanks` are cells to fill in, such as `A[2, *]`."""
         from clearhead.worksheet.render.markdown import to_markdown
 
         return to_markdown(self, detail, blanks)
 
     def to_html(self, detail: Detail = "products", blanks: Sequence[str] = ()) -> str:
-        """Return the worksheet as one self-contained page; `blanks` are cells to leave open, such as `A[2, *]`."""
+        """Return the worksheet as one self-contained page; `blanks` are cells to fill in, such as `A[2, *]`."""
         from clearhead.worksheet.render.html import to_html
 
         return to_html(self, detail, blanks)
@@ -127,26 +127,26 @@ class Worksheet:
         return to_fragment(self)
 
     def to_latex(self, detail: Detail = "matrices", blanks: Sequence[str] = (), *, fragment: bool = False) -> str:
-        """Return the worksheet as a LaTeX document, or as a `fragment` to \\input into another; `blanks` as above."""
+        """Return the worksheet as a LaTeX document, or as a `fragment` for \\input in another document."""
         from clearhead.worksheet.render.latex import to_latex
 
         return to_latex(self, detail, blanks, fragment=fragment)
 
     def picture(self, symbol: str, where: str = "*", blanks: Sequence[str] = ()) -> str:
-        """Return a heat map of one matrix, worked or given, as SVG; `where` chooses among several of that symbol."""
+        """Return a heat map of one matrix, computed or given, as SVG; `where` selects one of several."""
         from clearhead.worksheet.render.svg import matrix_svg
         from clearhead.worksheet.view import SheetView
 
         return matrix_svg(SheetView(self, blanks).matrix(symbol, where))
 
     def show(self, detail: Detail = "matrices", console: "Console | None" = None, blanks: Sequence[str] = ()) -> None:
-        """Print the worksheet in the terminal; `blanks` are cells to leave open, such as `A[2, *]`."""
+        """Print the worksheet in the terminal; `blanks` are cells to fill in, such as `A[2, *]`."""
         from clearhead.worksheet.render.terminal import show
 
         show(self, detail, console, blanks)
 
     def save(self, path: str | Path) -> None:
-        """Write the JSON to a file, all of it or nothing."""
+        """Write the JSON to a file; an interrupted write leaves no partial file."""
         from clearhead.files.writing import write_file
 
         write_file(Path(path), self.to_json())
@@ -154,7 +154,7 @@ class Worksheet:
 
 def _array_json(value: Any) -> orjson.Fragment:
     if not isinstance(value, np.ndarray):
-        raise TypeError(f"{type(value).__name__} has no place in a worksheet")
+        raise TypeError(f"a worksheet cannot contain a value of type {type(value).__name__}")
     text = orjson.dumps(np.ascontiguousarray(value), option=orjson.OPT_SERIALIZE_NUMPY)
     # JSON has no infinity and orjson writes null; the only one in a worksheet is a masked score.
     return orjson.Fragment(text.replace(b"null", b'"-inf"'))

@@ -19,7 +19,9 @@ def test_data_and_back_is_the_same_trace() -> None:
 def test_an_input_from_nowhere_breaks_the_chain() -> None:
     trace = small_trace()
     trace.record(ADD, np.zeros(1), a=np.zeros(1), b=trace[0].value)
-    with pytest.raises(TraceError, match="input 'a' of step 'add' was neither given nor made by an earlier step"):
+    with pytest.raises(
+        TraceError, match="input 'a' of step 'add' is neither a given value nor the result of an earlier step"
+    ):
         trace_to_data(trace)
 
 
@@ -28,5 +30,5 @@ def test_broken_data_is_refused_with_a_reason() -> None:
     data["records"][0]["step"] = "ad"
     with pytest.raises(TraceError, match="'ad' is not a step. Did you mean 'add'"):
         trace_from_data(data, np.asarray)
-    with pytest.raises(TraceError, match="not a trace that clearhead wrote"):
+    with pytest.raises(TraceError, match="not a trace written by clearhead"):
         trace_from_data({"layout": "rows"}, np.asarray)

@@ -31,7 +31,7 @@ def mistakes(data: Any) -> list[str]:
 def test_a_matrix_of_ten_million_cells_is_refused() -> None:
     sentences = mistakes(SELF | {"X": np.zeros((10_000, 1_000))})
     assert sentences == [
-        "X: has 10,000,000 cells. A worksheet takes at most 1,048,576 in one matrix: give fewer tokens."
+        "X: has 10,000,000 cells. A matrix of a worksheet can have at most 1,048,576: give fewer tokens."
     ]
 
 
@@ -54,7 +54,7 @@ def test_a_number_is_what_people_mean_by_it(cell: object, number: float) -> None
         (True, "True is not a number"),
         ("1/0", "'1/0' divides by zero"),
         ("1,5", "'1,5' is not a number"),
-        (10**400, "a whole number of more than 308 digits is too large"),
+        (10**400, "an integer of more than 308 digits is too large"),
         (float("inf"), "inf is not a finite number"),
     ],
 )
@@ -66,7 +66,7 @@ def test_what_is_no_number_is_refused(cell: object, sentence: str) -> None:
 def test_vectors_and_matrices_become_arrays() -> None:
     assert read_vector(["1/2", 3]).tolist() == [0.5, 3.0]
     assert read_matrix([[1, "2"], (3, 4)]).tolist() == [[1.0, 2.0], [3.0, 4.0]]
-    with pytest.raises(ValueError, match="expected one flat list of numbers"):
+    with pytest.raises(ValueError, match="expected a flat list of numbers"):
         read_vector([[1], [2]])
     with pytest.raises(ValueError, match="row 3 has 1 number but row 1 has 2"):
         read_matrix([[1, 2], [3, 4], [5]])

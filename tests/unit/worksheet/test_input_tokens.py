@@ -41,6 +41,6 @@ def test_a_table_must_reach_the_last_token() -> None:
     PositionRule.model_validate({"formula": "count", "table": [[1, 2]]}).mistakes(shapes, "position", 1, 2)
     assert [mistake.sentence for mistake in shapes.mistakes] == [
         "position: table has 1 positions, but the last token is at position 2. "
-        "Give table at least 3 positions (they count from 0).",
-        "position: table goes with formula learned, not count. Leave one out.",
+        "Give table at least 3 positions (counted from 0).",
+        "position: table needs formula learned, not count. Remove one of them.",
     ]

@@ -53,7 +53,7 @@ def test_what_a_residual_adds_must_be_as_wide_as_what_went_in() -> None:
     check_feed_forward(shapes, FeedForwardLayer.model_validate({"W_1": I2, "W_2": [[1], [1]]}), 5, 2)
     check_feed_forward(shapes, None, 5, 2)
     assert [mistake.sentence for mistake in shapes.mistakes] == [
-        "self_attention: the layer makes vectors 3 wide, but the residual adds them to vectors 2 wide. "
+        "self_attention: the output vectors are 3 wide, but the residual adds them to vectors that are 2 wide. "
         "Change W_V or W_O.",
-        "feed_forward: the network makes vectors 1 wide, but the residual adds them to vectors 2 wide. Change W_2.",
+        "feed_forward: the output vectors are 1 wide, but the residual adds them to vectors that are 2 wide. Change W_2.",
     ]

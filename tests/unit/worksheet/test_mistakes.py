@@ -42,31 +42,31 @@ def test_a_good_problem_has_no_mistakes() -> None:
         ({"X": [["1e999", 1]]}, "X: row 1, column 1: '1e999' is not a finite number."),
         ({"X": [["1/0", 1]]}, "X: row 1, column 1: '1/0' divides by zero."),
         ({"scale": "sqrt(dk)"}, "scale: 'sqrt(dk)' is not a scale. Give none, sqrt(d_k), sqrt(d_model) or a number to divide by."),
-        ({"scale": -2}, "scale: -2 is not above 0. Give the number to divide the scores by."),
+        ({"scale": -2}, "scale: -2 is not greater than 0. Give the number to divide the scores by."),
         ({"mask": "casual"}, "mask: 'casual' is not a mask. Give none, causal, a matrix of 0 and 1, or {causal, padding, explicit}."),
-        ({"mask": [[1, 2, 0]]}, "mask, explicit: row 1, column 2: 2 is neither 1 (may attend) nor 0 (may not)."),
+        ({"mask": [[1, 2, 0]]}, "mask, explicit: row 1, column 2: 2 is neither 1 (attend) nor 0 (do not attend)."),
         ({"mask": [[1, 1]]}, "mask: explicit is 1 × 2, but there are 3 queries and 3 keys. Make it 3 × 3."),
-        ({"mask": {"padding": 4}}, "mask: padding = 4, but there are 3 keys. Give 0 to 3."),
+        ({"mask": {"padding": 4}}, "mask: padding = 4, but there are 3 keys. Give a number from 0 to 3."),
         ({"mask": {"padding": [1, 1]}}, "mask: padding has 2 numbers, but there are 3 keys. Give mask: padding 3 numbers."),
         ({"normaliser": "sofmax"}, "normaliser = 'sofmax' is not a choice. Did you mean 'softmax'? Choices: softmax, division."),
         ({"layout": "row"}, "layout = 'row' is not a choice. Did you mean 'rows'? Choices: rows, columns."),
-        ({"base": 1}, "base = 1 makes every weight equal. Give another base, or leave it out for e."),
-        ({"tokens": ["a", "b"]}, "tokens has 2 names, but X has 3 tokens. Give 3 names, or leave tokens out."),
+        ({"base": 1}, "base = 1 makes all weights equal. Give another base, or remove it to use e."),
+        ({"tokens": ["a", "b"]}, "tokens has 2 names, but X has 3 tokens. Give 3 names, or omit tokens."),
         ({"tokens": [None, "b", "c"]}, "tokens: name 1: expected text, but found None. Put it in quotes."),
         ({"W_Q": [[1, 0]]}, "X is 3 × 2 and W_Q is 1 × 2, so X W_Q does not fit. Give W_Q 2 rows, or X 1 column."),
         ({"b_K": [1]}, "b_K has 1 number, but W_K is 2 × 2. Give b_K 2 numbers."),
-        ({"W_K": [[1], [0]]}, "a query is 2 wide and a key 1, so they have no dot product. Make W_Q and W_K (or Q and K) as wide as each other in every head."),
-        ({"Q": X}, "both Q and W_Q are given. Leave one out."),
-        ({"W_V": None}, "W_V is missing: give the weights W_V, or V itself."),
+        ({"W_K": [[1], [0]]}, "a query is 2 wide and a key 1, so they have no dot product. Give W_Q and W_K (or Q and K) the same width in every head."),
+        ({"Q": X}, "both Q and W_Q are given. Remove one of them."),
+        ({"W_V": None}, "W_V is missing: give the weights W_V, or the matrix V."),
         ({"cached_K": [[1, 1]]}, "cached_K is given without cached_V. Give both."),
-        ({"cached_K": [[1, 1]], "cached_V": [[1]]}, "cached_V is 1 × 1, but V is 2 wide. Make both equally wide."),
+        ({"cached_K": [[1, 1]], "cached_V": [[1]]}, "cached_V is 1 × 1, but V is 2 wide. Give both the same width."),
         ({"W_O": [[1, 1, 1]]}, "Z is 2 wide and W_O is 1 × 3, so Z W_O does not fit. Give W_O 2 rows, or Z 1 column."),
-        ({"b_O": [1, 1]}, "b_O goes with W_O, which is not given. Leave it out."),
+        ({"b_O": [1, 1]}, "b_O needs W_O, which is not given. Remove it."),
         ({"rounding": {"decimals": 2, "significant": 2}}, "rounding: give decimals or significant, not both."),
-        ({"rotary": {}, "W_Q": [[1], [0]], "W_K": [[1], [0]]}, "rotary positions turn pairs of dimensions, but a head is 1 wide. Make d_k even."),
+        ({"rotary": {}, "W_Q": [[1], [0]], "W_K": [[1], [0]]}, "rotary positions rotate pairs of dimensions, but a head is 1 wide. Make d_k even."),
         ({"position": [[1, 2]]}, "position is 1 × 2, but there are 3 tokens of width 2. Make it 3 × 2."),
-        ({"position": {"formula": "learned", "table": [[1, 2]]}}, "position: table has 1 positions, but the last token is at position 2. Give table at least 3 positions (they count from 0)."),
-        ({"embedding": {"a": [1, 2]}}, "both X and embedding are given. Leave one out."),
+        ({"position": {"formula": "learned", "table": [[1, 2]]}}, "position: table has 1 positions, but the last token is at position 2. Give table at least 3 positions (counted from 0)."),
+        ({"embedding": {"a": [1, 2]}}, "both X and embedding are given. Remove one of them."),
     ],
 )  # fmt: skip
 def test_one_mistake_is_one_sentence(change: dict[str, Any], sentence: str) -> None:
@@ -76,19 +76,19 @@ def test_one_mistake_is_one_sentence(change: dict[str, Any], sentence: str) -> N
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"mask": {"padding": "x"}}, "mask, padding: expected a whole number, but found 'x'."),
-        ({"mask": 7}, "mask: expected keys and values (of causal, padding, explicit), but found 7."),
-        ({"num_heads": True}, "num_heads: expected a whole number, but found True."),
-        ({"num_heads": 2.0}, "num_heads: expected a whole number, but found 2.0."),
+        ({"mask": {"padding": "x"}}, "mask, padding: expected an integer, but found 'x'."),
+        ({"mask": 7}, "mask: expected keys and values (keys: causal, padding, explicit), but found 7."),
+        ({"num_heads": True}, "num_heads: expected an integer, but found True."),
+        ({"num_heads": 2.0}, "num_heads: expected an integer, but found 2.0."),
         ({"num_heads": 10**6}, "num_heads = 1000000: input should be less than or equal to 1024."),
         ({"base": True}, "base: True is not a number."),
         ({"title": ["a"]}, "title: expected text, but found ['a']. Put it in quotes."),
-        ({"title": "\ud800"}, "title: '\\ud800' holds half of a surrogate pair, which is no letter."),
+        ({"title": "\ud800"}, "title: '\\ud800' contains half of a surrogate pair, which is not a character."),
         ({"heads": 3}, "heads: expected a list, but found 3."),
         ({"heads": [{"W_Q": I2, "w_k": I2}]}, "'w_k' is not a key of heads, item 1 of self-attention. Did you mean 'W_K'? Its keys: W_Q, W_K, W_V, b_Q, b_K, b_V, Q, K, V, cached_K, cached_V."),
-        ({"rounding": {"decimals": True}}, "rounding, decimals: expected a whole number, but found True."),
-        ({"W_Q": None, "Q": [[1, 2]]}, "Q is 1 × 2, but X has 3 tokens. Give Q one vector for each token of X, or leave X out."),
-        ({"W_K": None, "K": [[1, 2]]}, "K is 1 × 2, but X has 3 tokens. Give K one vector for each token of X, or leave X out."),
+        ({"rounding": {"decimals": True}}, "rounding, decimals: expected an integer, but found True."),
+        ({"W_Q": None, "Q": [[1, 2]]}, "Q is 1 × 2, but X has 3 tokens. Give Q one vector for each token of X, or remove X."),
+        ({"W_K": None, "K": [[1, 2]]}, "K is 1 × 2, but X has 3 tokens. Give K one vector for each token of X, or remove X."),
     ],
 )  # fmt: skip
 def test_a_wrong_type_is_told_without_the_words_of_a_library(change: dict[str, Any], sentence: str) -> None:
@@ -98,25 +98,25 @@ def test_a_wrong_type_is_told_without_the_words_of_a_library(change: dict[str, A
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        ({}, "kind is missing: what is to be worked?"),
+        ({}, "kind is missing. Kinds: "),
         ({"kind": "selfattention"}, "kind = 'selfattention' is not a kind of problem. Did you mean 'self-attention'?"),
         ({"kind": ["a"]}, "kind = ['a'] is not a kind of problem."),
-        ({"kind": "add-and-norm"}, "add-and-norm needs X: what went into the layer, or simply the table to normalise."),
+        ({"kind": "add-and-norm"}, "add-and-norm needs X: the input of the layer, or simply the table to normalise."),
         ({"kind": "add-and-norm", "X": X, "norm": "none"}, "there is nothing to do"),
         ({"kind": "add-and-norm", "X": X, "Y": I2}, "Y is 2 × 2, but X is 3 × 2, and they are added. Make it 3 × 2."),
         ({"kind": "add-and-norm", "X": X, "gain": [1]}, "gain has 1 number, but tokens are 2 wide. Give gain 2 numbers."),
-        ({"kind": "add-and-norm", "X": X, "padding": 3}, "one at least must be real. Give 0 to 2."),
+        ({"kind": "add-and-norm", "X": X, "padding": 3}, "at least one must not be padding. Give a number from 0 to 2."),
         ({"kind": "add-and-norm", "X": X, "epsilon": -1}, "epsilon = -1.0: input should be greater than or equal to 0."),
         ({"kind": "add-and-norm", "X": [[1, 1]], "epsilon": 0}, "the variance of token 1 is 0 and epsilon is 0"),
         ({"kind": "add-and-norm", "X": [[1, 1]], "epsilon": 0, "tokens": ["a"]}, "the variance of token 1 ('a') is 0"),
-        ({"kind": "positions"}, "positions are missing"),
+        ({"kind": "positions"}, "positions is missing"),
         ({"kind": "positions", "positions": 3}, "d_model is missing"),
-        ({"kind": "positions", "positions": -1, "d_model": 4}, "positions: expected how many (such as 4) or which"),
-        ({"kind": "positions", "positions": [3], "dimensions": [4], "d_model": 4}, "dimension 4 is not there: with d_model = 4 they are 0 to 3."),
+        ({"kind": "positions", "positions": -1, "d_model": 4}, "positions: expected a number (such as 4) or a list"),
+        ({"kind": "positions", "positions": [3], "dimensions": [4], "d_model": 4}, "dimension 4 does not exist: with d_model = 4 they are 0 to 3."),
         ({"kind": "positions", "formula": "rotary", "positions": 3}, "formula rotary needs X"),
-        ({"kind": "positions", "formula": "learned", "X": X, "P": I2}, "P has 2 positions, but position 2 is asked for."),
-        ({"kind": "context", "tokens": ["a"]}, "context needs weights, times, or X"),
-        ({"kind": "context", "X": X, "weights": [[1, 0]]}, "weights weigh 2 words, but there are 3."),
+        ({"kind": "positions", "formula": "learned", "X": X, "P": I2}, "P has 2 positions, but position 2 is needed."),
+        ({"kind": "context", "tokens": ["a"]}, "context needs weights, times, or vectors"),
+        ({"kind": "context", "X": X, "weights": [[1, 0]]}, "weights has weights for 2 words, but there are 3 words."),
         ({"kind": "context", "X": X, "times": [1]}, "times has 1 number, but there are 3 words."),
         ({"kind": "context", "embedding": {"a": [1], "b": [1, 2]}}, "the vector of 'b' has 2 numbers but that of 'a' has 1"),
         ({"kind": "context", "embedding": {"cat": [1]}, "tokens": ["cta"]}, "'cta' has no vector in embedding. Did you mean 'cat'?"),
@@ -125,28 +125,28 @@ def test_a_wrong_type_is_told_without_the_words_of_a_library(change: dict[str, A
         ({"kind": "seq2seq-attention", "h": X, "s": [1, 1], "score": "additive"}, "score additive needs W_h"),
         ({"kind": "seq2seq-attention", "h": X, "s": [1, 1, 1], "score": "multiplicative", "W": I2}, "W is 2 × 2, but s has 3 numbers. Give W 3 rows."),
         ({"kind": "encoder-block", "self_attention": {"W_Q": I2, "W_K": I2, "W_V": I2}}, "encoder-block needs X, or an embedding"),
-        ({"kind": "encoder-block", "X": X, "self_attention": {"W_Q": I2, "W_K": I2, "W_V": [[1], [1]]}}, "self_attention: the layer makes vectors 1 wide, but the residual adds them to vectors 2 wide."),
+        ({"kind": "encoder-block", "X": X, "self_attention": {"W_Q": I2, "W_K": I2, "W_V": [[1], [1]]}}, "self_attention: the output vectors are 1 wide, but the residual adds them to vectors that are 2 wide."),
         ({"kind": "encoder-block", "X": X, "self_attention": {"W_Q": I2, "W_K": I2, "W_V": I2, "scal": 1}}, "'scal' is not a key of self_attention of encoder-block. Did you mean 'scale'?"),
         ({"kind": "context", "weights": [[0.5, 0.5]]}, "there is nothing to do: weights are given without vectors"),
-        ({"kind": "context", "X": X, "new_tokens": ["a"]}, "new_tokens goes with weights"),
+        ({"kind": "context", "X": X, "new_tokens": ["a"]}, "new_tokens needs weights"),
         ({"kind": "context", "times": [1, 2], "tokens": ["a"]}, "tokens has 1 name, but times has 2 tokens."),
         ({"kind": "context", "times": [1, 2], "variance": float("inf")}, "variance: inf is not a finite number."),
         ({"kind": "context", "times": [0, 1], "variance": 1e6, "rounding": {"lines": "rounded", "decimals": 2}}, "the scores of query 1 sum to 0"),
-        ({"kind": "context", "X": X, "scale": -1}, "scale: -1 is not above 0."),
-        ({"kind": "positions", "formula": "one-hot", "positions": 5, "d_model": 4}, "position 4 has no place in a one-hot vector of width 4"),
+        ({"kind": "context", "X": X, "scale": -1}, "scale: -1 is not greater than 0."),
+        ({"kind": "positions", "formula": "one-hot", "positions": 5, "d_model": 4}, "position 4 does not fit into a one-hot vector of width 4"),
         ({"kind": "positions", "positions": 2, "d_model": 4, "tokens": ["a"]}, "tokens has 1 name, but positions has 2 tokens."),
         ({"kind": "positions", "positions": 2**20, "d_model": 2**16}, "position would give 1,048,576 × 65,536 numbers"),
         ({"kind": "positions", "position": "count", "positions": 2, "d_model": 4}, "'position' is not a key of positions. Did you mean 'positions'?"),
-        ({"kind": "add-and-norm", "X": X, "Y": X, "norm": "none", "gain": [1, 1]}, "norm is none, so gain has nothing to act on."),
+        ({"kind": "add-and-norm", "X": X, "Y": X, "norm": "none", "gain": [1, 1]}, "norm none does not use gain."),
         ({"kind": "add-and-norm", "X": X, "epsilon": True}, "epsilon: True is not a number."),
         ({"kind": "self-attention", "X": np.ones((2**20, 1)), "W_Q": np.ones((1, 2**20)), "W_K": [[1]], "W_V": [[1]]}, "a query is 1048576 wide"),
         ({"kind": "encoder-block", "X": X, "self_attention": {"Q": [[1, 1]], "W_K": I2, "W_V": I2}}, "self_attention: Q is 1 × 2, but X has 3 tokens."),
         ({"titel": "x", "parts": [{"kind": "add-and-norm", "X": 5}]}, "'titel' is not a key of parts. Did you mean 'title'?"),
         ({"layout": "row", "parts": [{"kind": "add-and-norm", "X": 5}]}, "part 1: X: expected a list of rows"),
-        ({"parts": [{"parts": [{"kind": "add-and-norm", "X": [[1]]}]}]}, "is not a problem. Each part has its own kind (not parts)."),
-        ({"parts": []}, "parts needs a list of problems"),
+        ({"parts": [{"parts": [{"kind": "add-and-norm", "X": [[1]]}]}]}, "is not a problem. Each part needs its own kind (not parts)."),
+        ({"parts": []}, "parts must be a list of problems"),
         ({"parts": [{"kind": "positions"}, {"kind": "nonsense"}]}, "part 2: kind = 'nonsense' is not a kind of problem."),
-        ({"parts": [{"kind": "positions", "layout": "rows"}]}, "layout is said once for the whole sheet. Move it up, beside parts."),
+        ({"parts": [{"kind": "positions", "layout": "rows"}]}, "layout is set once for the entire sheet. Move it up, beside parts."),
     ],
 )  # fmt: skip
 def test_every_kind_says_what_it_misses(data: dict[str, Any], sentence: str) -> None:
@@ -156,10 +156,10 @@ def test_every_kind_says_what_it_misses(data: dict[str, Any], sentence: str) -> 
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        ({"kind": "recurrent", "X": [[1]], "h0": [0]}, "recurrent needs a cell or an lstm, and not both."),
+        ({"kind": "recurrent", "X": [[1]], "h0": [0]}, "recurrent needs either cell or lstm, not both."),
         ({"kind": "recurrent", "X": [[1]], "h0": [0], "cell": {"W": [[1, 2]], "U": [[1]]}}, "W is 1 × 2, but the state has 1 numbers and an input 1. Make it 1 × 1."),
         ({"kind": "convolution", "X": [[1]], "taps": []}, "taps is empty."),
-        ({"kind": "recurrent", "X": [[1]], "h0": [0], "c0": [0], "cell": {"W": [[1]], "U": [[1]]}}, "c0 goes with an lstm."),
+        ({"kind": "recurrent", "X": [[1]], "h0": [0], "c0": [0], "cell": {"W": [[1]], "U": [[1]]}}, "c0 is only for an lstm."),
         ({"kind": "word-vectors", "task": "similarity", "embedding": {"a": [0, 0], "b": [1, 2]}}, "the vector of 'a' has length 0, so it has no direction and no cosine."),
         ({"kind": "word-vectors", "task": "one-hot", "tokens": ["a"], "embedding": {"a": [1]}}, "task one-hot does not use an embedding."),
         ({"kind": "encoder-block", "X": [[1]], "self_attention": {"W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}, "norm": "layer", "norms": ["layer"]}, "both norm and norms are given."),
@@ -169,7 +169,7 @@ def test_every_kind_says_what_it_misses(data: dict[str, Any], sentence: str) -> 
         ({"kind": "word-vectors", "task": "look-up"}, "task look-up needs an embedding"),
         ({"kind": "word-vectors", "task": "one-hot"}, "task one-hot needs tokens"),
         ({"kind": "feed-forward", "X": [[1, 2]], "W_1": [[1]], "W_2": [[1]]}, "X is 2 wide and W_1 is 1 × 1"),
-        ({"kind": "encoder-block", "X": [[1]], "self_attention": {"W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}, "feed_forward": {"W_1": [[1]], "W_2": [[1, 2]]}}, "feed_forward: the network makes vectors 2 wide"),
+        ({"kind": "encoder-block", "X": [[1]], "self_attention": {"W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}, "feed_forward": {"W_1": [[1]], "W_2": [[1, 2]]}}, "feed_forward: the output vectors are 2 wide"),
         ({"kind": "encoder-block", "X": [[1]], "self_attention": {"W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}, "norms": ["layer", "layer"]}, "norms has 2 entries, but the block has 1 residuals."),
     ],
 )  # fmt: skip
@@ -208,7 +208,7 @@ def test_several_mistakes_are_told_together_and_once() -> None:
 def test_a_wrong_key_silences_no_sentence_that_holds_its_name_as_a_word() -> None:
     assert mistakes({"kind": "add-and-norm", "X": I2, "tokens": 5, "padding": 2}) == [
         "tokens: expected a list of names such as [the, cat], but found 5.",
-        "padding = 2, but there are 2 tokens, and one at least must be real. Give 0 to 1.",
+        "padding = 2, but there are 2 tokens, and at least one must not be padding. Give a number from 0 to 1.",
     ]
 
 
@@ -218,22 +218,22 @@ def test_what_follows_from_a_wrong_key_is_not_blamed_too() -> None:
 
 def test_more_scores_than_memory_takes_are_refused() -> None:
     column = np.ones((5000, 1))
-    sentence = "would give 5,000 × 5,000 numbers, and a line of a worksheet takes at most 16,777,216."
+    sentence = "would give 5,000 × 5,000 numbers; a line of a worksheet can have at most 16,777,216."
     for data in ({"kind": "context"}, {"kind": "context", "times": column[:, 0]}):
         assert sentence in mistakes({"X": column, **data})[0]
-    heads = "1 × 5000 × 5000 scores (heads × queries × keys) are more than the 16,777,216 that a worksheet takes."
+    heads = "1 × 5000 × 5000 scores (heads × queries × keys) are more than 16,777,216, the limit of a worksheet."
     assert mistakes({"X": column, "kind": "self-attention", **QKV}) == [heads + " Give fewer tokens."]
 
 
 def test_numbers_that_overflow_are_refused() -> None:
     sentences = mistakes(SELF | {"X": [[1e200, 1e200]], "W_Q": [[1e200, 0], [0, 1e200]]})
-    assert sentences == ["project gives numbers too large to hold (beyond about 1.8e308). Give smaller numbers."]
+    assert sentences == ["project gives numbers that are too large (beyond about 1.8e308). Give smaller numbers."]
 
 
 def test_scores_that_sum_to_zero_cannot_be_divided() -> None:
     data = {"kind": "self-attention", "Q": [[1, -1]], "K": [[1, 0], [0, 1]], "V": I2, "normaliser": "division"}
     assert mistakes(data) == [
-        "the scores of query 1 sum to 0, so they cannot be divided by their sum. Use normaliser: softmax."
+        "the scores of query 1 sum to 0, so they cannot be divided by the sum. Use normaliser: softmax."
     ]
 
 
@@ -242,25 +242,25 @@ def test_scores_that_sum_to_zero_cannot_be_divided() -> None:
     [
         (b"", "is empty."),
         (b"  \n", "is empty."),
-        (b"# only words\n", "holds no problem, only comments."),
-        (b"just text", "holds 'just text', not a problem."),
-        (b"- 1\n- 2\n", "holds [1, 2], not a problem."),
+        (b"# only words\n", "contains only comments."),
+        (b"just text", "contains 'just text', not a problem."),
+        (b"- 1\n- 2\n", "contains [1, 2], not a problem."),
         (b"kind: [unclosed", "this is not YAML"),
         (b"kind: a\n\tb: c", "line 2"),
         (b"kind: \xff\xfe", "line 1 is not UTF-8 text."),
         (b"kind: a\x00b", "this is not YAML"),
-        (b"X: [[1]]\nX: [[2]]\n", "line 2: the key 'X' is written twice."),
-        (b'{"X": 1, "X": 2}', "the key 'X' is written twice."),
+        (b"X: [[1]]\nX: [[2]]\n", "line 2: the key 'X' is given twice."),
+        (b'{"X": 1, "X": 2}', "the key 'X' is given twice."),
         (b'{"X": 1,, }', "is not JSON"),
         (b"kind: !!python/object/apply:os.system ['true']", "this cannot be read as a problem"),
         (b"a: 1\n---\nb: 2\n", "this is not YAML"),
-        (b"X: [[!!bool abc]]", "a YAML tag (!!…) stands before what does not fit it."),
-        (b"X: [[!!timestamp abc]]", "a YAML tag (!!…) stands before what does not fit it."),
-        (b"X: [[!!int abc]]", "a YAML tag (!!…) stands before what does not fit it."),
+        (b"X: [[!!bool abc]]", "a YAML tag (!!…) does not fit the value after it."),
+        (b"X: [[!!timestamp abc]]", "a YAML tag (!!…) does not fit the value after it."),
+        (b"X: [[!!int abc]]", "a YAML tag (!!…) does not fit the value after it."),
         (b"? [1, 2]\n: 3\n", "this cannot be read as a problem: found unhashable key"),
         (b"<<: 3\n", "this cannot be read as a problem"),
-        (b"X: [[" + b"9" * 5000 + b"]]", "holds a whole number of thousands of digits."),
-        (b'{"X": [[' + b"9" * 5000 + b"]]}", "holds a whole number of thousands of digits."),
+        (b"X: [[" + b"9" * 5000 + b"]]", "contains an integer with thousands of digits."),
+        (b'{"X": [[' + b"9" * 5000 + b"]]}", "contains an integer with thousands of digits."),
         (b"X: " + b"[" * 100_000 + b"]" * 100_000, "nested more than 40 deep"),
         (b'{"X": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested more than 40 deep"),
         (b"X: &x [*x, *x]", "nested more than 40 deep"),
@@ -276,7 +276,7 @@ def test_a_file_that_is_no_problem_says_why(content: bytes, sentence: str) -> No
 def test_an_alias_bomb_is_refused_without_unfolding_it() -> None:
     lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
-    with pytest.raises(ProblemError, match="aliases unfold into more than 4,194,304 values"):
+    with pytest.raises(ProblemError, match="aliases expand to more than 4,194,304 values"):
         read_data("\n".join(lines).encode())
 
 
@@ -313,7 +313,7 @@ def test_numbers_in_yaml_are_read_as_people_mean_them() -> None:
 
 
 def test_a_yaml_file_of_too_many_values_is_refused_at_once() -> None:
-    with pytest.raises(ProblemError, match="holds more than 2,097,152 values"):
+    with pytest.raises(ProblemError, match="contains more than 2,097,152 values"):
         read_data(b"X: [[" + b"1," * 2_200_000 + b"1]]")
 
 
@@ -330,7 +330,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_fine() -> None:
 
 def test_a_missing_file_is_named_with_its_neighbour(tmp_path: Path) -> None:
     (tmp_path / "homework.yaml").write_text("kind: positions")
-    with pytest.raises(ProblemError, match=r"there is no such file, .* Did you mean 'homework'\?"):
+    with pytest.raises(ProblemError, match=r"there is no such file and .* Did you mean 'homework'\?"):
         solve(tmp_path / "homewrok.yaml")
     with pytest.raises(ProblemError, match="is a folder"):
         solve(tmp_path)
@@ -342,7 +342,7 @@ def test_a_file_that_is_too_long_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "long.yaml"
     with path.open("wb") as file:
         file.truncate(33 * 2**20)
-    with pytest.raises(ProblemError, match="has 33 MiB, and a problem file may have 32"):
+    with pytest.raises(ProblemError, match="has 33 MiB; a problem file can have at most 32"):
         solve(path)
 
 

@@ -56,8 +56,8 @@ def test_a_cell_comes_from_its_whole_row_and_its_gain() -> None:
 @pytest.mark.parametrize(
     ("extra", "sentence"),
     [
-        ({"shift": [1, 2]}, "norm rms has no shift"),
-        ({"epsilon_place": "outside"}, "norm rms has no epsilon_place: outside"),
+        ({"shift": [1, 2]}, "norm rms does not use shift"),
+        ({"epsilon_place": "outside"}, "norm rms does not use epsilon_place: outside"),
         ({"X": [[0, 0]], "epsilon": 0}, "epsilon is 0, so normalising would divide by zero"),
     ],
 )
@@ -101,7 +101,7 @@ def test_padding_must_leave_a_token() -> None:
     NormRule.model_validate({"padding": 3, "gain": [1]}).norm_mistakes(shapes, 3, 2)
     assert [mistake.sentence for mistake in shapes.mistakes] == [
         "gain has 1 number, but tokens are 2 wide. Give gain 2 numbers.",
-        "padding = 3, but there are 3 tokens, and one at least must be real. Give 0 to 2.",
+        "padding = 3, but there are 3 tokens, and at least one must not be padding. Give a number from 0 to 2.",
     ]
 
 

@@ -155,7 +155,7 @@ def test_a_file_that_holds_no_trace_is_told(tmp_path: Path) -> None:
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
     with (tmp_path / "huge.json").open("wb") as file:
         file.truncate(300 * 2**20)
-    with pytest.raises(ProblemError, match="has 300 MiB, and a trace may have 256. Save a part of it"):
+    with pytest.raises(ProblemError, match="has 300 MiB; a trace can have at most 256. Save only a part of it"):
         load_sheet(tmp_path / "huge.json")
 
 

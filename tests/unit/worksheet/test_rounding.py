@@ -132,8 +132,8 @@ def test_changes_replace_the_way_digits_are_counted() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"decimals": 99}, "decimals = 99 is not possible. Give a whole number from 0 to 15."),
-        ({"significant": 0}, "significant = 0 is not possible. Give a whole number from 1 to 15."),
+        ({"decimals": 99}, "decimals = 99 is not possible. Give an integer from 0 to 15."),
+        ({"significant": 0}, "significant = 0 is not possible. Give an integer from 1 to 15."),
         ({"decimals": 2, "significant": 2}, "rounding: give decimals or significant, not both."),
     ],
 )
@@ -144,7 +144,7 @@ def test_impossible_digits_are_refused(changes: dict[str, int], sentence: str) -
 
 
 def test_the_policy_says_itself() -> None:
-    assert Rounding().describe() == "Worked in full precision, shown to 4 decimals (half-up)."
+    assert Rounding().describe() == "Computed in full precision, shown to 4 decimals (half-up)."
     assert (
         "Every line is rounded to 1 significant figure (half-even)"
         in Rounding(lines="rounded", significant=1, ties="half-even").describe()

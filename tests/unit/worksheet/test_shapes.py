@@ -50,5 +50,5 @@ def test_every_misfit_is_collected_with_what_would_fit() -> None:
         "b has 2 numbers, but W is 2 × 7. Give b 7 numbers.",
         "K is 5 × 3 and V is 2 × 7: every key needs a value. Give V 5 rows, or K 2.",
         "M is 5 × 3, but there are 2 queries and 7 keys. Make it 2 × 7.",
-        "tokens has 1 name, but X has 5 tokens. Give 5 names, or leave tokens out.",
+        "tokens has 1 name, but X has 5 tokens. Give 5 names, or omit tokens.",
     ]

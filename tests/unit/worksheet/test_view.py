@@ -40,9 +40,9 @@ def test_blanks_hide_a_cell_and_every_sum_that_would_give_it_away() -> None:
 @pytest.mark.parametrize(
     ("blank", "sentence"),
     [
-        ("K_new", "'K_new' names no step of this sheet. Steps: X, X′, Q"),
-        ("A[3, 1]", "'A[3, 1]' names no cell of A, which is 2 × 2. Count from 1."),
-        ("decoder*:A", "'decoder*:A' names no step of this sheet. Did you mean 'A'?"),
+        ("K_new", "'K_new' is not a step of this sheet. Steps: X, X′, Q"),
+        ("A[3, 1]", "'A[3, 1]' is not a cell of A, which is 2 × 2. Rows and columns count from 1."),
+        ("decoder*:A", "'decoder*:A' is not a step of this sheet. Did you mean 'A'?"),
     ],
 )
 def test_a_blank_that_is_nowhere_is_refused(blank: str, sentence: str) -> None:
@@ -105,7 +105,7 @@ def test_a_matrix_is_found_without_typing_subscripts(typed: str) -> None:
 def test_a_symbol_without_its_number_is_found_where_it_is_the_only_one() -> None:
     sheet = Worksheet.from_json((ROOT / "docs/inside/sentence-1-head.json").read_text(encoding="utf-8"))
     assert SheetView(sheet).matrix("A").symbol == "A₄"
-    with pytest.raises(ProblemError, match="'A' names no matrix of this sheet"):
+    with pytest.raises(ProblemError, match="'A' is not a matrix of this sheet"):
         SheetView(solve(str(ROOT / "examples" / "multi-head-attention.yaml"))).matrix("A")
 
 

@@ -39,8 +39,8 @@ def test_json_that_is_no_worksheet_is_refused(text: bytes) -> None:
 def test_a_value_is_found_by_symbol_and_place() -> None:
     sheet = solve("lets-go-decoder-eos")
     assert sheet.value("Q", where="*cross_attention*").shape == (1, 2)
-    with pytest.raises(TraceError, match="'Q' names 2 steps of this worksheet"):
+    with pytest.raises(TraceError, match="'Q' matches 2 steps of this worksheet"):
         sheet.value("Q")
-    with pytest.raises(TraceError, match="'nothing' names 0 steps"):
+    with pytest.raises(TraceError, match="'nothing' matches 0 steps"):
         sheet.value("nothing")
     assert np.array_equal(sheet.value("memory"), [[4.37, -1.01], [0.82, -1.43]])

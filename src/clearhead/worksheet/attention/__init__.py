@@ -1,1 +1,1 @@
-"""Attention layers: what a problem says of them (rule, layer), whether it fits (fit), and the working (work)."""
+"""Attention layers: their keys in a problem (rule, layer), the checks (validation) and the steps (work)."""

@@ -1,4 +1,4 @@
-"""What an attention layer is made of: weights (or Q, K, V themselves), heads, cache, output weights and the rule."""
+"""The keys of an attention layer: weights or Q, K, V, heads, cache, output weights and the attention rule."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -19,70 +19,71 @@ LETTER = {"query": "Q", "key": "K", "value": "V"}
 
 
 class KeyValueWeights(ProblemFields):
-    """What makes keys and values."""
+    """The weights of keys and values, or the keys and values themselves."""
 
     W_K: Matrix | None = Field(None, description="weights of the keys")
     W_V: Matrix | None = Field(None, description="weights of the values")
     b_K: Vector | None = Field(None, description="bias of the keys")
     b_V: Vector | None = Field(None, description="bias of the values")
-    K: Matrix | None = Field(None, description="the keys themselves, instead of weights")
-    V: Matrix | None = Field(None, description="the values themselves, instead of weights")
-    cached_K: Matrix | None = Field(None, description="keys of earlier tokens, put before the new ones")
-    cached_V: Matrix | None = Field(None, description="values of earlier tokens, put before the new ones")
+    K: Matrix | None = Field(None, description="the keys, instead of their weights")
+    V: Matrix | None = Field(None, description="the values, instead of their weights")
+    cached_K: Matrix | None = Field(None, description="keys of earlier tokens, placed before the new ones")
+    cached_V: Matrix | None = Field(None, description="values of earlier tokens, placed before the new ones")
 
 
 class HeadWeights(KeyValueWeights):
-    """What makes queries, keys and values of one head, or of all heads side by side."""
+    """The weights of queries, keys and values of one head, or of all heads side by side."""
 
     W_Q: Matrix | None = Field(None, description="weights of the queries")
     b_Q: Vector | None = Field(None, description="bias of the queries")
-    Q: Matrix | None = Field(None, description="the queries themselves, instead of weights")
+    Q: Matrix | None = Field(None, description="the queries, instead of their weights")
 
 
 class RotaryRule(ProblemFields):
-    """Rotary positions: queries and keys are turned by their position before they meet."""
+    """Rotary positions: queries and keys are rotated by their position before the scores are computed."""
 
     base: Real = Field(10000.0, gt=0, description="the base of the angles")
     pairing: Literal["neighbours", "halves"] = Field(
-        "neighbours", description="which dimensions make a pair: (0,1), (2,3) …, or the first half with the second"
+        "neighbours",
+        description="how dimensions are paired. neighbours: (0, 1), (2, 3) …; halves: the first half with the second",
     )
 
 
 class AttentionLayer(AttentionRule, HeadWeights):
-    """A whole attention layer."""
+    """An attention layer."""
 
-    num_heads: Count | None = Field(None, ge=1, le=MAX_HEADS, description="split Q, K and V into this many heads")
+    num_heads: Count | None = Field(None, ge=1, le=MAX_HEADS, description="the number of heads to split Q, K, V into")
     num_kv_heads: Count | None = Field(
-        None, ge=1, le=MAX_HEADS, description="fewer heads for keys and values, each shared by a group of query heads"
+        None, ge=1, le=MAX_HEADS, description="the number of key/value heads, each shared by a group of query heads"
     )
     heads: tuple[HeadWeights, ...] = Field(
-        (), max_length=MAX_HEADS, description="instead of splitting: each head's own {W_Q, W_K, W_V}"
+        (), max_length=MAX_HEADS, description="instead of num_heads: separate weights {W_Q, W_K, W_V} for each head"
     )
     kv_heads: tuple[KeyValueWeights, ...] = Field(
-        (), description="with heads that only have W_Q: the shared {W_K, W_V}, fewer than heads"
+        (), description="with heads that have only W_Q: the shared weights {W_K, W_V}, fewer than heads"
     )
-    W_O: Matrix | None = Field(None, description="weights that bring the joined heads back to the model's width")
-    b_O: Vector | None = Field(None, description="bias of W_O")
-    rotary: RotaryRule | None = Field(None, description="turn queries and keys by their position: {base, pairing}")
+    W_O: Matrix | None = Field(None, description="output weights, multiplied with the concatenated heads")
+    b_O: Vector | None = Field(None, description="bias of the output weights")
+    rotary: RotaryRule | None = Field(None, description="rotate queries and keys by their position: {base, pairing}")
 
     @property
     def head_count(self) -> int:
-        """How many heads there are; 1 where heads are not spoken of."""
+        """The number of heads, 1 by default."""
         return len(self.heads) or self.num_heads or 1
 
     @property
     def kv_count(self) -> int:
-        """How many key/value heads there are."""
+        """The number of key/value heads."""
         return (len(self.kv_heads) or len(self.heads)) if self.heads else (self.num_kv_heads or self.head_count)
 
     def num_cached(self, layout: Layout) -> int:
-        """How many earlier tokens there are keys and values of."""
+        """Return the number of tokens with cached keys and values."""
         owners: list[KeyValueWeights] = [self, *self.heads, *self.kv_heads]
         cached = next((owner.cached_K for owner in owners if owner.cached_K is not None), None)
         return 0 if cached is None else int(cached.shape[0 if layout == "rows" else 1])
 
     def projection(self, role: str, head: KeyValueWeights | None = None) -> "Projection":
-        """Return what makes queries, keys or values: of the layer, or of one head."""
+        """Return the projection of queries, keys or values, of the layer or of one head."""
         owner, letter = head or self, LETTER[role]
         return Projection(
             role,
@@ -95,7 +96,7 @@ class AttentionLayer(AttentionRule, HeadWeights):
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """What makes the queries, the keys or the values: of one head, or of all heads side by side."""
+    """The weights of queries, keys or values (or the matrix), of one head or of all heads side by side."""
 
     role: str
     matrix: Array | None
@@ -109,11 +110,11 @@ class Projection:
         return LETTER[self.role]
 
     def new_symbol(self, sub: str) -> str:
-        """Q, K or V; where earlier ones are cached, those of the new tokens are told apart from all of them."""
+        """Q, K or V with a subscript; `_new` is added where a cache holds those of earlier tokens."""
         return f"{self.letter}{sub}" if self.cached is None else f"{self.letter}_new{sub}"
 
     def work(self, pen: Pen, x: Array | None, rows: tuple[str, ...], sub: str) -> Array:
-        """Write the given matrix, or the projection of `x`."""
+        """Write the given matrix or the projection of `x`."""
         letter, symbol = self.letter, self.new_symbol(sub)
         if self.matrix is not None:
             return pen.give(letter, self.matrix, symbol=symbol, rows=rows)

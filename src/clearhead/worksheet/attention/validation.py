@@ -1,4 +1,4 @@
-"""Validation of an attention layer: a sentence for every matrix, bias or head that does not fit the others."""
+"""Validate an attention layer: a sentence for every matrix, bias or head that does not fit the others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from clearhead.worksheet.shapes import Shapes, size
 
 @dataclass(frozen=True)
 class SequenceShape:
-    """The tokens that make queries, or keys and values: the name of their matrix, how many there are and how wide."""
+    """The tokens of the queries, or of keys and values: the name of the matrix, the number of tokens and the width."""
 
     name: str
     count: int
@@ -21,7 +21,7 @@ class SequenceShape:
     is_computed: bool = False
 
     def on_paper(self, shapes: Shapes) -> Array | None:
-        """Return an empty matrix with the shape that the tokens have on paper, None if they are not on it."""
+        """Return an empty matrix with the shape of the given tokens, None if they are computed."""
         size = (self.count, self.width) if shapes.layout == "rows" else (self.width, self.count)
         return None if self.is_computed else np.empty(size)
 
@@ -29,7 +29,7 @@ class SequenceShape:
 def attention_mistakes(
     shapes: Shapes, layer: AttentionLayer, query_shape: SequenceShape | None, key_shape: SequenceShape | None
 ) -> None:
-    """Add a sentence for everything in the layer that does not fit the tokens it works on."""
+    """Add a sentence for every part of the layer that does not fit its input tokens."""
     owners: list[tuple[str, KeyValueWeights]]
     if layer.heads:
         owners = [(f"head {n}: ", head) for n, head in enumerate(layer.heads, 1)]
@@ -40,14 +40,14 @@ def attention_mistakes(
         if layer.kv_heads:
             shapes.add(
                 ("kv_heads", "heads", "num_heads", "num_kv_heads"),
-                "kv_heads goes with heads. Give heads too, or use num_heads with num_kv_heads.",
+                "kv_heads needs heads. Give heads too, or use num_heads with num_kv_heads.",
             )
     sources = {"query": query_shape, "key": key_shape, "value": key_shape}
     for prefix, owner in owners:
-        wanted: tuple[str, ...] = ROLES
+        required: tuple[str, ...] = ROLES
         if layer.kv_heads:
-            wanted = ("query",) if isinstance(owner, HeadWeights) else ("key", "value")
-        _role_mistakes(shapes, layer, (prefix, owner), wanted, sources)
+            required = ("query",) if isinstance(owner, HeadWeights) else ("key", "value")
+        _role_mistakes(shapes, layer, (prefix, owner), required, sources)
     if not shapes.mistakes:
         _layer_mistakes(shapes, layer, query_shape, key_shape)
 
@@ -58,17 +58,17 @@ def _head_list_mistakes(shapes: Shapes, layer: AttentionLayer) -> None:
     if present:
         shapes.add(
             ("heads", present[0], "num_heads"),
-            f"both heads and {present[0]} are given. Put {present[0]} into each head, or use num_heads.",
+            f"both heads and {present[0]} are given. Move {present[0]} into each head, or use num_heads.",
         )
     for key in ("num_heads", "num_kv_heads"):
         if getattr(layer, key) is not None:
             shapes.add(
-                ("heads", key), f"both heads and {key} are given. Leave {key} out: the list of heads says how many."
+                ("heads", key), f"both heads and {key} are given. Remove {key}: the length of the list is the number."
             )
     if layer.kv_heads and len(layer.heads) % len(layer.kv_heads):
         shapes.add(
             ("heads", "kv_heads"),
-            f"{len(layer.heads)} heads cannot share {len(layer.kv_heads)} kv_heads evenly. "
+            f"{len(layer.heads)} heads cannot be divided evenly among {len(layer.kv_heads)} kv_heads. "
             f"Use {_divisors(len(layer.heads))} kv_heads.",
         )
 
@@ -77,32 +77,32 @@ def _role_mistakes(
     shapes: Shapes,
     layer: AttentionLayer,
     prefixed_owner: tuple[str, KeyValueWeights],
-    wanted: tuple[str, ...],
+    required: tuple[str, ...],
     sources: Mapping[str, SequenceShape | None],
 ) -> None:
     prefix, owner = prefixed_owner
     for role in ROLES:
         letter, source = LETTER[role], sources[role]
         projection = layer.projection(role, owner)
-        if role not in wanted:
+        if role not in required:
             if projection.matrix is not None or projection.weights is not None:
                 shapes.add(
                     (letter, f"W_{letter}", "kv_heads"),
-                    f"{prefix}{letter} is made in kv_heads. Leave W_{letter} out here.",
+                    f"{prefix}{letter} is computed in kv_heads. Remove W_{letter} here.",
                 )
             continue
         if projection.matrix is not None and projection.weights is not None:
-            shapes.add((letter, f"W_{letter}"), f"{prefix}both {letter} and W_{letter} are given. Leave one out.")
+            shapes.add((letter, f"W_{letter}"), f"{prefix}both {letter} and W_{letter} are given. Remove one of them.")
         elif projection.matrix is None and projection.weights is None:
             shapes.add(
                 (f"W_{letter}", letter),
-                f"{prefix}W_{letter} is missing: give the weights W_{letter}, or {letter} itself.",
+                f"{prefix}W_{letter} is missing: give the weights W_{letter}, or the matrix {letter}.",
             )
         elif projection.weights is not None and source is None:
             name = "Y" if role == "query" and sources["key"] is not None else "X"
             shapes.add(
                 (f"W_{letter}", letter, name),
-                f"{prefix}W_{letter} needs tokens to work on: give {name} (or {letter} itself).",
+                f"{prefix}W_{letter} needs input tokens: give {name}, or give the matrix {letter} instead.",
             )
         elif projection.weights is not None and source is not None:
             w_name, b_name = f"W_{letter}", f"b_{letter}"
@@ -114,19 +114,19 @@ def _role_mistakes(
             shapes.add(
                 (letter, source.name),
                 f"{prefix}{letter} is {size(projection.matrix)}, but {source.name} has {count(source.count, 'token')}. "
-                f"Give {letter} one vector for each token of {source.name}, or leave {source.name} out.",
+                f"Give {letter} one vector for each token of {source.name}, or remove {source.name}.",
             )
         if projection.bias is not None and projection.weights is None:
             shapes.add(
                 (f"b_{letter}", f"W_{letter}"),
-                f"{prefix}b_{letter} goes with W_{letter}, which is not given. Leave it out.",
+                f"{prefix}b_{letter} needs W_{letter}, which is not given. Remove it.",
             )
 
 
 def _layer_mistakes(
     shapes: Shapes, layer: AttentionLayer, query_shape: SequenceShape | None, key_shape: SequenceShape | None
 ) -> None:
-    """Tell what does not fit among queries, keys and values, once each of them can be made."""
+    """Report queries, keys and values that do not fit each other, once each of them can be computed."""
     query_owners = list(layer.heads) or [layer]
     kv_owners: list[KeyValueWeights] = list(layer.kv_heads) or list(query_owners)
     value_widths = []
@@ -144,7 +144,7 @@ def _layer_mistakes(
             shapes.add(
                 ("heads",),
                 f"{prefix}it has {q[0]} queries and {keys_here} keys, but head 1 has {num_queries} and {num_keys}. "
-                "Give every head as many.",
+                "Give every head the same numbers.",
             )
             break
         num_queries, num_keys = q[0], keys_here
@@ -160,11 +160,11 @@ def _layer_mistakes(
         if layer.b_O is not None:
             shapes.bias("b_O", layer.b_O, "W_O", layer.W_O)
     elif layer.b_O is not None:
-        shapes.add(("b_O", "W_O"), "b_O goes with W_O, which is not given. Leave it out.")
+        shapes.add(("b_O", "W_O"), "b_O needs W_O, which is not given. Remove it.")
 
 
 def _count_and_width(shapes: Shapes, projection: Projection, source: SequenceShape | None) -> tuple[int, int]:
-    """Return how many vectors the role makes and how wide they are."""
+    """Return the number of vectors of a projection and their width."""
     if projection.matrix is not None:
         return shapes.tokens(projection.matrix), shapes.width(projection.matrix)
     assert projection.weights is not None
@@ -196,13 +196,13 @@ def _qkv_mistakes(
         shapes.add(
             ("W_Q", "W_K", "Q", "K"),
             f"{prefix}a query is {q_width // heads} wide and a key {k_width // kv}, so they have no dot product. "
-            "Make W_Q and W_K (or Q and K) as wide as each other in every head.",
+            "Give W_Q and W_K (or Q and K) the same width in every head.",
         )
     if k_tokens != v_tokens:
         shapes.add(
             ("K", "V"),
             f"{prefix}there are {k_tokens} keys and {v_tokens} values. "
-            "Every key needs one value: give as many of each.",
+            "Every key needs one value: give the same number of each.",
         )
 
 
@@ -215,7 +215,7 @@ def _cache_mistakes(shapes: Shapes, prefix: str, caches: list[tuple[str, Array |
         if cached is not None and shapes.width(cached) != width:
             shapes.add(
                 (f"cached_{letter}", letter),
-                f"{prefix}cached_{letter} is {size(cached)}, but {letter} is {width} wide. Make both equally wide.",
+                f"{prefix}cached_{letter} is {size(cached)}, but {letter} is {width} wide. Give both the same width.",
             )
     if cached_k is not None and cached_v is not None:
         names = (f"{prefix}cached_K", f"{prefix}cached_V")
@@ -224,5 +224,5 @@ def _cache_mistakes(shapes: Shapes, prefix: str, caches: list[tuple[str, Array |
 
 
 def _divisors(number: int) -> str:
-    words = [str(d) for d in range(1, number + 1) if number % d == 0]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    divisors = [str(d) for d in range(1, number + 1) if number % d == 0]
+    return divisors[0] if len(divisors) == 1 else f"{', '.join(divisors[:-1])} or {divisors[-1]}"

@@ -1,4 +1,4 @@
-"""An attention layer worked by hand, head by head.
+"""Write the steps of an attention layer, head by head.
 
 Z = softmax(Q Kᵀ / √d_k) V        (tokens as rows; as columns, Y = V softmax(Kᵀ Q / √d))
 """
@@ -24,7 +24,7 @@ def subscript(number: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class TokenSequence:
-    """Vectors with the names of their tokens (`x` is None where Q, K or V were given themselves)."""
+    """Vectors with the names of their tokens (`x` is None if Q, K or V are given)."""
 
     x: Array | None
     names: Names = ()
@@ -32,7 +32,7 @@ class TokenSequence:
 
 
 def work_attention(pen: Pen, layer: AttentionLayer, query_tokens: TokenSequence, key_tokens: TokenSequence) -> Array:
-    """Write the whole layer: `query_tokens` make the queries, `key_tokens` the keys and values."""
+    """Write the steps of a layer with queries from `query_tokens`, and keys and values from `key_tokens`."""
     matrices = _HeadMatrices(pen, layer, query_tokens, key_tokens)
     allowed: Array | None = None
     outputs = []
@@ -67,12 +67,12 @@ def _work_mask(
     if len(key_names) != num_keys:
         key_names = ()
     if layer.mask.causal and num_queries < num_keys and not layer.num_cached(pen.layout):
-        pen.warn("there are fewer queries than keys: the causal mask takes the queries as the last tokens.")
+        pen.warn("there are fewer queries than keys: the causal mask treats the queries as the last tokens.")
     return work_mask(pen, layer.mask, num_queries, num_keys, (query_tokens.names, key_names))
 
 
 class _HeadMatrices:
-    """Makes queries, keys and values, each once: by weights of its own for every head, or by splitting one product."""
+    """Compute queries, keys and values once each, with separate weights for each head or by splitting one product."""
 
     def __init__(self, pen: Pen, layer: AttentionLayer, query_tokens: TokenSequence, key_tokens: TokenSequence) -> None:
         self.pen, self.layer = pen, layer
@@ -90,7 +90,7 @@ class _HeadMatrices:
                 self._caches[role] = layer.projection(role).work_cache(pen, key_tokens.cached_names, "")
 
     def place(self, role: str, head: int) -> tuple[Pen, str]:
-        """Return the pen for a head, and the subscript that its symbols carry."""
+        """Return the pen for a head, and the subscript of its symbols."""
         if not self.is_many:
             return self.pen, ""
         is_shared = role != "query" and self.layer.kv_count < self.layer.head_count
@@ -131,7 +131,7 @@ class _HeadMatrices:
         return here.at(role).work(APPEND, symbol=f"{letter}{sub}", cached=cached, new=new)
 
     def _first_query(self, queries: Array) -> int:
-        """Return the position of the first query; fewer causal queries than keys are the last tokens."""
+        """Return the position of the first query; with fewer causal queries than keys, they are the last tokens."""
         owners: list[KeyValueWeights] = [self.layer, *self.layer.heads, *self.layer.kv_heads]
         key_matrix = next((owner.K for owner in owners if owner.K is not None), None)
         key_vectors = self._tokens["key"].x
@@ -142,13 +142,13 @@ class _HeadMatrices:
         return max(0, num_keys - len(queries)) if is_late else self._num_cached
 
     def _rotate(self, pen: Pen, matrix: Array, start: int, symbol: str, names: Names) -> Array:
-        """Turn queries or keys by their positions, where the layer has rotary positions."""
+        """Rotate queries or keys by their positions if the layer has rotary positions."""
         rotary = self.layer.rotary
         if rotary is None:
             return matrix
         if matrix.shape[1] % 2:
             raise ProblemError(
-                f"rotary positions turn pairs of dimensions, but a head is {matrix.shape[1]} wide. Make d_k even."
+                f"rotary positions rotate pairs of dimensions, but a head is {matrix.shape[1]} wide. Make d_k even."
             )
         places = start + np.arange(matrix.shape[0], dtype=np.float64)
         positions = pen.give_as_rows("positions", places, symbol="pos", rows=names)

@@ -1,4 +1,4 @@
-"""Every kind of problem, by the name that a problem file gives it; a kind is loaded when it is first asked for."""
+"""All kinds of problems by name; the module of a kind is imported when the kind is first used."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -26,7 +26,7 @@ _CLASSES = {
 
 
 class _Kinds(Mapping[str, type[Problem]]):
-    """Look up a kind, loading its file; a student who solves one kind does not wait for the others."""
+    """Look up a kind and import its module, so that solving one kind does not wait for the others."""
 
     def __getitem__(self, kind: str) -> type[Problem]:
         module, _, name = _CLASSES[kind].partition(".")

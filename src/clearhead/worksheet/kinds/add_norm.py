@@ -1,4 +1,4 @@
-"""Add and normalise: the residual, then layer norm, batch norm or the norm over all of d × n."""
+"""Add and normalise: the residual, then layer norm, batch norm, RMS norm or a norm over all d × n numbers."""
 
 from typing import ClassVar, Literal
 
@@ -12,17 +12,19 @@ from clearhead.worksheet.shapes import Shapes
 
 
 class AddAndNormProblem(NormRule, Problem):
-    """What went into a layer plus what came out of it, normalised."""
+    """The input of a layer plus its output, normalised."""
 
-    summary: ClassVar[str] = "residual, then layer norm, batch norm or the norm over everything; padding counted or not"
+    summary: ClassVar[str] = (
+        "residual, then layer norm, batch norm, RMS norm or a norm over all numbers, with or without padding"
+    )
 
     kind: Literal["add-and-norm"] = "add-and-norm"
-    X: Matrix = Field(description="what went into the layer, or simply the table to normalise")
-    Y: Matrix | None = Field(None, description="what came out of the layer, to be added to X")
-    tokens: Tokens = Field((), description="the tokens' names")
+    X: Matrix = Field(description="the input of the layer, or simply the table to normalise")
+    Y: Matrix | None = Field(None, description="the output of the layer, which is added to X")
+    tokens: Tokens = Field((), description="the names of the tokens")
 
     def mistakes(self, shapes: Shapes) -> None:
-        """Tell what does not fit."""
+        """Report shapes that do not fit."""
         count, width = shapes.tokens(self.X), shapes.width(self.X)
         if self.Y is not None and self.Y.shape != self.X.shape:
             because = f"X is {self.X.shape[0]} × {self.X.shape[1]}, and they are added"
@@ -31,7 +33,7 @@ class AddAndNormProblem(NormRule, Problem):
         self.norm_mistakes(shapes, count, width)
         if self.norm == "none" and self.Y is None:
             shapes.add(
-                ("norm", "Y"), "there is nothing to do: norm is none and no Y is given to add. Give one of them."
+                ("norm", "Y"), "there is nothing to do: norm is none and Y is not given. Choose a norm, or give Y."
             )
 
     def work(self, pen: Pen) -> None:

@@ -16,15 +16,17 @@ from clearhead.worksheet.shapes import Shapes
 
 
 class SelfAttentionProblem(PositionedTokens, AttentionLayer, Problem):
-    """Every token looks at every token of its own sentence."""
+    """Every token attends to every token of its sentence."""
 
-    summary: ClassVar[str] = "self-attention from X and W_Q, W_K, W_V, or from Q, K, V; one more token against a cache"
+    summary: ClassVar[str] = (
+        "self-attention from X and W_Q, W_K, W_V, or from Q, K, V; also for new tokens with cached keys and values"
+    )
 
     kind: Literal["self-attention"] = "self-attention"
     cached_tokens: Tokens = Field((), description="names of the cached tokens")
 
     def mistakes(self, shapes: Shapes) -> None:
-        """Tell what does not fit between the tokens and the layer."""
+        """Report errors in the tokens and in the layer."""
         self.token_mistakes(shapes)
         x_shape = SequenceShape("X", *self.size(shapes)) if self.is_given else None
         attention_mistakes(shapes, self, x_shape, x_shape)
@@ -43,34 +45,34 @@ class SelfAttentionProblem(PositionedTokens, AttentionLayer, Problem):
 
 
 class MaskedSelfAttentionProblem(SelfAttentionProblem):
-    """Every token looks at itself and at what came before it."""
+    """Every token attends to itself and to the tokens before it."""
 
     summary: ClassVar[str] = "self-attention with a causal mask"
 
     kind: Literal["masked-self-attention"] = "masked-self-attention"  # type: ignore[assignment]
     mask: Mask = Field(
         default_factory=lambda: MaskRule(causal=True),
-        description="causal unless said: none, causal, a matrix of 0 and 1, or {causal, padding, explicit}",
+        description="none, causal, a matrix of 0 and 1, or {causal, padding, explicit} (default causal)",
     )
 
 
 class CrossAttentionProblem(AttentionLayer, Problem):
-    """The tokens of one sentence look at those of another."""
+    """The tokens of one sentence attend to those of another."""
 
-    summary: ClassVar[str] = "queries from one sentence (Y), keys and values from another (X); widths may differ"
+    summary: ClassVar[str] = "queries from one sentence (Y), keys and values from another (X); their widths can differ"
 
     kind: Literal["cross-attention"] = "cross-attention"
     Y: Annotated[Matrix | None, Field(validation_alias=AliasChoices("Y", "X_D"))] = Field(
-        None, description="the sentence that asks (also X_D): its tokens make the queries"
+        None, description="the tokens that the queries are computed from (alias X_D)"
     )
     X: Annotated[Matrix | None, Field(validation_alias=AliasChoices("X", "X_E"))] = Field(
-        None, description="the sentence that is asked (also X_E): its tokens make keys and values"
+        None, description="the tokens that the keys and values are computed from (alias X_E)"
     )
     tokens: Tokens = Field((), description="names of the tokens of Y")
     source_tokens: Tokens = Field((), description="names of the tokens of X")
 
     def mistakes(self, shapes: Shapes) -> None:
-        """Tell what does not fit between the two sentences and the layer."""
+        """Report errors in the two sentences and in the layer."""
         query_shape = None if self.Y is None else SequenceShape("Y", shapes.tokens(self.Y), shapes.width(self.Y))
         key_shape = None if self.X is None else SequenceShape("X", shapes.tokens(self.X), shapes.width(self.X))
         attention_mistakes(shapes, self, query_shape, key_shape)
@@ -91,36 +93,40 @@ class CrossAttentionProblem(AttentionLayer, Problem):
 
 
 class MultiHeadAttentionProblem(SelfAttentionProblem):
-    """Several heads side by side, joined and brought back by W_O; with Y, across two sentences."""
+    """Several heads, concatenated and multiplied by W_O; with Y, cross-attention between two sentences."""
 
-    summary: ClassVar[str] = "several heads, split from one product or each with its own weights, joined, times W_O"
+    summary: ClassVar[str] = (
+        "several heads, split from one product or each with its own weights, then concatenated and multiplied by W_O"
+    )
 
     kind: Literal["multi-head-attention"] = "multi-head-attention"  # type: ignore[assignment]
-    Y: Matrix | None = Field(None, description="for cross-attention: the sentence that asks; X is then the one asked")
+    Y: Matrix | None = Field(
+        None, description="for cross-attention: the tokens of the queries; the keys and values then come from X"
+    )
     source_tokens: Tokens = Field((), description="with Y: names of the tokens of X")
 
     def mistakes(self, shapes: Shapes) -> None:
-        """Tell missing heads, and what does not fit."""
+        """Report missing heads, and shapes that do not fit."""
         if not self.heads and self.num_heads is None:
             shapes.add(
                 ("heads", "num_heads"),
-                "multi-head-attention needs heads: give num_heads, or heads with each head's weights.",
+                "multi-head-attention needs heads: give num_heads, or heads with the weights of each head.",
             )
         if self.Y is None:
             super().mistakes(shapes)
             if self.source_tokens:
                 shapes.add(
                     ("source_tokens", "Y", "tokens", "X"),
-                    "source_tokens goes with Y, which is not given. Use tokens for the names of X.",
+                    "source_tokens needs Y, which is not given. Use tokens for the names of X.",
                 )
             return
         if self.X is None:
-            shapes.add(("Y", "X"), "Y is given without X. Give X, the sentence that is asked.")
+            shapes.add(("Y", "X"), "Y is given without X. Give X: the keys and values are computed from it.")
             return
         if self.embedding is not None:
             shapes.add(
                 ("embedding", "X", "Y"),
-                "embedding is not looked up across two sentences. Leave it out: X and Y are given.",
+                "embedding cannot be used with Y. Remove it: X and Y already contain the vectors.",
             )
         shapes.names("tokens", self.tokens, "Y", shapes.tokens(self.Y))
         shapes.names("source_tokens", self.source_tokens, "X", shapes.tokens(self.X))
@@ -128,9 +134,7 @@ class MultiHeadAttentionProblem(SelfAttentionProblem):
         key_shape = SequenceShape("X", shapes.tokens(self.X), shapes.width(self.X))
         attention_mistakes(shapes, self, query_shape, key_shape)
         if self.position is not None:
-            shapes.add(
-                ("position", "X", "Y"), "position is not added across two sentences: add it to X and Y yourself."
-            )
+            shapes.add(("position", "X", "Y"), "position cannot be used with Y. Add the positions to X and Y yourself.")
 
     def work(self, pen: Pen) -> None:
         """Write the layer."""

@@ -1,4 +1,4 @@
-"""A feed-forward network, an encoder block and a decoder block, each on its own."""
+"""Three kinds of problem: a feed-forward network, one encoder block and one decoder block."""
 
 from typing import ClassVar, Literal
 
@@ -16,14 +16,16 @@ from clearhead.worksheet.shapes import Shapes
 
 
 class FeedForwardProblem(PositionedTokens, FeedForwardLayer, Problem):
-    """Two products with a bend between them, for every token alike."""
+    """Two linear layers with an activation function between them, the same for every token."""
 
-    summary: ClassVar[str] = "two products with a bend between them, or the same as two 1-D convolutions"
+    summary: ClassVar[str] = (
+        "two linear layers with an activation function between them, or the same as two 1-D convolutions"
+    )
 
     kind: Literal["feed-forward"] = "feed-forward"
 
     def mistakes(self, shapes: Shapes) -> None:
-        """Tell what does not fit."""
+        """Report shapes that do not fit."""
         self.token_mistakes(shapes)
         if not self.is_given:
             shapes.add(("X", "embedding", "tokens"), "feed-forward needs X, or an embedding with tokens.")
@@ -36,14 +38,14 @@ class FeedForwardProblem(PositionedTokens, FeedForwardLayer, Problem):
 
 
 class EncoderBlockProblem(PositionedTokens, EncoderLayer, Problem):
-    """Self-attention and a residual, with or without a norm and a feed-forward network."""
+    """Self-attention and a residual, with an optional norm and feed-forward network."""
 
-    summary: ClassVar[str] = "words and positions, self-attention, residual, norm, feed-forward"
+    summary: ClassVar[str] = "an encoder block: words and positions, self-attention, residual, norm, feed-forward"
 
     kind: Literal["encoder-block"] = "encoder-block"
 
     def mistakes(self, shapes: Shapes) -> None:
-        """Tell what does not fit."""
+        """Report shapes that do not fit."""
         self.token_mistakes(shapes)
         if not self.is_given:
             shapes.add(("X", "embedding", "tokens"), "encoder-block needs X, or an embedding with tokens.")
@@ -56,10 +58,10 @@ class EncoderBlockProblem(PositionedTokens, EncoderLayer, Problem):
 
 
 class DecoderBlockProblem(PositionedTokens, DecoderLayer, Problem):
-    """Masked self-attention and cross-attention to the encoder's output, a residual after each."""
+    """Masked self-attention and cross-attention to the encoder's output, each followed by a residual."""
 
     summary: ClassVar[str] = (
-        "words and positions, masked self-attention, cross-attention to memory, feed-forward, norms"
+        "a decoder block: words and positions, masked self-attention, cross-attention to memory, feed-forward, norms"
     )
 
     kind: Literal["decoder-block"] = "decoder-block"
@@ -67,7 +69,7 @@ class DecoderBlockProblem(PositionedTokens, DecoderLayer, Problem):
     memory_tokens: Tokens = Field((), description="names of the tokens of memory")
 
     def mistakes(self, shapes: Shapes) -> None:
-        """Tell what does not fit."""
+        """Report shapes that do not fit."""
         self.token_mistakes(shapes)
         if not self.is_given:
             shapes.add(("X", "embedding", "tokens"), "decoder-block needs X, or an embedding with tokens.")

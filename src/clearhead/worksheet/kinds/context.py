@@ -1,4 +1,4 @@
-"""Context without parameters: each word becomes a weighted mean of the words of its sentence."""
+"""Context without parameters: the vector of each word becomes a weighted mean of the vectors in its sentence."""
 
 from typing import ClassVar, Literal
 
@@ -15,29 +15,31 @@ from clearhead.worksheet.shapes import Shapes
 
 
 class ContextProblem(PositionedTokens, AttentionRule, Problem):
-    """A weighted mean of word vectors; nothing is learned."""
+    """A weighted mean of word vectors, without learned parameters."""
 
-    summary: ClassVar[str] = "weights given, from the dot products of the words, or by nearness in time; then the mean"
+    summary: ClassVar[str] = (
+        "weighted means of word vectors; the weights are given, or computed from dot products or from distances in time"
+    )
 
     kind: Literal["context"] = "context"
-    weights: Matrix | None = Field(None, description="the weights themselves, a row for each new vector")
-    times: Vector | None = Field(None, description="a time for each word: weights fall with |tᵢ - tⱼ|, by a bell curve")
-    variance: Real = Field(1.0, gt=0, description="with times: the variance of the bell curve")
-    scale: Scale = Field("none", description="without weights or times: what the dot products are divided by")
+    weights: Matrix | None = Field(None, description="the weights, one row for each new vector")
+    times: Vector | None = Field(None, description="a time for each word: the weights are a normal density of tᵢ - tⱼ")
+    variance: Real = Field(1.0, gt=0, description="with times: the variance of the normal density")
+    scale: Scale = Field("none", description="without weights or times: the divisor of the dot products")
     normaliser: Literal["softmax", "division", "none"] = Field(  # type: ignore[assignment]
         "softmax", description="without weights or times: softmax, division by the sum, or none (raw dot products)"
     )
-    new_tokens: Tokens = Field((), description="names of the new vectors, where they are not those of all tokens")
+    new_tokens: Tokens = Field((), description="names of the new vectors, if they differ from tokens")
 
     def mistakes(self, shapes: Shapes) -> None:
-        """Tell what is missing or does not fit."""
+        """Report missing values and shapes that do not fit."""
         self.token_mistakes(shapes)
         if self.weights is not None and self.times is not None:
-            shapes.add(("weights", "times"), "both weights and times are given. Leave one out.")
+            shapes.add(("weights", "times"), "both weights and times are given. Remove one of them.")
         if not self.is_given and self.weights is None and self.times is None:
             shapes.add(
                 ("weights", "times", "X", "embedding"),
-                "context needs weights, times, or X (or an embedding) to take dot products of.",
+                "context needs weights, times, or vectors for dot products (X or an embedding).",
             )
             return
         count = self.size(shapes)[0] if self.is_given else None
@@ -47,7 +49,8 @@ class ContextProblem(PositionedTokens, AttentionRule, Problem):
             if count is not None and keys != count:
                 shapes.add(
                     ("weights",),
-                    f"weights weigh {keys} words, but there are {count}. Give each row of weights {count} numbers.",
+                    f"weights has weights for {keys} words, but there are {count} words. "
+                    f"Give each row of weights {count} numbers.",
                 )
             if count is None:
                 shapes.names("tokens", self.tokens, "weights", keys)
@@ -67,12 +70,12 @@ class ContextProblem(PositionedTokens, AttentionRule, Problem):
         if self.weights is None and self.new_tokens:
             shapes.add(
                 ("new_tokens", "weights", "tokens"),
-                "new_tokens goes with weights, which are not given. Use tokens for the names.",
+                "new_tokens needs weights, which are not given. Use tokens for the names.",
             )
         self.mask.mistakes(shapes, queries, keys)
 
     def work(self, pen: Pen) -> None:
-        """Write the weights, and the mean if there are vectors to take it of."""
+        """Write the weights and, if vectors are given, their weighted mean."""
         x = self.work_tokens(pen.at("input")) if self.is_given else None
         weights = self._work_weights(pen.at("context"), x)
         if x is not None:
@@ -101,7 +104,7 @@ class ContextProblem(PositionedTokens, AttentionRule, Problem):
         return work_weights(pen, self, scores, allowed)
 
     def _renormalised(self, pen: Pen, weights: Array, names: tuple[tuple[str, ...], tuple[str, ...]]) -> Array:
-        """Mask weights that were already there, and divide each row by what is left of it."""
+        """Mask given weights, and divide each row by its new sum."""
         allowed = work_mask(pen, self.mask, len(weights), weights.shape[1], names)
         if allowed is None:
             return weights

@@ -1,4 +1,4 @@
-"""A 1-D convolution over the tokens: padded at both ends, causal, or only where the filter fits."""
+"""A 1-D convolution over the tokens with padding at both ends, causal padding or no padding."""
 
 from typing import ClassVar, Literal
 
@@ -15,42 +15,47 @@ from clearhead.worksheet.shapes import Shapes, size
 
 
 class ConvolutionProblem(EmbeddedTokens, Problem):
-    """A filter slides over the tokens."""
+    """A filter that slides over the tokens."""
 
-    summary: ClassVar[str] = "a 1-D convolution over the tokens, padded at both ends, causal, or only where it fits"
+    summary: ClassVar[str] = "a 1-D convolution over the tokens with padding at both ends, causal padding or no padding"
 
     kind: Literal["convolution"] = "convolution"
     taps: tuple[Matrix, ...] = Field(
-        max_length=1000, description="the filter: weights for each neighbour in order, each as W in a product"
+        max_length=1000, description="the filter: one weight matrix for each neighbour, in order"
     )
     b: Vector | None = Field(None, description="bias")
     padding: Literal["same", "causal", "valid"] = Field(
-        "same", description="same: the middle of the filter stands on the token; causal: its end; valid: no padding"
+        "same",
+        description="same: the middle of the filter is at the token; causal: the end of the filter is at the token; "
+        "valid: no padding",
     )
-    activation: Literal["none", "relu", "tanh", "sigmoid"] = Field("none", description="what bends the result")
+    activation: Literal["none", "relu", "tanh", "sigmoid"] = Field(
+        "none", description="activation function of the result"
+    )
 
     def mistakes(self, shapes: Shapes) -> None:
-        """Tell a filter that does not fit."""
+        """Report a filter that does not fit."""
         self.embedding_mistakes(shapes)
         if not self.is_given:
             shapes.add(("X", "embedding", "tokens"), "convolution needs X, or an embedding with tokens.")
             return
         if not self.taps:
-            shapes.add(("taps",), "taps is empty. Give weights for at least one neighbour.")
+            shapes.add(("taps",), "taps is empty. Give at least one weight matrix.")
             return
         count, width = self.size(shapes)
         for number, tap in enumerate(self.taps, 1):
             shapes.product("X", width, None, f"tap {number}", tap)
             if tap.shape != self.taps[0].shape:
                 shapes.add(
-                    ("taps",), f"tap {number} is {size(tap)}, but tap 1 is {size(self.taps[0])}. Make them alike."
+                    ("taps",), f"tap {number} is {size(tap)}, but tap 1 is {size(self.taps[0])}. Give all one shape."
                 )
         if self.b is not None:
             shapes.bias("b", self.b, "tap 1", self.taps[0])
         if self.padding == "valid" and len(self.taps) > count:
             shapes.add(
                 ("taps", "padding"),
-                f"a filter of {len(self.taps)} taps does not fit into {count} tokens without padding.",
+                f"a filter of {len(self.taps)} taps does not fit into {count} tokens without padding. "
+                "Give fewer taps, or another padding.",
             )
 
     def work(self, pen: Pen) -> None:

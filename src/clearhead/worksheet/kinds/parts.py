@@ -1,4 +1,4 @@
-"""A sheet of several exercises, each a problem of its own; layout and rounding are said once, for all of them."""
+"""A sheet of several problems, which share one layout and one rounding."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal

@@ -1,4 +1,4 @@
-"""A recurrent network that reads the tokens one after the other: a plain cell, or an LSTM."""
+"""A recurrent network that reads the tokens one by one: a plain cell or an LSTM."""
 
 from typing import ClassVar, Literal
 
@@ -18,14 +18,14 @@ GATES = {"forget": "f", "input": "i", "candidate": "g", "output": "o"}
 
 
 class CellWeights(ProblemFields):
-    """W x + U h + b of a recurrent cell, or of one gate of it; the weights stand on the left."""
+    """W x + U h + b of a recurrent cell or of one of its gates, with the weights on the left."""
 
-    W: Matrix = Field(description="weights of the input, a row for each number of the state")
-    U: Matrix = Field(description="weights of the state before, square")
+    W: Matrix = Field(description="weights of the input, one row for each number of the state")
+    U: Matrix = Field(description="weights of the previous state, a square matrix")
     b: Vector | None = Field(None, description="bias")
 
     def cell_mistakes(self, shapes: Shapes, name: str, width: int, state: int) -> None:
-        """Tell weights that do not fit the input or the state."""
+        """Report weights that do not fit the input or the state."""
         for letter, matrix, columns, of in (("W", self.W, width, "an input"), ("U", self.U, state, "the state")):
             if matrix.shape != (state, columns):
                 shapes.add(
@@ -53,28 +53,28 @@ class CellWeights(ProblemFields):
 class LstmGates(ProblemFields):
     """The four gates of an LSTM."""
 
-    forget: CellWeights = Field(description="what to keep of the memory: {W, U, b}")
-    input: CellWeights = Field(description="how much of the new to write: {W, U, b}")
-    candidate: CellWeights = Field(description="the new itself: {W, U, b}")
-    output: CellWeights = Field(description="how much of the memory to show: {W, U, b}")
+    forget: CellWeights = Field(description="forget gate, how much of the cell state to retain: {W, U, b}")
+    input: CellWeights = Field(description="input gate, how much of the candidate to add: {W, U, b}")
+    candidate: CellWeights = Field(description="candidate, the new content of the cell state: {W, U, b}")
+    output: CellWeights = Field(description="output gate, how much of the cell state to output: {W, U, b}")
 
 
 class RecurrentProblem(EmbeddedTokens, Problem):
-    """A recurrent network reads the tokens one after the other: a plain cell, or an LSTM."""
+    """A recurrent network that reads the tokens one by one: a plain cell or an LSTM."""
 
     summary: ClassVar[str] = "a recurrent network, step by step: h = tanh(W x + U h + b), or an LSTM"
 
     kind: Literal["recurrent"] = "recurrent"
     cell: CellWeights | None = Field(None, description="a plain cell: {W, U, b}")
     lstm: LstmGates | None = Field(None, description="an LSTM: {forget, input, candidate, output}, each {W, U, b}")
-    h0: Vector = Field(description="the state before the first token")
-    c0: Vector | None = Field(None, description="for an LSTM: the memory before the first token")
+    h0: Vector = Field(description="the hidden state before the first token")
+    c0: Vector | None = Field(None, description="for an LSTM: the cell state before the first token")
 
     def mistakes(self, shapes: Shapes) -> None:
-        """Tell what is missing or does not fit."""
+        """Report missing values and shapes that do not fit."""
         self.embedding_mistakes(shapes)
         if (self.cell is None) == (self.lstm is None):
-            shapes.add(("cell", "lstm"), "recurrent needs a cell or an lstm, and not both.")
+            shapes.add(("cell", "lstm"), "recurrent needs either cell or lstm, not both.")
         if not self.is_given:
             shapes.add(("X", "embedding", "tokens"), "recurrent needs X, or an embedding with tokens.")
             return
@@ -82,17 +82,17 @@ class RecurrentProblem(EmbeddedTokens, Problem):
         if self.cell is not None:
             self.cell.cell_mistakes(shapes, "", width, state)
             if self.c0 is not None:
-                shapes.add(("c0", "lstm"), "c0 goes with an lstm. Leave it out.")
+                shapes.add(("c0", "lstm"), "c0 is only for an lstm. Remove it.")
         if self.lstm is not None:
             for gate in GATES:
                 getattr(self.lstm, gate).cell_mistakes(shapes, f"{gate}: ", width, state)
             if self.c0 is None:
-                shapes.add(("lstm", "c0"), "an lstm needs c0: the memory before the first token.")
+                shapes.add(("lstm", "c0"), "an lstm needs c0: the cell state before the first token.")
             else:
                 shapes.vector("c0", self.c0, state, f"the state has {state} numbers")
 
     def work(self, pen: Pen) -> None:
-        """Write one state after the other."""
+        """Write the states in order."""
         x = self.work_embedding(pen.at("input"))
         h = pen.give_as_rows("h0", self.h0[None, :], symbol="h₀")
         c = None if self.c0 is None else pen.give_as_rows("c0", self.c0[None, :], symbol="c₀")

@@ -1,4 +1,4 @@
-"""Attention in a recurrent encoder-decoder: one decoder state looks at all encoder states.
+"""Attention in a recurrent encoder-decoder: one decoder state attends to all encoder states.
 
 eᵢ = score(s, hᵢ),  α = softmax(e),  a = Σ αᵢ hᵢ,  new state [a; s]
 """
@@ -31,22 +31,24 @@ class Seq2SeqAttentionProblem(Problem):
     summary: ClassVar[str] = "attention in a recurrent encoder-decoder: scores, weights, context, new state"
 
     kind: Literal["seq2seq-attention"] = "seq2seq-attention"
-    h: Matrix = Field(description="the encoder states, one a row (a column in layout columns)")
+    h: Matrix = Field(description="the encoder states, one per row (per column in layout columns)")
     s: Vector = Field(description="the decoder state")
     score: Literal["dot", "scaled-dot", "multiplicative", "additive", "additive-concatenated"] = Field(
         "dot",
         description="dot: s·hᵢ; scaled-dot: s·hᵢ/√d; multiplicative: sᵀ W hᵢ; additive: vᵀ tanh(W_h hᵢ + W_s s); "
         "additive-concatenated: vᵀ tanh(W [hᵢ; s])",
     )
-    W: Matrix | None = Field(None, description="weights of the multiplicative or the concatenated score, used as W hᵢ")
+    W: Matrix | None = Field(
+        None, description="weights of the multiplicative or additive-concatenated score, on the left of the state"
+    )
     W_h: Matrix | None = Field(None, description="weights of the encoder states in the additive score")
     W_s: Matrix | None = Field(None, description="weights of the decoder state in the additive score")
-    v: Vector | None = Field(None, description="the vector that turns the tanh into one score")
+    v: Vector | None = Field(None, description="the vector v of the additive scores")
     W_c: Matrix | None = Field(None, description="weights of the new state tanh(W_c [a; s])")
     tokens: Tokens = Field((), description="names of the encoder states")
 
     def mistakes(self, shapes: Shapes) -> None:
-        """Tell weights that are missing, idle or of the wrong shape."""
+        """Report weights that are missing, unused or of the wrong shape."""
         needs = _NEEDS[self.score]
         for name in _WEIGHTS:
             if name in needs and getattr(self, name) is None:
@@ -55,7 +57,7 @@ class Seq2SeqAttentionProblem(Problem):
                 )
             if name not in needs and getattr(self, name) is not None:
                 shapes.add(
-                    ("score", name), f"score {self.score} does not use {name}. Leave it out, or choose another score."
+                    ("score", name), f"score {self.score} does not use {name}. Remove it, or choose another score."
                 )
         shapes.names("tokens", self.tokens, "h", shapes.tokens(self.h))
         width, state = shapes.width(self.h), len(self.s)
@@ -78,7 +80,7 @@ class Seq2SeqAttentionProblem(Problem):
     def _check_weights(
         self, shapes: Shapes, name: str, weights: Array, rows: tuple[str, int] | None, columns: tuple[str, int]
     ) -> None:
-        """Check weights on the left of a vector; `rows` and `columns` name what they must match, and its width."""
+        """Check weights on the left of a vector; `rows` and `columns` are the names and widths they must match."""
         shape = f"{name} is {weights.shape[0]} × {weights.shape[1]}"
         if rows is not None and weights.shape[0] != rows[1]:
             output, length = rows
@@ -125,6 +127,6 @@ class Seq2SeqAttentionProblem(Problem):
         return pen.work(SCORE, symbol="e", q=v, k=bent)
 
     def _transform(self, pen: Pen, name: str, weights: Array, x: Array, symbol: str) -> Array:
-        """Write W xᵢ. With tokens as columns that is simply the product W x."""
+        """Write W xᵢ. With tokens as columns this is the product W x."""
         w = pen.give(name, np.asarray(weights), symbol=name)
         return pen.work(PROJECT if pen.layout == "columns" else TRANSFORM, symbol=symbol, x=x, w=w)

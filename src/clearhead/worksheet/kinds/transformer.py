@@ -1,4 +1,4 @@
-"""A whole small Transformer: it generates token by token, or is taught a target, and every step is shown."""
+"""A complete small Transformer, which generates token by token or computes the loss of a given target."""
 
 from typing import ClassVar, Literal
 
@@ -22,36 +22,49 @@ Names = tuple[str, ...]
 
 
 class TransformerProblem(Problem):
-    """Encoder, decoder, output layer; generation, or teacher forcing with its loss and gradient."""
+    """Encoder, decoder and output layer, with generation or with teacher forcing, loss and gradient."""
 
-    summary: ClassVar[str] = "a whole encoder-decoder: it generates until the end token, or is taught a target sentence"
+    summary: ClassVar[str] = (
+        "a complete encoder-decoder that generates until the end token, or computes the loss of a target sentence"
+    )
 
     kind: Literal["transformer"] = "transformer"
     source: PositionedTokens = Field(description="the sentence to read: {tokens, embedding, position} or {X, position}")
-    encoder: tuple[EncoderLayer, ...] = Field(max_length=64, description="the encoder blocks, each as in encoder-block")
-    encoder_norm: Norm | None = Field(None, description="a last norm after the encoder, as pre-norm models have")
-    target_embedding: Embedding = Field(description="the words that can be written, with their vectors; their order is "
-                                        "that of the output layer")  # fmt: skip
-    target_position: Position | None = Field(None, description="positions to add in the decoder, as position elsewhere")
-    decoder: tuple[DecoderLayer, ...] = Field(max_length=64, description="the decoder blocks, each as in decoder-block")
-    decoder_norm: Norm | None = Field(None, description="a last norm after the decoder")
-    W_out: Matrix = Field(description="weights of the output layer: a score for every word")
+    encoder: tuple[EncoderLayer, ...] = Field(
+        max_length=64, description="the encoder layers, each with the keys of encoder-block"
+    )
+    encoder_norm: Norm | None = Field(None, description="a final norm after the encoder, as in pre-norm models")
+    target_embedding: Embedding = Field(
+        description="the output vocabulary: words with their vectors, in the order of the output layer"
+    )
+    target_position: Position | None = Field(
+        None, description="positions to add to the decoder input, with the keys of position"
+    )
+    decoder: tuple[DecoderLayer, ...] = Field(
+        max_length=64, description="the decoder layers, each with the keys of decoder-block"
+    )
+    decoder_norm: Norm | None = Field(None, description="a final norm after the decoder")
+    W_out: Matrix = Field(description="weights of the output layer, one score for each word")
     b_out: Vector | None = Field(None, description="bias of the output layer")
-    start: Title = Field("<EOS>", description="the word that the decoder starts from")
+    start: Title = Field("<EOS>", description="the first input word of the decoder")
     end: Title = Field("<EOS>", description="the word that ends the sentence")
-    target: Tokens = Field((), description="a sentence to teach (without start and end): loss and gradient are shown")
-    one_by_one: bool = Field(False, description="with target: compute the same loss one word at a time, too")
-    choose: Literal["greedy", "sample"] = Field("greedy", description="take the likeliest word, or draw one")
-    seed: Count = Field(0, ge=0, description="of the draws")
-    max_length: Count = Field(10, ge=1, le=200, description="stop after this many words")
+    target: Tokens = Field(
+        (), description="the target sentence, without start and end, to compute the loss and its gradient"
+    )
+    one_by_one: bool = Field(False, description="with target: also compute the same loss one word at a time")
+    choose: Literal["greedy", "sample"] = Field(
+        "greedy", description="greedy: take the most probable word; sample: draw a word at random"
+    )
+    seed: Count = Field(0, ge=0, description="random seed of sample")
+    max_length: Count = Field(10, ge=1, le=200, description="stop after this number of words")
 
     @property
     def words(self) -> Names:
-        """The target vocabulary in order."""
+        """The output vocabulary in order."""
         return tuple(self.target_embedding)
 
     def mistakes(self, shapes: Shapes) -> None:
-        """Tell what does not fit between the sentences, the blocks and the output layer."""
+        """Report errors in the sentences, the layers and the output layer."""
         self.source.token_mistakes(shapes)
         for key, word in (("start", self.start), ("end", self.end), *(("target", word) for word in self.target)):
             if word not in self.target_embedding:
@@ -72,16 +85,16 @@ class TransformerProblem(Problem):
         memory = SequenceShape("memory", count, width)
         for decoder, inner in zip(self.decoder, inside[len(self.encoder) :], strict=True):
             decoder.layer_mistakes(inner, length, target_width, memory)
-        places = [f"encoder block {n + 1}" for n in range(len(self.encoder))]
-        places += [f"decoder block {n + 1}" for n in range(len(self.decoder))]
+        places = [f"encoder layer {n + 1}" for n in range(len(self.encoder))]
+        places += [f"decoder layer {n + 1}" for n in range(len(self.decoder))]
         for place, inner in zip(places, inside, strict=True):
             shapes.include(place, inner)
         shapes.product("the decoder's output", target_width, None, "W_out", self.W_out)
         if shapes.width(self.W_out) != len(self.words):
             shapes.add(
                 ("W_out", "target_embedding"),
-                f"W_out makes {shapes.width(self.W_out)} scores, but target_embedding has {len(self.words)} words. "
-                "Give one score for each word.",
+                f"W_out gives {shapes.width(self.W_out)} scores, but target_embedding has {len(self.words)} words. "
+                "Give W_out one score for each word.",
             )
         if self.b_out is not None:
             shapes.bias("b_out", self.b_out, "W_out", self.W_out)
@@ -96,12 +109,12 @@ class TransformerProblem(Problem):
                 rule.norm_mistakes(inner, tokens, wide)
                 shapes.include(name, inner)
         if self.one_by_one and not self.target:
-            shapes.add(("one_by_one", "target"), "one_by_one goes with target, which is not given. Leave it out.")
+            shapes.add(("one_by_one", "target"), "one_by_one needs target, which is not given. Remove it.")
         for number, block in enumerate(self.decoder, 1):
             self._fixed_size_mistakes(shapes, number, block)
 
     def _fixed_size_mistakes(self, shapes: Shapes, number: int, block: DecoderLayer) -> None:
-        """The decoder runs at every length from one word on: what has a size of its own cannot be right for all."""
+        """Report values of a fixed size: the decoder runs with every number of words, starting at one."""
         for name, layer in (("self_attention", block.self_attention), ("cross_attention", block.cross_attention)):
             owners: list[KeyValueWeights] = [layer, *layer.heads, *layer.kv_heads]
             keys = ("cached_K", "cached_V", "Q") + (("K", "V") if name == "self_attention" else ())
@@ -111,12 +124,12 @@ class TransformerProblem(Problem):
             for key in dict.fromkeys(fixed):
                 shapes.add(
                     (name, key),
-                    f"decoder block {number}: {name}: {key} has a size of its own, but the decoder runs at every "
-                    "length. Leave it out (a causal mask needs no size).",
+                    f"decoder layer {number}: {name}: {key} has a fixed size, but the decoder runs with sentences of "
+                    "every length. Remove it (a causal mask has no fixed size).",
                 )
 
     def work(self, pen: Pen) -> None:
-        """Write the encoder, then generate or teach."""
+        """Write the encoder, then the generation or the loss."""
         x = self.source.work_tokens(pen.at("input"))
         names = self.source.names
         for number, block in enumerate(self.encoder):
@@ -154,7 +167,7 @@ class TransformerProblem(Problem):
         return min(self.max_length, int(rule.table.shape[pen.layout == "columns"]) - rule.start)
 
     def _teach(self, pen: Pen, memory: TokenSequence, table: Array) -> None:
-        """Write the parallel pass over the shifted target, its loss and gradient, and the loss word by word."""
+        """Write the parallel pass over the shifted target, its loss and gradient, and optionally the loss by word."""
         prefix, aims = (self.start, *self.target), (*self.target, self.end)
         here = pen.at("teacher")
         probabilities = self._probabilities(here, self._decode(here, prefix, memory, table))
@@ -203,11 +216,11 @@ class TransformerProblem(Problem):
     def _loss(self, pen: Pen, probabilities: Array, targets: Ids, symbol: str = "ℓ") -> Array:
         if np.any(np.take_along_axis(probabilities, targets[:, None], axis=1) <= 0.0):
             raise ProblemError(
-                "a target word has probability 0, so its -ln is infinite. Keep more decimals, or give smaller weights."
+                "a target word has probability 0, so its -ln is infinite. Use more decimals, or give smaller weights."
             )
         return pen.at("output").work(LOSS, symbol=symbol, probabilities=probabilities, targets=targets)
 
 
 def _as_learned(rule: PositionRule) -> PositionRule:
-    """Return a table of positions as one to look up, since a sentence that grows does not fill it."""
+    """Return a given position table as a look-up table, because the sentence can be shorter than the table."""
     return rule.model_copy(update={"formula": "learned"}) if rule.formula == "given" else rule

@@ -1,4 +1,4 @@
-"""Words as vectors before there is any attention: one-hot, TF-IDF, looked up, and how alike they are."""
+"""Static word vectors: one-hot, TF-IDF and embeddings, and the similarity of words."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -29,14 +29,14 @@ def _documents(raw: object) -> tuple[tuple[str, ...], ...]:
 class WordVectorsProblem(Problem):
     """One-hot vectors, TF-IDF, static embeddings, and the similarity of words."""
 
-    summary: ClassVar[str] = "words as vectors: one-hot, TF-IDF, looked up, or compared by dot product and cosine"
+    summary: ClassVar[str] = "static word vectors: one-hot, TF-IDF, embeddings, or their dot products and cosines"
 
     kind: Literal["word-vectors"] = "word-vectors"
     task: Literal["one-hot", "tf-idf", "look-up", "similarity"] = Field(
-        description="one-hot: a place for every word; tf-idf: of documents; look-up: in an embedding; similarity: dot "
-        "products and cosines of the words of an embedding"
+        description="one-hot: vectors with a single 1; tf-idf: vectors of documents; look-up: vectors from an "
+        "embedding; similarity: dot products and cosines of the words of an embedding"
     )
-    tokens: Tokens = Field((), description="the words (all of the embedding, if not said)")
+    tokens: Tokens = Field((), description="the words (default: all words of the embedding)")
     embedding: Embedding | None = Field(None, description="words with their vectors, {king: [1, 2]}")
     documents: Annotated[tuple[tuple[str, ...], ...], PlainValidator(_documents)] = Field(
         (), description="for tf-idf: a list of documents, each a list of words or a line of text"
@@ -44,7 +44,7 @@ class WordVectorsProblem(Problem):
     idf: Literal["N/df", "smooth"] = Field("N/df", description="ln(N/df), or smooth: ln((1+N)/(1+df)) + 1")
 
     def mistakes(self, shapes: Shapes) -> None:
-        """Tell what is missing."""
+        """Report missing and unused values."""
         if self.task == "tf-idf" and not self.documents:
             shapes.add(("task", "documents"), "task tf-idf needs documents: a list of lines of text.")
         if self.task in ("look-up", "similarity"):
@@ -56,7 +56,7 @@ class WordVectorsProblem(Problem):
         elif self.embedding is not None:
             shapes.add(
                 ("task", "embedding"),
-                f"task {self.task} does not use an embedding. Leave it out, or choose another task.",
+                f"task {self.task} does not use an embedding. Remove it, or choose another task.",
             )
         if self.task == "one-hot" and not self.tokens:
             shapes.add(("task", "tokens"), "task one-hot needs tokens: the words.")

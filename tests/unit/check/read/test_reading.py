@@ -187,8 +187,8 @@ def test_every_mistake_is_told_at_once(tmp_path):
         ("problem: [1]\nwritten: {Q: 1}\n", "problem = [1] is not a problem"),
         ("1: 2\nproblem: bank\nwritten: {Q: 1}\n", "1 is not a key"),
         ("problem: bank\nwritten: {'': 1}\n", "a line has no name"),
-        ("problem: bank\nwritten: {[a]: 1}\n", "is not a key"),
-        ("problem: bank\nwritten: {Q: 1, Q: 2}\n", "the key 'Q' is written twice"),
+        ("problem: bank\nwritten: {[a]: 1}\n", "cannot be a key"),
+        ("problem: bank\nwritten: {Q: 1, Q: 2}\n", "the key 'Q' is given twice"),
         ("problem: bank\nstudent: [a]\nwritten: {Q: 1}\n", "student = ['a'] is not a text"),
         ("problem: w.yaml/x\nwritten: {Q: 1}\n", "no such problem file"),
         ("problem: /dev/zero\nwritten: {Q: 1}\n", "no such problem file"),
@@ -287,7 +287,7 @@ def test_aliases_that_unfold_without_end_are_refused(tmp_path):
     bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
         f"  a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 9)
     )
-    assert "aliases unfold" in mistakes(tmp_path, f"problem: bank\nwritten:\n  {bomb}")
+    assert "aliases expand" in mistakes(tmp_path, f"problem: bank\nwritten:\n  {bomb}")
     rows = "r: &r [" + "1, " * 1000 + "1]\n  m: &m [" + "*r, " * 1000 + "*r]\n  n: *m\n  o: *m\n"
     assert "written holds more than 1,048,576 cells" in mistakes(tmp_path, f"problem: bank\nwritten:\n  {rows}")
 

@@ -54,7 +54,7 @@ def test_a_query_that_may_see_no_key_gives_zeros_and_a_warning() -> None:
     )
     assert sheet.answer[0].tolist() == [0.0] * VALUE
     assert sheet.value("A")[0].tolist() == [0.0] * TOKENS
-    assert sheet.warnings == ("self_attention: 'a' may see no key at all, so its weights and its output are zeros.",)
+    assert sheet.warnings == ("self_attention: 'a' cannot attend to any key, so its weights and its output are zeros.",)
     assert_close(sheet.answer[1:], answer()[1:])
 
 

@@ -25,17 +25,19 @@ def mistakes(data: Any) -> list[str]:
 def test_heads_of_unequal_length_are_told() -> None:
     first = {"W_Q": I2, "W_K": I2, "W_V": I2, "cached_K": [[1, 1]], "cached_V": [[1, 1]]}
     sentences = mistakes({"kind": "multi-head-attention", "X": X, "heads": [first, {"W_Q": I2, "W_K": I2, "W_V": I2}]})
-    assert sentences == ["head 2: it has 3 queries and 3 keys, but head 1 has 3 and 4. Give every head as many."]
+    assert sentences == [
+        "head 2: it has 3 queries and 3 keys, but head 1 has 3 and 4. Give every head the same numbers."
+    ]
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({}, "multi-head-attention needs heads: give num_heads, or heads with each head's weights."),
+        ({}, "multi-head-attention needs heads: give num_heads, or heads with the weights of each head."),
         ({"num_heads": 3}, "num_heads = 3 does not divide the width 2 of Q. Use 1 or 2 heads."),
         ({"num_heads": 2, "num_kv_heads": 3}, "num_kv_heads = 3 does not divide num_heads = 2. Use 1 or 2 key/value heads."),
-        ({"heads": [{"W_Q": I2, "W_K": I2, "W_V": I2}]}, "both heads and W_Q are given. Put W_Q into each head, or use num_heads."),
-        ({"num_heads": 2, "Y": X, "X": None, "Q": None}, "Y is given without X. Give X, the sentence that is asked."),
+        ({"heads": [{"W_Q": I2, "W_K": I2, "W_V": I2}]}, "both heads and W_Q are given. Move W_Q into each head, or use num_heads."),
+        ({"num_heads": 2, "Y": X, "X": None, "Q": None}, "Y is given without X. Give X: the keys and values are computed from it."),
     ],
 )  # fmt: skip
 def test_heads_that_do_not_fit_are_named(change: dict[str, Any], sentence: str) -> None:
@@ -46,9 +48,9 @@ def test_heads_of_their_own_are_checked_one_by_one() -> None:
     heads = [{"W_Q": I2, "W_K": I2, "W_V": I2}, {"W_Q": [[1, 1]], "W_K": I2}]
     sentences = mistakes({"kind": "multi-head-attention", "X": X, "heads": heads})
     assert "X is 3 × 2 and head 2: W_Q is 1 × 2" in sentences[0]
-    assert sentences[1] == "head 2: W_V is missing: give the weights W_V, or V itself."
+    assert sentences[1] == "head 2: W_V is missing: give the weights W_V, or the matrix V."
     shared = {"kind": "multi-head-attention", "X": X, "heads": heads[:1] * 3, "kv_heads": [{"W_K": I2, "W_V": I2}] * 2}
-    assert "3 heads cannot share 2 kv_heads evenly. Use 1 or 3 kv_heads." in mistakes(shared)
+    assert "3 heads cannot be divided evenly among 2 kv_heads. Use 1 or 3 kv_heads." in mistakes(shared)
 
 
 def test_the_shape_of_tokens_is_that_on_paper() -> None:
@@ -68,7 +70,7 @@ def test_the_shape_of_tokens_is_that_on_paper() -> None:
         ({"b_V": [1]}, ["b_V has 1 number, but W_V is 3 × 7. Give b_V 7 numbers."]),
         (
             {"kv_heads": [{"W_K": I2}]},
-            ["kv_heads goes with heads. Give heads too, or use num_heads with num_kv_heads."],
+            ["kv_heads needs heads. Give heads too, or use num_heads with num_kv_heads."],
         ),
     ],
 )

@@ -61,7 +61,7 @@ def test_one_more_token_against_a_cache_is_the_last_row_of_the_whole(heads: int 
 def test_fewer_queries_than_keys_are_the_last_tokens_and_it_is_said() -> None:
     sheet = solve({"kind": "self-attention", "Q": Q[-2:], "K": K, "V": V, "mask": "causal"})
     assert_close(sheet.answer, attention(Q, K, V, math.sqrt(HEAD), is_causal=True)[-2:])
-    assert "takes the queries as the last tokens" in sheet.warnings[0]
+    assert "treats the queries as the last tokens" in sheet.warnings[0]
 
 
 def heads_by_hand(w_q: Any, w_k: Any, w_v: Any, groups: list[int], is_causal: bool) -> list[list[float]]:

@@ -1,4 +1,4 @@
-"""Context without parameters against plain Python: nearness in time, and dot products."""
+"""Context without parameters against plain Python: distance in time, and dot products."""
 
 import math
 

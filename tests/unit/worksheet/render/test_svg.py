@@ -140,7 +140,7 @@ def test_a_given_matrix_has_a_picture_too() -> None:
 
 def test_an_unknown_symbol_is_told_with_the_nearest() -> None:
     with pytest.raises(
-        ProblemError, match=r"'W_q' names no matrix of this sheet\. Did you mean 'W_Q'\? Matrices: E, X, P"
+        ProblemError, match=r"'W_q' is not a matrix of this sheet\. Did you mean 'W_Q'\? Matrices: E, X, P"
     ):
         solve("lets-go-encoder").picture("W_q")
 
@@ -148,7 +148,7 @@ def test_an_unknown_symbol_is_told_with_the_nearest() -> None:
 def test_a_symbol_at_several_places_needs_a_place() -> None:
     sheet = solve("lets-go-decoder-vamos")
     with pytest.raises(
-        ProblemError, match=r"'A' names 2 matrices of this sheet: decoder\.0\.self_attention.*Say at which place"
+        ProblemError, match=r"'A' matches 2 matrices of this sheet: decoder\.0\.self_attention.*Add the place"
     ):
         sheet.picture("A")
     assert "A (2 × 2)" in texts(sheet.picture("A", "*cross*"))
@@ -156,6 +156,6 @@ def test_a_symbol_at_several_places_needs_a_place() -> None:
 
 def test_a_matrix_given_to_several_parts_is_chosen_by_its_part() -> None:
     sheet = solve("norms")
-    with pytest.raises(ProblemError, match=r"'X' names 5 matrices of this sheet: part\.0\..*as in 'part\.0\.\S*:X'"):
+    with pytest.raises(ProblemError, match=r"'X' matches 5 matrices of this sheet: part\.0\..*as in 'part\.0\.\S*:X'"):
         sheet.picture("X")
     assert any(text.startswith("X (") for text in texts(sheet.picture("X", "part.1*")))

@@ -128,7 +128,7 @@ def test_warnings_and_the_policy_are_shown() -> None:
         Rounding(lines="rounded", decimals=2),
     )
     for text in (terminal(sheet), sheet.to_markdown()):
-        assert "may see no key at all" in text
+        assert "cannot attend to any key" in text
         assert "Every line is rounded to 2 decimals" in text
 
 
@@ -143,10 +143,10 @@ def test_every_line_of_a_small_sheet_is_printed() -> None:
     show(sheet, "results", Console(file=text, width=60, highlight=False))
     assert text.getvalue().splitlines() == [
         "Places",
-        "Worked in full precision, shown to 4 decimals (half-up).",
+        "Computed in full precision, shown to 4 decimals (half-up).",
         "",
-        "  P = PE(pos, dim): pos itself, in every dimension",
-        "  Give every position a vector of its own.",
+        "  P = PE(pos, dim): pos in every dimension",
+        "  Compute a vector for every position.",
         "            dim 0  dim 1",
         "    pos 3 ⎡     3      3 ⎤",
         "    pos 5 ⎣     5      5 ⎦",
