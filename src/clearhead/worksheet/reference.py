@@ -69,10 +69,10 @@ def rotate(x: Array, angles: Array, pairing: str) -> Array:
     """(a, b) → (a cos θ - b sin θ, a sin θ + b cos θ)"""
     first, second = rotary_pairs(x.shape[-1], pairing)
     a, b = x[..., first], x[..., second]
-    turned = np.empty_like(x)
-    turned[..., first] = a * np.cos(angles) - b * np.sin(angles)
-    turned[..., second] = a * np.sin(angles) + b * np.cos(angles)
-    return turned
+    rotated = np.empty_like(x)
+    rotated[..., first] = a * np.cos(angles) - b * np.sin(angles)
+    rotated[..., second] = a * np.sin(angles) + b * np.cos(angles)
+    return rotated
 
 
 def add(a: Array, b: Array) -> Array:

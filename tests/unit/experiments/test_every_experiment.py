@@ -127,7 +127,7 @@ def test_the_verb_gives_every_number_as_json() -> None:
     assert Experiment.from_json(done.stdout) == EXPERIMENTS["order"].run(3)
 
 
-def test_the_verb_draws_and_says_where(tmp_path: Path) -> None:
+def test_the_verb_draws_and_prints_the_file_name(tmp_path: Path) -> None:
     done = clearhead("experiment", "static", "--json", "--picture", str(tmp_path / "slide.svg"))
     assert done.returncode == 0
     assert json.loads(done.stdout)["experiment"] == "static"
@@ -150,7 +150,7 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...], s
     assert "Traceback" not in done.stderr
 
 
-def test_without_matplotlib_a_picture_says_what_to_install_and_the_table_needs_nothing(tmp_path: Path) -> None:
+def test_without_matplotlib_the_error_has_the_install_command_and_tables_still_work(tmp_path: Path) -> None:
     blocked = "sys.modules['matplotlib'] = None"
     done = clearhead("experiment", "norms", "--picture", str(tmp_path / "slide.svg"), before=blocked)
     assert (done.returncode, done.stdout) == (2, "")

@@ -31,7 +31,7 @@ def test_the_unmasked_copier_reads_the_answer_and_loses_it_at_inference(leak: Ex
     assert masked[3] == 1.0
 
 
-def test_the_masked_copier_takes_the_commonest_token_so_far() -> None:
+def test_the_masked_copier_predicts_the_most_frequent_token_so_far() -> None:
     tokens = np.random.default_rng(11).integers(VOCABULARY, size=(13, LENGTH))
     counted = [
         [np.argmax(np.bincount(row[: end + 1], minlength=VOCABULARY)) for end in range(LENGTH)] for row in tokens

@@ -31,7 +31,7 @@ def test_layer_norm_does_not_move_by_a_single_bit(norms: Experiment) -> None:
 
 
 @pytest.mark.parametrize("padding", [0, 1, 2, 3, 53, 100])
-def test_batch_norm_counts_the_padding_unless_it_is_left_out(norms: Experiment, padding: int) -> None:
+def test_batch_norm_includes_the_padding_unless_it_is_excluded(norms: Experiment, padding: int) -> None:
     for feature in range(3):
         real = [float(row[feature]) for row in Z]
         padded = real + [0.0] * padding

@@ -10,14 +10,14 @@ from tests.tolerances import assert_close
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3, 5])
-def test_self_attention_maps_sets_to_sets_until_order_is_put_in(seed: int) -> None:
+def test_self_attention_ignores_order_without_positions_or_a_mask(seed: int) -> None:
     rows = {row[0]: row[1:] for row in order_experiment.run(seed).tables[0].rows}
     assert all(value < 1e-12 for value in rows["nothing"])
     for variant in ("positions", "a causal mask", "both"):
         assert all(value > 0.05 for value in rows[variant])
 
 
-def test_the_two_sentences_are_made_of_the_same_words() -> None:
+def test_the_two_sentences_have_the_same_words() -> None:
     first, second = order_experiment.SENTENCES
     assert first != second
     assert sorted(first.lower().split()) == sorted(second.lower().split())

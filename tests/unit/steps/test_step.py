@@ -16,7 +16,7 @@ def test_columns_have_their_own_notation() -> None:
     assert (SCORE.symbol_in("rows"), SCORE.symbol_in("columns")) == ("S", "Z")
 
 
-def test_epsilon_stands_inside_or_outside_the_root() -> None:
+def test_epsilon_is_inside_or_outside_the_root() -> None:
     names = {"x": "X", "mean": "μ", "variance": "σ²"}
     assert NORMALISE.equation_in("rows", names) == "(X - μ) / √σ²"
     assert NORMALISE.equation_in("rows", names | {"epsilon": "ε"}) == "(X - μ) / √(σ² + ε)"
@@ -25,7 +25,7 @@ def test_epsilon_stands_inside_or_outside_the_root() -> None:
     assert NORMALISE.equation_in("rows", full) == "γ × (X - μ) / √(σ² + ε) + β"
 
 
-def test_an_equation_names_an_input_that_is_not_there_by_its_own_name() -> None:
+def test_an_equation_shows_a_missing_input_by_its_declared_name() -> None:
     assert NORMALISE.equation_in("rows", {"x": "X"}) == "(X - mean) / √variance"
 
 

@@ -16,7 +16,7 @@ def test_data_and_back_is_the_same_trace() -> None:
     assert trace_from_data(data, np.asarray) == trace
 
 
-def test_an_input_from_nowhere_breaks_the_chain() -> None:
+def test_an_unknown_input_breaks_the_chain() -> None:
     trace = small_trace()
     trace.record(ADD, np.zeros(1), a=np.zeros(1), b=trace[0].value)
     with pytest.raises(

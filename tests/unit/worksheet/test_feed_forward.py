@@ -34,7 +34,7 @@ def test_feed_forward_and_the_same_as_convolutions() -> None:
         ("tanh", math.tanh),
     ],
 )
-def test_every_activation_is_what_its_name_says(name: str, function: Any) -> None:
+def test_every_activation_is_the_function_of_its_name(name: str, function: Any) -> None:
     x = [[-3.0, -0.5, 0.0, 2.0]]
     data = {"kind": "feed-forward", "X": x, "W_1": np.eye(4), "W_2": np.eye(4), "activation": name}
     assert_close(solve(data).answer, [[function(v) for v in x[0]]])

@@ -41,7 +41,7 @@ def test_each_residual_has_its_own_norm_or_all_share_one() -> None:
     assert [own.norm_of(number).norm for number in range(2)] == ["batch", "none"]
 
 
-def test_the_masked_layer_is_causal_unless_said() -> None:
+def test_the_masked_layer_is_causal_by_default() -> None:
     assert MaskedAttentionLayer.model_validate(SELF).mask.causal
     assert MaskedAttentionLayer.model_validate(SELF | {"mask": "none"}).mask.is_off
 

@@ -91,7 +91,7 @@ def test_one_mistake_is_one_sentence(change: dict[str, Any], sentence: str) -> N
         ({"W_K": None, "K": [[1, 2]]}, "K is 1 × 2, but X has 3 tokens. Give K one vector for each token of X, or remove X."),
     ],
 )  # fmt: skip
-def test_a_wrong_type_is_told_without_the_words_of_a_library(change: dict[str, Any], sentence: str) -> None:
+def test_a_wrong_type_is_reported_without_the_words_of_a_library(change: dict[str, Any], sentence: str) -> None:
     assert mistakes(SELF | change) == [sentence]
 
 
@@ -149,7 +149,7 @@ def test_a_wrong_type_is_told_without_the_words_of_a_library(change: dict[str, A
         ({"parts": [{"kind": "positions", "layout": "rows"}]}, "layout is set once for the entire sheet. Move it up, beside parts."),
     ],
 )  # fmt: skip
-def test_every_kind_says_what_it_misses(data: dict[str, Any], sentence: str) -> None:
+def test_every_kind_reports_what_is_missing(data: dict[str, Any], sentence: str) -> None:
     assert any(sentence in mistake for mistake in mistakes(data)), mistakes(data)
 
 
@@ -173,13 +173,13 @@ def test_every_kind_says_what_it_misses(data: dict[str, Any], sentence: str) -> 
         ({"kind": "encoder-block", "X": [[1]], "self_attention": {"W_Q": [[1]], "W_K": [[1]], "W_V": [[1]]}, "norms": ["layer", "layer"]}, "norms has 2 entries, but the block has 1 residuals."),
     ],
 )  # fmt: skip
-def test_what_is_missing_is_told(data: dict[str, Any], sentence: str) -> None:
+def test_missing_values_are_reported(data: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ProblemError) as wrong:
         solve(data)
     assert sentence in str(wrong.value)
 
 
-def test_columns_are_told_in_their_own_words() -> None:
+def test_messages_for_columns_speak_of_columns() -> None:
     data = {
         "kind": "self-attention",
         "layout": "columns",
@@ -191,7 +191,7 @@ def test_columns_are_told_in_their_own_words() -> None:
     assert mistakes(data) == ["X is 3 × 2 and W_Q is 2 × 2, so W_Q X does not fit. Give W_Q 3 columns, or X 2 rows."]
 
 
-def test_several_mistakes_are_told_together_and_once() -> None:
+def test_several_mistakes_are_reported_together_and_once() -> None:
     sentences = mistakes(
         SELF | {"maks": "causal", "W_Q": [[1]], "b_V": [1, 2, 3], "normaliser": "x", "W_K": [["a", 1], [1, 1]]}
     )
@@ -267,7 +267,7 @@ def test_scores_that_sum_to_zero_cannot_be_divided() -> None:
         (b"- " * 50_000, "nested more than 40 deep"),
     ],
 )  # fmt: skip
-def test_a_file_that_is_no_problem_says_why(content: bytes, sentence: str) -> None:
+def test_the_error_for_a_file_that_is_not_a_problem_has_the_reason(content: bytes, sentence: str) -> None:
     with pytest.raises(ProblemError) as wrong:
         read_data(content)
     assert sentence in str(wrong.value)

@@ -28,7 +28,7 @@ def test_the_numbers_are_those_worked_by_hand() -> None:
     assert [round(cell, 4) for cell in expected[0]] == [0.8485, 2.2627]
 
 
-def test_epsilon_stands_inside_the_root() -> None:
+def test_epsilon_is_inside_the_root() -> None:
     sheet = solve({"kind": "add-and-norm", "X": [[1, 7]], "norm": "rms", "epsilon": 11})
     assert_close(sheet.answer, [[1 / 6, 7 / 6]])  # (1 + 49)/2 + 11 = 36
 
@@ -44,7 +44,7 @@ def test_every_form_shows_the_root_of_the_mean_square() -> None:
     assert "√(mean of R²)" in sheet.to_html("products")
 
 
-def test_a_cell_comes_from_its_whole_row_and_its_gain() -> None:
+def test_a_cell_depends_on_its_entire_row_and_its_gain() -> None:
     step = SheetView(solve(EXAMPLE)).steps[-1]
     assert {(cell.matrix.symbol, cell.row, cell.column) for cell in step.parents(0, 1)} == {
         ("R", 0, 0),
@@ -61,7 +61,7 @@ def test_a_cell_comes_from_its_whole_row_and_its_gain() -> None:
         ({"X": [[0, 0]], "epsilon": 0}, "epsilon is 0, so normalising would divide by zero"),
     ],
 )
-def test_what_it_does_not_have_is_told(extra: dict[str, object], sentence: str) -> None:
+def test_keys_that_a_norm_does_not_use_are_reported(extra: dict[str, object], sentence: str) -> None:
     with pytest.raises(ProblemError, match=sentence):
         solve({"kind": "add-and-norm", "X": [[1, 2]], "norm": "rms", **extra})
 
@@ -91,7 +91,7 @@ def test_a_norm_is_over_the_features_the_tokens_or_all_numbers() -> None:
     assert normalised(x, gain=[2, 3], shift=[10, 20]).tolist() == [[8, 23], [8, 23]]
 
 
-def test_a_variance_of_zero_needs_an_epsilon_and_says_whose_it_is() -> None:
+def test_a_variance_of_zero_needs_an_epsilon_and_the_message_names_its_owner() -> None:
     with pytest.raises(ProblemError, match="the variance of feature 2 is 0 and epsilon is 0"):
         normalised([[1.0, 7.0], [3.0, 7.0]], norm="batch")
 

@@ -36,7 +36,7 @@ def text_of(sheet: Worksheet) -> str:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_every_place_of_every_shipped_sheet_opens_with_its_chain_whole(
+def test_every_place_of_every_shipped_sheet_opens_with_a_complete_chain(
     name: str, all_sheets: dict[str, Worksheet]
 ) -> None:
     sheet = all_sheets[name]
@@ -73,7 +73,7 @@ def test_names_of_rows_reach_what_is_now_given() -> None:
     )
 
 
-def test_a_value_of_the_other_half_says_where_it_comes_from() -> None:
+def test_a_value_of_the_other_half_is_labelled_with_its_origin() -> None:
     sheet = solve(MODEL)
     place = next(r.where for r in sheet.trace if "cross_attention" in r.where).partition(".cross_attention")[0]
     part = part_of_sheet(sheet, f"{place}.cross_attention")
@@ -84,7 +84,7 @@ def test_a_value_of_the_other_half_says_where_it_comes_from() -> None:
     assert part.to_html("products")
 
 
-def test_a_value_from_outside_is_told_apart_from_a_line_of_the_part() -> None:
+def test_a_value_from_outside_has_a_different_symbol_than_a_line_of_the_part() -> None:
     table = {"kind": "add-and-norm", "X": [[1, 2]], "Y": [[3, 5]], "norm": "layer"}
     sheet = solve(table)
     assert [record.symbol for record in sheet.trace] == ["R", "μ", "σ²", "N"]
@@ -137,13 +137,13 @@ def test_rounding_and_notes_go_with_the_part() -> None:
         ("", "there is no place '' in this trace. Places: self_attention."),
     ],
 )  # fmt: skip
-def test_a_place_that_is_not_there_is_told_with_those_that_are(where: str, sentence: str) -> None:
+def test_the_error_for_an_unknown_place_lists_the_known_ones(where: str, sentence: str) -> None:
     with pytest.raises(ProblemError) as wrong:
         part_of_sheet(solve(HEADS), where)
     assert str(wrong.value).replace("head.1'?", "head.0'?") == sentence
 
 
-def test_a_file_that_holds_no_trace_is_told(tmp_path: Path) -> None:
+def test_a_file_without_a_trace_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "no.json").write_text('{"clearhead": 2}')
     for name, sentence in (("no.json", "is not a trace file"), ("none.json", "cannot be read: No such file")):
         with pytest.raises(ProblemError, match=sentence):

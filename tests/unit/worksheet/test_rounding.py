@@ -143,7 +143,7 @@ def test_impossible_digits_are_refused(changes: dict[str, int], sentence: str) -
     assert str(wrong.value) == sentence
 
 
-def test_the_policy_says_itself() -> None:
+def test_the_policy_is_described_in_a_sentence() -> None:
     assert Rounding().describe() == "Computed in full precision, shown to 4 decimals (half-up)."
     assert (
         "Every line is rounded to 1 significant figure (half-even)"

@@ -22,7 +22,7 @@ def test_a_matrix_is_read_in_its_own_layout() -> None:
         ("columns", "X is 5 × 3 and W is 2 × 7, so W X does not fit. Give W 5 columns, or X 7 rows."),
     ],
 )
-def test_a_product_that_does_not_fit_says_both_ways_out(layout: str, sentence: str) -> None:
+def test_a_product_that_does_not_fit_is_reported_with_both_solutions(layout: str, sentence: str) -> None:
     shapes = Shapes(layout)
     shapes.product("X", shapes.width(X), X, "W", W)
     assert [mistake.sentence for mistake in shapes.mistakes] == [sentence]

@@ -50,7 +50,7 @@ def test_a_line_rounded_by_hand_follows_exactly_from_the_digits_shown(name: str,
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_exact_totals_differ_from_their_shown_parts_only_where_it_says_so(
+def test_exact_totals_differ_from_their_shown_parts_only_with_an_approximate_sign(
     name: str, all_sheets: dict[str, Worksheet]
 ) -> None:
     sheet = all_sheets[name]
@@ -119,7 +119,7 @@ def test_the_example_of_the_readme_is_what_is_shown() -> None:
     assert ("-0.995", "=", "1.87×1.1 + 1.09×(-2.8)") in lines_of(solve("lets-go-encoder"))
 
 
-def test_masked_weights_are_not_worked_out() -> None:
+def test_masked_weights_have_no_calculation() -> None:
     sheet = solve("numerical-masked-self-attention")
     softmax_step = next(step for step in SheetView(sheet).steps if step.step.name == "softmax")
     assert softmax_step.cell_line(0, 1) is None

@@ -45,7 +45,7 @@ def test_blanks_hide_a_cell_and_every_sum_that_would_give_it_away() -> None:
         ("decoder*:A", "'decoder*:A' is not a step of this sheet. Did you mean 'A'?"),
     ],
 )
-def test_a_blank_that_is_nowhere_is_refused(blank: str, sentence: str) -> None:
+def test_a_blank_that_matches_nothing_is_an_error(blank: str, sentence: str) -> None:
     with pytest.raises(ProblemError) as wrong:
         solve("lets-go-encoder").to_markdown("matrices", [blank])
     assert sentence in str(wrong.value)

@@ -21,7 +21,7 @@ def test_json_holds_full_precision_and_minus_infinity() -> None:
     assert {entry["name"] for entry in data["given"]} >= {"input.X", "self_attention.W_Q"}
 
 
-def test_a_worksheet_is_saved_whole(tmp_path: Path) -> None:
+def test_a_worksheet_is_saved_completely(tmp_path: Path) -> None:
     sheet = solve("leak")
     sheet.save(tmp_path / "sheet.json")
     assert Worksheet.from_json((tmp_path / "sheet.json").read_bytes()) == sheet

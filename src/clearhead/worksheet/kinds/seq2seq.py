@@ -122,9 +122,9 @@ class Seq2SeqAttentionProblem(Problem):
             keys = self._transform(pen.at("key"), "W_h", self.W_h, h, "W_h h")
             query = self._transform(pen.at("query"), "W_s", self.W_s, s, "W_s s")
             before = pen.at("key").work(ADD, symbol="U", a=keys, b=query)
-        bent = pen.at("key").work(ACTIVATE, symbol="T", x=before, function="tanh")
+        activated = pen.at("key").work(ACTIVATE, symbol="T", x=before, function="tanh")
         v = pen.give_as_rows("v", self.v[None, :], rows=("s",))
-        return pen.work(SCORE, symbol="e", q=v, k=bent)
+        return pen.work(SCORE, symbol="e", q=v, k=activated)
 
     def _transform(self, pen: Pen, name: str, weights: Array, x: Array, symbol: str) -> Array:
         """Write W xᵢ. With tokens as columns this is the product W x."""

@@ -39,7 +39,7 @@ def test_a_projection_is_of_the_layer_or_of_one_head() -> None:
 
 
 @pytest.mark.parametrize(("cached", "symbol"), [(None, "K₁"), ([[1, 2]], "K_new₁")])
-def test_new_keys_are_told_apart_from_all_of_them_where_some_are_cached(cached: object, symbol: str) -> None:
+def test_new_keys_have_a_different_symbol_if_others_are_cached(cached: object, symbol: str) -> None:
     assert layer(cached_K=cached).projection("key").new_symbol("₁") == symbol
 
 

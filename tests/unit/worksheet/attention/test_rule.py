@@ -14,7 +14,7 @@ from tests.tolerances import assert_close
 from tests.unit.worksheet.random_problems import HEAD, SELF, TOKENS, VALUE, WIDTH, K, Q, V, answer
 
 
-def test_the_scale_is_the_root_of_the_head_width_unless_said() -> None:
+def test_the_scale_is_the_root_of_the_head_width_by_default() -> None:
     assert_close(answer(), attention(Q, K, V, math.sqrt(HEAD)))
     assert_close(answer(scale="none"), attention(Q, K, V))
     assert_close(answer(scale="sqrt(d_model)"), attention(Q, K, V, math.sqrt(WIDTH)))

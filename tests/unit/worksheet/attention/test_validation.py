@@ -22,7 +22,7 @@ def mistakes(data: Any) -> list[str]:
     return list(wrong.value.mistakes)
 
 
-def test_heads_of_unequal_length_are_told() -> None:
+def test_heads_of_unequal_length_are_reported() -> None:
     first = {"W_Q": I2, "W_K": I2, "W_V": I2, "cached_K": [[1, 1]], "cached_V": [[1, 1]]}
     sentences = mistakes({"kind": "multi-head-attention", "X": X, "heads": [first, {"W_Q": I2, "W_K": I2, "W_V": I2}]})
     assert sentences == [
@@ -74,7 +74,7 @@ def test_the_shape_of_tokens_is_that_on_paper() -> None:
         ),
     ],
 )
-def test_a_layer_is_held_against_its_tokens(change: dict[str, Any], sentences: list[str]) -> None:
+def test_a_layer_is_checked_against_its_tokens(change: dict[str, Any], sentences: list[str]) -> None:
     fields = {"W_Q": [[1, 0]] * 3, "W_K": [[0, 1]] * 3, "W_V": [[1] * 7] * 3}
     shapes, tokens = Shapes("rows"), SequenceShape("X", 5, 3)
     attention_mistakes(shapes, AttentionLayer.model_validate(fields | change), tokens, tokens)

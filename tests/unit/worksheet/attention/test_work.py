@@ -46,7 +46,7 @@ def test_late_causal_queries_are_turned_by_their_late_positions() -> None:
 
 @pytest.mark.parametrize("heads", [None, 2])
 @pytest.mark.parametrize("rotary", [None, {}, {"pairing": "halves", "base": 100}])
-def test_one_more_token_against_a_cache_is_the_last_row_of_the_whole(heads: int | None, rotary: Any) -> None:
+def test_a_new_token_with_a_cache_gives_the_last_row_of_the_full_result(heads: int | None, rotary: Any) -> None:
     wide = {"W_Q": numbers(WIDTH, 4, seed=1), "W_K": numbers(WIDTH, 4, seed=2), "W_V": numbers(WIDTH, 6, seed=3)}
     base = {"kind": "masked-self-attention", "rotary": rotary, "num_heads": heads, **wide}
     full_sheet = solve(base | {"X": X})
@@ -58,7 +58,7 @@ def test_one_more_token_against_a_cache_is_the_last_row_of_the_whole(heads: int 
     assert_close(step.value("M"), [[1.0] * TOKENS])
 
 
-def test_fewer_queries_than_keys_are_the_last_tokens_and_it_is_said() -> None:
+def test_fewer_queries_than_keys_are_the_last_tokens_with_a_note() -> None:
     sheet = solve({"kind": "self-attention", "Q": Q[-2:], "K": K, "V": V, "mask": "causal"})
     assert_close(sheet.answer, attention(Q, K, V, math.sqrt(HEAD), is_causal=True)[-2:])
     assert "treats the queries as the last tokens" in sheet.warnings[0]

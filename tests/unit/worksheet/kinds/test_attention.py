@@ -42,7 +42,7 @@ def test_a_single_token_attends_to_itself() -> None:
     assert_close(sheet.answer, V[:1])
 
 
-def test_only_masked_self_attention_is_causal_unless_said() -> None:
+def test_only_masked_self_attention_is_causal_by_default() -> None:
     fields = {"Q": [[0], [0]], "K": [[1], [2]], "V": [[4], [8]]}
     # All scores are 0: a token takes the mean of the values that it may see.
     assert solve(SelfAttentionProblem.model_validate(fields)).answer.tolist() == [[6.0], [6.0]]

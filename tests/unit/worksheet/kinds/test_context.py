@@ -28,7 +28,7 @@ def test_context_from_dot_products_with_and_without_a_normaliser() -> None:
     assert masked.answer[0].tolist() == [5.0, 10.0]
 
 
-def test_given_weights_are_used_as_they_are_or_masked_and_renormalised() -> None:
+def test_given_weights_are_used_unchanged_or_masked_and_renormalised() -> None:
     fields = {"X": [[4, 0], [0, 8]], "weights": [[0.2, 0.8], [0.25, 0.75]]}
     assert_close(solve(ContextProblem.model_validate(fields)).answer, [[0.8, 6.4], [1, 6]])
     # Masked, only 0.2 remains of the first row, which is all of it: weight 1.

@@ -58,7 +58,7 @@ def test_rotary_positions_turn_each_pair_by_its_angle(pairing: str) -> None:
     assert_close(solve({"kind": "positions", "formula": "rotary", "X": x, "pairing": pairing}).answer, expected)
 
 
-def test_which_positions_and_which_dimensions_may_be_said() -> None:
+def test_positions_and_dimensions_can_be_selected() -> None:
     counted = PositionsProblem.model_validate({"formula": "count", "positions": [2, 5], "d_model": 3})
     assert solve(counted).answer.tolist() == [[2.0] * 3, [5.0] * 3]
     assert PositionsProblem.model_validate({"positions": 4}).positions == (0, 1, 2, 3)

@@ -37,7 +37,7 @@ def run_by_hand(model: dict[str, Any], prefix: list[str]) -> Matrix:
     return [softmax(row) for row in plus(times(y, model["W_out"]), [model["b_out"]] * len(y))]
 
 
-def test_a_whole_model_generates_what_plain_python_generates() -> None:
+def test_a_complete_model_generates_what_plain_python_generates() -> None:
     model = small_model(max_length=4)
     sheet = solve(model)
     words, prefix = list(model["target_embedding"]), ["<s>"]
@@ -84,7 +84,7 @@ def test_sampling_follows_its_seed_and_its_probabilities() -> None:
         assert abs(share - probability) < 4 * math.sqrt(0.25 / 200)
 
 
-def test_a_model_that_does_not_end_stops_and_says_so() -> None:
+def test_a_model_that_does_not_end_stops_with_a_note() -> None:
     model = small_model(max_length=2, b_out=[50.0, 0.0, 0.0, 0.0])
     assert solve(model).warnings == ("generated: <s> <s>", "stopped after 2 words without '</s>'.")
 
@@ -119,7 +119,7 @@ def test_weights_of_a_model_are_given_once_however_often_it_runs() -> None:
         ({"source": {"tokens": ["a"]}}, "source needs X, or an embedding with tokens."),
     ],
 )  # fmt: skip
-def test_a_model_that_does_not_fit_is_told_where(changes: dict[str, Any], sentence: str) -> None:
+def test_an_error_in_a_model_names_its_place(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ProblemError) as wrong:
         solve(small_model(**changes))
     assert sentence in str(wrong.value)
