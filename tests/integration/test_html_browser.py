@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from clearhead import Rounding, Worksheet, solve
+from clearhead.worksheet.part import load_sheet
+from clearhead.worksheet.render.svg import contrast
 from clearhead.worksheet.rounding import Digits
 
 CHROMIUM = shutil.which("chromium")
@@ -226,3 +228,134 @@ def test_a_notebook_and_a_sheet_leave_each_other_alone(desk: Desk) -> None:
     assert page.evaluate(look, ".clearhead tbody tr")[1] == "rgba(0, 0, 0, 0)"
     assert page.evaluate(look, "td") == ["rgb(0, 0, 255)", "rgba(0, 0, 0, 0)"]
     assert page.evaluate(look, "tr")[1] == "rgb(255, 0, 0)"
+
+
+def head_of_a_model() -> Worksheet:
+    """Return one head of a trained model: 13 × 13 tokens, and a mask that hides nothing."""
+    return load_sheet(ROOT / "docs" / "inside" / "sentence-4-head.json")
+
+
+def test_the_page_of_a_head_opens_with_its_attention(desk: Desk) -> None:
+    sheet = head_of_a_model()
+    assert len(sheet.to_html("matrices").encode()) < 300_000
+    page = desk.open(sheet, "matrices")
+    assert page.locator("h2").all_inner_texts()[:2] == [
+        "Attention weights",
+        "Decoder layer 1 · Cross-attention · Head 4",
+    ]
+    assert page.locator(".path code").all_inner_texts() == ["decoder.0.cross_attention.head.3"]
+    weights = sheet.value("A₄")
+    shown = page.evaluate(
+        "[...document.querySelectorAll('.map tbody tr')].map(tr => [...tr.querySelectorAll('td')].map(td => td.textContent))"
+    )
+    assert shown == [[f"{weight:.2f}" for weight in row] for row in weights]
+    # it is on the first screen, before any table of digits
+    assert page.locator(".map tbody td").first.bounding_box()["y"] < 600
+    assert not page.locator("figure.given td").first.is_visible()
+    page.get_by_text("Given: Q₄").click()
+    assert page.locator("figure.given td").first.is_visible()
+    page.get_by_role("link", name="all digits and sums").click()
+    assert page.locator("figure[data-symbol=A₄]").bounding_box()["y"] < 400
+
+
+def test_a_mask_that_hides_nothing_is_one_line(desk: Desk) -> None:
+    page = desk.open(head_of_a_model(), "matrices")
+    assert page.locator("figure[data-symbol='M'], figure[data-symbol='S″₄']").count() == 0
+    assert page.get_by_text("The mask hides no key here, so the scores stay as they are.").is_visible()
+    page.locator("figure[data-symbol=A₄] td[data-at='1,1']").hover()
+    framed = page.evaluate("[...document.querySelectorAll('td.parent')].map(td => td.closest('figure').dataset.symbol)")
+    assert set(framed) == {"S′₄"}
+
+
+def test_pointing_at_the_attention_map_shows_the_sum_of_the_weight(desk: Desk) -> None:
+    page = desk.open(head_of_a_model(), "matrices")
+    page.locator(".map tbody tr").nth(2).locator("td").nth(3).hover()
+    cell = page.locator("figure[data-symbol=A₄] td[data-at='2,3']")
+    assert page.locator("#status").inner_text() == cell.get_attribute("aria-label")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_digits_of_the_attention_map_are_readable(desk: Desk, scheme: Any) -> None:
+    weights = "".join(f"<td class=h{level}>0.5</td>" for level in range(11))
+    text = head_of_a_model().to_html("matrices").replace("</th><td class=h", f"</th>{weights}<td class=h", 1)
+    page = desk.show(text, color_scheme=scheme)
+    colours = page.evaluate(
+        """[...document.querySelectorAll('.map tbody td')].slice(0, 11).map(td => {
+            const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+            const style = getComputedStyle(td);
+            return [style.color, style.backgroundColor].map(colour => {
+                canvas.fillStyle = colour;
+                canvas.fillRect(0, 0, 1, 1);
+                return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+            });
+        })"""
+    )
+    assert len({tuple(background) for _, background in colours}) == 11, "every level has its own colour"
+    for level, (ink, background) in enumerate(colours):
+        assert contrast(tuple(ink), tuple(background)) >= 4.5, level
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext is not installed")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_heat_map_is_printed_with_its_digits(desk: Desk, tmp_path: Path, scheme: Any) -> None:
+    page = desk.open(solve("lets-go-encoder"), "matrices", color_scheme=scheme)
+    page.select_option("#zoom", "heat")
+    look = "getComputedStyle(document.querySelector('figure[data-symbol=Q] td[data-value]')).color"
+    assert page.evaluate(look) == "rgba(0, 0, 0, 0)"
+    page.pdf(path=tmp_path / "sheet.pdf", prefer_css_page_size=True, print_background=True)
+    done = subprocess.run(["pdftotext", "-layout", tmp_path / "sheet.pdf", "-"], capture_output=True, check=True)
+    assert "-0.995" in done.stdout.decode()
+    page.emulate_media(media="print", color_scheme=scheme)
+    assert page.evaluate(look) == "rgb(27, 31, 36)"  # dark digits on a light tint
+
+
+def test_the_keyboard_is_explained_on_a_desktop_and_not_on_a_telephone(desk: Desk) -> None:
+    sheet = solve("lets-go-encoder")
+    assert "By keyboard: Tab" in desk.open(sheet).locator(".controls").inner_text()
+    narrow = desk.open(sheet, viewport={"width": 360, "height": 640}).locator(".controls").inner_text()
+    touch = desk.open(sheet, viewport={"width": 800, "height": 600}, has_touch=True, is_mobile=True)
+    for text in (narrow, touch.locator(".controls").inner_text()):
+        assert "keyboard" not in text
+        assert "Tap a cell" in text
+
+
+def test_a_tap_shows_the_sum(desk: Desk) -> None:
+    page = desk.open(solve("lets-go-encoder"), viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
+    page.locator("figure[data-symbol=Q] td[data-at='0,0']").tap()
+    assert page.locator("#status").inner_text() == "Q[Let's, 1] -0.995 = 1.87×1.1 + 1.09×(-2.8)"
+
+
+def test_subscripts_and_exponents_are_real_and_copied_as_plain_text(desk: Desk) -> None:
+    page = desk.open(solve("lets-go-encoder"))
+    query = page.locator("article", has=page.locator("figure[data-symbol=Q]"))
+    assert query.locator("h3 sub").inner_text() == "Q"
+    copied = "article => { getSelection().selectAllChildren(article); return getSelection().toString() }"
+    assert query.locator("h3 > span:last-child").evaluate(copied) == "Q = X′ W_Q"
+    weights = page.locator("article", has=page.locator("figure[data-symbol=A]"))
+    weights.locator("summary").click()
+    line = weights.locator("li").first
+    assert line.locator("sup").all_inner_texts() == ["11.9519", "11.9519", "-2.7277"]
+    assert line.evaluate(copied).endswith("1.0000 = e^11.9519 / (e^11.9519 + e^(-2.7277))")
+
+
+@pytest.mark.parametrize(
+    "problem", ["lets-go-encoder", "bank", str(ROOT / "examples" / "context-kernel.yaml"), MULTI_HEAD]
+)
+def test_the_script_formats_a_sum_as_the_page_does(desk: Desk, problem: str) -> None:
+    page = desk.open(solve(problem), blanks=("A",) if problem == "lets-go-encoder" else ())
+    lines = page.evaluate(
+        """[...document.querySelectorAll('details li')].map(line => {
+            const cell = line.closest('article').querySelector(`td[data-at="${line.dataset.at}"]`);
+            cell.dispatchEvent(new PointerEvent('pointerover', { bubbles: true }));
+            return [document.getElementById('status').innerHTML, line.innerHTML.replace(/<\\/?b>/g, '')];
+        })"""
+    )
+    assert len(lines) > 10
+    for by_script, by_page in lines:
+        assert by_script == by_page
+
+
+@pytest.mark.parametrize("problem", ["lets-go", "positions", MULTI_HEAD])
+def test_a_page_has_no_hints_for_the_command_line(desk: Desk, problem: str) -> None:
+    text = desk.open(solve(problem)).locator("body").inner_text()
+    assert not re.search(r"clearhead |(?<!\S)--[a-z]|JSON", text)

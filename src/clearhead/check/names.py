@@ -20,7 +20,7 @@ _POSITION = re.compile(r"(PE?)\s*\(\s*(?:pos\s*=?\s*)?(\d+)\s*\)").fullmatch  # 
 _HEAD = re.compile(r"(?i)(|.*[^a-z])(?:(?:of|in|for)\s+)?head[\s_]*(\d+)(?!\d)(.*)", re.DOTALL).fullmatch
 # A row by its number, q2 or Q_2, or by its token, q_Vamos: without a mark between them "values" is no row of V.
 _NUMBERED = re.compile(r"(.*?[^\W\d_]|.*[αμσθ])(?:[\s_^{]*(\d+)|[\s_^{]+([^\W\d_]{2,}))\}?")
-_DROPPED = re.compile(r"[\s_^{}$\\*()]|\b(?:text|mathrm|mathbf)\b")
+_DROPPED = re.compile(r"</?su[bp]>|[\s_^{}$\\*()]|\b(?:text|mathrm|mathbf)\b")
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ from clearhead.worksheet.working import WORKINGS, moves
 from clearhead.worksheet.worksheet import Worksheet
 
 MAX_ROWS, MAX_COLUMNS = 24, 12
+TRACE_KIND = "trace"  # of a sheet that shows a model's forward pass, not an exercise
+IDLE_MASK = "The mask hides no key here, so the scores stay as they are."
 Labels = tuple[str, ...]
 _BLANK_PATTERN = re.compile(r"(?:(\S+):)?([^\[\]]+?)(?:\[\s*(.+?)\s*,\s*(.+?)\s*\])?")
 _SUBSCRIPT_DIGITS = "₀₁₂₃₄₅₆₇₈₉"
@@ -49,7 +51,7 @@ class MatrixView:
 
     def shown(self, max_columns: int = MAX_COLUMNS) -> tuple[list[int], list[int]]:
         """Return the rows and columns that are shown; of a large matrix, the first ones and the last."""
-        return _first_and_last(self.value.shape[0], MAX_ROWS), _first_and_last(
+        return first_and_last(self.value.shape[0], MAX_ROWS), first_and_last(
             self.value.shape[1], min(max_columns, MAX_COLUMNS)
         )
 
@@ -85,7 +87,8 @@ def _find_symbol(typed: str, symbols: Sequence[str]) -> str:
     return numbered.pop() if len(numbered) == 1 else typed
 
 
-def _first_and_last(count: int, limit: int) -> list[int]:
+def first_and_last(count: int, limit: int) -> list[int]:
+    """Return the indices of up to `limit` rows or columns: all of them, or the first ones and the last."""
     if count <= limit:
         return list(range(count))
     return [*range(limit - 1), count - 1]
@@ -109,6 +112,7 @@ class StepView:
     equation: str
     givens: list[MatrixView]
     matrix: MatrixView
+    note: str  # says that a mask hides nothing; empty for every other step
     _rows_record: Record
     _numbers: "_SheetNumbers"
 
@@ -116,6 +120,13 @@ class StepView:
     def step(self) -> Step:
         """The Step that was computed."""
         return self.record.step
+
+    @property
+    def is_omitted(self) -> bool:
+        """Whether the note is shown instead of the matrix."""
+        height, width = self.matrix.value.shape
+        has_blanks = any(self.matrix.digits.is_hidden(i, j) for i in range(height) for j in range(width))
+        return bool(self.note) and not has_blanks
 
     def cell_line(self, row: int, column: int) -> str | None:
         """Write the arithmetic of a cell, `-0.995 = 1.87×1.1 + 1.09×(-2.8)`; None if the number is only copied.
@@ -175,6 +186,7 @@ class SheetView:
 
     def __init__(self, sheet: Worksheet, blanks: Sequence[str] = ()) -> None:
         self.sheet = sheet
+        self.is_trace = sheet.kind == TRACE_KIND
         self._is_transposed = sheet.layout == "columns"
         worked = in_rows(sheet.trace)
         self._names: dict[int, str] = {}
@@ -200,15 +212,21 @@ class SheetView:
             value_id = id(record.value)
             self._labels[value_id] = propagate_names(record, self._labels)
             numbers.digits[value_id] = Digits(record.value, sheet.rounding)
+            is_idle = self.is_trace and record.step.name == "mask" and bool(np.all(record.inputs["allowed"]))
+            if is_idle:
+                givens.pop(id(record.inputs["allowed"]), None)
             self.steps.append(
                 StepView(
                     record=original,
                     section=section,
-                    equation=self._equation(record),
+                    equation=self._name(record, "scores", record.inputs["scores"])
+                    if is_idle
+                    else self._equation(record),
                     givens=[givens.pop(key) for key in _ids(record.inputs.values()) if key in givens],
                     matrix=self._matrix(
                         record.symbol, record.value, numbers.digits[value_id], record.step.name == "choose"
                     ),
+                    note=IDLE_MASK if is_idle else "",
                     _rows_record=record,
                     _numbers=numbers,
                 )

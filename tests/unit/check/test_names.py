@@ -213,7 +213,7 @@ def test_a_name_may_pick_a_row_or_a_cell(name, pick):
 
 
 def test_spellings_of_a_symbol_are_one():
-    for spelling in ("W_Q", "W^Q", "W_{Q}", "W Q", "$W_Q$", "\\mathrm{W}_Q"):
+    for spelling in ("W_Q", "W^Q", "W_{Q}", "W Q", "$W_Q$", "\\mathrm{W}_Q", "W<sub>Q</sub>"):
         assert symbol_key(spelling) == "WQ", spelling
     assert symbol_key("S'") == symbol_key("S′")
     assert symbol_key("S''") == symbol_key("S″") == symbol_key("S′′")

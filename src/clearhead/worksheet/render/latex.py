@@ -92,6 +92,8 @@ def _givens(matrices: list[MatrixView]) -> list[str]:
 
 def _step(step: StepView, detail: Detail, *, is_new: bool) -> list[str]:
     lines = ["", rf"\bigskip {equation(f'{step.matrix.symbol} = {step.equation}')}\par\nopagebreak"]
+    if step.is_omitted:
+        return [*lines, rf"{{\small\itshape {escape(step.note)}\par}}"]
     lines += [rf"{{\small\itshape {escape(step.step.sentence)}\par}}\nopagebreak"] if is_new else []
     lines += [rf"\smallskip\clearheadfit{{\hspace*{{1.5em}}${block}$}}\par" for block in _blocks(step.matrix)]
     lines += [_note(step.matrix)] if omission_note(step.matrix) else []

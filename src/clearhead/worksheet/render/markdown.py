@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from clearhead.errors import printable
-from clearhead.worksheet.render.text import cell_lines, omission_note, shown_sections, table
+from clearhead.worksheet.render.scripts import markdown_maths
+from clearhead.worksheet.render.text import cell_lines, cell_name, omission_note, shown_sections, table
 from clearhead.worksheet.view import MAX_COLUMNS, MatrixView, SheetView
 from clearhead.worksheet.worksheet import Detail, Worksheet
 
@@ -25,14 +26,27 @@ def to_markdown(sheet: Worksheet, detail: Detail = "matrices", blanks: Sequence[
     for heading, steps in shown_sections(view, detail):
         lines += [f"## {escape(heading)}", ""] if heading else []
         for matrix in [matrix for step in steps for matrix in step.givens if detail != "results"]:
-            lines += [f"{escape(matrix.symbol)} ({matrix.size}, given)", "", *_table(matrix)]
+            lines += [f"{_maths(matrix.symbol)} ({matrix.size}, given)", "", *_table(matrix)]
         for step in steps:
-            equation = f"{escape(step.matrix.symbol)} = {escape(step.equation)}"
-            lines += [f"**{equation}**", "", step.step.sentence, "", *_table(step.matrix)]
+            lines += [f"**{_maths(step.matrix.symbol)} = {_maths(step.equation)}**", ""]
+            if step.is_omitted:
+                lines += [step.note, ""]
+                continue
+            lines += [step.step.sentence, "", *_table(step.matrix)]
             if detail == "products":
-                sums = [f"- {escape(name)}: {escape(line)}" for name, line in cell_lines(step)]
+                sums = [f"- {_cell(step.matrix, *place)}: {_maths(line)}" for place, line in cell_lines(step)]
                 lines += [*sums, ""] if sums else []
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _maths(text: str) -> str:
+    return markdown_maths(printable(text), escape)
+
+
+def _cell(matrix: MatrixView, row: int, column: int) -> str:
+    """Return the name of a cell; the names of its row and column are shown as they are."""
+    names = escape(cell_name(matrix, row, column).removeprefix(matrix.symbol))
+    return _maths(matrix.symbol) + names
 
 
 def _table(matrix: MatrixView) -> list[str]:

@@ -1,14 +1,14 @@
-// Walks over the numbers of a worksheet. It computes none of them: it rounds what the cells hold, and shows whence it came.
+// Explores the numbers of a worksheet. It calculates none of them: it rounds the numbers in the cells and shows the sum of each.
 (() => {
   const page = document.body;
   const status = document.getElementById("status");
   const figures = [...document.querySelectorAll("figure.matrix")];
   const cellAt = new Map(); // "3:0,2" is row 0, column 2 of the matrix with the id m3
-  const sentences = new Map();
-  const shown = new Map(); // the digits as the sheet was worked
+  const sentences = new Map(); // what the label of a cell says: {symbol, place, sum}
+  const shown = new Map(); // the digits in the page's own precision
 
-  // ---- rounding: the sheet's own rule, step for step, with the digits written from a whole number ----
-  const NOISE = 64 * Number.EPSILON; // anything so near to a half counts as that half: 2.675 is stored as 2.67499…
+  // ---- rounding: the same rule as in Python, with the digits written from an integer ----
+  const NOISE = 64 * Number.EPSILON; // a number this close to a half counts as that half: 2.675 is stored as 2.67499…
   const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
   function roundWhole(size) {
@@ -23,7 +23,7 @@
     const scaled = size * 10 ** decimals;
     if (scaled >= 2 ** 52) {
       const whole = size >= 2 ** 53 ? BigInt(size) + (decimals ? "." + "0".repeat(decimals) : "") : null;
-      return whole ?? size.toFixed(decimals); // no digits left beyond the point to round
+      return whole ?? size.toFixed(decimals); // there are no more decimals to round
     }
     const digits = String(roundWhole(scaled)).padStart(decimals + 1, "0");
     return decimals ? digits.slice(0, -decimals) + "." + digits.slice(-decimals) : digits;
@@ -53,12 +53,49 @@
     }
   }
 
-  // ---- what a cell says of itself ----
+  // ---- subscripts and exponents: the same rule as scripts.py, which formats the sums that are part of the page ----
+  const SCRIPT = /\^(?:([\p{L}\p{N}]+(?:\.\d+)?|____)|(\())|(?<=[\p{L}\p{N}])_((?:\d+|\p{L}+)[₀-₉]*)/u;
+
+  function element(name, children, className) {
+    const made = document.createElement(name);
+    if (className) made.className = className;
+    made.append(...children);
+    return made;
+  }
+
+  function closingBracket(text) {
+    let depth = 0;
+    for (let at = 0; at < text.length; at++) {
+      depth += text[at] === "(" ? 1 : text[at] === ")" ? -1 : 0;
+      if (depth === 0) return at;
+    }
+    return -1;
+  }
+
+  function maths(text) {
+    const match = SCRIPT.exec(text);
+    if (!match) return [text];
+    const before = text.slice(0, match.index);
+    const after = text.slice(match.index + match[0].length);
+    const sign = (letters) => element("i", [letters], "x");
+    if (match[3]) return [before, sign("_"), element("sub", [match[3]]), ...maths(after)];
+    if (match[1]) return [before, sign("^"), element("sup", [match[1]]), ...maths(after)];
+    const end = closingBracket("(" + after) - 1;
+    if (end < 0) return [before + match[0], ...maths(after)];
+    return [before, sign("^("), element("sup", maths(after.slice(0, end))), sign(")"), ...maths(after.slice(end + 1))];
+  }
+
+  function show(target, cell) {
+    const { symbol, place, sum } = sentences.get(cell);
+    target.replaceChildren(...maths(symbol), place, ...maths(sum));
+  }
+
+  // ---- the label of a cell ----
   function learn(figure) {
     const table = figure.querySelector("table");
     const lines = new Map();
     for (const line of figure.parentElement.querySelectorAll(":scope > details li, :scope > ol li"))
-      lines.set(line.dataset.at, line.textContent);
+      lines.set(line.dataset.at, line.textContent.slice(line.firstChild.textContent.length));
     const number = figure.id.slice(1);
     const cells = cellsOf(table);
     const sizes = cells.map((cell) => Math.abs(Number(cell.dataset.value))).filter(Number.isFinite);
@@ -66,11 +103,13 @@
     const columns = table.tHead.rows[0].cells;
     for (const cell of cells) {
       cellAt.set(`${number}:${cell.dataset.at}`, cell);
-      const name = `${figure.dataset.symbol}[${cell.parentElement.cells[0].textContent}, ${columns[cell.cellIndex].textContent}]`;
-      const how = figure.classList.contains("given") ? "given" : "taken over as it is";
-      const plain = cell.classList.contains("blank") ? `${name} is to be filled in` : `${name} ${cell.textContent}, ${how}`;
-      sentences.set(cell, lines.get(cell.dataset.at) ?? plain);
-      cell.setAttribute("aria-label", sentences.get(cell));
+      const symbol = figure.dataset.symbol;
+      const place = `[${cell.parentElement.cells[0].textContent}, ${columns[cell.cellIndex].textContent}]`;
+      const how = figure.classList.contains("given") ? "given" : "copied unchanged";
+      const plain = cell.classList.contains("blank") ? " is to be filled in" : ` ${cell.textContent}, ${how}`;
+      const sum = lines.get(cell.dataset.at) ?? plain;
+      sentences.set(cell, { symbol, place, sum });
+      cell.setAttribute("aria-label", symbol + place + sum);
       cell.tabIndex = -1;
       if (!cell.dataset.value) continue;
       shown.set(cell, cell.textContent);
@@ -92,13 +131,13 @@
       for (let i = top; i <= bottom; i++)
         for (let j = left; j <= right; j++) {
           const parent = cellAt.get(`${matrix}:${i},${j}`);
-          if (parent) parents.push(parent); // one that is left out of a large matrix has no cell
+          if (parent) parents.push(parent); // a large matrix does not show all its cells
         }
     }
     return parents;
   }
 
-  // ---- looking at a cell: what is pointed at comes first, then what has the focus, then what is pinned ----
+  // ---- the selected cell: the one under the pointer, else the one with the focus, else the pinned one ----
   let pointed = null;
   let focused = null;
   let pinned = null;
@@ -106,11 +145,11 @@
   function look() {
     for (const cell of document.querySelectorAll("td.parent, td.current")) cell.classList.remove("parent", "current");
     const cell = pointed ?? focused ?? pinned;
-    status.hidden = !cell || cell === pinned; // a pinned sum stands beside its matrix
+    status.hidden = !cell || cell === pinned; // a pinned sum is shown beside its matrix
     if (!cell) return;
     cell.classList.add("current");
     for (const parent of parentsOf(cell)) parent.classList.add("parent");
-    status.textContent = sentences.get(cell);
+    show(status, cell);
   }
 
   function unpin() {
@@ -130,7 +169,7 @@
     unpin();
     pinned = cell;
     figure.dataset.zoom = "sum";
-    figure.querySelector(".sum").textContent = sentences.get(cell);
+    show(figure.querySelector(".sum"), cell);
     look();
   }
 
@@ -162,8 +201,15 @@
     focused = null;
     look();
   });
+  // A cell of the attention map means the cell of the step's matrix; none where that matrix does not show it.
+  const cellUnder = (target) => {
+    const weight = target.closest(".map[data-of] td:not(.gap)");
+    if (!weight) return target.closest("td[data-at]");
+    const number = weight.closest("table").dataset.of.slice(1);
+    return cellAt.get(`${number}:${weight.parentElement.sectionRowIndex},${weight.cellIndex - 1}`) ?? null;
+  };
   document.addEventListener("pointerover", (event) => {
-    const cell = event.target.closest("td[data-at]");
+    const cell = cellUnder(event.target);
     if (cell === pointed) return;
     pointed = cell;
     look();

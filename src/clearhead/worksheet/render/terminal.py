@@ -8,7 +8,7 @@ from rich.text import Text
 
 from clearhead.errors import printable
 from clearhead.worksheet.render.roles import role_of
-from clearhead.worksheet.render.text import ANCHOR, cell_lines, grid, pad, resolve_anchors, shown_sections
+from clearhead.worksheet.render.text import ANCHOR, cell_lines, cell_name, grid, pad, resolve_anchors, shown_sections
 from clearhead.worksheet.view import MatrixView, SheetView, StepView
 from clearhead.worksheet.worksheet import Detail, Worksheet
 
@@ -80,6 +80,9 @@ class _Page:
                 "\n" + _INDENT, (printable(step.matrix.symbol), f"bold {style}"), " = ", printable(step.equation)
             )
         )
+        if step.is_omitted:
+            self.line(Text(_INDENT + step.note, style="dim italic"))
+            return
         if step.step.name not in self.explained:
             self.explained.add(step.step.name)
             self.line(Text(_INDENT + step.step.sentence, style="dim italic"))
@@ -89,7 +92,7 @@ class _Page:
         if matrix_lines.note:
             self.line(Text(_INDENT * 2 + matrix_lines.note, style="dim"))
         if self.detail == "products":
-            sums = cell_lines(step)
+            sums = [(cell_name(step.matrix, *place), line) for place, line in cell_lines(step)]
             width = max((cell_len(name) for name, _ in sums), default=0)
             for name, line in sums:
                 self.line(Text.assemble(_INDENT * 2, (pad(name, width, right=False), style), "  ", line))

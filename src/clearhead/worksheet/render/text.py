@@ -104,12 +104,18 @@ def bracket(number: int, count: int) -> tuple[str, str]:
     return ("⎣", "⎦") if number == count - 1 else ("⎢", "⎥")
 
 
-def omission_note(matrix: MatrixView, max_columns: int = MAX_COLUMNS) -> str:
-    """Say how much of a large matrix is shown; empty if all of it is."""
+def shown_part(matrix: MatrixView, max_columns: int = MAX_COLUMNS) -> str:
+    """Return a sentence on how much of a large matrix is shown; empty if all of it is."""
     rows, columns = matrix.shown(max_columns)
     if (len(rows), len(columns)) == matrix.value.shape:
         return ""
-    return f"{len(rows)} × {len(columns)} of {matrix.size} cells are shown; the JSON form has them all."
+    return f"{len(rows)} × {len(columns)} of {matrix.size} cells are shown."
+
+
+def omission_note(matrix: MatrixView, max_columns: int = MAX_COLUMNS) -> str:
+    """Return the same sentence for a format whose readers can also get the JSON."""
+    part = shown_part(matrix, max_columns)
+    return f"{part[:-1]}; the JSON format has them all." if part else ""
 
 
 def shown_sections(view: SheetView, detail: Detail) -> Iterator[tuple[str, list[StepView]]]:
@@ -122,8 +128,8 @@ def shown_sections(view: SheetView, detail: Detail) -> Iterator[tuple[str, list[
         yield heading, list(run)
 
 
-def cell_lines(step: StepView) -> list[tuple[str, str]]:
-    """Return the name of every shown cell with its arithmetic; none where numbers are only moved."""
+def cell_lines(step: StepView) -> list[tuple[tuple[int, int], str]]:
+    """Return the row, the column and the arithmetic of every shown cell; none where numbers are only moved."""
     matrix = step.matrix
     rows, columns = matrix.shown()
     lines = []
@@ -131,7 +137,7 @@ def cell_lines(step: StepView) -> list[tuple[str, str]]:
         for j in columns:
             line = step.cell_line(i, j)
             if line is not None:
-                lines.append((cell_name(matrix, i, j), line))
+                lines.append(((i, j), line))
     return lines
 
 

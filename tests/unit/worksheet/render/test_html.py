@@ -1,6 +1,7 @@
 """The page: self-contained, escaped, every number in full, and no blank given away."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -130,7 +131,7 @@ def test_blanks_are_empty_boxes_and_nowhere_given_away() -> None:
 
 def test_a_large_matrix_is_elided_and_says_so() -> None:
     text = solve({"kind": "positions", "positions": 30, "d_model": 16}).to_html()
-    assert "24 × 12 of 30 × 16 cells are shown; the JSON form has them all." in text
+    assert "24 × 12 of 30 × 16 cells are shown.<" in text
     assert text.count("data-value=") == 24 * 12
 
 
@@ -194,3 +195,20 @@ def test_colours_have_the_contrast_of_wcag_aa(theme: int) -> None:
     for name in roles:
         assert contrast(colours["on-role"], colours[name]) >= 4.5, name
         assert contrast(colours["ink"], mixed(colours[name], colours["card"], 0.24)) >= 4.5, name
+
+
+def test_only_a_trace_omits_a_mask_that_hides_nothing() -> None:
+    weights = {name: [[1.0, 0.0], [0.0, 1.0]] for name in ("W_Q", "W_K", "W_V")}
+    sheet = solve({"kind": "masked-self-attention", "X": [[1.0, 2.0]], **weights})
+    note = "The mask hides no key here"
+    assert note not in sheet.to_html()
+    assert "S″" in [attributes.get("data-symbol") for _, attributes in read(sheet.to_html()).tags]
+    trace = replace(sheet, kind="trace")
+    assert note in trace.to_html()
+    assert note in trace.to_markdown()
+    assert note in trace.to_latex()
+    assert note in trace._repr_html_()
+    drawn = [attributes.get("data-symbol") for _, attributes in read(trace.to_html()).tags]
+    assert "S″" not in drawn
+    assert "M" not in drawn
+    assert note not in trace.to_html(blanks=["S″"]), "a blank must be there to be filled in"

@@ -108,7 +108,7 @@ def test_a_large_matrix_is_elided_and_says_so() -> None:
     sheet = solve({"kind": "positions", "positions": 30, "d_model": 16})
     shown, markdown = terminal(sheet, width=200), sheet.to_markdown()
     for text in (shown, markdown):
-        assert "24 × 12 of 30 × 16 cells are shown; the JSON form has them all." in text
+        assert "24 × 12 of 30 × 16 cells are shown; the JSON format has them all." in text
         assert "…" in text
     narrow = terminal(sheet, width=60)
     assert "24 × 5 of 30 × 16" in narrow
