@@ -359,3 +359,29 @@ def test_the_script_formats_a_sum_as_the_page_does(desk: Desk, problem: str) -> 
 def test_a_page_has_no_hints_for_the_command_line(desk: Desk, problem: str) -> None:
     text = desk.open(solve(problem)).locator("body").inner_text()
     assert not re.search(r"clearhead |(?<!\S)--[a-z]|JSON", text)
+
+
+def test_a_picture_follows_dark_mode_on_a_screen_and_is_light_on_paper(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.svg"
+    path.write_text(head_of_a_model().picture("S₄"), encoding="utf-8")
+    colours = """[...document.querySelectorAll('text')].map(text => {
+        const below = text.previousElementSibling;
+        const cell = /^t/.test(text.getAttribute('class')) ? below : document.querySelector('.paper');
+        return [text, cell].map(part => getComputedStyle(part).fill.match(/\\d+/g).map(Number));
+    })"""
+    papers = {}
+    for scheme, media in (("light", "screen"), ("dark", "screen"), ("dark", "print")):
+        page = browser.new_page(color_scheme=scheme)
+        page.goto(path.as_uri())
+        page.emulate_media(media=media, color_scheme=scheme)
+        pairs = page.evaluate(colours)
+        assert len(pairs) > 100
+        for ink, background in pairs:
+            assert contrast(tuple(ink), tuple(background)) >= 4.5
+        papers[scheme, media] = tuple(pairs[0][1])
+        page.close()
+    assert papers == {
+        ("light", "screen"): (255, 255, 255),
+        ("dark", "screen"): (20, 23, 28),
+        ("dark", "print"): (255, 255, 255),
+    }

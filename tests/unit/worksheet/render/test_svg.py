@@ -9,7 +9,16 @@ import pytest
 
 from clearhead import Rounding, Worksheet, solve
 from clearhead.errors import ProblemError
-from clearhead.worksheet.render.svg import DIVERGING, SEQUENTIAL, _Scale, contrast, ink_on, matrix_svg
+from clearhead.worksheet.render.svg import (
+    DARK_DIVERGING,
+    DARK_SEQUENTIAL,
+    DIVERGING,
+    SEQUENTIAL,
+    _Scale,
+    contrast,
+    ink_on,
+    matrix_svg,
+)
 from clearhead.worksheet.rounding import Digits
 from clearhead.worksheet.view import MatrixView, SheetView
 from tests.conftest import SHIPPED
@@ -76,7 +85,7 @@ def test_zero_is_white_and_both_sides_reach_equally_far() -> None:
     assert scale.colour(1.0) == DIVERGING[3]
 
 
-@pytest.mark.parametrize("colours", [DIVERGING, SEQUENTIAL])
+@pytest.mark.parametrize("colours", [DIVERGING, SEQUENTIAL, DARK_DIVERGING, DARK_SEQUENTIAL])
 def test_digits_are_readable_on_every_colour(colours: Any) -> None:
     scale = _Scale(0.0, 1.0, colours)
     for value in np.linspace(0, 1, 211):
@@ -93,12 +102,34 @@ def test_a_scale_keeps_its_order_in_grey() -> None:
         assert steps == sorted(steps)
 
 
+def test_dark_mode_has_a_rule_for_every_class_and_paper_has_none() -> None:
+    for svg in (masked().picture("S″"), masked().picture("A", blanks=["A[1, *]"])):
+        root = ElementTree.fromstring(svg)
+        style = root.find(f"{SVG}style")
+        assert style is not None
+        text = style.text or ""
+        assert text.startswith("@media screen and (prefers-color-scheme:dark){")
+        names = {name for element in root.iter() for name in (element.get("class") or "").split()}
+        assert names == set(re.findall(rf"#{root.get('id')} \.(\w+){{", text))
+        assert all(element.get("class") for element in root.iter(f"{SVG}text"))
+
+
+def test_a_dark_scale_gets_lighter_from_the_background() -> None:
+    for scale, values in (
+        (_Scale(0.0, 1.0, SEQUENTIAL, DARK_SEQUENTIAL), np.linspace(0, 1, 41)),
+        (_Scale(-1.0, 1.0, DIVERGING, DARK_DIVERGING), np.linspace(0, 1, 41)),
+        (_Scale(-1.0, 1.0, DIVERGING, DARK_DIVERGING), -np.linspace(0, 1, 41)),
+    ):
+        steps = [contrast((0, 0, 0), scale.dark_colour(scale.level(float(value)))) for value in values]
+        assert steps == sorted(steps)
+
+
 def test_a_blank_is_empty_and_told_by_nothing() -> None:
     svg = solve("lets-go-encoder").picture("Q", blanks=["Q[go, *]"])
     assert "-3.724" not in svg
     assert "0.600" not in svg
     assert "3.72" not in svg, "the scale must not tell the largest number"
-    assert "left open" in svg
+    assert "1 blank, 2 blank" in svg
 
 
 @pytest.mark.parametrize(
@@ -108,7 +139,7 @@ def test_hostile_names_stay_text(name: str) -> None:
     svg = masked([name, "b", "c"]).picture("A")
     root = ElementTree.fromstring(svg)
     tags = {element.tag.removeprefix(SVG) for element in root.iter()}
-    assert tags == {"svg", "title", "desc", "defs", "pattern", "linearGradient", "stop", "g", "rect", "text"}
+    assert tags == {"svg", "title", "desc", "style", "defs", "pattern", "linearGradient", "stop", "g", "rect", "text"}
     assert "\x1b" not in svg
     assert "\u202e" not in svg
 
