@@ -1,4 +1,4 @@
-"""Look at the model that `make demo` trains: held-out sentences, and one worked row of cross-attention.
+"""Show the model that `make demo` trains: held-out sentences, and the arithmetic of one row of cross-attention.
 
 Run: python examples/models/phrasebook.py RUN [SENTENCE]
 """
@@ -9,28 +9,29 @@ from pathlib import Path
 import torch
 
 from clearhead.data import phrasebook
+from clearhead.decoding.alignment import Head
 from clearhead.decoding.translator import Translator
 from clearhead.evaluation.scores import exact_match
 from clearhead.explain.trace_file import save_trace
 from clearhead.model import Batch
 from clearhead.model.float64 import trace_in_float64
 
-SHOWN, PRODUCTS = 8, 4  # sentences; products of a sum
+SHOWN, PRODUCTS = 8, 4  # sentences; products shown of each sum
 
 
 def show_held_out(translator: Translator) -> None:
-    """Translate the test part, whose word pairs were never seen in training, and print some of it."""
+    """Translate the test part, whose combinations of words do not occur in training, and print some of it."""
     pairs = list(phrasebook.pairs("test"))
     texts = [translation.text for translation in translator.translate(source for source, _ in pairs)]
-    print(f"{len(pairs):,} held-out sentences; no pair of words that they join was seen in training. {SHOWN} of them:")
+    print(f"{len(pairs):,} held-out sentences, whose word combinations do not occur in training. {SHOWN} of them:")
     for (source, reference), text in list(zip(pairs, texts, strict=True))[:: len(pairs) // SHOWN][:SHOWN]:
-        print(f"  {source}\n    {text}" + ("" if text == reference else f"   ✗ it should be: {reference}"))
+        print(f"  {source}\n    {text}" + ("" if text == reference else f"   ✗ reference: {reference}"))
     score = exact_match(texts, [reference for _, reference in pairs])
     print(f"{score.name}: {score.value:.1f} %   ({score.signature})\n")
 
 
 def show_attention(translator: Translator, sentence: str, trace_file: Path) -> None:
-    """Translate one sentence, and work the row of cross-attention from which its first word was written."""
+    """Translate one sentence, and print the arithmetic of the cross-attention row that writes its first word."""
     model, vocabularies = translator.model, translator.vocabularies
     text = translator.translate([sentence])[0].text
     source = [*vocabularies.source.encode([sentence])[0], model.config.eos]
@@ -39,11 +40,12 @@ def show_attention(translator: Translator, sentence: str, trace_file: Path) -> N
     source_pieces = vocabularies.source.pieces(source)
     target_pieces = ["<s>", *vocabularies.target.pieces(target)[:-1]]
     save_trace(trace, trace_file, title=f"{sentence} → {text}", tokens=source_pieces, target_tokens=target_pieces)
-    where = f"decoder.{model.config.decoder_blocks - 1}.cross_attention.head.0"
+    head = Head(model.config.decoder_blocks - 1, 0)
+    where = f"decoder.{head.block}.cross_attention.head.{head.head}"
     steps = {record.step.name: record for record in trace if record.where == where}
     q, k = (steps["score"].inputs[name][0] for name in ("q", "k"))
     first = vocabularies.target.pieces(target)[0].lstrip("▁")
-    print(f"{sentence} → {text}\nThe row from which '{first}' is written: {where}, {q.shape[1]} numbers wide.")
+    print(f"{sentence} → {text}\nThe row that writes '{first}' in {head} ({where}, width {q.shape[1]}):")
     for column, token in enumerate(source_pieces):
         sums = " + ".join(f"{a:.2f}×{b:.2f}" for a, b in zip(q[0][:PRODUCTS], k[column][:PRODUCTS], strict=True))
         print(f"  S[{token}] = {sums} + … = {steps['score'].value[0, 0, column]:.4f}")
@@ -55,17 +57,17 @@ def show_attention(translator: Translator, sentence: str, trace_file: Path) -> N
     v, mixed = steps["mix"].inputs["v"][0], steps["mix"].value[0, 0]
     sums = " + ".join(f"{weight:.4f}×{value:.4f}" for weight, value in zip(weights, v[:, 0].tolist(), strict=True))
     print(f"  Z[1] = {sums} = {mixed[0]:.4f}")
+    print(f"\n{trace_file} has every number of this pass: clearhead solve --from-trace {trace_file} --where {where}")
 
 
 def main() -> None:
-    """Show a run's model."""
+    """Show the model of a run."""
     run = Path(sys.argv[1])
     sentence = sys.argv[2] if len(sys.argv) > 2 else "Let's go"
     translator = Translator.load(run, engine="torch", precision="float32")
     show_held_out(translator)
     trace_file = run / "trace.json"
     show_attention(translator, sentence, trace_file)
-    print(f"\nEvery number of this pass is in {trace_file}: clearhead solve --from-trace {trace_file} --where …")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The pages of a look inside a model say what the model did: its weights, its mask, and full marks for its trace."""
+"""The pages of look_inside.py show the weights and the mask of the model, and full marks for its trace."""
 
 import re
 import sys
@@ -50,7 +50,7 @@ def model_of(run: Path) -> Transformer:
 
 
 def table_after(text: str, heading: str) -> list[list[str]]:
-    """Return the cells of the first table below a text, without its names."""
+    """Return the cells of the first table after a text, without the headings."""
     lines = text.partition(heading)[2].splitlines()
     begin = next(number for number, line in enumerate(lines) if line.startswith("|---"))
     rows = []
@@ -62,7 +62,7 @@ def table_after(text: str, heading: str) -> list[list[str]]:
 
 
 def numbers(rows: list[list[str]]) -> np.ndarray:
-    """Read the numbers of a table, 1.2×10⁻⁴ and -∞ among them."""
+    """Parse the numbers of a table, including 1.2×10⁻⁴ and -∞."""
     plain = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
     values = [
         [float(cell.replace("×10", "e").translate(plain).replace("∞", "inf")) for cell in row[1:]] for row in rows
@@ -106,7 +106,7 @@ def test_the_weights_on_the_page_are_those_of_the_model(run: Path, pages: Path, 
 
 
 def _written(run: Path, sentence: str) -> list[int]:
-    """Return what the model writes, without its end (or the last token, in whose place the page puts the end)."""
+    """Return the tokens that the model writes, without the last one (the end token, or replaced by it on the page)."""
     from clearhead.decoding.translator import Translator
 
     best = Translator.load(run, engine="torch").translate([sentence])[0].hypotheses[0]
@@ -117,7 +117,8 @@ def _written(run: Path, sentence: str) -> list[int]:
 def test_the_links_on_the_page_are_the_largest_weights(run: Path, pages: Path, number: int) -> None:
     text = (pages / f"sentence-{number}.md").read_text(encoding="utf-8")
     weights = numbers(table_after(text, "**A₁ = softmax"))
-    is_shifted = "which reads it" in text
+    is_shifted = "is the one that reads it" in text
+    assert is_shifted != ("is the one that writes it" in text)
     rows = weights[1:] if is_shifted else weights[:-1]
     link_weights = [float(row[2]) for row in table_after(text, "## The alignment")]
     np.testing.assert_allclose(link_weights, rows[:, :-1].max(axis=1), atol=2 * ROUNDING)
@@ -127,14 +128,14 @@ def test_the_links_on_the_page_are_the_largest_weights(run: Path, pages: Path, n
 def test_the_mask_hides_the_future_and_nothing_else(pages: Path, number: int) -> None:
     text = (pages / f"sentence-{number}.md").read_text(encoding="utf-8")
     before = numbers(table_after(text, "The scores before the mask:"))
-    after = numbers(table_after(text, "The scores after it:"))
+    after = numbers(table_after(text, "The scores after the mask:"))
     future = np.triu(np.ones(before.shape, dtype=bool), k=1)
     assert np.isfinite(before).all()
     assert (np.isneginf(after) == future).all()
     np.testing.assert_array_equal(after[~future], before[~future])
     exponentials = np.exp(before - before.max(axis=1, keepdims=True))
     weights = exponentials / exponentials.sum(axis=1, keepdims=True)
-    future_weights = [float(row[1]) for row in table_after(text, "what they are:")]
+    future_weights = [float(row[1]) for row in table_after(text, "and the real weights:")]
     np.testing.assert_allclose(future_weights, np.where(future, weights, 0.0).sum(axis=1), atol=3 * ROUNDING)
 
 
@@ -154,26 +155,29 @@ def test_the_probabilities_on_the_page_multiply_to_that_of_the_translation(run: 
 def test_the_index_leads_to_every_page_and_no_page_is_large(pages: Path) -> None:
     index = (pages / "index.md").read_text(encoding="utf-8")
     assert re.findall(r"\]\((.+?\.md)\)", index) == ["sentence-1.md", "sentence-2.md"]
-    assert "head 1 of decoder block 2" in index
+    assert "decoder layer 2, head 1 (`decoder.1.cross_attention.head.0`)" in index
     assert all(path.stat().st_size < 400_000 for path in pages.iterdir())
 
 
-def test_a_head_that_is_not_there_is_told(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_head_that_does_not_exist_is_reported(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = tmp_path / "texts.txt"
     texts.write_text("a dog\n", encoding="utf-8")
     assert _main([str(run), str(texts), "--head", "2.0", "--output", str(tmp_path / "pages")]) == 2
-    assert "the decoder has blocks 0 to 1 with heads 0 to 1, and 2.0 is asked for" in capsys.readouterr().err
+    assert (
+        "there is no head 2.0 (decoder layer 3, head 1): the decoder has 2 layers with 2 heads each."
+        in capsys.readouterr().err
+    )
     assert not (tmp_path / "pages").exists()
 
 
-def test_a_file_without_a_sentence_is_told(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_without_sentences_is_reported(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     texts = tmp_path / "texts.txt"
     texts.write_text("\n\n", encoding="utf-8")
     assert _main([str(run), str(texts), "--output", str(tmp_path / "pages")]) == 2
-    assert "holds no sentence" in capsys.readouterr().err
+    assert "contains no sentences" in capsys.readouterr().err
 
 
-def test_without_a_wish_the_best_aligned_head_is_taken(run: Path) -> None:
+def test_by_default_the_head_that_aligns_best_is_chosen(run: Path) -> None:
     sys.path.insert(0, str(ROOT / "examples" / "models"))
     try:
         from inside.heads import choose_heads, translated

@@ -1,6 +1,6 @@
-"""Which heads are worth a look: the one of cross-attention that aligns best, and the one whose mask hides most.
+"""Choose the heads to show: the cross-attention head that aligns best, and the head whose mask hides most.
 
-No reference alignment is needed: links are compared with what it costs to leave a source token out.
+No reference alignment is needed: links are compared with the effect of removing each source token.
 """
 
 from collections.abc import Sequence
@@ -10,18 +10,19 @@ import torch
 from torch import Tensor
 
 from clearhead.decoding.alignment import CrossAttention, Head, cross_attention, links
+from clearhead.decoding.annotation import existing_head
 from clearhead.decoding.engines.torch_engine import TorchEngine
 from clearhead.decoding.scoring import token_log_probs
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import Links
-from clearhead.errors import ConfigError, DataError
+from clearhead.errors import DataError
 from clearhead.model import Batch, Transformer
 from clearhead.text.tokeniser import Vocabularies
 
 
 @dataclass(frozen=True)
 class Ids:
-    """A sentence and its translation as the model reads and writes them, both with their ends."""
+    """A sentence and its translation as token ids, both with the end token."""
 
     sentence: str
     text: str
@@ -37,10 +38,10 @@ class Ids:
 
 @dataclass(frozen=True)
 class Heads:
-    """The head of cross-attention that is worked, and the head of self-attention whose mask is shown.
+    """The cross-attention head whose steps are shown, and the self-attention head whose mask is shown.
 
-    `is_shifted` says that the row that reads a token aligns it, else the row that writes it. So many of its links,
-    `num_agreeing` of `num_links`, are to the source token without which the target token would lose most.
+    `is_shifted` means that a token is aligned by the row that reads it, else by the row that writes it. Of the
+    `num_links` links of the head, `num_agreeing` are to the source token that the target token needs most.
     """
 
     across: Head
@@ -48,53 +49,45 @@ class Heads:
     is_shifted: bool
     num_agreeing: int
     num_links: int
-    is_asked: bool = False
+    is_requested: bool = False
 
     @property
     def across_place(self) -> str:
-        """Where the first is in a trace."""
+        """The path of the cross-attention head in a trace."""
         return f"decoder.{self.across.block}.cross_attention.head.{self.across.head}"
 
     @property
     def own_place(self) -> str:
-        """Where the second is in a trace."""
+        """The path of the self-attention head in a trace."""
         return f"decoder.{self.own.block}.self_attention.head.{self.own.head}"
 
 
 def translated(model: Transformer, vocabularies: Vocabularies, sentences: Sequence[str]) -> list[Ids]:
-    """Translate sentences, and keep the very tokens that were written."""
+    """Translate sentences; return the exact tokens that the model wrote."""
     eos, pairs = model.config.eos, []
     for translation in Translator(vocabularies, TorchEngine(model)).translate(sentences):
         sentence = translation.source
         if not translation.hypotheses or len(translation.parts) > 1:
-            raise DataError(f"'{sentence}' is empty, or longer than the model can read. Leave it out.")
+            raise DataError(f"'{sentence}' is empty, or longer than the model can read. Remove it.")
         best = translation.hypotheses[0]
         source = (*vocabularies.source.encode([sentence])[0], eos)
         target = best.tokens if best.has_ended else (*best.tokens[:-1], eos)
         if len(target) < 2:
-            raise DataError(
-                f"'{sentence}' was translated by nothing, so that there is no word to look at. Leave it out."
-            )
+            raise DataError(f"the translation of '{sentence}' is empty, so there is no word to look at. Remove it.")
         pairs.append(Ids(sentence, vocabularies.target.decode([target])[0], source, target, best.has_ended))
     return pairs
 
 
 @torch.inference_mode()
 def choose_heads(model: Transformer, pairs: Sequence[Ids], wanted_head: Head | None = None) -> Heads:
-    """Return the head that links tokens most often to what they need most, and the one that is masked most.
+    """Choose the head that links tokens most often to the source token they need most, and the most masked head.
 
-    `wanted_head` names a head of cross-attention, or a block whose best one is taken.
+    `wanted_head` is a cross-attention head to use, or a layer from which the best head is chosen.
     """
+    existing_head(model, wanted_head)
     needed = [costliest(model, pair) for pair in pairs]
     attentions = [cross_attention(model, torch.tensor(pair.source), [pair.target[:-1]])[0] for pair in pairs]
     choices = [head for head in _all_heads(model) if wanted_head is None or _is_wanted(head, wanted_head)]
-    if not choices:
-        config = model.config
-        assert wanted_head is not None
-        raise ConfigError(
-            f"the decoder has blocks 0 to {config.decoder_blocks - 1} with heads 0 to {config.num_heads - 1}, and "
-            f"{wanted_head.block}{'' if wanted_head.head is None else f'.{wanted_head.head}'} is asked for."
-        )
     agreeing = {
         (head.block, head.head, is_shifted): sum(
             len(set(head_links(attention, head, is_shifted)) & set(needed_links))
@@ -124,14 +117,14 @@ def _is_wanted(head: Head, wanted_head: Head) -> bool:
 
 
 def head_links(attention: CrossAttention, head: Head, is_shifted: bool) -> Links:
-    """Return the links of one head; the end of the source is not linked."""
+    """Return the links of one head; the end token of the source is not linked."""
     return links(attention.rows(head, is_shifted=is_shifted)[:, :-1])
 
 
 def costliest(model: Transformer, pair: Ids) -> Links:
-    """Return for each written token the source token without which it would be least likely."""
+    """Link each target token to the source token whose removal lowers its probability most."""
     target = torch.tensor([pair.target])
-    places = range(len(pair.source) - 1)  # the end stays
+    places = range(len(pair.source) - 1)  # the end token is not removed
     shorter = torch.tensor([[*pair.source[:place], *pair.source[place + 1 :]] for place in places])
     with_all = token_log_probs(model, torch.tensor([pair.source]), target)  # (1, T)
     without = token_log_probs(model, shorter, target.expand(len(shorter), -1))  # (S, T)
@@ -149,5 +142,5 @@ def _most_masked(model: Transformer, pairs: Sequence[Ids]) -> Head:
 
 
 def future_share(scaled: Tensor) -> float:
-    """Return how much of its weights a head would give to tokens that are not written yet, had it no mask."""
+    """Return the share of the weights that a head would give to later tokens without the mask."""
     return float(torch.softmax(scaled, dim=-1).triu(diagonal=1).sum()) / len(scaled)

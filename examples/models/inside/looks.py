@@ -1,4 +1,4 @@
-"""A look at one sentence: the model's pass traced in float64, marked as a student's working, and two heads of it."""
+"""Trace one sentence in float64, mark the trace like a student's working, and extract two heads."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -22,13 +22,13 @@ from clearhead.worksheet.reference import replay
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.worksheet import Worksheet
 
-START = "<s>"  # what stands for the token that a decoder begins from
-SHOWN = Rounding(decimals=3)  # on the pages; the numbers themselves stay as they are
+START = "<s>"  # the name of the start token of the decoder
+SHOWN = Rounding(decimals=3)  # on the pages; the numbers themselves are not rounded
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A token that was written, how likely it was, and what would have been the next best."""
+    """A token that was written and the next best token, with their probabilities."""
 
     token: str
     probability: float
@@ -38,7 +38,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Marks:
-    """What the marker of students' workings says of a trace."""
+    """The marks that a trace got from the marker for students' workings."""
 
     num_right: int
     num_lines: int
@@ -47,7 +47,7 @@ class Marks:
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing was lost."""
+        """Whether the trace got full marks."""
         return self.num_right == self.num_lines > 0 and self.earned == self.out_of
 
     def __str__(self) -> str:
@@ -56,37 +56,37 @@ class Marks:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """All that is shown of one sentence."""
+    """Everything that is shown about one sentence."""
 
     ids: Ids
     heads: Heads
     choices: tuple[Choice, ...]
-    across: Worksheet  # one head of cross-attention
-    own: Worksheet  # one head of masked self-attention
-    unmasked: Worksheet  # its weights, had there been no mask
-    needed: Links  # for each written token the source token that it needs most
-    marks: Marks  # of the whole trace
-    head_marks: Marks  # of the head of cross-attention alone, as its file has it
+    across: Worksheet  # one cross-attention head
+    own: Worksheet  # one masked self-attention head
+    unmasked: Worksheet  # the weights of that head without the mask
+    needed: Links  # each target token with the source token that it needs most
+    marks: Marks  # of the complete trace
+    head_marks: Marks  # of the cross-attention head, from its file
 
     @property
     def weights(self) -> Array:
-        """The weights (T, S) of each written token: of the row that reads it, or else of the row that writes it."""
+        """The weights (T, S) of each target token, from the row that reads it or the row that writes it."""
         rows = value_of(self.across, "softmax")
         return rows[1:] if self.heads.is_shifted else rows[:-1]
 
     @property
     def links(self) -> Links:
-        """The source token that each written token looks at most; the ends are not linked."""
+        """The source token that each target token attends to most; end tokens are not linked."""
         return links(torch.from_numpy(self.weights[:, :-1]))
 
     @property
     def source_tokens(self) -> tuple[str, ...]:
-        """The pieces that the encoder read."""
+        """The tokens that the encoder read."""
         return next(given_value.columns for given_value in self.across.trace.givens.values() if given_value.columns)
 
 
 def look(model: Transformer, vocabularies: Vocabularies, pair: Ids, heads: Heads) -> Look:
-    """Trace one pair in float64, mark the whole trace, and keep the two heads."""
+    """Trace one pair in float64, mark the complete trace, and extract the two heads."""
     logits, trace = trace_in_float64(model, pair.batch)
     source_tokens = vocabularies.source.pieces(pair.source)
     target_tokens = [START, *vocabularies.target.pieces(pair.target)[:-1]]
@@ -108,7 +108,7 @@ def look(model: Transformer, vocabularies: Vocabularies, pair: Ids, heads: Heads
 
 
 def head_alone(sheet: Worksheet, place: str) -> Worksheet:
-    """Return the working of one head from its own Q, K and V on, which become given."""
+    """Return the steps of one head, with its Q, K and V as given values."""
     part = part_of_sheet(sheet, place)
     mask = next(given_value for given_value in part.trace.givens.values() if given_value.symbol == "M")
     trace = Trace()
@@ -123,7 +123,7 @@ def head_alone(sheet: Worksheet, place: str) -> Worksheet:
 
 
 def without_mask(own: Worksheet) -> Worksheet:
-    """Return the weights of a head of self-attention had its scores not been masked, as a sheet of one step."""
+    """Return the weights of a self-attention head without the mask, as a sheet of one step."""
     scaled = next(record for record in own.trace if record.step.name == "scale")
     mask = next(given_value for given_value in own.trace.givens.values() if given_value.symbol == "M")
     trace = Trace()
@@ -139,7 +139,7 @@ def value_of(sheet: Worksheet, step: str) -> Array:
 
 
 def marks_of(report: Report) -> Marks:
-    """Return the marks of a report; a line is right if every cell of it is."""
+    """Return the marks of a report; a line is right if all its cells are."""
     num_right = sum(all(cell.verdict.is_accepted for cell in line.marked) for line in report.lines)
     return Marks(num_right, len(report.lines), report.earned, report.out_of)
 
