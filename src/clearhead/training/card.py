@@ -207,7 +207,7 @@ def _limits(config: RunConfig, data: Mapping[str, Any], outcome: Outcome) -> Ite
         "A translation can be fluent and wrong. Have important ones checked by someone who speaks both languages."
         if config.task == "translate"
         else "Its output can be wrong even with a high probability. Have important results checked by a person.",
-        "It reproduces the biases of its training data, and the licence of that data also applies to the model.",
+        "It reproduces the biases of its training data. Check the licence of that data before you publish the model.",
     ]
     if outcome.scores:
         lines.append(

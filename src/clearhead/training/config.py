@@ -106,7 +106,9 @@ class ValidationConfig(Settings):
     )
     patience: int | None = Field(None, ge=1, description="stop after this number of validations without improvement")
     enough: float | None = Field(None, description="stop as soon as the metric reaches this value")
-    max_sentences: int | None = Field(None, ge=1, description="use only the first sentences of the validation set")
+    max_sentences: int | None = Field(
+        None, ge=1, description="number of validation sentences to use, from the first on"
+    )
     max_ratio: float = Field(2.0, gt=0, description="maximum length of a translation, in tokens per source token")
 
 

@@ -40,7 +40,7 @@ def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepare
     vocabularies = _vocabularies(config, folder, reporter)
     stores = folder.path / STORES
     train = build_store(config.data.train, vocabularies, config.data, stores / "train", task=config.task)
-    _tell(train, reporter)
+    _report(train, reporter)
     model = make_model(config, vocabularies, folder)
     _check_lengths(config, model.config)
     valid = None
@@ -49,7 +49,7 @@ def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepare
         corpus = held_out if held_out.built_in else config.data.valid
         unfiltered = _unfiltered(config, model.config)
         valid = build_store([corpus], vocabularies, unfiltered, stores / "valid", task=config.task, keep_texts=True)
-        _tell(valid, reporter)
+        _report(valid, reporter)
     _check_unchanged(folder, train)
     folder.write_data(_records(config, train, valid), {**_described(vocabularies), "pairs": train.fingerprint})
     return Prepared(vocabularies, train, valid, model)
@@ -126,7 +126,7 @@ def _unfiltered(config: RunConfig, model: ModelConfig) -> DataConfig:
     )
 
 
-def _tell(store: PairStore, reporter: Reporter) -> None:
+def _report(store: PairStore, reporter: Reporter) -> None:
     reporter.message(store.message)
     for report in store.reports:
         num_dropped = ", ".join(f"{count:,} {reason}" for reason, count in report.num_dropped.items() if count)
