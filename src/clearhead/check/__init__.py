@@ -1,4 +1,4 @@
-"""Mark a working: read it, compare every line with what stands above it, say where each error started."""
+"""Mark a working: read it, compare every line with the lines above it, and report where each error started."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +30,7 @@ def check(
     problem: "str | Path | Mapping[str, Any] | None" = None,
     scheme: Scheme | None = None,
 ) -> list[Report]:
-    """Mark what is written in a file (or a shipped working, or plain data): a report for every exercise in it."""
+    """Mark a file, a shipped working or plain data; return one report for each exercise in it."""
     from clearhead.check.read.reading import load_workings, shown_name
 
     workings = load_workings(source, problem)

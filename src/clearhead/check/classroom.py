@@ -1,6 +1,6 @@
-"""A class at once: one report for every student, the grades as a table, the commonest slips, and look-alikes.
+"""Mark a class: one report for each student, a table of grades, the most common slips, and similar workings.
 
-A file that cannot be used costs nobody else their marks: it is named, with the reason.
+A file that cannot be used is reported with the reason, and the other files are still marked.
 """
 
 import csv
@@ -17,16 +17,16 @@ from clearhead.check.verdict import Verdict
 from clearhead.errors import ClearheadError, ProblemError
 
 SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".tsv", ".xlsx", ".md", ".markdown", ".tex", ".txt")
-GRADES = ("file", "student", "marks", "out of")  # how a table of grades begins
-_ALIKE = 0.9  # the share of wrong numbers that two workings must have in common to be pointed out
-_LEAST_ALIKE = 2  # numbers
+GRADES = ("file", "student", "marks", "out of")  # the first columns of a table of grades
+_ALIKE = 0.9  # the share of wrong numbers that two workings must have in common to be reported
+_LEAST_ALIKE = 2  # the fewest wrong numbers in common
 
 CellKey = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
 class StudentResult:
-    """What became of one file: its reports, or why it could not be used."""
+    """The result of one file: its reports, or the reason why it could not be used."""
 
     path: Path
     reports: tuple[Report, ...] = ()
@@ -34,27 +34,27 @@ class StudentResult:
 
     @property
     def student(self) -> str:
-        """The name in the working, or that of the file."""
+        """The name in the working, or the file name."""
         return next((report.student for report in self.reports if report.student), self.path.stem)
 
     @property
     def earned(self) -> float:
-        """All marks earned."""
+        """The total marks earned."""
         return round(sum(report.earned for report in self.reports), 6)
 
     @property
     def out_of(self) -> float:
-        """All marks that could be earned."""
+        """The total marks that could be earned."""
         return round(sum(report.out_of for report in self.reports), 6)
 
     @property
     def num_errors(self) -> int:
-        """How many root errors there are."""
+        """The number of root errors."""
         return sum(len(report.findings) for report in self.reports)
 
     @property
     def first_error(self) -> str:
-        """What the first error is or, where there is none, why the first marks were lost."""
+        """The first error or, if there is none, the reason why marks were first lost."""
         sentences = (finding.what for report in self.reports for finding in report.findings)
         lines = [line for report in self.reports for line in report.lines if line.marks.earned < line.marks.out_of]
         return next(sentences, next((f"{line.heading}: {line.marks.because}" for line in lines), ""))
@@ -70,7 +70,7 @@ class SharedSlip:
 
 @dataclass(frozen=True)
 class LookAlike:
-    """Two workings that share their wrong numbers."""
+    """Two workings with nearly the same wrong numbers."""
 
     first: str
     second: str
@@ -88,7 +88,7 @@ class ClassReport:
 
     @property
     def exit_code(self) -> int:
-        """2 if no file could be used, 1 if any working holds an error, else 0."""
+        """2 if no file could be used, 1 if any working contains an error, otherwise 0."""
         if not any(result.reports for result in self.results):
             return 2
         codes = {report.exit_code for result in self.results for report in result.reports}
@@ -96,17 +96,17 @@ class ClassReport:
 
 
 def working_files(folder: Path, besides: Collection[Path] = ()) -> list[Path]:
-    """Return the files of a folder that may be workings, by name, but for those `besides` (the scheme, the grades)."""
+    """Return the files of a folder that can be workings, by name, without those in `besides` (scheme, grades)."""
     paths = [path for path in _files(folder, besides) if path.suffix.casefold() in SUFFIXES]
     if not paths:
         raise ProblemError(
-            f"{folder} holds no workings. Put one file for each student into it ({', '.join(SUFFIXES)})."
+            f"{folder} contains no workings. Put one file for each student into it ({', '.join(SUFFIXES)})."
         )
     return paths
 
 
 def other_files(folder: Path, besides: Collection[Path] = ()) -> list[Path]:
-    """Return the files of a folder that are of no kind that can be read: somebody's working may be among them."""
+    """Return the files of a folder with an unsupported suffix; a student's working can be among them."""
     return [path for path in _files(folder, besides) if path.suffix.casefold() not in SUFFIXES]
 
 
@@ -116,7 +116,7 @@ def _files(folder: Path, besides: Collection[Path]) -> list[Path]:
         paths = sorted(path for path in folder.iterdir() if path.is_file() and path.resolve() not in excluded)
     except OSError as wrong:
         raise ProblemError(f"{folder} cannot be read: {wrong.strerror}.") from None
-    return [path for path in paths if not path.name.startswith((".", "~$"))]  # what editors leave beside a file
+    return [path for path in paths if not path.name.startswith((".", "~$"))]  # temporary files of editors
 
 
 def mark_class(
@@ -126,7 +126,7 @@ def mark_class(
     on_marked: Callable[[Path], None] | None = None,
     besides: Collection[Path] = (),
 ) -> ClassReport:
-    """Mark every working in a folder by one scheme; `on_marked` is called with each file when it is done."""
+    """Mark every working in a folder by one scheme; `on_marked` is called with each file after it is marked."""
     results = []
     for path in working_files(Path(folder), besides):
         results.append(_mark_file(path, scheme, problem))
@@ -146,8 +146,8 @@ def _mark_file(path: Path, scheme: Scheme, problem: str | Path | None) -> Studen
 
 
 def commonest_slips(results: list[StudentResult]) -> tuple[SharedSlip, ...]:
-    """Return the slips that at least two students made, the commonest first."""
-    students_by_slip: dict[str, dict[Path, str]] = {}  # by file: two students may have the same name
+    """Return the slips that at least two students made, the most common first."""
+    students_by_slip: dict[str, dict[Path, str]] = {}  # by file, because two students can have the same name
     for result in results:
         for report in result.reports:
             for finding in report.findings:
@@ -170,7 +170,7 @@ def _kind_of_slip(report: Report, finding: Finding) -> str:
 
 
 def look_alikes(results: list[StudentResult]) -> tuple[LookAlike, ...]:
-    """Return pairs whose wrong numbers are nearly all the same; a shared wrong rule alone does not count."""
+    """Return pairs of workings with nearly the same wrong numbers; a shared misconception alone does not count."""
     wrong = [(result.student, _wrong_numbers(result), _own_slips(result)) for result in results]
     pairs = []
     for (one, numbers, slips), (other, others, other_slips) in combinations(wrong, 2):
@@ -197,7 +197,7 @@ def _own_slips(result: StudentResult) -> set[CellKey]:
 
 
 def grades_csv(class_report: ClassReport) -> str:
-    """Return the grades as CSV: a row for every student, a column for every line that anyone wrote."""
+    """Return the grades as CSV: a row for each student, a column for each line that any student wrote."""
     names: dict[str, None] = {}
     for result in class_report.results:
         for label, _, _ in _line_grades(result):
@@ -219,12 +219,12 @@ def _line_grades(result: StudentResult) -> Iterator[tuple[str, float, float]]:
     for number, report in enumerate(result.reports, 1):
         for line in report.lines:
             if line.marks.out_of:
-                label = f"{line.where}: {line.symbol}" if line.where else line.symbol
+                label = line.heading
                 label = f"{number}. {label}" if len(result.reports) > 1 else label
                 yield label, line.marks.earned, line.marks.out_of
 
 
 def _harmless(cell: str) -> str:
-    """Keep a spreadsheet from taking a student's text for a formula."""
+    """Escape a student's text so that a spreadsheet does not treat it as a formula."""
     is_number = cell.replace(".", "", 1).replace("-", "", 1).isdigit()
     return f"'{cell}" if cell[:1] in tuple("=+-@\t\r＝＋－＠") and not is_number else cell

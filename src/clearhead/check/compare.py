@@ -1,8 +1,8 @@
-"""The seven rules: every written cell against what stands above it in the student's own working.
+"""The seven rules: compare every written cell with what the student's own earlier lines give.
 
-f(x) is worked from the parents' digits as written, f(x̂) from what those digits stand for: the unrounded value of a
-parent that was accepted, the written digits of one that failed. The first rule that fits gives the verdict; a cell
-that none fits is a root error, because its parents were taken as the student wrote them.
+f(x) is calculated from the parents' digits as written. f(x̂) is calculated from what those digits represent: the
+unrounded value of an accepted parent, the written digits of a failed one. The first rule that fits gives the verdict.
+A cell that fits no rule is a root error, because its parents were taken as the student wrote them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,34 +18,36 @@ from clearhead.check.statement import Copy, Fit, JudgedStatement, Statement, fit
 from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Array, Mask
 
-_SURE = 3  # numbers rounded up, and none cut, show that a student rounds
-_MAX_RUNS = 4  # a sheet is compared anew when a number turns out to be only miscopied
+_SURE = 3  # this number of values rounded up, and none cut, shows that a student rounds
+_MAX_RUNS = 4  # a sheet is compared again when a number turns out to be only miscopied
 
 
 @dataclass
 class SheetComparison:
-    """Everything that is known while a sheet is compared, record by record."""
+    """The state of a comparison, record by record."""
 
     graph: Graph
     statements: Mapping[int, Sequence[Statement]]
     copies: Sequence[Copy] = ()
-    rounded: Mapping[str, Array] = field(default_factory=dict)  # the units of givens that are themselves rounded
-    blind: frozenset[int] = frozenset()  # records whose line had a wrong shape
-    miscopied: frozenset[int] = frozenset()  # records with cells that the student did not go on from
+    rounded: Mapping[str, Array] = field(
+        default_factory=dict
+    )  # the units of given matrices that are themselves rounded
+    blind: frozenset[int] = frozenset()  # records with a line of the wrong shape
+    miscopied: frozenset[int] = frozenset()  # records with cells that the student did not use in later lines
     may_cut: bool = False  # whether images allow for numbers that were cut
-    is_in_full: bool = False  # whether a machine wrote it, which shortens no √d, e or π
-    is_lenient: bool = True  # whether a number near what the right parents give shows that they were miscopied
+    is_in_full: bool = False  # whether a program wrote it, which does not shorten √d, e or π
+    is_lenient: bool = True  # whether a number near the result of the right parents shows that they were miscopied
     x: list[Array] = field(default_factory=list)  # as written
-    hat: list[Array] = field(default_factory=list)  # what it stands for
-    right: list[Array] = field(default_factory=list)  # as hat, but what a failed cell should have been
-    right_x: list[Array] = field(default_factory=list)  # as x, likewise
-    bad: list[Mask | None] = field(default_factory=list)  # failed, or below a failed cell
+    hat: list[Array] = field(default_factory=list)  # the unrounded values
+    right: list[Array] = field(default_factory=list)  # as hat, but with the right value in failed cells
+    right_x: list[Array] = field(default_factory=list)  # as x, but with the right value in failed cells
+    bad: list[Mask | None] = field(default_factory=list)  # failed, or affected by a failed cell
     failed: list[Mask | None] = field(default_factory=list)
     unknown: list[Mask | None] = field(default_factory=list)
     judged: list[JudgedStatement] = field(default_factory=list)
     culprits: set[int] = field(default_factory=set)  # found miscopied in this run
     miswritten: dict[int, Mask] = field(default_factory=dict)  # the miscopied cells
-    followed: dict[int, Mask] = field(default_factory=dict)  # by record, the cells worked from a wrong copy
+    followed: dict[int, Mask] = field(default_factory=dict)  # by record, the cells calculated from a wrong copy
     _num_up: int = 0
     _num_cut: int = 0
     _copied: dict[Any, Mask] = field(default_factory=dict)
@@ -57,7 +59,7 @@ class SheetComparison:
 
     def run(self) -> "SheetComparison":
         """Judge every written cell, in the order of the sheet."""
-        with np.errstate(all="ignore"):  # infinities and 0/0 are masked scores and empty rows, and are dealt with
+        with np.errstate(all="ignore"):  # infinities and 0/0 come from masked scores and empty rows, which are handled
             done = self._judge_all()
             if done.num_wrong and done._may_cut:
                 done = self._rerun(frozenset(), may_cut=True)
@@ -65,7 +67,7 @@ class SheetComparison:
                 if done.culprits <= done.miscopied:
                     break
                 other = self._rerun(done.miscopied | done.culprits, may_cut=done.may_cut)
-                if other.num_wrong > done.num_wrong:  # some lines did go on from the wrong number
+                if other.num_wrong > done.num_wrong:  # some lines did use the wrong number
                     return self._rerun(done.miscopied, may_cut=done.may_cut, is_lenient=False)
                 done = other
             return done
@@ -76,12 +78,12 @@ class SheetComparison:
 
     @property
     def num_wrong(self) -> int:
-        """How many cells follow from nothing."""
+        """The number of unexplained cells."""
         return sum(int(judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).sum()) for judged in self.judged)
 
     @property
     def _may_cut(self) -> bool:
-        """Whether this student may cut numbers: no, if several were rounded up and none was found cut."""
+        """Return whether this student may cut numbers: not if several were rounded up and none was cut."""
         return self._num_cut > 0 or self._num_up < _SURE
 
     def _judge_all(self) -> "SheetComparison":
@@ -95,10 +97,10 @@ class SheetComparison:
                     self._judge_copy(copy)
         return self
 
-    # What the parents are
+    # Values of the parents
 
     def fetch(self, values: Sequence[Array], user: int | None = None, *, with_copies: bool = False) -> Fetch:
-        """Return a fetch from `values`; with copies, a restated factor is taken as it was restated."""
+        """Return a function that fetches inputs from `values`; with copies, a copied factor is used as copied."""
         plain = fetch_from(values, self.graph.givens)
         if not with_copies:
             return plain
@@ -168,7 +170,7 @@ class SheetComparison:
         return any(self.bad[parent] is not None for parent in self.graph.parents[index])
 
     def _judge(self, index: int, statement: Statement, references: "_References", before: Mask) -> None:
-        """Judge one writing of a record; `before` are the cells that an earlier writing holds already."""
+        """Judge one writing of a record; `before` marks the cells that an earlier writing already has."""
         x, hat = references.x, references.hat
         from_hat, from_x = fit(statement, hat), fit(statement, x)
         either = from_hat | from_x
@@ -208,7 +210,7 @@ class SheetComparison:
     def _accept_plausible(
         self, index: int, judged: JudgedStatement, remaining: Mask, hat: Array, *, is_cut: bool
     ) -> Mask:
-        """Rule 5; numbers may also have been cut, which is allowed for only after all else was tried."""
+        """Apply rule 5. Cut numbers are allowed only after everything else was tried."""
         if self.is_in_full and self.graph.records[index].step.name in SHORTENED:
             return remaining
         images = self._images[is_cut]
@@ -219,7 +221,7 @@ class SheetComparison:
     def _apply_rules_1_to_4(
         self, judged: JudgedStatement, cells_to_judge: Mask, either: Fit, from_hat: Fit, tainted: Mask | None
     ) -> Mask:
-        """Apply rules 1 to 4 and return the cells that none of them fits."""
+        """Apply rules 1 to 4 and return the cells that fit none of them."""
         remaining = cells_to_judge.copy()
         for cells, verdict in (
             (from_hat.half, Verdict.CORRECT),
@@ -242,7 +244,7 @@ class SheetComparison:
         judged.set(cells & tainted, Verdict.CARRIED)
 
     def _accept_from_copies(self, index: int, judged: JudgedStatement, remaining: Mask) -> Mask:
-        """Accept what follows from a factor as it was restated: the error is in the copy."""
+        """Accept what follows from a factor as copied: the error is in the copy."""
         wrong = self._affected_cells(index, self.bad, with_copies=True)
         if wrong is None:
             return remaining
@@ -257,7 +259,7 @@ class SheetComparison:
         return remaining & ~hits
 
     def _accept_from_right_parents(self, index: int, judged: JudgedStatement, remaining: Mask) -> Mask:
-        """Rule 6: it follows from what the failed parent should have been, so that one was only miscopied."""
+        """Apply rule 6: a cell follows from the right value of a failed parent, which was therefore only miscopied."""
         for reference, culprits in self._values_from_right_parents(index):
             fits = fit(judged.statement, reference)
             hits = remaining & (fits.half | fits.cut)
@@ -271,7 +273,7 @@ class SheetComparison:
         return remaining
 
     def _failed_above(self, index: int) -> list[int]:
-        """Return the nearest records above with failed cells, past lines that were not written, or not in full."""
+        """Return the nearest earlier records with failed cells, across lines that were not completely written."""
         failed_nodes, todo, visited = [], [*self.graph.parents[index]], {index}
         while todo:
             node = todo.pop()
@@ -286,7 +288,7 @@ class SheetComparison:
         return sorted(failed_nodes)
 
     def _accept_near_right_parents(self, index: int, judged: JudgedStatement, remaining: Mask) -> Mask:
-        """Rule 6 where lines in between were not written: it meets the image of the right parents."""
+        """Apply rule 6 across unwritten lines: a cell meets the image of the right parents."""
         failed = self._failed_above(index)
         if not failed or not remaining.any() or not self.is_lenient:
             return remaining
@@ -304,7 +306,7 @@ class SheetComparison:
         return remaining & ~meets
 
     def _values_from_right_parents(self, index: int) -> Iterator[tuple[Array, list[int]]]:
-        """Work the record from the right value of every failed parent, then of each alone."""
+        """Calculate the record from the right values of all failed parents, then of each one alone."""
         failed = self._failed_above(index)
         if not failed:
             return
@@ -318,7 +320,7 @@ class SheetComparison:
                     yield self.reworked(index, values, {node}), [node]
 
     def reworked(self, index: int, values: list[Array], changed: set[int]) -> Array:
-        """Work a record after other values were put in at `changed`, through the lines that were not written."""
+        """Recalculate a record after the values at `changed` were replaced, through the unwritten lines."""
         chain = [node for node in sorted(self.unwritten_above(index)) if self._depends_on(node, changed)]
         for node in chain:
             values[node] = self.graph.work(node, self.fetch(values))
@@ -333,10 +335,10 @@ class SheetComparison:
     def _store_values(
         self, index: int, statement: Statement, new_cells: Mask, failed: Mask, references: "_References"
     ) -> None:
-        """Keep what the record is to those below it; `written` are the cells that are new."""
+        """Store the values that later records use; `written` marks the new cells."""
         accepted = references.hat
         self.x[index] = np.where(statement.is_written, statement.value, self.x[index])
-        if index in self.miscopied and failed.any():  # the work went on from the right number
+        if index in self.miscopied and failed.any():  # later lines used the right number
             self.x[index] = np.where(failed, references.x, self.x[index])
             for images in self._images:
                 images.correct(index, failed, references.x)
@@ -358,7 +360,7 @@ class SheetComparison:
             images.forget(index)
 
     def _judge_repeats(self, index: int, judged: JudgedStatement, either: Fit, from_hat: Fit, before: Mask) -> None:
-        """A number written once more: as good as its first writing, or as the sum itself."""
+        """Judge a number that is written again: it must match its first writing or its own calculation."""
         statement, first, failed = judged.statement, self.x[index], self.failed[index]
         again = fit(statement, first)
         judged.expected = np.where(before, first, judged.expected)
@@ -393,12 +395,12 @@ class SheetComparison:
         self.judged.append(judged)
 
     def rounding_radius(self, index: int) -> Array:
-        """Return how far the precision of the lines above may have moved each cell of a record."""
+        """Return how much the precision of earlier lines may have changed each cell of a record."""
         radius = self._images[1].image(index).radius
         return np.where(np.isfinite(radius), radius, 0.0)
 
     def unwritten_above(self, index: int) -> set[int]:
-        """Return the unwritten records on the way up to the nearest written ones."""
+        """Return the unwritten records between this one and the nearest written ones above."""
         return nearest_records(index, self.graph.parents, self.statements, is_written=False)
 
     def written_above(self, index: int) -> set[int]:

@@ -1,7 +1,7 @@
-"""Which convention a working follows, where the question does not say: rows or columns, scale, mask, norm …
+"""Find the convention of a working where the question does not fix it: rows or columns, scale, mask, norm …
 
-The working is compared under the default first. Only if lines are left that follow from nothing are the other
-conventions tried; one that explains more is taken, and said.
+The working is first compared under the default convention. Other conventions are tried only if some lines remain
+unexplained. If one explains more, it is used and reported.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 
 Compare = Callable[[Working], "ComparedWorking"]
 _MAX_TRIED = 96
-_MATRICES = ("X", "Y", "W_Q", "W_K", "W_V", "W_O")  # what is turned where tokens are columns
+_MATRICES = ("X", "Y", "W_Q", "W_K", "W_V", "W_O")  # transposed where tokens are columns
 
-# By key of a problem: the other choices, and the words for each.
+# For each key of a problem: its choices, each with its description.
 CHOICES: Mapping[str, Mapping[str, str]] = {
     "layout": {
         "rows": "tokens as rows",
         "columns": "tokens as columns",
-        "turned": "tokens as columns, every matrix the transpose of the question's",
+        "turned": "tokens as columns, every matrix transposed from the question",
     },
     "scale": {
         "none": "no scaling",
         "sqrt(d_k)": "scores divided by √d_k",
         "sqrt(d_model)": "scores divided by √d_model",
     },
-    "normaliser": {"softmax": "softmax", "division": "each score divided by its row's sum"},
+    "normaliser": {"softmax": "softmax", "division": "each score divided by the sum of its row"},
     "mask": {"none": "no mask", "causal": "a causal mask"},
-    "norm": {"layer": "layer norm", "batch": "batch norm", "all": "a norm over everything", "none": "no norm"},
+    "norm": {"layer": "layer norm", "batch": "batch norm", "all": "a norm over the entire matrix", "none": "no norm"},
     "norm_place": {"post": "the norm after the residual", "pre": "the norm before the sublayer"},
     "formula": {
         "sinusoidal": "sine and cosine of the same angle in each pair",
@@ -58,7 +58,7 @@ _IN_LAYER: Mapping[str, tuple[str, ...]] = {
 
 
 def compare_by_best_convention(working: Working, compare: Compare) -> "ComparedWorking":
-    """Compare a working under the convention that explains it best, among those that the question leaves open."""
+    """Compare a working under the best of the conventions that the question does not exclude."""
     try:
         plain: ComparedWorking | None = compare(working)
     except ProblemError:
@@ -70,7 +70,7 @@ def compare_by_best_convention(working: Working, compare: Compare) -> "ComparedW
     best, chosen, is_tied = plain, dict[str, str](), False
     for change in _alternative_conventions(working.problem):
         if change.get("layout") == "turned" and plain is not None and not plain.placing.misshapen:
-            continue  # square matrices alone are no proof of it: K Qᵀ is the transpose of Q Kᵀ
+            continue  # square matrices alone do not prove it: K Qᵀ is the transpose of Q Kᵀ
         try:
             other = compare(replace(working, problem=_with_convention(working.problem, change)))
         except ProblemError:
@@ -80,19 +80,19 @@ def compare_by_best_convention(working: Working, compare: Compare) -> "ComparedW
         elif chosen and other.num_wrong == best.num_wrong and len(change) == len(chosen):
             is_tied = True
     if best is None:
-        return compare(working)  # say what is wrong with it
+        return compare(working)  # raises the error again
     if chosen and not (is_tied and plain is not None) and _is_much_better(plain, best, chosen):
         words = ", ".join(CHOICES[key][value] for key, value in chosen.items())
-        sentence = f"The question does not say, and your lines follow this convention: {words}. They are marked by it."
+        sentence = f"The question does not fix the convention. Your lines use {words}, and they are marked accordingly."
         best.placing.notes.append(Note("convention", sentence))
         return best
     return plain if plain is not None else best
 
 
 def _is_much_better(plain: "ComparedWorking | None", best: "ComparedWorking", chosen: Mapping[str, str]) -> bool:
-    """A convention must explain at least two cells more, and most of what was wrong: a slip is a slip.
+    """Return whether a convention explains at least two more cells, and most of those that were wrong.
 
-    A mask hides the very cells in which slips are made, so it must explain nearly all.
+    A mask hides the cells in which slips occur, so it must explain nearly all of them.
     """
     if plain is None:
         return True
@@ -115,7 +115,7 @@ def _open_keys(problem: Mapping[str, Any]) -> list[str]:
 
 
 def _alternative_conventions(problem: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """Return the other conventions, those that change least first."""
+    """Return the other conventions, those with the fewest changes first."""
     keys = _open_keys(problem)
     options = [[None, *CHOICES[key]] for key in keys]
     combinations = [
@@ -141,6 +141,6 @@ def _with_convention(problem: Mapping[str, Any], change: Mapping[str, str]) -> d
 
 
 def _transposed(matrix: Any) -> Any:
-    """Return the transpose of a matrix; anything else as it is."""
+    """Return the transpose of a matrix, and any other value unchanged."""
     is_full = isinstance(matrix, list | tuple) and all(isinstance(row, list | tuple) for row in matrix)
     return [list(row) for row in zip(*matrix, strict=False)] if is_full else matrix

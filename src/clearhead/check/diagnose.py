@@ -1,6 +1,6 @@
-"""What a root error is: a wrong rule, a slip of the pen, or a product that went wrong.
+"""Name a root error: a misconception, a transcription error, or a wrong product in a sum.
 
-A wrong rule is claimed only if it gives at least two cells, or a whole row, of the student's own digits, and the
+A misconception is claimed only if it gives at least two cells, or an entire row, of the student's own digits, and the
 right rule does not.
 """
 
@@ -20,14 +20,14 @@ from clearhead.check.wrong_rule import Site
 from clearhead.worksheet.arrays import Array, Mask
 
 Cell = tuple[int, int]
-_MAX_SITES = 12  # unwritten lines above a wrong one in which the wrong rule is sought
-_MAX_CLAIMS = 3  # of one line
-_ALONE = 4  # cells of one line that are told one by one; more of them are told together
+_MAX_SITES = 12  # unwritten lines above a wrong one that are searched for a misconception
+_MAX_CLAIMS = 3  # misconceptions of one line
+_ALONE = 4  # wrong cells of one line that are reported one by one; more are reported together
 
 
 @dataclass(frozen=True, eq=False)
 class RootError:
-    """A root error: its cells (tokens as rows), what it is called, and in which record the rule went wrong."""
+    """A root error: its cells (tokens as rows), its name, and the record in which the rule was wrong."""
 
     judged: JudgedStatement
     cells: tuple[Cell, ...]
@@ -38,7 +38,7 @@ class RootError:
 
 
 def diagnose(comparison: SheetComparison) -> list[RootError]:
-    """Name every root error, and give its cells their verdict."""
+    """Name every root error and set the verdict of its cells."""
     roots: list[RootError] = []
     for judged in comparison.judged:
         if judged.copy is None:
@@ -74,7 +74,7 @@ def _set_verdict(judged: JudgedStatement, cells: tuple[Cell, ...], verdict: Verd
         judged.verdicts[row][column] = verdict
 
 
-# Wrong rules
+# Misconceptions
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class _Claim:
     name: str
     site: int
     explained: Mask
-    score: tuple[int, int, int]  # cells explained, cells of the whole line that agree, and to the last digit
+    score: tuple[int, int, int]  # explained cells, cells of the line that agree, and cells that agree to the last digit
 
 
 def _claims(comparison: SheetComparison, judged: JudgedStatement, slips: Mask) -> Iterator[RootError]:
@@ -124,7 +124,7 @@ def _hypotheses(comparison: SheetComparison, judged: JudgedStatement, slips: Mas
 
 @dataclass(frozen=True, eq=False)
 class _Hypothesis:
-    """What a wrong rule at a record gives, and how far the inputs' own rounding may have moved it."""
+    """The values that a misconception gives at a record, and how much rounding of its inputs may have changed them."""
 
     name: str
     site: int
@@ -146,7 +146,7 @@ def _claim(judged: JudgedStatement, slips: Mask, idea: _Hypothesis) -> _Claim | 
     is_whole_row = any(explained[row].any() and is_written[row].sum() >= 2 for row in range(len(rows)))
     if number == 0 or not (number >= 2 or is_whole_row):
         return None
-    # A wrong rule that the right one is hardly told from explains a single slip by chance: ask for a second witness.
+    # A wrong rule that hardly differs from the right one can explain a single slip by chance: require a second cell.
     apart = explained & ~fit(statement, judged.expected).near
     if int(apart.sum()) < 2 and not _is_telling(judged, value, explained):
         return None
@@ -155,7 +155,7 @@ def _claim(judged: JudgedStatement, slips: Mask, idea: _Hypothesis) -> _Claim | 
 
 
 def _to_the_last_digit(judged: JudgedStatement) -> Statement:
-    """Take whole numbers in the place of whole ones to the unit: 40 for 50 was not rounded to tens."""
+    """Use a unit of 1 where the written and the right numbers are integers: 40 for 50 was not rounded to tens."""
     statement, right = judged.statement, judged.expected
     with np.errstate(invalid="ignore"):
         is_exact = statement.is_whole & (np.abs(right - np.round(right)) <= EXACT)
@@ -164,7 +164,7 @@ def _to_the_last_digit(judged: JudgedStatement) -> Statement:
 
 
 def _is_telling(judged: JudgedStatement, value: Array, explained: Mask) -> bool:
-    """Whether the rule also changes other cells of the row by a unit or more, and they agree with it."""
+    """Return whether the rule changes other cells of the row by a unit or more and they agree with it."""
     rows = np.asarray(explained.any(axis=1))
     unit = np.maximum(judged.statement.unit, 1e-12)
     with np.errstate(invalid="ignore"):
@@ -172,11 +172,11 @@ def _is_telling(judged: JudgedStatement, value: Array, explained: Mask) -> bool:
     return bool((differs & rows[:, None] & judged.statement.is_written).sum() >= 2)
 
 
-# Slips of the pen
+# Transcription errors
 
 
 def _exchanges(judged: JudgedStatement, wrong: Mask) -> Iterator[tuple[tuple[Cell, ...], str]]:
-    """Find right numbers in the wrong place: a transposed matrix, two rows or two cells exchanged."""
+    """Find right numbers in the wrong place: a transposed matrix, two swapped rows or two swapped cells."""
     cells: list[Cell] = [(row, column) for row, column in np.argwhere(wrong).tolist()]
     if len(cells) < 2:
         return

@@ -1,7 +1,7 @@
-"""A worksheet as a graph: every record with the givens and records that it is worked from.
+"""A worksheet as a graph: every record with the givens and records that it is calculated from.
 
-Values live outside, in lists beside the records, so that the same sheet can be worked from other numbers: from a
-student's digits, from what these stand for, or with one rule changed.
+Values are stored in separate lists beside the records, so that the same sheet can be calculated from other numbers:
+from a student's digits, from the unrounded values they represent, or with one rule changed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,14 +21,14 @@ from clearhead.worksheet.worksheet import Worksheet
 
 @dataclass(frozen=True)
 class FromGiven:
-    """An input that the problem gave."""
+    """An input that the problem gives."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class FromRecord:
-    """An input that an earlier record made."""
+    """An input that is the value of an earlier record."""
 
     index: int
 
@@ -42,7 +42,7 @@ class FromParts:
 
 @dataclass(frozen=True)
 class Plain:
-    """An input that is a number, a word or a list which nobody writes down."""
+    """An input that is a number, a word or a list, and is not a line of a working."""
 
     value: Any
 
@@ -52,7 +52,7 @@ Fetch = Callable[[Source], Any]
 
 
 class Graph:
-    """The records of a worksheet, tokens as rows, and where each of their inputs comes from."""
+    """The records of a worksheet, with tokens as rows, and the source of each of their inputs."""
 
     def __init__(self, sheet: Worksheet) -> None:
         trace = in_rows(sheet.trace)
@@ -80,12 +80,12 @@ class Graph:
         return {name: _fetched(source, fetch) for name, source in self.sources[index].items()}
 
     def work(self, index: int, fetch: Fetch) -> Array:
-        """Work a record anew from the inputs that `fetch` brings."""
+        """Recalculate a record from the inputs that `fetch` returns."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
             return np.asarray(REFERENCE[self.records[index].step.name](**self.inputs(index, fetch)))
 
     def affected_cells(self, index: int, fetch: Fetch) -> Mask:
-        """Say which cells of a record are worked from any marked cell of its inputs (`fetch` brings masks, or None)."""
+        """Return which cells of a record depend on a marked cell of its inputs (`fetch` returns masks or None)."""
         record = self.records[index]
         marked = {name: _fetched(source, fetch) for name, source in self.sources[index].items()}
         step = record.step.name
@@ -155,7 +155,7 @@ def _fetched(source: Source, fetch: Fetch) -> Any:
 
 
 def fetch_from(values: Sequence[Any], givens: Mapping[str, Given]) -> Fetch:
-    """Return a fetch that takes records from `values`, and givens and plain inputs as they are."""
+    """Return a function that fetches records from `values`, and givens and plain inputs unchanged."""
 
     def fetch(source: Source) -> Any:
         if isinstance(source, FromRecord):

@@ -1,7 +1,7 @@
-"""The image of a step: the least and the greatest value that a cell can have when its inputs are known only to ±.
+"""The image of a step: the least and the greatest value of each cell when its inputs are known only approximately.
 
-Bounds are rigorous and without fudge factors; √d, e and π may have been used to two decimals or more. A new Step
-gets an entry in `IMAGES`: a function of its inputs, each array a Range, everything else as it is.
+Bounds are rigorous and have no fudge factors. √d, e and π may have been used with two or more decimals. A new Step
+needs an entry in `IMAGES`: a function of its inputs, in which each array is a Range and everything else is unchanged.
 """
 
 import math
@@ -15,12 +15,14 @@ from clearhead.check.norm_image import mean, normalise, rms_normalise, variance
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import ACTIVATIONS, REFERENCE, rotary_pairs
 
-CONSTANT = 0.01  # what √d, e or π may be off by, rounded or cut at two decimals
-_EULER = CONSTANT / math.e  # relative to e: what every exponent may be off by, as a share of itself
-_TIE = 1e-12  # of a probability: float64 cannot tell on which side of a draw it lies
-_GELU_DIP = (-0.7517915, -0.1699713)  # where it is least, and a number just below that least value
+CONSTANT = 0.01  # the largest error of √d, e or π, rounded or cut at two decimals
+_EULER = CONSTANT / math.e  # relative to e: the largest relative error of every exponent
+_TIE = 1e-12  # of a probability: float64 cannot distinguish which side of a draw it is on
+_GELU_DIP = (-0.7517915, -0.1699713)  # the position of its minimum, and a number just below the minimum
 _SILU_DIP = (-1.2784645, -0.2784646)
-SHORTENED = frozenset({"scale", "softmax", "activate", "kernel"})  # the steps whose images allow for it
+SHORTENED = frozenset(
+    {"scale", "softmax", "activate", "kernel"}
+)  # the steps with images that allow shortened constants
 
 
 Image = Callable[[Inputs], Range]
@@ -32,27 +34,27 @@ def _with_bias(y: Range, inputs: Inputs) -> Range:
 
 
 def project(inputs: Inputs) -> Range:
-    """The bound of a matrix product."""
+    """Return the bound of a matrix product."""
     return _with_bias(product(inputs["x"], inputs["w"]), inputs)
 
 
 def transform(inputs: Inputs) -> Range:
-    """The bound of a matrix product, the weights on the left."""
+    """Return the bound of a matrix product with the weights on the left."""
     return _with_bias(product(inputs["x"], inputs["w"].turned()), inputs)
 
 
 def score(inputs: Inputs) -> Range:
-    """The bound of a matrix product."""
+    """Return the bound of a matrix product."""
     return product(inputs["q"], inputs["k"].turned())
 
 
 def mix(inputs: Inputs) -> Range:
-    """The bound of a matrix product."""
+    """Return the bound of a matrix product."""
     return product(inputs["weights"], inputs["v"])
 
 
 def scale(inputs: Inputs) -> Range:
-    """Divided by √d, which may have been shortened, or by a number."""
+    """Divide by √d, which may have been shortened, or by a number."""
     scores: Range = inputs["scores"]
     if inputs.get("divisor") is not None:
         return Range(scores.low / inputs["divisor"], scores.high / inputs["divisor"])
@@ -64,15 +66,15 @@ def scale(inputs: Inputs) -> Range:
 
 
 def mask(inputs: Inputs) -> Range:
-    """The scores where they may be seen."""
+    """Keep the scores that the mask allows."""
     allowed, fill = np.asarray(inputs["allowed"].low, dtype=bool), inputs["fill"]
     return Range(np.where(allowed, inputs["scores"].low, fill), np.where(allowed, inputs["scores"].high, fill))
 
 
 def softmax(inputs: Inputs) -> Range:
-    """A weight is least where its own score is least and all others are greatest.
+    """Bound each weight: it is least where its own score is least and all others are greatest.
 
-    e shortened by a share δ multiplies the distance of every score from the row's greatest by 1 ± δ.
+    An e with relative error δ multiplies the distance of every score from the greatest of its row by 1 ± δ.
     """
     scores: Range = inputs["scores"]
     base = inputs.get("base")
@@ -94,7 +96,7 @@ def softmax(inputs: Inputs) -> Range:
 
 
 def _softmax_share(own: Array, others: Array) -> Array:
-    """1 / (1 + Σ e^(othersₖ - ownⱼ)), k over the rest of the row"""
+    """Return 1 / (1 + Σ e^(othersₖ - ownⱼ)), with k over the rest of the row."""
     log_rest = np.full(own.shape, -np.inf)
     if own.shape[-1] > 1:
         first = np.argmax(others, axis=-1, keepdims=True)
@@ -112,14 +114,14 @@ def _softmax_share(own: Array, others: Array) -> Array:
 
 
 def _share(own: Array, others: Array) -> Array:
-    """own / (own + the others of the row)"""
+    """Return own / (own + the sum of the others of the row)."""
     rest = np.sum(others, axis=-1, keepdims=True) - others
     total = own + np.maximum(rest, 0.0)
     return np.asarray(own / np.where(total == 0.0, 1.0, total))
 
 
 def divide(inputs: Inputs) -> Range:
-    """As softmax where nothing is negative; else the bound of a quotient."""
+    """Bound as softmax if nothing is negative, otherwise as a quotient."""
     scores: Range = inputs["scores"]
     if np.all(scores.low >= 0):
         return Range(_share(scores.low, scores.high), _share(scores.high, scores.low))
@@ -131,7 +133,7 @@ def divide(inputs: Inputs) -> Range:
 
 
 def activate(inputs: Inputs) -> Range:
-    """The ends; gelu and silu dip once, so their least value counts too. e may have been shortened."""
+    """Return the values at the ends; gelu and silu also have one minimum. e may have been shortened."""
     x, function = inputs["x"], inputs["function"]
     bend = ACTIVATIONS[function]
     ends = hull(bend(x.low), bend(x.high))
@@ -146,7 +148,7 @@ def activate(inputs: Inputs) -> Range:
 
 
 def _short_silu(x: Range) -> Range:
-    """x σ((1 ± δ) x), for an e shortened by a share δ: it grows with δ on both sides of 0, and dips once."""
+    """Bound x σ((1 ± δ) x) for an e with relative error δ: it grows with δ on both sides of 0, with one minimum."""
     silu = ACTIVATIONS["silu"]
     less, more = 1.0 - _EULER, 1.0 + _EULER
     low = np.minimum(silu(x.low * less), silu(x.high * less)) / less
@@ -156,7 +158,7 @@ def _short_silu(x: Range) -> Range:
 
 
 def rotate(inputs: Inputs) -> Range:
-    """a cos θ ∓ b sin θ: the centre, and |a| + |b| for what θ may be off by."""
+    """Bound a cos θ ∓ b sin θ: the centre, and |a| + |b| times the error of θ."""
     x, angles = inputs["x"], inputs["angles"]
     first, second = rotary_pairs(x.low.shape[-1], inputs["pairing"])
     middle = REFERENCE["rotate"](x.middle, angles.middle, inputs["pairing"])
@@ -171,7 +173,7 @@ def rotate(inputs: Inputs) -> Range:
 
 
 def convolve(inputs: Inputs) -> Range:
-    """The bound of every product, added up."""
+    """Add up the bounds of all products."""
     x, taps = inputs["x"], inputs["taps"]
     shape = {"first": inputs["first"], "count": inputs["count"]}
     middle = REFERENCE["convolve"](x.middle, [tap.middle for tap in taps], **shape)
@@ -181,7 +183,7 @@ def convolve(inputs: Inputs) -> Range:
 
 
 def loss(inputs: Inputs) -> Range:
-    """-ln falls: the ends change places."""
+    """Swap the ends, because -ln is decreasing."""
     p = inputs["probabilities"]
     with np.errstate(divide="ignore"):
         low = REFERENCE["loss"](np.maximum(p.high, 0.0), low_of(inputs["targets"]))
@@ -190,13 +192,13 @@ def loss(inputs: Inputs) -> Range:
 
 
 def gradient(inputs: Inputs) -> Range:
-    """The ends, less the target."""
+    """Subtract the target from both ends."""
     p, targets = inputs["probabilities"], low_of(inputs["targets"])
     return Range(REFERENCE["gradient"](p.low, targets), REFERENCE["gradient"](p.high, targets))
 
 
 def length(inputs: Inputs) -> Range:
-    """The lengths of the nearest and of the farthest corner."""
+    """Return the lengths of the nearest and of the farthest corner."""
     x = inputs["x"]
     most = np.maximum(np.abs(x.low), np.abs(x.high))
     least = np.where((x.low <= 0) & (x.high >= 0), 0.0, np.minimum(np.abs(x.low), np.abs(x.high)))
@@ -204,7 +206,7 @@ def length(inputs: Inputs) -> Range:
 
 
 def cosine(inputs: Inputs) -> Range:
-    """The ends of the quotient; no length is negative."""
+    """Return the ends of the quotient; no length is negative."""
     dots, lengths = inputs["dots"], inputs["lengths"]
     shortest = np.maximum(lengths.low, 0.0)
     low, high = shortest * shortest.T, lengths.high * lengths.high.T
@@ -213,7 +215,7 @@ def cosine(inputs: Inputs) -> Range:
 
 
 def kernel(inputs: Inputs) -> Range:
-    """e and π may have been shortened."""
+    """Allow for a shortened e and π."""
     value = REFERENCE["kernel"](low_of(inputs["query_times"]), low_of(inputs["key_times"]), inputs["variance"])
     gaps = np.asarray(low_of(inputs["key_times"]))[None, :] - np.asarray(low_of(inputs["query_times"]))[:, None]
     exponent = gaps**2 / (2.0 * inputs["variance"])
@@ -221,7 +223,7 @@ def kernel(inputs: Inputs) -> Range:
 
 
 def choose(inputs: Inputs) -> Range:
-    """The first and the last place that can be chosen."""
+    """Return the first and the last position that can be chosen."""
     p, draw = inputs["probabilities"], inputs.get("draw")
     last = p.low.shape[-1] - 1
     if draw is None:
@@ -229,7 +231,7 @@ def choose(inputs: Inputs) -> Range:
         return Range(
             np.argmax(may_be, axis=-1)[..., None] + 0.0, last - np.argmax(may_be[..., ::-1], axis=-1)[..., None] + 0.0
         )
-    # place j is passed if the running sum up to it is at most `draw` of the whole: what comes later counts against it
+    # position j is passed if the running sum up to it is at most `draw` times the total, which includes later cells
     least = (1.0 - draw) * np.cumsum(p.low, axis=-1) - draw * _after(p.high)
     most = (1.0 - draw) * np.cumsum(p.high, axis=-1) - draw * _after(p.low)
     fewest, most_passed = (
@@ -239,19 +241,19 @@ def choose(inputs: Inputs) -> Range:
 
 
 def _after(values: Array) -> Array:
-    """Σ of what stands behind each cell of a row"""
+    """Return the sum of the cells after each cell of a row."""
     return np.asarray(np.sum(values, axis=-1, keepdims=True) - np.cumsum(values, axis=-1))
 
 
 def idf(inputs: Inputs) -> Range:
-    """The more documents hold a word, the less it tells: the ends change places."""
+    """Swap the ends, because the value decreases as more documents contain the word."""
     counts, rule = inputs["counts"], inputs["rule"]
     with np.errstate(divide="ignore"):
         return Range(REFERENCE["idf"](counts.high, rule), REFERENCE["idf"](counts.low, rule))
 
 
 def both_ends(step: str) -> Image:
-    """Return the image of a step that only moves cells or adds them up: the step done with each end."""
+    """Return the image of a step that only moves or adds cells: the step applied to each end."""
 
     def image(inputs: Inputs) -> Range:
         low, high = (

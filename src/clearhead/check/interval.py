@@ -1,4 +1,4 @@
-"""Ranges of numbers, cell by cell, and the arithmetic that the images of steps share."""
+"""Ranges of numbers for each cell, and the arithmetic that the images of steps share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,25 +8,25 @@ import numpy as np
 
 from clearhead.worksheet.arrays import Array
 
-Inputs = Mapping[str, Any]  # of a step: each array a Range, everything else as it is
+Inputs = Mapping[str, Any]  # inputs of a step: each array is a Range, everything else is unchanged
 
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """The numbers between `low` and `high`, cell by cell."""
+    """The numbers between `low` and `high`, for each cell."""
 
     low: Array
     high: Array
 
     @property
     def middle(self) -> Array:
-        """The centre of each cell; an infinite one is itself."""
+        """The centre of each cell; an infinite cell is its own centre."""
         with np.errstate(invalid="ignore"):
             return np.where(self.low == self.high, self.low, (self.low + self.high) / 2)
 
     @property
     def radius(self) -> Array:
-        """Half the width of each cell; an infinite one has none."""
+        """Half the width of each cell; 0 for an infinite cell."""
         with np.errstate(invalid="ignore"):
             return np.where(self.low == self.high, 0.0, (self.high - self.low) / 2)
 
@@ -40,25 +40,25 @@ class Range:
 
 
 def exactly(value: Array) -> Range:
-    """Return the range of numbers that are known."""
+    """Return the range of exactly known numbers."""
     return Range(value, value)
 
 
 def around(value: Array, radius: Array | float) -> Range:
-    """Return the numbers within `radius` of a value; infinities stay alone."""
+    """Return the range within `radius` of a value; infinities are not widened."""
     spread = np.where(np.isfinite(value), radius, 0.0)
     return Range(value - spread, value + spread)
 
 
 def without_nan(result: Range) -> Range:
-    """Return the range with no bound where there is none to tell."""
+    """Replace bounds that are NaN by infinite bounds."""
     return Range(
         np.where(np.isnan(result.low), -np.inf, result.low), np.where(np.isnan(result.high), np.inf, result.high)
     )
 
 
 def hull(*candidates: Array) -> Range:
-    """Return the range from the least to the greatest of the candidates, cell by cell."""
+    """Return the range from the least to the greatest candidate, for each cell."""
     return Range(np.minimum.reduce(candidates), np.maximum.reduce(candidates))
 
 
@@ -69,17 +69,17 @@ def product(a: Range, b: Range) -> Range:
 
 
 def low_of(value: Any) -> Any:
-    """Return the low end of a range; anything else as it is."""
+    """Return the low end of a range, and any other value unchanged."""
     return value.low if isinstance(value, Range) else value
 
 
 def add(inputs: Inputs) -> Range:
-    """The ends add up."""
+    """Add the ends."""
     a, b = inputs["a"], inputs["b"]
     return Range(a.low + b.low, a.high + b.high)
 
 
 def multiply(inputs: Inputs) -> Range:
-    """The least and the greatest of the four products of ends."""
+    """Return the least and the greatest of the four products of the ends."""
     a, b = inputs["a"], inputs["b"]
     return hull(a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high)

@@ -1,6 +1,6 @@
-"""What must hold whatever the inputs were: it judges only cells whose inputs are unknown.
+"""Properties that hold for any inputs. They judge only cells with unknown inputs.
 
-A faultless working, rounded or cut, passes.
+A faultless working passes, whether it is rounded or cut.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ Broken = Iterator[tuple[str, Cells]]
 
 
 def broken_invariants(comparison: SheetComparison, judged: JudgedStatement) -> list[tuple[str, Cells]]:
-    """Return the sentence and the cells of every invariant that is broken, and give those cells their verdict."""
+    """Return the sentence and the cells of every broken invariant, and set the verdict of those cells."""
     open_cells = judged.where(Verdict.UNCHECKED)
     if not open_cells.any():
         return []
@@ -34,7 +34,7 @@ def _row(row: int, columns: Mask) -> Cells:
 
 
 def _weights(comparison: SheetComparison, judged: JudgedStatement, open_cells: Mask) -> Broken:
-    """Weights lie between 0 and 1, sum to 1 along a row, and are 0 where the mask hides the key."""
+    """Check that weights are between 0 and 1, sum to 1 along a row, and are 0 for masked keys."""
     statement = judged.statement
     y, unit = statement.value, statement.unit
     truth = comparison.graph.records[statement.node].value
@@ -48,16 +48,16 @@ def _weights(comparison: SheetComparison, judged: JudgedStatement, open_cells: M
             else open_cells[row] & False
         )
         if out.any():
-            yield "a weight lies between 0 and 1", _row(row, out)
+            yield "a weight must be between 0 and 1", _row(row, out)
             continue
         hidden = open_cells[row] & (truth[row] == 0.0) & (np.abs(y[row]) > unit[row])
         if is_softmax and hidden.any() and _is_masked(comparison, statement.node):
-            yield "a masked key has weight 0", _row(row, hidden)
+            yield "a masked key must have weight 0", _row(row, hidden)
             continue
         if statement.is_written[row].all():
             total, reach = float(y[row].sum()), y.shape[1] * float(unit[row].max())
             if abs(total - 1.0) > reach + 1e-9:
-                yield f"the weights of a row sum to 1, and these sum to {total:.6g}", _row(row, open_cells[row])
+                yield f"the weights of a row must sum to 1, but these sum to {total:.6g}", _row(row, open_cells[row])
 
 
 def _is_masked(comparison: SheetComparison, node: int) -> bool:
@@ -65,7 +65,7 @@ def _is_masked(comparison: SheetComparison, node: int) -> bool:
 
 
 def _mixture(comparison: SheetComparison, judged: JudgedStatement, open_cells: Mask) -> Broken:
-    """A weighted mean lies between the least and the greatest number of its column of V."""
+    """Check that a weighted mean is between the least and the greatest number of its column of V."""
     statement = judged.statement
     inputs = comparison.graph.inputs(statement.node, comparison.fetch(comparison.x))
     v, unit = inputs["v"], statement.unit
@@ -74,11 +74,14 @@ def _mixture(comparison: SheetComparison, judged: JudgedStatement, open_cells: M
     with np.errstate(invalid="ignore"):
         out = open_cells & ((statement.value < low) | (statement.value > high))
     for row in np.flatnonzero(out.any(axis=1)).tolist():
-        yield "a weighted mean lies between the least and the greatest number of its column of V", _row(row, out[row])
+        yield (
+            "a weighted mean must be between the least and the greatest number of its column of V",
+            _row(row, out[row]),
+        )
 
 
 def _activation(comparison: SheetComparison, judged: JudgedStatement, open_cells: Mask) -> Broken:
-    """|tanh| ≤ 1, a sigmoid lies between 0 and 1, ReLU is never negative."""
+    """Check that |tanh| ≤ 1, a sigmoid is between 0 and 1, and ReLU is never negative."""
     function = comparison.graph.records[judged.statement.node].inputs["function"]
     bounds = {"tanh": (-1.0, 1.0), "sigmoid": (0.0, 1.0), "relu": (0.0, np.inf)}.get(function)
     if bounds is None:
@@ -87,11 +90,11 @@ def _activation(comparison: SheetComparison, judged: JudgedStatement, open_cells
     with np.errstate(invalid="ignore"):
         out = open_cells & ((y < bounds[0] - unit) | (y > bounds[1] + unit))
     for row in np.flatnonzero(out.any(axis=1)).tolist():
-        yield f"{function} lies between {bounds[0]:g} and {bounds[1]:g}", _row(row, out[row])
+        yield f"{function} must be between {bounds[0]:g} and {bounds[1]:g}", _row(row, out[row])
 
 
 def _normalised(comparison: SheetComparison, judged: JudgedStatement, open_cells: Mask) -> Broken:
-    """A normalised vector, before gain and shift, has mean 0 and deviation at most 1."""
+    """Check that a normalised vector, before gain and shift, has mean 0 and deviation at most 1."""
     record, statement = comparison.graph.records[judged.statement.node], judged.statement
     mean = comparison.graph.sources[judged.statement.node].get("mean")
     over = comparison.graph.records[mean.index].inputs["over"] if mean is not None and hasattr(mean, "index") else ""
@@ -102,13 +105,19 @@ def _normalised(comparison: SheetComparison, judged: JudgedStatement, open_cells
             continue
         y, unit = statement.value[row], float(statement.unit[row].max())
         if abs(y.mean()) > unit:
-            yield f"a normalised vector has mean 0, and this one has {y.mean():.4g}", _row(row, open_cells[row])
+            yield (
+                f"a normalised vector must have mean 0, but this one has mean {y.mean():.4g}",
+                _row(row, open_cells[row]),
+            )
         elif abs(y.std() - 1.0) > unit and y.std() > unit and "epsilon" not in record.inputs:
-            yield f"a normalised vector has deviation 1, and this one has {y.std():.4g}", _row(row, open_cells[row])
+            yield (
+                f"a normalised vector must have deviation 1, but this one has deviation {y.std():.4g}",
+                _row(row, open_cells[row]),
+            )
 
 
 def _sinusoids(comparison: SheetComparison, judged: JudgedStatement, open_cells: Mask) -> Broken:
-    """sin² + cos² = 1 by pair, in the standard formula."""
+    """Check that sin² + cos² = 1 in each pair of the standard formula."""
     record, statement = comparison.graph.records[judged.statement.node], judged.statement
     if record.inputs["formula"] != "sinusoidal":
         return
@@ -120,7 +129,7 @@ def _sinusoids(comparison: SheetComparison, judged: JudgedStatement, open_cells:
             pair = statement.value[row, place : place + 2]
             reach = 2.0 * float(statement.unit[row, place : place + 2].max())
             if not np.isnan(pair).any() and abs(float(np.sum(pair**2)) - 1.0) > reach:
-                yield "sin² + cos² = 1 in each pair", ((row, place), (row, place + 1))
+                yield "sin² + cos² must be 1 in each pair", ((row, place), (row, place + 1))
 
 
 INVARIANTS: Mapping[str, Callable[[SheetComparison, JudgedStatement, Mask], Broken]] = {

@@ -1,4 +1,4 @@
-"""Mark a working: solve its problem, place its lines, compare every cell, name the errors, give the marks."""
+"""Mark a working: solve its problem, match its lines to steps, compare every cell, name the errors, give marks."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,22 +23,22 @@ from clearhead.worksheet.solver import solve
 from clearhead.worksheet.worksheet import Worksheet
 
 _MAX_LINES = 2000
-# How far a number worked in full may be off, of itself or of 1: what a step of a model in that precision may lose.
+# The allowed error of a full-precision number, relative to itself or to 1: the rounding of one step of a model.
 _TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 5e-3, "bfloat16": 4e-2}
-_MAX_DOUBTS = 4  # lines that can mean several records, and records that one can mean, that are tried
+_MAX_DOUBTS = 4  # ambiguous lines, and records for each of them, that are tried
 
 
 def mark(working: Working, scheme: Scheme | None = None) -> Report:
     """Mark a working against its problem."""
     if not working.problem:
         raise ProblemError(
-            f"it does not say what problem it works, so nothing can be marked. {_as_sentences(working.notes)}"
+            f"it does not name the problem, so nothing can be marked. {_as_sentences(working.notes)}"
             "Name one: a file or a gallery id.",
             options=("problem",),
         )
     if len(working.lines) > _MAX_LINES:
         raise ProblemError(
-            f"holds {len(working.lines):,} lines, and a working may have {_MAX_LINES:,}. Give those of one problem."
+            f"contains {len(working.lines):,} lines; the limit is {_MAX_LINES:,}. Give the lines of one problem only."
         )
     marked = compare_by_best_convention(working, _compare)
     if not marked.comparison.judged and not marked.placing.misshapen:
@@ -53,7 +53,7 @@ def _as_sentences(notes: Sequence[Note]) -> str:
 
 
 def _nothing_marked(working: Working, marked: ComparedWorking) -> ProblemError:
-    """Say why nothing could be marked, the names that fit nowhere in one sentence."""
+    """Return the error that explains why nothing could be marked, with all unknown names in one sentence."""
     lost = [note for note in marked.placing.notes if note.is_unknown_line]
     if not lost or len(lost) < len(marked.placing.notes):
         notes = _as_sentences((*working.notes, *marked.placing.notes))
@@ -63,8 +63,8 @@ def _nothing_marked(working: Working, marked: ComparedWorking) -> ProblemError:
     are = "is" if len(names) == 1 else "are"
     return ProblemError(
         f"nothing in this working could be marked: {_first_few(names)} {are} not in this problem "
-        f"({marked.graph.sheet.kind}), whose lines are {_first_few(symbols)}. If it is about another problem, "
-        "name that one.",
+        f"({marked.graph.sheet.kind}). Its lines are {_first_few(symbols)}. If the working belongs to another problem, "
+        "name that problem.",
         options=("problem",),
     )
 
@@ -74,7 +74,7 @@ def _first_few(names: Sequence[str]) -> str:
 
 
 def mark_all(exercises: Sequence[Working | Worksheet], scheme: Scheme | None = None) -> list[Report]:
-    """Mark every exercise of a document; one that cannot be marked is reported, and costs the others nothing."""
+    """Mark every exercise of a document; one that cannot be marked is reported, and the others are still marked."""
     if len(exercises) == 1:
         only = exercises[0]
         return [_mark_loaded_worksheet(only, scheme) if isinstance(only, Worksheet) else mark(only, scheme)]
@@ -94,32 +94,32 @@ def mark_all(exercises: Sequence[Working | Worksheet], scheme: Scheme | None = N
     if problems and len(problems) == len(exercises):
         raise problems[0]
     if not exercises:
-        raise ProblemError("no exercise with numbers was found in it. Write matrices as in Q = [[1, 2], [3, 4]].")
+        raise ProblemError("no exercise with numbers was found. Write matrices like this: Q = [[1, 2], [3, 4]].")
     return reports
 
 
 def _mark_loaded_worksheet(sheet: Worksheet, scheme: Scheme | None) -> Report:
-    """Mark a worksheet that was read from a file, where anything may have been changed."""
+    """Mark a worksheet that was read from a file and may have been edited."""
     if not sheet.trace:
-        raise ProblemError("holds no lines, so nothing can be marked. Solve the problem again and write it as JSON.")
+        raise ProblemError("contains no lines, so nothing can be marked. Solve the problem again and save it as JSON.")
     try:
         return mark_worksheet(sheet, scheme)
     except (ValueError, TypeError, IndexError, KeyError, AttributeError, ArithmeticError) as wrong:
         raise ProblemError(
-            f"is not a worksheet whose lines fit each other ({type(wrong).__name__}). "
-            "Solve the problem again and write it as JSON."
+            f"is a worksheet with lines that do not fit together ({type(wrong).__name__}). "
+            "Solve the problem again and save it as JSON."
         ) from wrong
 
 
 def _compare(working: Working) -> ComparedWorking:
-    """Compare a working; a line that can mean several records is read as the one that it follows best."""
+    """Compare a working; an ambiguous line is read as the record that its numbers fit best."""
     graph = Graph(solve(parse_problem(working.problem), Rounding()))
     with np.errstate(all="ignore"):
         best, decided = _compare_placed(graph, working, {}), dict[int, int]()
         for line, others in list(best.placing.doubtful.items())[:_MAX_DOUBTS]:
             for node in others[:_MAX_DOUBTS] if best.num_wrong_in(line) else ():
                 other = _compare_placed(graph, working, {**decided, line: node})
-                # a wrong number may fit another record by chance: most of the line has to
+                # a wrong number can fit another record by chance, so most of the line must fit
                 if best.num_wrong - other.num_wrong > best.num_wrong_in(line) / 2:
                     best, decided = other, {**decided, line: node}
     return best
@@ -138,7 +138,7 @@ def _compare_placed(graph: Graph, working: Working, decided: Mapping[int, int]) 
 
 
 def _rounded_units(graph: Graph, names: Sequence[str]) -> dict[str, Array]:
-    """Return the unit of every given that is itself rounded: named by symbol, or by a place that holds it."""
+    """Return the unit of every rounded given, named by its symbol or by a place that contains it."""
     units = {}
     for name, matrix in graph.givens.items():
         value = np.asarray(matrix.value)
@@ -150,7 +150,7 @@ def _rounded_units(graph: Graph, names: Sequence[str]) -> dict[str, Array]:
 
 
 def mark_worksheet(sheet: Worksheet, scheme: Scheme | None = None) -> Report:
-    """Mark a worksheet of our own, or the trace of a model: every record is a line, written in full."""
+    """Mark a worksheet of clearhead or the trace of a model: every record is a line in full precision."""
     graph = Graph(sheet)
     statements = {index: [_full_statement(index, record.value, sheet)] for index, record in enumerate(graph.records)}
     comparison = SheetComparison(graph, statements, is_in_full=True).run()

@@ -1,6 +1,6 @@
-"""Marks: M for the method of a line, A for its accuracy, A-ft where it follows from an earlier error.
+"""Give marks: M for the method of a line, A for its accuracy, A-ft where an earlier error is carried forward.
 
-A teacher's scheme says how many each line is worth; without one, a matrix is worth M1 A1, A split by row.
+A teacher's scheme sets the marks of each line. Without one, a matrix is worth M1 A1, with A split by row.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from clearhead.worksheet.arrays import Array
 
 
 class LineScheme(BaseModel):
-    """What one line is worth."""
+    """The marks of one line."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -32,27 +32,27 @@ class Scheme(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    problem: Any = Field(
-        None, description="the problem that all workings are about: a gallery id, a file, or the problem"
-    )
-    marks: float | None = Field(None, gt=0, le=10000, description="scale the total to this many marks")
-    default: LineScheme = Field(default_factory=LineScheme, description="what a line is worth that is not in lines")
+    problem: Any = Field(None, description="the problem of all workings: a gallery id, a file, or the problem itself")
+    marks: float | None = Field(None, gt=0, le=10000, description="scale the total to this number of marks")
+    default: LineScheme = Field(default_factory=LineScheme, description="the marks of a line that is not in lines")
     lines: Mapping[str, LineScheme] = Field(
         default_factory=dict,
-        description="what single lines are worth, by name (Q, weights, 'cross: A'): these count even if not written",
+        description="the marks of single lines, by name (Q, weights, 'cross: A'); they count even if not written",
     )
-    only_these: bool = Field(False, description="lines that are not named earn nothing")
-    strict_rounding: bool = Field(False, description="cut and badly rounded numbers are errors")
-    follow_through: bool = Field(True, description="a line that follows from an error earns its accuracy marks")
+    only_these: bool = Field(False, description="lines that are not named in lines earn no marks")
+    strict_rounding: bool = Field(False, description="truncated and badly rounded numbers are errors")
+    follow_through: bool = Field(
+        True, description="a line that carries an earlier error forward earns its accuracy marks"
+    )
     trivial_follow_through: bool = Field(
-        False, description="also where the error made the rest trivial (all zero, identity, uniform)"
+        False, description="allow follow-through even if the error made the rest trivial (all zero, identity, uniform)"
     )
-    charge_repeats: bool = Field(False, description="charge the same slip every time, not once")
+    charge_repeats: bool = Field(False, description="deduct marks for the same slip every time instead of once")
 
 
 @dataclass(frozen=True, eq=False)
 class MarkingContext:
-    """What is known when marks are given."""
+    """The comparison, root errors and scheme that marks are based on."""
 
     comparison: SheetComparison
     roots: Sequence[RootError]
@@ -62,9 +62,9 @@ class MarkingContext:
 def line_marks(
     ledger: MarkingContext, writings: Sequence[JudgedStatement], worth: LineScheme, *, asks_all: bool = False
 ) -> LineMarks:
-    """Return the marks of one record, written once or in several goes (a row at a time, or again).
+    """Return the marks of one record, written once or in several parts (row by row, or repeated).
 
-    `asks_all`: a row that was not written earns nothing; otherwise only what was written counts.
+    With `asks_all`, a row that was not written earns nothing; otherwise only written rows count.
     """
     scheme, reasons = ledger.scheme, []
     grid = _merged_verdicts(writings)
@@ -75,16 +75,16 @@ def line_marks(
     method = worth.M
     if any(v is Verdict.MISCONCEPTION for v in _charged_verdicts(grid, repeated)):
         method = 0.0
-        reasons.append("the rule is wrong")
+        reasons.append("the method is wrong")
     elif verdicts and all(v is Verdict.TRUE for v in verdicts):
         method = 0.0
-        reasons.append("it does not follow from the line before")
+        reasons.append("the numbers do not follow from the line before")
     elif len(verdicts) > 1 and all(v is Verdict.SLIP for v in verdicts) and not _is_named(ledger, writings):
         method = 0.0
-        reasons.append("no number of it follows from the line before")
+        reasons.append("no number follows from the line before")
     elif verdicts and all(v is Verdict.UNREADABLE for v in verdicts):
         method = 0.0
-        reasons.append("it cannot be read")
+        reasons.append("the line cannot be read")
     no_follow = _trivial_above(ledger, judged)
     good, follows = 0, False
     for row in rows:
@@ -95,11 +95,13 @@ def line_marks(
     count = len(grid) if asks_all else len(rows)
     accuracy = worth.A * good / count if count else 0.0
     if good < count:
-        reasons.append(f"{good} of {count} rows" if count > 1 else "wrong")
+        reasons.append(
+            f"{good} of {count} rows {'is' if good == 1 else 'are'} right" if count > 1 else "the row is wrong"
+        )
     if repeated:
-        reasons.append("the same slip as before is charged once")
+        reasons.append("a repeated slip costs marks only once")
     if no_follow and any(v is Verdict.CARRIED for v in verdicts):
-        reasons.append("the error above made this line trivial")
+        reasons.append("no follow-through, because an earlier error made this line trivial")
     return LineMarks(method, worth.M, accuracy, worth.A, follows, "; ".join(reasons))
 
 
@@ -115,7 +117,7 @@ Grid = list[list[Verdict | None]]
 
 
 def _merged_verdicts(writings: Sequence[JudgedStatement]) -> Grid:
-    """Return one verdict for each cell of the record: of several writings an error counts, else the first."""
+    """Return one verdict for each cell of the record: an error in any of its writings, otherwise the first verdict."""
     grid: Grid = [list(row) for row in writings[0].verdicts]
     for again in writings[1:]:
         for i, row in enumerate(again.verdicts):
@@ -135,7 +137,7 @@ def _is_named(ledger: MarkingContext, writings: Sequence[JudgedStatement]) -> bo
 
 
 def _repeated(ledger: MarkingContext, writings: Sequence[JudgedStatement]) -> set[tuple[int, int]]:
-    """Return the cells of this record whose slip was charged in an earlier line already."""
+    """Return the cells of this record with a slip that has already cost marks in an earlier line."""
     mine = {id(judged) for judged in writings}
     first = min(judged.statement.line for judged in writings)
     charged = {
@@ -157,7 +159,7 @@ def _same_slip(root: RootError) -> Any:
 
 
 def _trivial_above(ledger: MarkingContext, judged: JudgedStatement) -> bool:
-    """Whether an error above made a line all zero, uniform or the identity where it should not be."""
+    """Return whether an earlier error made a line all zero, uniform or the identity where it should not be."""
     comparison = ledger.comparison
     if ledger.scheme.trivial_follow_through or not any(failed is not None for failed in comparison.failed):
         return False

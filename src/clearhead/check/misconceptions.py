@@ -1,7 +1,7 @@
-"""Wrong rules that people are known to work by: each is a step done differently, under the name that it is called by.
+"""The known misconceptions: each is a step calculated by a wrong rule, under the name that the report uses.
 
-A wrong rule is only a hypothesis here; `diagnose` claims it where it gives the student's own digits and the right
-rule does not. A new one is one more line in the function of its step.
+A misconception is only a hypothesis here; `diagnose` claims it where it gives the student's own digits and the right
+rule does not. To add one, add a line to the function of its step.
 """
 
 import math
@@ -18,7 +18,7 @@ from clearhead.check.wrong_rule import Site, Variant
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import REFERENCE
 
-_MAX_ORDERS = 24  # of heads: all orders of up to four
+_MAX_ORDERS = 24  # orders of heads that are tried: all orders of up to four heads
 
 
 def _score(site: Site) -> Iterator[Variant]:
@@ -53,7 +53,7 @@ def _scale(site: Site) -> Iterator[Variant]:
 
 
 def _model_widths(site: Site) -> set[int]:
-    """Return the widths of what the queries were made from."""
+    """Return the widths of the inputs of the queries."""
     score = site.above("scores")
     query = None if score is None else score.above("q")
     widths = set()
@@ -149,7 +149,7 @@ def _project(site: Site) -> Iterator[Variant]:
 
 
 def _other_weights(site: Site, x: Array, w: Array) -> Iterator[Variant]:
-    """The product made with the weights of another role of the same layer: V made with W_K."""
+    """Calculate the product with the weights of another role of the same layer: V made with W_K."""
     for index, sources in enumerate(site.graph.sources):
         other = sources.get("w")
         record = site.graph.records[index]
@@ -169,7 +169,7 @@ def _other_weights(site: Site, x: Array, w: Array) -> Iterator[Variant]:
 
 
 def _layer(where: str) -> str:
-    """Return the place of a layer without the role in it."""
+    """Return the path of a layer without the role."""
     return where.rpartition(".")[0] if where.rpartition(".")[2] in ("query", "key", "value") else where
 
 
@@ -187,7 +187,7 @@ def _transform(site: Site) -> Iterator[Variant]:
 
 
 def _other_states(site: Site) -> Iterator[Variant]:
-    """A recurrent step that takes the state of another time step."""
+    """Calculate a recurrent step from the state of another time step."""
     if site.where[-1] != "from_state":
         return
     inputs, own = site.inputs, site.graph.sources[site.index]["x"]
@@ -322,7 +322,7 @@ MISCONCEPTIONS: Mapping[str, Callable[[Site], Iterator[Variant]]] = {
 
 
 def variants(site: Site, shape: tuple[int, ...]) -> Iterator[Variant]:
-    """Return what each wrong rule gives at a record; one that would give another shape is left out."""
+    """Return the values that each misconception gives at a record; those of another shape are omitted."""
     make = MISCONCEPTIONS.get(site.step)
     if make is None:
         return

@@ -1,7 +1,7 @@
-"""From the name that a student gave a line to the record of the sheet that it speaks of.
+"""Find the record that a student's name for a line refers to.
 
-A name is a symbol (Q, S′, α, W_Q), a word (scores, weights, output) or one of the ways in which notes write them
-(QKᵀ, e^t, softmax); it may pick a row, `A[2]` or `Q[Vamos]`, or a cell, `A[2, 3]`.
+A name is a symbol (Q, S′, α, W_Q), a word (scores, weights, output) or another common notation (QKᵀ, e^t, softmax).
+It can select a row, `A[2]` or `Q[Vamos]`, or a cell, `A[2, 3]`.
 """
 
 import re
@@ -18,14 +18,14 @@ SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _SUPERSCRIPTS = str.maketrans("ᵀᵗ", "Tt")
 _POSITION = re.compile(r"(PE?)\s*\(\s*(?:pos\s*=?\s*)?(\d+)\s*\)").fullmatch  # positions count from 0
 _HEAD = re.compile(r"(?i)(|.*[^a-z])(?:(?:of|in|for)\s+)?head[\s_]*(\d+)(?!\d)(.*)", re.DOTALL).fullmatch
-# A row by its number, q2 or Q_2, or by its token, q_Vamos: without a mark between them "values" is no row of V.
+# A row by its number, q2 or Q_2, or by its token, q_Vamos. A token needs the separator: "values" is not a row of V.
 _NUMBERED = re.compile(r"(.*?[^\W\d_]|.*[αμσθ])(?:[\s_^{]*(\d+)|[\s_^{]+([^\W\d_]{2,}))\}?")
 _DROPPED = re.compile(r"</?su[bp]>|[\s_^{}$\\*()]|\b(?:text|mathrm|mathbf)\b")
 
 
 @dataclass(frozen=True)
 class Pick:
-    """A name without its pick, and the row (a token) and column that it picks, if any."""
+    """A name without its selection, and the row (number or token) and column that it selects, if any."""
 
     name: str
     row: str = ""
@@ -43,16 +43,16 @@ def split_pick(name: str) -> Pick:
 
 @lru_cache(maxsize=4096)
 def symbol_key(name: str) -> str:
-    """Return a symbol in one spelling: W^Q, W_{Q} and W_Q are the same, S' is S′; letters keep their case."""
+    """Normalise a symbol: W^Q, W_{Q} and W_Q are the same, S' is S′; letters keep their case."""
     text = unicodedata.normalize("NFC", name).translate(SUBSCRIPTS).translate(_SUPERSCRIPTS)
     text = text.replace("'", "′").replace("''", "″").replace("′′", "″").replace("−", "-")
     return _DROPPED.sub("", text)
 
 
 def word_key(name: str) -> str:
-    """Return a word in one spelling: Scaled-Scores, scaled_scores and `scaled scores` are the same.
+    """Normalise a word: Scaled-Scores, scaled_scores and `scaled scores` are the same.
 
-    A letter alone keeps its case: A are the weights and a is what they make, P are positions and p probabilities.
+    A single letter keeps its case: A means weights and a the output, P positions and p probabilities.
     """
     key = re.sub(r"[-.:·×/√]", "", symbol_key(name))
     return key if len(key.rstrip("′″")) == 1 else key.casefold()
@@ -70,22 +70,22 @@ def _at(step: str, part: str) -> Test:
 
 
 def _in_attention(*names: str) -> Test:
-    """A step of an attention layer, not of the output layer of a model."""
+    """Match a step of an attention layer, but not of the output layer of a model."""
     return lambda record: record.step.name in names and record.symbol not in ("p", "logits")
 
 
 def _symbol(base: str) -> Test:
-    """A symbol, whatever its subscript."""
+    """Match a symbol with any subscript."""
     return lambda record: re.sub(r"[₀-₉]+$", "", record.symbol) == base
 
 
 def _made_for(letter: str, part: str) -> Test:
-    """The queries, keys or values themselves, of a layer or of a head."""
+    """Match the queries, keys or values of a layer or of a head."""
     return lambda record: record.symbol.startswith(letter) and record.where.endswith(part)
 
 
 def _word_lists(groups: Sequence[tuple[str, Sequence[Test]]]) -> dict[str, Sequence[Test]]:
-    """Return what each word can mean; one that stands in several groups can mean all of them."""
+    """Return the meanings of each word; a word in several groups can have any of their meanings."""
     tests_by_word: dict[str, Sequence[Test]] = {}
     for words, tests in groups:
         for key in dict.fromkeys(word_key(word) for word in words.split(", ")):
@@ -94,11 +94,13 @@ def _word_lists(groups: Sequence[tuple[str, Sequence[Test]]]) -> dict[str, Seque
 
 
 _SCORES = (_in_attention("score", "kernel"), _in_attention("scale"), _step("mask"))
-_OPEN = frozenset({"score", "softmax", "mix"})  # symbols and words that people use for several lines: S, E, A, Z
+_OPEN = frozenset(
+    {"score", "softmax", "mix"}
+)  # steps with symbols and words that are used for several lines: S, E, A, Z
 _WEIGHTS = (_in_attention("softmax", "divide"), _step("mask"))
 _RESULT = (_step("mix"),)
 
-# What words mean, the likeliest record first.
+# The meanings of words, the most likely record first.
 WORDS: dict[str, Sequence[Test]] = _word_lists(
     [
         ("queries, query", (_made_for("Q", "query"),)),
@@ -178,7 +180,10 @@ _COUNTED = {"head": "head", "part": "part", "block": "", "layer": "", "time": "t
 
 @lru_cache(maxsize=4096)
 def matches_place(where: str, record_where: str) -> bool:
-    """Say whether a record's place is the one meant: its path, an end or a part of it, or words such as `head 2`."""
+    """Return whether a record is in the named part of the model.
+
+    A name is the record's path, part of it, or words such as `head 2`, `encoder layer 1` or `encoder block 1`.
+    """
     if not where or where == record_where:
         return True
     path = record_where.split(".")
@@ -206,16 +211,16 @@ def _hint_fits(words: list[str], path: list[str]) -> bool:
 
 @dataclass(frozen=True)
 class RecordCandidates:
-    """The records that a name can mean, likeliest first; `row` is set where the name itself picked one (`q2`)."""
+    """The records that a name can mean, the most likely first; `row` is set if the name itself selects one (`q2`)."""
 
     nodes: tuple[int, ...]
     row: str = ""
 
 
 def find_records(graph: Graph, name: str, where: str) -> RecordCandidates:
-    """Return the records that a name can mean at a place."""
+    """Return the records that a name can mean in a part of the model."""
     head = _HEAD(name) if name.casefold().count("head") == 1 else None
-    if head is not None and "head" not in where.casefold():  # `Q of head 2`; `head 2` alone is what it puts out
+    if head is not None and "head" not in where.casefold():  # `Q of head 2`; `head 2` alone means its output
         plain = (head[1] + head[3]).strip(" _,()") or "Z"
         return find_records(graph, plain, f"{where}.head {head[2]}".lstrip("."))
     key = symbol_key(name)
@@ -246,21 +251,21 @@ def find_records(graph: Graph, name: str, where: str) -> RecordCandidates:
 
 
 def _in_capitals(graph: Graph, here: list[int], key: str) -> list[int]:
-    """Return the records that a small letter means where the sheet has the capital and the question no such letter."""
+    """Return the records with the capital of a small letter, if the problem does not use the small letter itself."""
     if len(key) != 1 or any(symbol_key(matrix.symbol) == key for matrix in graph.givens.values()):
         return []
     return [i for i in here if symbol_key(graph.records[i].symbol) == key.upper()]
 
 
 def _without_explanation(name: str) -> str:
-    """Return a name without what only explains it: `scores (Q Kᵀ)`, `weight matrix`; "" if it is plain."""
+    """Remove an explanation from a name, as in `scores (Q Kᵀ)` or `weight matrix`; return "" if there is none."""
     short = re.sub(r"\s+\([^()]*\)$|(?<=\w\w)\(.*\)$", "", name.strip())  # also Concat(head1, head2)
     short = re.sub(r"(?i)^(?:the|final)\s+|[\s_]+(?:matrix|matrices|vectors?)$", "", short).strip()
     return short if short and short != name.strip() else ""
 
 
 def _further_readings(graph: Graph, here: list[int], name: str, named: list[int]) -> list[int]:
-    """Further readings of a symbol that people use for several lines: E, S and Z name more than one."""
+    """Return further meanings of a symbol that is used for several lines, such as E, S and Z."""
     if graph.records[named[0]].step.name not in _OPEN and word_key(name) not in _LAST:
         return []
     return [i for i in _by_word(graph, here, word_key(name)) if i not in named]
@@ -279,7 +284,7 @@ def _by_word(graph: Graph, here: list[int], key: str) -> list[int]:
 
 
 def _last_lines(graph: Graph, here: list[int]) -> list[int]:
-    """Return the last record of a place, then what its residual and norm make of it, then the mixing in it."""
+    """Return the last record of a part, then its residual and norm, then its weighted sum."""
     last = here[-1]
     lines = [last]
     step: int | None = last

@@ -1,4 +1,4 @@
-"""The images of mean, variance and norms, alone or together where the lines in between were not written."""
+"""The images of mean, variance and norms, also combined where the lines between them were not written."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ from clearhead.worksheet.reference import REFERENCE
 
 
 def mean(inputs: Inputs) -> Range:
-    """The means of the ends."""
+    """Return the means of the ends."""
     others = {name: low_of(value) for name, value in inputs.items() if name != "x"}
     return Range(REFERENCE["mean"](inputs["x"].low, **others), REFERENCE["mean"](inputs["x"].high, **others))
 
 
 def variance(inputs: Inputs) -> Range:
-    """The mean of the least and of the greatest squares."""
+    """Return the means of the least and of the greatest squares."""
     gaps = Range(inputs["x"].low - inputs["mean"].high, inputs["x"].high - inputs["mean"].low)
     most = np.maximum(np.abs(gaps.low), np.abs(gaps.high))
     least = np.where((gaps.low <= 0) & (gaps.high >= 0), 0.0, np.minimum(np.abs(gaps.low), np.abs(gaps.high)))
@@ -23,7 +23,7 @@ def variance(inputs: Inputs) -> Range:
 
 
 def normalise(inputs: Inputs) -> Range:
-    """Numerator and deviation by their ends; without mean and variance by the Jacobian of the whole."""
+    """Bound by the ends of numerator and deviation or, without written mean and variance, by the joint Jacobian."""
     x: Range = inputs["x"]
     if inputs.get("mean") is None or inputs.get("variance") is None:
         epsilon, outside = inputs.get("epsilon") or 0.0, inputs.get("epsilon_outside") or 0.0
@@ -38,10 +38,10 @@ def normalise(inputs: Inputs) -> Range:
 
 
 def joint_norm(x: Range, axes: tuple[int, ...], counted: Array | None, epsilon: float, outside: float) -> Range:
-    """Bound a norm whose mean and variance were not written, by the Jacobian of the whole.
+    """Bound a norm with unwritten mean and variance by its Jacobian.
 
-    y = (x - μ)/σ has ∂yⱼ/∂xₖ = (δⱼₖ - 1/n - s yⱼyₖ/n)/σ, where s = σ/√(v + ε) is 1 unless an ε stands outside the
-    root; a quadratic term covers what the first order leaves out.
+    y = (x - μ)/σ has ∂yⱼ/∂xₖ = (δⱼₖ - 1/n - s yⱼyₖ/n)/σ, where s = σ/√(v + ε) is 1 unless an ε is outside the
+    root; a quadratic term covers the error of this first-order bound.
     """
     centre, radius = x.middle, x.radius
     is_in = np.ones(centre.shape, dtype=bool) if counted is None else np.broadcast_to(
@@ -60,23 +60,23 @@ def joint_norm(x: Range, axes: tuple[int, ...], counted: Array | None, epsilon: 
             axis=axes, keepdims=True
         )
         first = (own + np.maximum(cross - radius * is_in * square, 0.0) / number) / sigma
-        # half the second derivative, at worst where σ has shrunk to 0.7 of itself: 1/0.7² < 2.05
+        # half the second derivative in the worst case, where σ has shrunk by a factor of 0.7: 1/0.7² < 2.05
         second = 2.05 * (reach / sigma) ** 2 * (2.0 + (np.abs(y) + 0.6) / 0.7 * (1.0 + steep / 2.0))
         spread = np.where(reach < 0.3 * root, first + second, np.inf)
         spread = np.where(radius.max(axis=axes, keepdims=True) == 0.0, 0.0, spread)
-    most = np.sqrt(number.astype(np.float64)) * 1.0000001  # no member is further than √n deviations from its mean
+    most = np.sqrt(number.astype(np.float64)) * 1.0000001  # no value is further than √n deviations from the mean
     far = np.where(is_in, most, np.inf)
     return Range(np.maximum(y - spread, -far), np.minimum(y + spread, far))
 
 
 def rms_normalise(inputs: Inputs) -> Range:
-    """Numerator and root of the mean square by their ends; no number is further than √n from 0."""
+    """Bound by the ends of numerator and root mean square; no number is further than √n from 0."""
     x: Range = inputs["x"]
     most = np.maximum(np.abs(x.low), np.abs(x.high)) ** 2
     least = np.where((x.low <= 0) & (x.high >= 0), 0.0, np.minimum(np.abs(x.low), np.abs(x.high))) ** 2
     epsilon, number = inputs.get("epsilon") or 0.0, x.low.shape[-1]
     with np.errstate(divide="ignore", invalid="ignore"):
-        # the number itself is in its own mean: the ends of the others only
+        # the number itself is part of its mean, so only the others vary
         rest_low, rest_high = least.sum(axis=-1, keepdims=True) - least, most.sum(axis=-1, keepdims=True) - most
         ends = [
             end / np.sqrt((end**2 + rest) / number + epsilon)
@@ -87,7 +87,7 @@ def rms_normalise(inputs: Inputs) -> Range:
 
 
 def joint_variance(x: Range, over: str, counted: Array | None) -> Range:
-    """Bound a variance whose mean was not written: |dv| ≤ 2/n Σ |x - μ| r + Σ r²/n"""
+    """Bound a variance with an unwritten mean: |dv| ≤ 2/n Σ |x - μ| r + Σ r²/n."""
     mean, shape = REFERENCE["mean"], {"over": over, "counted": counted}
     centre, radius = x.middle, x.radius
     gaps = np.abs(centre - mean(centre, **shape))
@@ -97,7 +97,7 @@ def joint_variance(x: Range, over: str, counted: Array | None) -> Range:
 
 
 def gained(normal: Range, inputs: Inputs) -> Range:
-    """Return γ y + β of a normalised range."""
+    """Return γ y + β for a normalised range."""
     if inputs.get("gain") is not None:
         normal = multiply({"a": inputs["gain"], "b": normal})
         normal = without_nan(normal)

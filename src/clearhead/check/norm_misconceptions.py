@@ -1,4 +1,4 @@
-"""Wrong rules for mean, variance and norm."""
+"""Misconceptions about mean, variance and norm."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from clearhead.worksheet.reference import NORM_AXES, REFERENCE
 
 
 def mean_rules(site: Site) -> Iterator[Variant]:
-    """Return what wrong rules for a mean give."""
+    """Return the values that misconceptions about a mean give."""
     x, over = site.inputs["x"], site.inputs["over"]
     yield Variant("sum instead of mean", np.sum(x, axis=NORM_AXES[over], keepdims=True))
     if site.inputs.get("counted") is not None:
@@ -19,7 +19,7 @@ def mean_rules(site: Site) -> Iterator[Variant]:
 
 
 def variance_rules(site: Site) -> Iterator[Variant]:
-    """Return what wrong rules for a variance give."""
+    """Return the values that misconceptions about a variance give."""
     inputs = site.inputs
     value = REFERENCE["variance"](**inputs)
     number = _number(inputs)
@@ -36,7 +36,7 @@ def _number(inputs: Mapping[str, Any]) -> int:
 
 
 def normalise_rules(site: Site) -> Iterator[Variant]:
-    """Return what wrong rules for a norm give."""
+    """Return the values that misconceptions about a norm give."""
     inputs = site.inputs
     norm = REFERENCE["normalise"]
     mean = site.above("mean")

@@ -1,7 +1,7 @@
-"""Put every line of a working in its place on the sheet: which record it speaks of, and which cells of it.
+"""Match every line of a working to a record of the sheet, and to the cells of that record.
 
-Nothing is guessed silently: where a name fits several records and the numbers decide, a note says so; a line that
-fits nowhere is reported.
+No guess is silent: if a name fits several records and the numbers decide, a note reports the choice. A line that
+fits no record is reported too.
 """
 
 import re
@@ -31,12 +31,12 @@ from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.view import SheetView
 
 Grid = list[list[WrittenNumber | None]]
-_DEFINED = re.compile(r"([^()\[\]=]+(?:\[[^\]]*\])?)\s*=").match  # Q = X W_Q is Q, but PE(pos=1) holds no definition
+_DEFINED = re.compile(r"([^()\[\]=]+(?:\[[^\]]*\])?)\s*=").match  # Q = X W_Q is Q, but PE(pos=1) is not a definition
 
 
 @dataclass(frozen=True, eq=False)
 class WrongShape:
-    """A line whose record is known, but whose shape does not fit it."""
+    """A line of a known record, but with a shape that does not fit."""
 
     line: int
     node: int
@@ -45,18 +45,20 @@ class WrongShape:
 
 @dataclass
 class Placing:
-    """What became of the lines: statements by record, copies, lines of the wrong shape, and notes."""
+    """The result of matching: statements by record, copies, lines of the wrong shape, and notes."""
 
     statements: dict[int, list[Statement]] = field(default_factory=dict)
     copies: list[Copy] = field(default_factory=list)
     misshapen: list[WrongShape] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
-    doubtful: dict[int, list[int]] = field(default_factory=dict)  # lines, and the other records that they can mean
+    doubtful: dict[int, list[int]] = field(
+        default_factory=dict
+    )  # ambiguous lines, and the other records that they can mean
 
 
 @dataclass(frozen=True, eq=False)
 class _PlacedLine:
-    """A line in its place; `node` is None for a copy of a given."""
+    """A line with its record; `node` is None for a copy of a given."""
 
     line: int
     grid: Grid
@@ -67,7 +69,7 @@ class _PlacedLine:
 
 
 class Placer:
-    """Places the lines of one working on one sheet."""
+    """Match the lines of one working to the records of one sheet."""
 
     def __init__(self, graph: Graph, working: Working, decided: Mapping[int, int] | None = None) -> None:
         self.graph, self.working = graph, working
@@ -85,14 +87,14 @@ class Placer:
         return [step.equation for step in self._view.steps]
 
     def place(self) -> Placing:
-        """Place every line."""
+        """Match every line."""
         for number, line in enumerate(self.working.lines):
             self._place_line(number, line)
         evidences = [self._evidence(placed) for placed in self._placed]
         sheet = sheet_style(evidences)
         for placed, own in zip(self._placed, evidences, strict=True):
             cells = [cell for row in placed.grid for cell in row if cell]
-            # whole numbers that are not exact show rounding too, where figures are counted
+            # integers that are not exact also show rounding, where significant figures are counted
             is_rounded = sheet == "figures" and own.whole_figures > 0 and not self._is_moved(placed)
             self._add_statement(placed, own.is_telling or is_rounded, line_style(own, sheet, cells, evidences))
         return self.result
@@ -108,7 +110,7 @@ class Placer:
             if cell is not None
         ]
         cells_evidence = evidence([cell for cell, _ in pairs], [true for _, true in pairs])
-        # digits that were only moved were rounded elsewhere
+        # digits that were only moved were rounded in another line
         return replace(cells_evidence, is_telling=cells_evidence.is_telling and not self.graph.is_move[placed.node])
 
     def _is_moved(self, placed: _PlacedLine) -> bool:
@@ -128,7 +130,7 @@ class Placer:
     def _place_line(self, number: int, line: WrittenLine) -> None:
         grid = self._read(line)
         if not any(cell for row in grid for cell in row):
-            self._note("unplaced", f"{line.name} holds no numbers.", line)
+            self._note("unplaced", f"{line.name} contains no numbers.", line)
             return
         pick = self._pick(line.name)
         if line.copied_into:
@@ -160,27 +162,27 @@ class Placer:
         self._placed.append(_PlacedLine(number, shaped[node], node))
 
     def _pick(self, name: str) -> Pick:
-        """Read `A[2]` as row 2 of A, but `W[h; s]` as itself where the sheet has a line of that name."""
+        """Read `A[2]` as row 2 of A, but `W[h; s]` as one name if the sheet has a line of that name."""
         defined = _DEFINED(name)
         name = defined[1].strip() if defined else name
         key = symbol_key(name)
         return Pick(name) if any(symbol_key(r.symbol) == key for r in self.graph.records) else split_pick(name)
 
     def _by_equation(self, name: str, where: str) -> RecordCandidates:
-        """Take a line that is called by what is worked in it, `X + Y` or `A V`, as the record with that equation."""
+        """Match a line that is named by its calculation, `X + Y` or `A V`, to the record with that equation."""
         key = word_key(name)
         matches = [i for i, equation in enumerate(self._equations) if word_key(equation) == key] if len(key) > 1 else []
         return RecordCandidates(tuple(i for i in matches if matches_place(where, self.graph.records[i].where)))
 
     def _shaped_for_head(self, line: WrittenLine, grid: Grid, number: str) -> dict[int, Grid]:
-        """Read the number at the end of a name, `scores 2`, as that of a head."""
+        """Read the number at the end of a name, `scores 2`, as the number of a head."""
         name = line.name.translate(SUBSCRIPTS).strip().removesuffix("}").removesuffix(number).rstrip("_^{ ")
         heads = find_records(self.graph, name, f"{line.where}.head {number}".lstrip("."))
         fitted = {node: self._shaped(grid, node, Pick(name)) for node in heads.nodes}
         return {node: cells for node, cells in fitted.items() if cells is not None}
 
     def _has_row(self, candidates: RecordCandidates) -> bool:
-        """Say whether the end of a name is a row at all: `q2` picks one, but `querying` is a word of its own."""
+        """Return whether the end of a name selects a row: `q2` does, but `querying` is one word."""
         row = candidates.row
         labels = (label for node in candidates.nodes for names in self.labels(node) for label in names)
         return not row or row.isdecimal() or row.casefold() in {label.strip("<>").casefold() for label in labels}
@@ -192,7 +194,7 @@ class Placer:
         ]
 
     def _choose(self, number: int, line: WrittenLine, shaped: dict[int, Grid]) -> int:
-        """Take the likeliest record that is not written yet, or the one that the numbers plainly fit better."""
+        """Choose the most likely record that is not written yet, or one that the numbers clearly fit better."""
         nodes = list(shaped)
         if len(nodes) == 1:
             return nodes[0]
@@ -207,14 +209,14 @@ class Placer:
             chosen = self._decided[number]
         self.result.doubtful[number] = [node for node in nodes if node != chosen]
         record = self.graph.records[chosen]
-        self._note("placed", f"{line.name} was read as {record.symbol} ({record.step.name}{_in(record.where)}).", line)
+        self._note("placed", f"{line.name} was read as {record.symbol} ({self._described(chosen)}).", line)
         return chosen
 
     def _is_taken(self, node: int, grid: Grid) -> bool:
         return any((node, i) in self._taken for i, row in enumerate(grid) if any(row))
 
     def _agreement(self, grid: Grid, node: int) -> float:
-        """Return the share of cells that are near the true value."""
+        """Return the share of cells that are close to the true value."""
         truth = self._sheet_value(node)
         hits = total = 0
         for row, column in np.ndindex(*truth.shape):
@@ -237,7 +239,7 @@ class Placer:
         return self._some_rows(grid, node) if fitted is None and not pick.row else fitted
 
     def _some_rows(self, grid: Grid, node: int) -> Grid | None:
-        """Take fewer rows than the record has as the rows whose numbers they plainly are."""
+        """Match fewer rows than the record has to the rows with the same numbers."""
         height, width = self._sheet_value(node).shape
         if len(grid) >= height or not _is_full(grid) or len(grid[0]) != width:
             return None
@@ -271,8 +273,8 @@ class Placer:
         near = did_you_mean(pick.name, symbols)
         shown = ", ".join(symbols[:20]) + (" …" if len(symbols) > 20 else "")
         sentence = (
-            f"{line.name}{_in(line.where)} is not a line of this sheet, so it was not marked.{near} "
-            f"Its lines: {shown}; also words such as scores, weights, output."
+            f"{line.name}{_in(line.where)} is not a line of this exercise, so it was not marked.{near} "
+            f"Lines of this exercise: {shown}. Words such as scores, weights or output are understood too."
         )
         self.result.notes.append(Note("unplaced", sentence, line.place, is_unknown_line=True))
 
@@ -304,10 +306,14 @@ class Placer:
         is_turned = _is_full(grid) and (len(grid[0]), len(grid)) == (height, width) != (width, height)
         turned = " It has the shape of its transpose." if is_turned else ""
         sentence = (
-            f"{line.name} is {size}, but {record.symbol} ({record.step.name}{_in(record.where)}) is {height} × {width}."
-            f"{turned} It could not be compared cell by cell; name a row as {line.name}[2] if it is one."
+            f"{line.name} is {size}, but {record.symbol} ({self._described(node)}) is {height} × {width}."
+            f"{turned} It could not be compared cell by cell. If it is one row, name it {line.name}[2], for example."
         )
         self.result.misshapen.append(WrongShape(number, node, sentence))
+
+    def _described(self, node: int) -> str:
+        """Return the step and the part of a record in words: `softmax in Encoder layer 1 · Self-attention`."""
+        return f"{self.graph.records[node].step.name}{_in(self._view.steps[node].section)}"
 
     def _note(self, kind: NoteKind, sentence: str, line: WrittenLine) -> None:
         self.result.notes.append(Note(kind, sentence, line.place))
@@ -324,7 +330,7 @@ def _is_full(grid: Grid) -> bool:
 def fit_grid(
     grid: Grid, shape: tuple[int, int], pick: Pick, labels: tuple[Sequence[str], Sequence[str]], *, is_turned: bool
 ) -> Grid | None:
-    """Return the cells in the full shape of their record, None where nothing was written; None if they do not fit."""
+    """Return the cells in the full shape of their record (None where nothing was written), or None if they do not fit."""
     height, width = shape
     if not _is_full(grid):
         return None
@@ -359,7 +365,7 @@ def fit_grid(
         return full
     if (rows, columns) == shape:
         return grid
-    if 1 in shape and 1 in (rows, columns) and rows * columns == height * width:  # a vector, lying or standing
+    if 1 in shape and 1 in (rows, columns) and rows * columns == height * width:  # a row or column vector
         cells = [cell for row in grid for cell in row]
         return [cells] if height == 1 else [[cell] for cell in cells]
     return None
@@ -373,7 +379,7 @@ def _place_of(wanted: str, names: Sequence[str], count: int) -> int | None:
         near = [i for i, name in enumerate(lowered) if name.strip("<>") == form.casefold()]
         if near:
             return near[0]
-    if f"pos {wanted}" in names:  # PE[2] is position 2, and positions count from 0
+    if f"pos {wanted}" in names:  # PE[2] is position 2; positions are counted from 0
         return list(names).index(f"pos {wanted}")
     position = wanted.removeprefix("pos ")
     if position != wanted and position.isdecimal() and int(position) < count:

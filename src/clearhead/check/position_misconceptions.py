@@ -1,4 +1,4 @@
-"""Wrong rules for position vectors: sines and cosines, and rotation by angles."""
+"""Misconceptions about position vectors: sines and cosines, and rotation by angles."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from clearhead.worksheet.reference import REFERENCE
 
 
 def position_rules(site: Site) -> Iterator[Variant]:
-    """Return what wrong rules for the position vectors give."""
+    """Return the values that misconceptions about position vectors give."""
     inputs = site.inputs
     formula, base, width = inputs["formula"], inputs["base"], inputs["width"]
     pos, dim = np.asarray(inputs["positions"], dtype=np.float64), np.asarray(inputs["dimensions"])
@@ -40,7 +40,7 @@ def position_rules(site: Site) -> Iterator[Variant]:
 
 
 def angle_rules(site: Site) -> Iterator[Variant]:
-    """Return what wrong rules for the angles of rotary positions give."""
+    """Return the values that misconceptions about the angles of rotary positions give."""
     inputs = site.inputs
     pos = np.asarray(inputs["positions"], dtype=np.float64)
     yield Variant("positions from 1", REFERENCE["angle"](**{**inputs, "positions": pos + 1}))
@@ -51,7 +51,7 @@ def angle_rules(site: Site) -> Iterator[Variant]:
 
 
 def rotate_rules(site: Site) -> Iterator[Variant]:
-    """Return what wrong rules for a rotation by position give."""
+    """Return the values that misconceptions about rotation by position give."""
     inputs = site.inputs
     x, angles, pairing = inputs["x"], inputs["angles"], inputs["pairing"]
     other = "halves" if pairing == "neighbours" else "neighbours"

@@ -1,4 +1,4 @@
-"""Which product of a sum went wrong: a term left out, with the wrong sign, ten times too large, or a wrong factor."""
+"""Find the wrong product in a sum: a missing term, a wrong sign, a factor of ten, or a wrong factor."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ _MAX_TERMS = 64
 
 @dataclass(frozen=True)
 class FailingProduct:
-    """The slip in words, and the sum as the student must have done it."""
+    """The slip in words, and the sum as the student must have calculated it."""
 
     name: str
     student_sum: str
@@ -23,7 +23,7 @@ class FailingProduct:
 def failing_product(
     comparison: SheetComparison, judged: JudgedStatement, row: int, column: int
 ) -> FailingProduct | None:
-    """Find the one term of the cell's sum whose slip explains the digits; None if none or several do."""
+    """Return the one slip in a term of the cell's sum that explains the digits; None if none or several do."""
     terms = _terms(comparison, judged, row, column)
     if terms is None:
         return None
@@ -48,9 +48,9 @@ def failing_product(
 
 @dataclass(frozen=True)
 class _TermSlip:
-    """A slip in one term of a sum: what it adds to the sum, and the terms that the student had instead of it.
+    """A slip in one term of a sum: its effect on the sum, and the terms that the student used instead.
 
-    `instead` is None where the slip is in the product itself, so that the student's own sum cannot be shown.
+    `instead` is None where the slip is inside the product, so that the student's own sum cannot be shown.
     """
 
     name: str
@@ -59,9 +59,9 @@ class _TermSlip:
 
 
 def _term_slips(term: Expression, number: float) -> tuple[_TermSlip, ...]:
-    """Return the ways in which a term of this value is known to go wrong."""
+    """Return the known slips for a term of this value."""
     return (
-        _TermSlip("is left out", -number, ()),
+        _TermSlip("is missing", -number, ()),
         _TermSlip("has the wrong sign", -2 * number, (Negative(term),)),
         _TermSlip("is ten times too large", 9 * number, None),
         _TermSlip("is ten times too small", -0.9 * number, None),

@@ -1,4 +1,4 @@
-"""What a record can be, by what stands above it and how precisely that was written: the image of rule 5."""
+"""The possible values of a record, given the earlier lines and their written precision: the image of rule 5."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ Statements = Mapping[int, Sequence[Statement]]
 
 
 def nearest_records(node: int, steps: Sequence[Sequence[int]], statements: Statements, *, is_written: bool) -> set[int]:
-    """Return the nearest written records along `steps`, or the unwritten ones on the way to them."""
+    """Return the nearest written records along `steps`, or the unwritten ones in between."""
     nearest: set[int] = set()
     todo, visited = [*steps[node]], {node}
     while todo:
@@ -34,9 +34,9 @@ def nearest_records(node: int, steps: Sequence[Sequence[int]], statements: State
 
 
 class RecordImages:
-    """The images of one sheet; `is_cut` allows for numbers that were cut instead of rounded.
+    """The images of one sheet; `is_cut` allows numbers that were cut instead of rounded.
 
-    `x` is the list of values as written, which grows while the sheet is compared.
+    `x` is the list of written values, which grows while the sheet is compared.
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class RecordImages:
         self._ranges: dict[int, Range] = {}
 
     def correct(self, index: int, wrong: Mask, right: Array) -> None:
-        """Take the cells that were only miscopied for the right numbers, as precise as the coarsest of their line.
+        """Replace miscopied cells by the right numbers, with the coarsest precision of their line.
 
-        A right number that is whole, in a line of whole ones, is exact as they are.
+        An integer in a line of integers is exact, as they are.
         """
         corrected = []
         for statement in self.statements[index]:
@@ -61,11 +61,11 @@ class RecordImages:
         self.forget(index)
 
     def forget(self, index: int) -> None:
-        """A record was written again: what is known of it is found anew."""
+        """Discard the stored image of a record that was written again."""
         self._ranges.pop(index, None)
 
     def meets(self, statement: Statement, image: Range, reference: Array) -> Mask:
-        """Say which cells, taken for what they stand for, meet the image."""
+        """Return which cells meet the image, given the precision they were written with."""
         y = statement.value
         with np.errstate(invalid="ignore", over="ignore"):
             is_exact = statement.is_whole & (np.abs(reference - np.round(reference)) <= EXACT) & (image.radius == 0.0)
@@ -76,14 +76,14 @@ class RecordImages:
         return np.asarray(meets & np.isfinite(y))
 
     def _known(self, y: Array, unit: Array, inwards: Array) -> Range:
-        """Return what a written number stands for: half a unit around it, outwards a whole one where it may be cut."""
+        """Return the range of a written number: ± half a unit, or one unit away from 0 where it may be cut."""
         outward = unit if self.is_cut else unit / 2
         below = np.where(y <= 0, outward, inwards / 2)
         above = np.where(y >= 0, outward, inwards / 2)
         return Range(y - below, y + above)
 
     def image(self, index: int) -> Range:
-        """Return what a record can be, by what stands above it and how precisely that was written."""
+        """Return the possible values of a record, given the earlier lines and their written precision."""
         for node in sorted(nearest_records(index, self.graph.parents, self.statements, is_written=False)):
             if node not in self._ranges:
                 self._ranges[node] = self._widened(node, self._image(node))
@@ -95,7 +95,7 @@ class RecordImages:
         mean = self.graph.sources[index].get("mean")
         if record.step.name == "variance" and mean is not None and self._is_unwritten(mean):
             result = without_nan(joint_variance(inputs["x"], inputs["over"], low_of(inputs.get("counted"))))
-            # a mean that was rounded, though not written, adds its own error squared
+            # a mean that was rounded but not written adds the square of its error
             return Range(result.low, result.high + self._neighbour_unit(_index(mean), inputs["mean"].middle) ** 2)
         if record.step.name == "normalise" and "mean" in record.inputs:
             joint = self._joint_norm(index, inputs)
@@ -115,7 +115,7 @@ class RecordImages:
         epsilon, outside = inputs.get("epsilon") or 0.0, inputs.get("epsilon_outside") or 0.0
         x: Range = inputs["x"]
         joint = joint_norm(x, NORM_AXES[of_mean["over"]], low_of(of_mean.get("counted")), epsilon, outside)
-        # mean and variance may each have been rounded on the way, by as much as a neighbouring line shows
+        # mean and variance may each have been rounded in between, with the precision of a neighbouring line
         unit_mean = self._neighbour_unit(_index(mean), np.abs(inputs["mean"].middle))
         unit_variance = self._neighbour_unit(_index(variance), np.abs(inputs["variance"].middle))
         centre = x.middle
@@ -155,7 +155,7 @@ class RecordImages:
         return self._ranges[index]
 
     def _written_range(self, index: int) -> Range:
-        """Where a number was written it is known to half its unit (to the unit, outwards, where numbers were cut)."""
+        """Return the range of a written record: ± half a unit (one unit away from 0 where numbers may be cut)."""
         value = self.x[index]
         low, high = value.copy(), value.copy()
         is_known = np.zeros(value.shape, dtype=bool)
@@ -167,7 +167,7 @@ class RecordImages:
                 is_integer = np.abs(image.middle - np.round(image.middle)) <= EXACT
                 unit = np.where(statement.is_whole & is_integer & (image.radius == 0.0), 0.0, unit)
             interval = self._known(value, unit, np.minimum(unit, statement.unit_inwards))
-            if self.graph.is_move[index]:  # digits that were only moved are known as well as where they came from
+            if self.graph.is_move[index]:  # digits that were only moved are as precise as in the line they came from
                 same = (image.low <= statement.value) & (statement.value <= image.high)
                 interval = Range(
                     np.where(same, np.minimum(interval.low, image.low), interval.low),
@@ -187,7 +187,7 @@ class RecordImages:
         if self.graph.is_move[node]:
             return image
         unit = self._neighbour_unit(node, np.maximum(np.abs(image.low), np.abs(image.high)))
-        # a number that is known and has no more digits than are kept is not changed by rounding: 12 stays 12
+        # rounding does not change a known number that has few enough digits: 12 stays 12
         steps = image.middle / np.where(unit > 0.0, unit, 1.0) / (1.0 if self.is_cut else 2.0)
         is_short = (image.radius == 0.0) & (np.abs(steps - np.round(steps)) <= 1e-9 * np.maximum(1.0, np.abs(steps)))
         unit = np.where(is_short, 0.0, unit)
@@ -197,13 +197,13 @@ class RecordImages:
         )
 
     def _neighbour_unit(self, node: int, sizes: Array) -> Array:
-        """A line that was not written may have been rounded, or cut, as its neighbours were."""
+        """Return the unit of an unwritten line, which may have been rounded or cut like its neighbours."""
         around_it = nearest_records(node, self.graph.parents, self.statements, is_written=True)
         around_it |= nearest_records(node, self.graph.children, self.statements, is_written=True)
         styles = {
             statement.style for index in around_it for statement in self.statements[index] if statement.is_telling
         }
-        if not styles:  # only exact numbers around: the sheet at large tells
+        if not styles:  # only exact numbers nearby: use the style of the sheet
             everywhere = [statement for own in self.statements.values() for statement in own]
             styles = {statement.style for statement in everywhere if statement.is_telling} or {
                 statement.style for statement in everywhere

@@ -1,4 +1,4 @@
-"""The result of marking: every cell with its verdict, every root error with its story, the marks, and all as JSON."""
+"""The result of marking: every cell with its verdict, every root error with its description, and the marks."""
 
 from collections import Counter
 from dataclasses import dataclass, fields
@@ -10,16 +10,17 @@ import orjson
 from clearhead.check.verdict import ROUNDING_FAULTS, Verdict
 from clearhead.check.working import Note
 
-FORMAT = 1  # of the JSON; raised when an old reader would misread a new file
-_NOT_IN_JSON = ("is_unknown_line", "line", "is_missing")  # a reader of the JSON has the sentence
+FORMAT = 1  # version of the JSON; increased when old readers would misread new files
+_NOT_IN_JSON = ("is_unknown_line", "line", "is_missing")  # the sentences in the JSON contain the same information
 
 
 @dataclass(frozen=True)
 class CellMark:
     """One written cell. `row` and `column` count from 0 in the layout of the sheet.
 
-    `right` is what the student's own lines give (to a digit more than was written), `truth` what the problem gives.
-    `findings` counts (from 0, in Report.findings) the root errors that it is one of, or that it stands below.
+    `right` is the value that follows from the student's own lines, to one digit more than was written. `truth` is the
+    value that follows from the problem. `findings` are indices into Report.findings: the root errors that start in
+    this cell or affect it.
     """
 
     row: int
@@ -34,33 +35,33 @@ class CellMark:
 
 @dataclass(frozen=True)
 class LineMarks:
-    """The marks of a line: M for the method, A for accuracy (`is_follow_through`: earned below an earlier error)."""
+    """The marks of a line: M for the method, A for accuracy (`is_follow_through`: earned despite an earlier error)."""
 
     method: float
     method_of: float
     accuracy: float
     accuracy_of: float
     is_follow_through: bool = False
-    because: str = ""  # why marks were lost, or were given all the same
+    because: str = ""  # why marks were lost, or were given despite an error
 
     @property
     def earned(self) -> float:
-        """M and A together."""
+        """The sum of M and A."""
         return self.method + self.accuracy
 
     @property
     def out_of(self) -> float:
-        """What could be earned."""
+        """The most marks that the line can earn."""
         return self.method_of + self.accuracy_of
 
 
 @dataclass(frozen=True)
 class LineMark:
-    """One written line, placed and marked; `cells` has None where nothing was written.
+    """One written line, matched to a step and marked; `cells` has None where nothing was written.
 
-    `section` is the part of the model in words, `copy_of` the symbol of the line that this one only restates.
-    `note` says what concerns the line as a whole (a wrong shape, say). `is_missing`: the scheme asks for the line and
-    nobody wrote it.
+    `section` is the part of the model in words. `copy_of` is the symbol of the line that this one copies.
+    `note` is a remark about the complete line, for example a wrong shape. `is_missing` is true for a line that the
+    scheme requires and that was not written.
     """
 
     name: str
@@ -80,17 +81,17 @@ class LineMark:
 
     @property
     def marked(self) -> list[CellMark]:
-        """The cells that were written."""
+        """The cells in which something was written."""
         return [cell for row in self.cells for cell in row if cell is not None]
 
     @property
     def is_good_copy(self) -> bool:
-        """Whether it only restates another line, and rightly."""
+        """Whether the line is a correct copy of another line."""
         return bool(self.copy_of) and all(cell.verdict.is_accepted for cell in self.marked)
 
     @property
     def heading(self) -> str:
-        """`Scores S, in self-attention`: how a sentence names the line."""
+        """The name of the line in a sentence: `S (Self-attention)`."""
         return f"{self.symbol} ({self.section})" if self.section else self.symbol
 
     def row_name(self, row: int) -> str:
@@ -104,16 +105,16 @@ class LineMark:
 
 @dataclass(frozen=True)
 class Finding:
-    """A root error: what is wrong, where it started, what follows from it and how to put it right.
+    """A root error: what is wrong, where it started, what it affects and how to correct it.
 
-    `right_sum` and `student_sum` are the sum behind the first of its `cells`, as it should be and as it was written.
-    `below` are the lines (counted from 0) that stand below it.
+    `right_sum` and `student_sum` are the calculation of the first of its `cells`, as it should be and as it was done.
+    `below` are the later lines (counted from 0) that it affects.
     """
 
     line: int
     cells: tuple[tuple[int, int], ...]
     verdict: Verdict
-    name: str  # of a misconception, or the kind of a transcription ("digit swap"); else ""
+    name: str  # the misconception, or the kind of transcription ("digit swap"); else ""
     what: str
     follows: str
     remedy: str
@@ -135,21 +136,21 @@ class Report:
     notes: tuple[Note, ...]
     earned: float
     out_of: float
-    is_strict: bool = False  # rounding faults count as errors
+    is_strict: bool = False  # whether rounding faults count as errors
 
     @property
     def counts(self) -> Counter[Verdict]:
-        """How many cells got each verdict."""
+        """The number of cells with each verdict."""
         return Counter(cell.verdict for line in self.lines for cell in line.marked)
 
     @property
     def has_error(self) -> bool:
-        """Whether any verdict is an error, by the teacher's strictness."""
+        """Whether any verdict is an error, given the teacher's strictness."""
         return any(v.is_error or (self.is_strict and v in ROUNDING_FAULTS) for v in self.counts)
 
     @property
     def num_misshapen(self) -> int:
-        """How many written lines have a shape in which they could not be compared."""
+        """The number of written lines that could not be compared because of their shape."""
         return sum(not line.cells and not line.is_missing for line in self.lines)
 
     @property
@@ -160,11 +161,11 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """1 if there is an error, 2 if part of it could not be read, 0 if all is well."""
+        """1 if there is an error, 2 if there is none but part could not be read, otherwise 0."""
         return 1 if self.has_error else (0 if self.is_fully_read else 2)
 
     def to_json(self) -> bytes:
-        """Return everything as JSON."""
+        """Return the complete report as JSON."""
         data = {
             "clearhead_report": FORMAT,
             "title": self.title,
@@ -187,7 +188,7 @@ class Report:
         return to_markdown(self)
 
     def to_html(self) -> str:
-        """Return the report as one self-contained page."""
+        """Return the report as one self-contained HTML page."""
         from clearhead.check.render.html import to_html
 
         return to_html([self])
@@ -199,12 +200,12 @@ class Report:
         return to_fragment(self)
 
     def save(self, path: str | Path) -> None:
-        """Write the JSON to a file, all of it or nothing."""
+        """Write the JSON to a file; a failure leaves no partial file."""
         from clearhead.files.writing import write_file
 
         write_file(Path(path), self.to_json())
 
 
 def _json_fields(entry: LineMark | Note) -> dict[str, Any]:
-    """Return the fields of a line or a note that stand in the JSON."""
+    """Return the fields of a line or a note that are part of the JSON."""
     return {field.name: getattr(entry, field.name) for field in fields(entry) if field.name not in _NOT_IN_JSON}

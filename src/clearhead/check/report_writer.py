@@ -1,4 +1,4 @@
-"""From a comparison to a report: lines with their cells and marks, the story of every root error, notes."""
+"""Write a report from a comparison: lines with their cells and marks, a description of every root error, and notes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from clearhead.errors import ProblemError
 from clearhead.worksheet.arrays import Array, Mask
 from clearhead.worksheet.view import SheetView, StepView
 
-_MAX_FINDINGS = 200  # that are told; a working has far fewer
+_MAX_FINDINGS = 200  # reported at most; a real working has far fewer
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,20 +35,20 @@ class ComparedWorking:
 
     @property
     def num_wrong(self) -> int:
-        """How many cells follow from nothing, lines of a wrong shape counted whole."""
+        """The number of unexplained cells; a line of the wrong shape counts with all its cells."""
         slips = sum(int(judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).sum()) for judged in self.comparison.judged)
         return slips + sum(
             int(self.graph.records[wrong_shape.node].value.size) for wrong_shape in self.placing.misshapen
         )
 
     def num_wrong_in(self, line: int) -> int:
-        """How many cells of this line follow from nothing."""
+        """The number of unexplained cells in this line."""
         own = [judged for judged in self.comparison.judged if judged.statement.line == line]
         return sum(int(judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).sum()) for judged in own)
 
 
 class ReportWriter:
-    """Turns a comparison into a report."""
+    """Turn a comparison into a report."""
 
     def __init__(self, working: Working, marked: ComparedWorking, scheme: Scheme) -> None:
         self.working, self.scheme = working, scheme
@@ -61,7 +61,7 @@ class ReportWriter:
         self.findings_at = self._findings_at()
 
     def report(self) -> Report:
-        """Write everything down."""
+        """Return the report."""
         ledger = MarkingContext(self.comparison, self.roots, self.scheme)
         lines: list[tuple[int, LineMark, list[JudgedStatement]]] = [
             (group[0].statement.line, self._line(group, self._marks(ledger, group)), group) for group in self.groups
@@ -91,7 +91,7 @@ class ReportWriter:
         )
 
     def _marks(self, ledger: MarkingContext, group: list[JudgedStatement]) -> LineMarks:
-        """Give a record its marks where it is first written, for all of its writings together; a copy has none."""
+        """Return the marks of a record at its first writing, for all of its writings together; a copy has none."""
         first = group[0]
         if first.copy is not None:
             return LineMarks(0.0, 0.0, 0.0, 0.0)
@@ -99,12 +99,12 @@ class ReportWriter:
             judged for judged in self.judged if judged.copy is None and judged.statement.node == first.statement.node
         ]
         if same[0] is not first:
-            return LineMarks(0.0, 0.0, 0.0, 0.0, because="its marks stand where it is first written")
+            return LineMarks(0.0, 0.0, 0.0, 0.0, because="the marks are given where the line is first written")
         node = first.statement.node
         return line_marks(ledger, same, self._worth(node), asks_all=self._asks_all(node))
 
     def _asks_all(self, node: int) -> bool:
-        """Whether the scheme names this line, and no row of it; rows that later lines imply need not be written."""
+        """Return whether every row must be written: the scheme names the entire line, and later lines do not imply it."""
         names = [name for name in self.scheme.lines if node in self._nodes_named(name)[:1]]
         return bool(names) and not split_pick(names[0]).row and not self._is_implied(node)
 
@@ -119,12 +119,12 @@ class ReportWriter:
         return find_records(self.graph, split_pick(symbol.strip()).name, where.strip()).nodes
 
     def _missing(self) -> list[LineMark]:
-        """Return the lines that the scheme asks for and nobody wrote; one that later lines imply earns its marks."""
+        """Return the required lines that were not written; one that later lines imply still earns its marks."""
         missing = []
         for name, worth in self.scheme.lines.items():
             nodes = self._nodes_named(name)
             if not nodes:
-                raise ProblemError(f"the scheme names '{name}', which is not a line of this sheet.")
+                raise ProblemError(f"the scheme names '{name}', which is not a line of this exercise.")
             if nodes[0] in self.comparison.statements or any(
                 wrong_shape.node == nodes[0] for wrong_shape in self.placing.misshapen
             ):
@@ -132,7 +132,8 @@ class ReportWriter:
             is_implied = self._is_implied(nodes[0])
             why = "not written, but later lines imply it" if is_implied else "not written"
             marks = LineMarks(worth.M * is_implied, worth.M, worth.A * is_implied, worth.A, False, why)
-            missing.append(replace(self._bare_line(nodes[0], name, "", marks, why), is_missing=True))
+            note = f"{why.capitalize()}."
+            missing.append(replace(self._bare_line(nodes[0], name, "", marks, note), is_missing=True))
         return missing
 
     def _is_implied(self, node: int) -> bool:
@@ -145,7 +146,7 @@ class ReportWriter:
     def _misshapen(self, number: int, node: int, sentence: str) -> LineMark:
         line, worth = self.working.lines[number], self._worth(node)
         is_first = number == min(wrong_shape.line for wrong_shape in self.placing.misshapen if wrong_shape.node == node)
-        if not is_first or node in self.comparison.statements:  # what it is worth is counted once
+        if not is_first or node in self.comparison.statements:  # count its marks once
             worth = LineScheme(M=0.0, A=0.0)
         marks = LineMarks(0.0, worth.M, 0.0, worth.A, False, "wrong shape")
         return self._bare_line(node, line.name, line.place, marks, sentence)
@@ -194,8 +195,8 @@ class ReportWriter:
         if judged.copy is None:
             return ""
         user = judged.copy.user
-        into = f" into {self.graph.records[user].symbol}" if user is not None else ""
-        return f"copied{into}: compared with its own line"
+        use = f", used in {self.graph.records[user].symbol}" if user is not None else ""
+        return f"This is a copy{use}. It is compared with the original."
 
     def _cells(self, judged: JudgedStatement) -> list[list[CellMark | None]]:
         truth = self._truth(judged)
@@ -233,7 +234,7 @@ class ReportWriter:
 
     @staticmethod
     def _shown(judged: JudgedStatement, number: float, row: int, column: int) -> str:
-        """Write a number to one digit more than was written."""
+        """Format a number to one digit more than was written."""
         unit = float(judged.statement.unit[row, column])
         if not unit or not np.isfinite(unit):
             return plain_number(number, 6)
@@ -245,9 +246,9 @@ class ReportWriter:
     # Findings
 
     def _contaminated(self, root: RootError) -> dict[int, Mask]:
-        """Return, by record, the cells that stand below a root error.
+        """Return, by record, the later cells that a root error affects.
 
-        Below a number that was only copied down wrongly stands what was worked from the wrong copy, and no more.
+        A number that was only miscopied affects just the cells that were calculated from the wrong copy.
         """
         graph, masks = self.graph, dict[int, Mask]()
         start = root.judged.statement.node
@@ -324,7 +325,7 @@ class ReportWriter:
 
 
 def _grouped(judged: Sequence[JudgedStatement]) -> list[list[JudgedStatement]]:
-    """Put together what was written of one record in several goes, a row or a cell at a time."""
+    """Group the parts of a record that were written separately, a row or a cell at a time."""
     groups: list[list[JudgedStatement]] = []
     for entry in judged:
         for group in groups:
@@ -345,7 +346,7 @@ def _is_alike(one: JudgedStatement, other: JudgedStatement) -> bool:
 
 
 def _reads(graph: Graph, index: int, source: FromGiven | FromRecord) -> bool:
-    """Whether a record is worked from this very source."""
+    """Return whether a record is calculated from this source."""
     if isinstance(source, FromRecord):
         return source.index in graph.parents[index]
     return source in graph.sources[index].values()

@@ -1,4 +1,4 @@
-"""A teacher's mark scheme, read from a YAML or JSON file; every mistake in it is told."""
+"""Read a teacher's mark scheme from a YAML or JSON file; all its errors are reported together."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from clearhead.worksheet.reading import MAX_BYTES, read_data
 
 
 def load_scheme(path: str | Path) -> Scheme:
-    """Return the scheme in a file; a problem named by a path is taken relative to the scheme."""
+    """Return the scheme in a file; the path of a problem is relative to the scheme."""
     path = Path(path)
     try:
         with path.open("rb") as file:

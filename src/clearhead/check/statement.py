@@ -1,4 +1,4 @@
-"""A line in its place: the cells that were written of one record, how precisely, and how they compare."""
+"""A matched line: the cells that were written of one record, their precision, and how they compare."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,36 +11,36 @@ from clearhead.check.style import Style
 from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Array, Mask
 
-SLACK = 1e-9  # of a unit, in every comparison
-NOISE = 1e-12  # of the number: what float64 may be off by after a few steps
-_AS_GOOD_AS_NONE = -1000.0  # a masked score
+SLACK = 1e-9  # the slack of every comparison, in units
+NOISE = 1e-12  # the relative error of float64 after a few steps
+_AS_GOOD_AS_NONE = -1000.0  # a score below this counts as masked
 EXACT = 1e-9  # how near an exact number must be
 
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """A line, placed: the cells that were written of one record (tokens as rows); value nan where there is none."""
+    """A matched line: the written cells of one record, tokens as rows; the value is nan where nothing is written."""
 
     line: int
     node: int
     value: Array
-    unit: Array  # of whole numbers the unit of their style
+    unit: Array  # for integers, the unit of their style
     unit_inwards: Array  # the same towards 0
     is_whole: Mask
     texts: tuple[tuple[str, ...], ...]
     style: Style
     unreadable: Mask
-    is_telling: bool = True  # whether it shows how its writer rounds: exact numbers do not
+    is_telling: bool = True  # whether it shows how the student rounds; exact numbers do not
 
     @property
     def is_written(self) -> Mask:
-        """Where there is a number."""
+        """Where a number was written."""
         return ~np.isnan(self.value)
 
 
 @dataclass(frozen=True, eq=False)
 class Copy:
-    """A matrix restated as a factor: of a record or of a given, used by record `user` (None: by all of its users)."""
+    """A record or given copied as a factor into record `user` (None: into every record that uses it)."""
 
     line: int
     source: FromRecord | FromGiven
@@ -58,18 +58,18 @@ class JudgedStatement:
     copy: Copy | None = None
 
     def set(self, cells: Mask, verdict: Verdict) -> None:
-        """Give all marked cells a verdict."""
+        """Set the verdict of all marked cells."""
         for row, column in np.argwhere(cells).tolist():
             self.verdicts[row][column] = verdict
 
     def where(self, *verdicts: Verdict) -> Mask:
-        """Return where one of these verdicts was given."""
+        """Return the cells with one of these verdicts."""
         return np.array([[verdict in verdicts for verdict in row] for row in self.verdicts], dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """How a written line compares with one reference, cell by cell."""
+    """How each cell of a written line compares with one reference."""
 
     half: Mask  # within half a unit
     cut: Mask  # the reference cut at the unit
@@ -80,7 +80,7 @@ class Fit:
 
 
 def fit(statement: Statement, reference: Array) -> Fit:
-    """Compare what was written with a reference value."""
+    """Compare the written numbers with a reference value."""
     y = statement.value
     with np.errstate(invalid="ignore", over="ignore"):
         is_exact = statement.is_whole & (np.abs(reference - np.round(reference)) <= EXACT)
@@ -89,7 +89,7 @@ def fit(statement: Statement, reference: Array) -> Fit:
         gap = np.abs(y - reference)
         size = np.where(np.isfinite(reference), np.abs(reference), 0.0)
         noise = SLACK * unit + NOISE * size + np.where(unit == 0.0, EXACT * np.maximum(1.0, np.abs(y)), 0.0)
-        # -1000 and the like stand for the -∞ of a mask
+        # -1000 and similar numbers mean the -∞ of a mask
         same = np.isinf(reference) & ((y == reference) | ((y <= _AS_GOOD_AS_NONE) & (reference < 0)))
         half = ((gap <= unit / 2 + noise) & np.isfinite(gap)) | same
         inner = unit * (1.0 - SLACK) - NOISE * size
@@ -106,7 +106,7 @@ def make_statement(
     turned: bool,
     is_telling: bool,
 ) -> Statement:
-    """Return the statement of a grid of read cells (None: not written), turned over where tokens are columns."""
+    """Return the statement of a grid of read cells (None: not written), transposed where tokens are columns."""
     grid = [list(row) for row in (zip(*cells, strict=True) if turned else cells)]
     shape = (len(grid), len(grid[0]))
     value, unit = np.full(shape, np.nan), np.zeros(shape)
@@ -129,7 +129,7 @@ def make_statement(
 
 
 def _own_units(value: Array) -> Array:
-    """Return the place of the last digit of whole numbers that is not 0: 1 for 45, 100 for 1200."""
+    """Return the place value of the last nonzero digit of integers: 1 for 45, 100 for 1200."""
     units = np.ones(value.shape)
     for power in range(1, 16):
         is_round = (value != 0) & (value % 10.0**power == 0)

@@ -1,7 +1,7 @@
-"""How precisely a line was written: to so many decimals, or to so many significant figures.
+"""The precision of a written line, as a number of decimals or of significant figures.
 
-A whole number does not show its unit: "0" beside 0.99 means 0.00, "12" beside 3.4 and 0.56 is 12 to two figures.
-The numbers around it tell.
+An integer does not show its unit: "0" beside 0.99 means 0.00, "12" beside 3.4 and 0.56 is 12 to two figures.
+Its unit is inferred from the numbers around it.
 """
 
 import math
@@ -14,16 +14,16 @@ import numpy as np
 from clearhead.check.read.number import WrittenNumber
 from clearhead.worksheet.arrays import Array
 
-_DECISIVE = 2  # numbers: a slip may have changed one of a line, so one alone decides nothing
+_DECISIVE = 2  # numbers needed to decide: a slip may have changed one of a line
 
 
 @dataclass(frozen=True)
 class Style:
-    """The precision of a line; where its numbers allow both readings, both are kept and the coarser one counts."""
+    """The precision of a line; if its numbers allow decimals and figures, both are stored and the coarser is used."""
 
     decimals: int | None = None
     figures: int | None = None
-    zero: int = 2  # the decimals of a 0 where figures are counted: a 0 has none
+    zero: int = 2  # the decimals of a 0 where figures are counted, because a 0 has no figures
 
     def unit(self, values: Array) -> Array:
         """Return the unit of numbers of this size in this style."""
@@ -38,7 +38,7 @@ class Style:
         return units
 
     def unit_inwards(self, values: Array) -> Array:
-        """Return the unit of what lies nearer to 0: a power of ten in figures has ten times finer neighbours there."""
+        """Return the unit towards 0: with figures, the neighbours of a power of ten are ten times finer there."""
         units = self.unit(values)
         if self.figures is None:
             return units
@@ -50,12 +50,12 @@ class Style:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the cells of one line that are not whole say about its precision."""
+    """The precision shown by the cells of one line that are not integers."""
 
     decimals: Counter[int]
     figures: Counter[int]
-    is_telling: bool = True  # whether any of them was rounded: exact ones show only themselves
-    whole_figures: int = 0  # the figures of most whole numbers that are not exact
+    is_telling: bool = True  # whether any of them was rounded; exact numbers show no precision
+    whole_figures: int = 0  # the figures of most integers that are not exact
 
     @property
     def is_by_decimals(self) -> bool:
@@ -69,12 +69,12 @@ class Evidence:
 
 
 def _num_apart(counted: Counter[int]) -> int:
-    """Return how many differ from the commonest."""
+    """Return how many differ from the most common one."""
     return counted.total() - max(counted.values(), default=0)
 
 
 def evidence(cells: Sequence[WrittenNumber], truths: Sequence[float]) -> Evidence:
-    """Collect decimals and figures of the numbers that show their unit; exact ones show only themselves."""
+    """Count the decimals and figures of the numbers that show their unit; exact numbers are separate."""
     decimals: Counter[int] = Counter()
     figures: Counter[int] = Counter()
     shown = [(cell, true) for cell, true in zip(cells, truths, strict=True) if cell.unit > 0 and not cell.is_whole]
@@ -93,7 +93,7 @@ def evidence(cells: Sequence[WrittenNumber], truths: Sequence[float]) -> Evidenc
 
 
 def sheet_style(lines: Sequence[Evidence]) -> str:
-    """Say whether the sheet as a whole counts "decimals" or "figures"; "" if it does not tell."""
+    """Return whether the sheet uses "decimals" or "figures"; "" if that is unknown."""
     by_decimals = sum(line.is_by_decimals and line.is_telling for line in lines)
     by_figures = sum(line.is_by_figures and line.is_telling for line in lines)
     if by_decimals > 3 * by_figures:
@@ -102,7 +102,7 @@ def sheet_style(lines: Sequence[Evidence]) -> str:
 
 
 def line_style(line: Evidence, sheet: str, cells: Sequence[WrittenNumber], around: Sequence[Evidence]) -> Style:
-    """Return the style of a line, by its own numbers, then by the sheet's."""
+    """Return the style of a line, from its own numbers or else from the sheet."""
     if not line.decimals:
         return _whole_style(line, cells, sheet, around)
     decimals, figures = _commonest(line.decimals), _commonest(line.figures)
@@ -114,12 +114,12 @@ def line_style(line: Evidence, sheet: str, cells: Sequence[WrittenNumber], aroun
 
 
 def _commonest(counted: Counter[int]) -> int | None:
-    """Return what was counted most often, of several the coarsest."""
+    """Return the most frequent count, the coarsest of several."""
     return max(counted, key=lambda value: (counted[value], -value), default=None)
 
 
 def _whole_style(line: Evidence, cells: Sequence[WrittenNumber], sheet: str, around: Sequence[Evidence]) -> Style:
-    """A line of whole numbers: 0 and 1 stand for 0.00 and 1.00, others for themselves, or for their figures."""
+    """Return the style of a line of integers: 0 and 1 mean 0.00 and 1.00, others are exact or have their figures."""
     sizes = {abs(cell.value) for cell in cells if cell.is_whole}
     if sizes <= {0.0, 1.0}:
         coarsest = min((min(line_evidence.decimals) for line_evidence in around if line_evidence.decimals), default=2)

@@ -1,4 +1,4 @@
-"""The sum behind a cell, written with the student's own digits."""
+"""Write the calculation of a cell with the student's own digits."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from clearhead.worksheet.working import WORKINGS
 
 
 def plain_number(number: float, decimals: int = 6) -> str:
-    """Write a number with at most so many decimals, without idle zeros; tiny ones in scientific notation."""
+    """Format a number with at most `decimals` decimals, without trailing zeros; tiny ones in scientific notation."""
     if not np.isfinite(number):
         return "-∞" if number < 0 else "∞"
     if number != 0 and abs(number) < 10.0**-decimals:
@@ -23,7 +23,7 @@ def plain_number(number: float, decimals: int = 6) -> str:
 
 
 class StudentShow:
-    """Shows every cell with the digits that the student wrote, and what was not written to a few digits."""
+    """Show every cell with the student's own digits, and unwritten cells with a few digits."""
 
     is_left_first = True
     max_terms = 12
@@ -32,10 +32,10 @@ class StudentShow:
         self._comparison = comparison
         self.is_left_first = not comparison.graph.is_turned
         self._texts: dict[int, Any] = {}
-        self._kept: list[Any] = []  # alive, so that no other array gets its id
+        self._kept: list[Any] = []  # keeps arrays alive, so that no other array gets their id
 
     def inputs(self, index: int) -> dict[str, Any]:
-        """Return the inputs of a record as the student had them."""
+        """Return the student's inputs of a record."""
         return self._comparison.graph.inputs(index, self._fetch)
 
     def _fetch(self, source: Source) -> Any:
@@ -57,12 +57,12 @@ class StudentShow:
         return Number(plain_number(float(value[index]), 6))
 
     def plain(self, number: float) -> Number:
-        """Return a lone number."""
+        """Return a single number."""
         return Number(plain_number(float(number), 12))
 
 
 def right_sum(comparison: SheetComparison, index: int, row: int, column: int, total: str) -> str:
-    """Write the sum behind a cell (tokens as rows) with the student's own numbers, and what it gives."""
+    """Write the calculation of a cell (tokens as rows) with the student's own numbers, and its result."""
     record = comparison.graph.records[index]
     show = StudentShow(comparison)
     own = Record(record.step, record.where, show.inputs(index), record.value, record.symbol)

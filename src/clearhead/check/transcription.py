@@ -1,11 +1,11 @@
-"""Slips of the pen: the right number, written down wrongly."""
+"""Transcription errors: the right number, copied incorrectly."""
 
 import math
 import re
 
 
 def pen_slip(text: str, right: float) -> str:
-    """Say how the written digits differ from the right number: sign, decimal slip, digit swap, digit change; or "" """
+    """Return how the written digits differ from the right number: sign, decimal slip, digit swap …, or an empty text."""
     clean = text.strip().replace("−", "-").replace("–", "-").lstrip("+")
     if not re.fullmatch(r"-?(\d+\.?\d*|\.\d+)", clean) or not math.isfinite(right):
         return ""

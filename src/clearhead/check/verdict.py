@@ -1,6 +1,6 @@
-"""What a written cell can be found to be, and which findings are errors.
+"""The verdicts on a written cell, and which of them are errors.
 
-The words are the ones that the student reads; a symbol goes with each, so that colour never stands alone.
+Students read these words in their reports. Each verdict has a symbol, so that colour is never the only sign.
 """
 
 from enum import StrEnum
@@ -25,17 +25,17 @@ class Verdict(StrEnum):
 
     @property
     def symbol(self) -> str:
-        """One character that says the same."""
+        """The symbol of the verdict, one character."""
         return SYMBOLS[self]
 
     @property
     def is_error(self) -> bool:
-        """Whether the student has to put something right, whatever the teacher's strictness."""
+        """Whether the verdict is an error, regardless of the teacher's strictness."""
         return self in ERRORS
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the cell earns its accuracy mark, if need be as follow-through."""
+        """Whether the cell earns its accuracy mark, possibly as follow-through."""
         return self in ACCEPTED
 
 

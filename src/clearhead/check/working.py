@@ -1,4 +1,4 @@
-"""A working as it came in: the problem, and the lines that were written, every cell still as its raw text."""
+"""A working as it was read: the problem and the written lines, with every cell as raw text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ Cells = tuple[tuple[str, ...], ...]  # raw text, row by row; "" where nothing wa
 
 @dataclass(frozen=True)
 class WrittenLine:
-    """One line of a working: a matrix, a row, a column or a number, under the name that the student gave it.
+    """One line of a working: a matrix, a row, a column or a number, under the student's own name for it.
 
-    `where` narrows the place down ("cross", "head 2", "encoder.0"); `place` says where it was read ("line 12").
-    `copied_into` names the line into which this matrix was copied as a factor, where it only restates another one.
+    `where` is the part of the model ("cross", "head 2", "encoder.0"); `place` is the place in the file ("line 12").
+    `copied_into` names the line in which this matrix is a factor, if it only copies another line.
     """
 
     name: str
@@ -27,10 +27,10 @@ NoteKind = Literal["read", "placed", "unplaced", "unreadable", "convention", "wa
 
 @dataclass(frozen=True)
 class Note:
-    """Something to say about the reading: what was understood, what was not, and where.
+    """A note about how the file was read: what was understood, what was not, and where.
 
-    `is_unknown_line`: a line was not marked, because no line of the sheet has its name. `line` is the line of the
-    document that `place` names, or 0. Neither is in the JSON of a report.
+    `is_unknown_line` is true if a line was not marked because no line of the sheet has its name. `line` is the line
+    of the document that `place` names, or 0. Neither is part of the JSON of a report.
     """
 
     kind: NoteKind
@@ -47,9 +47,9 @@ def line_note(kind: NoteKind, sentence: str, line: int) -> Note:
 
 @dataclass(frozen=True)
 class Working:
-    """A problem (as plain data, see docs/guide/fields.md) and what was written about it.
+    """A problem (as plain data, see docs/guide/fields.md) and the written lines.
 
-    `rounded` names given matrices whose numbers are themselves rounded; `has_decimal_comma` says that 0,5 is a half.
+    `rounded` names the given matrices with rounded numbers. With `has_decimal_comma`, 0,5 is one half.
     """
 
     problem: Mapping[str, Any]

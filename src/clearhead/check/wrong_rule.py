@@ -1,4 +1,4 @@
-"""A wrong rule at a record of a sheet: the inputs that the student had there, and what the rule gives."""
+"""A misconception at a record of a sheet: the student's inputs there, and the values that the wrong rule gives."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from clearhead.worksheet.arrays import Array
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """What a step gives under a wrong rule."""
+    """The value of a step under a wrong rule."""
 
     name: str
     value: Array
@@ -17,7 +17,7 @@ class Variant:
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """A record at which a rule may have been wrong, with the inputs that the student had."""
+    """A record at which the rule may have been wrong, with the student's inputs."""
 
     graph: Graph
     index: int
@@ -25,12 +25,12 @@ class Site:
 
     @property
     def inputs(self) -> dict[str, Any]:
-        """The inputs, from the student's own lines."""
+        """The inputs from the student's own lines."""
         return self.graph.inputs(self.index, self.fetch)
 
     @property
     def where(self) -> list[str]:
-        """The parts of the record's place."""
+        """The parts of the record's path."""
         return self.graph.records[self.index].where.split(".")
 
     @property
@@ -39,7 +39,7 @@ class Site:
         return self.graph.records[self.index].symbol
 
     def above(self, name: str) -> "Site | None":
-        """Return the record that an input was made by."""
+        """Return the record that an input comes from."""
         source = self.graph.sources[self.index].get(name)
         return Site(self.graph, source.index, self.fetch) if isinstance(source, FromRecord) else None
 
@@ -49,6 +49,6 @@ class Site:
         return self.graph.records[self.index].step.name
 
     def given_name(self, name: str) -> str:
-        """Return the symbol of the given that an input is, or nothing."""
+        """Return the symbol of a given input, or an empty text."""
         source = self.graph.sources[self.index].get(name)
         return self.graph.givens[source.name].symbol if isinstance(source, FromGiven) else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from clearhead.cli.option_groups import with_option_groups
+from clearhead.cli.output_format import format_of_file
 from clearhead.errors import ProblemError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ReportFormat(StrEnum):
-    """The form of the report."""
+    """The format of the report."""
 
     terminal = "terminal"
     markdown = "markdown"
@@ -36,15 +37,18 @@ _SUFFIX = {
 
 @dataclass(frozen=True)
 class MarkingOptions:
-    """What a working is marked by."""
+    """The problem and the rules that a working is marked by."""
 
     problem: Annotated[
-        str | None, typer.Option(help="The problem it is about, where the working does not say: a file or gallery id.")
+        str | None,
+        typer.Option(help="The problem of the working, if the working does not name it: a file or gallery id."),
     ] = None
     strict_rounding: Annotated[
-        bool, typer.Option("--strict-rounding", help="Cut and badly rounded numbers are errors.")
+        bool, typer.Option("--strict-rounding", help="Count truncated and badly rounded numbers as errors.")
     ] = False
-    scheme: Annotated[Path | None, typer.Option(help="A mark scheme (YAML): marks for each line, strictness.")] = None
+    scheme: Annotated[Path | None, typer.Option(help="A mark scheme (YAML): the marks of each line, strictness.")] = (
+        None
+    )
 
     def rules(self) -> "Scheme":
         """Return the mark scheme."""
@@ -53,23 +57,30 @@ class MarkingOptions:
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """The form of reports, and where they go."""
+    """The format of reports, and the files they are written to."""
 
     form: Annotated[
         ReportFormat | None,
-        typer.Option("--format", help="The form of the report. \\[default: terminal; html for a class]"),
+        typer.Option(
+            "--format",
+            help="Report format. \\[default: by the suffix of the --output file (.html, .md, .json, .txt), otherwise "
+            "terminal; html for a folder]",
+        ),
     ] = None
-    as_json: Annotated[bool, typer.Option("--json", help="Short for --format json: every verdict.")] = False
-    csv: Annotated[Path | None, typer.Option(help="For a folder: write the grades here.")] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json: every verdict.")] = False
+    csv: Annotated[Path | None, typer.Option(help="For a folder: write the grades to this file.")] = None
     reports: Annotated[
-        Path | None, typer.Option(help="For a folder: where the reports go. \\[default: reports, beside the grades]")
+        Path | None,
+        typer.Option(help="For a folder: write the reports to this folder. \\[default: reports, beside the grades]"),
     ] = None
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to this file.")] = None
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the report to this file instead of standard output.")
+    ] = None
 
     @property
     def chosen_form(self) -> ReportFormat | None:
-        """The form, by either of its options."""
-        return ReportFormat.json if self.as_json else self.form
+        """The format given by an option, or else by the suffix of the output file."""
+        return ReportFormat.json if self.as_json else self.form or format_of_file(self.output, ReportFormat)
 
 
 @with_option_groups
@@ -78,30 +89,32 @@ def check(
     working: Annotated[
         str | None,
         typer.Argument(
-            help="A working (YAML, JSON, CSV, xlsx, Markdown, LaTeX, or a worksheet's JSON), a shipped one's name, "
-            "- for standard input, or a folder of workings."
+            help="A working (YAML, JSON, CSV, xlsx, Markdown, LaTeX, or a worksheet's JSON), the name of a shipped "
+            "working, - for standard input, or a folder of workings."
         ),
     ] = None,
     marking: MarkingOptions,
     report: ReportOptions,
     list_workings: Annotated[bool, typer.Option("--list", help="List the shipped workings.")] = False,
 ) -> None:
-    """Mark a working line by line, errors carried forward."""
+    """Mark a working line by line; errors are carried forward."""
     if list_workings:
         _list(report.as_json)
         return
     if working is None or not working.strip():
-        raise ProblemError("check needs a working: a file, a folder, a shipped one ('clearhead check --list'), or -.")
+        raise ProblemError(
+            "check needs a working: a file, a folder, the name of a shipped one ('clearhead check --list'), or -."
+        )
     is_folder = working != "-" and Path(working).is_dir()
     exit_code = _check_class(Path(working), marking, report) if is_folder else _check_one(working, marking, report)
     raise typer.Exit(exit_code)
 
 
 def _check_class(folder: Path, marking: MarkingOptions, report: ReportOptions) -> int:
-    """Mark the workings of a folder, and return the exit code."""
+    """Mark the workings in a folder, and return the exit code."""
     rules = marking.rules()
     if report.output is not None:
-        raise ProblemError("a folder gives one report for each student: use --reports FOLDER instead of --output.")
+        raise ProblemError("a folder produces one report for each student: use --reports FOLDER instead of --output.")
     form, csv = report.chosen_form or ReportFormat.html, report.csv
     to = report.reports or (csv.parent if csv is not None else Path()) / "reports"
     others = (marking.scheme, csv, marking.problem, rules.problem)
@@ -119,7 +132,7 @@ def _check_one(working: str, marking: MarkingOptions, report: ReportOptions) -> 
     if report.csv is not None or report.reports is not None:
         raise ProblemError(f"--csv and --reports are for a folder of workings, and {working} is not a folder.")
     if output is not None and working != "-" and output.resolve() == Path(working).resolve():
-        raise ProblemError(f"{output} is the working itself: the report would take its place. Choose another name.")
+        raise ProblemError(f"{output} is the working itself, which the report would overwrite. Choose another name.")
 
     from clearhead.check import check as mark
 
@@ -187,7 +200,7 @@ def _content(reports: "Sequence[Report]", form: ReportFormat) -> bytes:
 
 
 def _check_targets(folder: Path, csv: Path | None, to: Path, form: ReportFormat) -> None:
-    """Refuse, before anything is marked, places that cannot be written to or that hold somebody's working."""
+    """Raise an error, before anything is marked, if an output cannot be written or would replace a working."""
     from clearhead.check.classroom import GRADES, SUFFIXES
 
     if csv is not None and (csv.is_dir() or not csv.parent.is_dir()):
@@ -197,12 +210,12 @@ def _check_targets(folder: Path, csv: Path | None, to: Path, form: ReportFormat)
             start = file.read(100)
         if not start.startswith(",".join(GRADES).encode()):
             raise ProblemError(
-                f"--csv {csv} lies among the workings and holds no grades: choose another name for them."
+                f"--csv {csv} is in the folder of the workings and contains no grades. Choose another name for the grades."
             )
     if to.exists() and not to.is_dir():
         raise ProblemError(f"--reports {to} is not a folder. Choose another name.")
     if to.resolve() == folder.resolve() and _SUFFIX[form] in SUFFIXES:
-        raise ProblemError(f"--reports {to} is the folder of the workings, and would mix them with the reports.")
+        raise ProblemError(f"--reports {to} is the folder of the workings. Choose another folder for the reports.")
 
 
 def _mark_class(folder: Path, rules: "Scheme", problem: str | None, besides: "Sequence[Path]") -> "ClassReport":
@@ -224,7 +237,7 @@ def _deliver_class(marked: "ClassReport", csv: Path | None, to: Path, form: Repo
     try:
         to.mkdir(parents=True, exist_ok=True)
     except OSError as wrong:
-        raise ProblemError(f"{to} cannot be made: {wrong.strerror}.") from None
+        raise ProblemError(f"{to} cannot be created: {wrong.strerror}.") from None
     for result in marked.results:
         if result.reports:
             write_file(to / f"{result.path.name}{_SUFFIX[form]}", _content(result.reports, form))
@@ -251,12 +264,15 @@ def _show_class(marked: "ClassReport", footer: str, folder: Path, besides: "Sequ
     with console.capture() as shown:
         console.print(table)
         for heading, lines in (
-            ("Commonest slips", [f"{len(slip.students)} × {slip.what}" for slip in marked.slips[:10]]),
+            ("Most common slips", [f"{len(slip.students)} × {slip.what}" for slip in marked.slips[:10]]),
             (
                 "Nearly the same wrong numbers",
                 [f"{a.first} and {a.second}: {a.num_shared} of {a.num_wrong} wrong numbers" for a in marked.alike],
             ),
-            ("Not marked, for they are of no kind that is read", [path.name for path in other_files(folder, besides)]),
+            (
+                "Not marked, because the file type is not supported",
+                [path.name for path in other_files(folder, besides)],
+            ),
         ):
             if lines:
                 console.print(f"\n{heading}")

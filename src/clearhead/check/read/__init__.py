@@ -1,1 +1,1 @@
-"""Workings in: files, tables, spreadsheets and documents, every cell kept as its raw text."""
+"""Read workings from files, tables, spreadsheets and documents; every cell keeps its raw text."""

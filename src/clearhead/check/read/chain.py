@@ -1,6 +1,6 @@
-"""Statements joined into chains (one name, all that follows its equals signs), and chains taken apart into entries.
+"""Join statements into chains (a name and everything after its equals signs), and split chains into entries.
 
-An entry is one matrix in one role: given, worked, or copied as a factor into the line being worked.
+An entry is one matrix in one role: given, calculated, or copied as a factor into the line being calculated.
 """
 
 import re
@@ -12,12 +12,12 @@ from clearhead.check.read.page_item import Equation, EquationSide, Item, PageHea
 from clearhead.check.read.symbol import Part, Symbol
 
 _OPEN_PRODUCT = re.compile(r"▢\s*\)?\s*(?:×|X|x|\*|·)\s*$")
-_MAX_SIDES = 400  # of one chain
+_MAX_SIDES = 400  # sides of one chain
 
 
 @dataclass
 class Chain:
-    """A name and all of its sides; no symbol where numbers stand alone. `caption` is what stood above them."""
+    """A name and all of its sides; numbers without a name have no symbol. `caption` is the text above them."""
 
     symbol: Symbol | None
     line: int
@@ -29,18 +29,18 @@ class Chain:
 
     @property
     def has_grids(self) -> bool:
-        """Whether any number was written."""
+        """Whether the chain contains any matrix."""
         return any(link.side.grids for link in self.sides)
 
     @property
     def formula(self) -> str:
-        """All of its words."""
+        """All words of its sides."""
         return " = ".join(link.side.text for link in self.sides)
 
 
 @dataclass(frozen=True)
 class Link:
-    """One side of a chain, its line, and whether a new sum began there (after ⇒)."""
+    """One side of a chain, its line, and whether a new calculation starts there (after ⇒)."""
 
     side: EquationSide
     line: int
@@ -49,7 +49,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Entry:
-    """One matrix in its role; `row` counts from 1 (0: the whole), `copied_into` names the line it is a factor of."""
+    """One matrix in its role; `row` counts from 1 (0: the entire matrix), `copied_into` names the line that uses it."""
 
     name: str
     part: Part | None
@@ -62,12 +62,12 @@ class Entry:
 
     @property
     def is_given(self) -> bool:
-        """Whether such numbers are given rather than worked."""
+        """Whether such numbers are given rather than calculated."""
         return Symbol(self.name, self.part).is_given
 
 
 def join_chains(items: Iterable[Item]) -> list[PageHeading | Prose | Chain]:
-    """Return headings and prose as they are, and statements joined to the chain that they carry on."""
+    """Return headings and prose unchanged, and statements joined to the chain that they continue."""
     joined: list[PageHeading | Prose | Chain] = []
     last: Chain | None = None
     caption, where, is_apart = "", "", False
@@ -93,7 +93,7 @@ def _append(chain: Chain, links: list[Link]) -> None:
     for link in links:
         before = chain.sides[-1] if chain.sides else None
         if before and before.side.grids and _OPEN_PRODUCT.search(before.side.text) and link.side.grids:
-            # A product that a page break or a second display cut in two.
+            # A product that is split by a page break or a second display.
             text = f"{before.side.text} {link.side.text}"
             side = EquationSide(text, before.side.grids + link.side.grids, link.side.tail)
             chain.sides[-1] = replace(before, side=side)
@@ -104,7 +104,7 @@ def _append(chain: Chain, links: list[Link]) -> None:
 def _carries_on(item: Equation, last: Chain, *, is_apart: bool) -> bool:
     if item.raw_name == "=":
         return True
-    if item.raw_name:  # [1, 2] + [3, 4] = … stands alone
+    if item.raw_name:  # [1, 2] + [3, 4] = … does not continue a chain
         return False
     tail = last.sides[-1].side if last.sides else None
     if tail and tail.grids and _OPEN_PRODUCT.search(tail.text):
@@ -129,7 +129,7 @@ _PART_OF: dict[str, Part] = {
 
 @dataclass
 class ExerciseContext:
-    """What is known of an exercise while its chains are taken apart."""
+    """What is known about an exercise while its chains are split."""
 
     is_seq2seq: bool = False
     is_columns: bool = False
@@ -138,12 +138,12 @@ class ExerciseContext:
     scores_name: str = "QKᵀ"
     num_rows: int = 0
     rows_seen: dict[str, int] = field(default_factory=dict)
-    skipped: list[tuple[str, int]] = field(default_factory=list)  # (sentence, line) of what was not placed
+    skipped: list[tuple[str, int]] = field(default_factory=list)  # (sentence, line) of numbers that were not matched
     renamed: list[tuple[str, int]] = field(default_factory=list)
     last_sum: Grid | None = None
 
     def skip(self, sentence: str, line: int) -> None:
-        """Say that numbers were seen and not placed."""
+        """Report numbers that were found but not matched."""
         self.skipped.append((sentence, line))
 
 
@@ -154,7 +154,7 @@ def split_chain(chain: Chain, context: ExerciseContext) -> list[Entry]:
         return _nameless(chain, context)
     if symbol.part == "weights" and _is_sum(chain, context):
         name = "a^t" if context.is_seq2seq else "Output"
-        context.renamed.append((f"{symbol.name} here is a weighted sum, so it is read as the output", chain.line))
+        context.renamed.append((f"{symbol.name} is a weighted sum here, so it was read as the output", chain.line))
         symbol = Symbol(name, "output")
     if symbol.part == "weights" and symbol.row == 0:
         context.weights_name = symbol.name if len(symbol.name) <= 4 else "A"
@@ -186,7 +186,7 @@ def _nameless(chain: Chain, context: ExerciseContext) -> list[Entry]:
 
 
 class _ChainSplitter:
-    """Take one named chain apart."""
+    """Split one named chain."""
 
     def __init__(self, chain: Chain, symbol: Symbol, context: ExerciseContext) -> None:
         self.chain, self.symbol, self.context = chain, symbol, context
@@ -225,16 +225,16 @@ class _ChainSplitter:
             cells = side.grids[0].numbers
             shown = " ".join(cells[:8])[:80]
             self.context.skip(
-                f"the working of {self.symbol.name} is not marked here, only its result: {shown}", link.line
+                f"only the result of {self.symbol.name} is marked, not these intermediate numbers: {shown}", link.line
             )
 
     def _terms(self, link: Link) -> None:
-        """A sum of vectors: restated states if each has a factor before it, else products that are not marked."""
+        """Read a sum of vectors: copied states if each has a factor before it, otherwise products that are not marked."""
         if re.search(r"\d\s*▢", link.side.text) and self.context.is_seq2seq:
             for number, grid in enumerate(link.side.grids, 1):
                 self._copy(f"h[{number}]", "h", grid.as_row(), link, number)
         else:
-            self.context.skip(f"the terms of {self.symbol.name} are not marked, only their sum", link.line)
+            self.context.skip(f"only the sum of {self.symbol.name} is marked, not its terms", link.line)
 
     def _product(self, link: Link) -> None:
         first, second = link.side.grids
@@ -249,7 +249,7 @@ class _ChainSplitter:
         part = "scores" if "softmax" in link.side.text.lower() else self.symbol.part
         factors = _FACTORS.get(part or "")
         if factors is None:
-            self.context.skip(f"the factors of {self.symbol.name} are not marked, only its result", link.line)
+            self.context.skip(f"only the result of {self.symbol.name} is marked, not its factors", link.line)
             return
         self.has_product = True
         names = tuple(reversed(factors)) if self.context.is_columns else factors
@@ -276,7 +276,7 @@ class _ChainSplitter:
         self.found.append(Entry(name, part, grid, link.line, row, "", self.chain.where, self.chain.labels))
 
     def _settle(self) -> None:
-        """Keep the values of a sum that has ended: the last, and before it only what was written out in full."""
+        """Keep the values of a finished sum: the last one, and of the earlier ones only complete matrices."""
         for number, (grid, link) in enumerate(self.values):
             is_last = number == len(self.values) - 1
             if is_last or all(is_plain_number(cell) or "\\frac" in cell for cell in grid.numbers):
@@ -310,7 +310,7 @@ class _ChainSplitter:
             row = self._row(link)
             name = f"{name}[{row}]"
         if row and grid.height > 1 and grid.width > 1 and symbol.part in _OF_A_HEAD and not self.context.is_seq2seq:
-            # Q_2 with several rows is no row of Q: it is the Q of head 2.
+            # Q_2 with several rows is not a row of Q but the Q of head 2.
             where = self.chain.where or f"head {row}"
             self.found.append(Entry(name.partition("[")[0], symbol.part, grid, link.line, 0, "", where))
             return
@@ -327,7 +327,7 @@ class _ChainSplitter:
         if row_label:
             row = int(row_label[1])
         else:
-            # What was worked before it without a label is the row before, unless this is the same sum in other digits.
+            # An unlabelled result before it is the previous row, unless this is the same sum with other digits.
             starts = sum(side.is_anew for side in self.chain.sides[: self.chain.sides.index(link) + 1])
             row = starts + (0 if self.chain.sides[0].is_anew else 1)
         return max(1, min(row, 999))

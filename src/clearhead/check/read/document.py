@@ -1,6 +1,6 @@
-"""A document of notes or homework, as Markdown, LaTeX, plain text or a scan, read into headings and statements.
+"""Read a document of notes or homework (Markdown, LaTeX, plain text or a scan) into headings and statements.
 
-Nothing is worked out here: a statement is a name and what was written after each of its equals signs.
+Nothing is calculated here: a statement is a name and the text after each of its equals signs.
 """
 
 import re
@@ -39,7 +39,7 @@ from clearhead.check.working import Working
 from clearhead.errors import ProblemError
 
 MAX_CHARACTERS = 4 * 2**20
-_MAX_SIDES = 400  # of one statement
+_MAX_SIDES = 400  # sides of one statement
 _DISPLAY = re.compile(
     r"(?<!\\)\$\$|\\\[|\\\]|\\(begin|end)\{((?:equation|align|gather|displaymath|eqnarray|multline|flalign|math)\*?)\}"
 )
@@ -59,7 +59,7 @@ _TITLE_WORDS = re.compile(r"(?i)attention|encoder|decoder|seq2seq|transformer|po
 
 
 def read_document(text: str, problem: Mapping[str, Any] | None = None, *, name: str = "") -> list[Working]:
-    """Return a working for each exercise in a document, in order; with `problem`, one working of that problem."""
+    """Return a working for each exercise in a document, in order; with `problem`, one working for that problem."""
     from clearhead.check.read.exercise import read_exercises
 
     try:
@@ -72,8 +72,8 @@ def scan_document(text: str) -> Document:
     """Return the headings, the prose and the statements of a document."""
     if len(text) > MAX_CHARACTERS:
         raise ProblemError(
-            f"this document has {len(text) / 2**20:.1f} million characters, and may have "
-            f"{MAX_CHARACTERS // 2**20}. Give the pages with the exercises alone."
+            f"this document has {len(text) / 2**20:.1f} million characters; the limit is "
+            f"{MAX_CHARACTERS // 2**20} million. Give only the pages with the exercises."
         )
     text = re.sub(r"\r\n?", "\n", text).replace("\ufeff", "")
     text = re.sub(r"[\ue000-\ue00f]", "�", text)
@@ -94,7 +94,7 @@ class _Block:
 
 
 def _displays(text: str) -> Iterator[_Block]:
-    """Part a document into displayed maths and the lines between, in one pass."""
+    """Split a document into displayed maths and the lines between, in one pass."""
     done, line = 0, 1
     opened: re.Match[str] | None = None
     for match in _DISPLAY.finditer(text):
@@ -122,7 +122,7 @@ def _closes(opened: re.Match[str], match: re.Match[str]) -> bool:
 
 
 class _Reader:
-    """Read blocks one after another into a document."""
+    """Read blocks in order into a document."""
 
     def __init__(self) -> None:
         self.document = Document()
@@ -132,7 +132,7 @@ class _Reader:
         if not text.strip():
             return
         line += text[: len(text) - len(text.lstrip())].count("\n")
-        # In maths a line break is a space, but people who write no \\ mean it where another equation begins.
+        # In maths a line break is a space, but some people start the next equation on a new line without \\.
         text = _SOFT_BREAK.sub(f" {LINE_MARK}", text.strip()).replace("\n", f"\n{LINE_MARK}")
         self._equations(text, line, is_maths=True)
 
@@ -144,7 +144,7 @@ class _Reader:
             at += self._read_at(lines, at, line + at)
 
     def _read_at(self, lines: list[str], at: int, line: int) -> int:
-        """Read what begins at a line, and return how many lines it took."""
+        """Read the item that starts at a line, and return its number of lines."""
         raw = lines[at]
         if not raw.strip() or raw.lstrip().startswith("```"):
             return 1
@@ -178,7 +178,7 @@ class _Reader:
         self.document.add(PageHeading(plain(title).strip(" {}*#"), line, is_strong=True))
 
     def _rows_after(self, text: str, rows: list[list[str]], line: int) -> bool:
-        """Read `Q =` and the rows of numbers on the lines after it."""
+        """Read `Q =` followed by lines that contain its rows."""
         head, _, first = text.replace("$", " ").rpartition("=" if "=" in text else ":")
         symbol = read_symbol(head)
         if symbol is None:
@@ -197,7 +197,7 @@ class _Reader:
             self.document.add(Equation(symbol, (EquationSide("▢", (grid,)),), line))
 
     def _caption(self) -> Symbol | None:
-        """Return the name that the line above gives to a table, taking that line away."""
+        """Return the name that the line above gives to a table, and remove that line."""
         items = self.document.items
         if not items:
             return None
@@ -215,7 +215,7 @@ class _Reader:
         return None
 
     def _table(self, lines: list[str], at: int, line: int) -> int:
-        """Read a table of pipes or tabs, and return how many lines it took (0 if it is none)."""
+        """Read a table with pipes or tabs, and return its number of lines (0 if it is not a table)."""
         parting = "\t" if "\t" in lines[at] else "|"
         end = at
         while end < len(lines) and lines[end].count(parting) >= (1 if parting == "\t" else 2) and end - at < 2000:
@@ -231,12 +231,12 @@ class _Reader:
         self.document.add(Equation(symbol, (EquationSide("▢", (table.grid,)),), line, labels=table.labels))
         name = symbol.name if symbol else "the table"
         for stray in table.strays:
-            fault = f"row {stray.row} of {name} has one number more than its other rows"
-            self.document.note("unreadable", f"{fault}: {stray.text} at its end is left out", line)
+            fault = f"row {stray.row} of {name} has one number more than the other rows"
+            self.document.note("unreadable", f"{fault}: {stray.text} at its end was ignored", line)
         return end - at
 
     def _worded_table(self, rows: list[list[str]], line: int) -> None:
-        """Read a table whose cells hold equations or words: each cell on its own."""
+        """Read a table of equations or words, each cell separately."""
         for offset, row in enumerate(rows):
             cells = [cell for cell in row if cell]
             if cells and all(re.fullmatch(r"[^\W\d][\w']{0,20}", cell) for cell in cells):
@@ -251,7 +251,7 @@ class _Reader:
             text = self._without_struck(text, line)
             folded = folder.fold(text if is_maths or "\\begin" in text else text.replace("&", " and "))
         except TooDeepError:
-            self.document.note("unreadable", "brackets are nested too deeply to be read here", line)
+            self.document.note("unreadable", "the brackets here are nested too deeply to be read", line)
             return
         if not is_maths:
             folded = part_inline(folded)
@@ -279,11 +279,11 @@ class _Reader:
         numbers = [plain(passage) for passage in struck if any(letter.isdigit() for letter in passage)]
         if numbers:
             shown = ", ".join(numbers[:4])[:80]
-            self.document.note("read", f"struck out, so left out: {shown}", line)
+            self.document.note("read", f"struck out, so ignored: {shown}", line)
         return _STRUCK.sub(" ", text) if struck else text
 
     def _piece(self, piece: str, folder: Folder, line: int, *, is_maths: bool, is_anew: bool) -> bool:
-        """Read one equation or a line of words; return whether it was anything."""
+        """Read one equation or a line of words; return whether anything was read."""
         piece = _ASIDE.sub(" ", piece).strip()
         if not piece.strip("{} ,") or DIMENSIONS.fullmatch(SPACE.sub(" ", piece)):
             return False
@@ -291,7 +291,9 @@ class _Reader:
         if len(parts) == 1:
             return self._nameless(piece, folder, line, is_maths=is_maths, is_anew=is_anew)
         if len(parts) > _MAX_SIDES:
-            self.document.note("unreadable", f"one line holds {len(parts) - 1} equals signs", line)
+            self.document.note(
+                "unreadable", f"one line contains {len(parts) - 1} equals signs, too many to be read", line
+            )
             return False
         sides: list[EquationSide] = []
         head = parts[0]
@@ -307,7 +309,7 @@ class _Reader:
         return True
 
     def _state(self, head: str, sides: list[EquationSide], folder: Folder, line: int, *, is_anew: bool) -> None:
-        if MARK.search(head):  # [1, 2] + [3, 4] = [4, 6]: it has no name, or a word before it
+        if MARK.search(head):  # [1, 2] + [3, 4] = [4, 6] has no name, or only a word before it
             symbol = None
             sides = [read_side(head, folder), *sides]
         else:
@@ -346,7 +348,7 @@ def _only_symbol(text: str) -> Symbol | None:
 
 
 def _joined(lines: list[str], at: int) -> tuple[str, int]:
-    """Return a line, with those after it that close the brackets it opens, and how many they are."""
+    """Return a line joined with the lines that close its brackets, and the number of lines."""
     text, num_lines = lines[at], 1
     open_brackets = text.count("[") - text.count("]")
     open_environments = text.count("\\begin{") - text.count("\\end{")

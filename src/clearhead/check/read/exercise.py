@@ -1,6 +1,6 @@
-"""Statements of a document split into exercises, and each exercise made into a working: its problem and its lines.
+"""Split the statements of a document into exercises, and turn each exercise into a working: its problem and lines.
 
-What a later exercise leaves unsaid is taken from an earlier one, and said so.
+Data that a later exercise does not give is taken from an earlier one, with a note.
 """
 
 import re
@@ -31,7 +31,7 @@ _MAX_ALIKE = 24
 
 @dataclass
 class Exercise:
-    """The items of one exercise, before they are understood."""
+    """The items of one exercise, before they are interpreted."""
 
     headings: list[PageHeading] = field(default_factory=list)
     prose: list[str] = field(default_factory=list)
@@ -52,12 +52,12 @@ class Exercise:
 
     @property
     def words(self) -> str:
-        """All that was said in words, headings first."""
+        """All text of the exercise, headings first."""
         formulas = [f"{chain.raw_name} = {chain.formula}" for chain in self.chains]
         return " ".join([*(heading.text for heading in self.headings), *self.prose, *formulas])
 
     def add(self, chain: Chain) -> None:
-        """Take a chain in, and remember what it states."""
+        """Add a chain and record what it states."""
         self.chains.append(chain)
         for key, grid in _stated_grids(chain).items():
             self.stated.setdefault(key, grid)
@@ -89,12 +89,12 @@ def _one_exercise(document: Document) -> Exercise:
 
 
 def _split(document: Document) -> list[Exercise]:
-    """Split a document where a heading or newly given numbers begin another exercise."""
+    """Split a document where a heading or newly given numbers start another exercise."""
     exercises = [Exercise()]
     pending: list[PageHeading | Prose | Chain] = []
     for item in join_chains(document.items):
         if not isinstance(item, Chain) or not item.has_grids:
-            pending.append(item)  # a formula goes with the numbers that follow it
+            pending.append(item)  # a formula belongs to the numbers that follow it
             continue
         current = exercises[-1]
         has_heading = any(isinstance(pending_item, PageHeading) for pending_item in pending)
@@ -125,7 +125,7 @@ def _add_items(exercise: Exercise, items: list[PageHeading | Prose | Chain]) -> 
 
 
 def _stated_grids(chain: Chain) -> dict[tuple[str, int], Grid]:
-    """Return what a chain states of givens and results, by part and row, factors included."""
+    """Return the givens and results that a chain states, by part and row, including factors."""
     symbol = chain.symbol
     if symbol is None or symbol.part is None:
         return {}
@@ -140,7 +140,7 @@ def _stated_grids(chain: Chain) -> dict[tuple[str, int], Grid]:
 
 
 def _begins_exercise(chain: Chain, current: Exercise, *, has_heading: bool, is_strong: bool) -> bool:
-    """Say whether a chain begins another exercise."""
+    """Return whether a chain starts another exercise."""
     states = _stated_grids(chain)
     if not states or not any(earlier.has_grids for earlier in current.chains):
         return False
@@ -165,7 +165,7 @@ def _begins_exercise(chain: Chain, current: Exercise, *, has_heading: bool, is_s
 
 @dataclass(frozen=True)
 class BuiltExercise:
-    """A working, with what later exercises may take from it."""
+    """A working, with the data that later exercises can take from it."""
 
     working: Working
     inferred: InferredProblem
@@ -175,7 +175,7 @@ class BuiltExercise:
 def build_working(
     exercise: Exercise, notes: list[Note], problem: Mapping[str, Any] | None, earlier: list[BuiltExercise]
 ) -> BuiltExercise:
-    """Make a working of an exercise."""
+    """Build a working from an exercise."""
     context = _context(exercise, problem)
     entries: list[Entry] = []
     for chain in exercise.chains:
@@ -207,7 +207,7 @@ def build_working(
 
 
 def _without_odd_numbers(entries: list[Entry]) -> list[Entry]:
-    """Leave out `h = 3` and the like: a matrix is more than one number, unless the exercise is about such."""
+    """Drop statements such as `h = 3`: a matrix has more than one number, unless the exercise uses single numbers."""
     matrices = [entry for entry in entries if len(entry.grid.numbers) > 1 or not entry.is_given]
     return matrices if any(len(entry.grid.numbers) > 1 and entry.part for entry in matrices) else []
 
@@ -233,7 +233,7 @@ def _context(exercise: Exercise, problem: Mapping[str, Any] | None) -> ExerciseC
 
 
 def _mend(entries: list[Entry], notes: list[Note]) -> list[Entry]:
-    """Repair what a scanner did, as far as other lines prove it, and name the rest."""
+    """Repair scanning errors where other lines prove the repair, and report the others."""
     mended: list[Entry] = []
     for entry in entries:
         recent = [other.grid for other in mended[-_MAX_ALIKE:]]
@@ -258,7 +258,7 @@ def _mend(entries: list[Entry], notes: list[Note]) -> list[Entry]:
 
 
 def _noted(mended: MendedGrid, entry: Entry, notes: list[Note]) -> Grid:
-    """Note what was repaired and what was lost, and return the grid."""
+    """Add notes on what was repaired and what was lost, and return the grid."""
     notes += [line_note("read", sentence, entry.line) for sentence in mended.repairs]
     notes += [line_note("unreadable", sentence, entry.line) for sentence in mended.losses]
     return mended.grid
@@ -269,7 +269,7 @@ def _with_grid(entry: Entry, grid: Grid) -> Entry:
 
 
 def _as_factor(entry: Entry, entries: list[Entry]) -> tuple[Grid, Grid] | None:
-    """Return X and the result, for weights that may be repaired by their product."""
+    """Return X and the result, for weights that can be repaired by their product."""
     letter = {"W_Q": "Q", "W_K": "K", "W_V": "V"}.get(entry.part or "")
     if letter is None:
         return None

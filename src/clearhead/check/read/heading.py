@@ -1,4 +1,4 @@
-"""The heading of a written line: its name, the part of the model it stands in, and into what it was copied."""
+"""The heading of a written line: its name, its part of the model, and the line that it was copied into."""
 
 import re
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ _INTO = re.compile(r"(.*?\S)(?:_copied_into_|\s+copied\s+into\s+|\s+into\s+)(\S.
 
 @dataclass(frozen=True)
 class LineHeading:
-    """What `cross: Q into scores` says: the name Q, where cross, copied into scores."""
+    """The parts of `cross: Q into scores`: the name Q, the part cross, copied into scores."""
 
     name: str
     where: str = ""
     copied_into: str = ""
 
     def line(self, cells: Cells, place: str) -> WrittenLine:
-        """Return the line that stands under this heading."""
+        """Return the line under this heading."""
         return WrittenLine(self.name, cells, self.where, place, self.copied_into)
 
 
 def read_heading(text: str, where: str = "") -> LineHeading:
-    """Return what a heading says; `where` is the place it stands in already."""
+    """Read a heading; `where` is the part of the model that contains it."""
     text = visible(text).strip().rstrip(":=").rstrip()
     narrower, colon, name = text.rpartition(":")
     if colon and narrower.strip() and name.strip():

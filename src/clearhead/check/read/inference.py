@@ -1,6 +1,6 @@
-"""The problem behind an exercise, told from what it gives: the kind, the given matrices, and what it says of the scale.
+"""Infer the problem of an exercise from its page: the kind, the given matrices and the scale.
 
-Nothing is put in that the page does not say, but for what an earlier exercise of the same page gave.
+Only data on the page is used, which includes data that an earlier exercise of the same page gives.
 """
 
 import re
@@ -20,7 +20,7 @@ _NAMES = {"X": "the input X", "Y": "the second sentence Y", "h": "the encoder st
 
 @dataclass(frozen=True)
 class InferredProblem:
-    """The data of a problem ({} if it cannot be told), the entries (by number) that went into it, and what to say."""
+    """The data of a problem ({} if unknown), the entries (by number) that it was built from, and notes."""
 
     data: dict[str, Any]
     used: tuple[int, ...]
@@ -39,7 +39,9 @@ def infer_problem(
         return InferredProblem({}, (), (*attempt.notes, *_missing(attempt.missing)))
     wrong = _mistake({**data, "title": title} if title else data)
     if wrong:
-        note = Note("warning", f"the problem cannot be told from this page: {wrong} Give the problem itself with it")
+        note = Note(
+            "warning", f"the problem could not be determined from this page: {wrong} Give the problem separately"
+        )
         return InferredProblem({}, (), (*attempt.notes, note))
     repeats = find_repeats(entries, data, attempt.used)
     if title:
@@ -48,7 +50,7 @@ def infer_problem(
 
 
 def find_repeats(entries: Sequence[Entry], data: Mapping[str, Any], used: Collection[int] = ()) -> InferredProblem:
-    """Return the entries that only state a given of the problem again, in the same numbers."""
+    """Return the entries that only repeat a given of the problem with the same numbers."""
     repeats: list[int] = []
     notes: list[Note] = []
     for number, entry in enumerate(entries):
@@ -60,7 +62,7 @@ def find_repeats(entries: Sequence[Entry], data: Mapping[str, Any], used: Collec
         grid = Grid(tuple(tuple(str(cell) for cell in row) for row in rows if isinstance(row, list | tuple)))
         if grid.cells and share_of_same(grid, entry.grid) == 1.0:
             repeats.append(number)
-            notes.append(line_note("read", f"{entry.name} is stated here in the numbers that are given", entry.line))
+            notes.append(line_note("read", f"{entry.name} repeats the numbers that the problem gives", entry.line))
     return InferredProblem(dict(data), tuple(repeats), tuple(notes))
 
 
@@ -69,15 +71,20 @@ def _missing(names: Sequence[str]) -> list[Note]:
         return [
             Note(
                 "warning",
-                "the problem cannot be told from this page: no given matrices were found. Give the problem with it",
+                "the problem could not be determined from this page: no given matrices were found. Give the problem separately",
             )
         ]
     listed = ", ".join(_NAMES.get(name, name) for name in names)
-    return [Note("warning", f"the problem cannot be told from this page: {listed} not found. Give the problem with it")]
+    return [
+        Note(
+            "warning",
+            f"the problem could not be determined from this page: {listed} not found. Give the problem separately",
+        )
+    ]
 
 
 def _mistake(data: Mapping[str, Any]) -> str:
-    """Return the first mistake in a problem, or an empty text."""
+    """Return the first error in a problem, or an empty text."""
     from clearhead.worksheet.reading import parse_problem
 
     try:
@@ -88,7 +95,7 @@ def _mistake(data: Mapping[str, Any]) -> str:
 
 
 class _Attempt:
-    """What both families of problems share: givens by part, and taking from earlier exercises."""
+    """The shared part of both problem families: givens by part, and data from earlier exercises."""
 
     def __init__(self, entries: Sequence[Entry], words: str, earlier: Earlier) -> None:
         self.entries, self.words, self.earlier = entries, words, earlier
@@ -101,7 +108,7 @@ class _Attempt:
         raise NotImplementedError
 
     def take(self, part: str, *, into: str = "") -> list[list[str]] | None:
-        """Return a given matrix: as stated, from its rows, or as a factor (of `into`, where that is said)."""
+        """Return a given matrix: as stated, from its rows, or as a factor (of `into`, if given)."""
         stated = [n for n, e in enumerate(self.entries) if e.part == part and not e.row and not e.copied_into]
         if stated:
             self.used.add(stated[0])
@@ -122,11 +129,11 @@ class _Attempt:
         return None
 
     def inherit(self, key: str) -> Any:
-        """Return a given of the nearest earlier exercise that has it, and say so."""
+        """Return a given of the nearest earlier exercise that has it, and add a note."""
         for data, _ in reversed(self.earlier):
             if key in data:
                 self.notes.append(
-                    Note("read", f"{key} is taken from the exercise before ({data.get('title') or data['kind']})")
+                    Note("read", f"{key} is taken from an earlier exercise ({data.get('title') or data['kind']})")
                 )
                 return data[key]
         return None
@@ -186,7 +193,7 @@ class _Attention(_Attempt):
         return data
 
     def _with_heads(self, data: dict[str, Any], heads: Sequence[str]) -> dict[str, Any]:
-        """Give each head its own weights; all of them have to be on the page."""
+        """Give each head its own weights; all of them must be on the page."""
         data["heads"] = []
         for head in sorted(heads, key=lambda where: int(where.split()[1])):
             own: dict[str, Any] = {}
@@ -218,7 +225,7 @@ class _Attention(_Attempt):
         )
 
     def _complete(self, data: dict[str, Any], missing: Sequence[str]) -> None:
-        """Take what is missing from an earlier exercise, else take Q, K and V themselves as given."""
+        """Take missing data from an earlier exercise, or else take Q, K and V as given."""
         shared = [key for key in missing if any(key in data_before for data_before, _ in self.earlier)]
         states_anything = any(key in data for key in ("X", "Y", "W_Q", "W_K", "W_V"))
         if shared and (states_anything or self._repeats()):
@@ -232,7 +239,7 @@ class _Attention(_Attempt):
                 self._put(data, letter, rows)
 
     def _repeats(self) -> bool:
-        """Say whether K or V is the same as in an earlier exercise."""
+        """Return whether K or V is the same as in an earlier exercise."""
         mine = [e.grid for e in self.entries if e.part in ("K", "V") and not e.copied_into]
         theirs = [e.grid for _, entries in self.earlier for e in entries if e.part in ("K", "V") and not e.copied_into]
         return any(share_of_same(one, other) > 0.8 for one in mine for other in theirs[-24:])
@@ -267,7 +274,7 @@ class _Attention(_Attempt):
 
 
 def _plain(grid: Grid) -> list[list[str]]:
-    """Write the cells so that a problem file reads them: a typographic minus and a LaTeX fraction are spelled out."""
+    """Return the cells in the notation of a problem file, without typographic minus signs or LaTeX fractions."""
     return [[_plain_cell(cell) for cell in row] for row in grid.cells]
 
 

@@ -1,6 +1,6 @@
-"""LaTeX maths and plain brackets, folded: every matrix or vector becomes a mark in the text, its cells kept as written.
+"""Fold LaTeX maths and plain brackets: every matrix or vector becomes a mark in the text, and its cells stay as written.
 
-One pass from left to right with a bounded stack, so that no input, however nested, costs more than its length.
+One pass from left to right with a bounded stack, so that the time is linear in the length for any nesting.
 """
 
 import re
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from clearhead.check.working import Cells
 
-MAX_DEPTH = 24  # of environments and of brackets; text is carried up once for each level
-OPEN_MARK, CLOSE_MARK = "\ue000", "\ue001"  # around the number of a grid; the document may not hold them
-LINE_MARK = "\ue004"  # where the source had a line break, so that an equation knows its line
+MAX_DEPTH = 24  # nesting of environments and brackets; text is copied once for each level
+OPEN_MARK, CLOSE_MARK = "\ue000", "\ue001"  # around the number of a grid; the document cannot contain them
+LINE_MARK = "\ue004"  # a line break in the source, used to find the line of an equation
 LETTERS_MARK = "▫"  # a matrix of letters, dots or arrows
 MARK = re.compile(rf"{OPEN_MARK}(\d{{1,7}}){CLOSE_MARK}")
 _MATRIX = re.compile(r"[bpvBV]?(?:small)?matrix\*?|b?array|cases")
@@ -35,17 +35,19 @@ _KNOWN_COMMAND = re.compile(
 _NUMBER_LETTERS = re.compile(
     r"[\d.,+\-−–*/^(){}\s√π∞×·÷%½¼¾⅓⅔|⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹]|[eE](?![a-zA-Z])|exp|inf|tanh|sin|cos|x(?= ?10)"
 )
-_HANGING = re.compile(r"(?:\\times|\\cdot|[×·*/+^\-−–])\s{0,9}$|^\s{0,9}(?:\\times|[×*/^])")  # 512 ×: half of something
+_HANGING = re.compile(
+    r"(?:\\times|\\cdot|[×·*/+^\-−–])\s{0,9}$|^\s{0,9}(?:\\times|[×*/^])"
+)  # 512 ×: an incomplete product
 _MAX_CELL = 2000
 
 
 class TooDeepError(Exception):
-    """Brackets or environments are nested deeper than any maths is."""
+    """Brackets or environments are nested too deeply."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A matrix or vector as it was read: `is_list` says that it stood in brackets rather than in an environment."""
+    """A matrix or vector as it was read; `is_list` is true if it was in brackets rather than in an environment."""
 
     cells: Cells
     is_list: bool = False
@@ -58,12 +60,12 @@ class Grid:
 
     @property
     def height(self) -> int:
-        """How many rows it has."""
+        """The number of rows."""
         return len(self.cells)
 
     @property
     def width(self) -> int:
-        """How many columns its widest row has."""
+        """The number of columns of the widest row."""
         return max((len(row) for row in self.cells), default=0)
 
     @property
@@ -72,20 +74,20 @@ class Grid:
         return [cell for row in self.cells for cell in row]
 
     def as_row(self) -> "Grid":
-        """Return a column as a row, all else as it is."""
+        """Return a column as a row, and any other grid unchanged."""
         if self.width == 1 and self.height > 1:
             return Grid((tuple(row[0] for row in self.cells),), self.is_list)
         return self
 
     def transposed(self) -> "Grid":
-        """Return rows as columns; a ragged grid stays as it is."""
+        """Return the transpose, or a ragged grid unchanged."""
         if self.is_ragged:
             return self
         return Grid(tuple(zip(*self.cells, strict=True)), self.is_list)
 
 
 def is_number(text: str) -> bool:
-    """Say whether a cell is a number or an expression of numbers: 0.5, -∞, 2.9 × 10^{-3}, e^2/(e^2+1)."""
+    """Return whether a cell is a number or an expression of numbers: 0.5, -∞, 2.9 × 10^{-3}, e^2/(e^2+1)."""
     if len(text) > _MAX_CELL:
         return False
     if _HANGING.search(text):
@@ -96,12 +98,12 @@ def is_number(text: str) -> bool:
 
 
 def is_plain_number(text: str) -> bool:
-    """Say whether a cell is one written number, with no sum, fraction or root in it."""
+    """Return whether a cell is a single number without a sum, fraction or root."""
     return NUMBER.fullmatch(text.strip()) is not None
 
 
 def clean_cell(text: str) -> str:
-    """Take the layout off a cell: spaces, dollars, bold, boxes and full stops at the end."""
+    """Remove the layout of a cell: spaces, dollar signs, bold, boxes and a full stop at the end."""
     text = SPACE.sub(" ", text).replace("$", " ").replace("**", "").strip()
     for _ in range(4):
         match = re.fullmatch(r"\\(?:text|mathbf|mathrm|boxed|bm|textbf|mathit|hline)\s?\{([^{}]{0,200})\}", text)
@@ -112,22 +114,22 @@ def clean_cell(text: str) -> str:
 
 
 class Folder:
-    """Fold matrices into marks; `grids` holds them in the order of their marks."""
+    """Fold matrices into marks; `grids` contains them in the order of their marks."""
 
     def __init__(self) -> None:
         self.grids: list[Grid] = []
 
     def fold(self, text: str) -> str:
-        """Return the text with a mark for each matrix and vector in it."""
+        """Return the text with a mark in place of each matrix and vector."""
         return self._fold_brackets(self._fold_environments(text))
 
     def mark(self, grid: Grid) -> str:
-        """Keep a grid and return the mark that stands for it."""
+        """Store a grid and return its mark."""
         self.grids.append(grid)
         return f"{OPEN_MARK}{len(self.grids) - 1}{CLOSE_MARK}"
 
     def marked(self, text: str) -> list[Grid]:
-        """Return the grids whose marks stand in a text."""
+        """Return the grids that are marked in a text."""
         return [self.grids[int(number)] for number in MARK.findall(text) if int(number) < len(self.grids)]
 
     def _fold_environments(self, text: str) -> str:
@@ -221,13 +223,13 @@ class _Frame:
 
 
 def _laid_out(text: str) -> str:
-    # An aligned "&=" is an equals sign; any other & or \\ parts one equation from the next.
+    # An aligned "&=" is an equals sign; any other & or \\ separates two equations.
     text = re.sub(r"\ue002[\s\ue004]{0,9}(?==|\\approx|≈|\\Rightarrow)", " ", text)
     return text.replace("\ue002", " \\qquad ").replace("\ue003", "\n")
 
 
 def as_grid(rows: list[list[str]]) -> Grid | None:
-    """Return the cells as a grid if they are numbers, but for a few that cannot be read; None if they are not."""
+    """Return the cells as a grid if they are numbers, except for a few unreadable ones; otherwise None."""
     rows = [row for row in rows if any(cell for cell in row)]
     cells = [cell for row in rows for cell in row if cell]
     numbers = sum(is_number(cell) for cell in cells)
@@ -247,12 +249,12 @@ def _might_be_number(cell: str) -> bool:
 
 
 def split_list(content: str) -> list[list[str]]:
-    """Split what stands in brackets into rows and cells: by semicolons, commas, or spaces."""
+    """Split the content of brackets into rows and cells: by semicolons, commas or spaces."""
     content = content.replace("\\qquad", "\\quad").strip()
     if ";" in content:
         parts = content.split(";")
         if "," in content and "." not in content and re.search(r",\s", content) is None:
-            return [[clean_cell(part) for part in parts]]  # 0,5; 0,25: the comma is the decimal point
+            return [[clean_cell(part) for part in parts]]  # 0,5; 0,25: the comma is a decimal comma
         return [_split_row(part) for part in parts if part.strip()]
     if "\n" in content and "," not in content:
         return [_split_row(part) for part in content.split("\n") if part.strip()]
@@ -280,7 +282,7 @@ def _split_outside_braces(text: str) -> list[str]:
 
 
 def split_numbers(text: str) -> list[str]:
-    """Split numbers that only spaces part; an empty list if anything else stands among them."""
+    """Split numbers that are separated by spaces; return an empty list if there is any other text."""
     text = SPACE.sub("  ", text).strip()
     numbers: list[str] = []
     end = 0

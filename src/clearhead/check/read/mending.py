@@ -1,6 +1,6 @@
-"""What a scanner does to a matrix, undone where the rest of the page proves it: every repair is said, none is silent.
+"""Repair scanning errors in a matrix where the rest of the page proves the repair. Every repair is reported.
 
-A row that lost a number, a column that came from nowhere, a point that became a dot in the middle.
+Examples are a row that lost a number, an extra column, and a decimal point that became a middle dot.
 """
 
 import re
@@ -13,7 +13,7 @@ from clearhead.check.working import Cells
 
 _MIDDLE_DOT = re.compile(r"([-−–]?\d{1,30})\s?(?:\\cdot|·|⋅)\s?(\d{1,30})")
 _POSITIVE_POWER = re.compile(r"10\s{0,2}\^\s{0,2}\{?\s{0,2}\+?(\d{1,6})\s{0,2}\}?")
-_MAX_CELLS = 4096  # of a matrix that is worth repairing
+_MAX_CELLS = 4096  # the largest matrix that is repaired
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class MendedGrid:
 
 
 def number_of(cell: str) -> float | None:
-    """Return what a plain decimal stands for, or None."""
+    """Return the value of a plain decimal, or None."""
     text = cell.strip().replace("−", "-").replace("–", "-").replace(" ", "")
     try:
         return float(text) if re.fullmatch(r"[-+]?(?:\d{1,300}\.?\d{0,300}|\.\d{1,300})", text) else None
@@ -35,7 +35,7 @@ def number_of(cell: str) -> float | None:
 
 
 def same_numbers(first: Grid, second: Grid) -> bool:
-    """Say whether two grids hold the same numbers in the same places, however they are spelled."""
+    """Return whether two grids have equal numbers in the same places, in any notation."""
     if first.height != second.height or first.width != second.width:
         return False
     pairs = zip(first.numbers, second.numbers, strict=False)
@@ -43,7 +43,7 @@ def same_numbers(first: Grid, second: Grid) -> bool:
 
 
 def share_of_same(first: Grid, second: Grid) -> float:
-    """Return which share of the cells are the same; 0 if the shapes differ."""
+    """Return the share of equal cells; 0 if the shapes differ."""
     if first.height != second.height or first.width != second.width or len(first.numbers) != len(second.numbers):
         return 0.0
     pairs = list(zip(first.numbers, second.numbers, strict=True))
@@ -60,27 +60,30 @@ def _same(one: str, other: str) -> bool:
 
 
 def mend_dots(name: str, grid: Grid, earlier: Sequence[Grid]) -> MendedGrid:
-    """Read 2·1 as 2.1 where every cell is written so, or where the matrix then is one that was written before."""
+    """Read 2·1 as 2.1 if every cell is written like this, or if the matrix then equals an earlier one."""
     dotted = [cell for cell in grid.numbers if _MIDDLE_DOT.fullmatch(cell)]
     if not dotted:
         return MendedGrid(grid)
     pointed = Grid(tuple(tuple(_MIDDLE_DOT.sub(r"\1.\2", cell) for cell in row) for row in grid.cells), grid.is_list)
     first = re.sub(r"\s?\\cdot\s?", "·", dotted[0])
     if len(dotted) == len([cell for cell in grid.numbers if cell]) and len(dotted) > 1:
-        why = "every number of it is written so"
+        why = "all its numbers are written like this"
     elif any(same_numbers(pointed, matrix) for matrix in earlier):
-        why = "it then is a matrix that stands above"
+        why = "the matrix then equals an earlier one"
     else:
         return MendedGrid(
-            grid, losses=(f"{name} holds {first}: a product, or a point that moved? It is left as it is",)
+            grid,
+            losses=(
+                f"{name} contains {first}, which can be a product or a misplaced decimal point; it was not changed",
+            ),
         )
     restored = _MIDDLE_DOT.sub(r"\1.\2", dotted[0])
-    sentence = f"read {first} as {restored} in {name}, and its other numbers likewise, because {why}"
+    sentence = f"{first} in {name} was read as {restored}, and its other numbers in the same way, because {why}"
     return MendedGrid(pointed, (sentence,))
 
 
 def mend_rows(name: str, grid: Grid, alike: Sequence[Grid]) -> MendedGrid:
-    """Restore rows of the wrong length from another copy of the same matrix, or leave them blank."""
+    """Restore rows of the wrong length from another copy of the same matrix, or blank them."""
     width = _common_width(grid, alike)
     if all(len(row) == width for row in grid.cells):
         return MendedGrid(grid)
@@ -91,12 +94,12 @@ def mend_rows(name: str, grid: Grid, alike: Sequence[Grid]) -> MendedGrid:
             rows.append(row)
             continue
         shown = " ".join(cell for cell in row if cell)[:80]
-        fault = f"row {number} of {name} has {len(row)} numbers where its other rows have {width}: {shown}"
+        fault = f"row {number} of {name} has {len(row)} numbers, but its other rows have {width}: {shown}"
         restored = next(
             (candidate for candidate in _rows_at(alike, number - 1, width) if _digits(candidate) == _digits(row)), None
         )
         if restored:
-            repairs.append(f"{fault}; read as {' '.join(restored)}, which is how another copy of {name} has it")
+            repairs.append(f"{fault}; it was read as {' '.join(restored)}, as in another copy of {name}")
             rows.append(restored)
         else:
             losses.append(fault)
@@ -128,10 +131,10 @@ def _digits(row: Sequence[str]) -> str:
 
 
 def mend_factor(name: str, first: Grid, factor: Grid, result: Grid, product: str) -> MendedGrid:
-    """Repair a factor of `left × factor = result` where just one repair makes the product come out."""
+    """Repair a factor of `left × factor = result` if exactly one repair gives the written product."""
     if max(len(first.numbers), len(factor.numbers), len(result.numbers)) > _MAX_CELLS:
         return MendedGrid(factor)
-    because = f"because {product} then comes out as written"
+    because = f"because {product} then gives the written result"
     candidates: list[tuple[Cells, str]] = []
     widths = Counter(len(row) for row in factor.cells)
     width = result.width if result.width in widths and len(widths) > 1 else widths.most_common(1)[0][0]
@@ -139,15 +142,15 @@ def mend_factor(name: str, first: Grid, factor: Grid, result: Grid, product: str
     if len(widths) > 1 and len(short) == 1 and all(len(row) in (width, width - 1) for row in factor.cells):
         row = factor.cells[short[0]]
         for split in _splits(row):
-            fault = f"row {short[0] + 1} of {name} has {len(row)} numbers where its other rows have {width}"
+            fault = f"row {short[0] + 1} of {name} has {len(row)} numbers, but its other rows have {width}"
             rows = tuple(split if number == short[0] else cells for number, cells in enumerate(factor.cells))
-            candidates.append((rows, f"{fault}: {' '.join(row)}; read as {' '.join(split)}, {because}"))
+            candidates.append((rows, f"{fault}: {' '.join(row)}; it was read as {' '.join(split)}, {because}"))
     if len(widths) == 1 and width == result.width + 1 and width > 1:
         for column in range(width):
             column_cells = " ".join(row[column] for row in factor.cells)[:60]
             rows = tuple(row[:column] + row[column + 1 :] for row in factor.cells)
-            fault = f"{name} has {width} columns where {width - 1} fit"
-            candidates.append((rows, f"{fault}: column {column + 1} ({column_cells}) is left out, {because}"))
+            fault = f"{name} has {width} columns, but {width - 1} fit"
+            candidates.append((rows, f"{fault}: column {column + 1} ({column_cells}) was ignored, {because}"))
     fitting = [(rows, sentence) for rows, sentence in candidates if _comes_out(first, rows, result)]
     if len({rows for rows, _ in fitting}) == 1:
         return MendedGrid(Grid(fitting[0][0], factor.is_list), (fitting[0][1],))
@@ -155,7 +158,7 @@ def mend_factor(name: str, first: Grid, factor: Grid, result: Grid, product: str
 
 
 def _splits(row: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the row with one of its numbers cut in two, at every place."""
+    """Yield the row with one of its numbers split in two, for every possible split."""
     for place, cell in enumerate(row):
         for cut in range(1, min(len(cell), 40)):
             one, other = cell[:cut], cell[cut:]
@@ -164,7 +167,7 @@ def _splits(row: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _comes_out(first: Grid, factor: Cells, result: Grid) -> bool:
-    """Say whether most cells of the product are what was written, to half of the last digit, and none is far off."""
+    """Return whether most cells of the product match to half a unit of the last digit, and none is far off."""
     rows = [[number_of(cell) for cell in row] for row in first.cells]
     columns = [[number_of(cell) for cell in column] for column in zip(*factor, strict=False)]
     hits = misses = 0
@@ -182,25 +185,25 @@ def _comes_out(first: Grid, factor: Cells, result: Grid) -> bool:
 
 
 def mend_height(name: str, grid: Grid, height: int) -> MendedGrid:
-    """Leave out rows with gaps where there are just as many rows too many."""
+    """Drop rows with gaps if their number equals the number of extra rows."""
     gaps = [number for number, row in enumerate(grid.cells) if any(not cell for cell in row)]
     surplus = grid.height - height
     if surplus <= 0 or len(gaps) != surplus:
         return MendedGrid(grid)
     shown = {number: " ".join(filter(None, grid.cells[number]))[:60] for number in gaps}
-    fault = f"{name} has {grid.height} rows where {height} fit"
-    sentences = [f"{fault}: row {number + 1} ({shown[number]}) has gaps and is left out" for number in gaps]
+    fault = f"{name} has {grid.height} rows, but {height} fit"
+    sentences = [f"{fault}: row {number + 1} ({shown[number]}) has gaps and was ignored" for number in gaps]
     rows = tuple(row for number, row in enumerate(grid.cells) if number not in gaps)
     return MendedGrid(Grid(rows, grid.is_list), tuple(sentences))
 
 
 def doubtful_cells(name: str, grid: Grid, *, are_weights: bool = False) -> list[str]:
-    """Return a sentence for each cell that no exercise holds: a power of ten beyond all bounds, a weight above 1."""
+    """Return a sentence for each implausible cell: an extreme power of ten, or a weight above 1."""
     sentences = []
     for row, cells in enumerate(grid.cells, 1):
         for column, cell in enumerate(cells, 1):
             power = _POSITIVE_POWER.search(cell)
             if power and (are_weights or len(power[1]) > 2):
                 place = f"row {row}, column {column} of {name}"
-                sentences.append(f"{place} is {cell[:40]}: a sign or a digit of its power was lost")
+                sentences.append(f"{place} is {cell[:40]}: a sign or a digit of its exponent was probably lost")
     return sentences[:8]

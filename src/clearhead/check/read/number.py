@@ -1,6 +1,6 @@
-"""One written cell: its raw text, the value it stands for, and the unit of its last digit.
+"""Read one written cell: its raw text, its value, and the unit of its last digit.
 
-Nothing is executed: a small parser reads digits, fractions, roots and powers, within bounds.
+No code is executed: a small parser reads digits, fractions, roots and powers, within limits.
 """
 
 import math
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from clearhead.check.read.sum import read_sum
 from clearhead.errors import printable
 
-MAX_LENGTH = 200  # of a cell, in characters
-_MAX_EXPONENT = 400  # a little beyond the floats, which end at 1e308 and 1e-324
-_LEAST = 5e-324  # the unit of a number so small that it is held as 0: not exact, but next to it
+MAX_LENGTH = 200  # characters of a cell
+_MAX_EXPONENT = 400  # a little beyond the range of floats, 1e-324 to 1e308
+_LEAST = 5e-324  # the unit of a number that underflows to 0: small, but not exact
 
 TOO_LARGE = "it is too large (beyond 1e308)"
 _NO_NUMBER = "it is not a number"
@@ -43,11 +43,13 @@ _SIGNS = str.maketrans(
 )
 _LATEX = re.compile(r"\\(left|right|times|cdot|div|approx|sim|ldots|dots|[,;:! %])")
 _LATEX_MEANS = {"times": "*", "cdot": "*", "div": "/", "approx": "≈", "sim": "~", "ldots": "…", "dots": "…", "%": "%"}
-_UNSEEN = dict.fromkeys(map(ord, "\u200b\u200e\u200f\u2060\ufeff"))  # left in a text by copying it from a page
+_UNSEEN = dict.fromkeys(
+    map(ord, "\u200b\u200e\u200f\u2060\ufeff")
+)  # invisible characters in text copied from a web page
 _ABOUT = re.compile(r"[≈=~≃≅∼]\s*")
 _LOOSE_SIGN = re.compile(r"([-+])\s+")
 _BRACKETED = re.compile(r"(?:\((?=.*\)$)|\[(?=.*\]$)|\{(?=.*\}$))\s*([-+]?[0-9.,]+)\s*[)\]}]").fullmatch
-_TAIL = re.compile(r"(?<=[0-9])(?:…|\.\.\.)$")  # 0.333…, cut after what is written
+_TAIL = re.compile(r"(?<=[0-9])(?:…|\.\.\.)$")  # 0.333…, cut after the written digits
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,8 @@ class WrittenNumber:
     """A number as it was written.
 
     `unit` is 10^-decimals (of the mantissa, in scientific notation), 0 for an exact expression such as 2/3 or √3.
-    `is_whole` marks an integer, whose unit depends on what stands around it; `figures` counts significant digits as
-    written (None where that has no meaning). `problem` says why it cannot be read (value is then nan).
+    `is_whole` marks an integer; its unit depends on the numbers around it. `figures` is the number of significant
+    digits as written (None where that has no meaning). `problem` is the reason if it cannot be read (value is nan).
     """
 
     text: str
@@ -68,9 +70,9 @@ class WrittenNumber:
 
 
 def visible(text: str) -> str:
-    """Return a text without what nobody sees in it, with control characters spelled out, and cut short.
+    """Return a text without invisible characters, with control characters escaped, and shortened.
 
-    What a cell is cut to is still too long to be read as a number, so that cutting it cannot change a value.
+    A shortened cell is still too long to be read as a number, so shortening cannot change a value.
     """
     if len(text) > MAX_LENGTH:
         text = text[:MAX_LENGTH] + "…"
@@ -78,12 +80,12 @@ def visible(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Say whether nothing is written: an empty cell, or a mark such as ?, ____, … or a lone dash."""
+    """Return whether a cell is blank: empty, or a placeholder such as ?, ____, … or a single dash."""
     return _BLANK(text.strip()) is not None
 
 
 def read_cell(text: str, *, has_decimal_comma: bool = False, dot_is_point: bool = False) -> WrittenNumber:
-    """Return the number that a cell holds; where it holds none, `problem` says why.
+    """Return the number in a cell; if there is none, `problem` is the reason.
 
     2·1 is a product unless `dot_is_point`; 0,5 is refused unless `has_decimal_comma`.
     """
@@ -93,7 +95,7 @@ def read_cell(text: str, *, has_decimal_comma: bool = False, dot_is_point: bool 
 
 
 def _read_plain(text: str, tidy: str) -> WrittenNumber | None:
-    """Read digits with at most a sign and a point, which nearly every cell is."""
+    """Read digits with an optional sign and decimal point, the usual case."""
     match = _PLAIN(tidy)
     if match is None:
         return None
@@ -106,7 +108,7 @@ def _read_plain(text: str, tidy: str) -> WrittenNumber | None:
 
 
 def _read_other(text: str, has_decimal_comma: bool, dot_is_point: bool) -> WrittenNumber:
-    """Read everything that is not plain digits."""
+    """Read every other notation."""
     if is_blank(text):
         return WrittenNumber(text, _NAN, problem="nothing is written")
     tidy = _tidied(text, dot_is_point)
@@ -124,7 +126,7 @@ def _read_other(text: str, has_decimal_comma: bool, dot_is_point: bool) -> Writt
 
 
 def _tidied(text: str, dot_is_point: bool) -> str:
-    """Return the cell in one spelling: ASCII signs, ^{…} for raised digits, no LaTeX spacing, no leading ≈."""
+    """Normalise a cell: ASCII signs, ^{…} for superscript digits, no LaTeX spacing, no leading ≈."""
     tidy = text.translate(_UNSEEN).strip()
     if len(tidy) > 2 and tidy[0] == tidy[-1] == "$":
         tidy = tidy.strip("$").strip()
@@ -138,7 +140,7 @@ def _tidied(text: str, dot_is_point: bool) -> str:
     if about:
         tidy = tidy[about.end() :]
     tidy = _TAIL.sub("", tidy)
-    bracketed = _BRACKETED(tidy)  # (-0.5) is a number with its unit, not a sum
+    bracketed = _BRACKETED(tidy)  # (-0.5) is a number with a unit, not an expression
     if bracketed:
         return bracketed[1]
     sign = _LOOSE_SIGN.match(tidy)
@@ -150,9 +152,9 @@ def _comma_problem(tidy: str, has_decimal_comma: bool) -> str:
         return "it has a point and a comma: write only the comma, as in 1234,5" if "." in tidy else ""
     point = tidy.replace(",", ".")
     if len(tidy) > 20 or not _PLAIN(point):
-        return "it has a comma: write a point, or say decimal: comma"
+        return "it has a comma: write a point, or set decimal: comma"
     none = f" or {tidy.replace(',', '')}" if _THOUSANDS(tidy) else ""
-    return f"it has a comma: write {point}{none}, or say decimal: comma"
+    return f"it has a comma: write {point}{none}, or set decimal: comma"
 
 
 def _read_percent(text: str, tidy: str) -> WrittenNumber:

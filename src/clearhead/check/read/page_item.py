@@ -1,4 +1,4 @@
-"""What a document is made of: headings, prose and statements, and how one equation is parted into its sides."""
+"""The items of a document (headings, prose and statements), and how an equation is split into its sides."""
 
 import re
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from clearhead.check.working import Note, NoteKind, line_note
 from clearhead.errors import ProblemError
 
 MAX_ITEMS = 20_000
-MAX_BLOCK = 40_000  # characters of one display; what is longer was never closed
+MAX_BLOCK = 40_000  # characters of one display; a longer one was never closed
 _MAX_NOTES = 200
 _ARROW = re.compile(r"→|⟶|\\(?:long)?rightarrow(?![a-zA-Z])|\\to(?![a-zA-Z])")
 EQUALS = re.compile(r":=|(?<![<>!=])=(?!=)|\\approx(?![a-zA-Z])|≈|\\simeq(?![a-zA-Z])")
@@ -31,7 +31,7 @@ DIMENSIONS = re.compile(
 
 @dataclass(frozen=True)
 class PageHeading:
-    """A line that may begin an exercise; a weak one only sounds like a title."""
+    """A line that may start an exercise; a weak heading only looks like a title."""
 
     text: str
     line: int
@@ -48,7 +48,7 @@ class Prose:
 
 @dataclass(frozen=True)
 class EquationSide:
-    """What stands between two equals signs: words (a ▢ for each matrix), the matrices, and what an arrow points to."""
+    """The text between two equals signs (▢ for each matrix), its matrices, and the target of an arrow."""
 
     text: str
     grids: tuple[Grid, ...] = ()
@@ -56,7 +56,7 @@ class EquationSide:
 
     @property
     def value(self) -> Grid | None:
-        """The matrix or number that this side is, or None if it is a formula."""
+        """The matrix or number of this side, or None if it is a formula."""
         if len(self.grids) == 1 and self.text.strip(" .,;:▢▫{}") == "":
             return self.grids[0]
         return None
@@ -64,9 +64,9 @@ class EquationSide:
 
 @dataclass(frozen=True)
 class Equation:
-    """A name and the sides after it; no symbol where it carries on what stood before.
+    """A name and the sides after it; without a symbol if it continues the previous equation.
 
-    `raw_name` is "=" where it opened with an equals sign, and `is_anew` says that it came after ⇒.
+    `raw_name` is "=" if it starts with an equals sign. `is_anew` is true if it comes after ⇒.
     """
 
     symbol: Symbol | None
@@ -82,28 +82,28 @@ Item = PageHeading | Prose | Equation
 
 @dataclass
 class Document:
-    """All that was read, in order, and what is to be said about the reading."""
+    """All items in order, and notes about how they were read."""
 
     items: list[Item] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
     def add(self, item: Item) -> None:
-        """Keep an item, unless there are more of them than any notes have."""
+        """Add an item, or raise an error if there are too many."""
         if len(self.items) >= MAX_ITEMS:
             raise ProblemError(
-                f"line {item.line}: this document holds more than {MAX_ITEMS:,} lines and statements. "
-                "Give the pages with the exercises alone."
+                f"line {item.line}: this document contains more than {MAX_ITEMS:,} lines and statements. "
+                "Give only the pages with the exercises."
             )
         self.items.append(item)
 
     def note(self, kind: NoteKind, sentence: str, line: int) -> None:
-        """Say something about a place, but not without end."""
+        """Add a note about a line, up to a maximum number of notes."""
         if len(self.notes) < _MAX_NOTES:
             self.notes.append(line_note(kind, sentence, line))
 
 
 def part_inline(text: str) -> str:
-    """Take the dollars off inline maths; an equation of its own is parted from the words around it."""
+    """Remove the dollar signs of inline maths, and separate an equation from the words around it."""
     parts = re.split(r"(?<!\\)\$|\\\(|\\\)", text)
     for number in range(1, len(parts), 2):
         if number + 1 < len(parts) and EQUALS.search(parts[number]) and not parts[number].lstrip().startswith("="):
@@ -112,7 +112,7 @@ def part_inline(text: str) -> str:
 
 
 def fold_bare_lists(text: str, folder: Folder) -> str:
-    """Fold `0.1, 0.9`, a list of numbers without brackets, where it stands alone after a sign or a matrix."""
+    """Fold `0.1, 0.9`, a list of numbers without brackets, if it is alone after a sign or a matrix."""
     number = NUMBER.pattern
     pattern = re.compile(
         rf"(?:(?<==)|(?<={CLOSE_MARK})|(?<=^)|(?<=\n))(?P<list>\s{{0,3}}(?:{number})(?:\s?,\s?(?:{number})){{1,64}})\s{{0,3}}(?=$|\n|\\q|\\r)"
@@ -126,7 +126,7 @@ def fold_bare_lists(text: str, folder: Folder) -> str:
 
 
 def part_by_commas(segment: str) -> list[str]:
-    """Part `W_q = …, W_k = …` where a comma stands before another name and its equals sign."""
+    """Split `W_q = …, W_k = …` at a comma before another name and its equals sign."""
     if "," not in segment or "=" not in segment:
         return [segment]
     parts, start = [], 0
@@ -148,7 +148,7 @@ def part_by_commas(segment: str) -> list[str]:
 
 
 def read_side(text: str, folder: Folder) -> EquationSide:
-    """Read what stands between two equals signs."""
+    """Read the text between two equals signs."""
     arrow = _ARROW.search(text)
     lead = text[: arrow.start()] if arrow else text
     tail = text[arrow.end() :] if arrow else ""

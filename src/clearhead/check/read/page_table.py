@@ -1,4 +1,4 @@
-"""Tables of pipes or tabs and rows of bare numbers, without their headers, their labels and what a scanner added."""
+"""Read tables with pipes or tabs and rows of plain numbers, without headers, labels and scanning artefacts."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ HEADING = re.compile(
 
 
 def number_rows(lines: list[str], at: int) -> list[list[str]]:
-    """Return the lines from `at` on that hold nothing but numbers, cell by cell."""
+    """Return the cells of the lines from `at` on that contain only numbers."""
     rows: list[list[str]] = []
     while at < len(lines) and len(rows) < 2000:
         line = lines[at].strip().strip("[]|")
@@ -38,7 +38,7 @@ def table_cells(line: str, parting: str) -> list[str]:
 
 @dataclass(frozen=True)
 class StrayNumber:
-    """A number at the end of one row (counted from 1) in a column that all other rows leave empty."""
+    """A number at the end of one row (counted from 1) in a column that is otherwise empty."""
 
     row: int
     text: str
@@ -46,7 +46,7 @@ class StrayNumber:
 
 @dataclass(frozen=True)
 class NumberTable:
-    """The numbers of a table, the name in its corner, the labels of its rows, and what was left out of it."""
+    """The numbers of a table, the name in its corner, the labels of its rows, and the numbers that were ignored."""
 
     grid: Grid
     symbol: Symbol | None
@@ -55,7 +55,7 @@ class NumberTable:
 
 
 def as_table(rows: list[list[str]]) -> NumberTable | None:
-    """Return a table of numbers without its header, its row labels and what a scanner added at the side."""
+    """Return a table of numbers without its header, its row labels and scanning artefacts at the side."""
     rows = [row for row in rows if not all(re.fullmatch(r":?-{1,40}:?|", cell) for cell in row)]
     if not rows:
         return None
@@ -84,7 +84,7 @@ def as_table(rows: list[list[str]]) -> NumberTable | None:
 
 
 def _without_strays(cells: Cells) -> tuple[Cells, tuple[StrayNumber, ...]]:
-    """Leave out columns at the end that are empty, or in which only one row of several has anything."""
+    """Drop columns at the end that are empty, or in which only one of several rows has a number."""
     strays: list[StrayNumber] = []
     while cells and len(cells[0]) > 1:
         column = [row[-1] for row in cells]

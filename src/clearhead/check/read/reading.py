@@ -1,6 +1,6 @@
-"""Workings in: YAML, JSON, tables, spreadsheets and written-out documents, within bounds, every mistake named.
+"""Read workings from YAML, JSON, tables, spreadsheets and documents, within limits; all errors are reported together.
 
-What was written keeps its text from the file to the marker: 0.50 says more than 0.5.
+Numbers keep their text from the file to the marker, because 0.50 is more precise than 0.5.
 """
 
 import re
@@ -35,7 +35,7 @@ Source = str | Path | Mapping[str, Any]
 def load_workings(source: Source, problem: Source | None = None) -> list[Working | Worksheet]:
     """Return the workings in a file, under a shipped id, or in plain data; `-` reads standard input.
 
-    `problem` is used where the working names none; where it names another one, a note says so.
+    A given `problem` takes precedence over the one that the working names; a note reports any difference.
     """
     problem_data = None if problem is None else _load_problem(problem, Path())
     if isinstance(source, Mapping):
@@ -52,7 +52,7 @@ def load_workings(source: Source, problem: Source | None = None) -> list[Working
 
 
 def shown_name(source: str | Path) -> str:
-    """Return how a message names a working."""
+    """Return the name of a working for messages."""
     return "standard input" if str(source) == "-" else visible(str(source))
 
 
@@ -64,7 +64,7 @@ def shipped_workings() -> dict[str, Traversable]:
 
 
 def _content(name: str) -> tuple[bytes, Path]:
-    """Return what is to be read, and the folder in which the files that it names are looked for."""
+    """Return the content of a working, and the folder of the files that it names."""
     if not name or "\0" in name:
         raise ProblemError("is not the name of a working. Give a file, a shipped id, or - for standard input.")
     if name == "-":
@@ -75,11 +75,9 @@ def _content(name: str) -> tuple[bytes, Path]:
     if name in shipped_workings() and not path.exists():
         return shipped_workings()[name].read_bytes(), Path()
     if path.is_dir():
-        raise ProblemError(
-            "is a folder. Name one file in it; clearhead.check.classroom.mark_class marks a whole class."
-        )
+        raise ProblemError("is a folder. Name one file in it; clearhead.check.classroom.mark_class marks a class.")
     if not path.exists():
-        raise ProblemError(f"there is no such file, and no shipped working of that name.{_nearest(path)}")
+        raise ProblemError(f"there is no such file and no shipped working with that name.{_nearest(path)}")
     if path.stat().st_size > MAX_BYTES:
         raise ProblemError(_too_long(path.stat().st_size))
     with path.open("rb") as file:
@@ -97,12 +95,12 @@ def _bounded(content: bytes) -> bytes:
     if len(content) > MAX_BYTES:
         raise ProblemError(_too_long(len(content)))
     if not content.strip():
-        raise ProblemError("is empty. Write a problem and, under 'written:', what was worked.")
+        raise ProblemError("is empty. Write a problem and, under 'written:', the lines of the working.")
     return content
 
 
 def _too_long(size: int) -> str:
-    return f"has {size / 2**20:.0f} MiB, and a working may have {MAX_BYTES // 2**20}. Give the lines of one working."
+    return f"has {size / 2**20:.0f} MiB; the limit is {MAX_BYTES // 2**20} MiB. Give the lines of one working only."
 
 
 def _read_content(
@@ -117,10 +115,10 @@ def _read_content(
             ".yaml": "a working file",
             ".csv": "a table",
             ".xlsx": "a spreadsheet",
-            ".md": "a written-out document",
+            ".md": "a document",
         }
         kind = kinds[suffix]
-        notes = [Note("read", f"Its name does not say what it is; it was read as {kind}.")]
+        notes = [Note("read", f"The file name does not show the format, so the file was read as {kind}.")]
     workings_read: list[Working | Worksheet]
     if suffix in DATA:
         if _SHEET(content):
@@ -164,13 +162,12 @@ def _sheet(content: bytes, problem: Mapping[str, Any] | None) -> Worksheet:
         raise ProblemError(str(wrong)) from None
     except (ValueError, TypeError, IndexError, KeyError, AttributeError, RecursionError) as wrong:
         raise ProblemError(
-            f"is not a worksheet that can be read ({type(wrong).__name__}). "
-            "Solve the problem again and write it as JSON."
+            f"is not a readable worksheet ({type(wrong).__name__}). Solve the problem again and save it as JSON."
         ) from None
 
 
 def _check_same_problem(sheet: Worksheet, problem: Mapping[str, Any]) -> None:
-    """Refuse a worksheet of another problem: it is marked by what it says itself, so it would earn full marks."""
+    """Raise an error for a worksheet of another problem; marked against its own data, it would earn full marks."""
     import numpy as np
 
     from clearhead.worksheet.reading import parse_problem
@@ -185,12 +182,14 @@ def _check_same_problem(sheet: Worksheet, problem: Mapping[str, Any]) -> None:
         for worksheet in (expected, sheet)
     ]
     if other or steps[0] != steps[1]:
-        differs = f"its {', '.join(other[:5])} differ" if other else "its lines are others"
-        raise ProblemError(f"is a worksheet of another problem than the given one: {differs}. Work the given one.")
+        differs = f"its {', '.join(other[:5])} differ" if other else "its lines differ"
+        raise ProblemError(
+            f"is a worksheet for a different problem than the given one: {differs}. Solve the given problem."
+        )
 
 
 def _load_problem(problem: Any, folder: Path) -> Mapping[str, Any]:
-    """Return the data of a problem: as it is, by its gallery id, or from a file in `folder`."""
+    """Return the data of a problem: as given, by its gallery id, or from a file in `folder`."""
     if isinstance(problem, Mapping):
         return problem
     if not isinstance(problem, str | Path) or not str(problem).strip() or "\0" in str(problem):
@@ -203,7 +202,7 @@ def _load_problem(problem: Any, folder: Path) -> Mapping[str, Any]:
         if not path.is_file():
             near = did_you_mean(Path(name).stem, gallery()) or missing_file_hint(path)
             raise ProblemError(
-                f"there is no such problem file, and no gallery problem of that name.{near} "
+                f"there is no such problem file and no gallery problem with that name.{near} "
                 "List the gallery to see its names.",
                 options=("list_gallery",),
             )
@@ -224,11 +223,11 @@ def _read_working(data: Mapping[str, Any], problem_data: Mapping[str, Any] | Non
     if "written" not in data:
         near = did_you_mean("written", [key for key in fields.data if key not in KEYS])
         mistakes.append(
-            f"written is missing: what was worked? Write 'written:' and below it 'Q: [[0.50, 1.2], …]'.{near}"
+            f"written is missing. Add 'written:' and below it the lines of the working, such as 'Q: [[0.50, 1.2], …]'.{near}"
         )
     elif not isinstance(data["written"], Mapping) or not data["written"]:
         mistakes.append(
-            f"written = {shorten(data['written'])} holds no lines. Write names and numbers, such as 'Q: [[0.50, 1.2]]'."
+            f"written = {shorten(data['written'])} contains no lines. Write names and numbers, such as 'Q: [[0.50, 1.2]]'."
         )
     else:
         reader.read(data["written"])
@@ -262,8 +261,8 @@ def _read_table(
     fields = _Fields(dict(table.entries), mistakes)
     problem = fields.problem(problem_data, folder)
     if not table.lines:
-        mistakes.append("holds no lines. Write a name, such as Q, and its numbers to the right of it or below it.")
-    fields.has_decimal_comma()  # for the sake of its mistakes; the table knows the answer
+        mistakes.append("contains no lines. Write a name, such as Q, with its numbers to the right of it or below it.")
+    fields.has_decimal_comma()  # only to collect its errors; the table has the answer
     rounded = fields.rounded()
     if mistakes:
         raise ProblemError(mistakes)
@@ -279,7 +278,7 @@ def _read_table(
 
 
 class _Fields:
-    """What stands beside the lines of a working; every mistake in it goes on one list."""
+    """The keys of a working other than its lines; all errors go into one list."""
 
     def __init__(self, data: Mapping[str, Any], mistakes: list[str]) -> None:
         self.data = data
@@ -287,7 +286,7 @@ class _Fields:
         self._mistakes = mistakes
 
     def problem(self, expected: Mapping[str, Any] | None, folder: Path) -> Mapping[str, Any]:
-        """Return the problem that was worked: the given one, or the one that the working names or holds."""
+        """Return the problem of the working: the given one, or the one that the working names or contains."""
         others = {key: value for key, value in self.data.items() if key not in KEYS}
         own: Mapping[str, Any] | None = None
         if "problem" in self.data:
@@ -300,19 +299,19 @@ class _Fields:
         elif "kind" in others or "parts" in others:
             own = {**({"title": self.data["title"]} if "title" in self.data else {}), **others}
         elif others:
-            self._refuse(others, "of a working" if expected else "of a working, and no kind of problem is said")
+            self._refuse(others, "of a working" if expected else "of a working, and there is no kind of problem")
             own = expected or {}
         if own is None and expected is None:
             self._mistakes.append(
-                "problem is missing: what was to be worked? Write 'problem:' with a gallery id or a file, "
+                "problem is missing. Add 'problem:' with a gallery id or a file, "
                 "or the keys of the problem itself beside 'written'."
             )
         if expected is not None and own is not None and own != expected:
-            named = shorten(self.data["problem"]) if "problem" in self.data else "the one it holds"
+            named = shorten(self.data["problem"]) if "problem" in self.data else "the one it contains"
             self.notes.append(
                 Note(
                     "warning",
-                    f"The working names another problem ({visible(named)}); it was marked against the given one.",
+                    f"The working names a different problem ({visible(named)}). It was marked against the given one.",
                 )
             )
         return expected if expected is not None else own or {}
@@ -327,11 +326,11 @@ class _Fields:
         value = self.data.get(key)
         if value is None or isinstance(value, str | int | float):
             return "" if value is None else visible(str(value)).strip()
-        self._mistakes.append(f"{key} = {shorten(value)} is not a text. Write it on one line.")
+        self._mistakes.append(f"{key} = {shorten(value)} is not text. Write it on one line.")
         return ""
 
     def rounded(self) -> tuple[str, ...]:
-        """Return the names of the given matrices whose numbers are themselves rounded."""
+        """Return the names of the given matrices with rounded numbers."""
         value = self.data.get("rounded")
         names = re.split(r"[\s,;]+", value.strip()) if isinstance(value, str) else value
         if names is None:
@@ -342,10 +341,10 @@ class _Fields:
         return tuple(visible(name) for name in names if name)
 
     def has_decimal_comma(self) -> bool:
-        """Say whether 0,5 is a half."""
+        """Return whether 0,5 is one half."""
         value = self.data.get("decimal", "point")
         word = value.strip().casefold() if isinstance(value, str) else ""
         if word not in ("comma", "point"):
             near = did_you_mean(word, ("comma", "point"))
-            self._mistakes.append(f"decimal = {shorten(value)} is neither comma nor point.{near}")
+            self._mistakes.append(f"decimal = {shorten(value)} must be comma or point.{near}")
         return word == "comma"

@@ -1,4 +1,4 @@
-"""Workings in spreadsheets: the cells as they are shown, within bounds, and no formula is ever run."""
+"""Read workings from spreadsheets: the cells as displayed, within limits. Formulas are never evaluated."""
 
 import io
 import re
@@ -13,63 +13,69 @@ from clearhead.check.working import Note
 from clearhead.errors import ProblemError, printable
 
 _MAX_UNPACKED = 64 * 2**20
-_MAX_FILES = 2000  # in the archive
+_MAX_FILES = 2000  # files in the archive
 _MAX_ROWS = 2**16
 _NO_WORDS = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|_.|\*.')  # colours, units and padding in a number format
 _FORMAT = re.compile(r"[#,?0]*(?:\.([0#?]+))?(%|E[+-]0+)?").fullmatch
 
 
 def read_xlsx(content: bytes, name: str = "") -> WorkingTable:
-    """Return what a spreadsheet holds, all its sheets together; `name` is only for messages."""
-    del name  # the caller puts it before every sentence
+    """Return the lines of a spreadsheet, all its sheets together; `name` is only for messages."""
+    del name  # the caller adds it to every sentence
     _check_archive(content)
     import openpyxl
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # styles and extensions that it does not know, and we do not need
+            warnings.simplefilter("ignore")  # about unknown styles and extensions, which are not needed
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=False, keep_links=False)
             sheets = {sheet.title: _read_sheet(sheet) for sheet in book.worksheets}
     except ProblemError:
         raise
-    except Exception as wrong:  # a broken file makes the library fail in any way at all
+    except Exception as wrong:  # a broken file can raise any error in the library
         raise ProblemError(
-            f"is not a spreadsheet that can be read ({type(wrong).__name__}). Save it anew as .xlsx, or as CSV."
+            f"is not a readable spreadsheet ({type(wrong).__name__}). Save it again as .xlsx, or as CSV."
         ) from None
     filled = {title: sheet for title, sheet in sheets.items() if sheet.cells}
     return _joined({f"sheet {printable(title)}" if len(filled) > 1 else "": sheet for title, sheet in filled.items()})
 
 
 def _check_archive(content: bytes) -> None:
-    """Refuse what is no spreadsheet, and what would unfold without end, before anything is unpacked."""
+    """Raise an error for a file that is not a spreadsheet or unpacks to too much data, before unpacking it."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = archive.infolist()
-            size = sum(part.file_size for part in parts)  # no more than this is ever unpacked, whatever is inside
+            size = sum(part.file_size for part in parts)  # an upper bound on what is unpacked
             if size > _MAX_UNPACKED or len(parts) > _MAX_FILES:
                 raise ProblemError(
-                    f"unpacks to {size / 2**20:.0f} MiB in {len(parts)} parts, and a spreadsheet may have "
-                    f"{_MAX_UNPACKED // 2**20} MiB in {_MAX_FILES}. Give the sheet with the working alone."
+                    f"unpacks to {size / 2**20:.0f} MiB in {len(parts)} parts; the limit is "
+                    f"{_MAX_UNPACKED // 2**20} MiB in {_MAX_FILES} parts. Give only the sheet with the working."
                 )
             if any(part.flag_bits & 1 for part in parts):
-                raise ProblemError("is locked with a password. Save it without one.")
+                raise ProblemError("is protected by a password. Save it without one.")
             for part in parts:
                 if part.filename.endswith((".xml", ".rels")) and b"<!DOCTYPE" in archive.read(part):
-                    raise ProblemError("declares its own entities, as no spreadsheet does. Save it anew as .xlsx.")
+                    raise ProblemError(
+                        "declares XML entities, which spreadsheets do not contain. Save it again as .xlsx."
+                    )
     except ProblemError:
         raise
-    except Exception:  # a broken archive makes zipfile, zlib and struct fail in any way at all
+    except Exception:  # a broken archive can raise any error in zipfile, zlib and struct
         raise _no_spreadsheet(content) from None
 
 
 def _no_spreadsheet(content: bytes) -> ProblemError:
     if content[:4] == b"\xd0\xcf\x11\xe0":
-        return ProblemError("is an old or a locked Excel file. Save it as .xlsx without a password, or as CSV.")
-    return ProblemError("is not an .xlsx file, whatever its name says. Save it from the spreadsheet as .xlsx or CSV.")
+        return ProblemError(
+            "is an old or a password-protected Excel file. Save it as .xlsx without a password, or as CSV."
+        )
+    return ProblemError(
+        "is not an .xlsx file, although its name ends in .xlsx. Save it from the spreadsheet as .xlsx or CSV."
+    )
 
 
 class _Sheet:
-    """The cells of one sheet, as they are shown."""
+    """The cells of one sheet, as displayed."""
 
     def __init__(self) -> None:
         self.cells: dict[Place, str] = {}
@@ -79,12 +85,12 @@ class _Sheet:
 
 def _read_sheet(source: Any) -> _Sheet:
     sheet = _Sheet()
-    source.reset_dimensions()  # what the file says of its own size may be untrue
+    source.reset_dimensions()  # the size that the file declares may be wrong
     num_cells = 0
     for number, row in enumerate(source.iter_rows(max_row=_MAX_ROWS + 1)):
         num_cells += len(row) + 1
         if num_cells > 4 * MAX_CELLS or number >= _MAX_ROWS:
-            raise ProblemError(f"sheet '{printable(source.title)}' is too large. Give the lines of one working.")
+            raise ProblemError(f"sheet '{printable(source.title)}' is too large. Give the lines of one working only.")
         for cell in row:
             if cell.value is None:
                 continue
@@ -96,8 +102,8 @@ def _read_sheet(source: Any) -> _Sheet:
     if sheet.formulas:
         named = ", ".join(sheet.formulas[:5]) + (" …" if len(sheet.formulas) > 5 else "")
         raise ProblemError(
-            f"cell {named} of sheet '{printable(source.title)}' holds a formula, and none is worked here. "
-            "Copy the cells and paste them as values, then save."
+            f"cell {named} of sheet '{printable(source.title)}' contains a formula, and formulas are not evaluated. "
+            "Copy the cells, paste them as values, and save."
         )
     return sheet
 
@@ -110,7 +116,11 @@ def _joined(sheets: Mapping[str, _Sheet]) -> WorkingTable:
         entries = {**tables[title].entries, **entries}
         notes += tables[title].notes
         notes += [
-            Note("warning", f"Cell {cell} holds a date: the spreadsheet changed what was typed, 2/3 perhaps.", title)
+            Note(
+                "warning",
+                f"Cell {cell} contains a date. The spreadsheet may have converted a fraction such as 2/3.",
+                title,
+            )
             for cell in sheet.dates[:5]
         ]
     return WorkingTable(
@@ -122,14 +132,14 @@ def _joined(sheets: Mapping[str, _Sheet]) -> WorkingTable:
 
 
 def shown_text(value: object, number_format: str = "General") -> str:
-    """Return a cell as the spreadsheet shows it, so that 0.5 with the format 0.00 is 0.50."""
+    """Return a cell as the spreadsheet displays it: 0.5 with the format 0.00 is 0.50."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     match = _FORMAT(_NO_WORDS.sub("", number_format.split(";")[0]).strip())
     if match is None or not number_format or number_format == "General":
-        return f"{value:.15g}"  # a spreadsheet keeps fifteen digits, what lies beyond them is noise
+        return f"{value:.15g}"  # a spreadsheet stores fifteen digits; further digits are noise
     decimals, kind = match[1] or "", match[2] or ""
-    if "#" in decimals or "?" in decimals:  # as many as there are
+    if "#" in decimals or "?" in decimals:  # optional digits
         return f"{round(value, len(decimals)):.15g}"
     exact = Decimal(repr(value))
     if kind.startswith("E"):

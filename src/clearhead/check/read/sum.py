@@ -1,4 +1,4 @@
-"""A sum that stands in one cell, such as e^2/(e^2+1) or √3/2, worked in floats by a small parser.
+"""Evaluate an expression in one cell, such as e^2/(e^2+1) or √3/2, in floats with a small parser.
 
     sum      = product (("+" | "-") product)*
     product  = signed (("*" | "/") signed)*        a number before √, π, e^ or a function multiplies it
@@ -6,7 +6,7 @@
     power    = atom ("^" signed)?                  2^3^2 is 2^(3^2)
     atom     = number | "e" | "π" | "√" atom | function bracket | "frac" bracket bracket | bracket
 
-Only these names exist and every number is a float, so the work is bounded by the length of the cell.
+Only these names exist and every number is a float, so the time is bounded by the length of the cell.
 """
 
 import math
@@ -35,7 +35,7 @@ _FRACTIONS = ("frac", "tfrac", "dfrac")
 
 
 def read_sum(text: str) -> float:
-    """Return the value; raise ValueError, saying why, where the text is no such sum or has no value."""
+    """Return the value; raise ValueError with the reason if the text is not such an expression or has no value."""
     parser = _Parser(_tokens(_MIXED.sub(_bracketed, text)))
     value = parser.sum(0)
     if not parser.is_done:
@@ -67,7 +67,7 @@ def _tokens(text: str) -> list[str | float]:
 
 
 class _Parser:
-    """Reads the tokens once, from left to right."""
+    """Read the tokens once, from left to right."""
 
     def __init__(self, tokens: list[str | float]) -> None:
         self._tokens = tokens
@@ -106,13 +106,13 @@ class _Parser:
                 was_divided = self._take() == "/"
                 right = self._signed(depth)
                 value = value / right if was_divided else value * right
-            elif not was_divided and self._multiplies_silently():  # 1/2π could mean two things
+            elif not was_divided and self._multiplies_silently():  # 1/2π is ambiguous
                 value *= self._power(depth)
             else:
                 return value
 
     def _multiplies_silently(self) -> bool:
-        """Say whether 2√3, 2π, 2e^3 or 2 sin(1) stands here; 2e alone may be half of 2e-3, and 2(3) anything."""
+        """Return whether a product such as 2√3, 2π, 2e^3 or 2 sin(1) is next; 2e and 2(3) are ambiguous."""
         token = self._peek()
         if not isinstance(self._tokens[self._next - 1], float):
             return False
@@ -137,7 +137,7 @@ class _Parser:
         except ValueError:
             if base == 0.0:
                 raise ZeroDivisionError from None
-            raise ValueError("it is a broken power of a negative number") from None
+            raise ValueError("it is a fractional power of a negative number") from None
 
     def _atom(self, depth: int) -> float:
         token = self._take()
@@ -153,7 +153,7 @@ class _Parser:
             over = self._bracket(depth)
             return over / self._bracket(depth)
         if token == "log":
-            raise ValueError("log can mean two things: write ln")
+            raise ValueError("log is ambiguous: write ln")
         if token not in _FUNCTIONS:
             raise ValueError
         takes_bare = token == "sqrt" and self._peek() not in _CLOSING  # √3, but not sin 3

@@ -1,6 +1,6 @@
-"""The names of lines as people write them, in LaTeX or plain, cleaned to one spelling: W^{Q} is W_Q, e_{h_1} is e[1].
+"""Normalise the names of lines, in LaTeX or plain text: W^{Q} is W_Q, e_{h_1} is e[1].
 
-What a name stands for (its part) is told from the name alone, so that a formula can be read before any number is.
+The meaning of a name (its part) depends on the name alone, so that a formula can be read before any number.
 """
 
 import re
@@ -58,7 +58,7 @@ _NOT_NAME = re.compile(r"(?i)\b(?:dim|var|variance|pos|mean|marks?|date|page|n|d
 
 @dataclass(frozen=True)
 class Symbol:
-    """A cleaned name: what it stands for, and the row it is of (counted from 1; 0 for the whole)."""
+    """A normalised name: its part, and its row (counted from 1; 0 for the entire matrix)."""
 
     name: str
     part: Part | None = None
@@ -66,12 +66,12 @@ class Symbol:
 
     @property
     def is_given(self) -> bool:
-        """Whether an exercise gives such numbers rather than asking for them."""
+        """Whether an exercise usually gives such numbers."""
         return self.part in ("X", "Y", "W_Q", "W_K", "W_V", "W_O", "W", "h", "s")
 
 
 def plain(text: str) -> str:
-    """Write LaTeX as plain Unicode, as far as a name or a formula needs it."""
+    """Convert LaTeX to plain Unicode, as far as names and formulas need it."""
     text = text[:2000]
     text = re.sub(r"\\textcircled\s?\{[^{}]{0,9}\}", " ", text)
     text = re.sub(r"\\(?:(?:quad|qquad|left|right)(?![a-zA-Z])|[,;!: ])", " ", text)
@@ -96,7 +96,7 @@ def plain(text: str) -> str:
 
 
 def read_symbol(raw: str) -> Symbol | None:
-    """Return the name that stands before an equals sign or a colon, or None if the words there are no name."""
+    """Return the name before an equals sign or a colon, or None if the words there are not a name."""
     text = plain(raw[-400:])
     text = text.rpartition(":")[2] if ":" in text.rstrip(" :") else text.rstrip(" :")
     for _ in range(6):

@@ -1,4 +1,4 @@
-"""Workings in tables: a name, and its matrix to the right of it or below it; blocks with empty cells between them.
+"""Read workings from tables: a name with its matrix to the right or below, and empty cells between blocks.
 
 problem  exam-self-attention          K   1.1   0.9
 student  Ada                              0.4   1.2
@@ -32,7 +32,7 @@ _WITH_POINT = re.compile(r"[-+−–]?[0-9]*\.[0-9]+%?").fullmatch
 
 @dataclass(frozen=True)
 class WorkingTable:
-    """What a table holds: lines, entries such as `student`, and what could not be placed."""
+    """The content of a table: lines, entries such as `student`, and notes on what could not be matched."""
 
     lines: tuple[WrittenLine, ...]
     entries: Mapping[str, str] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class WorkingTable:
 
 
 def read_csv(content: bytes, name: str = "") -> WorkingTable:
-    """Return what a text table holds: its cells stand between commas, semicolons or tabs."""
+    """Return the content of a text table with commas, semicolons or tabs between the cells."""
     text = _decoded(content)
     delimiter = "\t" if name.lower().endswith(".tsv") else _delimiter(text)
     if text.count(delimiter) + text.count("\n") > 4 * MAX_CELLS:
@@ -55,16 +55,16 @@ def read_csv(content: bytes, name: str = "") -> WorkingTable:
             if len(grid) > MAX_CELLS:
                 raise ProblemError(_too_many())
     except csv.Error as wrong:
-        raise ProblemError(f"is not a table that can be read: {wrong}. Save it as CSV in UTF-8.") from None
+        raise ProblemError(f"is not a readable table: {wrong}. Save it as CSV in UTF-8.") from None
     return read_grid(grid)
 
 
 def _too_many() -> str:
-    return f"holds more than {MAX_CELLS:,} cells. Give the lines of one working."
+    return f"contains more than {MAX_CELLS:,} cells. Give the lines of one working only."
 
 
 def _decoded(content: bytes) -> str:
-    is_wide = content[:2] in (b"\xff\xfe", b"\xfe\xff")  # what a spreadsheet calls Unicode text
+    is_wide = content[:2] in (b"\xff\xfe", b"\xfe\xff")  # spreadsheets call this Unicode text
     try:
         return content.decode("utf-16" if is_wide else "utf-8-sig")
     except UnicodeDecodeError as wrong:
@@ -77,18 +77,18 @@ def _delimiter(text: str) -> str:
     commas, semicolons, tabs = (sum(mark in line for line in lines) for mark in ",;\t")
     if tabs and 2 * tabs >= max(commas, semicolons):
         return "\t"
-    return ";" if semicolons and 2 * semicolons >= commas else ","  # 0,5;0,7 holds both
+    return ";" if semicolons and 2 * semicolons >= commas else ","  # 0,5;0,7 contains both
 
 
 def read_grid(grid: Mapping[Place, str], sheet: str = "") -> WorkingTable:
-    """Return what the cells of a grid hold; empty cells are left out of it."""
+    """Return the content of the cells of a grid, which does not include empty cells."""
     reader = _Grid({place: visible(text).strip() for place, text in grid.items()}, sheet)
     entries = reader.take_entries()
     decimal = entries.get("decimal", "").strip().casefold()
     has_comma = decimal == "comma" or (not decimal and reader.has_only_commas)
     if has_comma and not decimal:
         reader.notes.append(
-            Note("read", "Every decimal has a comma and none a point, so 0,5 was read as a half.", sheet)
+            Note("read", "Every decimal has a comma and none has a point, so 0,5 was read as one half.", sheet)
         )
     lines = reader.take_lines(has_comma)
     reader.tell_the_rest()
@@ -96,7 +96,7 @@ def read_grid(grid: Mapping[Place, str], sheet: str = "") -> WorkingTable:
 
 
 class _Grid:
-    """The cells that nothing has claimed yet, and what there is to say about them."""
+    """The cells that are not assigned yet, and notes about them."""
 
     def __init__(self, cells: Mapping[Place, str], sheet: str) -> None:
         self._cells = {place: text for place, text in sorted(cells.items()) if text}
@@ -110,7 +110,7 @@ class _Grid:
 
     @property
     def has_only_commas(self) -> bool:
-        """Whether every decimal number has a comma, and there is one."""
+        """Whether there are decimal numbers and all have a comma."""
         texts = self._cells.values()
         return any(_WITH_COMMA(text) for text in texts) and not any(_WITH_POINT(text) for text in texts)
 
@@ -118,7 +118,7 @@ class _Grid:
         return f"{self._sheet}, row {row + 1}" if self._sheet else f"row {row + 1}"
 
     def take_entries(self) -> dict[str, str]:
-        """Take the cells that say `problem`, `student` and so on, with the cells to the right that answer them."""
+        """Take the cells `problem`, `student` and so on, with their values in the cells to the right."""
         entries: dict[str, str] = {}
         for row, column in list(self._cells):
             match = _ENTRY(self._cells.get((row, column), ""))
@@ -132,7 +132,7 @@ class _Grid:
             for place in [(row, column), *answer]:
                 del self._cells[place]
             if entries.setdefault(key, value) != value:
-                sentence = f"{key} is said twice: '{value}' was left out, '{entries[key]}' is used."
+                sentence = f"{key} is given twice: '{value}' was ignored, '{entries[key]}' is used."
                 self.notes.append(Note("warning", sentence, self._place(row)))
         return entries
 
@@ -144,7 +144,7 @@ class _Grid:
         return places
 
     def take_lines(self, has_comma: bool) -> list[WrittenLine]:
-        """Take every name with the numbers that belong to it, from the top, each row from the left."""
+        """Take every name with its numbers, from top to bottom and left to right."""
         for place, text in self._cells.items():
             self._used_rows[place[1]].append(place[0])
             if _is_label(text, has_comma):
@@ -166,7 +166,7 @@ class _Grid:
         return (row, column) in self._cells and (row, column) in self._labels
 
     def _headed(self, row: int, column: int) -> set[Place]:
-        """Return the numbers of a matrix whose rows and columns have words at their heads, its name in the corner."""
+        """Return the numbers of a matrix with labelled rows and columns and its name in the corner."""
         columns: list[int] = []
         rows: list[int] = []
         if not (self._is_label(row, column + 1) and self._is_label(row + 1, column)):
@@ -185,12 +185,12 @@ class _Grid:
         if inside:
             for place in [*((row, c) for c in columns), *((r, column) for r in rows)]:
                 del self._cells[place]
-            sentence = f"The headings of the rows and columns of {self._cells[row, column]} were left out."
+            sentence = f"The row and column labels of {self._cells[row, column]} were ignored."
             self.notes.append(Note("read", sentence, self._place(row)))
         return inside
 
     def _block(self, row: int, column: int) -> set[Place]:
-        """Return the numbers that hang together to the right of a name, or else below it."""
+        """Return the connected numbers to the right of a name, or else below it."""
         if self._is_number(row, column + 1):
             start, below = (row, column + 1), _first_after(self._used_rows[column], row)
         elif self._is_number(row + 1, column):
@@ -200,7 +200,7 @@ class _Grid:
         return self._connected(start, below, _first_after(self._label_columns[row], column))
 
     def _connected(self, start: Place, below: int | None, right: int | None) -> set[Place]:
-        """Return the numbers that hang together with the first one, by side or corner, within the bounds."""
+        """Return the numbers connected with the first one, by side or corner, within the limits."""
         top, left_column = start
         inside, edge = {start}, [start]
         while edge:
@@ -228,19 +228,19 @@ class _Grid:
         return heading.line(cells, self._place(row))
 
     def _check_size(self, more: int) -> None:
-        """Refuse blocks whose few cells lie so far apart that the matrices between them are huge."""
+        """Raise an error for cells so far apart that the matrix around them is huge."""
         if self._size + more > MAX_CELLS:
             raise ProblemError(_too_many())
 
     def tell_the_rest(self) -> None:
-        """Say what belongs to no line, row by row."""
+        """Add notes on the cells that belong to no line, row by row."""
         rows: dict[int, list[str]] = defaultdict(list)
         for (row, _), text in self._cells.items():
             rows[row].append(text)
         for row, texts in list(rows.items())[:_MAX_NOTES]:
             more = f" and {len(texts) - 5} more" if len(texts) > 5 else ""
             quoted = ", ".join(f"'{text}'" for text in texts[:5])
-            sentence = f"{quoted}{more}: no name with numbers to its right or below it was found for this."
+            sentence = f"{quoted}{more}: this belongs to no name with numbers to its right or below it."
             self.notes.append(Note("unplaced", sentence, self._place(row)))
         if len(rows) > _MAX_NOTES:
             self.notes.append(Note("unplaced", f"{len(rows) - _MAX_NOTES} more rows belong to no name.", self._sheet))
@@ -252,7 +252,7 @@ def _first_after(numbers: list[int], number: int) -> int | None:
 
 
 def _is_label(text: str, has_comma: bool) -> bool:
-    """Say whether a cell is a word; what is no word counts as a number, if perhaps an unreadable one."""
+    """Return whether a cell is a word; any other text counts as a number, possibly an unreadable one."""
     if text in ("e", "π"):
         return True  # a name, in a table
     is_word = text[0].isalpha() or text[0] in "\\$"

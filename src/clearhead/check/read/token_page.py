@@ -1,6 +1,6 @@
-"""Pages that work attention token by token: Q, K and V name the weights, and QL = Lets × Q is the query of "Lets".
+"""Read pages that calculate attention token by token: Q, K and V are the weights, QL = Lets × Q is the query of "Lets".
 
-Each such section becomes a self-attention or cross-attention of its own, with the vectors that the page had so far.
+Each such section becomes a separate self-attention or cross-attention, with the vectors of the page so far.
 """
 
 import re
@@ -38,7 +38,7 @@ class _Score:
 
 @dataclass(frozen=True)
 class _WorkedRow:
-    """A row of scores, weights or outputs; `query` is the letters of its token, or a number where there is none."""
+    """A row of scores, weights or outputs; `query` is the letters of its token, or a number if there are none."""
 
     symbol: str  # E, A or Output
     query: str
@@ -52,7 +52,7 @@ class _Section:
     title: str
     line: int
     weights: dict[str, Grid] = field(default_factory=dict)
-    tokens: dict[str, str] = field(default_factory=dict)  # the letters after Q, K, V, and their word
+    tokens: dict[str, str] = field(default_factory=dict)  # the letters after Q, K, V, and the word they mean
     queries: list[str] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     vectors: list["_Vector"] = field(default_factory=list)
@@ -72,20 +72,20 @@ class _Section:
         return is_apart and ("cross" in self.title.lower() or "attention" not in self.title.lower())
 
     def query_at(self, row: int) -> str:
-        """Return the letters of the query of a row (from 0), or the row's number where there are fewer queries."""
+        """Return the letters of the query of a row (from 0), or the row's number if there are fewer queries."""
         return self.queries[row] if row < len(self.queries) else str(row + 1)
 
 
 @dataclass(frozen=True)
 class TokenPages:
-    """The workings of such sections, and the items that belong to none of them."""
+    """The workings of such sections, and the remaining items."""
 
     workings: tuple[Working, ...]
     rest: list[Item]
 
 
 def read_token_pages(items: Sequence[Item]) -> TokenPages:
-    """Take the sections that work token by token out of a document."""
+    """Extract the sections that calculate token by token from a document."""
     if sum(len(_ROLE.findall(_spelled(item))) for item in items if isinstance(item, Equation)) < 3:
         return TokenPages((), list(items))
     spelled = [_spelled(item) for item in items if isinstance(item, Equation)]
@@ -99,12 +99,12 @@ def _spelled(item: Equation) -> str:
 
 
 class _Reader:
-    """Go through the items, section by section, remembering each token's latest vector."""
+    """Read the items section by section, with each token's latest vector."""
 
     def __init__(self, words: set[str]) -> None:
-        self.words = words  # the tokens that some formula speaks of
+        self.words = words  # the tokens that occur in a formula
         self.sections: list[_Section] = []
-        self.entered: dict[str, Row] = {}  # as a token goes into self-attention
+        self.entered: dict[str, Row] = {}  # the vectors that go into self-attention
         self.latest: dict[str, Row] = {}
         self.pending: list[Note] = []
         self.header: list[str] = []
@@ -112,7 +112,7 @@ class _Reader:
         self.title, self.line = "", 1
 
     def read(self, item: Item) -> bool:
-        """Take one item in; return whether it belongs to a section."""
+        """Read one item; return whether it belongs to a section."""
         if isinstance(item, PageHeading):
             self.title, self.line = item.text, item.line
             if self.sections:
@@ -163,7 +163,7 @@ class _Reader:
                     ordered.append(suffix)
 
     def _header_vectors(self, item: Equation) -> bool:
-        """Read vectors under a header of words: the embeddings, what is added to them, and the sums."""
+        """Read vectors under a header of words: the embeddings, the vectors added to them, and the sums."""
         grids = [side.value or (side.grids[0] if len(side.grids) == 1 else None) for side in item.sides]
         if not self.header or len(item.sides) != 1 or grids[0] is None:
             return False
@@ -234,14 +234,14 @@ class _Reader:
         return True
 
     def _sum(self, item: Equation, section: _Section) -> bool:
-        """Read a residual or a position added: it moves a token's vector on, and is not part of the attention."""
+        """Read an added residual or position: it updates a token's vector and is not part of the attention."""
         grids = [grid for side in item.sides for grid in side.grids]
         rows = [grid.cells[0] for grid in grids]
         text = item.sides[0].text if item.sides else ""
         word = re.search(r"([^\W\d_]{2,20})\s?▢", text)
         if "position" in text.lower() and word and len(rows) == 3:
             self.latest[word[1].lower()] = self.entered[word[1].lower()] = rows[-1]
-            sentence = f"{word[1]} with its position is {' '.join(rows[-1])[:80]}; the sum itself is not marked"
+            sentence = f"{word[1]} with its position is {' '.join(rows[-1])[:80]}; this sum is not marked"
             self.pending.append(line_note("read", sentence, item.line))
             return True
         if len(item.sides) == 2 and len(rows) >= 2:
@@ -258,7 +258,7 @@ class _Reader:
             self.latest |= dict(zip(words, rows, strict=True))
         if rows:
             shown = " ".join(cell for row in rows for cell in row)[:80]
-            sentence = f"a sum with the token's own vector, outside this attention: {shown}"
+            sentence = f"this sum with the token's own vector is not part of the attention and is not marked: {shown}"
             section.notes.append(line_note("unplaced", sentence, item.line))
         return bool(rows)
 
@@ -285,7 +285,7 @@ def _working(section: _Section) -> Working:
     lines = tuple(line for _, line in sorted(entries, key=lambda entry: entry[0]))
     rounded = ("W_Q", "W_K", "W_V") if data and _are_shortened(data) else ()
     if rounded:
-        sentence = "the weights are written to one decimal beside vectors of more, so they are taken as rounded"
+        sentence = "the weights have one decimal and the vectors have more, so the weights are treated as rounded"
         notes.append(Note("convention", sentence))
     notes.sort(key=lambda note: note.line)
     return Working(data, lines, section.title, rounded=rounded, notes=tuple(notes))
@@ -300,9 +300,9 @@ def _are_shortened(data: dict[str, Any]) -> bool:
 
 
 def _scores(section: _Section, query_rows: dict[str, int], key_rows: dict[str, int]) -> list[tuple[int, WrittenLine]]:
-    """Return the single scores as one matrix, blank where none was written; a second one of a cell stands alone.
+    """Return the single scores as one matrix, blank where none was written; a repeated score is a separate line.
 
-    Each comes with its line in the document.
+    Each line comes with its line number in the document.
     """
     cells = [["" for _ in key_rows] for _ in query_rows]
     others: list[tuple[int, WrittenLine]] = []
@@ -320,14 +320,14 @@ def _scores(section: _Section, query_rows: dict[str, int], key_rows: dict[str, i
 
 
 def _order(section: _Section, letter: str) -> list[str]:
-    """Return the tokens of the queries or the keys; one sentence that attends to itself has one order."""
+    """Return the tokens of the queries or the keys; in self-attention both have the same order."""
     if section.is_cross:
         return section.queries if letter == "Q" else section.keys
     return section.keys + [suffix for suffix in section.queries if suffix not in section.keys]
 
 
 def _repaired(name: str, grid: Grid, width: int, notes: list[Note], line: int) -> tuple[Row, ...]:
-    """Read 1, 2, 1, 0 as 1.2, 1.0 where two numbers belong and four whole ones stand."""
+    """Read 1, 2, 1, 0 as 1.2, 1.0 if two numbers are expected and there are four integers."""
     row = grid.cells[0]
     if (
         width
@@ -336,7 +336,7 @@ def _repaired(name: str, grid: Grid, width: int, notes: list[Note], line: int) -
         and all(re.fullmatch(r"[-−]?\d{1,6}", cell) for cell in row)
     ):
         mended = tuple(f"{integer}.{decimals}" for integer, decimals in zip(row[::2], row[1::2], strict=True))
-        sentence = f"read {', '.join(row)} as {', '.join(mended)} in {name}, which has {width} numbers"
+        sentence = f"{', '.join(row)} in {name} was read as {', '.join(mended)}, because it has {width} numbers"
         notes.append(line_note("read", sentence, line))
         return (mended,)
     return grid.cells
@@ -360,7 +360,10 @@ def _problem(section: _Section, notes: list[Note]) -> dict[str, Any]:
             ]
         )
         notes.append(
-            Note("warning", f"the problem cannot be told from this page: {lost} not found. Give the problem with it")
+            Note(
+                "warning",
+                f"the problem could not be determined from this page: {lost} not found. Give the problem separately",
+            )
         )
         return {}
     if section.is_cross:
@@ -373,23 +376,23 @@ def _problem(section: _Section, notes: list[Note]) -> dict[str, Any]:
         data[f"W_{letter}"] = _weights(letter, section.weights[letter], width, notes, section.line)
     if _has_bare_softmax(section):
         data["scale"] = "none"
-        notes.append(Note("read", "the softmax is taken of the products as they are, so nothing is scaled"))
+        notes.append(Note("read", "the softmax is applied to the products directly, so the scores are not scaled"))
     return data if _is_sound(data, notes) else {}
 
 
 def _has_bare_softmax(section: _Section) -> bool:
-    """Say whether the page takes the softmax of the scores themselves, but for a sign or a digit."""
+    """Return whether the page applies the softmax to unscaled scores, apart from a sign or a digit."""
     scores = {score.cell.lstrip("-−") for score in section.scores}
     exponents = [cell.lstrip("-−") for row in section.rows if row.symbol == "E" for cell in row.cells[0]]
     return len(exponents) > 1 and sum(cell in scores for cell in exponents) * 2 > len(exponents)
 
 
 def _weights(letter: str, grid: Grid, width: int, notes: list[Note], line: int) -> list[list[str]]:
-    """Return the weights; numbers in one row are cut into as many rows as the vectors are wide."""
+    """Return the weights; numbers in one row are split into one row for each dimension of the vectors."""
     row = grid.cells[0]
     if grid.height == 1 and width > 1 and len(row) > width and len(row) % width == 0:
         columns = len(row) // width
-        sentence = f"read the {len(row)} numbers of W_{letter} as {width} rows of {columns}"
+        sentence = f"the {len(row)} numbers of W_{letter} were read as {width} rows of {columns}"
         notes.append(line_note("read", sentence, line))
         return [list(row[start : start + columns]) for start in range(0, len(row), columns)]
     return [list(cells) for cells in grid.cells]
@@ -404,7 +407,7 @@ def _is_sound(data: dict[str, Any], notes: list[Note]) -> bool:
         notes.append(
             Note(
                 "warning",
-                f"the problem cannot be told from this page: {wrong.mistakes[0]} Give the problem itself with it",
+                f"the problem could not be determined from this page: {wrong.mistakes[0]} Give the problem separately",
             )
         )
         return False

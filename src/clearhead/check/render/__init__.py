@@ -1,1 +1,1 @@
-"""A report for a terminal, as Markdown and as a page."""
+"""Render a report for the terminal, as Markdown or as HTML."""

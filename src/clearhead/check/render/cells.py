@@ -1,6 +1,6 @@
-"""The cells of a report: where they are, which errors they are of or stand below, and what is said of each.
+"""The cells of a report: their places, the errors that start in them or affect them, and a description of each.
 
-All of it is plain text with the student's own words inside; whoever prints it makes it safe for its own medium.
+Everything is plain text that can contain the student's own words. Each renderer must escape it for its format.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,12 +10,12 @@ from clearhead.check.report import CellMark, Finding, LineMark, Report
 from clearhead.check.verdict import ROUNDING_FAULTS, Verdict
 from clearhead.worksheet.render.text import label
 
-MAX_DRAWN = 40  # rows and columns of a matrix on paper and on a page
+MAX_DRAWN = 40  # rows and columns of a matrix in Markdown and HTML
 _SHOWN_RIGHT = frozenset({Verdict.TRUNCATED, Verdict.ROUNDING, Verdict.PLAUSIBLE, Verdict.TRUE})
 
 
 def place_of(line: LineMark, row: int, column: int) -> str:
-    """Write `row 2 (x2), column 3 (x3)`, without names where there are none."""
+    """Return `row 2 (x2), column 3 (x3)`, without names where there are none."""
     return f"{_row(line, row)}, {_column(line, column)}"
 
 
@@ -33,9 +33,9 @@ def _numbered(what: str, index: int, name: str) -> str:
 
 
 def cells_place(line: LineMark, cells: Sequence[tuple[int, int]]) -> str:
-    """Say where several cells of a line are: one cell, a row, a column, the whole line or a number of them."""
+    """Describe where cells of a line are: one cell, a row, a column, the entire line or a number of cells."""
     if not cells:
-        return "the line as a whole"
+        return "the entire line"
     rows, columns = sorted({i for i, _ in cells}), sorted({j for _, j in cells})
     if len(cells) == 1:
         return place_of(line, *cells[0])
@@ -55,13 +55,13 @@ def cells_place(line: LineMark, cells: Sequence[tuple[int, int]]) -> str:
 
 
 def join_words(items: Iterable[object]) -> str:
-    """Write `1, 2 and 3`."""
+    """Join items as `1, 2 and 3`."""
     words = [str(item) for item in items]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def verdict_of(finding: Finding) -> str:
-    """Name what a finding is: `misconception: NAME`, `transcription (digit swap)`, `arithmetic slip`."""
+    """Return the name of a finding: `misconception: NAME`, `transcription (digit swap)`, `arithmetic slip`."""
     if not finding.name:
         return finding.verdict.value
     if finding.verdict is Verdict.MISCONCEPTION:
@@ -71,7 +71,7 @@ def verdict_of(finding: Finding) -> str:
 
 @dataclass(frozen=True)
 class Window:
-    """The rows and columns of a line that are drawn, the errors outside them, and a note if anything is left out."""
+    """The rows and columns of a line that are drawn, the errors outside them, and a note if any are omitted."""
 
     rows: list[int]
     columns: list[int]
@@ -82,18 +82,18 @@ class Window:
 def _keep(count: int, most: int, wanted: set[int]) -> list[int]:
     if count <= most:
         return list(range(count))
-    order = [0, count - 1, *sorted(wanted), *range(count)]  # with both ends shown, every gap lies between
+    order = [0, count - 1, *sorted(wanted), *range(count)]  # both ends are always shown, so gaps are only between
     return sorted(list(dict.fromkeys(order))[:most])
 
 
 def cell_at(line: LineMark, row: int, column: int) -> CellMark | None:
-    """Return a cell, None where nothing was written, be it that the row ends before."""
+    """Return a cell, or None where nothing was written, also beyond the end of a short row."""
     cells = line.cells[row]
     return cells[column] if column < len(cells) else None
 
 
 class Marking:
-    """A report with what its cells share: which of them are roots, and of which findings."""
+    """A report with an index of the cells in which each finding starts."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -107,58 +107,60 @@ class Marking:
         return self._roots.get(line, {}).get((cell.row, cell.column), [])
 
     def above(self, line: int, cell: CellMark) -> list[int]:
-        """Return the findings (from 0) that a cell stands below."""
+        """Return the earlier findings (from 0) that affect a cell."""
         roots = self.roots(line, cell)
         return [number for number in cell.findings if number not in roots and number < len(self.report.findings)]
 
     def is_wrong(self, cell: CellMark) -> bool:
-        """Tell whether a cell is an error, by the teacher's strictness."""
+        """Return whether a cell is an error, given the teacher's strictness."""
         return cell.verdict.is_error or (self.report.is_strict and cell.verdict in ROUNDING_FAULTS)
 
     def verdict(self, line: int, cell: CellMark) -> str:
-        """Name the verdict in full: `misconception: softmax down the columns`."""
+        """Return the verdict with its details: `misconception: softmax down the columns`."""
         findings = [self.report.findings[number] for number in self.roots(line, cell)]
         return next(
             (verdict_of(finding) for finding in findings if finding.verdict is cell.verdict), cell.verdict.value
         )
 
     def tail(self, cell: CellMark) -> str:
-        """Return what stands after a cell's own text: its symbol, and the right value of an error."""
-        is_told = self.is_wrong(cell) and cell.right
-        return f"{cell.verdict.symbol} ({cell.right})" if is_told else cell.verdict.symbol
+        """Return what is printed after a cell's own text: its symbol, and the right value of an error."""
+        has_correction = self.is_wrong(cell) and cell.right
+        return f"{cell.verdict.symbol} ({cell.right})" if has_correction else cell.verdict.symbol
 
     def sentence(self, line: int, cell: CellMark) -> str:
-        """Say all about a cell: `row 2, column 3: 18, arithmetic slip; your own lines give 12`."""
+        """Describe a cell completely: `row 2, column 3: 18, arithmetic slip; your own lines give 12`."""
         where = place_of(self.report.lines[line], cell.row, cell.column)
-        parts = [f"{where}: {cell.text or 'nothing legible'}, {self.verdict(line, cell)}"]
+        parts = [f"{where}: {cell.text or 'not legible'}, {self.verdict(line, cell)}"]
         if cell.right and (self.is_wrong(cell) or cell.verdict in _SHOWN_RIGHT):
             parts.append(f"your own lines give {cell.right}")
         if cell.truth and cell.truth not in (cell.right, cell.text) and cell.verdict is not Verdict.CORRECT:
-            parts.append(f"the problem gives {cell.truth}")
+            parts.append(f"the true value is {cell.truth}")
         above = [str(number + 1) for number in self.above(line, cell)]
         if above:
-            parts.append(f"it stands below {'error' if len(above) == 1 else 'errors'} {join_words(above)}")
+            parts.append(f"affected by {'error' if len(above) == 1 else 'errors'} {join_words(above)}")
         return "; ".join([*parts, *([cell.detail.rstrip(".")] if cell.detail else [])])
 
     def window(self, line: LineMark, max_rows: int, max_columns: int) -> "Window":
-        """Choose the rows and columns to draw: both ends, those with errors, and from the beginning."""
+        """Choose the rows and columns to draw: both ends, those with errors, then from the beginning."""
         wrong = [cell for cell in line.marked if self.is_wrong(cell)]
         rows = _keep(len(line.cells), max_rows, {cell.row for cell in wrong})
         width = max((len(row) for row in line.cells), default=0)
         columns = _keep(width, max_columns, {cell.column for cell in wrong if cell.row in rows})
         hidden = [cell for cell in wrong if cell.row not in rows or cell.column not in columns]
         size = f"{len(line.cells)} × {width}"
-        is_whole = (len(rows), len(columns)) == (len(line.cells), width)
+        is_complete = (len(rows), len(columns)) == (len(line.cells), width)
         note = (
-            "" if is_whole else f"{len(rows)} × {len(columns)} of {size} cells are shown; the JSON form has them all."
+            ""
+            if is_complete
+            else f"{len(rows)} × {len(columns)} of {size} cells are shown; the JSON report has all of them."
         )
         return Window(rows, columns, hidden, note)
 
     def describe(self, line: LineMark, cell: CellMark) -> str:
-        """Write an error that stands outside its grid: `row 3, column 9: 18 ✗ (12)`."""
+        """Describe an error outside the drawn part of its matrix: `row 3, column 9: 18 ✗ (12)`."""
         return f"{place_of(line, cell.row, cell.column)}: {cell.text} {self.tail(cell)}"
 
     def num_below(self, number: int) -> int:
-        """Count the cells that stand below a finding."""
+        """Count the later cells that a finding affects."""
         lines = enumerate(self.report.lines)
         return sum(number in self.above(index, cell) for index, line in lines for cell in line.marked)

@@ -1,6 +1,6 @@
-"""A marked working as one HTML file that needs nothing else: stories first, then every line with its coloured cells.
+"""Render a marked working as one self-contained HTML file: errors first, then every line with its coloured cells.
 
-The page shares its look with the worksheet's: `sheet.css` comes first, `report.css` adds what marking needs.
+The page uses the worksheet's stylesheet `sheet.css`; `report.css` adds the styles for marking.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,25 +23,25 @@ _CLASSES: Mapping[Verdict, str] = {
     Verdict.TRUE: "loose",
     Verdict.UNREADABLE: "unread",
     Verdict.UNCHECKED: "unchecked",
-}  # any other is wrong
-_MAX_CELL = 24  # letters of what was written; the cell's story has them all
-_NUM_HATCHES = 4  # that the stylesheet knows; more findings share them, and the numbers tell them apart
-_HELP = (  # the script shows it, since without it nothing of this works
-    '<p class="help" hidden>Point at an error, or at the cell where it starts, to see the cells that stand below it. '
-    "Click a cell for its story. By keyboard: Tab to a matrix, arrow keys to a cell, Enter for its story, Esc to "
-    "close it.</p>"
+}  # all other verdicts are wrong
+_MAX_CELL = 24  # characters of a student's text in a cell; its details show the full text
+_NUM_HATCHES = 4  # in the stylesheet; more findings share them and are distinguished by numbers
+_HELP = (  # hidden until the script runs, because it describes what the script does
+    '<p class="help" hidden>Point at or tap an error, or the cell where it starts, to highlight the cells it '
+    'affects. Click or tap a cell to see its details. <span class="keyboard">Keyboard: Tab moves to a matrix, the arrow keys move to '
+    "a cell, Enter opens its details, Esc closes them.</span></p>"
 )
 
 
 def to_html(reports: Sequence[Report], title: str = "") -> str:
-    """Return one self-contained page for one exercise or several, these with a table of contents."""
+    """Return one self-contained page; several exercises get a table of contents."""
     heading = title or (words.title_of(reports[0]) if len(reports) == 1 else "Marked working")
     script = package_file("report.js", "clearhead.check.render")
     return document(heading, _style(), script, 'class="clearhead check"', _body(reports, heading))
 
 
 def to_fragment(report: Report) -> str:
-    """Return the report for a notebook: no script, no ids, and styles that reach nothing outside it."""
+    """Return the report for a notebook: no script, no ids, and styles that affect nothing else."""
     article = _Article(report, number=None, level=2)
     lines = [f"<style>{_style()}</style>", '<div class="clearhead check">', *article.lines(), "</div>\n"]
     return "\n".join(lines)
@@ -72,29 +72,29 @@ def _shortly(report: Report) -> str:
     number = len(report.findings)
     if number:
         return "1 error" if number == 1 else f"{number} errors"
-    return "see the rounding" if report.has_error else "no error"
+    return "rounding errors only" if report.has_error else "no error"
 
 
 class _Article:
-    """One report. `number` is its place on a live page, None in a notebook; headings begin at `level`."""
+    """One report. `number` is its index on a page, None in a notebook; headings start at `level`."""
 
     def __init__(self, report: Report, number: int | None, level: int) -> None:
         self.report, self.number, self.level, self.marking = report, number, level, Marking(report)
         self.has_hatch = False
 
     def identity(self, finding: int | None = None) -> str:
-        """Return the id of the report or of one of its findings, as an attribute."""
+        """Return the id attribute of the report or of one of its findings."""
         if self.number is None:
             return ""
         return f' id="r{self.number}"' if finding is None else f' id="r{self.number}f{finding}"'
 
     def heading(self, depth: int, inner: str, kind: str) -> str:
-        """Return a heading so many levels below the title of the report."""
+        """Return a heading `depth` levels below the title of the report."""
         name = f"h{self.level + depth}"
         return f'<{name} class="{kind}">{inner}</{name}>'
 
     def lines(self) -> Iterator[str]:
-        """Give the report, a piece at a time."""
+        """Yield the HTML of the report."""
         yield f'<article class="report"{self.identity()}>'
         yield from self.header()
         yield from self.findings()
@@ -112,18 +112,22 @@ class _Article:
         yield "</article>"
 
     def header(self) -> Iterator[str]:
-        """Give the title, the student, the marks and the summary."""
+        """Yield the title, the student, the marks with their legend, and the summary."""
         report = self.report
         yield f"<header>{self.heading(0, escape(words.title_of(report)), 'title')}"
         if report.student:
             yield f"<p>Student: {escape(report.student)}</p>"
         yield f'<p class="score">Marks: <b>{words.score(report.earned, report.out_of)}</b></p>'
-        kind = "good" if report.exit_code == 0 else "bad"  # what could not be marked is not well either
+        names = words.mark_names(report)
+        if names:
+            items = "".join(f"<span><b>{name}</b>: {meaning}</span> " for name, meaning in names)
+            yield f'<p class="mark-names">{items.strip()}</p>'
+        kind = "good" if report.exit_code == 0 else "bad"  # unreadable parts count as bad too
         yield f'<p class="summary {kind}">{escape(words.summary(report))}</p>'
         yield f"{_HELP if self.level == 1 else ''}</header>"
 
     def findings(self) -> Iterator[str]:
-        """Give every finding as a story; the first one is open."""
+        """Yield every finding; the first one is open."""
         stories = words.stories(self.report)
         if not stories:
             return
@@ -134,15 +138,15 @@ class _Article:
             yield f"<summary><b>Error {story.number}</b> <span>{escape(story.title)}</span></summary><dl>"
             paragraphs = {
                 "What is wrong": story.what,
-                "It started in": story.started,
-                "What follows": story.follows,
-                "To put it right": story.remedy,
+                "Where it started": story.started,
+                "What it affects": story.follows,
+                "How to correct it": story.remedy,
             }
             for name, text in paragraphs.items():
                 if text:
                     yield f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>"
             yield "</dl>"
-            sums = {"The right sum": (story.right_sum, "good"), "Your sum": (story.student_sum, "bad")}
+            sums = {"Right calculation": (story.right_sum, "good"), "Your calculation": (story.student_sum, "bad")}
             if story.right_sum or story.student_sum:
                 shown = [
                     f'<div class="{kind}"><b>{name}</b><p>{escape(text)}</p></div>'
@@ -154,12 +158,15 @@ class _Article:
         yield "</section>"
 
     def line(self, index: int) -> Iterator[str]:
-        """Give a line: its equation and marks, what there is to say of it, its cells."""
+        """Yield a line: its equation and marks, remarks, and cells."""
         line = self.report.lines[index]
         role = role_at(line.where, line.step)
         symbol, equation = escape(line.symbol), escape(words.equation_of(line))
         title = f"<span><b>{symbol}</b>{equation.removeprefix(symbol)}</span>"
-        marks = words.line_score(line.marks)
+        marks = ", ".join(
+            f'<abbr title="{words.MARK_NAMES[name]}">{name}</abbr> {marks}'
+            for name, marks in words.mark_parts(line.marks)
+        )
         marks_span = f'<span class="marks">{marks}</span>' if marks else ""
         yield f'<article class="step {role.name if role else "plain"}">'
         yield self.heading(2, f"{tag(role) if role else ''}{title}{marks_span}", "line")
@@ -170,14 +177,14 @@ class _Article:
         yield "</article>"
 
     def matrix(self, index: int, line: LineMark) -> Iterator[str]:
-        """Give the cells as a table in its own scrolling box, and below it the errors that were left out."""
+        """Yield the cells as a table in a scrolling box, then the errors in omitted cells."""
         window = self.marking.window(line, MAX_DRAWN, MAX_DRAWN)
         body = []
         for i in window.rows:
             cells = [self.cell(index, cell_at(line, i, j)) for j in window.columns]
             body.append([_header("row", line.row_name(i), is_name=bool(line.rows)), *cells])
         head = [_header("col", line.column_name(j), is_name=bool(line.columns)) for j in window.columns]
-        _spread(window.columns, [head], f'<th scope="col" aria-label="left out">{ELLIPSIS}</th>')
+        _spread(window.columns, [head], f'<th scope="col" aria-label="omitted">{ELLIPSIS}</th>')
         _spread([-1, *window.columns], body, f"<td class=gap>{ELLIPSIS}</td>")
         widths = [sum(len(cell.text) + 4 for cell in row if cell) for row in line.cells]
         size = print_size(max(widths) + 8)
@@ -186,7 +193,7 @@ class _Article:
         for position, cells in enumerate(body):
             if position and window.rows[position] > window.rows[position - 1] + 1:
                 gap = f"<td class=gap>{ELLIPSIS}</td>" * (len(cells) - 1)
-                yield f'<tr><th scope="row" aria-label="left out">{ELLIPSIS}</th>{gap}</tr>'
+                yield f'<tr><th scope="row" aria-label="omitted">{ELLIPSIS}</th>{gap}</tr>'
             yield f"<tr>{''.join(cells)}</tr>"
         yield "</tbody></table></div>"
         if window.note:
@@ -197,7 +204,7 @@ class _Article:
         yield '<div class="story" role="status"></div></figure>' if self.number is not None else "</figure>"
 
     def cell(self, index: int, cell: CellMark | None) -> str:
-        """Return one cell: text, symbol, the right value of an error; and which findings it is of, or stands below."""
+        """Return one cell: text, symbol, the right value of an error, and the findings that start in it or affect it."""
         if cell is None:
             return f'<td class="blank" data-at title="nothing was written here"><span>{words.BLANK}</span></td>'
         roots, above = self.marking.roots(index, cell), self.marking.above(index, cell)
@@ -210,7 +217,7 @@ class _Article:
             classes.append(f"hatch h{above[0] % _NUM_HATCHES}")
         joins = {"data-root": roots, "data-below": above}
         links = "".join(f' {name}="{_numbers(numbers)}"' for name, numbers in joins.items() if numbers)
-        # with several errors each cell is numbered, for those who see no hatch; the stylesheet writes the numbers
+        # with several errors, each affected cell shows their numbers, so that hatching is not the only sign
         numbered = [number + 1 for number in [*roots, *above]] if len(self.report.findings) > 1 else []
         of = f' data-of="{",".join(map(str, numbered))}"' if numbered else ""
         right = f" <small>({escape(cell.right)})</small>" if is_wrong and cell.right else ""
@@ -221,7 +228,7 @@ class _Article:
         )
 
     def legend(self) -> Iterator[str]:
-        """Give the symbols that occur, in words."""
+        """Yield the symbols that occur and their meanings."""
         keys = words.legend(self.report)
         if not keys:
             return
@@ -230,12 +237,12 @@ class _Article:
             kind = "empty" if key.verdict is None else _CLASSES.get(key.verdict, "wrong")
             yield _swatch(kind, key.symbol, key.name, key.meaning)
         if self.has_hatch:
-            yield _swatch("hatch h0", "&nbsp;", "hatched", "stands below an error")
+            yield _swatch("hatch h0", "&nbsp;", "hatched", "affected by an earlier error")
         yield "</ul></section>"
 
 
 def _swatch(kind: str, symbol: str, name: str, meaning: str) -> str:
-    return f'<li><span class="swatch {kind}">{symbol}</span> <span><b>{name}</b> {meaning}</span></li>'
+    return f'<li><span class="swatch {kind}">{symbol}</span> <span><b>{name}:</b> {meaning}</span></li>'
 
 
 def _header(scope: str, name: str, *, is_name: bool) -> str:
@@ -247,7 +254,7 @@ def _numbers(numbers: Sequence[int]) -> str:
 
 
 def _spread(shown: Sequence[int], lines: Sequence[list[str]], gap: str) -> None:
-    """Put a gap into every line wherever a number is missing among those shown."""
+    """Insert a gap into every line where numbers are omitted."""
     for position in range(len(shown) - 1, 0, -1):
         if shown[position] > shown[position - 1] + 1:
             for line in lines:

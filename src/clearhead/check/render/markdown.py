@@ -1,4 +1,4 @@
-"""A marked working as Markdown: headings, pipe tables and lists, with nothing of the student's text left active."""
+"""Render a marked working as Markdown: headings, pipe tables and lists, with all of the student's text escaped."""
 
 import re
 
@@ -8,16 +8,18 @@ from clearhead.check.report import LineMark, Report
 from clearhead.worksheet.render.markdown import escape as escape_markdown
 from clearhead.worksheet.render.text import label
 
-_LINKS = re.compile(r"(?i)(?<=ftp|ttp|tps):|(?<=www)\.|@")  # bare addresses become links, and @name calls somebody
+_LINKS = re.compile(
+    r"(?i)(?<=ftp|ttp|tps):|(?<=www)\.|@"
+)  # sites turn bare addresses into links, and @name into a mention
 
 
 def escape(text: str) -> str:
-    """Make text safe inside Markdown, the HTML that it becomes, and a site that links bare addresses and names."""
+    """Escape text for Markdown, for the HTML made from it, and for sites that link bare addresses and names."""
     return _LINKS.sub(lambda match: f"&#{ord(match[0])};", escape_markdown(text))
 
 
 def paragraph(text: str) -> str:
-    """Make text safe where a line begins, so that it starts no list, rule or block of code."""
+    """Escape text at the start of a line, so that it does not start a list, a rule or a code block."""
     return re.sub(r"^([-+=]|\d+(?=[.)]))", lambda match: _guard(match[0]), escape(text.strip()))
 
 
@@ -31,7 +33,10 @@ def to_markdown(report: Report) -> str:
     lines = [f"# {escape(words.title_of(report))}", ""]
     if report.student:
         lines += [f"Student: {escape(report.student)}", ""]
-    lines += [f"**Marks: {words.score(report.earned, report.out_of)}**", "", paragraph(words.summary(report)), ""]
+    lines += [f"**Marks: {words.score(report.earned, report.out_of)}**", ""]
+    if words.mark_names(report):
+        lines += [f"*{escape(words.mark_legend(report))}*", ""]
+    lines += [paragraph(words.summary(report)), ""]
     for story in words.stories(report):
         lines += _story(story)
     for heading, indices in words.sections(report):
@@ -50,14 +55,19 @@ def to_markdown(report: Report) -> str:
 def _story(story: words.Story) -> list[str]:
     paragraphs = {
         "What is wrong": story.what,
-        "It started in": story.started,
-        "What follows": story.follows,
-        "To put it right": story.remedy,
+        "Where it started": story.started,
+        "What it affects": story.follows,
+        "How to correct it": story.remedy,
     }
     lines = [f"## Error {story.number}: {escape(story.title)}", ""]
     lines += [f"- **{name}:** {escape(text)}" for name, text in paragraphs.items() if text]
     if story.right_sum or story.student_sum:
-        lines += ["", "| the right sum | your sum |", "|---|---|", _row([story.right_sum, story.student_sum])]
+        lines += [
+            "",
+            "| right calculation | your calculation |",
+            "|---|---|",
+            _row([story.right_sum, story.student_sum]),
+        ]
     return [*lines, ""]
 
 

@@ -1,5 +1,5 @@
-// Shows what an error reaches: pointing at it lights the cells below it, clicking a cell tells its story.
-// Every sentence was written before; nothing is computed here.
+// Highlights the cells that an error affects when it is pointed at, and opens the details of a clicked cell.
+// All sentences are in the page already; nothing is computed here.
 (() => {
   const status = document.getElementById("status");
   const numbersOf = (cell, name) => (cell.dataset[name] ?? "").split(" ").filter(Boolean);
@@ -8,12 +8,12 @@
     table.setAttribute("role", "grid");
     cellsOf(table).forEach((cell, position) => {
       cell.setAttribute("aria-label", cell.title);
-      cell.removeAttribute("title"); // the bar below says it at once, and a tooltip would say it twice
+      cell.removeAttribute("title"); // the status bar shows the same text at once, so that a tooltip would repeat it
       cell.tabIndex = position ? -1 : 0;
     });
   }
 
-  // ---- looking: what is pointed at comes first, then what has the focus, then the cell whose story is open ----
+  // ---- highlighting: the element under the pointer, else the focused one, else the cell with open details ----
   let pointed = null;
   let focused = null;
   let pinned = null;
@@ -28,11 +28,11 @@
     for (const element of document.querySelectorAll(".lit, .source, .current")) element.classList.remove("lit", "source", "current");
     const target = pointed ?? focused ?? pinned;
     const isCell = target?.matches("td") ?? false;
-    status.hidden = !isCell || target === pinned; // an open story stands beside its matrix
+    status.hidden = !isCell || target === pinned; // open details are shown beside the matrix
     if (!target) return;
     const report = target.closest(".report");
     const numbers = findingsOf(target);
-    const isStart = !isCell || numbersOf(target, "root").length > 0; // a cell below an error shows only where that starts
+    const isStart = !isCell || numbersOf(target, "root").length > 0; // an affected cell highlights only where its error starts
     for (const cell of cellsOf(report)) {
       const isBelow = numbersOf(cell, "below").some((number) => numbers.includes(number));
       cell.classList.toggle("lit", isStart && isBelow);
@@ -44,7 +44,7 @@
     status.textContent = target.getAttribute("aria-label");
   }
 
-  // ---- stories ----
+  // ---- details of a cell ----
   function close() {
     pinned?.closest("figure").querySelector(".story").replaceChildren();
     pinned = null;
@@ -66,8 +66,8 @@
     const report = cell.closest(".report");
     const sentence = document.createElement("p");
     sentence.textContent = cell.getAttribute("aria-label");
-    const roots = numbersOf(cell, "root").map((number) => link(report, number, "Here starts "));
-    const below = numbersOf(cell, "below").map((number) => link(report, number, "Below "));
+    const roots = numbersOf(cell, "root").map((number) => link(report, number, "Starts here: "));
+    const below = numbersOf(cell, "below").map((number) => link(report, number, "Affected by: "));
     cell.closest("figure").querySelector(".story").replaceChildren(sentence, ...roots, ...below);
     look();
   }

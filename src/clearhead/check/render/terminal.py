@@ -1,4 +1,4 @@
-"""A marked working in the terminal: colour and symbol on every cell, and no error hidden however narrow the window."""
+"""Print a marked working in the terminal: every cell has a colour and a symbol, and every error is shown at any width."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,17 +31,17 @@ STYLES: Mapping[Verdict, str] = {
     Verdict.UNCHECKED: "dim",
 }
 _INDENT = "  "
-_MAX_CELL = 16  # terminal cells of what was written; a longer text is cut in the grid
+_MAX_CELL = 16  # width of a student's text in the grid, in terminal cells; longer text is cut
 
 
 def show(report: Report, console: Console | None = None) -> None:
-    """Print the report: marks, summary, what went wrong, then every line with its cells, the notes and a legend."""
+    """Print the report: marks, summary, errors, then every line with its cells, the notes and a legend."""
     _Page(console or Console(highlight=False), report).print()
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """A cell of the grid: what was written, what is said of it, and in which style."""
+    """A cell of the grid: the written text, the marker's comment and the style."""
 
     text: str
     tail: str
@@ -67,7 +67,7 @@ class _Page:
         self.legend()
 
     def say(self, text: str, style: str = "", *, indent: int = 0, hang: str = "") -> None:
-        """Print text literally, wrapped, every line after the first as far in as the text after `hang`."""
+        """Print text without markup, wrapped; later lines are indented to the text after `hang`."""
         body = Text(printable(text), style=style)
         inner = indent + cell_len(hang)
         first = Text(" " * indent + hang, style=style)
@@ -87,27 +87,29 @@ class _Page:
         if report.student:
             self.say(f"Student: {report.student}")
         self.say(f"Marks: {words.score(report.earned, report.out_of)}", "bold")
+        for name, meaning in words.mark_names(report):
+            self.say(meaning, "dim", indent=2, hang=f"{name:4}  ")
         self.say(words.summary(report), "red" if report.has_error else "")
 
     def story(self, story: words.Story) -> None:
-        """Print a finding: what, where, what follows, the remedy, and the two sums one under the other."""
+        """Print a finding: what, where, what it affects, the remedy, and the two calculations."""
         self.heading(f"Error {story.number}: {story.title}", "bold red")
         rows = {
             "what is wrong": story.what,
-            "it started in": story.started,
-            "what follows": story.follows,
-            "to put it right": story.remedy,
-            "the right sum": story.right_sum,
-            "your sum": story.student_sum,
+            "where it started": story.started,
+            "what it affects": story.follows,
+            "how to correct it": story.remedy,
+            "right calculation": story.right_sum,
+            "your calculation": story.student_sum,
         }
-        styles = {"the right sum": "green", "your sum": "red"}
+        styles = {"right calculation": "green", "your calculation": "red"}
         width = max(map(len, rows))
         for name, text in rows.items():
             if text:
                 self.say(text, styles.get(name, ""), indent=2, hang=f"{name:{width}}  ")
 
     def line(self, index: int) -> None:
-        """Print a line: its equation and marks, what there is to say of it, its cells."""
+        """Print a line: its equation and marks, remarks, and cells."""
         line = self.report.lines[index]
         role = role_at(line.where, line.step)
         title = Text.assemble((printable(words.equation_of(line)), f"bold {role.terminal_style if role else ''}"))
@@ -123,9 +125,9 @@ class _Page:
     # ---- the grid ----
 
     def grid(self, line: LineMark) -> None:
-        """Print the cells in brackets; below it, every error that the window has no room for."""
+        """Print the cells in brackets, then every error in a row or column that does not fit."""
         fits = max(len(row) for row in line.cells)
-        while True:  # one column less until it fits; two are always shown
+        while True:  # remove columns until it fits; two are always shown
             window = self.marking.window(line, MAX_DRAWN, fits)
             lines = self.draw(line, window.rows, window.columns)
             if fits <= 2 or max(cell_len(text.plain.replace(ANCHOR, "")) for text in lines) <= self.console.width - 4:
@@ -142,7 +144,7 @@ class _Page:
             self.say(self.marking.describe(line, cell), STYLES[cell.verdict], indent=4, hang="- ")
 
     def draw(self, line: LineMark, rows: Sequence[int], columns: Sequence[int]) -> list[Text]:
-        """Return the chosen rows and columns as lines, with an ellipsis wherever some are left out."""
+        """Return the chosen rows and columns as lines, with an ellipsis where some are omitted."""
         grid = [[self.piece(cell_at(line, i, j)) for j in columns] for i in rows]
         heads = [label(line.column_name(j)) if line.columns else "" for j in columns]
         names = [label(line.row_name(i)) if line.rows else "" for i in rows]
@@ -171,7 +173,7 @@ class _Page:
         return lines
 
     def placed(self, text: Text) -> Text:
-        """Turn anchors into jumps to their column, in a terminal, where names have letters of doubtful width."""
+        """In a terminal, replace anchors by jumps to their column if names contain letters of unknown width."""
         is_doubtful = not all(letter.isascii() or not letter.isalpha() for letter in text.plain)
         if not (is_doubtful and self.console.is_terminal and not self.console.legacy_windows):
             return Text().join(text.split(ANCHOR))
@@ -187,7 +189,7 @@ class _Page:
         return _Piece(label(cell.text, _MAX_CELL), label(self.marking.tail(cell), _MAX_CELL), STYLES[cell.verdict])
 
     def legend(self) -> None:
-        """Print the symbols that occur, in words."""
+        """Print the symbols that occur and their meanings."""
         keys = words.legend(self.report)
         if not keys:
             return
@@ -203,6 +205,6 @@ def _between(columns: Sequence[int], position: int) -> str:
 
 
 def _widths(pieces: Sequence[_Piece], name: str) -> tuple[int, int]:
-    """Return how wide a column is before and after the space that stands between number and symbol."""
+    """Return the width of a column before and after the space between number and symbol."""
     tail_width = max(reserved_width(piece.tail) for piece in pieces)
     return max(*(reserved_width(piece.text) for piece in pieces), reserved_width(name) - tail_width - 1), tail_width

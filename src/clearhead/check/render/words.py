@@ -1,6 +1,6 @@
-"""The sentences and orderings that every form of a report shares: marks, summary, stories, notes and legend.
+"""The sentences and the ordering that all report formats share: marks, summary, errors, notes and legend.
 
-All of it is plain text with the student's own words inside; whoever prints it makes it safe for its own medium.
+Everything is plain text that can contain the student's own words. Each renderer must escape it for its format.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,30 +13,37 @@ from clearhead.check.verdict import Verdict
 from clearhead.check.working import Note, NoteKind
 from clearhead.worksheet.render.text import label
 
-BLANK = "__"  # where nothing was written
+BLANK = "__"  # shown for an empty cell
 MEANINGS: Mapping[Verdict, str] = {
-    Verdict.CORRECT: "is what your own lines give",
-    Verdict.ROUNDED: "is what the rounded numbers that you wrote give",
-    Verdict.CARRIED: "follows rightly from an earlier error",
-    Verdict.TRUNCATED: "was cut where it should have been rounded",
-    Verdict.ROUNDING: "is off by less than one unit of its last digit",
-    Verdict.PLAUSIBLE: "lies within what rounding can do, which is no proof",
-    Verdict.TRUE: "is the true value, but your own lines do not lead to it",
-    Verdict.TRANSCRIPTION: "was copied wrongly",
-    Verdict.MISCONCEPTION: "comes from a wrong rule",
-    Verdict.SLIP: "comes from the right rule, worked wrongly",
-    Verdict.INVARIANT: "breaks a law that every right answer keeps",
+    Verdict.CORRECT: "matches what your own lines give",
+    Verdict.ROUNDED: "matches what the rounded numbers you wrote give",
+    Verdict.CARRIED: "the step is right, but it uses a number with an earlier error",
+    Verdict.TRUNCATED: "cut off instead of rounded",
+    Verdict.ROUNDING: "off by less than one unit in the last digit",
+    Verdict.PLAUSIBLE: "possible within rounding, but not confirmed; earns full marks",
+    Verdict.TRUE: "the true value, but it does not follow from your own lines",
+    Verdict.TRANSCRIPTION: "copied incorrectly",
+    Verdict.MISCONCEPTION: "calculated by an incorrect rule",
+    Verdict.SLIP: "the right rule, but a calculation error",
+    Verdict.INVARIANT: "breaks a property that every correct answer has",
     Verdict.UNREADABLE: "could not be read as a number",
-    Verdict.UNCHECKED: "could not be compared with anything",
+    Verdict.UNCHECKED: "not checked, because a line it depends on could not be used",
 }
+MARK_NAMES: Mapping[str, str] = {
+    "M": "method mark",
+    "A": "accuracy mark",
+    "A-ft": "accuracy mark with follow-through: right given your earlier numbers",
+}
+_WRITTEN = "written: "  # how the place of a line in a working file begins
+_MAX_NAME = 60  # characters of a line's name in a sentence
 _FRACTIONS = {
     (1, 2): "½", (1, 3): "⅓", (2, 3): "⅔", (1, 4): "¼", (3, 4): "¾", (1, 5): "⅕", (2, 5): "⅖", (3, 5): "⅗",
     (4, 5): "⅘", (1, 6): "⅙", (5, 6): "⅚", (1, 8): "⅛", (3, 8): "⅜", (5, 8): "⅝", (7, 8): "⅞",
 }  # fmt: skip
 _NOTE_HEADINGS: Mapping[str, tuple[NoteKind, ...]] = {
-    "Take care": ("warning",),
-    "What was read": ("convention", "read", "placed"),
-    "What could not be read or placed": ("unreadable", "unplaced"),
+    "Warnings": ("warning",),
+    "How your file was read": ("convention", "read", "placed"),
+    "What could not be read or matched": ("unreadable", "unplaced"),
 }
 
 
@@ -44,7 +51,7 @@ _NOTE_HEADINGS: Mapping[str, tuple[NoteKind, ...]] = {
 
 
 def number_of_marks(value: float) -> str:
-    """Write marks as on paper: 7½, ⅔, 0.43."""
+    """Format marks as on paper: 7½, ⅔, 0.43."""
     integer = int(value)
     rest = value - integer
     if abs(rest) < 5e-3 or abs(rest - 1) < 5e-3:
@@ -56,22 +63,38 @@ def number_of_marks(value: float) -> str:
 
 
 def score(earned: float, out_of: float) -> str:
-    """Write `7½ / 12`."""
+    """Format a score as `7½ / 12`."""
     return f"{number_of_marks(earned)} / {number_of_marks(out_of)}"
 
 
-def line_score(marks: LineMarks) -> str:
-    """Write the marks of a line: `M 1/1, A-ft ⅔/1`; nothing where none are given."""
+def mark_parts(marks: LineMarks) -> list[tuple[str, str]]:
+    """Return the marks of a line by name, `[("M", "1/1"), ("A-ft", "⅔/1")]`; empty if it has none."""
     accuracy = "A-ft" if marks.is_follow_through else "A"
-    pairs = [("M", marks.method, marks.method_of), (accuracy, marks.accuracy, marks.accuracy_of)]
-    return ", ".join(f"{name} {number_of_marks(got)}/{number_of_marks(most)}" for name, got, most in pairs if most)
+    parts = [("M", marks.method, marks.method_of), (accuracy, marks.accuracy, marks.accuracy_of)]
+    return [(name, f"{number_of_marks(got)}/{number_of_marks(most)}") for name, got, most in parts if most]
+
+
+def line_score(marks: LineMarks) -> str:
+    """Format the marks of a line as `M 1/1, A-ft ⅔/1`; empty if it has none."""
+    return ", ".join(f"{name} {score}" for name, score in mark_parts(marks))
+
+
+def mark_names(report: Report) -> list[tuple[str, str]]:
+    """Return the names of the marks that occur in a report, each with its meaning."""
+    names = {name for line in report.lines for name, _ in mark_parts(line.marks)}
+    return [(name, meaning) for name, meaning in MARK_NAMES.items() if name in names]
+
+
+def mark_legend(report: Report) -> str:
+    """Return one line that explains M, A and A-ft; empty if the report has no marks."""
+    return "; ".join(f"{name}: {meaning}" for name, meaning in mark_names(report))
 
 
 # ---- names and places ----
 
 
 def title_of(report: Report) -> str:
-    """Return the title, or failing that the kind of the exercise."""
+    """Return the title or, without one, the kind of the exercise."""
     return report.title or report.kind or "Marked working"
 
 
@@ -85,15 +108,26 @@ def equation_of(line: LineMark) -> str:
 
 
 def remarks(line: LineMark) -> list[str]:
-    """Say what concerns a line as a whole: where it was read, what it restates, its marks' reason, its note."""
-    sentences = []
-    if line.name and line.name != line.symbol:
-        sentences.append(f"You call it {label(line.name)}" + (f" ({line.place})." if line.place else "."))
-    elif line.place:
-        sentences.append(f"Read from {line.place}.")
-    if line.copy_of:
-        sentences.append(f"It restates {line.copy_of}, and is compared with it.")
-    return [*sentences, *(text for text in (line.note, line.marks.because) if text)]
+    """Return sentences about a complete line: its name and place in the file, its note, the reason for its marks."""
+    sentences = [your_line(line)]
+    if line.copy_of and not line.note:
+        sentences.append(f"This is a copy of {line.copy_of}. It is compared with the original.")
+    return list(dict.fromkeys(text for text in (*sentences, line.note, _marks_reason(line.marks)) if text))
+
+
+def your_line(line: LineMark) -> str:
+    """Return `Your line scores (line 12).`; empty if the file gives the line neither a name nor a place."""
+    places = line.place.split(", ") if line.place else []
+    paths = [place.removeprefix(_WRITTEN) for place in places if place.startswith(_WRITTEN)]
+    if paths and len(paths) == len(places):  # the path of a working file names the line itself
+        return f"Your {'line' if len(paths) == 1 else 'lines'} {label(', '.join(paths), _MAX_NAME)}."
+    if line.place:
+        return f"Your line {label(line.name or line.symbol, _MAX_NAME)} ({line.place})."
+    return f"Your line {label(line.name, _MAX_NAME)}." if line.name not in ("", line.symbol) else ""
+
+
+def _marks_reason(marks: LineMarks) -> str:
+    return f"{marks.because[:1].upper()}{marks.because[1:].rstrip('.')}." if marks.because else ""
 
 
 def _count(number: int, one: str, many: str) -> str:
@@ -104,9 +138,9 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def summary(report: Report) -> str:
-    """Say in one plain sentence how the working went, and in a second one what else was noticed."""
+    """Summarise the errors in one sentence, and anything else worth noticing in a second."""
     if not report.counts and not report.findings:
-        return "Nothing could be marked: no written line was read and placed."
+        return "Nothing could be marked: no line was recognised as a step of the exercise."
     noticed = _noticed(report)
     return _errors(report) + (f" {noticed}" if noticed else "")
 
@@ -116,7 +150,7 @@ def _errors(report: Report) -> str:
         if not report.has_error:
             return "No error." if report.is_fully_read else "No error in what could be marked."
         wrong = sum(number for verdict, number in report.counts.items() if verdict.is_error)
-        return f"{_count(wrong, 'cell is', 'cells are')} wrong." if wrong else "No error but in the rounding."
+        return f"{_count(wrong, 'cell is', 'cells are')} wrong." if wrong else "No error except in rounding."
     number = len(report.findings)
     places = [
         f"{report.lines[finding.line].symbol}, {cells_place(report.lines[finding.line], finding.cells)}"
@@ -133,21 +167,21 @@ def _followers(report: Report, them: str) -> str:
     below = [cell for index, line in enumerate(report.lines) for cell in line.marked if marking.above(index, cell)]
     below = [cell for cell in below if not marking.is_wrong(cell)]
     if not below:
-        return f"no later cell follows from {them}"
+        return f"no later cell is affected by {them}"
     earning = sum(cell.verdict.is_accepted for cell in below)
     if earning == len(below):
-        follow = _count(earning, "later cell follows", "later cells follow")
-        return f"{follow} from {them} and {'earns its' if earning == 1 else 'earn their'} follow-through marks"
-    stand = _count(len(below), "later cell stands", "later cells stand")
-    return f"{stand} below {them}, {earning} of which {'earns its' if earning == 1 else 'earn their'} marks"
+        affected = _count(earning, "later cell is", "later cells are")
+        return f"{affected} affected by {them} and {'earns' if earning == 1 else 'earn'} follow-through marks"
+    affected = _count(len(below), "later cell is", "later cells are")
+    return f"{affected} affected by {them}, {earning} of which {'earns' if earning == 1 else 'earn'} marks"
 
 
 def _noticed(report: Report) -> str:
     wordings = {
-        Verdict.TRUNCATED: ("number was cut where it", "numbers were cut where they", " should have been rounded"),
+        Verdict.TRUNCATED: ("number was", "numbers were", " cut off instead of rounded"),
         Verdict.ROUNDING: ("number is", "numbers are", " off by rounding only"),
-        Verdict.PLAUSIBLE: ("number is", "numbers are", " plausible, but not proved"),
-        Verdict.TRUE: ("number is", "numbers are", " true, but not from your own lines"),
+        Verdict.PLAUSIBLE: ("number is", "numbers are", " plausible, but not confirmed"),
+        Verdict.TRUE: ("number is", "numbers are", " true, but not derived from your own lines"),
         Verdict.UNREADABLE: ("cell", "cells", " could not be read"),
         Verdict.UNCHECKED: ("cell was", "cells were", " not checked"),
     }
@@ -165,7 +199,7 @@ def _noticed(report: Report) -> str:
 
 @dataclass(frozen=True)
 class Story:
-    """A finding in words. `title` names the error and its place; the sums stand side by side."""
+    """A finding in words. `title` names the error and its place; the two sums are shown side by side."""
 
     number: int
     title: str
@@ -178,7 +212,7 @@ class Story:
 
 
 def stories(report: Report) -> list[Story]:
-    """Tell every finding: what is wrong, where it started, what follows from it, how to put it right."""
+    """Describe every finding: what is wrong, where it started, what it affects, how to correct it."""
     marking = Marking(report)
     return [_story(marking, number, finding) for number, finding in enumerate(report.findings)]
 
@@ -195,7 +229,7 @@ def _story(marking: Marking, number: int, finding: Finding) -> Story:
     num_below = marking.num_below(number)
     follows = finding.follows
     if not follows and num_below:
-        follows = f"{_count(num_below, 'cell stands', 'cells stand')} below it" + (
+        follows = f"{_count(num_below, 'cell is', 'cells are')} affected by it" + (
             f", in {join_words(dict.fromkeys(below))}." if below else "."
         )
     return Story(
@@ -203,7 +237,7 @@ def _story(marking: Marking, number: int, finding: Finding) -> Story:
         f"{verdict_of(finding)} in {where}",
         finding.what,
         started,
-        follows or "Nothing: no other cell depends on it.",
+        follows or "No other cell depends on it.",
         finding.remedy,
         finding.right_sum,
         finding.student_sum,
@@ -214,22 +248,22 @@ def _story(marking: Marking, number: int, finding: Finding) -> Story:
 
 
 def sections(report: Report) -> Iterator[tuple[str, list[int]]]:
-    """Give runs of lines (counted from 0) under one heading."""
+    """Yield each heading with its lines (counted from 0)."""
     shown = [index for index, line in enumerate(report.lines) if not line.is_good_copy]
     for heading, run in groupby(shown, key=lambda index: report.lines[index].section):
         yield heading, list(run)
 
 
 def _good_copies(report: Report) -> str:
-    """Say which factors were restated rightly: they need no more room than that."""
+    """List the correctly copied factors in one sentence; they are not shown as matrices."""
     copies = [line for line in report.lines if line.is_good_copy]
     named = dict.fromkeys(f"{line.symbol} ({line.place})" if line.place else line.symbol for line in copies)
-    return f"Restated rightly where they are used: {', '.join(named)}."
+    return f"Copied correctly where they are used: {', '.join(named)}."
 
 
 @dataclass(frozen=True)
 class NoteGroup:
-    """Notes under one heading; `is_warning`: they ask the reader to take care."""
+    """Notes under one heading."""
 
     heading: str
     sentences: tuple[str, ...]
@@ -237,7 +271,7 @@ class NoteGroup:
 
 
 def notes(report: Report) -> list[NoteGroup]:
-    """Return the notes under their headings: warnings, what was read, and what was not."""
+    """Group the notes under headings: warnings, what was read, and what was not."""
     groups = []
     for heading, kinds in _NOTE_HEADINGS.items():
         sentences = [_note(note) for kind in kinds for note in report.notes if note.kind == kind]
@@ -254,7 +288,7 @@ def _note(note: Note) -> str:
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """An entry of the legend: a verdict, or None for a cell in which nothing was written."""
+    """An entry of the legend: a verdict, or None for an empty cell."""
 
     symbol: str
     name: str
@@ -263,10 +297,10 @@ class LegendEntry:
 
 
 def legend(report: Report) -> list[LegendEntry]:
-    """Return the symbols that occur, in words; first what is well, last what could not be told."""
+    """Return the symbols that occur and their meanings: correct verdicts first, unchecked cells last."""
     keys = [LegendEntry(v.symbol, v.value, MEANINGS[v], v) for v in Verdict if report.counts[v]]
     if any(_has_blank(line) for line in report.lines):
-        keys.append(LegendEntry(BLANK, "blank", "nothing was written there"))
+        keys.append(LegendEntry(BLANK, "blank", "nothing was written here"))
     return keys
 
 
