@@ -78,13 +78,13 @@ REFUSED = {
     "noise.yaml": (bytes(range(128, 256)), "is not UTF-8"),
     "noise.xlsx": (bytes(range(256)), "is not an .xlsx file"),
     "words.txt": (b"nothing here", "no exercise with numbers"),
-    "none.yaml": (b"problem: exam-self-attention\nwritten: {}\n", "holds no lines"),
+    "none.yaml": (b"problem: exam-self-attention\nwritten: {}\n", "contains no lines"),
     "twice.yaml": (b"problem: exam-self-attention\nwritten: {Q: [[1]], Q: [[2]]}\n", "written twice"),
     "other.yaml": (b"problem: seq2seq-dot\nwritten: {Q: [[1, 2]], W_K: [[1]]}\n", "Q, W_K are not in this problem"),
-    "nowhere.yaml": (b"problem: nothing-here\nwritten: {Q: [[1]]}\n", "no gallery problem of that name"),
+    "nowhere.yaml": (b"problem: nothing-here\nwritten: {Q: [[1]]}\n", "no gallery problem with that name"),
     "lines.yaml": (
         b"problem: exam-self-attention\nwritten:\n" + b"".join(b"  Q%d: [1]\n" % i for i in range(2001)),
-        "a working may have 2,000",
+        "the limit is 2,000",
     ),
 }
 
@@ -125,7 +125,7 @@ def test_a_broken_worksheet_is_refused_and_no_fault_of_ours(name: str) -> None:
     done = run("check", "-", text=json.dumps(data).encode())
     assert done.returncode == 2, done.stderr
     assert "standard input: " in done.stderr
-    assert "Solve the problem again and write it as JSON." in done.stderr
+    assert "Solve the problem again and save it as JSON." in done.stderr
 
 
 def test_a_worksheet_of_another_problem_earns_nothing() -> None:
@@ -133,7 +133,7 @@ def test_a_worksheet_of_another_problem_earns_nothing() -> None:
     assert run("check", "-", "--problem", "exam-self-attention", text=sheet).returncode == 0
     done = run("check", "-", "--problem", str(PROBLEM), text=sheet)
     assert done.returncode == 2
-    assert "another problem" in done.stderr
+    assert "a different problem" in done.stderr
 
 
 def test_a_report_never_takes_the_place_of_the_working(tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ def test_no_cell_of_the_grades_is_a_formula(graded: tuple[Path, subprocess.Compl
 
 
 TARGETS = [
-    (("--csv", "ada.json"), "lies among the workings"),
+    (("--csv", "ada.json"), "is in the folder of the workings"),
     (("--csv", "nowhere/grades.csv"), "cannot be written"),
     (("--csv", "."), "cannot be written"),
     (("--reports", "ada.json"), "is not a folder"),

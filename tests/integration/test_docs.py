@@ -18,7 +18,7 @@ PAGES = [
 PENDING = {
     "README.md",
     "docs/index.md",
-    *(f"docs/guide/{name}.md" for name in ("check", "evaluate")),
+    *(f"docs/guide/{name}.md" for name in ("evaluate")),
 }
 
 

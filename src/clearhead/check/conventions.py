@@ -83,7 +83,9 @@ def compare_by_best_convention(working: Working, compare: Compare) -> "ComparedW
         return compare(working)  # raises the error again
     if chosen and not (is_tied and plain is not None) and _is_much_better(plain, best, chosen):
         words = ", ".join(CHOICES[key][value] for key, value in chosen.items())
-        sentence = f"The question does not fix the convention. Your lines use {words}, and they are marked accordingly."
+        sentence = (
+            f"The question does not fix the convention. Your lines follow this one and are marked by it: {words}."
+        )
         best.placing.notes.append(Note("convention", sentence))
         return best
     return plain if plain is not None else best

@@ -208,8 +208,7 @@ class Placer:
         if self._decided.get(number) in shaped:
             chosen = self._decided[number]
         self.result.doubtful[number] = [node for node in nodes if node != chosen]
-        record = self.graph.records[chosen]
-        self._note("placed", f"{line.name} was read as {record.symbol} ({self._described(chosen)}).", line)
+        self._note("placed", f"{line.name} was read as {self._described(chosen)}.", line)
         return chosen
 
     def _is_taken(self, node: int, grid: Grid) -> bool:
@@ -302,18 +301,21 @@ class Placer:
         size = f"{len(grid)} × {max((len(row) for row in grid), default=0)}"
         if len({len(row) for row in grid}) > 1:
             size += " with rows of different lengths"
-        record = self.graph.records[node]
         is_turned = _is_full(grid) and (len(grid[0]), len(grid)) == (height, width) != (width, height)
         turned = " It has the shape of its transpose." if is_turned else ""
         sentence = (
-            f"{line.name} is {size}, but {record.symbol} ({self._described(node)}) is {height} × {width}."
+            f"{line.name} is {size}, but {self._described(node)} is {height} × {width}."
             f"{turned} It could not be compared cell by cell. If it is one row, name it {line.name}[2], for example."
         )
         self.result.misshapen.append(WrongShape(number, node, sentence))
 
     def _described(self, node: int) -> str:
-        """Return the step and the part of a record in words: `softmax in Encoder layer 1 · Self-attention`."""
-        return f"{self.graph.records[node].step.name}{_in(self._view.steps[node].section)}"
+        """Return the equation of a record and its part of the model: `Q = X W_Q (Self-attention)`."""
+        step = self._view.steps[node]
+        symbol, equation = step.record.symbol, step.equation
+        if equation and not equation.startswith(f"{symbol} ="):
+            equation = f"{symbol} = {equation}"
+        return f"{equation or symbol} ({step.section})" if step.section else equation or symbol
 
     def _note(self, kind: NoteKind, sentence: str, line: WrittenLine) -> None:
         self.result.notes.append(Note(kind, sentence, line.place))
@@ -330,7 +332,7 @@ def _is_full(grid: Grid) -> bool:
 def fit_grid(
     grid: Grid, shape: tuple[int, int], pick: Pick, labels: tuple[Sequence[str], Sequence[str]], *, is_turned: bool
 ) -> Grid | None:
-    """Return the cells in the full shape of their record (None where nothing was written), or None if they do not fit."""
+    """Return the cells in the full shape of their record (None where nothing is written); None if they do not fit."""
     height, width = shape
     if not _is_full(grid):
         return None

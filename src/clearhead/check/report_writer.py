@@ -104,7 +104,7 @@ class ReportWriter:
         return line_marks(ledger, same, self._worth(node), asks_all=self._asks_all(node))
 
     def _asks_all(self, node: int) -> bool:
-        """Return whether every row must be written: the scheme names the entire line, and later lines do not imply it."""
+        """Return whether every row must be written: the scheme names the full line, and later lines do not imply it."""
         names = [name for name in self.scheme.lines if node in self._nodes_named(name)[:1]]
         return bool(names) and not split_pick(names[0]).row and not self._is_implied(node)
 

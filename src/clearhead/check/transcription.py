@@ -5,7 +5,7 @@ import re
 
 
 def pen_slip(text: str, right: float) -> str:
-    """Return how the written digits differ from the right number: sign, decimal slip, digit swap …, or an empty text."""
+    """Return how the written digits differ from the right number: sign, decimal slip, digit swap …; "" if unknown."""
     clean = text.strip().replace("−", "-").replace("–", "-").lstrip("+")
     if not re.fullmatch(r"-?(\d+\.?\d*|\.\d+)", clean) or not math.isfinite(right):
         return ""

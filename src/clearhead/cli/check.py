@@ -210,7 +210,7 @@ def _check_targets(folder: Path, csv: Path | None, to: Path, form: ReportFormat)
             start = file.read(100)
         if not start.startswith(",".join(GRADES).encode()):
             raise ProblemError(
-                f"--csv {csv} is in the folder of the workings and contains no grades. Choose another name for the grades."
+                f"--csv {csv} is in the folder of the workings and contains no grades. Choose another name."
             )
     if to.exists() and not to.is_dir():
         raise ProblemError(f"--reports {to} is not a folder. Choose another name.")

@@ -38,7 +38,7 @@ def test_every_student_has_a_row_and_every_line_a_column(tmp_path):
     assert [row["marks"] for row in rows] == ["6", "5.5"]
     assert [row["percent"] for row in rows] == ["100.0", "91.7"]
     assert [row["errors"] for row in rows] == ["0", "1"]
-    assert rows[1]["self_attention: S"] == "1.5/2"
+    assert rows[1]["S (Self-attention)"] == "1.5/2"
     assert "S" in rows[1]["first error"]
 
 
@@ -102,7 +102,7 @@ def test_the_files_of_a_folder_are_those_that_may_be_workings(tmp_path):
 
 
 def test_an_empty_folder_and_one_that_is_not_there_are_said(tmp_path):
-    with pytest.raises(ProblemError, match="holds no workings"):
+    with pytest.raises(ProblemError, match="contains no workings"):
         working_files(tmp_path)
     with pytest.raises(ProblemError, match="cannot be read"):
         working_files(tmp_path / "nowhere")

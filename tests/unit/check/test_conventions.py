@@ -49,7 +49,7 @@ def test_scores_divided_by_their_sum_are_found_where_the_question_is_silent():
     """Unscaled and scaled scores give the same shares, so either may be said beside it."""
     report = marked(ABOUT_NORMALISER, {**QUERIES, **DIVIDED})
     assert not report.has_error, verdicts(report)
-    assert "divided by its row's sum" in said(report)
+    assert "divided by the sum of its row" in said(report)
 
 
 def test_a_causal_mask_is_found_where_the_question_is_silent():

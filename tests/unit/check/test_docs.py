@@ -11,13 +11,11 @@ from rich.console import Console
 
 from clearhead import Worksheet
 from clearhead.check import Scheme, Verdict, check, misconceptions, norm_misconceptions, position_misconceptions
-from clearhead.check.classroom import mark_class
 from clearhead.check.graph import Graph, fetch_from
 from clearhead.check.marks import LineScheme
 from clearhead.check.misconceptions import MISCONCEPTIONS, variants
 from clearhead.check.read.reading import BOOKS, DATA, DOCUMENTS, KEYS, TABLES
 from clearhead.check.render.terminal import show
-from clearhead.check.scheme_file import load_scheme
 from clearhead.check.story import REMEDIES
 from clearhead.check.wrong_rule import Site
 from clearhead.worksheet.reading import read_data
@@ -109,9 +107,7 @@ def shown_in(page: str, heading: str) -> list[str]:
     return [line for line in page.partition(heading)[2].split("```\n")[1].splitlines() if line.strip()]
 
 
-@pytest.mark.parametrize(
-    ("page", "heading"), [("README.md", "## A marked working"), ("docs/guide/check.md", "two-slips.yaml`:")]
-)
+@pytest.mark.parametrize(("page", "heading"), [("README.md", "## A marked working")])
 def test_the_excerpt_of_a_report_is_what_the_command_prints(page: str, heading: str) -> None:
     lines = shown_in((DOCS.parent / page).read_text(encoding="utf-8"), heading)
     text = StringIO()
@@ -120,20 +116,6 @@ def test_the_excerpt_of_a_report_is_what_the_command_prints(page: str, heading: 
     assert len(lines) >= 10
     for line in lines:
         assert line in text.getvalue(), f"{page} shows what the command does not print: {line}"
-
-
-def test_the_class_in_the_guide_is_what_the_command_finds(check_page: str) -> None:
-    lines = shown_in(check_page.partition("## A class at once")[2], "```\n\n")
-    folder = DOCS.parent / "examples" / "workings"
-    marked = mark_class(folder / "class", load_scheme(folder / "scheme.yaml"))
-    shown = [line.split()[:5] for line in lines[1:6]]
-    rows = [
-        [result.student, f"{result.earned:g}", "/", f"{result.out_of:g}", str(result.num_errors)]
-        for result in marked.results
-    ]
-    assert shown == rows
-    for slip in marked.slips:
-        assert f"  {len(slip.students)} × {slip.what}" in lines
 
 
 def test_the_working_in_the_guide_can_be_marked(check_page: str) -> None:

@@ -79,7 +79,7 @@ def test_tanh_lies_between_minus_1_and_1():
     report = marked(problem, {"W_h h": "a b / c d", "T": "0.90 1.30 / 0.76 0.99"})
     marks = letters(report.lines[-1])
     assert marks[1] == "I", marks
-    assert "tanh lies between -1 and 1" in report.findings[0].what
+    assert "tanh must be between -1 and 1" in report.findings[0].what
 
 
 def test_sine_and_cosine_of_a_pair_are_not_judged_where_their_inputs_are_known():

@@ -68,7 +68,7 @@ PROBLEM = {"kind": "context", "X": [[1, 2], [3, 4]], "weights": [[0.125, 0.875],
 
 
 def test_a_working_that_names_no_problem_cannot_be_marked():
-    with pytest.raises(ProblemError, match="does not say what problem it works"):
+    with pytest.raises(ProblemError, match="does not name the problem"):
         mark(Working({}, (line("Z", "1 2"),), notes=(Note("read", "Nothing was found."),)))
 
 

@@ -39,7 +39,7 @@ def test_accuracy_is_split_by_row_and_what_follows_earns_all():
     assert earned(report) == [(1, 1), (1, 1), (1, 1), (1, 0.5), (1, 1), (1, 1)]
     assert (report.earned, report.out_of) == (11.5, 12)
     assert [line.marks.is_follow_through for line in report.lines] == [False, False, False, False, True, True]
-    assert report.lines[3].marks.because == "1 of 2 rows"
+    assert report.lines[3].marks.because == "1 of 2 rows is right"
 
 
 def test_without_follow_through_the_rows_below_an_error_earn_no_accuracy():
@@ -53,7 +53,7 @@ def test_a_wrong_rule_earns_no_method():
     """A by division, 1/3 2/3 / 3/4 1/4: M0 A0; Z follows from it: 1/3 + 2 = 2.33 …, 0.75 + 0.75 = 1.50, 2.50."""
     report = marked(ATTENTION, {**FAULTLESS, "A": "0.33 0.67 / 0.75 0.25", "Z": "2.33 3.33 / 1.50 2.50"})
     assert earned(report)[4:] == [(0, 0), (1, 1)], verdicts(report)
-    assert "the rule is wrong" in report.lines[4].marks.because
+    assert "the method is wrong" in report.lines[4].marks.because
 
 
 def test_a_line_of_which_nothing_follows_earns_nothing():
@@ -103,7 +103,7 @@ def test_the_same_wrong_rule_is_charged_once():
     report = marked(heads, lines)
     assert [finding.name for finding in report.findings] == ["no scaling", "no scaling"], verdicts(report)
     assert earned(report) == [(1, 1), (0, 0), (1, 1), (1, 1)]
-    assert "charged once" in report.lines[3].marks.because
+    assert "costs marks only once" in report.lines[3].marks.because
     assert marked(heads, lines, Scheme(charge_repeats=True)).earned == 4
 
 
@@ -152,7 +152,7 @@ def test_strict_rounding_costs_a_cut_number_its_row():
 
 
 def test_a_scheme_that_names_no_line_of_the_sheet_says_so():
-    with pytest.raises(ProblemError, match="'logits', which is not a line of this sheet"):
+    with pytest.raises(ProblemError, match="'logits', which is not a line of this exercise"):
         marked(ATTENTION, FAULTLESS, Scheme(lines={"logits": LineScheme()}))
 
 

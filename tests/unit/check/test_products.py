@@ -30,7 +30,7 @@ def explained(text: str) -> FailingProduct | None:
 @pytest.mark.parametrize(
     ("text", "name", "student_sum"),
     [
-        ("22", "the term 2×5 is left out", "1×4 + 3×6 = 22"),
+        ("22", "the term 2×5 is missing", "1×4 + 3×6 = 22"),
         ("12", "the term 2×5 has the wrong sign", "1×4 + (-2×5) + 3×6 = 12"),
         ("68", "the term 1×4 is ten times too large", ""),
         ("15.8", "the term 3×6 is ten times too small", ""),

@@ -60,9 +60,9 @@ def test_a_line_has_its_method_and_accuracy_marks(marks: LineMarks, text: str) -
 
 
 SUMMARIES = [
-    (by_hand.slipped, "1 error: it starts in S, row 2 (x2), column 3 (x3); 7 later cells follow from it and earn their follow-through marks. 1 number was cut where it should have been rounded; 1 number is off by rounding only; 1 number is plausible, but not proved; 1 cell could not be read."),
-    (by_hand.misconceived, "2 errors: in K, row 2 (cat), column 2; in A, all 9 cells; 3 later cells follow from them and earn their follow-through marks. 1 line has a wrong shape."),
-    (by_hand.faultless, "No error. 3 numbers were cut where they should have been rounded; 1 number is off by rounding only; 3 numbers are plausible, but not proved."),
+    (by_hand.slipped, "1 error: it starts in S, row 2 (x2), column 3 (x3); 7 later cells are affected by it and earn follow-through marks. 1 number was cut off instead of rounded; 1 number is off by rounding only; 1 number is plausible, but not confirmed; 1 cell could not be read."),
+    (by_hand.misconceived, "2 errors: in K, row 2 (cat), column 2; in A, all 9 cells; 3 later cells are affected by them and earn follow-through marks. 1 line has a wrong shape."),
+    (by_hand.faultless, "No error. 3 numbers were cut off instead of rounded; 1 number is off by rounding only; 3 numbers are plausible, but not confirmed."),
 ]  # fmt: skip
 
 
@@ -72,23 +72,21 @@ def test_the_summary_is_one_plain_sentence(make: Callable[[], Report], sentence:
 
 
 def test_the_summary_knows_the_rare_cases() -> None:
-    assert words.summary(report_of()) == "Nothing could be marked: no written line was read and placed."
+    assert words.summary(report_of()) == "Nothing could be marked: no line was recognised as a step of the exercise."
     assert words.summary(report_of(line("Q", "X W_Q", cells("1 2", "c")))) == "No error."
     cut = report_of(line("Q", "X W_Q", cells("1 2", "t")), is_strict=True)
-    assert words.summary(cut) == (
-        "No error but in the rounding. 2 numbers were cut where they should have been rounded."
-    )
+    assert words.summary(cut) == "No error except in rounding. 2 numbers were cut off instead of rounded."
     slip = Finding(0, ((0, 1),), Verdict.SLIP, "", "", "", "")
     alone = report_of(line("Q", "X W_Q", cells("1 2", "cS;", {(0, 1): (0,)})), findings=(slip,))
-    assert words.summary(alone) == "1 error: it starts in Q, row 1 (x1), column 2; no later cell follows from it."
+    assert words.summary(alone) == "1 error: it starts in Q, row 1 (x1), column 2; no later cell is affected by it."
     shape = Finding(0, (), Verdict.INVARIANT, "", "", "", "")
-    assert "it starts in Z, the line as a whole" in words.summary(report_of(line("Z", "A V", ()), findings=(shape,)))
+    assert "it starts in Z, the entire line" in words.summary(report_of(line("Z", "A V", ()), findings=(shape,)))
     unread = report_of(
         line("Q", "X W_Q", cells("1 2", "cS;", {(0, 1): (0,)})),
         line("S", "Q Kᵀ", cells("1 2", "?f;", {(0, 0): (0,), (0, 1): (0,)})),
         findings=(slip,),
     )
-    assert "2 later cells stand below it, 1 of which earns its marks. 1 cell could not" in words.summary(unread)
+    assert "2 later cells are affected by it, 1 of which earns marks. 1 cell could not" in words.summary(unread)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +99,7 @@ def test_the_summary_knows_the_rare_cases() -> None:
         ([(0, 1), (2, 1)], "column 2, rows 1 and 3"),
         ([(0, 1), (2, 2)], "2 cells, the first in row 1 (x1), column 2"),
         ([(i, j) for i in range(3) for j in range(3)], "all 9 cells"),
-        ([], "the line as a whole"),
+        ([], "the entire line"),
     ],
 )
 def test_a_place_is_said_as_shortly_as_it_can_be(places: list[tuple[int, int]], text: str) -> None:
@@ -115,25 +113,25 @@ def test_a_cell_says_all_about_itself() -> None:
     assert scores[1][2] is not None
     assert weights[1][1] is not None
     assert marking.sentence(4, scores[1][2]) == (
-        "row 2 (x2), column 3 (x3): 18, arithmetic slip; your own lines give 12.36; the problem gives 12.358"
+        "row 2 (x2), column 3 (x3): 18, arithmetic slip; your own lines give 12.36; the true value is 12.358"
     )
     assert marking.tail(scores[1][2]) == "✗ (12.36)"
     assert marking.sentence(6, weights[1][1]) == (
-        "row 2 (x2), column 2 (x2): 0.81, carried forward; the problem gives 0.9858; it stands below error 1"
+        "row 2 (x2), column 2 (x2): 0.81, carried forward; the true value is 0.9858; affected by error 1"
     )
     second = by_hand.misconceived()
     cell = second.lines[2].cells[0][1]
     assert cell is not None
     assert Marking(second).sentence(2, cell) == (
         "row 1 (The), column 2 (cat): 0.00, misconception: softmax down the columns; your own lines give 0.89; "
-        "it stands below error 1"
+        "affected by error 1"
     )
 
 
 def test_a_finding_without_a_word_on_what_follows_gets_one() -> None:
     swap, rule = words.stories(by_hand.misconceived())
     assert swap.title == "transcription (digit swap) in K, row 2 (cat), column 2"
-    assert swap.follows == "6 cells stand below it, in S′ and A."
+    assert swap.follows == "6 cells are affected by it, in S′ and A."
     assert rule.title == "misconception: softmax down the columns in A, all 9 cells"
     assert rule.follows == "Nothing that could be marked."
 
@@ -287,7 +285,7 @@ def test_the_terminal_prints_the_students_text_literally() -> None:
     assert "\u202e" not in text
     for piece in (
         "[bold]1[/bold]|`x`\\n<b> ✗ (2<3)",
-        "You call it [red]S[/red] (line [1]).",
+        "Your line [red]S[/red] (line [1]).",
         "[i]T[/i]",
         "[/bold] www",
     ):

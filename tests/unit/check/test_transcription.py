@@ -40,7 +40,7 @@ DOT = {"kind": "seq2seq-attention", "score": "dot", "h": [[2, 3, 5], [1, 0, 4]],
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("79", "is left out"),  # 14 + 65
+        ("79", "is missing"),  # 14 + 65
         ("46", "has the wrong sign"),  # 14 − 33 + 65
         ("409", "ten times too large"),  # 14 + 330 + 65
         ("145", "is counted twice"),  # 14 + 33 + 33 + 65

@@ -229,7 +229,7 @@ class _ChainSplitter:
             )
 
     def _terms(self, link: Link) -> None:
-        """Read a sum of vectors: copied states if each has a factor before it, otherwise products that are not marked."""
+        """Read a sum of vectors: copied states if each has a factor before it, otherwise unmarked products."""
         if re.search(r"\d\s*▢", link.side.text) and self.context.is_seq2seq:
             for number, grid in enumerate(link.side.grids, 1):
                 self._copy(f"h[{number}]", "h", grid.as_row(), link, number)

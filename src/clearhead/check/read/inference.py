@@ -71,7 +71,8 @@ def _missing(names: Sequence[str]) -> list[Note]:
         return [
             Note(
                 "warning",
-                "the problem could not be determined from this page: no given matrices were found. Give the problem separately",
+                "the problem could not be determined from this page: no given matrices were found. "
+                "Give the problem separately",
             )
         ]
     listed = ", ".join(_NAMES.get(name, name) for name in names)

@@ -1,4 +1,4 @@
-"""Fold LaTeX maths and plain brackets: every matrix or vector becomes a mark in the text, and its cells stay as written.
+"""Fold LaTeX maths and plain brackets: every matrix or vector becomes a mark in the text; its cells are unchanged.
 
 One pass from left to right with a bounded stack, so that the time is linear in the length for any nesting.
 """

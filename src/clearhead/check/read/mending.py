@@ -94,7 +94,7 @@ def mend_rows(name: str, grid: Grid, alike: Sequence[Grid]) -> MendedGrid:
             rows.append(row)
             continue
         shown = " ".join(cell for cell in row if cell)[:80]
-        fault = f"row {number} of {name} has {len(row)} numbers, but its other rows have {width}: {shown}"
+        fault = f"row {number} of {name} has {_numbers(row)}, but its other rows have {width}: {shown}"
         restored = next(
             (candidate for candidate in _rows_at(alike, number - 1, width) if _digits(candidate) == _digits(row)), None
         )
@@ -105,6 +105,10 @@ def mend_rows(name: str, grid: Grid, alike: Sequence[Grid]) -> MendedGrid:
             losses.append(fault)
             rows.append(("",) * width)
     return MendedGrid(Grid(tuple(rows), grid.is_list), tuple(repairs), tuple(losses))
+
+
+def _numbers(row: Sequence[str]) -> str:
+    return "1 number" if len(row) == 1 else f"{len(row)} numbers"
 
 
 def _common_width(grid: Grid, alike: Sequence[Grid]) -> int:
@@ -142,7 +146,7 @@ def mend_factor(name: str, first: Grid, factor: Grid, result: Grid, product: str
     if len(widths) > 1 and len(short) == 1 and all(len(row) in (width, width - 1) for row in factor.cells):
         row = factor.cells[short[0]]
         for split in _splits(row):
-            fault = f"row {short[0] + 1} of {name} has {len(row)} numbers, but its other rows have {width}"
+            fault = f"row {short[0] + 1} of {name} has {_numbers(row)}, but its other rows have {width}"
             rows = tuple(split if number == short[0] else cells for number, cells in enumerate(factor.cells))
             candidates.append((rows, f"{fault}: {' '.join(row)}; it was read as {' '.join(split)}, {because}"))
     if len(widths) == 1 and width == result.width + 1 and width > 1:

@@ -223,11 +223,11 @@ def _read_working(data: Mapping[str, Any], problem_data: Mapping[str, Any] | Non
     if "written" not in data:
         near = did_you_mean("written", [key for key in fields.data if key not in KEYS])
         mistakes.append(
-            f"written is missing. Add 'written:' and below it the lines of the working, such as 'Q: [[0.50, 1.2], …]'.{near}"
+            f"written is missing. Add 'written:' with the lines of the working, such as 'Q: [[0.50, 1.2], …]'.{near}"
         )
     elif not isinstance(data["written"], Mapping) or not data["written"]:
         mistakes.append(
-            f"written = {shorten(data['written'])} contains no lines. Write names and numbers, such as 'Q: [[0.50, 1.2]]'."
+            f"written = {shorten(data['written'])} contains no lines. Write names and numbers like 'Q: [[0.50, 1.2]]'."
         )
     else:
         reader.read(data["written"])
@@ -299,7 +299,9 @@ class _Fields:
         elif "kind" in others or "parts" in others:
             own = {**({"title": self.data["title"]} if "title" in self.data else {}), **others}
         elif others:
-            self._refuse(others, "of a working" if expected else "of a working, and there is no kind of problem")
+            self._refuse(
+                others, "of a working" if expected else "of a working, and the key 'kind' of a problem is missing"
+            )
             own = expected or {}
         if own is None and expected is None:
             self._mistakes.append(

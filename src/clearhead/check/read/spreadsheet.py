@@ -69,9 +69,7 @@ def _no_spreadsheet(content: bytes) -> ProblemError:
         return ProblemError(
             "is an old or a password-protected Excel file. Save it as .xlsx without a password, or as CSV."
         )
-    return ProblemError(
-        "is not an .xlsx file, although its name ends in .xlsx. Save it from the spreadsheet as .xlsx or CSV."
-    )
+    return ProblemError("is not an .xlsx file, despite its name. Save it from the spreadsheet as .xlsx or CSV.")
 
 
 class _Sheet:

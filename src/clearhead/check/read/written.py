@@ -105,7 +105,7 @@ class WrittenReader:
 
 
 class _MatrixError(Exception):
-    """The value of a line is not a number, row or matrix; the message completes a sentence that starts with its place."""
+    """The value of a line is not a number, row or matrix; the message completes a sentence that names its place."""
 
 
 def _row(row: Any) -> tuple[str, ...]:

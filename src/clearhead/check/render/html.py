@@ -28,8 +28,8 @@ _MAX_CELL = 24  # characters of a student's text in a cell; its details show the
 _NUM_HATCHES = 4  # in the stylesheet; more findings share them and are distinguished by numbers
 _HELP = (  # hidden until the script runs, because it describes what the script does
     '<p class="help" hidden>Point at or tap an error, or the cell where it starts, to highlight the cells it '
-    'affects. Click or tap a cell to see its details. <span class="keyboard">Keyboard: Tab moves to a matrix, the arrow keys move to '
-    "a cell, Enter opens its details, Esc closes them.</span></p>"
+    'affects. Click or tap a cell to see its details. <span class="keyboard">Keyboard: Tab moves to a matrix, the '
+    "arrow keys move to a cell, Enter opens its details, Esc closes them.</span></p>"
 )
 
 
@@ -204,7 +204,7 @@ class _Article:
         yield '<div class="story" role="status"></div></figure>' if self.number is not None else "</figure>"
 
     def cell(self, index: int, cell: CellMark | None) -> str:
-        """Return one cell: text, symbol, the right value of an error, and the findings that start in it or affect it."""
+        """Return one cell: text, symbol, the right value of an error, and the findings that start in or affect it."""
         if cell is None:
             return f'<td class="blank" data-at title="nothing was written here"><span>{words.BLANK}</span></td>'
         roots, above = self.marking.roots(index, cell), self.marking.above(index, cell)

@@ -1,4 +1,4 @@
-"""Print a marked working in the terminal: every cell has a colour and a symbol, and every error is shown at any width."""
+"""Print a marked working in the terminal: every cell has a colour and a symbol; every error is shown at any width."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -87,8 +87,10 @@ class _Page:
         if report.student:
             self.say(f"Student: {report.student}")
         self.say(f"Marks: {words.score(report.earned, report.out_of)}", "bold")
-        for name, meaning in words.mark_names(report):
-            self.say(meaning, "dim", indent=2, hang=f"{name:4}  ")
+        names = words.mark_names(report)
+        width = max((len(name) for name, _ in names), default=0)
+        for name, meaning in names:
+            self.say(meaning, "dim", indent=2, hang=f"{name:{width}}  ")
         self.say(words.summary(report), "red" if report.has_error else "")
 
     def story(self, story: words.Story) -> None:

@@ -223,8 +223,8 @@ def _story(marking: Marking, number: int, finding: Finding) -> Story:
     symbol = line.symbol if line else ""
     where = f"{symbol}, {cells_place(line, finding.cells)}" if line else "the working"
     started = f"{line.heading}, {cells_place(line, finding.cells)}" if line else ""
-    if line and line.place:
-        started += f" ({line.place})"
+    if line and your_line(line):
+        started += f", in your {your_line(line).removeprefix('Your ').removesuffix('.')}"
     below = [lines[index].symbol for index in finding.below if index < len(lines)]
     num_below = marking.num_below(number)
     follows = finding.follows
@@ -283,7 +283,11 @@ def notes(report: Report) -> list[NoteGroup]:
 
 
 def _note(note: Note) -> str:
-    return f"{note.place}: {note.sentence}" if note.place else note.sentence
+    place = note.place.removeprefix(_WRITTEN)
+    name = place.rpartition(": ")[2] if note.place.startswith(_WRITTEN) else ""
+    if name and note.sentence.startswith(name):  # the sentence names the line already
+        return place.removesuffix(name) + note.sentence
+    return f"{place}: {note.sentence}" if place else note.sentence
 
 
 @dataclass(frozen=True)

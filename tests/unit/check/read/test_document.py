@@ -179,7 +179,7 @@ def test_a_matrix_of_letters_is_silent():
 def test_struck_out_numbers_are_left_out_and_named():
     document = scan_document("Q = [1, 2] ~~3 4~~ \\cancel{\\text{5}}")
     assert [equation.sides[-1].value.cells for equation in document.items] == [(("1", "2"),)], "only what stands"
-    assert [note.sentence for note in document.notes] == ["struck out, so left out: 3 4, 5"], "said so"
+    assert [note.sentence for note in document.notes] == ["struck out, so ignored: 3 4, 5"], "said so"
 
 
 def test_a_stray_cell_at_the_end_of_a_scanned_row_is_left_out_and_named():
@@ -226,13 +226,14 @@ def test_a_long_run_of_one_sign_is_read_in_one_pass(unit):
 
 def test_too_long_a_document_is_refused():
     with pytest.raises(
-        ProblemError, match="notes.md: this document has 4.0 million characters, and may have 4. Give the pages"
+        ProblemError,
+        match="notes.md: this document has 4.0 million characters; the limit is 4 million. Give only the pages",
     ):
         read_document(" " * (MAX_CHARACTERS + 1), name="notes.md")
 
 
 def test_too_many_statements_are_refused():
-    with pytest.raises(ProblemError, match="line 1: this document holds more than 20,000 lines and statements"):
+    with pytest.raises(ProblemError, match="line 1: this document contains more than 20,000 lines and statements"):
         read_document("Q=1," * (MAX_ITEMS + 1))
 
 

@@ -138,7 +138,9 @@ $$Z = {matrix("1.26 2.11; 0.66 3.01")} \\begin{{matrix}} \\longrightarrow Z_1 \\
         "Z": (("1.26", "2.11"), ("0.66", "3.01")),
     }, "each in its role"
     assert copies(working) == [("Q", "QKᵀ"), ("K", "QKᵀ")], "inside the softmax"
-    assert any("X[1] is stated here" in sentence for sentence in said(working, "read")), "a given stated twice is said"
+    assert any("X[1] repeats the numbers" in sentence for sentence in said(working, "read")), (
+        "a given stated twice is said"
+    )
 
 
 STATES = f"""
@@ -194,7 +196,7 @@ def test_a_new_given_after_the_output_begins_another_exercise_that_inherits():
     second = read_document(STATES)[1]
     assert second.problem["score"] == "multiplicative", "W is given"
     assert second.problem["h"] == [["1", "0"], ["0", "2"]], "the states are those of before"
-    assert any(sentence.startswith("h is taken from the exercise before") for sentence in said(second, "read")), "said"
+    assert any(sentence.startswith("h is taken from an earlier exercise") for sentence in said(second, "read")), "said"
     assert lines(second) == {"W h[1]": (("1", "0"),), "e[1]": (("1",),)}, "its own lines"
 
 
@@ -226,7 +228,7 @@ def test_cross_attention_takes_keys_and_values_from_the_exercise_before():
         "W_V": first.problem["W_V"],
     }, "Y its own, X and the other weights inherited"
     assert (
-        len([sentence for sentence in said(second, "read") if "is taken from the exercise before" in sentence]) == 3
+        len([sentence for sentence in said(second, "read") if "is taken from an earlier exercise" in sentence]) == 3
     ), "each said"
 
 
@@ -266,7 +268,7 @@ def test_with_a_problem_every_statement_is_a_line_of_it():
     (working,) = read_document(text, problem)
     assert working.problem == problem, "as it was given"
     assert list(lines(working)) == ["W_Q", "Q"], "W_Q differs, so it is a line; X does not"
-    assert said(working, "read") == ["X is stated here in the numbers that are given"], "and that is said"
+    assert said(working, "read") == ["X repeats the numbers that the problem gives"], "and that is said"
 
 
 def test_a_lost_column_is_restored_from_another_copy():
@@ -274,7 +276,7 @@ def test_a_lost_column_is_restored_from_another_copy():
     working = one(damaged)
     assert lines(working)["Q"] == (("1", "2"), ("6", "2")), "as the factor of E has it"
     assert any(
-        "row 1 of Q has 1 numbers where its other rows have 2: 12; read as 1 2" in sentence
+        "row 1 of Q has 1 number, but its other rows have 2: 12; it was read as 1 2" in sentence
         for sentence in said(working, "read")
     )
 
@@ -283,7 +285,9 @@ def test_a_lost_column_of_the_weights_is_restored_by_the_product():
     damaged = SELF.replace(matrix("1 2; 3 1") + "$$", r"\begin{bmatrix} 12 \\ 3 & 1 \end{bmatrix}$$")
     working = one(damaged)
     assert working.problem["W_Q"] == [["1", "2"], ["3", "1"]], "only 1 2 gives the written Q"
-    assert any("read as 1 2, because X W_Q then comes out as written" in sentence for sentence in said(working, "read"))
+    assert any(
+        "read as 1 2, because X W_Q then gives the written result" in sentence for sentence in said(working, "read")
+    )
 
 
 def test_a_stray_column_of_the_weights_is_left_out_by_the_product():
@@ -291,7 +295,7 @@ def test_a_stray_column_of_the_weights_is_left_out_by_the_product():
     working = one(damaged)
     assert working.problem["W_V"] == [["2", "0"], ["0", "1"]], "the third column is not V's"
     assert any(
-        "W_V has 3 columns where 2 fit: column 3 (7 0) is left out" in sentence for sentence in said(working, "read")
+        "W_V has 3 columns, but 2 fit: column 3 (7 0) was ignored" in sentence for sentence in said(working, "read")
     )
 
 
@@ -299,32 +303,35 @@ def test_a_row_that_nothing_restores_is_blank_and_named():
     damaged = SELF.replace(f"$$E = {matrix('2 2; 2 12')}$$", "$$E = \\begin{bmatrix} 2 & 2 \\\\ 212 \\end{bmatrix}$$")
     working = one(damaged)
     assert lines(working)["E"] == (("2", "2"), ("", "")), "never guessed"
-    assert said(working, "unreadable") == ["row 2 of E has 1 numbers where its other rows have 2: 212"], "but named"
+    assert said(working, "unreadable") == ["row 2 of E has 1 number, but its other rows have 2: 212"], "but named"
 
 
 def test_middle_dots_are_points_where_the_page_proves_it():
     dotted = r"\begin{bmatrix} 2 \cdot 5 & 0 \cdot 1 \\ 3 \cdot 0 & 1 \cdot 5 \end{bmatrix}"
     working = one(SELF.replace(f"= {matrix('1 1; 0 2')}$$", f"= {dotted}$$"))
     assert lines(working)["Output"] == (("2.5", "0.1"), ("3.0", "1.5")), "every cell is written so"
-    assert any(sentence.startswith("read 2·5 as 2.5 in Output") for sentence in said(working, "read")), "said so"
+    assert any(sentence.startswith("2·5 in Output was read as 2.5") for sentence in said(working, "read")), "said so"
 
 
 def test_a_single_middle_dot_is_left_and_named():
     dotted = r"\begin{bmatrix} 2 \cdot 5 & 1 \\ 0 & 2 \end{bmatrix}"
     working = one(SELF.replace(f"= {matrix('1 1; 0 2')}$$", f"= {dotted}$$"))
     assert lines(working)["Output"][0][0] == r"2 \cdot 5", "it may be a product"
-    assert any("a product, or a point that moved?" in sentence for sentence in said(working, "unreadable")), "said so"
+    assert any("a product or a misplaced decimal point" in sentence for sentence in said(working, "unreadable")), (
+        "said so"
+    )
 
 
 def test_a_surplus_row_with_gaps_and_an_impossible_power_are_named():
     table = "\nA =\t0.5\t0.5\t1\n\t0.3\t\t\n\t1.2×10^{592}\t1\t\n"
     working = one(SELF.replace(f"$$A = softmax(E) = {matrix('0.5 0.5; 0 1')}$$", table))
     assert lines(working)["A"] == (("0.5", "0.5"), ("1.2×10^{592}", "1")), "two rows, as Q has"
-    assert any("A has 3 rows where 2 fit: row 2 (0.3) has gaps" in sentence for sentence in said(working, "read")), (
+    assert any("A has 3 rows, but 2 fit: row 2 (0.3) has gaps" in sentence for sentence in said(working, "read")), (
         "said"
     )
     assert any(
-        "1.2×10^{592}: a sign or a digit of its power was lost" in sentence for sentence in said(working, "unreadable")
+        "1.2×10^{592}: a sign or a digit of its exponent was probably lost" in sentence
+        for sentence in said(working, "unreadable")
     )
 
 
@@ -402,7 +409,9 @@ def test_a_page_worked_token_by_token_becomes_lone_attentions():
     assert cells_by_name["Output[1]"] == (("2.3", "2.9"),), "the weighted sum"
     assert encoder.problem["scale"] == "none", "the softmax is of the products themselves"
     assert encoder.rounded == ("W_Q", "W_K", "W_V"), "one decimal beside two"
-    assert any(sentence.startswith("read 1, 2, 1, 5 as 1.2, 1.5") for sentence in said(encoder, "read")), "said so"
+    assert any(sentence.startswith("1, 2, 1, 5 in QO was read as 1.2, 1.5") for sentence in said(encoder, "read")), (
+        "said so"
+    )
     assert cross.problem["kind"] == "cross-attention", "the title says so"
     assert cross.problem["X"] == [["3.55", "4.4"], ["2.0", "3.8"]], "the encoder's last vectors"
     assert cross.problem["Y"] == [["0.5", "0.5"]], "what the decoder's token came in with"

@@ -33,13 +33,13 @@ def test_the_same_numbers_may_be_spelled_in_two_ways():
 def test_middle_dots_are_points_where_every_number_has_one():
     mended = mend_dots("Q", grid("2·1 0·5"), [])
     assert mended.grid.cells == (("2.1", "0.5"),)
-    assert mended.repairs[0].startswith("read 2·1 as 2.1 in Q")
+    assert mended.repairs[0].startswith("2·1 in Q was read as 2.1")
 
 
 def test_one_dot_among_points_is_left_and_told():
     mended = mend_dots("Q", grid("2·1 0.5"), [])
     assert mended.grid.cells == (("2·1", "0.5"),)
-    assert mended.losses == ("Q holds 2·1: a product, or a point that moved? It is left as it is",)
+    assert mended.losses == ("Q contains 2·1, which can be a product or a misplaced decimal point; it was not changed",)
 
 
 def test_a_row_that_lost_a_space_is_restored_from_another_copy_or_left_blank():
@@ -47,21 +47,21 @@ def test_a_row_that_lost_a_space_is_restored_from_another_copy_or_left_blank():
     assert mend_rows("K", broken, [grid("1 2 / 3 4 / 5 6")]).grid.cells == (("1", "2"), ("3", "4"), ("5", "6"))
     blank = mend_rows("K", broken, [])
     assert blank.grid.cells[1] == ("", "")
-    assert blank.losses == ("row 2 of K has 1 numbers where its other rows have 2: 34",)
+    assert blank.losses == ("row 2 of K has 1 number, but its other rows have 2: 34",)
 
 
 def test_a_factor_is_repaired_where_just_one_repair_makes_the_product_come_out():
     """[2 3] × [[1 4], [5 6]] = [17 26]; the second row was scanned as 56."""
     mended = mend_factor("W_Q", grid("2 3"), Grid((("1", "4"), ("56",))), grid("17 26"), "X W_Q")
     assert mended.grid.cells == (("1", "4"), ("5", "6"))
-    assert mended.repairs[0].endswith("read as 5 6, because X W_Q then comes out as written")
+    assert mended.repairs[0].endswith("read as 5 6, because X W_Q then gives the written result")
 
 
 def test_a_column_from_nowhere_is_left_out_where_the_product_proves_it():
     """[2 3] × [[1 4], [5 6]] = [17 26]; a column of 9s was scanned between them."""
     mended = mend_factor("W_Q", grid("2 3"), grid("1 9 4 / 5 9 6"), grid("17 26"), "X W_Q")
     assert mended.grid.cells == (("1", "4"), ("5", "6"))
-    assert "column 2 (9 9) is left out" in mended.repairs[0]
+    assert "column 2 (9 9) was ignored" in mended.repairs[0]
 
 
 def test_a_surplus_row_is_left_out_only_if_it_has_gaps():
@@ -71,5 +71,5 @@ def test_a_surplus_row_is_left_out_only_if_it_has_gaps():
 
 def test_a_power_that_no_exercise_holds_is_told():
     assert doubtful_cells("A", Grid((("0.5", "7.9×10^{32}"),)), are_weights=True) == [
-        "row 1, column 2 of A is 7.9×10^{32}: a sign or a digit of its power was lost"
+        "row 1, column 2 of A is 7.9×10^{32}: a sign or a digit of its exponent was probably lost"
     ]

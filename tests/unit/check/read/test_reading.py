@@ -158,14 +158,14 @@ def test_every_mistake_is_told_at_once(tmp_path):
         "  V: [[[1]]]\n  operands: {Q: 1}\n",
     )
     for part in (
-        "problem 'bonk': there is no such problem file, and no gallery problem of that name. Did you mean 'bank'?",
+        "problem 'bonk': there is no such problem file and no gallery problem with that name. Did you mean 'bank'?",
         "'studnet' is not a key beside problem and written. Did you mean 'student'?",
         "rounded = {'a': 1} is not a list of names",
-        "decimal = 'coma' is neither comma nor point. Did you mean 'comma'?",
+        "decimal = 'coma' must be comma or point. Did you mean 'comma'?",
         "written: Q is an empty list",
         "written: K mixes rows and single numbers",
         "written: V is nested too deep",
-        "written: operands: Q does not say where Q was copied to",
+        "written: operands: Q does not name the line that Q was copied into",
     ):
         assert part in sentences, part
     assert all("w.yaml: " in line for line in sentences.splitlines()), "each names the file"
@@ -179,17 +179,17 @@ def test_every_mistake_is_told_at_once(tmp_path):
             "problem: bank\nwriten: {Q: 1}\n",
             "'writen' is not a key beside problem and written. Did you mean 'written'?",
         ),
-        ("problem: bank\nwritten: [1, 2]\n", "holds no lines"),
-        ("problem: bank\nwritten:\n", "holds no lines"),
+        ("problem: bank\nwritten: [1, 2]\n", "contains no lines"),
+        ("problem: bank\nwritten:\n", "contains no lines"),
         ("written: {Q: 1}\n", "problem is missing"),
-        ("X: [[1]]\nwritten: {Q: 1}\n", "'X' is not a key of a working, and no kind of problem is said"),
+        ("X: [[1]]\nwritten: {Q: 1}\n", "'X' is not a key of a working, and the key 'kind' of a problem is missing"),
         ("problem: 3\nwritten: {Q: 1}\n", "problem = 3 is not a problem"),
         ("problem: [1]\nwritten: {Q: 1}\n", "problem = [1] is not a problem"),
         ("1: 2\nproblem: bank\nwritten: {Q: 1}\n", "1 is not a key"),
         ("problem: bank\nwritten: {'': 1}\n", "a line has no name"),
         ("problem: bank\nwritten: {[a]: 1}\n", "cannot be a key"),
         ("problem: bank\nwritten: {Q: 1, Q: 2}\n", "the key 'Q' is given twice"),
-        ("problem: bank\nstudent: [a]\nwritten: {Q: 1}\n", "student = ['a'] is not a text"),
+        ("problem: bank\nstudent: [a]\nwritten: {Q: 1}\n", "student = ['a'] is not text"),
         ("problem: w.yaml/x\nwritten: {Q: 1}\n", "no such problem file"),
         ("problem: /dev/zero\nwritten: {Q: 1}\n", "no such problem file"),
         ("!!int : 1\n", "a YAML tag"),
@@ -226,7 +226,7 @@ def test_standard_input_is_read_by_its_content(monkeypatch):
     (loaded,) = load_workings("-")
     assert isinstance(loaded, Working)
     assert loaded.lines[0].cells == (("0.50",),)
-    assert loaded.notes[0].sentence == "Its name does not say what it is; it was read as a working file."
+    assert loaded.notes[0].sentence == "The file name does not show the format, so the file was read as a working file."
 
 
 def test_a_shipped_working_is_known_by_its_id_unless_a_file_has_that_name(tmp_path, monkeypatch):
@@ -252,9 +252,9 @@ def test_a_table_is_a_working(tmp_path):
     loaded = working(tmp_path, "problem;bank\nstudent;Ada\nrounded;W_Q W_K\nQ;0,50;1,2\n", "w.csv")
     assert (loaded.student, loaded.rounded, loaded.has_decimal_comma) == ("Ada", ("W_Q", "W_K"), True)
     assert loaded.lines == (WrittenLine("Q", (("0,50", "1,2"),), place="row 4"),)
-    with pytest.raises(ProblemError, match=r"problem is missing(.|\n)*holds no lines"):
+    with pytest.raises(ProblemError, match=r"problem is missing(.|\n)*contains no lines"):
         working(tmp_path, "1,2\n", "w.csv")
-    with pytest.raises(ProblemError, match="decimal = 'coma' is neither"):
+    with pytest.raises(ProblemError, match="decimal = 'coma' must be comma or point"):
         working(tmp_path, "problem,bank\ndecimal,coma\nQ,1\n", "w.csv")
 
 
@@ -262,7 +262,7 @@ def test_a_folder_a_missing_file_and_an_empty_name_are_told(tmp_path):
     (tmp_path / "ada.yaml").write_text("x: 1\n")
     with pytest.raises(
         ProblemError,
-        match=r"is a folder\. Name one file in it; clearhead\.check\.classroom\.mark_class marks a whole class\.$",
+        match=r"is a folder\. Name one file in it; clearhead\.check\.classroom\.mark_class marks a class\.$",
     ):
         load_workings(tmp_path)
     with pytest.raises(ProblemError, match=r"there is no such file.*Did you mean 'ada.yaml'\?"):
@@ -277,7 +277,7 @@ def test_a_file_of_a_hundred_megabytes_is_refused_unread(tmp_path, name):
     path = tmp_path / name
     with path.open("wb") as file:
         file.truncate(100 * 2**20)
-    with pytest.raises(ProblemError, match="has 100 MiB, and a working may have 32"):
+    with pytest.raises(ProblemError, match="has 100 MiB; the limit is 32 MiB"):
         load_workings(path)
     with pytest.raises(ProblemError, match="has 100 MiB"):
         load_workings({"problem": str(path), "written": {"Q": 1}})
@@ -289,7 +289,7 @@ def test_aliases_that_unfold_without_end_are_refused(tmp_path):
     )
     assert "aliases expand" in mistakes(tmp_path, f"problem: bank\nwritten:\n  {bomb}")
     rows = "r: &r [" + "1, " * 1000 + "1]\n  m: &m [" + "*r, " * 1000 + "*r]\n  n: *m\n  o: *m\n"
-    assert "written holds more than 1,048,576 cells" in mistakes(tmp_path, f"problem: bank\nwritten:\n  {rows}")
+    assert "written contains more than 1,048,576 cells" in mistakes(tmp_path, f"problem: bank\nwritten:\n  {rows}")
 
 
 def test_an_alias_to_itself_and_deep_nesting_are_refused(tmp_path):

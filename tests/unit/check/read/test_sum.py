@@ -33,9 +33,9 @@ def test_what_could_mean_two_things_or_nothing_is_refused(text):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("log(2)", "log can mean two things: write ln"),
+        ("log(2)", "log is ambiguous: write ln"),
         ("√(-1)", "there is no root of a negative number"),
-        ("(-8)^(1/3)", "it is a broken power of a negative number"),
+        ("(-8)^(1/3)", "it is a fractional power of a negative number"),
         ("(" * (MAX_DEPTH + 2) + "1" + ")" * (MAX_DEPTH + 2), f"nested more than {MAX_DEPTH} deep"),
     ],
 )

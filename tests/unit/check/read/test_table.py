@@ -140,12 +140,12 @@ def test_names_that_would_colour_the_screen_are_spelled_out():
     ids=["columns", "rows", "cells", "a diagonal"],
 )
 def test_a_table_without_end_is_refused(content):
-    with pytest.raises(ProblemError, match="holds more than 1,048,576 cells"):
+    with pytest.raises(ProblemError, match="contains more than 1,048,576 cells"):
         read_csv(content)
 
 
 def test_a_field_without_end_is_refused():
-    with pytest.raises(ProblemError, match="is not a table that can be read"):
+    with pytest.raises(ProblemError, match="is not a readable table"):
         read_csv(b'Q,"' + b"1" * 200_000)
 
 
@@ -193,7 +193,7 @@ def test_a_number_is_shown_as_its_format_says(value, number_format, text):
 
 
 def test_a_formula_is_refused_with_its_cell():
-    with pytest.raises(ProblemError, match=r"cell B4 of sheet 'Sheet' holds a formula.*paste them as values"):
+    with pytest.raises(ProblemError, match=r"cell B4 of sheet 'Sheet' contains a formula.*paste them as values"):
         read_xlsx(book(("A4", "Q", "General"), ("B4", "=1+1", "General")))
 
 
@@ -219,9 +219,9 @@ def test_two_sheets_are_read_together_and_named():
 def test_what_is_only_named_a_spreadsheet_is_refused(tmp_path: Path):
     path = tmp_path / "a.xlsx"
     path.write_bytes(b"Q,1\n")
-    with pytest.raises(ProblemError, match=r"a.xlsx: is not an .xlsx file, whatever its name says"):
+    with pytest.raises(ProblemError, match=r"a.xlsx: is not an .xlsx file, despite its name"):
         load_workings(path, "bank")
-    with pytest.raises(ProblemError, match="old or a locked Excel file"):
+    with pytest.raises(ProblemError, match="old or a password-protected Excel file"):
         read_xlsx(b"\xd0\xcf\x11\xe0" + bytes(600))
 
 
@@ -241,12 +241,12 @@ def test_a_zip_bomb_is_refused_before_it_is_unpacked():
 
 
 def test_entities_that_unfold_are_refused():
-    with pytest.raises(ProblemError, match="declares its own entities"):
+    with pytest.raises(ProblemError, match="declares XML entities"):
         read_xlsx(archive({"xl/workbook.xml": b'<!DOCTYPE x [<!ENTITY a "aaaa">]><x>&a;</x>'}))
 
 
 def test_a_broken_spreadsheet_is_refused():
-    with pytest.raises(ProblemError, match="is not a spreadsheet that can be read"):
+    with pytest.raises(ProblemError, match="is not a readable spreadsheet"):
         read_xlsx(archive({"nothing.txt": b""}))
 
 

@@ -42,7 +42,7 @@ def test_mistakes_are_collected_with_their_path():
     assert [mistake.partition(" ")[0] for mistake in reader.mistakes] == ["written:", "written:", "written:"]
     assert "written: Q is an empty list." in reader.mistakes[0]
     assert "written: K mixes rows and single numbers." in reader.mistakes[1]
-    assert "does not say where X was copied to" in reader.mistakes[2]
+    assert "does not name the line that X was copied into" in reader.mistakes[2]
 
 
 def test_more_cells_than_any_working_has_are_refused():
