@@ -50,8 +50,8 @@ def run_page(page: Path, folder: Path) -> list[str]:
 
 
 def fill_folder(folder: Path, model: Path | None = None) -> None:
-    """Copy what every page can use into a folder: examples, configs and, where there is one, runs/phrasebook."""
-    for name in ("examples", "configs"):
+    """Copy what every page can use into a folder: examples, configs, docs/inside and, where there is one, runs/phrasebook."""
+    for name in ("examples", "configs", "docs/inside"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     if model is not None:
         shutil.copytree(model, folder / "runs" / "phrasebook", ignore=shutil.ignore_patterns(".lock"))
