@@ -27,17 +27,22 @@ def clearhead(*arguments: str | Path, expected: int = 0) -> None:
         raise SystemExit(f"{' '.join(command)} ended with {status}, not {expected}")
 
 
-def show_scores(page: Page) -> None:
-    """Open the sum behind one score, and scroll to it."""
-    figure = page.locator("figure[data-symbol=S]")
-    figure.locator("td[data-at='0,0']").focus()
+def open_sum(page: Page) -> None:
+    """Show the sum behind one score of the worksheet."""
+    page.locator("figure[data-symbol=S] td[data-at='0,0']").focus()
     page.keyboard.press("Enter")
-    page.evaluate("window.scrollTo(0, document.querySelector('figure[data-symbol=S]').closest('section, li, div').offsetTop)")
+    page.locator("figure[data-symbol=K]").scroll_into_view_if_needed()
+    page.evaluate(f"window.scrollTo(0, {top_of('figure[data-symbol=K]')})")
 
 
 def show_error(page: Page) -> None:
-    """Scroll to the first error of a report."""
-    page.evaluate("window.scrollTo(0, 0)")
+    """Show the first error of a report, with the right sum beside the student's."""
+    page.evaluate(f"window.scrollTo(0, {top_of('details')})")
+
+
+def top_of(selector: str) -> str:
+    """Return the JavaScript for the top of an element on the page, with a margin."""
+    return f'document.querySelector("{selector}").getBoundingClientRect().top + window.scrollY - 60'
 
 
 def photograph(browser: Browser, html: Path, name: str, prepare: Callable[[Page], None]) -> None:
@@ -62,7 +67,7 @@ def main() -> None:
         clearhead("check", "examples/workings/two-slips.yaml", "--format", "html", "-o", report, expected=1)
         path = shutil.which("chromium") or shutil.which("google-chrome")
         browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        photograph(browser, sheet, "sheet", show_scores)
+        photograph(browser, sheet, "sheet", open_sum)
         photograph(browser, report, "marked", show_error)
         browser.close()
 
