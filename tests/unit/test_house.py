@@ -4,13 +4,11 @@ import ast
 import inspect
 import re
 import runpy
-from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 import clearhead
 from clearhead import steps
@@ -147,14 +145,8 @@ def test_the_page_of_keys_is_what_the_models_say() -> None:
     )
 
 
-def test_every_line_of_the_readme_that_shows_arithmetic_is_true() -> None:
-    shown = (ROOT / "README.md").read_text(encoding="utf-8").partition("## A worked row")[2].partition("```\n\n")[0]
-    lines = [line for line in shown.splitlines() if " = " in line and "[" in line]
-    text = StringIO()
-    clearhead.solve("lets-go-encoder").show("products", Console(file=text, highlight=False, width=200))
-    assert len(lines) == 8
-    for line in lines:
-        assert line in text.getvalue()
+def test_the_readme_fits_its_150_lines() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 
 
 @pytest.mark.parametrize("name", KINDS)
