@@ -2,12 +2,10 @@
 
 import re
 import runpy
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from clearhead import Worksheet
 from clearhead.check import Scheme, Verdict, check, misconceptions, norm_misconceptions, position_misconceptions
@@ -15,7 +13,6 @@ from clearhead.check.graph import Graph, fetch_from
 from clearhead.check.marks import LineScheme
 from clearhead.check.misconceptions import MISCONCEPTIONS, variants
 from clearhead.check.read.reading import BOOKS, DATA, DOCUMENTS, KEYS, TABLES
-from clearhead.check.render.terminal import show
 from clearhead.check.story import REMEDIES
 from clearhead.check.wrong_rule import Site
 from clearhead.worksheet.reading import read_data
@@ -100,22 +97,6 @@ def test_the_guide_shows_every_verdict_with_its_symbol(check_page: str) -> None:
 def test_the_guide_names_every_kind_of_file(check_page: str) -> None:
     for suffix in (*DATA, *TABLES, *BOOKS, *DOCUMENTS):
         assert f"`{suffix}`" in check_page, f"{suffix} is not named"
-
-
-def shown_in(page: str, heading: str) -> list[str]:
-    """Return the lines of the first block of output below a heading."""
-    return [line for line in page.partition(heading)[2].split("```\n")[1].splitlines() if line.strip()]
-
-
-@pytest.mark.parametrize(("page", "heading"), [("README.md", "## A marked working")])
-def test_the_excerpt_of_a_report_is_what_the_command_prints(page: str, heading: str) -> None:
-    lines = shown_in((DOCS.parent / page).read_text(encoding="utf-8"), heading)
-    text = StringIO()
-    (report,) = check(DOCS.parent / "examples" / "workings" / "two-slips.yaml")
-    show(report, Console(file=text, highlight=False, width=120))
-    assert len(lines) >= 10
-    for line in lines:
-        assert line in text.getvalue(), f"{page} shows what the command does not print: {line}"
 
 
 def test_the_working_in_the_guide_can_be_marked(check_page: str) -> None:
