@@ -102,11 +102,11 @@ def test_a_picture_that_cannot_be_drawn_is_told_in_a_sentence(options: tuple[str
 
 def test_an_unknown_problem_says_which_flag_lists_the_gallery() -> None:
     assert run("solve", "zzzzzz").stderr == (
-        "clearhead: zzzzzz: there is no such file, and no gallery problem of that name. "
-        "List the gallery to see its names (--list).\n"
+        "clearhead: zzzzzz: there is no such file and no gallery problem with this name. "
+        "List the gallery to see the names (--list).\n"
     )
     assert run("solve", "-").stderr == (
-        "clearhead: standard input: is empty. Write a problem into it: its kind, and the keys of that kind "
+        "clearhead: standard input: is empty. Write a problem into it: the kind, and the keys of that kind "
         "(--fields all).\n"
     )
 
@@ -119,7 +119,7 @@ def test_the_gallery_is_listed() -> None:
 
 def test_the_fields_of_a_kind_are_listed() -> None:
     done = run("solve", "--fields", "add-and-norm")
-    assert "- `X` (needed): what went into the layer" in done.stdout
+    assert "- `X` (required): the input of the layer" in done.stdout
     assert "Choices: layer, batch, all, rms, none." in done.stdout
     assert run("solve", "--fields", "nonsense").returncode == 2
 
