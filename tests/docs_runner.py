@@ -23,7 +23,7 @@ from tests.docs_page import Block, Command, PageError, block_faults, commands, d
 
 ROOT = Path(__file__).parents[1]
 # Commands that install or fetch something, or that run for minutes: other targets of the Makefile run these.
-NOT_RUN = ("pip install", "python -m pip", "python -m venv", "python3 -m venv", "git clone", "make ")
+NOT_RUN = ("pip install", "python -m pip", "python -m venv", "python3 -m venv", "python -m build", "git clone", "make ")
 SHELL_CHARACTERS = frozenset("|&;<>()$`*?[~\\")  # outside quotes, they need a shell
 TIMEOUT = 120  # seconds for one command
 

@@ -10,7 +10,7 @@ from tests.docs_runner import fill_folder, run_page
 ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "README.md",
-    ROOT / "docs" / "index.md",
+    *(ROOT / "docs" / name for name in ("index.md", "install.md")),
     *sorted((ROOT / "docs" / "guide").glob("*.md")),
     *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
 ]
