@@ -1,8 +1,8 @@
 """Write the pictures of the README and the front page into docs/pictures, from the tool itself.
 
 Run: python docs/make_pictures.py      (needs Chromium and the extra `dev`)
-A worksheet and a marked working are photographed in a browser, in light and dark; the attention picture is
-`clearhead solve --picture` of a trace that `examples/models/look_inside.py` wrote.
+Each is a part of a page that `clearhead solve` or `clearhead check` writes, in a browser, in light and dark. The trace
+of the trained model is one of those that `examples/models/look_inside.py` wrote.
 """
 
 import shutil
@@ -16,7 +16,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / "docs" / "pictures"
-SIZE = {"width": 440, "height": 440}  # CSS pixels: still readable at 270 pixels in the README
+NARROW, WIDE = 480, 556  # CSS pixels: still readable at 270 pixels in the README
+ASPECT = 0.78  # height by width
 
 
 def clearhead(*arguments: str | Path, expected: int = 0) -> None:
@@ -27,32 +28,36 @@ def clearhead(*arguments: str | Path, expected: int = 0) -> None:
         raise SystemExit(f"{' '.join(command)} ended with {status}, not {expected}")
 
 
-def open_sum(page: Page) -> None:
-    """Show the sum behind one score of the worksheet."""
+def open_sum(page: Page) -> str:
+    """Show the sum behind one score of the worksheet; return the selector of what to photograph."""
     page.locator("figure[data-symbol=S] td[data-at='0,0']").focus()
     page.keyboard.press("Enter")
-    page.locator("figure[data-symbol=K]").scroll_into_view_if_needed()
-    page.evaluate(f"window.scrollTo(0, {top_of('figure[data-symbol=K]')})")
+    return "article.step:has(figure[data-symbol=S])"
 
 
-def show_error(page: Page) -> None:
-    """Show the first error of a report, with the right sum beside the student's."""
-    page.evaluate(f"window.scrollTo(0, {top_of('details')})")
+def open_error(page: Page) -> str:
+    """Show the details of the first wrong number of a report; return the selector of what to photograph."""
+    page.locator("article.step table[aria-label=S] td.wrong").first.click()
+    return "article.step:has(table[aria-label=S])"
 
 
-def top_of(selector: str) -> str:
-    """Return the JavaScript for the top of an element on the page, with a margin."""
-    return f'document.querySelector("{selector}").getBoundingClientRect().top + window.scrollY - 60'
+def open_attention(page: Page) -> str:
+    """Return the selector of the attention weights that a head's page starts with."""
+    return "section.overview .shelf"
 
 
-def photograph(browser: Browser, html: Path, name: str, prepare: Callable[[Page], None]) -> None:
-    """Write NAME-light.png and NAME-dark.png of a page."""
+def photograph(browser: Browser, html: Path, name: str, width: int, prepare: Callable[[Page], str]) -> None:
+    """Write NAME-light.png and NAME-dark.png, the part of a page that `prepare` opens."""
     for scheme in ("light", "dark"):
-        context = browser.new_context(viewport=SIZE, color_scheme=scheme, device_scale_factor=1.5)
+        context = browser.new_context(
+            viewport={"width": width, "height": 2000}, color_scheme=scheme, device_scale_factor=1.5
+        )
         page = context.new_page()
         page.goto(html.as_uri())
-        prepare(page)
-        page.screenshot(path=PICTURES / f"{name}-{scheme}.png")
+        box = page.locator(prepare(page)).bounding_box()
+        assert box is not None, f"{name}: nothing to photograph"
+        clip = {"x": 0, "y": box["y"] - 8, "width": width, "height": ASPECT * width}
+        page.screenshot(path=PICTURES / f"{name}-{scheme}.png", clip=clip)
         context.close()
 
 
@@ -60,15 +65,16 @@ def main() -> None:
     """Write all pictures."""
     PICTURES.mkdir(exist_ok=True)
     trace = ROOT / "docs" / "inside" / "sentence-1-head.json"
-    clearhead("solve", "--from-trace", trace, "--picture", "A", "-o", PICTURES / "attention.svg")
     with TemporaryDirectory() as folder, sync_playwright() as driver:
-        sheet, report = Path(folder) / "sheet.html", Path(folder) / "report.html"
+        sheet, report, head = (Path(folder) / f"{name}.html" for name in ("sheet", "report", "head"))
         clearhead("solve", "lets-go-encoder", "--detail", "products", "-o", sheet)
-        clearhead("check", "examples/workings/two-slips.yaml", "--format", "html", "-o", report, expected=1)
+        clearhead("check", "examples/workings/two-slips.yaml", "-o", report, expected=1)
+        clearhead("solve", "--from-trace", trace, "-o", head)
         path = shutil.which("chromium") or shutil.which("google-chrome")
         browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        photograph(browser, sheet, "sheet", open_sum)
-        photograph(browser, report, "marked", show_error)
+        photograph(browser, sheet, "sheet", NARROW, open_sum)
+        photograph(browser, report, "marked", NARROW, open_error)
+        photograph(browser, head, "attention", WIDE, open_attention)
         browser.close()
 
 
