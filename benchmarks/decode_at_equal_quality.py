@@ -303,7 +303,7 @@ def compare(options: argparse.Namespace, folder: Path) -> None:
         if len(lines) != len(references) or not all(line.strip() for line in lines):
             raise DataError(
                 f"{options.source} has {len(lines):,} lines and {options.reference} {len(references):,}. "
-                "Give as many of each, and no empty line."
+                "The numbers must be equal, and no empty line."
             )
         deep, even = find_model(options.deep), find_model(options.even)
     torch.set_num_threads(options.threads)

@@ -79,7 +79,7 @@ def test_leaks_and_frequencies_are_told(folder: Path) -> None:
     assert done.returncode == 0
     assert "WARNING: test sentences are in the training text." in done.stdout
     assert "By length of the source" in done.stdout
-    assert "Words by how often the training text has them" in done.stdout
+    assert "Words by frequency in the training text" in done.stdout
     assert done.stderr == "clearhead: train.source: 1 lines are not UTF-8 and were skipped.\n"
 
 
@@ -90,9 +90,9 @@ def test_a_score_under_what_is_required_ends_with_1(folder: Path) -> None:
     assert done.returncode == 1
     assert "BLEU" in done.stdout
     assert done.stderr.startswith("clearhead: BLEU of output is ")
-    assert ", under the 99.5 that is required (nrefs:1|" in done.stderr
+    assert ", under the required 99.5 (nrefs:1|" in done.stderr
     over = run(*arguments, "--require", "ter=1", cwd=folder)
-    assert (over.returncode, ", over the 1 that is required" in over.stderr) == (1, True)
+    assert (over.returncode, ", over the required 1" in over.stderr) == (1, True)
 
 
 def test_alignments_are_judged_with_or_without_translations(folder: Path) -> None:
@@ -127,13 +127,13 @@ def test_alignments_are_judged_with_or_without_translations(folder: Path) -> Non
         (("--system", "good", "--reference", "right"), "--system good: write NAME=FILE, such as base=base.txt."),
         (
             ("good", "--reference", "right", "--metric", "comet"),
-            "COMET needs a model that is on this disk. clearhead downloads none; comet-download-model of the package "
+            "COMET needs a model on disk. clearhead downloads none; comet-download-model of the package "
             "does. Give its checkpoint, model.ckpt (--comet-model).",
         ),
         (("-", "--reference", "-"), "standard input can only be read once."),
-        (("--links", "short"), "alignments are rated with both: links and gold links (--links, --gold-links)."),
+        (("--links", "short"), "to score alignments, give both links and gold links (--links, --gold-links)."),
         (("--links", "short", "--gold-links", "short"), "short:1: 'one' is not a gold link."),
-        (("good", "--reference", "right", "--samples", "7"), "7 samples cannot show the outer 5 %."),
+        (("good", "--reference", "right", "--samples", "7"), "7 samples are too few for a 95 % interval."),
         (("good", "--reference", "right", "--train-source", "gone"), "gone does not exist."),
         (
             ("good", "--reference", "right", "--train-source", "right", "--train-target", "short"),

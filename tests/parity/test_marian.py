@@ -247,20 +247,20 @@ def test_positions_that_were_learned_are_refused() -> None:
     [
         ({"decoder_attention_heads": 4}, "different numbers of heads"),
         ({"decoder_ffn_dim": 4}, "different feed-forward widths"),
-        ({"activation_function": "gelu_new"}, "activation_function = 'gelu_new' (known: relu, gelu, silu, swish)"),
-        ({"normalize_before": True, "add_final_layer_norm": True}, "normalize_before is true, and MarianMT is post-norm; add_final_layer_norm"),
+        ({"activation_function": "gelu_new"}, "activation_function = 'gelu_new' (supported: relu, gelu, silu, swish)"),
+        ({"normalize_before": True, "add_final_layer_norm": True}, "normalize_before is true, but MarianMT is post-norm; add_final_layer_norm"),
         ({"normalize_embedding": True}, "normalize_embedding is true"),
         ({"static_position_embeddings": False}, "its positions are learned"),
-        ({"decoder_start_token_id": 7}, "decoder_start_token_id = 7 is neither pad, eos nor bos"),
+        ({"decoder_start_token_id": 7}, "decoder_start_token_id = 7 is not pad, eos or bos"),
         ({"eos_token_id": [0, 3]}, "eos_token_id = [0, 3]"),
         ({"is_encoder_decoder": False}, "it is a decoder alone"),
         ({"model_type": "bart"}, "config.json is of a 'bart' model"),
-        ({"d_model": "wide"}, "config.json is not MarianMT's: d_model = 'wide'"),
+        ({"d_model": "wide"}, "config.json is not a MarianMT config: d_model = 'wide'"),
         ({"pad_token_id": None}, "pad_token_id = None"),
         ({"d_model": 14}, "num_heads = 3 does not divide d_model = 14"),
         ({"encoder_layers": 3}, "16 tensors are missing (model.encoder.layers.2.self_attn_layer_norm.weight, "),
         ({"vocab_size": 60}, "model.shared.weight is 53×12 instead of 60×12, final_logits_bias is 53 instead of 60"),
-        ({"decoder_layers": 1}, "26 tensors are not of this model (model.decoder.layers.1."),
+        ({"decoder_layers": 1}, "26 tensors are not part of this model (model.decoder.layers.1."),
     ],
 )  # fmt: skip
 def test_a_config_that_cannot_be_held_is_told(changes: dict[str, Any], sentence: str, folder: Path) -> None:
@@ -330,5 +330,5 @@ def test_a_checkpoint_and_a_marian_folder_do_not_write_over_each_other(folder: P
     with pytest.raises(CheckpointError, match="of another program"):
         import_marian(folder, folder)
     import_marian(folder, tmp_path / "checkpoint")
-    with pytest.raises(CheckpointError, match="is not MarianMT's, and would be written over"):
+    with pytest.raises(CheckpointError, match="is not a MarianMT config and would be overwritten"):
         export_marian(tmp_path / "checkpoint", tmp_path / "checkpoint")

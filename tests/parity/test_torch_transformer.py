@@ -189,10 +189,10 @@ def other_keys(module: nn.Transformer) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (different_layers, "differ in activation: relu, gelu. Here all are alike"),
+        (different_layers, "differ in activation: relu, gelu. They must be the same"),
         (no_last_norm, "the last norms of this nn.Transformer differ"),
-        (other_last_norm, r"2 tensors are not of this model \(encoder.norm.weight, decoder.norm.weight\)"),
-        (tanh_gelu, "activation is GELU. Known: relu, gelu, silu"),
+        (other_last_norm, r"2 tensors are not part of this model \(encoder.norm.weight, decoder.norm.weight\)"),
+        (tanh_gelu, "activation is GELU. Supported: relu, gelu, silu"),
         (custom_encoder, "custom encoder or decoder"),
         (no_layers, "no layers on one side"),
         (other_keys, r"1 tensor is missing \(decoder.layers.0.multihead_attn.in_proj_weight\)"),
@@ -212,7 +212,7 @@ def test_a_module_that_is_not_the_usual_one_is_refused(change: Any, sentence: st
         ({"d_decoder": 9}, "d_decoder = 9 is not d_model = 6"),
         ({"is_gated": True, "encoder_norm": "rms"}, "its feed-forward network is gated; its norms are not layer norms"),
         ({"positions": "rotary"}, "rotary"),
-        ({"encoder_blocks": 0}, "one side has no blocks"),
+        ({"encoder_blocks": 0}, "one side has no layers"),
     ],
 )
 def test_a_model_that_torch_cannot_hold_is_refused(changes: dict[str, Any], sentence: str) -> None:

@@ -1,1 +1,1 @@
-"""Strings in, scores out; no number without the signature that says how it was made."""
+"""Score translations. Every score has a signature that states how it was computed."""

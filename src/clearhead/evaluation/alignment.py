@@ -1,4 +1,4 @@
-"""Alignment error rate: how far links are from those that a person drew, sure ones and possible ones."""
+"""Alignment error rate: compare word alignments with sure and possible links drawn by a person."""
 
 import re
 from collections.abc import Sequence, Set
@@ -13,7 +13,7 @@ _GOLD_LINK = re.compile(r"([0-9]+)([-p?])([0-9]+)")
 
 @dataclass(frozen=True)
 class GoldLinks:
-    """The links that a person drew: sure ones, and ones that are right too but not asked for."""
+    """Gold links: sure ones, which are required, and possible ones, which are also correct."""
 
     sure: frozenset[Link]
     possible: frozenset[Link]
@@ -46,12 +46,12 @@ def parse_gold_links(line: str) -> GoldLinks:
 def alignment_error_rate(
     predicted: Sequence[Set[Link]], sure: Sequence[Set[Link]], possible: Sequence[Set[Link]] | None = None
 ) -> Score:
-    """AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), over all sentences, in per cent; every sure link is possible"""
+    """AER = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|), over all sentences, in per cent; sure links are also possible."""
     possible = sure if possible is None else possible
     if not len(predicted) == len(sure) == len(possible):
         raise DataError(
-            f"there are links of {len(predicted)} sentences, sure ones of {len(sure)} and possible ones of "
-            f"{len(possible)}. Give as many of each."
+            f"there are links of {len(predicted)} sentences, sure links of {len(sure)} and possible links of "
+            f"{len(possible)}. The numbers must be equal."
         )
     hits = sum(
         len(links & sure_links) + len(links & (sure_links | possible_links))
@@ -59,5 +59,5 @@ def alignment_error_rate(
     )
     num_links = sum(len(links) for links in predicted) + sum(len(sure_links) for sure_links in sure)
     if num_links == 0:
-        raise DataError("there is no link to score. Give at least one.")
+        raise DataError("there are no links to score. Give at least one.")
     return Score("AER", 100.0 * (1 - hits / num_links), f"nrefs:1|sentences:{len(predicted)}", is_higher_better=False)

@@ -1,6 +1,6 @@
-"""Scores of parts of a test set: of short and long sentences, of frequent and rare words.
+"""Score parts of a test set: short and long sentences, frequent and rare words.
 
-One number hides where a system fails; these say it.
+They show where a system fails, which a single number hides.
 """
 
 from collections import Counter
@@ -12,27 +12,27 @@ from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 from clearhead.evaluation.counts import SentenceCounts
 
-LENGTHS = (5, 10, 15, 20, 30, 40, 60)  # the longest of each bucket, in words
-FREQUENCIES = (0, 1, 4, 9, 99, 999, 9999)  # the same, in times that a word was seen
+LENGTHS = (5, 10, 15, 20, 30, 40, 60)  # upper bound of each bucket, in words
+FREQUENCIES = (0, 1, 4, 9, 99, 999, 9999)  # the same, in occurrences of a word in training
 _tokeniser_13a: Callable[[str], str] = Tokenizer13a()  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """A part of the test set: what it holds, how much of it, and the scores of each system on it by metric."""
+    """A part of the test set: its name, its size, and the scores of each system on it by metric."""
 
     name: str
     num_sentences: int
     scores: Mapping[str, Mapping[str, float]]  # system -> metric -> value
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return the data for JSON."""
         return {"name": self.name, "sentences": self.num_sentences, "scores": self.scores}
 
 
 @dataclass(frozen=True)
 class WordBucket:
-    """Words that were seen about equally often in training: how many the reference has, and how many were found."""
+    """Words of similar frequency in training: the numbers of words in reference and output, and of matches."""
 
     name: str
     num_reference: int
@@ -41,16 +41,16 @@ class WordBucket:
 
     @property
     def recall(self) -> float | None:
-        """The share of the reference's words that the output has too, in per cent; None where there are none."""
+        """The share of the reference's words that are in the output, in per cent; None if there are none."""
         return 100.0 * self.num_matched / self.num_reference if self.num_reference else None
 
     @property
     def precision(self) -> float | None:
-        """The share of the output's words that the reference has too, in per cent; None where there are none."""
+        """The share of the output's words that are in the reference, in per cent; None if there are none."""
         return 100.0 * self.num_matched / self.num_output if self.num_output else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return the data for JSON."""
         return {
             "name": self.name,
             "reference_words": self.num_reference,
@@ -64,10 +64,9 @@ class WordBucket:
 def score_by_length(
     systems: Mapping[str, Mapping[str, SentenceCounts]], sentences: Sequence[str]
 ) -> tuple[Bucket, ...]:
-    """Return the scores of sentences by the number of words of `sentences` (sources or references), empty buckets
-    left out.
+    """Return scores by sentence length, in words of `sentences` (sources or references); empty buckets are omitted.
 
-    `systems` holds the counts of each system by metric.
+    `systems` has the counts of each system by metric.
     """
     members: list[list[int]] = [[] for _ in range(len(LENGTHS) + 1)]
     for index, sentence in enumerate(sentences):
@@ -89,16 +88,16 @@ def score_subset(systems: Mapping[str, Mapping[str, SentenceCounts]], name: str,
 
 
 def tokenise_13a(sentence: str) -> list[str]:
-    """Cut a sentence into words and punctuation, as BLEU does by default (13a)."""
+    """Split a sentence into words and punctuation, as BLEU does by default (13a)."""
     return _tokeniser_13a(sentence).split()
 
 
 def match_words_by_frequency(
     outputs: Sequence[str], references: Sequence[str], frequencies: Mapping[str, int]
 ) -> tuple[WordBucket, ...]:
-    """Return how many words were found again, by how often each was seen in training.
+    """Return how many words of the reference are in the output, by their frequency in training.
 
-    A word is matched as often as both sides of its sentence have it, wherever it stands.
+    Matches are counted per sentence, as the smaller of the two counts of a word, regardless of position.
     """
     reference_counts, output_counts, match_counts = [[0] * (len(FREQUENCIES) + 1) for _ in range(3)]
     for output, reference in zip(outputs, references, strict=True):

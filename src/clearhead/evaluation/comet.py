@@ -1,6 +1,6 @@
-"""COMET, a learned metric: it needs a package and a model that clearhead does not bring, and says so where they lack.
+"""COMET, a learned metric. It needs a package and a model that are not part of clearhead.
 
-Nothing is downloaded: the model is a checkpoint on the disk.
+Nothing is downloaded: the model must be a checkpoint on disk.
 """
 
 from collections.abc import Sequence
@@ -15,34 +15,36 @@ _INSTALL = "pip install 'clearhead[comet]'"
 
 
 def check_comet(model: str | None, sources: Sequence[str] | None) -> Path:
-    """Return the checkpoint, or say what COMET lacks, before any work is done."""
+    """Return the checkpoint, or raise an error with what is missing for COMET, before any work is done."""
     if model is None:
         raise ConfigError(
-            "COMET needs a model that is on this disk. clearhead downloads none; comet-download-model of the package "
-            "does. Give its checkpoint, model.ckpt.",
+            "COMET needs a model on disk. clearhead does not download one; use the package's comet-download-model. "
+            "Give its checkpoint, model.ckpt.",
             options=("comet_model",),
         )
     checkpoint = Path(model)
     if checkpoint.is_dir():
         checkpoints = sorted(checkpoint.rglob("*.ckpt"))
         if len(checkpoints) != 1:
-            raise ConfigError(f"{printable(model)} holds {len(checkpoints)} checkpoints (*.ckpt), and COMET needs one.")
+            raise ConfigError(
+                f"{printable(model)} contains {len(checkpoints)} checkpoints (*.ckpt), but COMET needs exactly one."
+            )
         checkpoint = checkpoints[0]
     if not checkpoint.is_file():
-        raise ConfigError(f"the COMET model {printable(model)} is missing. Give a checkpoint that is on this disk.")
+        raise ConfigError(f"the COMET model {printable(model)} does not exist. Give a checkpoint on disk.")
     if sources is None:
-        raise DataError("COMET reads the sources too: give them.", options=("source",))
+        raise DataError("COMET also needs the source text.", options=("source",))
     _import_comet()
     return checkpoint
 
 
 def comet(model: Path, outputs: Sequence[str], references: Sequence[str], sources: Sequence[str]) -> Score:
-    """Return the COMET score, times 100, by the checkpoint `model`."""
+    """Return the COMET score of the checkpoint `model`, times 100."""
     check_line_counts(outputs, (references, sources))
     package = _import_comet()
     try:
         scorer = package.load_from_checkpoint(str(model))
-    except Exception as wrong:  # what a package of others raises on a file of others is not known
+    except Exception as wrong:  # the package can raise any exception for a foreign file
         first = (str(wrong).splitlines() or [""])[0]
         raise ConfigError(f"{printable(str(model))} is not a COMET checkpoint: {printable(first)}.") from None
     rows = [
@@ -56,7 +58,7 @@ def comet(model: Path, outputs: Sequence[str], references: Sequence[str], source
 
 
 def _model_name(model: Path) -> str:
-    """Return the name of the model: a checkpoint lies in NAME/checkpoints/model.ckpt."""
+    """Return the name of the model: a checkpoint is in NAME/checkpoints/model.ckpt."""
     folder = model.parent
     return (folder.parent.name if folder.name == "checkpoints" else folder.name) or model.stem
 

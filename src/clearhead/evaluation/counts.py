@@ -1,6 +1,6 @@
-"""What a metric counts in each sentence: the score of any set of sentences is a function of the sum of their counts.
+"""Count the statistics of a metric in each sentence; the score of any set of sentences is a function of their sum.
 
-Buckets, confidence intervals and tests all need scores of many sets; sentences are looked at once for all of them.
+Buckets, confidence intervals and tests need scores of many sets, but each sentence is processed only once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ COUNTED_METRICS = (*SACREBLEU_METRICS, "exact")
 
 @dataclass(frozen=True, eq=False)
 class SentenceCounts:
-    """The counts of every sentence, and how a score is made of their sum; `corpus_score` is the score of them all."""
+    """The counts of every sentence, and the function from their sum to a score; `corpus_score` is the score of all."""
 
     rows: Array  # (sentences, counts)
     score_of_total: Callable[[Array], float]
@@ -40,14 +40,14 @@ class SentenceCounts:
 def compute_counts(
     metric: str, outputs: Sequence[str], references: Sequence[Sequence[str]], tokenisation: Tokenisation = "13a"
 ) -> SentenceCounts:
-    """Count what the metric is made of, in every sentence."""
+    """Count the statistics of the metric in every sentence."""
     check_metric(metric, COUNTED_METRICS)
     streams = check_line_counts(outputs, references)
     if metric == "exact":
         return _count_hits(outputs, streams)
     definition = SACREBLEU_METRICS[metric]
-    scorer: Any = definition.make(tokenisation)  # its methods are typed for lists, and take arrays
-    # sacreBLEU's own tests use these two; that the numbers stay those of its command is tested
+    scorer: Any = definition.make(tokenisation)  # its methods are typed for lists but accept arrays
+    # sacreBLEU's significance tests use these two private methods; a test compares the scores with its command
     rows = np.array(scorer._extract_corpus_statistics(list(outputs), streams), dtype=np.float64)
     value = float(scorer._aggregate_and_compute(rows).score)
 
@@ -70,12 +70,12 @@ def _count_hits(outputs: Sequence[str], streams: Sequence[Sequence[str]]) -> Sen
 
 
 def average_counts(outputs: Sequence[SentenceCounts]) -> SentenceCounts:
-    """Return the mean counts of several outputs of one system, sentence by sentence; its score is that of the means."""
+    """Return the mean counts of several outputs of one system, sentence by sentence."""
     first = outputs[0]
     if len(outputs) == 1:
         return first
     if any(counts.rows.shape != first.rows.shape for counts in outputs):
-        raise DataError("outputs of one system differ in their number of sentences. Give as many of each.")
+        raise DataError("the outputs of one system have different numbers of sentences. The numbers must be equal.")
     rows: Array = np.mean([counts.rows for counts in outputs], axis=0)
     signature = f"{first.corpus_score.signature}|outputs:{len(outputs)}"
     corpus_score = replace(first.corpus_score, value=first.score_of_total(rows.sum(axis=0)), signature=signature)

@@ -1,4 +1,4 @@
-"""An evaluation of files: translations, references, sources and training text are read, then scored."""
+"""Evaluate files: read translations, references, sources and training text, then score them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from clearhead.files.pair_reader import read_aligned, read_text
 
 @dataclass(frozen=True)
 class EvaluationFiles:
-    """The files of an evaluation, one sentence a line; `-` is standard input.
+    """The files of an evaluation, one sentence per line; `-` is standard input.
 
-    A system may have several outputs, from several seeds; training text may have a source side, a target side or both.
+    A system can have several outputs, from several seeds; training text can have a source side, a target side or both.
     """
 
     systems: Mapping[str, Sequence[str]]
@@ -27,14 +27,14 @@ class EvaluationFiles:
 
 @dataclass(frozen=True)
 class FileEvaluation:
-    """A report, and how many lines of each training file were skipped because they are not UTF-8."""
+    """A report, and the number of lines of each training file that were skipped because they are not UTF-8."""
 
     report: EvaluationReport
     num_skipped_lines: Mapping[str, int]
 
 
 def evaluate_files(files: EvaluationFiles, request: EvaluationRequest) -> FileEvaluation:
-    """Read the files and measure the systems; the first is the baseline of the tests."""
+    """Read the files and score the systems; the first is the baseline of the tests."""
     training = _TrainingFiles(files.train_sources, files.train_targets)
     optional_source = [] if files.source is None else [files.source]
     names = [name for outputs in files.systems.values() for name in outputs] + [*files.references, *optional_source]
@@ -50,13 +50,13 @@ def evaluate_files(files: EvaluationFiles, request: EvaluationRequest) -> FileEv
 
 
 class _TrainingFiles:
-    """The pairs of the training files, a line at a time; lines that are not UTF-8 are counted and skipped."""
+    """The pairs of the training files, line by line; lines that are not UTF-8 are counted and skipped."""
 
     def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
         if sources and targets and len(sources) != len(targets):
             raise ConfigError(
                 f"the training text has {len(sources)} source files and {len(targets)} target files. "
-                "Give both of each corpus, in the same order.",
+                "Give both files of each corpus, in the same order.",
                 options=("train_source", "train_target"),
             )
         self.sources, self.targets = sources, targets

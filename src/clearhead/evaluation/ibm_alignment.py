@@ -1,7 +1,7 @@
-"""Links between words that were never marked by anyone: counted from the sentences themselves.
+"""Align words statistically, from the sentence pairs alone, without gold links.
 
-Two words are linked where each is the other's likeliest partner under a word model of its direction (IBM's Model 1 with
-a preference for the diagonal, as in fast_align). They miss many links, but those that they have are mostly right.
+Two words are linked if each is the other's most likely partner under a model of its direction: IBM Model 1 with a
+preference for the diagonal, as in fast_align. The result misses many links, but its links are mostly correct.
 """
 
 import unicodedata
@@ -13,14 +13,14 @@ import numpy.typing as npt
 from clearhead.evaluation.alignment import Link
 
 _NUM_ITERATIONS = 5
-_DIAGONAL_TENSION = 4.0  # how fast a partner far from the diagonal gets less likely
-_NULL_WORD_SHARE = 0.08  # the share of words that come from no word at all
+_DIAGONAL_TENSION = 4.0  # how fast the probability decreases with the distance from the diagonal
+_NULL_WORD_SHARE = 0.08  # the share of words that are aligned to no word
 
 WordSequence = Sequence[str]
 
 
 def ibm_model1_links(sources: Sequence[str], targets: Sequence[str]) -> list[frozenset[Link]]:
-    """Return links between the words of sentences and of their translations; words are what spaces stand between."""
+    """Return links between the words of sentences and their translations; words are separated by spaces."""
     source_words = [_normalised_words(text) for text in sources]
     target_words = [_normalised_words(text) for text in targets]
     forward = _most_likely_sources(source_words, target_words)
@@ -36,7 +36,7 @@ def ibm_model1_links(sources: Sequence[str], targets: Sequence[str]) -> list[fro
 
 
 def _normalised_words(text: str) -> list[str]:
-    """Return words in small letters, without the punctuation around them, unless there is nothing else."""
+    """Return words in lower case, without surrounding punctuation unless that is all there is."""
     return [_strip_punctuation(word) or word for word in text.casefold().split()]
 
 
@@ -46,10 +46,10 @@ def _strip_punctuation(word: str) -> str:
 
 
 def _most_likely_sources(sources: Sequence[WordSequence], targets: Sequence[WordSequence]) -> list[list[int | None]]:
-    """Return for each target word the place of the source word that it most likely comes from; None is no word.
+    """Return for each target word the index of its most likely source word, or None for no word.
 
-    t(target | source) is found by expectation maximisation: each target word counts for the source words of its
-    sentence, by how likely each of them is to have brought it.
+    t(target | source) is estimated by expectation maximisation: each target word is distributed over the source words
+    of its sentence in proportion to their probabilities.
     """
     table = _WordPairTable(sources, targets)
     if not len(table.pair):
@@ -61,14 +61,14 @@ def _most_likely_sources(sources: Sequence[WordSequence], targets: Sequence[Word
         counts = np.bincount(table.pair, posterior)
         translation_probability = counts / np.bincount(table.source_of_pair, counts)[table.source_of_pair]
     weight = translation_probability[table.pair] * table.prior
-    best = np.lexsort((-weight, table.token))  # the first of each token is its likeliest partner
+    best = np.lexsort((-weight, table.token))  # the first of each token is its most likely partner
     first = best[np.searchsorted(table.token[best], np.arange(int(table.token.max()) + 1))]
     positions = iter(table.position[first].tolist())
     return [[None if (position := next(positions)) < 0 else position for _ in words] for words in targets]
 
 
 class _WordPairTable:
-    """Every target word beside every source word of its sentence, and beside no word: one row for each."""
+    """Every target word with every source word of its sentence, and with no word: one row for each combination."""
 
     def __init__(self, sources: Sequence[WordSequence], targets: Sequence[WordSequence]) -> None:
         word_ids: dict[str, int] = {"": 0}  # no word
@@ -91,7 +91,7 @@ class _WordPairTable:
 
 
 def _prior(row: int, num_source: int, num_target: int) -> list[float]:
-    """Return how likely each source place is for a target place, before the words are looked at; no word first."""
+    """Return the prior probability of each source position for a target position; no word comes first."""
     closeness = [
         np.exp(-_DIAGONAL_TENSION * abs((row + 0.5) / num_target - (position + 0.5) / num_source))
         for position in range(num_source)

@@ -1,4 +1,4 @@
-"""What of a test set was in the training text: then a score says what was remembered, not what was learned."""
+"""Find test sentences in the training text, where a score measures memorisation instead of generalisation."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ class TrainingPair:
 
 @dataclass(frozen=True)
 class Leaks:
-    """Which test sentences the training text holds; None for what could not be looked up."""
+    """The test sentences that are in the training text; None for a side that was not given."""
 
     num_sentences: int
     num_training: int
@@ -28,14 +28,14 @@ class Leaks:
 
     @property
     def leaked(self) -> frozenset[int]:
-        """The test sentences in the training text: as pairs where pairs could be looked up, else on either side."""
+        """The test sentences in the training text: as pairs if both sides were given, otherwise on either side."""
         if self.pairs is not None:
             return self.pairs
         return (self.sources or frozenset()) | (self.references or frozenset())
 
     @property
     def is_leaking(self) -> bool:
-        """Whether anything of the test set was in the training text."""
+        """Whether any test sentence is in the training text."""
         return bool(self.sources or self.references or self.pairs)
 
     def share(self, indices: frozenset[int]) -> float:
@@ -56,10 +56,10 @@ SIGNATURE = "unit:sentence|case:mixed|space:collapsed"
 
 @dataclass(frozen=True)
 class TrainingTextScan:
-    """What one look through the training text found."""
+    """The result of one pass over the training text."""
 
     leaks: Leaks
-    frequencies: Mapping[str, int] | None  # of the words asked for; None where there was no target text
+    frequencies: Mapping[str, int] | None  # of the words of the test set; None without target text
 
 
 def scan_training_text(
@@ -68,9 +68,9 @@ def scan_training_text(
     references: Sequence[Sequence[str]],
     outputs: Iterable[Sequence[str]] = (),
 ) -> TrainingTextScan:
-    """Look for the test set in the training text, and count the words that references and outputs have.
+    """Search the training text for test sentences, and count the words of references and outputs in it.
 
-    The training text may be of any size: only what the test set asks for is kept in memory.
+    The training text can have any size: only data about the test set is in memory.
     """
     test_sources = _indices_by_sentence([sources] if sources is not None else [])
     test_targets = _indices_by_sentence(references)
@@ -109,7 +109,7 @@ def _collapse_spaces(sentence: str) -> str:
 
 
 def _indices_by_sentence(texts: Iterable[Sequence[str]]) -> Mapping[str, frozenset[int]]:
-    """Return where in the test set each sentence stands; an empty one tells nothing."""
+    """Return the indices of each sentence in the test set, without empty sentences."""
     indices: dict[str, set[int]] = {}
     for lines in texts:
         for index, line in enumerate(lines):

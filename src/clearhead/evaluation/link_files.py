@@ -1,4 +1,4 @@
-"""Files of alignments: read line by line, and rated against gold links."""
+"""Read files of alignments, and score them against gold links."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -21,7 +21,7 @@ def rate_link_files(files: Sequence[tuple[str, str]], gold: str | None) -> list[
     if not files and gold is None:
         return []
     if not files or gold is None:
-        raise ConfigError("alignments are rated with both: links and gold links.", options=("links", "gold_links"))
+        raise ConfigError("to score alignments, give both links and gold links.", options=("links", "gold_links"))
     gold_links = read_gold_links(gold)
     sure, possible = [line.sure for line in gold_links], [line.possible for line in gold_links]
     scores = []

@@ -1,6 +1,6 @@
-"""An evaluation as a whole: systems in; scores, intervals, tests, buckets and leaks out, each with its signature.
+"""Evaluate systems: scores, confidence intervals, significance tests, buckets and leaks, each with its signature.
 
-The first system is the baseline of all tests. Several outputs of one system (seeds) are one system with a spread.
+The first system is the baseline of all tests. Several outputs of one system (seeds) give a mean score and its spread.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ KNOWN_METRICS = (*COUNTED_METRICS, "comet")
 
 @dataclass(frozen=True)
 class EvaluationRequest:
-    """What an evaluation is to measure, and how."""
+    """What to measure in an evaluation, and how."""
 
     metrics: tuple[str, ...] = DEFAULT_METRICS
     tokenisation: Tokenisation = "13a"
@@ -42,7 +42,7 @@ class EvaluationRequest:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What systems are judged on: references (one set or more), the sources if there are any, and training text."""
+    """A test set: one or more sets of references, the sources if given, and the training text if given."""
 
     references: Sequence[Sequence[str]]
     sources: Sequence[str] | None = None
@@ -51,7 +51,7 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class SystemScore:
-    """A score of a system: of its one output, or the mean over several with their standard deviation."""
+    """A score of a system: of its single output, or the mean of several outputs with their standard deviation."""
 
     metric: str
     score: Score
@@ -60,11 +60,11 @@ class SystemScore:
 
     @property
     def deviation(self) -> float | None:
-        """The standard deviation of a sample, over several outputs."""
+        """The sample standard deviation over several outputs."""
         return stdev(self.values) if len(self.values) > 1 else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return the data for JSON."""
         summary: dict[str, Any] = {"metric": self.metric, **self.score.to_dict()}
         if len(self.values) > 1:
             summary |= {"values": self.values, "deviation": self.deviation}
@@ -73,7 +73,7 @@ class SystemScore:
 
 @dataclass(frozen=True)
 class SystemReport:
-    """The scores of one system, and its words by how often they were seen in training."""
+    """The scores of one system, and its word matches by frequency in training."""
 
     name: str
     num_outputs: int
@@ -81,7 +81,7 @@ class SystemReport:
     by_frequency: tuple[WordBucket, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return the data for JSON."""
         summary: dict[str, Any] = {
             "name": self.name,
             "outputs": self.num_outputs,
@@ -94,7 +94,7 @@ class SystemReport:
 
 @dataclass(frozen=True)
 class EvaluationReport:
-    """Everything that an evaluation found."""
+    """The results of an evaluation."""
 
     num_sentences: int
     systems: tuple[SystemReport, ...]
@@ -105,7 +105,7 @@ class EvaluationReport:
     leaks: Leaks | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return the data for JSON."""
         summary: dict[str, Any] = {
             "sentences": self.num_sentences,
             "systems": [system.to_dict() for system in self.systems],
@@ -124,7 +124,7 @@ class EvaluationReport:
 def evaluate(
     systems: Mapping[str, Sequence[Sequence[str]]], test: HeldOut, request: EvaluationRequest = EvaluationRequest()
 ) -> EvaluationReport:
-    """Measure systems, each with one output of the test set or several; the first is the baseline of the tests."""
+    """Score systems, each with one or more outputs of the test set; the first is the baseline of the tests."""
     check_test_set(systems, test)
     for name in request.metrics:
         check_metric(name, KNOWN_METRICS)
@@ -160,7 +160,7 @@ def _add_breakdowns(
     means: Mapping[str, Mapping[str, SentenceCounts]],
     request: EvaluationRequest,
 ) -> EvaluationReport:
-    """Return the report with its parts: by length, by what was seen in training, by frequency of words."""
+    """Return the report with scores by length, by leaks and by word frequency."""
     if request.has_buckets:
         side = "reference" if test.sources is None else "source"
         lengths = score_by_length(means, test.references[0] if test.sources is None else test.sources)
@@ -190,7 +190,7 @@ def _add_breakdowns(
 
 
 def check_test_set(systems: Mapping[str, Sequence[Sequence[str]]], test: HeldOut) -> None:
-    """Refuse texts that do not belong together, all of them in one error."""
+    """Refuse texts with different numbers of lines, all in one error."""
     if not test.references:
         raise DataError("there are no references. Give at least one set.")
     num_lines = len(test.references[0])
@@ -206,7 +206,7 @@ def check_test_set(systems: Mapping[str, Sequence[Sequence[str]]], test: HeldOut
     if wrong:
         raise DataError(
             f"the reference has {num_lines:,} lines, but {', '.join(wrong)}. Line i of one belongs to line i of the "
-            "other: give as many of each."
+            "other, so the numbers must be equal."
         )
 
 
@@ -250,25 +250,25 @@ def _compare_systems(
 
 @dataclass(frozen=True)
 class Requirement:
-    """A score that every system must reach; of a metric where lower is better, one that none may exceed."""
+    """A score that every system must reach, or must not exceed if lower is better."""
 
     metric: str
     bound: float
 
     def failure(self, system: str, score: Score) -> str | None:
-        """Return a sentence if the score does not reach it."""
+        """Return a sentence if the score does not meet the requirement."""
         is_met = score.value >= self.bound if score.is_higher_better else score.value <= self.bound
         if is_met:
             return None
         side = "under" if score.is_higher_better else "over"
         return (
-            f"{score.name} of {printable(system)} is {score.value:.2f}, {side} the {self.bound:g} that is required "
+            f"{score.name} of {printable(system)} is {score.value:.2f}, {side} the required {self.bound:g} "
             f"({score.signature})."
         )
 
 
 def parse_requirement(text: str, metrics: Sequence[str] = KNOWN_METRICS) -> Requirement:
-    """Read `bleu=40`."""
+    """Parse a requirement such as `bleu=40`."""
     name, _, value = (part.strip() for part in text.partition("="))
     if name not in metrics:
         raise ConfigError(
@@ -279,12 +279,12 @@ def parse_requirement(text: str, metrics: Sequence[str] = KNOWN_METRICS) -> Requ
     except ValueError:
         bound = float("nan")
     if not 0 <= bound < float("inf"):
-        raise ConfigError(f"give a number from 0 upwards, as in {name}=40.")
+        raise ConfigError(f"give a number of at least 0, such as {name}=40.")
     return Requirement(name, bound)
 
 
 def unmet_requirements(report: EvaluationReport, required: Iterable[Requirement]) -> tuple[str, ...]:
-    """Return a sentence for every system and requirement that it does not meet."""
+    """Return a sentence for every requirement that a system does not meet."""
     requirements = {requirement.metric: requirement for requirement in required}
     failures = (
         requirements[system_score.metric].failure(system.name, system_score.score)

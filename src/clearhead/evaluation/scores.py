@@ -1,6 +1,6 @@
-"""Scores of translations: BLEU, chrF and TER by sacreBLEU, and simple shares. Each carries its signature.
+"""Compute scores of translations: BLEU, chrF and TER with sacreBLEU, exact match, accuracy and perplexity.
 
-A signature says how a number was made, so that two numbers can be seen to be comparable or not.
+Each score has a signature that states how it was computed, which shows whether two scores are comparable.
 """
 
 import math
@@ -19,7 +19,7 @@ Tokenisation = Literal["13a", "intl", "zh", "char", "none"]
 
 @dataclass(frozen=True)
 class Score:
-    """A number and how it was made; `note` says what it must not be compared with."""
+    """A score with its signature; `note` states what it must not be compared with."""
 
     name: str
     value: float
@@ -38,7 +38,7 @@ class Score:
 
 @dataclass(frozen=True)
 class SacrebleuMetric:
-    """A metric of sacreBLEU with the settings that are used here."""
+    """A metric of sacreBLEU with its settings."""
 
     title: str
     make: Callable[[Tokenisation], BLEU | CHRF | TER]
@@ -62,16 +62,16 @@ SACREBLEU_METRICS: Mapping[str, SacrebleuMetric] = {
 def bleu(
     outputs: Sequence[str], references: Sequence[str], *more: Sequence[str], tokenisation: Tokenisation = "13a"
 ) -> Score:
-    """Return corpus BLEU of detokenised text, in per cent, as `sacrebleu` itself prints it."""
+    """Return corpus BLEU of detokenised text, in per cent, as printed by `sacrebleu`."""
     return _sacrebleu_score("bleu", outputs, references, *more, tokenisation=tokenisation)
 
 
 def tokenised_bleu(
     outputs: Sequence[str], references: Sequence[str], *more: Sequence[str], tokenisation: Tokenisation = "13a"
 ) -> Score:
-    """Return the tokenised lower-cased BLEU that many papers quote, without smoothing; 'none' for text cut already.
+    """Return the tokenised lower-cased BLEU that many papers quote, without smoothing; 'none' for tokenised text.
 
-    It is higher than BLEU, and differs from one tokeniser to the next: it is here to be set beside such a paper.
+    It is higher than BLEU and depends on the tokeniser. Use it only for comparison with such a paper.
     """
     return _sacrebleu_score("tokenised-bleu", outputs, references, *more, tokenisation=tokenisation)
 
@@ -82,7 +82,7 @@ def chrf(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str]
 
 
 def chrf_plus_plus(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str]) -> Score:
-    """Return corpus chrF++ in per cent: chrF with words and pairs of words beside the letters."""
+    """Return corpus chrF++ in per cent: chrF with word unigrams and bigrams in addition to characters."""
     return _sacrebleu_score("chrf++", outputs, references, *more)
 
 
@@ -92,7 +92,7 @@ def ter(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str])
 
 
 def exact_match(outputs: Sequence[str], references: Sequence[str], *more: Sequence[str]) -> Score:
-    """Return how many outputs are a reference, letter for letter but for space around them, in per cent."""
+    """Return the share of outputs that equal a reference, except for surrounding white space, in per cent."""
     streams = check_line_counts(outputs, (references, *more))
     hits = sum(
         output.strip() in {reference.strip() for reference in references_of_line}
@@ -103,19 +103,19 @@ def exact_match(outputs: Sequence[str], references: Sequence[str], *more: Sequen
 
 
 def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Score:
-    """Return how many labels are right, in per cent."""
+    """Return the share of correct labels, in per cent."""
     check_line_counts(outputs, (references,))
     hits = sum(output == reference for output, reference in zip(outputs, references, strict=True))
     return Score("accuracy", 100.0 * hits / len(outputs), "unit:label|average:micro")
 
 
 def perplexity(log_probability: float, num_tokens: int, vocabulary: str) -> Score:
-    """exp(-log P / n), of n tokens, ends included, with log P in nats
+    """Return exp(-log P / n) for n tokens, including end tokens, with log P in nats.
 
-    `vocabulary` names the tokeniser (its digest, say): perplexities of different vocabularies do not compare.
+    `vocabulary` names the tokeniser, for example by its digest; only perplexities of one vocabulary can be compared.
     """
     if num_tokens < 1:
-        raise DataError(f"perplexity is over at least one token, and {num_tokens} were given.")
+        raise DataError(f"perplexity needs at least one token, but {num_tokens} were given.")
     rate = -log_probability / num_tokens
     value = math.exp(rate) if rate < math.log(1e300) else math.inf
     return Score("perplexity", value, f"unit:token|eos:yes|vocabulary:{vocabulary}", is_higher_better=False)
@@ -133,12 +133,12 @@ METRICS: Mapping[str, Callable[[Sequence[str], Sequence[str]], Score]] = {
 
 
 def score(metric: str, outputs: Sequence[str], references: Sequence[str]) -> Score:
-    """Return the score of outputs by the name of a metric."""
+    """Return the score of outputs for the metric of this name."""
     return METRICS[check_metric(metric, METRICS)](outputs, references)
 
 
 def check_metric(name: str, allowed: Collection[str]) -> str:
-    """Return the name of a metric, or say what it may have been meant to be."""
+    """Return the name of a metric, or raise an error with the closest match."""
     if name not in allowed:
         raise ConfigError(
             f"'{printable(name)}' is not a metric.{did_you_mean(name, allowed)} Metrics: {', '.join(allowed)}."
@@ -157,13 +157,13 @@ def _sacrebleu_score(
 
 
 def check_line_counts(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return the references, each as many as the outputs, or raise DataError."""
+    """Return the references if each set has the same length as the outputs, or raise DataError."""
     if not outputs:
-        raise DataError("there is no output to score. Give at least one sentence.")
+        raise DataError("there are no outputs to score. Give at least one sentence.")
     for number, stream in enumerate(references, 1):
         if len(stream) != len(outputs):
             raise DataError(
                 f"there are {len(outputs)} outputs and {len(stream)} references (set {number}). "
-                "Line i of one belongs to line i of the other: give as many of both."
+                "Line i of one belongs to line i of the other, so the numbers must be equal."
             )
     return [list(stream) for stream in references]

@@ -1,8 +1,8 @@
-"""How far a score may be chance: confidence intervals, and tests of two systems on the same sentences.
+"""Confidence intervals of scores, and significance tests of two systems on the same sentences.
 
-The numbers are those of sacreBLEU's own tests (a test of ours compares them), but for ties, which it leaves out.
-Memory does not grow with the number of samples, exact match can be tested too, and no environment variable moves
-the seed.
+The results equal those of sacreBLEU's own tests (one of our tests compares them), except for ties, which sacreBLEU does
+not count. Unlike there, memory does not grow with the number of samples, exact match can be tested too, and no
+environment variable changes the seed.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,14 +16,14 @@ from clearhead.errors import ConfigError, DataError
 from clearhead.evaluation.counts import Array, SentenceCounts
 
 SignificanceTest = Literal["bootstrap", "randomisation"]
-NUM_SAMPLES, NUM_TRIALS, SEED = 1000, 10_000, 12345  # as sacreBLEU has them
-_TIE = 1e-9  # differences this close are equal but for rounding
-_CHUNK = 32  # samples drawn at once; 32 random bits come in one draw, so that parts make the same stream as the whole
+NUM_SAMPLES, NUM_TRIALS, SEED = 1000, 10_000, 12345  # the defaults of sacreBLEU
+_TIE = 1e-9  # smaller differences are due to rounding
+_CHUNK = 32  # samples drawn at once; a draw has 32 random bits, so chunks give the same stream as one large draw
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Where 95 % of the scores of resampled test sets lie; `half` is the ± that sacreBLEU prints."""
+    """The interval with 95 % of the scores of resampled test sets; `half` is the ± that sacreBLEU prints."""
 
     mean: float
     low: float
@@ -36,49 +36,49 @@ class Interval:
         return 0.5 * (self.high - self.low)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return the data for JSON."""
         return {"mean": self.mean, "low": self.low, "high": self.high, "level": 0.95, "signature": self.signature}
 
 
 @dataclass(frozen=True)
 class SystemComparison:
-    """Whether the difference of a system from a baseline may be chance.
+    """The result of a significance test between a system and a baseline.
 
-    The p-value of randomisation is two-sided. That of the bootstrap is sacreBLEU's, which sets differences without
-    their sign beside their mean: where nearly all have one sign it is one-sided, and about half as large.
+    The p-value of randomisation is two-sided. That of the bootstrap follows sacreBLEU, which compares absolute
+    differences with their mean: if nearly all have the same sign it is one-sided, and about half as large.
     """
 
     metric: str
     baseline: str
     system: str
-    difference: float  # system less baseline
+    difference: float  # system minus baseline
     p_value: float
     test: SignificanceTest
     signature: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return the data for JSON."""
         return dict(vars(self))
 
 
 @dataclass(frozen=True)
 class Resampling:
-    """How many samples and trials are drawn, from which seed."""
+    """The numbers of samples and trials, and the seed."""
 
     num_samples: int = NUM_SAMPLES
     num_trials: int = NUM_TRIALS
     seed: int = SEED
 
     def __post_init__(self) -> None:
-        """Refuse numbers that decide nothing."""
+        """Refuse numbers that are too small for a test."""
         if self.num_samples < 40 or self.num_trials < 40:
             raise ConfigError(
-                f"{min(self.num_samples, self.num_trials)} samples cannot show the outer 5 %. Draw at least 40."
+                f"{min(self.num_samples, self.num_trials)} samples are too few for a 95 % interval. Draw at least 40."
             )
 
 
 def confidence_interval(counts: SentenceCounts, resampling: Resampling = Resampling()) -> Interval:
-    """Return the 95 % bootstrap interval of a score: test sets of as many sentences, drawn with replacement."""
+    """Return the 95 % bootstrap interval of a score: test sets of the same size, drawn with replacement."""
     scores = np.sort(
         np.concatenate(list(_resampled(resampling, len(counts.rows), lambda w: _resampled_scores(counts, w))))
     )
@@ -98,7 +98,7 @@ def compare(
     if baseline.rows.shape != system.rows.shape:
         raise DataError(
             f"'{names[0]}' has {len(baseline.rows)} sentences and '{names[1]}' {len(system.rows)}: "
-            "a paired test needs both of the same test set."
+            "a paired test needs both systems on the same test set."
         )
     difference = system.corpus_score.value - baseline.corpus_score.value
     if test == "bootstrap":
@@ -114,7 +114,7 @@ def compare(
 
 
 def _bootstrap(baseline: SentenceCounts, system: SentenceCounts, difference: float, resampling: Resampling) -> float:
-    """Draw test sets: how often does the difference stray from its mean by more than the one that was found?"""
+    """Resample test sets, and count how often the difference deviates from its mean by at least the observed one."""
     chunks = _resampled(
         resampling, len(system.rows), lambda w: np.abs(_resampled_scores(system, w) - _resampled_scores(baseline, w))
     )
@@ -125,7 +125,7 @@ def _bootstrap(baseline: SentenceCounts, system: SentenceCounts, difference: flo
 def _randomisation(
     baseline: SentenceCounts, system: SentenceCounts, difference: float, resampling: Resampling
 ) -> float:
-    """Swap outputs at random: how often do two systems that cannot differ do so by more than was found?"""
+    """Swap outputs at random, and count how often the difference is at least as large as the observed one."""
     random = np.random.default_rng(resampling.seed)
     differences = []
     for chunk_size in _chunk_sizes(resampling.num_trials):
@@ -137,22 +137,22 @@ def _randomisation(
 
 
 def _signature(counts: SentenceCounts, procedure: str, seed: int) -> str:
-    """Return the signature with how the samples were drawn, where sacreBLEU puts it: after the first field."""
+    """Add the sampling to the signature, where sacreBLEU has it: after the first field."""
     first, _, rest = counts.corpus_score.signature.partition("|")
     return f"{first}|{procedure}|seed:{seed}|{rest}"
 
 
 def _share_reaching(differences: Array, difference: float) -> float:
-    """(number as large or larger + 1) / (number + 1), so that no p-value is 0
+    """Return (number as large or larger + 1) / (number + 1), so that no p-value is 0.
 
-    sacreBLEU counts only what is larger. Where few sentences differ, chance often makes exactly the same difference:
-    not to count it would call two systems different that differ in three sentences, or in none.
+    sacreBLEU counts only larger differences. If few sentences differ, chance often produces exactly the same
+    difference; without ties, systems that differ in three sentences or none would be called different.
     """
     return (int((differences >= difference - _TIE).sum()) + 1) / (len(differences) + 1)
 
 
 def _resampled(resampling: Resampling, num_sentences: int, values: Callable[[Array], Array]) -> Iterator[Array]:
-    """Yield the values of test sets, each given as how often it holds every sentence (samples, sentences)."""
+    """Yield the scores of test sets, each given by the number of occurrences of every sentence (samples, sentences)."""
     random = np.random.default_rng(resampling.seed)
     for chunk_size in _chunk_sizes(resampling.num_samples):
         drawn: NDArray[np.intp] = random.choice(num_sentences, size=(chunk_size, num_sentences), replace=True)

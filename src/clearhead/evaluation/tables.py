@@ -1,4 +1,4 @@
-"""A report as tables of words, for the terminal and for Markdown; the numbers in full are in its JSON."""
+"""Format a report as tables for the terminal and Markdown; its JSON has the numbers in full precision."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from clearhead.evaluation.leaks import SIGNATURE
 from clearhead.evaluation.report import EvaluationReport
 from clearhead.evaluation.scores import Score
 
-_POOLED = "; of several outputs the counts are averaged, sentence by sentence"
+_POOLED = "; the counts of several outputs are averaged, sentence by sentence"
 
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """A title, headings and rows of words; `notes` stand below it."""
+    """A table: title, headings, rows of text, and notes below it."""
 
     title: str
     columns: tuple[str, ...]
@@ -23,7 +23,7 @@ class ScoreTable:
 
 
 def report_tables(report: EvaluationReport) -> list[ScoreTable]:
-    """Return every table that the report fills."""
+    """Return the tables of a report that have data."""
     filled_tables = [_scores(report)]
     if report.comparisons:
         filled_tables.append(_comparisons(report))
@@ -37,7 +37,7 @@ def report_tables(report: EvaluationReport) -> list[ScoreTable]:
 
 
 def alignment_table(scores: Iterable[tuple[str, Score]]) -> ScoreTable:
-    """Return the table of alignment error rates by the name of their links."""
+    """Return the table of alignment error rates."""
     named_scores = list(scores)
     rows = tuple((printable(name), f"{score.value:.2f}") for name, score in named_scores)
     return ScoreTable("Alignment error rate", ("links", "AER %"), rows, (f"AER: {named_scores[0][1].signature}",))
@@ -87,12 +87,12 @@ def _scores(report: EvaluationReport) -> ScoreTable:
     if has_intervals:
         notes.append(f"95 % interval: bootstrap, {_resampling_signature(report)}{_POOLED if has_spread else ''}")
     if has_spread:
-        notes.append("spread: mean ± standard deviation of a sample, over the outputs of a system")
+        notes.append("spread: sample standard deviation over the outputs of a system; the score is their mean")
     return ScoreTable(f"Scores of {report.num_sentences:,} sentences", columns, tuple(rows), tuple(notes))
 
 
 def _resampling_signature(report: EvaluationReport) -> str:
-    """Return how the samples of intervals were drawn."""
+    """Return the signature of the resampling."""
     interval = next(
         system_score.interval for system in report.systems for system_score in system.scores if system_score.interval
     )
@@ -111,7 +111,7 @@ def _comparisons(report: EvaluationReport) -> ScoreTable:
         for comparison in report.comparisons
     )
     title = f"Against {printable(report.comparisons[0].baseline)}"
-    note = "p: how often chance alone makes a difference as large"
+    note = "p: how often chance alone produces a difference at least as large"
     procedures = dict.fromkeys(
         f"{comparison.test}: {'|'.join(comparison.signature.split('|')[1:3])}" for comparison in report.comparisons
     )
@@ -146,9 +146,13 @@ def _leaks(report: EvaluationReport) -> list[ScoreTable]:
         (name, f"{len(places):,}", f"{leaks.share(places):.2f}") for name, places in sides if places is not None
     )
     verdict = "WARNING: test sentences are in the training text." if leaks.is_leaking else "No test sentence was found."
-    notes = (verdict, f"Looked for in {leaks.num_training:,} lines; {SIGNATURE}")
+    notes = (verdict, f"Searched {leaks.num_training:,} lines; {SIGNATURE}")
     leak_tables = [ScoreTable("Test sentences in the training text", ("what", "sentences", "%"), rows, notes)]
-    return [*leak_tables, _buckets(report, "By whether it was seen", report.by_leak)] if report.by_leak else leak_tables
+    return (
+        [*leak_tables, _buckets(report, "By presence in the training text", report.by_leak)]
+        if report.by_leak
+        else leak_tables
+    )
 
 
 def _frequencies(report: EvaluationReport) -> ScoreTable:
@@ -164,5 +168,5 @@ def _frequencies(report: EvaluationReport) -> ScoreTable:
         for bucket in system.by_frequency
     ]
     columns = ("system", "seen in training", "words", "recall %", "precision %")
-    note = "recall: words of the reference that the output has too; precision: the other way round. tok:13a|case:mixed"
-    return ScoreTable("Words by how often the training text has them", columns, tuple(rows), (note,))
+    note = "recall: words of the reference that are in the output; precision: the reverse. tok:13a|case:mixed"
+    return ScoreTable("Words by frequency in the training text", columns, tuple(rows), (note,))

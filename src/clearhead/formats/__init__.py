@@ -1,4 +1,4 @@
-"""Models in files: clearhead's own checkpoints, MarianMT's (OPUS-MT), and the blocks of torch.nn.Transformer."""
+"""Load and save models: clearhead checkpoints, MarianMT (OPUS-MT), CTranslate2, and layers of torch.nn.Transformer."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import on first use: an engine that does without torch looks only at config files here."""
+    """Import on first use, because an engine without torch only needs the config files."""
     if name in _HOMES:
         return getattr(import_module(f"clearhead.formats.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'clearhead.formats' has no attribute '{name}'")

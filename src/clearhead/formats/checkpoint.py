@@ -1,4 +1,4 @@
-"""A model in a folder: model.safetensors and config.json, written whole or not at all, and checked when read."""
+"""Save a model as model.safetensors and config.json, completely or not at all, and check both when loading."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ _ADVICE = (
 
 
 def save_checkpoint(model: TrainableModel, folder: str | Path) -> None:
-    """Write the model's numbers (tied ones once) and its config; an older checkpoint stays until both are whole."""
+    """Write the weights (tied ones once) and the config; an older checkpoint remains until both are complete."""
     folder = Path(folder)
     config = {MARK: FORMAT, VERSION: __version__, **model.config.model_dump(mode="json")}
     tensors = checked_tensors(model)
@@ -31,18 +31,18 @@ def save_checkpoint(model: TrainableModel, folder: str | Path) -> None:
 
 
 def _make_room(folder: Path, config: dict[str, Any]) -> None:
-    """Refuse to write over a model of another program."""
+    """Refuse to overwrite a model of another program."""
     old = folder / CONFIG
     if old.is_file() and MARK not in read_json(old):
         raise CheckpointError(
-            f"{printable(str(old))} is of another program, and would be written over. Choose an empty folder."
+            f"{printable(str(old))} belongs to another program and would be overwritten. Choose an empty folder."
         )
 
 
 def load_checkpoint(
     folder: str | Path, device: str | torch.device = "cpu", dtype: torch.dtype | None = None
 ) -> Transformer:
-    """Return the model in a folder, in eval mode; with the dtype that it was saved in if none is said."""
+    """Return the model in a folder, in eval mode; by default in the dtype of its file."""
     folder = Path(folder)
     config_path, weights_path = find_files(folder, _ADVICE)
     data = read_json(config_path)
@@ -52,7 +52,7 @@ def load_checkpoint(
     wrong = misfits(tensors, shapes_of(config))
     if wrong:
         raise CheckpointError(
-            f"{printable(str(folder))}: {WEIGHTS} does not fit {CONFIG}: {wrong}. "
+            f"{printable(str(folder))}: {WEIGHTS} does not match {CONFIG}: {wrong}. "
             f"They were written by clearhead {printable(writer)}; this is {__version__}. "
             f"Take both files from one checkpoint, and undo changes to {CONFIG}."
         )

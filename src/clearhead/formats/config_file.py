@@ -1,4 +1,4 @@
-"""The config.json beside a model's weights: clearhead's own. Read without torch, for engines that do without it."""
+"""Read the config.json of a clearhead checkpoint, without torch, for engines that do not need it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ MARK, VERSION = "clearhead_model", "clearhead_version"
 
 
 def read_model_config(path: Path, data: Mapping[str, Any]) -> ModelConfig:
-    """Return the config in a checkpoint's config.json, which also says who wrote it."""
+    """Return the config in a checkpoint's config.json, which also records the version that wrote it."""
     shown, number = printable(str(path)), data.get(MARK)
     writer = str(data.get(VERSION, "an unknown version"))
     if number is None:

@@ -1,6 +1,6 @@
-"""A model as CTranslate2 has it, written through CTranslate2's own specifications: the same numbers in C++.
+"""Convert a model to CTranslate2 with CTranslate2's own specification classes.
 
-Conversion needs torch; whether a model can be converted, and where a conversion is kept, is found out without it.
+Conversion needs torch; checking whether a model can be converted, and finding an existing conversion, do not.
 """
 
 import shutil
@@ -23,43 +23,44 @@ if TYPE_CHECKING:
     from clearhead.model import Transformer
 
 Storage = Literal["float32", "int8", "float16"]
-HIDDEN_LOGIT = -1e4  # of padding and bos, which are never written; float16 can hold it
+HIDDEN_LOGIT = -1e4  # of padding and bos, which are never generated; it fits in float16
 NOTES = "clearhead.json"
 _MARK = "clearhead_ctranslate2"
-_FORMAT = 2  # 1 could write bos
+_FORMAT = 2  # format 1 could generate bos
 _PREFIX = "ctranslate2"
 _PART = 2**20
 
 
 def model_lacks(config: ModelConfig) -> str | None:
-    """Return why CTranslate2 cannot hold a model, as a clause, or None where it can."""
+    """Return why CTranslate2 does not support a model, as a clause, or None if it does."""
     reasons = {
-        f"it only translates, and the model is of shape {config.shape}": config.shape != "encoder-decoder",
-        f"it has no {config.positions} positions here": not config.has_position_table,
-        "it has no norm over all numbers of a sentence": config.encoder_norm == "all",
-        f"it has one width, and d_decoder = {config.decoder_width} is not d_model": (
+        f"it only supports encoder-decoders, and the model has the shape {config.shape}": config.shape
+        != "encoder-decoder",
+        f"{config.positions} positions are not supported": not config.has_position_table,
+        "a norm over all numbers of a sentence is not supported": config.encoder_norm == "all",
+        f"it supports only one width, and d_decoder = {config.decoder_width} is not d_model": (
             config.decoder_width != config.d_model
         ),
-        "it needs a block on each side": not (config.encoder_blocks and config.decoder_blocks),
+        "it needs at least one layer on each side": not (config.encoder_blocks and config.decoder_blocks),
     }
     return next((reason for reason, is_so in reasons.items() if is_so), None)
 
 
-# Where a conversion is kept
+# Where a conversion is stored
 
 
 @dataclass(frozen=True)
 class Converted:
-    """A folder that CTranslate2 can open; a temporary one where none could be kept beside the model."""
+    """A folder that CTranslate2 can open; a temporary one if the folder of the model is not writable."""
 
     folder: Path
     is_temporary: bool = False
 
 
 def converted(folder: Path, storage: Storage, load: Callable[[], "Transformer"]) -> Converted:
-    """Return the conversion of the model in a folder, which is made on first use and kept there.
+    """Return the conversion of the model in a folder; it is made on first use and stored there.
 
-    It is used as long as the model's two files are what they were; `load` returns the model, in float32 on the CPU.
+    It is reused until the model's two files change; `load` returns the model, in float32 on the CPU.
     """
     conversion = find_conversion(folder, storage)
     if conversion is not None:
@@ -69,20 +70,20 @@ def converted(folder: Path, storage: Storage, load: Callable[[], "Transformer"])
     part = temporary_beside(target)
     try:
         part.mkdir()
-    except OSError:  # a model on a disk that cannot be written still translates
+    except OSError:  # a model on a read-only disk can still translate
         place = Path(mkdtemp(prefix="clearhead-ctranslate2-"))
         convert(model, place, storage)
         return Converted(place, is_temporary=True)
     try:
         convert(model, part, storage)
         _write_notes(part, folder, storage)
-        if not target.exists():  # another process may have been first
+        if not target.exists():  # another process can have been faster
             move_folder(part, target)
     except OSError as wrong:
         if not (target / NOTES).is_file():
             raise CheckpointError(
-                f"{printable(str(target))} could not be written: {wrong}. Nothing half written is left. "
-                "Make room on the disk, or use the engine torch, which needs no conversion."
+                f"{printable(str(target))} could not be written: {wrong}. No partial files remain. "
+                "Free some space on the disk, or use the engine torch, which needs no conversion."
             ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -91,18 +92,18 @@ def converted(folder: Path, storage: Storage, load: Callable[[], "Transformer"])
 
 
 def find_conversion(folder: Path, storage: Storage) -> Path | None:
-    """Return the folder of a conversion that is of these very weights, or None."""
+    """Return the folder of the conversion of exactly these weights, or None."""
     size, changed = _stamp(folder)
     for place in _conversions(folder, storage):
         notes = _read_notes(place)
-        # reading all weights to know them again takes longer than loading them, so they are known by size and time
+        # hashing all weights takes longer than loading them, so they are recognised by size and time
         if notes.get(_MARK) == _FORMAT and notes.get("size") == size and notes.get("changed") == changed:
             return place
     place = folder / _folder_name(folder, storage)
     if _read_notes(place).get(_MARK) != _FORMAT:
         return None
     with suppress(OSError):
-        _write_notes(place, folder, storage)  # the same weights, copied or touched
+        _write_notes(place, folder, storage)  # the same weights, with a new time
     return place
 
 
@@ -111,7 +112,7 @@ def _conversions(folder: Path, storage: Storage) -> list[Path]:
 
 
 def _folder_name(folder: Path, storage: Storage) -> str:
-    """Return the name of a conversion: it ends with a hash of the config and the weights that it is made of."""
+    """Return the name of a conversion; it ends with a hash of the config and the weights."""
     digest = sha256(str(_FORMAT).encode())
     for path in _files(folder):
         with path.open("rb") as file:
@@ -144,7 +145,7 @@ def _write_notes(place: Path, folder: Path, storage: Storage) -> None:
 
 
 def _tidy(folder: Path, current: Path, storage: Storage) -> None:
-    """Take away conversions of weights that are no longer there, or in a form that is no longer read."""
+    """Delete conversions of weights that no longer exist, or in a format that is no longer read."""
     for place in _conversions(folder, storage):
         if place != current and _read_notes(place):
             shutil.rmtree(place, ignore_errors=True)
@@ -154,12 +155,12 @@ def _tidy(folder: Path, current: Path, storage: Storage) -> None:
 
 
 def convert(model: "Transformer", folder: Path, storage: Storage) -> None:
-    """Write a model into an empty folder; the token with the id i is spelled as the number i."""
+    """Write a model into an empty folder; the token with id i is named by the number i."""
     from clearhead.formats.ctranslate2_spec import specification
 
     reason = model_lacks(model.config)
     if reason is not None:
-        raise CheckpointError(f"CTranslate2 cannot hold this model: {reason}. Use the engine torch.")
+        raise CheckpointError(f"CTranslate2 does not support this model: {reason}. Use the engine torch.")
     spec = specification(model)
     spec.validate()
     spec.optimize(quantization=storage)

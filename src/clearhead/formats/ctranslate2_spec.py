@@ -23,7 +23,7 @@ def specification(model: Transformer) -> TransformerSpec:
     assert model.encoder is not None
     assert model.decoder is not None
     same: dict[str, Any] = {"activation": _ACTIVATIONS[config.activation], "ffn_glu": config.is_gated}
-    # a norm at the end comes with pre_norm only, though the program itself takes it from any model
+    # the specification creates a final norm only with pre_norm, although CTranslate2 reads it for any model
     same |= {"pre_norm": True, "no_final_norm": not config.ends_with_norm}
     encoder = TransformerEncoderSpec(
         config.encoder_blocks, config.num_heads, rms_norm=config.encoder_norm == "rms", **same
@@ -93,7 +93,7 @@ def _set_norm(spec: Any, norm: nn.Module) -> None:
 
 
 def _set_output(spec: Any, model: Transformer) -> None:
-    """Set the weights of the logits; what is never written gets so low a bias that it is not."""
+    """Set the weights of the logits; tokens that must never be generated get a very low bias."""
     spec.weight = _array(model.output.weight)
     has_bias = model.output.bias is not None
     spec.bias = _array(model.output.bias) if has_bias else np.zeros(model.config.target_size, dtype=np.float32)
@@ -104,7 +104,7 @@ def _set_tokens(spec: TransformerSpec, config: ModelConfig) -> None:
     spec.register_source_vocabulary([str(number) for number in range(config.source_vocabulary)])
     spec.register_target_vocabulary([str(number) for number in range(config.target_size)])
     spec.config.bos_token, spec.config.eos_token = str(config.bos), str(config.eos)
-    spec.config.unk_token = str(config.pad)  # no token is unknown here, but the program wants a name for it
+    spec.config.unk_token = str(config.pad)  # there is no unknown token, but CTranslate2 requires a name for it
     spec.config.decoder_start_token = str(config.start_id)
     spec.config.layer_norm_epsilon = config.epsilon
 

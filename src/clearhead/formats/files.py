@@ -1,6 +1,6 @@
-"""Files of a model: tensors in and out as safetensors, config and weights found in a folder, pickles refused.
+"""Files of a model: read and write safetensors, find config and weights in a folder, refuse pickles.
 
-A pickle can run any code when it is opened. Nothing here, or anywhere in clearhead, opens one.
+A pickle can run any code when it is opened, so clearhead never opens one.
 """
 
 from collections.abc import Mapping
@@ -22,26 +22,26 @@ _PICKLE_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x
 
 
 def tensor_writer(tensors: Mapping[str, "Tensor"], metadata: Mapping[str, str]) -> FileWriter:
-    """Return what writes tensors as safetensors."""
-    from safetensors.torch import save_file  # it loads torch, which a reader of configs does without
+    """Return a function that writes tensors as safetensors."""
+    from safetensors.torch import save_file  # it loads torch, which is not needed to read a config
 
     contiguous = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
 
     def write(path: Path) -> None:
         try:
             save_file(contiguous, path, {"format": "pt", **metadata})
-        except SafetensorError as wrong:  # so does it report a full disk
+        except SafetensorError as wrong:  # raised when the disk is full
             raise OSError(str(wrong)) from None
 
     return write
 
 
 def find_files(folder: Path, advice: str) -> tuple[Path, Path]:
-    """Return the paths of config.json and model.safetensors; `advice` says how to convert a pickle."""
+    """Return the paths of config.json and model.safetensors; `advice` explains how to convert a pickle."""
     shown = printable(str(folder))
     if folder.is_file():
         refuse_other_formats(folder, advice)
-        raise CheckpointError(f"{shown} is a file. Give the folder that holds {CONFIG} and {WEIGHTS}.")
+        raise CheckpointError(f"{shown} is a file. Give the folder that contains {CONFIG} and {WEIGHTS}.")
     if not folder.is_dir():
         raise CheckpointError(
             f"{shown} does not exist.{missing_file_hint(folder)} Give the folder that contains {CONFIG} and {WEIGHTS}."
@@ -53,14 +53,14 @@ def find_files(folder: Path, advice: str) -> tuple[Path, Path]:
     for name in (CONFIG, WEIGHTS):
         if not (folder / name).is_file():
             held = sorted(printable(path.name) for path in folder.iterdir())
-            there = f"It holds {', '.join(held[:5])}{' …' if len(held) > 5 else ''}." if held else "It is empty."
+            there = f"It contains {', '.join(held[:5])}{' …' if len(held) > 5 else ''}." if held else "It is empty."
             raise CheckpointError(f"{shown} has no {name}. {there} A model is two files: {CONFIG} and {WEIGHTS}.")
     refuse_other_formats(folder / WEIGHTS, advice)
     return folder / CONFIG, folder / WEIGHTS
 
 
 def refuse_other_formats(path: Path, advice: str) -> None:
-    """Raise CheckpointError if the first bytes are a pickle's, a zip archive's or a Git LFS pointer's."""
+    """Raise CheckpointError if the file is a pickle, a zip archive or a Git LFS pointer."""
     try:
         with path.open("rb") as file:
             start = file.read(16)
@@ -74,7 +74,7 @@ def refuse_other_formats(path: Path, advice: str) -> None:
 
 
 def _is_header(start: bytes) -> bool:
-    """Whether the bytes begin a safetensors file: the length of the header (eight bytes), then `{`."""
+    """Return whether the bytes are the start of a safetensors file: the header's length (eight bytes), then `{`."""
     return start[5:8] == b"\0\0\0" and start[8:9] == b"{"
 
 
@@ -83,13 +83,13 @@ def _refusal(path: Path, advice: str) -> str:
 
 
 def read_tensors(path: Path) -> tuple[dict[str, "Tensor"], dict[str, str]]:
-    """Return the tensors of a safetensors file, and its notes."""
+    """Return the tensors of a safetensors file, and its metadata."""
     try:
         with safe_open(path, framework="pt") as file:
-            names = list(file.keys())  # the file itself cannot be looped over
+            names = list(file.keys())  # the file object is not iterable
             return {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
     except (SafetensorError, OSError, ValueError) as wrong:
         raise CheckpointError(
-            f"{printable(str(path))} is damaged ({wrong}); it holds {path.stat().st_size:,} bytes. "
-            "It may have been cut short when it was copied: copy it again, or take an earlier checkpoint."
+            f"{printable(str(path))} is damaged ({wrong}); it has {path.stat().st_size:,} bytes. "
+            "It may have been truncated by a copy: copy it again, or use an earlier checkpoint."
         ) from None

@@ -1,7 +1,7 @@
-"""MarianMT models of Hugging Face Transformers (OPUS-MT and others), in and out, with the very same numbers.
+"""Import and export MarianMT models of Hugging Face Transformers (OPUS-MT and others) with identical weights.
 
-What MarianMT has in another layout is turned here: separate Q, K and V, one table under several names, a bias of the
-logits, and a decoder that starts from the padding token.
+Differences in layout are handled here: separate Q, K and V, one table under several names, a bias of the logits, and a
+decoder that starts from the padding token.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from clearhead.formats.marian_names import BIAS, each_once, weight_mappings
 from clearhead.formats.weights import build, checked_tensors, misfits, shapes_elsewhere, shapes_of, to_ours, to_theirs
 from clearhead.model import ModelConfig, Transformer
 
-# What the tokenizer of a MarianMT model is made of; these files are only copied.
+# The files of a MarianMT tokenizer, which are only copied.
 TOKENIZER_FILES = (
     "source.spm",
     "target.spm",
@@ -39,18 +39,18 @@ _ADVICE = (
 
 @dataclass(frozen=True, eq=False)
 class Marian:
-    """A model as MarianMT's files have it."""
+    """The content of MarianMT's files."""
 
     config: Mapping[str, Any]
     generation: Mapping[str, Any]
     tensors: Mapping[str, Tensor]
 
 
-# Whole folders
+# Folders
 
 
 def import_marian(folder: str | Path, checkpoint: str | Path) -> Transformer:
-    """Make a clearhead checkpoint of a MarianMT folder, with the files of its tokenizer."""
+    """Convert a MarianMT folder to a clearhead checkpoint, with the files of its tokenizer."""
     model = from_marian(folder)
     save_checkpoint(model, checkpoint)
     _copy_tokenizer(Path(folder), Path(checkpoint))
@@ -58,7 +58,7 @@ def import_marian(folder: str | Path, checkpoint: str | Path) -> Transformer:
 
 
 def export_marian(checkpoint: str | Path, folder: str | Path) -> None:
-    """Make a MarianMT folder of a clearhead checkpoint, with the files of its tokenizer."""
+    """Convert a clearhead checkpoint to a MarianMT folder, with the files of its tokenizer."""
     to_marian(load_checkpoint(checkpoint), folder)
     _copy_tokenizer(Path(checkpoint), Path(folder))
 
@@ -69,7 +69,7 @@ def _copy_tokenizer(source: Path, target: Path) -> None:
         write_together(target, writers)
 
 
-# In
+# Import
 
 
 def from_marian(
@@ -100,12 +100,12 @@ def from_marian_tensors(
     wrong = misfits(unique_tensors, shapes_elsewhere(mappings, shapes))
     if wrong:
         raise CheckpointError(
-            f"the weights do not fit the config of this MarianMT model: {wrong}. Copy both files again."
+            f"the weights do not match the config of this MarianMT model: {wrong}. Copy both files again."
         )
     return build(model_config, to_ours(unique_tensors, mappings, shapes), device, dtype)
 
 
-# Out
+# Export
 
 
 def to_marian(model: Transformer, folder: str | Path) -> None:
@@ -115,7 +115,7 @@ def to_marian(model: Transformer, folder: str | Path) -> None:
     old = folder / CONFIG
     if old.is_file() and read_json(old).get("model_type") != "marian":
         raise CheckpointError(
-            f"{printable(str(old))} is not MarianMT's, and would be written over. Choose an empty folder."
+            f"{printable(str(old))} is not a MarianMT config and would be overwritten. Choose an empty folder."
         )
     write_together(
         folder,
@@ -128,11 +128,11 @@ def to_marian(model: Transformer, folder: str | Path) -> None:
 
 
 def to_marian_tensors(model: Transformer) -> Marian:
-    """Return a model as MarianMT's files have it, or raise CheckpointError with everything that MarianMT has not."""
+    """Return the model as MarianMT's files, or raise CheckpointError with everything that MarianMT does not support."""
     config = model.config
-    refuse("MarianMT cannot hold this model", _not_in_marian(config))
+    refuse("MarianMT does not support this model", _not_in_marian(config))
     tensors: dict[str, Tensor] = dict(checked_tensors(model))
-    for name, weight in list(tensors.items()):  # a product without a bias is one with a bias of zeros
+    for name, weight in list(tensors.items()):  # a missing bias is the same as a bias of zeros
         if name.endswith(".weight") and "embedding" not in name:
             tensors.setdefault(f"{name.removesuffix('.weight')}.bias", weight.new_zeros(len(weight)))
     tensors.setdefault("output.bias", model.output.weight.new_zeros(config.target_size))
@@ -148,13 +148,13 @@ def _not_in_marian(config: ModelConfig) -> dict[str, bool]:
             config.shape != "encoder-decoder"
         ),
         "it is pre-norm (MarianMT is post-norm)": config.norm_place != "post",
-        "it has a norm after its last block": config.norm_place == "post" and config.ends_with_norm,
+        "it has a norm after its last layer": config.norm_place == "post" and config.ends_with_norm,
         f"its norms are {config.encoder_norm} and {config.decoder_norm} (MarianMT: layer)": (
             config.encoder_norm != "layer" or config.decoder_norm != "layer"
         ),
         f"epsilon = {config.epsilon:g} (MarianMT: {EPSILON:g})": config.epsilon != EPSILON,
         f"its positions are {config.positions} (MarianMT: sinusoidal)": config.positions != "sinusoidal",
-        "its sines and cosines stand in pairs (MarianMT: sinusoids = blocks)": (
+        "its sines and cosines alternate (MarianMT: sinusoids = blocks)": (
             config.positions == "sinusoidal" and config.sinusoids != "blocks"
         ),
         "its feed-forward network is gated": config.is_gated,
@@ -201,6 +201,6 @@ def _generation_of(config: ModelConfig) -> dict[str, Any]:
         "eos_token_id": config.eos,
         "decoder_start_token_id": config.start_id,
         "forced_eos_token_id": config.eos,
-        "bad_words_ids": [[token] for token in config.never_written],  # even where the decoder starts from it
+        "bad_words_ids": [[token] for token in config.never_written],  # even if the decoder starts from it
         "max_length": min(512, config.max_length),
     }

@@ -1,6 +1,6 @@
-"""What MarianMT's config.json says of a model, as a config of ours. Read without torch.
+"""Convert MarianMT's config.json to a clearhead config, without torch.
 
-Whatever a model of ours cannot be is refused, with every reason at once.
+A model that clearhead does not support is refused, with all reasons together.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ EPSILON = 1e-5  # of every layer norm of MarianMT; its config has no field for i
 
 
 class MarianSettings(BaseModel):
-    """The fields of MarianMT's config.json that make a difference, with the defaults of Transformers."""
+    """The relevant fields of MarianMT's config.json, with the defaults of Transformers."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -44,7 +44,7 @@ class MarianSettings(BaseModel):
     bos_token_id: int | None = None
     share_encoder_decoder_embeddings: bool = True
     tie_word_embeddings: bool = True
-    # Older files have these; Transformers does not read them
+    # Older files have these fields; Transformers ignores them
     normalize_before: bool = False
     normalize_embedding: bool = False
     add_final_layer_norm: bool = False
@@ -55,44 +55,44 @@ def read_settings(config: Mapping[str, Any]) -> MarianSettings:
     """Return the settings of a MarianMT config.json."""
     if config.get("model_type", "marian") != "marian":
         raise CheckpointError(
-            f"{CONFIG} is of a {config['model_type']!r} model. Only MarianMT ('marian') is read here."
+            f"{CONFIG} is of a {config['model_type']!r} model. Only MarianMT ('marian') is supported."
         )
     try:
         return MarianSettings.model_validate(config)
     except ValidationError as wrong:
         mistakes = [f"{error['loc'][0]} = {error['input']!r}: {error['msg']}" for error in wrong.errors()]
-        raise CheckpointError(f"{CONFIG} is not MarianMT's: {'; '.join(mistakes)}.") from None
+        raise CheckpointError(f"{CONFIG} is not a MarianMT config: {'; '.join(mistakes)}.") from None
 
 
 def config_from_marian(settings: MarianSettings) -> ModelConfig:
-    """Return the config of the same model here, or raise CheckpointError with everything that it cannot say."""
+    """Return the clearhead config of the same model, or raise CheckpointError with everything that is not supported."""
     eos = settings.eos_token_id if isinstance(settings.eos_token_id, list) else [settings.eos_token_id]
     target = settings.vocab_size if settings.share_encoder_decoder_embeddings else settings.decoder_vocab_size
-    # where several are one token, the last of these names it
+    # if several of them are the same token, the last name counts
     starts: dict[int | None, str] = {settings.bos_token_id: "bos"}
     starts |= {**dict.fromkeys(eos, "eos"), settings.pad_token_id: "pad"}
     tied = (
         "none" if not settings.tie_word_embeddings else "three" if settings.share_encoder_decoder_embeddings else "two"
     )
     refusals = {
-        f"decoder_start_token_id = {settings.decoder_start_token_id} is neither pad, eos nor bos": (
+        f"decoder_start_token_id = {settings.decoder_start_token_id} is not pad, eos or bos": (
             settings.decoder_start_token_id not in starts
         ),
-        f"eos_token_id = {settings.eos_token_id}, and a sentence here ends in one way": len(eos) != 1,
-        f"activation_function = {settings.activation_function!r} (known: {', '.join(ACTIVATIONS)})": (
+        f"eos_token_id = {settings.eos_token_id}, but only one end token is supported": len(eos) != 1,
+        f"activation_function = {settings.activation_function!r} (supported: {', '.join(ACTIVATIONS)})": (
             settings.activation_function not in ACTIVATIONS
         ),
         "encoder and decoder have different numbers of heads": (
             settings.encoder_attention_heads != settings.decoder_attention_heads
         ),
         "encoder and decoder have different feed-forward widths": settings.encoder_ffn_dim != settings.decoder_ffn_dim,
-        "it is a decoder alone (is_encoder_decoder is false)": not settings.is_encoder_decoder,
-        "normalize_before is true, and MarianMT is post-norm": settings.normalize_before,
+        "it has only a decoder (is_encoder_decoder is false)": not settings.is_encoder_decoder,
+        "normalize_before is true, but MarianMT is post-norm": settings.normalize_before,
         "normalize_embedding is true": settings.normalize_embedding,
         "add_final_layer_norm is true": settings.add_final_layer_norm,
         "its positions are learned (static_position_embeddings is false)": not settings.static_position_embeddings,
     }
-    refuse("this MarianMT model cannot be held here", refusals)
+    refuse("this MarianMT model is not supported", refusals)
     start = starts[settings.decoder_start_token_id]
     try:
         return read_config(
@@ -114,7 +114,7 @@ def config_from_marian(settings: MarianSettings) -> ModelConfig:
                 "tied": tied,
                 "start": start,
                 "pad": settings.pad_token_id,
-                # a token that no sentence begins with is a word like others, whatever it is called
+                # a bos token that no sentence starts with is an ordinary token
                 "bos": settings.decoder_start_token_id if start == "bos" else eos[0],
                 "eos": eos[0],
                 "dropout": settings.dropout,
@@ -123,11 +123,11 @@ def config_from_marian(settings: MarianSettings) -> ModelConfig:
             }
         )
     except ConfigError as wrong:
-        raise CheckpointError(f"{CONFIG} describes no model: {' '.join(wrong.mistakes)}") from None
+        raise CheckpointError(f"{CONFIG} does not describe a valid model: {' '.join(wrong.mistakes)}") from None
 
 
 def refuse(what: str, reasons: Mapping[str, bool]) -> None:
-    """Raise CheckpointError with every reason that is so."""
+    """Raise CheckpointError with every reason that is true."""
     wrong = [reason for reason, is_so in reasons.items() if is_so]
     if wrong:
         raise CheckpointError(f"{what}: {'; '.join(wrong)}.")

@@ -1,4 +1,4 @@
-"""Which tensors here are which tensors in MarianMT, and what its files may repeat or leave out."""
+"""Map tensor names between clearhead and MarianMT, and handle tensors that its files repeat or omit."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ SHARED, SOURCE, TARGET = "model.shared.weight", "model.encoder.embed_tokens.weig
 OUTPUT, BIAS = "lm_head.weight", "final_logits_bias"
 _POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 _ATTENTION = ("q_proj", "k_proj", "v_proj")
-# The names that one table goes by in files, by how tables are tied; the first is the one that is kept here.
+# The names of one table in files, by how tables are tied; the first name is used here.
 _NAMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "three": ((SHARED, TARGET, SOURCE, OUTPUT),),
     "two": ((SOURCE,), (TARGET, OUTPUT)),
@@ -23,7 +23,7 @@ _NAMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
 
 
 def weight_mappings(config: ModelConfig) -> list[WeightMapping]:
-    """Return which tensors here are which tensors in MarianMT."""
+    """Return the mapping between clearhead's tensors and MarianMT's."""
     mappings = [*_tables(config), WeightMapping(("output.bias",), (BIAS,))]
     for side, count in (("encoder", config.encoder_blocks), ("decoder", config.decoder_blocks)):
         for number in range(count):
@@ -32,7 +32,7 @@ def weight_mappings(config: ModelConfig) -> list[WeightMapping]:
 
 
 def _tables(config: ModelConfig) -> list[WeightMapping]:
-    """Return the embeddings: a tied table is stored under the first of its names here."""
+    """Return the mapping of the embeddings; a tied table is stored under its first name."""
     source, target, output = "encoder.embedding.weight", "decoder.embedding.weight", "output.weight"
     return {
         "three": [WeightMapping((source,), (SHARED,))],
@@ -77,9 +77,11 @@ def each_once(tensors: Mapping[str, Tensor], config: ModelConfig) -> dict[str, T
         held = [name for name in names if name in tensors]
         for name in names:
             unique_tensors.pop(name, None)
-        # a shared table in the file of an untied model is a left-over that nothing reads
+        # the file of an untied model can contain a shared table that is not used
         if config.tied != "none" and any(not _is_same(tensors[name], tensors[held[0]]) for name in held[1:]):
-            raise CheckpointError(f"the config says that {', '.join(held)} are one table, but their numbers differ.")
+            raise CheckpointError(
+                f"according to the config, {', '.join(held)} are one table, but their numbers differ."
+            )
         if held:
             unique_tensors[names[0]] = tensors[held[0]]
     bias = unique_tensors.get(BIAS)  # (1, V)
@@ -95,12 +97,12 @@ def _is_same(a: Tensor, b: Tensor) -> bool:
 
 
 def _require_sinusoids(tensors: Mapping[str, Tensor], config: ModelConfig) -> None:
-    """Refuse a table of positions (old files hold one) other than the one that is computed."""
+    """Refuse a table of positions, which old files contain, if it differs from the computed one."""
     for name in _POSITIONS:
         if name not in tensors:
             continue
         table = tensors[name].float()
         wanted = sinusoids(config.max_length, config.d_model, "blocks").to(table.dtype)
-        # float16 files are as coarse as this
+        # the precision of float16 files
         if table.shape != wanted.shape or not torch.allclose(table, wanted, atol=2e-3):
             raise CheckpointError(f"{name} is not the usual table of sines and cosines: these positions were learned.")

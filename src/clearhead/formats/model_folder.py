@@ -1,6 +1,6 @@
-"""From a path to a model's files, vocabularies and fingerprint: a run, one of its checkpoints, or an OPUS-MT folder.
+"""Find a model's files, vocabularies and hash from a path: a run, one of its checkpoints, or an OPUS-MT folder.
 
-Nothing here imports torch: a model is found, and known again, without being loaded.
+Nothing here imports torch, so a model can be found and recognised without loading it.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class ModelFolder:
 
 
 def find_model(path: str | Path) -> ModelFolder:
-    """Return where the parts of a model are, or say which is missing."""
+    """Return where the parts of a model are, or raise CheckpointError with what is missing."""
     location = Path(path)
     if not location.is_dir():
         problem = (
@@ -56,7 +56,8 @@ def find_model(path: str | Path) -> ModelFolder:
             f"{printable(str(weights[0]))} has no {CONFIG}, which describes its weights. Copy it too."
         )
     raise CheckpointError(
-        f"{printable(str(location))} holds no model. Give a run folder, one of its checkpoints, or an OPUS-MT folder."
+        f"{printable(str(location))} contains no model. "
+        "Give a run folder, one of its checkpoints, or an OPUS-MT folder."
     )
 
 
@@ -70,7 +71,7 @@ def is_model_folder(path: str | Path) -> bool:
 
 
 def fingerprint(folder: Path) -> str:
-    """Return a hash of a model's config and of the end of its weights, by which it is recognised."""
+    """Return a hash of a model's config and of the end of its weights, to recognise it."""
     digest = sha256((folder / CONFIG).read_bytes())
     weights = folder / "model.safetensors"
     if weights.is_file():
@@ -88,8 +89,8 @@ def load_vocabularies(model: ModelFolder) -> Vocabularies:
     if model.is_marian or any((model.folder / name).is_file() for name in MARIAN_FILES):
         return load_marian_vocabularies(model.folder)
     raise CheckpointError(
-        f"{printable(str(model.folder))} has no tokeniser: neither {FOLDER}/ in it or in the run that it is of, nor "
-        f"{', '.join(MARIAN_FILES)}. Copy the whole run folder."
+        f"{printable(str(model.folder))} has no tokeniser: there is no {FOLDER}/ in it or in its run, and no "
+        f"{', '.join(MARIAN_FILES)}. Copy the entire run folder."
     )
 
 
@@ -108,7 +109,7 @@ def load_config(model: ModelFolder) -> ModelConfig:
 def load_model(
     model: ModelFolder, device: "torch.device | str" = "cpu", dtype: "torch.dtype | None" = None
 ) -> "Transformer":
-    """Load the weights of a model, on a device and in a precision; None is the precision of its files."""
+    """Load the weights of a model on a device and in a dtype; None is the dtype of its files."""
     from clearhead.formats import from_marian, load_checkpoint
 
     load = from_marian if model.is_marian else load_checkpoint
@@ -116,7 +117,7 @@ def load_model(
 
 
 def run_of(folder: Path) -> Path:
-    """Return the folder that holds the vocabularies: of a run's best, last or other checkpoint, the run."""
+    """Return the folder of the vocabularies: for a run's best, last or other checkpoint, the run folder."""
     for candidate in (folder, folder.absolute().parent, folder.absolute().parent.parent):
         if (candidate / FOLDER).is_dir():
             return candidate
@@ -124,5 +125,5 @@ def run_of(folder: Path) -> Path:
 
 
 def _candidates(location: Path) -> Sequence[Path]:
-    """Return where the model of a run may be, the likeliest first."""
+    """Return where the model of a run can be, the most likely place first."""
     return (location, location / "best", location / "last")

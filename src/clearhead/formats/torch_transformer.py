@@ -1,4 +1,4 @@
-"""The blocks of torch.nn.Transformer, in and out, with the very same numbers; embeddings and output are ours alone."""
+"""Import and export the layers of torch.nn.Transformer with identical weights; it has no embeddings and output."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -30,10 +30,10 @@ _ACTIVATIONS: Mapping[str, Callable[[Tensor], Tensor]] = {
 
 
 def from_torch_transformer(module: nn.Transformer, config: ModelConfig) -> Transformer:
-    """Return a model with the module's blocks, in eval mode.
+    """Return a model with the module's layers, in eval mode.
 
-    `config` says what nn.Transformer has not: vocabularies, positions, ties, ids. What it has is read from it.
-    Embeddings and output get their usual random start.
+    `config` supplies what nn.Transformer lacks: vocabularies, positions, ties, ids. The rest is read from the module.
+    Embeddings and output are initialised at random.
     """
     model_config = _config_from(module, config)
     theirs = dict(module.state_dict())
@@ -46,7 +46,9 @@ def from_torch_transformer(module: nn.Transformer, config: ModelConfig) -> Trans
             theirs[name] = some.new_zeros(shape)
     wrong = misfits(theirs, wanted)
     if wrong:
-        raise CheckpointError(f"this nn.Transformer is not made of the usual layers: {wrong}. Only those can be read.")
+        raise CheckpointError(
+            f"this nn.Transformer is not built from the usual layers: {wrong}. Only those are supported."
+        )
     fresh = own_tensors(Transformer(model_config).to(device=some.device, dtype=some.dtype))
     return build(model_config, {**fresh, **to_ours(theirs, mappings, shapes)}, some.device)
 
@@ -55,7 +57,7 @@ def _config_from(module: nn.Transformer, config: ModelConfig) -> ModelConfig:
     """Return the config with everything that the module decides."""
     encoder, decoder = module.encoder, module.decoder
     if not isinstance(encoder, nn.TransformerEncoder) or not isinstance(decoder, nn.TransformerDecoder):
-        raise CheckpointError("this nn.Transformer has a custom encoder or decoder. Only PyTorch's own can be read.")
+        raise CheckpointError("this nn.Transformer has a custom encoder or decoder. Only PyTorch's own are supported.")
     if not len(encoder.layers) or not len(decoder.layers):
         raise CheckpointError("this nn.Transformer has no layers on one side, so its sizes cannot be read.")
     sides = [_side_settings(layer) for layer in (*encoder.layers, *decoder.layers)]
@@ -64,7 +66,7 @@ def _config_from(module: nn.Transformer, config: ModelConfig) -> ModelConfig:
         values = list(dict.fromkeys(side[name] for side in sides))
         if len(values) > 1:
             raise CheckpointError(
-                f"the layers of nn.Transformer differ in {name}: {', '.join(map(str, values))}. Here all are alike."
+                f"the layers of nn.Transformer differ in {name}: {', '.join(map(str, values))}. They must be the same."
             )
     if len(norms) == 1 or any(epsilon != sides[0]["epsilon"] for epsilon in norms):
         raise CheckpointError("the last norms of this nn.Transformer differ from each other or from its layers'.")
@@ -82,14 +84,14 @@ def _config_from(module: nn.Transformer, config: ModelConfig) -> ModelConfig:
     try:
         return read_config({**config.model_dump(), **changes})
     except ConfigError as wrong:
-        raise CheckpointError(f"the config does not go with this nn.Transformer: {' '.join(wrong.mistakes)}") from None
+        raise CheckpointError(f"the config does not match this nn.Transformer: {' '.join(wrong.mistakes)}") from None
 
 
 def _side_settings(layer: nn.Module) -> dict[str, Any]:
-    """Return what one layer says about the model."""
+    """Return the settings of the model that one layer determines."""
     if not isinstance(layer, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
         raise CheckpointError(
-            f"this nn.Transformer has layers of type {type(layer).__name__}. Only PyTorch's own can be read."
+            f"this nn.Transformer has layers of type {type(layer).__name__}. Only PyTorch's own are supported."
         )
     attention = layer.self_attn
     assert isinstance(attention, nn.MultiheadAttention)
@@ -108,7 +110,7 @@ def _side_settings(layer: nn.Module) -> dict[str, Any]:
 
 
 def _activation_name(function: Any) -> str:
-    """Return the name of a layer's activation, which may be a function or a module."""
+    """Return the name of a layer's activation, which can be a function or a module."""
     kinds: Mapping[str, tuple[Any, ...]] = {
         "relu": (functional.relu, torch.relu),
         "gelu": (functional.gelu,),
@@ -120,23 +122,23 @@ def _activation_name(function: Any) -> str:
         if function in functions or (isinstance(function, modules[name]) and is_plain):
             return name
     shown = getattr(function, "__name__", type(function).__name__)
-    raise CheckpointError(f"this nn.Transformer's activation is {shown}. Known: relu, gelu, silu.")
+    raise CheckpointError(f"this nn.Transformer's activation is {shown}. Supported: relu, gelu, silu.")
 
 
 def to_torch_transformer(model: Transformer) -> nn.Transformer:
-    """Return the model's blocks as an nn.Transformer (batch_first), in eval mode; embeddings and output stay."""
+    """Return the model's layers as an nn.Transformer (batch_first), in eval mode, without embeddings and output."""
     config = model.config
     wrong = {
-        f"it is of shape {config.shape}, not an encoder-decoder": config.shape != "encoder-decoder",
+        f"its shape is {config.shape}, not encoder-decoder": config.shape != "encoder-decoder",
         f"d_decoder = {config.decoder_width} is not d_model = {config.d_model}": config.decoder_width != config.d_model,
         "its feed-forward network is gated": config.is_gated,
         "its norms are not layer norms": (config.encoder_norm, config.decoder_norm) != ("layer", "layer"),
         "its positions are rotary, which are inside attention": config.positions == "rotary",
-        "one side has no blocks": not config.encoder_blocks or not config.decoder_blocks,
+        "one side has no layers": not config.encoder_blocks or not config.decoder_blocks,
     }
     reasons = [reason for reason, is_so in wrong.items() if is_so]
     if reasons:
-        raise CheckpointError(f"nn.Transformer cannot hold this model: {'; '.join(reasons)}.")
+        raise CheckpointError(f"nn.Transformer does not support this model: {'; '.join(reasons)}.")
     module = _empty(config)
     module = module.to(device=model.device, dtype=model.dtype)
     module.load_state_dict(to_theirs(checked_tensors(model), weight_mappings(config)))
@@ -159,15 +161,13 @@ def _empty(config: ModelConfig) -> nn.Transformer:
     with torch.random.fork_rng(devices=[]):
         below = nn.TransformerEncoderLayer(width, heads, **options)
         above = nn.TransformerDecoderLayer(width, heads, **options)
-        # nested tensors would warn, and change nothing but where the padding is kept
+        # nested tensors would only cause a warning and change the storage of padding
         encoder = nn.TransformerEncoder(below, config.encoder_blocks, norms[0], enable_nested_tensor=False)
         decoder = nn.TransformerDecoder(above, config.decoder_blocks, norms[1])
         transformer = nn.Transformer(width, heads, custom_encoder=encoder, custom_decoder=decoder, batch_first=True)
     for module in transformer.modules():
         if isinstance(module, nn.LayerNorm) and module.bias is None:
-            module.bias = nn.Parameter(
-                torch.zeros_like(module.weight)
-            )  # ours have a shift even where products have no bias
+            module.bias = nn.Parameter(torch.zeros_like(module.weight))  # our norms have a shift even if bias=False
         elif isinstance(module, nn.MultiheadAttention):
             module.dropout = config.attention_dropout
         elif isinstance(module, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
@@ -176,7 +176,7 @@ def _empty(config: ModelConfig) -> nn.Transformer:
 
 
 def weight_mappings(config: ModelConfig) -> list[WeightMapping]:
-    """Return which tensors here are which tensors in nn.Transformer."""
+    """Return the mapping between clearhead's tensors and nn.Transformer's."""
     mappings = []
     for side, count in (("encoder", config.encoder_blocks), ("decoder", config.decoder_blocks)):
         for number in range(count):

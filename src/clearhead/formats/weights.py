@@ -1,6 +1,6 @@
-"""A model's tensors by name: what a config asks for, what a file has instead, and what they are called elsewhere.
+"""A model's tensors by name: those that a config requires, those in a file, and their names in other programs.
 
-Layout differences between clearhead and other programs end here: a table of mappings serves both directions.
+Layout differences between clearhead and other programs are described by one table of mappings for both directions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,14 +21,14 @@ _MAX_NAMED = 3
 
 @dataclass(frozen=True)
 class WeightMapping:
-    """Tensors here and elsewhere whose rows, one below another, are the same; those elsewhere are equal shares."""
+    """Tensors of clearhead and of another program with the same rows; the other program's are equal parts."""
 
     ours: tuple[str, ...]
     theirs: tuple[str, ...]
 
 
 def own_tensors(model: TrainableModel) -> dict[str, Tensor]:
-    """Return what makes a model, tied tensors once, under the first of their names."""
+    """Return the tensors of a model, tied ones once, under their first name."""
     tensor_ids: set[int] = set()
     own = {}
     for name, tensor in model.state_dict(keep_vars=True).items():
@@ -38,9 +38,9 @@ def own_tensors(model: TrainableModel) -> dict[str, Tensor]:
     return own
 
 
-@lru_cache(maxsize=8)  # a run checks every checkpoint that it writes against the same shapes
+@lru_cache(maxsize=8)  # a run compares every checkpoint that it writes with the same shapes
 def shapes_of(config: ModelConfig) -> Shapes:
-    """Return the names and shapes of the tensors of a model, without making it."""
+    """Return the names and shapes of the tensors of a model, without building it."""
     with torch.device("meta"):
         return MappingProxyType({name: tensor.shape for name, tensor in own_tensors(Transformer(config)).items()})
 
@@ -51,10 +51,12 @@ def build(
     device: str | torch.device = "cpu",
     dtype: torch.dtype | None = None,
 ) -> Transformer:
-    """Return the model with these very numbers, in eval mode; their own dtype if none is said."""
+    """Return the model with these weights, in eval mode; by default in their dtype."""
     if dtype is None:
         dtype = reduce(torch.promote_types, (tensor.dtype for tensor in tensors.values()))
-    with torch.random.fork_rng(devices=[]):  # the random start is overwritten: leave the caller's random numbers alone
+    with torch.random.fork_rng(
+        devices=[]
+    ):  # the random weights are overwritten; do not change the caller's random state
         model = Transformer(config)
     model = model.to(device=device, dtype=dtype)
     with torch.no_grad():
@@ -64,7 +66,7 @@ def build(
 
 
 def misfits(tensors: Mapping[str, Tensor], wanted: Shapes) -> str:
-    """Return what is missing, left over, or of another shape or kind, as one clause each; nothing if all fits."""
+    """Return clauses about tensors that are missing, extra, or of a wrong shape or dtype; empty if all match."""
     missing = [name for name in wanted if name not in tensors]
     extra = [name for name in tensors if name not in wanted]
     both = [name for name in wanted if name in tensors]
@@ -78,7 +80,7 @@ def misfits(tensors: Mapping[str, Tensor], wanted: Shapes) -> str:
         clause
         for clause in (
             _clause(missing, "missing"),
-            _clause(extra, "not of this model"),
+            _clause(extra, "not part of this model"),
             _clause(shapes, "of another shape"),
             _clause(kinds, "not float16, bfloat16, float32 or float64"),
         )
@@ -98,7 +100,7 @@ def _size(shape: Sequence[int]) -> str:
 
 
 def shapes_elsewhere(mappings: Iterable[WeightMapping], shapes: Shapes) -> dict[str, tuple[int, ...]]:
-    """Return the names and shapes that another program gives to tensors of these shapes."""
+    """Return the names and shapes of these tensors in another program."""
     their_shapes = {}
     for mapping in mappings:
         rows = sum(shapes[name][0] for name in mapping.ours)
@@ -108,7 +110,7 @@ def shapes_elsewhere(mappings: Iterable[WeightMapping], shapes: Shapes) -> dict[
 
 
 def to_ours(tensors: Mapping[str, Tensor], mappings: Iterable[WeightMapping], shapes: Shapes) -> dict[str, Tensor]:
-    """Return the tensors under our names, in our shares."""
+    """Return the tensors with clearhead's names and layout."""
     our_tensors: dict[str, Tensor] = {}
     for mapping in mappings:
         stacked = torch.cat([tensors[name] for name in mapping.theirs])
@@ -118,7 +120,7 @@ def to_ours(tensors: Mapping[str, Tensor], mappings: Iterable[WeightMapping], sh
 
 
 def to_theirs(tensors: Mapping[str, Tensor], mappings: Iterable[WeightMapping]) -> dict[str, Tensor]:
-    """Return the tensors under the other program's names, in its shares."""
+    """Return the tensors with the other program's names and layout."""
     their_tensors: dict[str, Tensor] = {}
     for mapping in mappings:
         stacked = torch.cat([tensors[name].detach() for name in mapping.ours])
@@ -128,12 +130,13 @@ def to_theirs(tensors: Mapping[str, Tensor], mappings: Iterable[WeightMapping]) 
 
 
 def checked_tensors(model: TrainableModel) -> dict[str, Tensor]:
-    """Return a model's tensors, or raise CheckpointError if they are not those of its config."""
+    """Return a model's tensors, or raise CheckpointError if they do not match its config."""
     own = own_tensors(model)
     wrong = misfits(own, shapes_of(model.config))
     if wrong:
         raise CheckpointError(
-            f"the model is no longer what its config says: {wrong}. "
-            "Was a tied table replaced, or a layer changed? Build a Transformer from the config and fill it in place."
+            f"the model no longer matches its config: {wrong}. "
+            "Was a tied table replaced, or a layer changed? "
+            "Build a Transformer from the config and copy the weights into it."
         )
     return own

@@ -50,13 +50,13 @@ def test_a_missing_model_or_source_is_told(monkeypatch: pytest.MonkeyPatch, chec
     with pytest.raises(ConfigError) as no_model:
         check_comet(None, ["a"])
     assert str(no_model.value) == (
-        "COMET needs a model that is on this disk. clearhead downloads none; comet-download-model of the package does. "
+        "COMET needs a model on disk. clearhead downloads none; comet-download-model of the package does. "
         "Give its checkpoint, model.ckpt."
     )
     assert no_model.value.options == ("comet_model",)
     with pytest.raises(ConfigError, match=r"the COMET model .*gone.ckpt is missing"):
         check_comet(str(tmp_path / "gone.ckpt"), ["a"])
-    with pytest.raises(DataError, match=r"^COMET reads the sources too: give them\.$"):
+    with pytest.raises(DataError, match=r"^COMET also needs the source text\.$"):
         check_comet(str(checkpoint), None)
     (tmp_path / "empty").mkdir()
     with pytest.raises(ConfigError, match="holds 0 checkpoints"):

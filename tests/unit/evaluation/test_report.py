@@ -136,7 +136,7 @@ def test_texts_that_do_not_belong_together_are_told_all_at_once() -> None:
 def test_a_metric_that_is_not_known_is_told_before_any_work() -> None:
     with pytest.raises(ConfigError, match="'blue' is not a metric. Did you mean 'bleu'"):
         evaluate({"a": [GOOD]}, HeldOut([RIGHT]), EvaluationRequest(("blue",)))
-    with pytest.raises(ConfigError, match="COMET needs a model that is on this disk"):
+    with pytest.raises(ConfigError, match="COMET needs a model on disk"):
         evaluate({"a": [GOOD]}, HeldOut([RIGHT], RIGHT), EvaluationRequest(("comet",)))
 
 
@@ -157,7 +157,7 @@ def test_requirements_are_met_from_the_side_that_is_better() -> None:
     ("text", "sentence"),
     [
         ("blue=40", "'blue' is not a metric. Did you mean 'bleu'"),
-        ("bleu", "give a number from 0 upwards, as in bleu=40"),
+        ("bleu", "give a number of at least 0, such as bleu=40"),
         ("bleu=forty", "give a number from 0 upwards"),
         ("bleu=nan", "give a number from 0 upwards"),
         ("bleu=-1", "give a number from 0 upwards"),

@@ -125,7 +125,7 @@ def test_tests_that_cannot_be_made_are_told() -> None:
             compute_counts("bleu", FIRST[:7], [RIGHT[:7]]),
             "bootstrap",
         )
-    with pytest.raises(ConfigError, match="39 samples cannot show the outer 5 %. Draw at least 40"):
+    with pytest.raises(ConfigError, match="39 samples are too few for a 95 % interval. Draw at least 40"):
         Resampling(39)
 
 

@@ -164,7 +164,7 @@ def test_a_model_whose_tie_was_cut_is_not_saved(tmp_path: Path) -> None:
     model = model_of()
     model.output.weight = torch.nn.Parameter(model.output.weight.detach().clone())
     with pytest.raises(
-        CheckpointError, match=r"no longer what its config says: 1 tensor is not of this model \(output.weight\)"
+        CheckpointError, match=r"no longer what its config says: 1 tensor is not part of this model \(output.weight\)"
     ):
         save_checkpoint(model, tmp_path)
     assert not list(tmp_path.iterdir())
@@ -182,7 +182,7 @@ def test_a_folder_or_file_that_is_missing_is_told(saved: Path, tmp_path: Path) -
     with pytest.raises(CheckpointError, match="model.safetensors is a file. Give the folder"):
         load_checkpoint(saved / "model.safetensors")
     (saved / "model.safetensors").unlink()
-    with pytest.raises(CheckpointError, match="run has no model.safetensors. It holds config.json."):
+    with pytest.raises(CheckpointError, match="run has no model.safetensors. It contains config.json."):
         load_checkpoint(saved)
 
 
@@ -262,7 +262,7 @@ def test_weights_that_do_not_fit_the_config_are_named_and_counted(saved: Path) -
     assert "Take both files from one checkpoint" in message
     change_config(saved, encoder_blocks=1, d_ff=7)
     with pytest.raises(
-        CheckpointError, match=r"12 tensors are not of this model \(encoder_blocks.1.feed_forward.first.bias, "
+        CheckpointError, match=r"12 tensors are not part of this model \(encoder_blocks.1.feed_forward.first.bias, "
     ):
         load_checkpoint(saved)
 

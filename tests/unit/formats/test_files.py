@@ -31,7 +31,7 @@ def test_what_a_folder_holds_instead_is_told(tmp_path: Path) -> None:
         find_files(tmp_path, ADVICE)
     for number in range(7):
         (tmp_path / f"{number}.txt").touch()
-    with pytest.raises(CheckpointError, match=r"It holds 0\.txt, 1\.txt, 2\.txt, 3\.txt, 4\.txt …\."):
+    with pytest.raises(CheckpointError, match=r"It contains 0\.txt, 1\.txt, 2\.txt, 3\.txt, 4\.txt …\."):
         find_files(tmp_path, ADVICE)
     with pytest.raises(CheckpointError, match="is a file. Give the folder"):
         find_files(tmp_path / "0.txt", ADVICE)

@@ -64,18 +64,18 @@ def test_every_reason_of_a_refusal_is_told_at_once() -> None:
     with pytest.raises(CheckpointError) as problem:
         converted(activation_function="tanh", decoder_ffn_dim=13, eos_token_id=[0, 1], normalize_before=True)
     assert str(problem.value) == (
-        "this MarianMT model cannot be held here: eos_token_id = [0, 1], and a sentence here ends in one way; "
-        "activation_function = 'tanh' (known: relu, gelu, silu, swish); "
-        "encoder and decoder have different feed-forward widths; normalize_before is true, and MarianMT is post-norm."
+        "this MarianMT model is not supported: eos_token_id = [0, 1], but only one end token is supported; "
+        "activation_function = 'tanh' (supported: relu, gelu, silu, swish); "
+        "encoder and decoder have different feed-forward widths; normalize_before is true, but MarianMT is post-norm."
     )
 
 
 def test_a_config_of_another_model_or_of_other_types_is_told() -> None:
     with pytest.raises(CheckpointError, match=r"config\.json is of a 'bart' model\. Only MarianMT"):
         read_settings({"model_type": "bart"})
-    with pytest.raises(CheckpointError, match=r"config\.json is not MarianMT's: d_model = 'wide': "):
+    with pytest.raises(CheckpointError, match=r"config\.json is not a MarianMT config: d_model = 'wide': "):
         read_settings({**OPUS, "d_model": "wide"})
-    with pytest.raises(CheckpointError, match=r"config\.json describes no model: .*num_heads"):
+    with pytest.raises(CheckpointError, match=r"config\.json does not describe a valid model: .*num_heads"):
         converted(encoder_attention_heads=5, decoder_attention_heads=5)
 
 

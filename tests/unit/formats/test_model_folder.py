@@ -84,7 +84,7 @@ def test_a_model_without_a_tokeniser_is_named(tmp_path: Path) -> None:
     alone.mkdir(parents=True)
     for path in (run / "best").iterdir():
         (alone / path.name).write_bytes(path.read_bytes())
-    with pytest.raises(CheckpointError, match=r"best has no tokeniser: .*Copy the whole run folder\."):
+    with pytest.raises(CheckpointError, match=r"best has no tokeniser: .*Copy the entire run folder\."):
         load_vocabularies(find_model(alone))
     assert fingerprint(alone) == fingerprint(run / "best"), "a copy is the same model"
 

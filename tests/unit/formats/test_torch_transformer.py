@@ -46,5 +46,5 @@ def test_an_activation_that_we_do_not_have_is_told() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # nn.Transformer warns of its own nested tensors
         module = nn.Transformer(14, 7, 1, 1, 11, activation=nn.functional.elu, batch_first=True)
-    with pytest.raises(CheckpointError, match=r"activation is elu\. Known: relu, gelu, silu\."):
+    with pytest.raises(CheckpointError, match=r"activation is elu\. Supported: relu, gelu, silu\."):
         from_torch_transformer(module, CONFIG)

@@ -84,7 +84,7 @@ def test_a_task_of_another_shape_is_refused(earlier: Result, tmp_path: Path) -> 
 def test_a_folder_without_a_model_is_refused(earlier: Result, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(
-        CheckpointError, match="holds no model. Give a run folder, one of its checkpoints, or an OPUS-MT"
+        CheckpointError, match="contains no model. Give a run folder, one of its checkpoints, or an OPUS-MT"
     ):
         only_started(
             tmp_path / "run",
