@@ -127,8 +127,8 @@ def test_alignments_are_judged_with_or_without_translations(folder: Path) -> Non
         (("--system", "good", "--reference", "right"), "--system good: write NAME=FILE, such as base=base.txt."),
         (
             ("good", "--reference", "right", "--metric", "comet"),
-            "COMET needs a model on disk. clearhead downloads none; comet-download-model of the package "
-            "does. Give its checkpoint, model.ckpt (--comet-model).",
+            "COMET needs a model on disk. clearhead does not download one; use the package's comet-download-model. "
+            "Give its checkpoint, model.ckpt (--comet-model).",
         ),
         (("-", "--reference", "-"), "standard input can only be read once."),
         (("--links", "short"), "to score alignments, give both links and gold links (--links, --gold-links)."),

@@ -253,7 +253,7 @@ def test_positions_that_were_learned_are_refused() -> None:
         ({"static_position_embeddings": False}, "its positions are learned"),
         ({"decoder_start_token_id": 7}, "decoder_start_token_id = 7 is not pad, eos or bos"),
         ({"eos_token_id": [0, 3]}, "eos_token_id = [0, 3]"),
-        ({"is_encoder_decoder": False}, "it is a decoder alone"),
+        ({"is_encoder_decoder": False}, "it has only a decoder"),
         ({"model_type": "bart"}, "config.json is of a 'bart' model"),
         ({"d_model": "wide"}, "config.json is not a MarianMT config: d_model = 'wide'"),
         ({"pad_token_id": None}, "pad_token_id = None"),
@@ -290,12 +290,12 @@ MARIAN_LIKE: dict[str, Any] = {
     ("changes", "sentence"),
     [
         ({"norm_place": "pre"}, "it is pre-norm"),
-        ({"has_last_norm": True}, "a norm after its last block"),
+        ({"has_last_norm": True}, "a norm after its last layer"),
         ({"encoder_norm": "all"}, "its norms are all and layer"),
         ({"decoder_norm": "rms", "is_gated": True}, "its norms are layer and rms (MarianMT: layer); its feed-forward network is gated"),
         ({"positions": "rotary"}, "its positions are rotary"),
         ({"positions": "learned"}, "its positions are learned"),
-        ({"sinusoids": "pairs"}, "stand in pairs"),
+        ({"sinusoids": "pairs"}, "sines and cosines alternate"),
         ({"d_decoder": 9, "tied": "two"}, "d_decoder = 9 is not d_model = 6"),
         ({"epsilon": 1e-6}, "epsilon = 1e-06 (MarianMT: 1e-05)"),
         ({"shape": "decoder"}, "it is a decoder, not an encoder-decoder"),
@@ -327,7 +327,7 @@ def test_the_files_of_the_tokenizer_travel_with_the_model(folder: Path, tmp_path
 
 
 def test_a_checkpoint_and_a_marian_folder_do_not_write_over_each_other(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="of another program"):
+    with pytest.raises(CheckpointError, match="belongs to another program"):
         import_marian(folder, folder)
     import_marian(folder, tmp_path / "checkpoint")
     with pytest.raises(CheckpointError, match="is not a MarianMT config and would be overwritten"):

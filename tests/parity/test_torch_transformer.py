@@ -208,7 +208,7 @@ def test_a_module_that_is_not_the_usual_one_is_refused(change: Any, sentence: st
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"shape": "decoder"}, "it is of shape decoder"),
+        ({"shape": "decoder"}, "its shape is decoder"),
         ({"d_decoder": 9}, "d_decoder = 9 is not d_model = 6"),
         ({"is_gated": True, "encoder_norm": "rms"}, "its feed-forward network is gated; its norms are not layer norms"),
         ({"positions": "rotary"}, "rotary"),
@@ -231,6 +231,6 @@ def test_a_config_that_contradicts_the_module_is_told() -> None:
     config = ModelConfig(source_vocabulary=23, positions="rotary", d_model=8, num_heads=1)
     with pytest.raises(
         CheckpointError,
-        match="does not go with this nn.Transformer: model: rotary positions need heads of even width.*Change one of them",
+        match="does not match this nn.Transformer: model: rotary positions need heads of even width.*Change one of them",
     ):
         from_torch_transformer(torch_of(d_model=21), config)

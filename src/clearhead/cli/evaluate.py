@@ -112,9 +112,7 @@ class MetricOptions:
     ] = 1000
     trials: Annotated[int, typer.Option(min=40, help="Number of trials of approximate randomisation.")] = 10_000
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 12345
-    buckets: Annotated[
-        bool, typer.Option("--buckets/--no-buckets", help="Also show scores by sentence length and word frequency.")
-    ] = True
+    buckets: Annotated[bool, typer.Option("--buckets/--no-buckets", help="Also show scores by sentence length.")] = True
 
     def request(self, required: Sequence["Requirement"], comet_model: str | None) -> "EvaluationRequest":
         """Return the request for an evaluation; required metrics are measured too."""

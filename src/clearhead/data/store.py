@@ -77,7 +77,7 @@ def build_store(
     keeps = vocabularies.source.config.sampling > 0 if keep_texts is None else keep_texts
     recipe = _StoreRecipe(tuple(corpora), vocabularies, config, task, keeps)
     store_fingerprint = recipe.fingerprint()
-    why = "made"
+    why = "built"
     if (old := _read_index(place)) is not None:
         why = "rebuilt, because the data or the settings changed"
         if old.get("fingerprint") == store_fingerprint:

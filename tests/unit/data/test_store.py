@@ -81,7 +81,7 @@ def test_both_sides_are_the_ids_of_the_tokenisers_with_their_end(
     assert [row.tolist() for row in store.source.rows(range(len(store)))] == [[*ids, 2] for ids in sources]
     assert [row.tolist() for row in store.target.rows(range(len(store)))] == [[*ids, 2] for ids in targets]
     assert store.source.values.dtype == np.uint16
-    assert store.message == "store: 48 pairs, made."
+    assert store.message == "store: 48 pairs, built."
     assert store.reports[0].num_kept == 48
 
 

@@ -26,9 +26,9 @@ def test_what_is_no_link_is_told(line: str) -> None:
 
 
 def test_links_of_different_numbers_of_sentences_are_refused() -> None:
-    with pytest.raises(DataError, match="links of 1 sentences, sure ones of 2 and possible ones of 2"):
+    with pytest.raises(DataError, match="links of 1 sentences, sure links of 2 and possible links of 2"):
         alignment_error_rate([frozenset()], [frozenset(), frozenset()])
-    with pytest.raises(DataError, match="no link to score"):
+    with pytest.raises(DataError, match="no links to score"):
         alignment_error_rate([frozenset()], [frozenset()])
 
 

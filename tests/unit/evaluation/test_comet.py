@@ -50,11 +50,11 @@ def test_a_missing_model_or_source_is_told(monkeypatch: pytest.MonkeyPatch, chec
     with pytest.raises(ConfigError) as no_model:
         check_comet(None, ["a"])
     assert str(no_model.value) == (
-        "COMET needs a model on disk. clearhead downloads none; comet-download-model of the package does. "
+        "COMET needs a model on disk. clearhead does not download one; use the package's comet-download-model. "
         "Give its checkpoint, model.ckpt."
     )
     assert no_model.value.options == ("comet_model",)
-    with pytest.raises(ConfigError, match=r"the COMET model .*gone.ckpt is missing"):
+    with pytest.raises(ConfigError, match=r"the COMET model .*gone.ckpt does not exist"):
         check_comet(str(tmp_path / "gone.ckpt"), ["a"])
     with pytest.raises(DataError, match=r"^COMET also needs the source text\.$"):
         check_comet(str(checkpoint), None)

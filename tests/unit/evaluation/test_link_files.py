@@ -32,7 +32,7 @@ def test_every_file_is_rated_by_its_name(folder: Path) -> None:
 
 
 def test_links_need_gold_links_and_lines_that_can_be_read(folder: Path) -> None:
-    with pytest.raises(ConfigError, match="alignments are rated with both") as problem:
+    with pytest.raises(ConfigError, match="to score alignments, give both") as problem:
         rate_link_files([("one", str(folder / "right"))], None)
     assert problem.value.options == ("links", "gold_links")
     with pytest.raises(DataError, match="odd:2: 'x-1' is not a link"):

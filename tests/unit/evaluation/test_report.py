@@ -102,7 +102,7 @@ def test_tables_show_every_number_with_its_signature() -> None:
     assert scores.rows[0][2] == f"{bleu(BAD, RIGHT).value:.2f}"
     assert scores.notes[0] == f"BLEU: {bleu(BAD, RIGHT).signature}"
     assert scores.notes[1].endswith("As papers quote it; not comparable with BLEU")
-    assert scores.notes[2].startswith("95 % interval: bootstrap, bs:101|seed:12345; of several outputs")
+    assert scores.notes[2].startswith("95 % interval: bootstrap, bs:101|seed:12345; the counts of several outputs")
     text = to_markdown(report_tables(report))
     assert "| base\\|line | BLEU |" in text
     assert "\x1b" not in text
@@ -158,9 +158,9 @@ def test_requirements_are_met_from_the_side_that_is_better() -> None:
     [
         ("blue=40", "'blue' is not a metric. Did you mean 'bleu'"),
         ("bleu", "give a number of at least 0, such as bleu=40"),
-        ("bleu=forty", "give a number from 0 upwards"),
-        ("bleu=nan", "give a number from 0 upwards"),
-        ("bleu=-1", "give a number from 0 upwards"),
+        ("bleu=forty", "give a number of at least 0"),
+        ("bleu=nan", "give a number of at least 0"),
+        ("bleu=-1", "give a number of at least 0"),
     ],
 )
 def test_a_requirement_that_says_nothing_is_refused(text: str, sentence: str) -> None:

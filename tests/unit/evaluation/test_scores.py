@@ -96,7 +96,7 @@ def test_perplexity_is_of_one_token() -> None:
     assert per_token.signature == "unit:token|eos:yes|vocabulary:0123abcd"
     assert not per_token.is_higher_better
     assert perplexity(-1e9, 1, "v").value == math.inf
-    with pytest.raises(DataError, match="over at least one token, and 0 were given"):
+    with pytest.raises(DataError, match="needs at least one token, but 0 were given"):
         perplexity(0.0, 0, "v")
 
 
@@ -120,5 +120,5 @@ def test_a_metric_that_is_not_known_is_told_with_its_nearest() -> None:
 def test_outputs_and_references_of_different_numbers_are_refused() -> None:
     with pytest.raises(DataError, match=r"5 outputs and 4 references \(set 2\). Line i of one belongs to line i"):
         bleu(OUTPUTS, RIGHT, OTHER[:4])
-    with pytest.raises(DataError, match="no output to score"):
+    with pytest.raises(DataError, match="no outputs to score"):
         exact_match([], [])

@@ -156,7 +156,7 @@ def test_the_files_can_be_read_by_whoever_may_read_new_files(saved: Path, tmp_pa
 
 def test_another_programs_model_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "marian"}', encoding="utf-8")
-    with pytest.raises(CheckpointError, match="config.json is of another program.*Choose an empty folder"):
+    with pytest.raises(CheckpointError, match="config.json belongs to another program.*Choose an empty folder"):
         save_checkpoint(model_of(), tmp_path)
 
 
@@ -164,7 +164,7 @@ def test_a_model_whose_tie_was_cut_is_not_saved(tmp_path: Path) -> None:
     model = model_of()
     model.output.weight = torch.nn.Parameter(model.output.weight.detach().clone())
     with pytest.raises(
-        CheckpointError, match=r"no longer what its config says: 1 tensor is not part of this model \(output.weight\)"
+        CheckpointError, match=r"no longer matches its config: 1 tensor is not part of this model \(output.weight\)"
     ):
         save_checkpoint(model, tmp_path)
     assert not list(tmp_path.iterdir())
@@ -191,7 +191,7 @@ def test_weights_that_were_cut_short_are_told(saved: Path, share: float) -> None
     path = saved / "model.safetensors"
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(CheckpointError, match=r"model.safetensors is damaged .*holds [\d,]+ bytes.*copy it again"):
+    with pytest.raises(CheckpointError, match=r"model.safetensors is damaged .*has [\d,]+ bytes.*copy it again"):
         load_checkpoint(saved)
 
 

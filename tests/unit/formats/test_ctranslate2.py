@@ -97,9 +97,7 @@ def test_a_conversion_that_fails_leaves_nothing(saved: Path, monkeypatch: pytest
 
     before = sorted(path.name for path in saved.iterdir())
     monkeypatch.setattr(conversions, "convert", fill_the_disk)
-    with pytest.raises(
-        CheckpointError, match="could not be written.*No space left.*Nothing half written.*engine torch"
-    ):
+    with pytest.raises(CheckpointError, match="could not be written.*No space left.*No partial files.*engine torch"):
         converted(saved, "float32", loading(saved, []))
     assert sorted(path.name for path in saved.iterdir()) == before
 
@@ -124,18 +122,18 @@ def test_a_model_that_cannot_be_written_beside_is_converted_elsewhere(
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"shape": "decoder"}, "the model is of shape decoder"),
-        ({"positions": "rotary"}, "it has no rotary positions"),
-        ({"positions": "none"}, "it has no none positions"),
-        ({"encoder_norm": "all"}, "no norm over all numbers"),
+        ({"shape": "decoder"}, "the model has the shape decoder"),
+        ({"positions": "rotary"}, "positions = rotary is not supported"),
+        ({"positions": "none"}, "positions = none is not supported"),
+        ({"encoder_norm": "all"}, "a norm over all numbers"),
         ({"d_decoder": 24, "tied": "two"}, "d_decoder = 24 is not d_model"),
-        ({"encoder_blocks": 0}, "a block on each side"),
+        ({"encoder_blocks": 0}, "one layer on each side"),
     ],
 )
 def test_a_model_that_it_cannot_hold_is_refused(changes: dict[str, Any], reason: str, tmp_path: Path) -> None:
     config = ModelConfig(source_vocabulary=31, d_model=12, num_heads=2, d_ff=17, **changes)
     assert reason in str(model_lacks(config))
-    with pytest.raises(CheckpointError, match=f"cannot hold this model: .*{reason}.*Use the engine torch"):
+    with pytest.raises(CheckpointError, match=f"does not support this model: .*{reason}.*Use the engine torch"):
         convert(Transformer(config), tmp_path, "float32")
 
 

@@ -62,5 +62,5 @@ def test_a_header_whose_length_looks_like_a_pickle_is_none(tmp_path: Path) -> No
 def test_a_file_that_was_cut_short_is_told_with_its_size(tmp_path: Path) -> None:
     tensor_writer({"x": torch.ones(1000)}, {})(tmp_path / WEIGHTS)
     (tmp_path / WEIGHTS).write_bytes((tmp_path / WEIGHTS).read_bytes()[:1234])
-    with pytest.raises(CheckpointError, match=r"is damaged .* it holds 1,234 bytes"):
+    with pytest.raises(CheckpointError, match=r"is damaged .* it has 1,234 bytes"):
         read_tensors(tmp_path / WEIGHTS)

@@ -35,7 +35,7 @@ def load_translator(path: Path) -> Translator:
 def test_what_is_missing_in_a_model_is_named(tmp_path: Path, load: Callable[[Path], object]) -> None:
     with pytest.raises(CheckpointError, match=r"nowhere does not exist\..*Give a run folder"):
         find_model(tmp_path / "nowhere")
-    with pytest.raises(CheckpointError, match="holds no model"):
+    with pytest.raises(CheckpointError, match="contains no model"):
         find_model(tmp_path)
     run = make_run(tmp_path / "run")
     assert find_model(run).folder == find_model(run / "best").folder == run / "best"
