@@ -1,1 +1,1 @@
-"""The forms a worksheet is shown in. All of them draw a SheetView and compute nothing."""
+"""The output formats of a worksheet. All of them draw a SheetView and calculate nothing."""

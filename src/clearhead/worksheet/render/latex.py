@@ -1,4 +1,4 @@
-"""A worksheet as LaTeX: a document that pdfLaTeX and XeLaTeX compile, or a fragment for a document of one's own."""
+"""A worksheet as LaTeX: a document that pdfLaTeX and XeLaTeX compile, or a fragment for your own document."""
 
 from collections.abc import Sequence
 
@@ -24,31 +24,31 @@ _PREAMBLE = r"""\documentclass[10pt,a4paper]{article}
 \usepackage[margin=22mm]{geometry}
 \pagestyle{plain}"""
 
-_NEEDS = r"""% A worksheet to \input into a document of your own. It needs, before \begin{document}:
+_NEEDS = r"""% A worksheet to \input into your own document. It needs, before \begin{document}:
 %   \usepackage{iftex,amsmath,graphicx}
 % and \usepackage[utf8]{inputenc}\usepackage[T1]{fontenc} for pdfLaTeX, or \usepackage{fontspec} for XeLaTeX."""
 
-# A box that is scaled down where it is wider than the line; a small name; a bracket's corner; a sum that hangs.
+# A box that is scaled down to the width of the line; a small name; the corner of a bracket; a sum with an indent.
 _COMMANDS = r"""\providecommand{\clearheadfit}[1]{{\sbox2{#1}%
   \ifdim\wd2>\linewidth\resizebox{\linewidth}{!}{\usebox2}\else\usebox2\fi}}
 \providecommand{\clearheadname}[1]{\text{\footnotesize #1}}
 \providecommand{\clearheadcorner}{\hspace*{2.5pt}}
 \providecommand{\clearheadsum}[1]{\par\noindent\hangindent=2.5em\hangafter=1 $#1$\par\vspace{1.5pt plus 1pt}}"""
 
-_WIDEST = 620  # points: a line has some 470, and what is not much wider is scaled down
+_WIDEST = 620  # points: a line has about 470, and a matrix that is only a little wider is scaled down
 
 
 def to_latex(
     sheet: Worksheet, detail: Detail = "matrices", blanks: Sequence[str] = (), *, fragment: bool = False
 ) -> str:
-    """Return the worksheet as a LaTeX document, or as a fragment to be read by one with \\input.
+    """Return the worksheet as a LaTeX document, or as a fragment for \\input.
 
-    A word in letters that pdfLaTeX cannot set is spelled in italics there; XeLaTeX sets it in a Noto font.
+    A word in a script that pdfLaTeX cannot typeset is spelled in italics there; XeLaTeX typesets it in a Noto font.
     """
     body = "\n".join(_body(SheetView(sheet, blanks), detail))
     fonts = font_commands(body)
-    note = [r"\ifPDFTeX\par\noindent{\footnotesize Words in italics are spelled out; XeLaTeX sets their own letters.}"
-            r"\par\fi"] if fonts else []  # fmt: skip
+    note = [r"\ifPDFTeX\par\noindent{\footnotesize Words in italics are transliterated; "
+            r"XeLaTeX shows the original script.}\par\fi"] if fonts else []  # fmt: skip
     inside = [
         r"\begingroup\raggedright\setlength{\parindent}{0pt}\lineskip=4pt\lineskiplimit=3pt",
         *note,
@@ -69,7 +69,7 @@ def _body(view: SheetView, detail: Detail) -> list[str]:
         rf"{{\small {escape(sheet.rounding.describe())}\par}}",
     ]
     lines += [rf"{{\small \textbf{{Note:}} {escape(warning)}\par}}" for warning in view.notes]
-    explained: set[str] = set()  # a Step's sentence is said once
+    explained: set[str] = set()  # steps whose sentence was already shown
     for heading, steps in shown_sections(view, detail):
         lines += ["", rf"\subsection*{{{escape(heading)}}}"] if heading else []
         if detail != "results":
@@ -81,7 +81,7 @@ def _body(view: SheetView, detail: Detail) -> list[str]:
 
 
 def _givens(matrices: list[MatrixView]) -> list[str]:
-    """Return given matrices side by side, as many as a line takes."""
+    """Return given matrices side by side, as many as fit on a line."""
     if not matrices:
         return []
     lines = ["", r"\medskip Given:\par\nopagebreak\smallskip"]
@@ -105,7 +105,7 @@ def _note(matrix: MatrixView) -> str:
 
 
 def _sums(step: StepView) -> list[str]:
-    """Return a line for every shown cell: its name, the sum behind it, and what that comes to."""
+    """Return a line for every shown cell: its name, its sum and the result."""
     matrix, lines = step.matrix, [r"\medskip"]
     rows, columns = matrix.shown()
     for i in rows:
@@ -124,7 +124,7 @@ def _sums(step: StepView) -> list[str]:
 
 
 def _blocks(matrix: MatrixView) -> list[str]:
-    """Return `A = […]`; of a matrix that is much too wide, blocks of its columns one below the other."""
+    """Return `A = […]`; a matrix that is much too wide is split into blocks of columns, one below the other."""
     lines = table(matrix, MAX_COLUMNS)
     if not matrix.columns:
         lines[0] = [""] * len(lines[0])
@@ -148,19 +148,19 @@ def _blocks(matrix: MatrixView) -> list[str]:
 
 
 def _width(column: Sequence[str], *, has_name: bool) -> int:
-    """Return about how many points a column takes: digits of 5, names of 4.5, and the space between."""
+    """Return the approximate width of a column in points: 5 for a digit, 4.5 for a letter, plus the space between."""
     digits = max(map(len, column[1:])) * 5 if has_name else 0
     return round(max(digits, 4.5 * max(map(cell_len, column if not has_name else column[:1]))) + 10)
 
 
 def _array(lines: list[list[str]]) -> str:
-    """Return a matrix in square brackets, its names in small letters before the rows and above the columns.
+    """Return a matrix in square brackets, with small names to the left of its rows and above its columns.
 
-    The brackets are the rules of the array itself, so that names stand outside of them and yet in line.
+    The brackets are rules of the array, so that the names are outside the brackets but aligned with the cells.
     """
     head, *body = lines
     count = len(head) - 1
-    has_blanks = any(BLANK in cells for cells in body)  # room to write in
+    has_blanks = any(BLANK in cells for cells in body)  # space to write in
     tex = [r"\renewcommand{\arraystretch}{1.7}" * has_blanks]
     tex += [rf"\begin{{array}}{{r@{{\hspace{{4pt}}}}|@{{}}c@{{\,}}{'r' * count}@{{\,}}c@{{}}|}}"]
     if any(head):

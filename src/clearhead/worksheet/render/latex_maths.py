@@ -1,7 +1,7 @@
 """Symbols, equations, numbers and sums as LaTeX maths.
 
-An equation is read from a Step's own text, so that a new Step needs nothing here: single letters are symbols, longer
-words are words, and signs such as ᵀ, √, ᵢ and ² are what they look like.
+Equations are parsed from the text of a Step, so that a new Step needs no code here: single letters are symbols, longer
+words are text, and signs such as ᵀ, √, ᵢ and ² become the corresponding LaTeX.
 """
 
 import re
@@ -25,9 +25,9 @@ from clearhead.worksheet.render.latex_text import MATHS_SIGNS, escape, greek, ra
 from clearhead.worksheet.rounding import BLANK
 
 BLANK_BOX = r"\underline{\hspace{2.5em}}"
-_LONGEST_PART = 62  # letters of a fraction's half, or of a root: a longer one is written so that it can break
+_LONGEST_PART = 62  # characters of a numerator, denominator or root; a longer one is written so that the line can break
 _NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)(?:×10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)|e([+-]?\d+))?")
-_LETTER = r"[^\W\d_²³¹\u1d2c-\u1d6a\u1d78\u2070-\u209c\u2c7c\u2c7d]"  # on the line, neither raised nor lowered
+_LETTER = r"[^\W\d_²³¹\u1d2c-\u1d6a\u1d78\u2070-\u209c\u2c7c\u2c7d]"  # on the baseline, neither raised nor lowered
 _WORD = re.compile(rf"{_LETTER}{{2,}}(?:-{_LETTER}{{2,}})*(?![\u0300-\u036f])")
 _ARTICLE = re.compile(rf"a (?={_LETTER}{{2,}}(?!\())")
 _SUBSCRIPT = re.compile(rf"_(\d+|{_LETTER}+)")
@@ -40,12 +40,12 @@ _OPERATORS = "+-=<>×·≈≤≥≠→∈±÷⊙∘"
 
 @dataclass(frozen=True)
 class _Piece:
-    """A part of an equation: `text` where it is a word, `tex` in maths, `bare` without its brackets."""
+    """A part of an equation: `tex` in maths, `text` if it is a word, `bare` without its brackets."""
 
     tex: str
     text: str | None = None
     bare: str | None = None
-    is_spaced: bool = False  # whether a space stands before it
+    is_spaced: bool = False  # whether a space comes before it
     is_operator: bool = False
 
 
@@ -55,7 +55,7 @@ def symbol(text: str) -> str:
 
 
 def equation(text: str) -> str:
-    """Return an equation as a line of text with maths in it, which can break between words and at signs."""
+    """Return an equation as a line of text with maths in it, which can break between words and at operators."""
     line = ""
     for is_maths, run in groupby(_fractions(_Reader(text).pieces()), key=lambda piece: piece.text is None):
         pieces = list(run)
@@ -76,7 +76,7 @@ def _in_maths(pieces: list[_Piece]) -> str:
 
 
 def _fractions(pieces: list[_Piece]) -> list[_Piece]:
-    """Turn `a / b`, with spaces, into a fraction of what stands next to the stroke on either side."""
+    """Turn `a / b`, with spaces, into a fraction of the pieces to the left and right of the slash."""
     done: list[_Piece] = []
     rest = list(pieces)
     while rest:
@@ -95,7 +95,7 @@ def _fractions(pieces: list[_Piece]) -> list[_Piece]:
 
 
 class _Reader:
-    """Reads an equation from left to right."""
+    """A parser that reads an equation from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = unicodedata.normalize("NFD", text)
@@ -119,7 +119,7 @@ class _Reader:
         return pieces
 
     def piece(self, *, at_top: bool = False) -> _Piece:
-        """Read one symbol, number, word, bracket or sign, with what is written above and below it."""
+        """Read one symbol, number, word, bracket or sign, with its superscripts and subscripts."""
         letter, rest = self.text[self.at], self.text[self.at :]
         if at_top and _ARTICLE.match(rest):
             self.at += 1
@@ -176,7 +176,7 @@ class _Reader:
         return _Piece(rf"\sqrt{{{under.bare or under.tex}}}")
 
     def with_scripts(self, base: str) -> _Piece:
-        """Read marks, primes, raised and lowered signs after a symbol."""
+        """Read the accents, primes, superscripts and subscripts after a symbol."""
         lowered: list[str] = []
         raised = ""
         primes = 0
@@ -221,7 +221,7 @@ _LEVEL = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 def number_tex(text: str) -> str:
-    """Return a shown number as maths: `7.95×10⁻³²` is 7.95\\times10^{-32}; a blank is a line to write on."""
+    """Return a shown number as maths: `7.95×10⁻³²` is 7.95\\times10^{-32}; a blank becomes a line to write on."""
     if text == BLANK:
         return BLANK_BOX
     if text == "e":
@@ -229,7 +229,7 @@ def number_tex(text: str) -> str:
     if number := _NUMBER.fullmatch(text):
         mantissa, raised, exponent = number.groups()
         power = raised.translate(_LEVEL) if raised else exponent
-        if len(mantissa) > _LONGEST_PART:  # hundreds of digits, on a sheet of rounded lines
+        if len(mantissa) > _LONGEST_PART:  # hundreds of digits, if every line is rounded
             mantissa = r"\allowbreak ".join(re.findall(".{1,20}", mantissa))
         return mantissa if power is None else rf"{mantissa}\times10^{{{int(power)}}}"
     if text in ("∞", "-∞", "…"):
@@ -238,7 +238,7 @@ def number_tex(text: str) -> str:
 
 
 def expression_tex(expression: Expression, *, is_small: bool = False) -> str:
-    """Return the sum behind a cell as maths; a long one can break at its signs. `is_small`: up in an exponent."""
+    """Return the sum of a cell as maths; a long one can break at its operators. `is_small`: inside an exponent."""
     match expression:
         case Number(text):
             return number_tex(text)

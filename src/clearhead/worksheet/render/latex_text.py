@@ -1,8 +1,8 @@
-"""Names and sentences as LaTeX text: nothing in them is a command, and no letter of theirs stops the compiler.
+"""Names and sentences as LaTeX text: commands in them are escaped, and every character compiles.
 
-Letters beyond Latin need a font. XeLaTeX takes the Noto font of the script where there is one; elsewhere, and always
-under pdfLaTeX, a substitute in italics stands for the word: Indic and Cyrillic letters are spelled (हम: hama), and the
-rest is told by number.
+Scripts other than Latin need a font. XeLaTeX uses the Noto font of the script if it is installed; otherwise, and always
+with pdfLaTeX, the word is replaced by text in italics: Indic and Cyrillic letters are transliterated (हम: hama), other
+characters are shown by their Unicode number.
 """
 
 import re
@@ -60,7 +60,7 @@ _ACCENTS = dict(zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030
                     "`'^~=u.\"rHvdck", strict=True))  # fmt: skip
 _SHAPED = ("Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam",
            "Sinhala", "Arabic", "Hebrew", "Thai")  # fmt: skip
-# script, as Unicode names it -> the name of our command and the font
+# script, by its Unicode name -> the name of our command and the font
 _FONTS = {name.upper(): (name, f"Noto Sans {name}") for name in _SHAPED} | {
     "CYRILLIC": ("Cyrillic", "Noto Sans"),
     **dict.fromkeys(("CJK", "HIRAGANA", "KATAKANA", "HANGUL"), ("East", "Noto Sans CJK SC")),
@@ -80,7 +80,7 @@ def escape(text: str) -> str:
     for script, letters in groupby(_with_scripts(unicodedata.normalize("NFC", printable(text))), key=lambda x: x[0]):
         run = "".join(letter for _, letter in letters)
         if script == "plain":
-            broken = _LONG_WORD.sub(lambda word: word[0] + "\0", run)  # a very long word may break anywhere
+            broken = _LONG_WORD.sub(lambda word: word[0] + "\0", run)  # a very long word can break anywhere
             pieces = (_LIGATURE.sub("\1", piece) for piece in broken.split("\0"))
             parts.append(r"\hspace{0pt}".join("".join(map(_letter, piece)) for piece in pieces))
         elif script in _FONTS:
@@ -91,7 +91,7 @@ def escape(text: str) -> str:
 
 
 def _with_scripts(text: str) -> Iterable[tuple[str, str]]:
-    """Return every letter with its script: plain where any LaTeX can set it. A mark belongs to what it follows."""
+    """Yield every letter with its script, `plain` if any LaTeX can typeset it. A mark has the script of its letter."""
     script = "plain"
     for letter in text:
         if not (letter in _JOINERS or (script != "plain" and unicodedata.category(letter).startswith("M"))):
@@ -137,7 +137,7 @@ def greek(letter: str) -> str | None:
 
 
 def raised_or_lowered(letter: str) -> tuple[str, str] | None:
-    """Return ("^", "2") for ² and ("_", "i") for ᵢ; None for a letter on the line."""
+    """Return ("^", "2") for ² and ("_", "i") for ᵢ; None for a letter on the baseline."""
     kind, _, code = unicodedata.decomposition(letter).partition(" ")
     if kind not in ("<super>", "<sub>") or " " in code:
         return None
@@ -156,7 +156,7 @@ def _accented(letter: str) -> str | None:
 
 
 def _substitute(run: str) -> str:
-    """Spell a run of letters in ASCII, from their Unicode names."""
+    """Transliterate letters to ASCII by their Unicode names."""
     if len(run) == 1 and unicodedata.category(run) == "So":
         return f"[{unicodedata.name(run, 'sign').lower()}]"
     spelled, ends_in_a = "", False
@@ -183,7 +183,7 @@ def _substitute(run: str) -> str:
 
 
 def font_commands(body: str) -> list[str]:
-    """Return the lines that define the script commands which `body` uses, one for each script."""
+    """Return the lines that define the commands for the scripts used in `body`."""
     lines = []
     for name, font in dict.fromkeys(_FONTS.values()):
         if f"\\clearhead{name}{{" not in body:

@@ -1,4 +1,4 @@
-"""A worksheet as Markdown: headings, pipe tables, and a list of sums where every product is asked for."""
+"""A worksheet as Markdown: headings, pipe tables and, for the detail `products`, lists of sums."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]#|~$])")
 
 
 def escape(text: str) -> str:
-    """Make a name or title safe inside Markdown and the HTML that it becomes."""
+    """Make a name or title safe in Markdown and in the HTML generated from it."""
     return _SPECIAL.sub(r"\\\1", printable(text)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

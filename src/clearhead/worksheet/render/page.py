@@ -1,4 +1,4 @@
-"""What every self-contained page shares: safe text, the stylesheet, and a frame whose policy lets in nothing else."""
+"""Shared by all self-contained pages: escaping, style sheets, and a frame whose policy blocks outside content."""
 
 import base64
 import hashlib
@@ -10,8 +10,8 @@ from importlib.resources import files
 from clearhead.errors import printable
 from clearhead.worksheet.render.roles import Role
 
-_PAPER = "@page { size: A4; margin: 14mm 12mm; }"  # not in the stylesheet: in a notebook it would rule the whole page
-_PRINT_SIZES = {160: " widest", 110: " wider", 70: " wide"}  # characters beyond which a row is printed smaller
+_PAPER = "@page { size: A4; margin: 14mm 12mm; }"  # not in the style sheet: it would apply to the entire notebook
+_PRINT_SIZES = {160: " widest", 110: " wider", 70: " wide"}  # a row with more characters is printed smaller
 
 
 def escape(text: str) -> str:
@@ -20,19 +20,19 @@ def escape(text: str) -> str:
 
 
 def package_file(name: str, package: str = "clearhead.worksheet.render") -> str:
-    """Return the text of a file that lies beside the code."""
+    """Return the text of a file of the package."""
     return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def minified(style: str) -> str:
-    """Return a stylesheet without comments and line breaks."""
+    """Return a style sheet without comments and line breaks."""
     return re.sub(r"\s+", " ", re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)).strip()
 
 
 def document(title: str, style: str, script: str, attributes: str, lines: Iterable[str]) -> str:
-    """Return a whole page: `attributes` are the body's, as HTML; `title` is made safe here.
+    """Return a complete page: `attributes` are those of the body, as HTML; `title` is escaped here.
 
-    `script` follows what all pages share (`keys.js`), in one element, so that the policy names one hash.
+    `script` comes after the code that all pages share (`keys.js`), in one element, so that the policy needs one hash.
     """
     style += _PAPER
     script = package_file("keys.js") + script
@@ -49,7 +49,8 @@ def document(title: str, style: str, script: str, attributes: str, lines: Iterab
             f"<style>{style}</style></head>",
             f"<body {attributes}>",
             *lines,
-            '<div id="status" aria-hidden="true" hidden></div>',  # for the eye: a cell's own label says the same
+            # hidden from screen readers, because the label of a cell has the same text
+            '<div id="status" aria-hidden="true" hidden></div>',
             f"<script>{script}</script>",
             "</body></html>\n",
         ]
@@ -57,7 +58,7 @@ def document(title: str, style: str, script: str, attributes: str, lines: Iterab
 
 
 def _fingerprint(text: str) -> str:
-    """Name a style or script by its hash, so that the page's own policy lets no other one run."""
+    """Return the hash of a style or script for the policy of the page, which blocks all others."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -67,5 +68,5 @@ def tag(role: Role) -> str:
 
 
 def print_size(characters: int) -> str:
-    """Return the class of a matrix that must be printed smaller to fit on paper, by the length of its widest row."""
+    """Return the class that makes a wide matrix fit on paper, by the length of its widest row."""
     return next((name for most, name in _PRINT_SIZES.items() if characters > most), "")

@@ -1,4 +1,4 @@
-"""The role of a step: one colour and one letter for each, in the terminal and on every page."""
+"""The role of a step, such as query or attention: each has one colour and one letter, in the terminal and on pages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from clearhead.steps import Record
 
 @dataclass(frozen=True)
 class Role:
-    """What a matrix is for. `tag` is shown beside the colour, which alone would tell some readers nothing."""
+    """The purpose of a matrix. `tag` is shown with the colour, for readers who cannot distinguish colours."""
 
     name: str
     tag: str
@@ -30,17 +30,17 @@ _BY_STEP: Mapping[str, Role] = dict.fromkeys(
 
 
 def role_of(record: Record) -> Role | None:
-    """Return the role of a step, by its place and then by what is done; None for a step without one."""
+    """Return the role of a step, by its place or else by the kind of step; None for a step without a role."""
     return role_at(record.where, record.step.name)
 
 
 def role_at(where: str, step: str) -> Role | None:
-    """Return the same where only the names of the place and of the step are at hand."""
+    """Return the role of a step by its path and the name of the Step."""
     words = where.split(".")
     if "feed_forward" in words:
         return FEED_FORWARD
     if step == "add" and "add_and_norm" in words:
         return RESIDUAL
-    if words[-1] == "output":  # the softmax over the vocabulary is no attention
+    if words[-1] == "output":  # the softmax over the vocabulary is not attention
         return None
     return _BY_PLACE.get(words[-1]) or _BY_STEP.get(step)

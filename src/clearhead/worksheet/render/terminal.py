@@ -18,14 +18,14 @@ _INDENT = "  "
 def show(
     sheet: Worksheet, detail: Detail = "matrices", console: Console | None = None, blanks: Sequence[str] = ()
 ) -> None:
-    """Print the worksheet, section by section: what is given there, then every step with its equation."""
+    """Print the worksheet section by section: the given matrices, then every step with its equation."""
     _Page(console or Console(highlight=False), detail).sheet(SheetView(sheet, blanks))
 
 
 class _Page:
     def __init__(self, console: Console, detail: Detail) -> None:
         self.console, self.detail = console, detail
-        self.explained: set[str] = set()  # a Step's sentence is said once
+        self.explained: set[str] = set()  # steps whose sentence was already shown
 
     def line(self, text: Text | str = "") -> None:
         if isinstance(text, str):
@@ -48,7 +48,7 @@ class _Page:
                 self.step(step)
 
     def givens(self, matrices: list[MatrixView]) -> None:
-        """Print matrices side by side, as many as the width takes."""
+        """Print matrices side by side, as many as fit."""
         row: list[list[str]] = []
         used = 0
         for matrix in matrices:

@@ -1,4 +1,4 @@
-"""Text that any renderer needs: safe names, matrices as lines of equal width, and which steps a detail shows."""
+"""Text that all renderers need: safe names, matrices as lines of equal width, and the steps that a detail shows."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -13,22 +13,22 @@ from clearhead.worksheet.worksheet import Detail
 
 _MAX_LABEL = 18
 ELLIPSIS = "…"
-ANCHOR = "\ue000"  # marks a column that must hold whatever width a terminal gives to the names before it
+ANCHOR = "\ue000"  # marks a column that must stay aligned, whatever width a terminal gives to the names before it
 
 
 def label(text: str, most: int = _MAX_LABEL) -> str:
-    """Return a row or column name, cleaned and not too wide."""
+    """Return a row or column name without control characters, shortened if it is too wide."""
     text = printable(text)
     return text if cell_len(text) <= most else set_cell_size(text, most - 1).rstrip() + ELLIPSIS
 
 
 def reserved_width(text: str) -> int:
-    """Return the cells to keep for a name: terminals do not agree on spacing marks (কি) and joined emoji."""
+    """Return the width to reserve for a name: terminals disagree on spacing marks (কি) and joined emoji."""
     return max(cell_len(text), sum(unicodedata.category(letter) == "Mc" or cell_len(letter) for letter in text))
 
 
 def resolve_anchors(line: str, *, in_terminal: bool) -> str:
-    """Turn anchors into jumps to their column in a terminal, and into nothing elsewhere."""
+    """Replace anchors by cursor movements to their column in a terminal; remove them elsewhere."""
     if not in_terminal or line.isascii():
         return line.replace(ANCHOR, "")
     placed = ""
@@ -40,13 +40,13 @@ def resolve_anchors(line: str, *, in_terminal: bool) -> str:
 
 
 def pad(text: str, width: int, *, right: bool = True) -> str:
-    """Fill up to a width in terminal cells, which is not the number of letters in Hindi, Bengali or emoji."""
+    """Pad to a width in terminal cells, which is not the number of characters for Hindi, Bengali or emoji."""
     space, spare = max(0, width - reserved_width(text)), reserved_width(text) - cell_len(text)
     return " " * space + text + " " * spare if right else text + " " * (space + spare)
 
 
 def table(matrix: MatrixView, max_columns: int) -> list[list[str]]:
-    """Return the shown cells as text, ellipses where some are left out; a first row and column of names if any."""
+    """Return the shown cells as text, with ellipses for omitted ones; the first row and column are the names."""
     rows, columns = matrix.shown(max_columns)
 
     def spread(names: list[str], shown: list[int], count: int) -> list[str]:
@@ -63,14 +63,14 @@ def table(matrix: MatrixView, max_columns: int) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class MatrixLines:
-    """A matrix as lines of text, with a note on what was left out, if anything was."""
+    """A matrix as lines of text, with a note if cells are omitted."""
 
     lines: list[str]
     note: str
 
 
 def grid(matrix: MatrixView, max_width: int) -> MatrixLines:
-    """Return the matrix in brackets, with its names, no wider than `max_width` where that can be."""
+    """Return the matrix in brackets, with its names, no wider than `max_width` if possible."""
     max_columns = min(MAX_COLUMNS, matrix.value.shape[1])
     while True:
         lines = _grid(matrix, max_columns)
@@ -119,7 +119,7 @@ def omission_note(matrix: MatrixView, max_columns: int = MAX_COLUMNS) -> str:
 
 
 def shown_sections(view: SheetView, detail: Detail) -> Iterator[tuple[str, list[StepView]]]:
-    """Return runs of steps under one heading; for results, only the last step of the sheet or of each of its parts."""
+    """Yield each heading with its steps; for `results`, only the last step of the sheet or of each part."""
     steps = view.steps
     if detail == "results":
         last = {step.record.where.split(".")[1] if view.sheet.titles else "": step for step in steps}
