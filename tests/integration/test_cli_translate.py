@@ -1,4 +1,4 @@
-"""`clearhead translate` as a user meets it: pipes, files, kills, and input that is no text."""
+"""`clearhead translate` as a user runs it: pipes, files, kills, and input that is not text."""
 
 import json
 import os
@@ -158,7 +158,7 @@ def test_gold_links_of_tagged_sentences_do_not_count_the_tag(tmp_path: Path) -> 
     assert "the link 2-1 is out of range: the sentences have 2 and 2 words." in wrong.stderr
 
 
-def test_an_output_is_not_gone_on_with_by_another_head(tmp_path: Path) -> None:
+def test_an_output_is_not_resumed_with_another_head(tmp_path: Path) -> None:
     model = str(make_run(tmp_path / "run"))
     (tmp_path / "in.txt").write_bytes(b"a dog\n\xff\n")
     command = [*translate(model, tmp_path)[3:], "--window", "1", "--align"]
@@ -189,7 +189,7 @@ def test_an_output_is_not_gone_on_with_by_another_head(tmp_path: Path) -> None:
         (("one", "other", "--gold-links", "two"), "two:1: 'a' is not a gold link."),
     ],
 )
-def test_what_a_head_cannot_be_chosen_with_is_told(
+def test_wrong_input_for_choosing_a_head_is_reported(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], sentence: str
 ) -> None:
     for name, text in (("one", "a dog\n"), ("other", "ein Hund\n"), ("two", "a\nb\n"), ("gold", "0-0 2-0\n")):
@@ -218,7 +218,9 @@ def test_an_unknown_language_gets_a_close_match(tagged: str) -> None:
         (b"x" * 2**25, "standard input:1: the line is longer than 16 MB."),
     ],
 )
-def test_what_is_no_text_is_told_in_a_sentence(model: str, tmp_path: Path, content: bytes, sentence: str) -> None:
+def test_input_that_is_not_text_is_reported_in_a_sentence(
+    model: str, tmp_path: Path, content: bytes, sentence: str
+) -> None:
     done = run("translate", "-m", model, *SHORT, "-o", str(tmp_path / "out.txt"), text=content)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"clearhead: {sentence}")
@@ -254,7 +256,9 @@ def test_what_is_no_text_is_told_in_a_sentence(model: str, tmp_path: Path, conte
         (("--long", "refuse", "--max-source", "2"), "line 1 has "),
     ],
 )
-def test_options_that_do_not_fit_are_told_in_a_sentence(model: str, options: tuple[str, ...], sentence: str) -> None:
+def test_options_that_contradict_each_other_are_reported_in_a_sentence(
+    model: str, options: tuple[str, ...], sentence: str
+) -> None:
     done = run("translate", "-m", model, "the red cat sees", *SHORT, *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"clearhead: {sentence}"), done.stderr
@@ -279,7 +283,7 @@ def test_files_of_a_model_that_are_missing_or_cut_short_are_named(tmp_path: Path
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_a_full_disk_is_told_in_a_sentence(model: str, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_in_a_sentence(model: str, tmp_path: Path) -> None:
     to_device = [sys.executable, "-m", "clearhead.cli.main", "translate", "-m", model, "a", "-o", "/dev/full"]
     direct = subprocess.run(to_device, capture_output=True, text=True, timeout=60, check=False)
     assert (direct.returncode, direct.stderr) == (
@@ -343,7 +347,7 @@ def test_a_run_that_is_killed_five_times_and_resumed_gives_the_same_output(model
     assert again.stderr.endswith("out.txt is already complete.\n")
 
 
-def test_ctrl_c_says_how_to_go_on(model: str, tmp_path: Path) -> None:
+def test_ctrl_c_prints_how_to_resume(model: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "in.txt")
     process = subprocess.Popen([*translate(model, tmp_path), "--window", "1"], stderr=subprocess.PIPE, text=True)
     with (tmp_path / "in.txt").open("w") as pipe:
@@ -358,7 +362,7 @@ def test_ctrl_c_says_how_to_go_on(model: str, tmp_path: Path) -> None:
     assert stderr == "clearhead: interrupted. 1 lines are done. To continue, run the same command with --resume.\n"
 
 
-def test_input_that_changed_is_not_gone_on_with(model: str, tmp_path: Path) -> None:
+def test_an_output_is_not_resumed_with_changed_input(model: str, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes(b"a dog\na cat\n\xff\n")
     command = [*translate(model, tmp_path)[3:], "--window", "1"]
     first = run(*command)

@@ -1,4 +1,4 @@
-"""A traced model on the command line: saved, opened at one head in every form, and marked."""
+"""A traced model on the command line: saved, opened at one head in every format, and marked."""
 
 import json
 import subprocess
@@ -54,7 +54,7 @@ def test_every_form_is_that_of_the_library(saved: Path, form: str) -> None:
     assert (done.returncode, done.stderr, done.stdout) == (0, "", expected)
 
 
-def test_digits_blanks_pictures_and_whole_traces_work_too(saved: Path) -> None:
+def test_digits_blanks_pictures_and_complete_traces_work_too(saved: Path) -> None:
     path = str(saved / "trace.json")
     two = run("solve", "--from-trace", path, "--where", HEAD, "--decimals", "2", "--blank", "A₃[go, *]")
     assert "shown to 2 decimals" in two.stdout
@@ -106,7 +106,7 @@ def test_a_worksheet_that_solve_wrote_opens_at_a_place(tmp_path: Path) -> None:
         (["--from-trace", "trace.json", "--round-lines"], "--round-lines cannot be used with a trace: its numbers are already calculated. Leave it out."),
     ],
 )  # fmt: skip
-def test_mistakes_are_told_in_one_sentence(saved: Path, arguments: list[str], sentence: str) -> None:
+def test_mistakes_are_reported_in_one_sentence(saved: Path, arguments: list[str], sentence: str) -> None:
     (saved / "text.json").write_text("not JSON")
     done = run("solve", *arguments, cwd=saved)
     assert (done.returncode, done.stdout) == (2, "")

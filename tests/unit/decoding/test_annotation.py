@@ -1,4 +1,4 @@
-"""What is looked at after a translation: links of words, alternatives, the search; and how they are drawn."""
+"""Annotations of a translation: word links, alternatives and the search, and how they are drawn."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,7 +67,7 @@ def test_heads_are_read_and_checked(tagged_translator: Translator) -> None:
         Annotator(tagged_translator, BEAM, AlignmentRule(Head(1, 7)))
 
 
-def test_alternatives_at_a_word_keep_what_stands_before_it(tagged_translator: Translator) -> None:
+def test_alternatives_at_a_word_keep_the_words_before_it(tagged_translator: Translator) -> None:
     options = TranslationOptions(PhraseConstraints(prefix="die rote Katze"), language="de")
     result = translated(tagged_translator, "the cat", options=options)[0]
     annotator = Annotator(tagged_translator, BEAM)

@@ -1,4 +1,4 @@
-"""The head that alignments are read off: chosen on text, kept beside the model, and used for that model only."""
+"""The head that alignments are read from: chosen on text, saved with the model, and used for these weights only."""
 
 import json
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("rule", [AlignmentRule(Head(1, 0), False), AlignmentRule(Head(0))])
-def test_a_choice_is_kept_beside_the_model_and_read_again(run: Path, rule: AlignmentRule) -> None:
+def test_a_choice_is_saved_with_the_model_and_loaded_again(run: Path, rule: AlignmentRule) -> None:
     choice = HeadChoice(rule, "gold links", 12.5, "nrefs:1|sentences:3")
     assert save_choice(run, choice) == run / "best" / CHOICE
     assert read_choice(run) == read_choice(run / "best") == choice
@@ -42,7 +42,7 @@ def test_a_choice_for_other_weights_is_not_used(tmp_path: Path) -> None:
     [{"block": None}, {"block": -1}, {"head": "1"}, {"is_shifted": 1}, {"clearhead_alignment": 2}],
     ids=str,
 )
-def test_a_file_that_says_no_head_is_named(tmp_path: Path, changes: dict[str, object]) -> None:
+def test_a_file_without_a_valid_head_is_reported(tmp_path: Path, changes: dict[str, object]) -> None:
     folder = make_run(tmp_path)
     place = save_choice(folder, HeadChoice(AlignmentRule(Head(1, 1)), "gold links", 12.5, ""))
     place.write_text(json.dumps({**json.loads(place.read_text()), **changes}))

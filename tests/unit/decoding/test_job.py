@@ -1,4 +1,4 @@
-"""A job used from Python, as a notebook would: lines to a stream or a file, interrupted and gone on with, with hooks."""
+"""A job used from Python, as a notebook would: lines to a stream or a file, interrupted and resumed, with hooks."""
 
 import io
 import json
@@ -34,7 +34,7 @@ def output_of(job: TranslationJob, window: int = 2) -> str:
 
 
 def interrupt_at(num_lines: int) -> Callable[[int], None]:
-    """Return a progress hook that presses Ctrl-C once so many lines are translated, before they are written."""
+    """Return a progress hook that raises KeyboardInterrupt after `num_lines` lines are translated, before they are written."""
 
     def progress(num_translated: int) -> None:
         if num_translated >= num_lines:
@@ -150,7 +150,7 @@ def test_other_settings_do_not_go_on_with_a_file(
         TranslationJob(translator, **arguments).run(half_done, window=window, resume=True)
 
 
-def test_another_input_does_not_go_on_with_a_file(translator: Translator, half_done: Path) -> None:
+def test_a_file_is_not_resumed_with_another_input(translator: Translator, half_done: Path) -> None:
     other = LineSource(text=TEXT.replace("red", "blue"))
     with pytest.raises(RunError, match="the first 2 lines of the input are not those that"):
         TranslationJob(translator, other, SHORT).run(half_done, window=2, resume=True)

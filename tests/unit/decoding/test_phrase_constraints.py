@@ -67,7 +67,7 @@ def test_only_the_first_part_of_a_line_gets_the_prefix_and_what_every_line_requi
         (PhraseConstraints("a", ("b",), ("c",)), ("prefix", "forbidden", "required")),
     ],
 )
-def test_an_engine_is_told_what_the_phrases_need(phrases: PhraseConstraints, uses: tuple[str, ...]) -> None:
+def test_phrases_name_the_features_that_an_engine_needs(phrases: PhraseConstraints, uses: tuple[str, ...]) -> None:
     assert phrases.uses == uses
 
 

@@ -109,7 +109,7 @@ def test_the_language_is_that_of_the_line_or_of_the_options(tagged_translator: T
     assert silent.remarks == [Remark(sentence, ("language",))]
 
 
-def test_a_translation_begins_holds_and_avoids_what_is_asked(translator: Translator) -> None:
+def test_a_translation_meets_its_constraints(translator: Translator) -> None:
     beam = SearchSettings(beam=5, max_length=19)
 
     def constrained(lines: list[str], constraints: PhraseConstraints) -> list[str]:

@@ -1,4 +1,4 @@
-"""Scores of text there is already: those that translation gives, whatever the batches, in order, for any length."""
+"""Scores of existing text: the same as in translation, whatever the batches, in order, for any length."""
 
 import math
 from collections.abc import Iterator

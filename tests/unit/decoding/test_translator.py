@@ -49,7 +49,7 @@ def test_lines_without_a_token_stay_empty() -> None:
     assert translator.translate([]) == []
 
 
-def test_a_line_that_is_too_long_is_split_and_says_so() -> None:
+def test_a_line_that_is_too_long_is_split_with_a_note() -> None:
     translator = letter_translator(random_model(36, max_length=5))
     split, short = translator.translate(["abcd efgh", "abcd"])
     assert [part.source for part in split.parts] == ["abcd", "efgh"]
@@ -61,7 +61,7 @@ def test_a_line_that_is_too_long_is_split_and_says_so() -> None:
     assert not without_table.translate(["abcd efgh"])[0].notes
 
 
-def test_a_translation_says_whether_it_came_to_its_end() -> None:
+def test_a_translation_shows_whether_it_ended() -> None:
     model = random_model(36, has_output_bias=True)
     with torch.no_grad():
         model.output.bias[model.config.eos] -= 1e3

@@ -1,4 +1,4 @@
-"""Pieces and the words that they spell: links between pieces become links between words."""
+"""Tokens and the words that they spell: links between tokens become links between words."""
 
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import SpelledWords, pharaoh, word_links, words_of

@@ -22,7 +22,7 @@ FIRST = 4  # ids before it are special
 
 
 class Letters:
-    """A tokeniser of letters: a is 4, b is 5 …; whatever is no letter is left out. It has no language tags."""
+    """A tokeniser of letters: a is 4, b is 5 …; other characters are ignored. It has no language tags."""
 
     unk = -1
 

@@ -1,4 +1,4 @@
-"""The head that alignments are read from is rated on files and saved beside the model."""
+"""The head that alignments are read from is rated on files and saved with the model."""
 
 from pathlib import Path
 

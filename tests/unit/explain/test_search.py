@@ -1,4 +1,4 @@
-"""An explained search is the search itself: its records lead from the start to the translation, and lose nobody."""
+"""An explained search is the search itself: its records lead from the start to the translation, and account for every hypothesis."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def explanation() -> Explanation:
 
 
 @torch.inference_mode()
-def test_looking_changes_nothing(explanation: Explanation) -> None:
+def test_recording_does_not_change_the_search(explanation: Explanation) -> None:
     model = random_model(36)
     assert list(explanation.best) == beam_search(model, sources(model, (5,)), [11], SETTINGS)[0]
 
@@ -54,7 +54,7 @@ def test_the_records_lead_from_the_start_to_every_hypothesis(explanation: Explan
     assert {ending.hypothesis.tokens for ending in explanation.ended} <= ended
 
 
-def test_every_dropped_candidate_says_why(explanation: Explanation) -> None:
+def test_every_dropped_candidate_has_a_reason(explanation: Explanation) -> None:
     fates = {option.fate for step in explanation.steps for option in step.options}
     assert {"kept", "dropped", "ended", "hidden"} >= fates > {"kept", "dropped"}
     for step in explanation.steps:
@@ -87,7 +87,7 @@ def test_what_a_rule_hides_is_named() -> None:
     }
 
 
-def test_the_kept_say_what_they_attended_to() -> None:
+def test_kept_candidates_have_their_attention() -> None:
     model = random_model(36)
     source = sources(model, (5,))[0]
     with torch.inference_mode():
@@ -111,7 +111,7 @@ def test_the_kept_say_what_they_attended_to() -> None:
     ],
 )
 @torch.inference_mode()
-def test_why_it_stopped_is_told_by_its_rule(options: dict[str, Any], sentence: str) -> None:
+def test_the_reason_for_stopping_depends_on_the_rule(options: dict[str, Any], sentence: str) -> None:
     model = random_model(36)
     explanation = explain_search(
         model, sources(model, (5,))[0], 22, SearchSettings(**{"beam": 3, "length_penalty": 0.3, **options})

@@ -59,7 +59,7 @@ def test_a_search_worked_by_hand_is_drawn_step_by_step() -> None:
     assert render_explanation(SEARCH) == DRAWN
 
 
-def test_the_tokens_before_are_those_of_the_hypothesis_that_goes_on() -> None:
+def test_earlier_tokens_are_those_of_the_continued_hypothesis() -> None:
     three = copy.deepcopy(SEARCH)
     three["steps"].append({"number": 3, "options": [option(0, 2, -0.5, -2.0, fate="ended")], "lost": []})
     assert "\n  ended      -2.0000      -0.5000  ▁die ▁Katze </s>\n" in render_explanation(three)

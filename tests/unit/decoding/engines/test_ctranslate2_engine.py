@@ -1,4 +1,4 @@
-"""The engine of CTranslate2: what it cannot do it says, it starts without torch, and what is damaged is named."""
+"""The CTranslate2 engine: it reports what it does not support, starts without torch, and reports damaged files."""
 
 import subprocess
 import sys
@@ -60,9 +60,7 @@ def test_a_converted_model_translates_without_torch(place: ModelFolder) -> None:
         ({"beam": 15, "stopping": "first"}, "a beam of 15 needs more than 30 tokens, but the vocabulary has 30"),
     ],
 )
-def test_a_search_that_it_would_do_otherwise_is_left_to_torch(
-    changes: dict[str, Any], reason: str, place: ModelFolder
-) -> None:
+def test_a_search_with_different_results_uses_torch(changes: dict[str, Any], reason: str, place: ModelFolder) -> None:
     assert reason in str(lacks(place, EngineNeeds(SearchSettings(**changes)), "cpu", "auto"))
 
 

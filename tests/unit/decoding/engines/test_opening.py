@@ -1,4 +1,4 @@
-"""Which engine opens a model: CTranslate2 on a CPU where it can do what is needed, else torch, and it says so."""
+"""The choice of an engine: CTranslate2 on a CPU if it supports what is needed, else torch with a note."""
 
 import pytest
 

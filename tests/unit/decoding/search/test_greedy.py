@@ -10,7 +10,7 @@ from tests.unit.decoding.toys import random_model, sources
 
 
 def uncached(model: Transformer, source: Tensor, max_length: int) -> list[int]:
-    """Return what one sentence becomes when the whole prefix is read again for every token."""
+    """Return the translation of one sentence when the complete prefix is read again for every token."""
     tokens: list[int] = []
     memory = model.encode(source)
     while len(tokens) < max_length and model.config.eos not in tokens:

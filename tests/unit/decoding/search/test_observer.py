@@ -1,4 +1,4 @@
-"""Who watches a beam search sees every step before any rule hides something, and changes nothing."""
+"""An observer of a beam search receives every step before rules hide tokens, and does not change the search."""
 
 import math
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Phrases that a translation must hold: counted by hand, then in a search."""
+"""Required phrases: counted by hand, then in a search."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_required_phrases_are_there_and_cost_less_in_a_wider_beam(beam: int) -> 
         assert sum(hypothesis.score for hypothesis in wide[:4]) > sum(hypothesis.score for hypothesis in narrow[:4])
 
 
-def test_required_tokens_are_counted_whole_and_begun() -> None:
+def test_tokens_of_complete_and_of_started_phrases_are_counted() -> None:
     phrases = ((5, 6, 7), (5, 5, 8), (9,))
     assert held_tokens([], phrases) == 0
     assert next_tokens([], phrases) == {5, 9}

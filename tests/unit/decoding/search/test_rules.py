@@ -1,4 +1,4 @@
-"""What may be written next: every rule by hand on small tensors, then in a search."""
+"""Rules for the next token: every rule by hand on small tensors, then in a search."""
 
 from typing import Any
 
@@ -106,7 +106,7 @@ def test_forbidden_phrases_and_repeats_do_not_occur(beam: int) -> None:
         assert len(set(pairs)) == len(pairs)
 
 
-def test_a_translation_is_taken_as_it_is_when_the_rules_leave_nothing() -> None:
+def test_a_translation_ends_when_the_rules_allow_no_token() -> None:
     model = random_model(5, source_vocabulary=8)
     hypotheses = best_hypotheses(model, sources(model, (3,)), [Constraints()], beam=2, no_repeat=1, min_length=9)
     assert set(hypotheses[0].tokens) == {3, 4, 5, 6, 7}
@@ -114,7 +114,7 @@ def test_a_translation_is_taken_as_it_is_when_the_rules_leave_nothing() -> None:
     assert not hypotheses[0].has_ended
 
 
-def test_the_shortest_length_is_kept() -> None:
+def test_a_translation_has_at_least_the_minimum_length() -> None:
     model = random_model(36, has_output_bias=True)
     with torch.no_grad():
         model.output.bias[model.config.eos] += 1e2

@@ -1,4 +1,4 @@
-"""Tokens drawn at random: as often as the model says, the same for the same seed."""
+"""Sampling: tokens have the probabilities of the model, and the same seed gives the same tokens."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def test_the_same_seed_draws_the_same_whatever_the_batch() -> None:
     assert len({hypothesis.tokens for row in together for hypothesis in row}) > 10
 
 
-def test_tokens_are_drawn_as_often_as_the_model_says() -> None:
+def test_tokens_are_drawn_with_the_probabilities_of_the_model() -> None:
     model = random_model(36)
     source = sources(model, (3,)).expand(2000, -1)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Settings of a search that do not go together are refused, each with a sentence."""
+"""Search settings that contradict each other are refused, each with a sentence."""
 
 from typing import Any
 

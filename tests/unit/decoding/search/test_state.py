@@ -1,4 +1,4 @@
-"""The hypotheses that go on and the candidates after them: two sentences, two hypotheses each, worked by hand."""
+"""Hypotheses and the candidates for the next step: two sentences, two hypotheses each, worked by hand."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A search whose choices are made by a fixed step: the very hypotheses of `beam_search`. On a CPU it is not recorded."""
+"""A search with the choices of a static step finds the same hypotheses as `beam_search`. On a CPU it is not recorded."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A step that never moves: the very search of the step that grows, whatever room is left. On a CPU it is not recorded."""
+"""A step with fixed buffers gives the same search as a growing one, whatever its capacity. On a CPU it is not recorded."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One step of a model for many hypotheses: the log-probabilities of a full pass, whoever goes on and whoever leaves."""
+"""One step of a model for many hypotheses: the log-probabilities of a full pass, whichever hypotheses are kept."""
 
 import torch
 from torch import Tensor
