@@ -179,3 +179,18 @@ def test_without_a_script_every_word_is_still_there(desk: Desk) -> None:
     page = desk.show(both(), java_script_enabled=False)
     assert page.locator("#r0 td[data-root='0']").get_attribute("title").startswith("row 2 (x2), column 3 (x3): 18")
     assert page.locator(".help").is_hidden()
+
+
+def test_a_telephone_gets_no_help_for_the_keyboard(desk: Desk) -> None:
+    page = desk.show(both(), viewport={"width": 360, "height": 800}, has_touch=True, is_mobile=True)
+    assert page.locator(".help").inner_text().startswith("Tap an error")
+    assert "By keyboard" not in page.locator("body").inner_text()
+    page = desk.show(both(), viewport={"width": 1280, "height": 800})
+    assert "By keyboard" in page.locator(".help").inner_text()
+
+
+def test_weights_have_a_subscript_and_copy_as_plain_text(desk: Desk) -> None:
+    page = desk.show(to_html([by_hand.slipped()]))
+    title = page.locator(".line > span", has_text="W_Q").first
+    assert title.locator("sub").inner_text() == "Q"
+    assert title.inner_text() == "Q = X W_Q"

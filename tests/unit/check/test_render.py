@@ -462,3 +462,30 @@ def test_all_errors_look_like_errors() -> None:
     for verdict in ERRORS:
         report = report_of(line("S", "Q Kᵀ", ((CellMark(0, 0, "1", verdict, right="2"),),)))
         assert re.search(r'<td class="wrong"[^>]*>1 <i>✗</i> <small>\(2\)</small>', to_html([report])), verdict
+
+
+def test_the_marks_are_explained_where_they_are_given() -> None:
+    report = by_hand.slipped()
+    legend = (
+        "M: method mark; A: accuracy mark; "
+        "A-ft: accuracy mark with follow-through: right given your earlier numbers"
+    )
+    assert words.mark_legend(report) == legend
+    assert "  A-ft  accuracy mark with follow-through" in terminal(report, 120)
+    assert "*M: method mark; A: accuracy mark; A-ft" in report.to_markdown().replace("\\", "")
+    page = report.to_html()
+    assert '<abbr title="method mark">M</abbr> 1/1' in page
+    assert '<abbr title="accuracy mark with follow-through: right given your earlier numbers">A-ft</abbr>' in page
+    assert words.mark_names(report_of(line("Z", "A V", (), marks=LineMarks(0, 0, 0, 0)))) == []
+
+
+def test_a_sentence_names_the_line_as_the_student_does() -> None:
+    assert words.your_line(line("Q", "X W_Q", (), name="Q", place="written: Q")) == "Your line Q."
+    assert words.your_line(line("S", "Q Kᵀ", (), name="scores", place="written: self: scores")) == (
+        "Your line self: scores."
+    )
+    assert words.your_line(line("A", "", (), name="A[1], A[2]", place="written: A[1], written: A[2]")) == (
+        "Your lines A[1], A[2]."
+    )
+    assert words.your_line(line("S", "Q Kᵀ", (), name="E", place="line 12")) == "Your line E (line 12)."
+    assert words.your_line(line("Q", "X W_Q", (), name="Q", place="")) == ""

@@ -11,6 +11,7 @@ from clearhead.check.report import CellMark, LineMark, Report
 from clearhead.check.verdict import Verdict
 from clearhead.worksheet.render.page import document, escape, minified, package_file, print_size, tag
 from clearhead.worksheet.render.roles import role_at
+from clearhead.worksheet.render.scripts import html_maths
 from clearhead.worksheet.render.text import ELLIPSIS, label
 
 _CLASSES: Mapping[Verdict, str] = {
@@ -27,9 +28,10 @@ _CLASSES: Mapping[Verdict, str] = {
 _MAX_CELL = 24  # characters of a student's text in a cell; its details show the full text
 _NUM_HATCHES = 4  # in the stylesheet; more findings share them and are distinguished by numbers
 _HELP = (  # hidden until the script runs, because it describes what the script does
-    '<p class="help" hidden>Point at or tap an error, or the cell where it starts, to highlight the cells it '
-    'affects. Click or tap a cell to see its details. <span class="keyboard">Keyboard: Tab moves to a matrix, the '
-    "arrow keys move to a cell, Enter opens its details, Esc closes them.</span></p>"
+    '<p class="help" hidden><span class="by-mouse">Point at an error, or at the cell where it starts, to highlight the '
+    "cells it affects. Click a cell to see its details. By keyboard: Tab selects a matrix, the arrow keys select a "
+    'cell, Enter opens its details, Esc closes them.</span><span class="by-touch">Tap an error, or the cell where it '
+    "starts, to highlight the cells it affects. Tap any cell to see its details.</span></p>"
 )
 
 
@@ -135,7 +137,7 @@ class _Article:
         for number, story in enumerate(stories):
             is_open = "" if number else " open"
             yield f'<details class="finding" data-finding="{number}"{self.identity(number)}{is_open}>'
-            yield f"<summary><b>Error {story.number}</b> <span>{escape(story.title)}</span></summary><dl>"
+            yield f"<summary><b>Error {story.number}</b> <span>{_maths(story.title)}</span></summary><dl>"
             paragraphs = {
                 "What is wrong": story.what,
                 "Where it started": story.started,
@@ -144,12 +146,12 @@ class _Article:
             }
             for name, text in paragraphs.items():
                 if text:
-                    yield f"<div><dt>{name}</dt><dd>{escape(text)}</dd></div>"
+                    yield f"<div><dt>{name}</dt><dd>{_maths(text)}</dd></div>"
             yield "</dl>"
             sums = {"Right calculation": (story.right_sum, "good"), "Your calculation": (story.student_sum, "bad")}
             if story.right_sum or story.student_sum:
                 shown = [
-                    f'<div class="{kind}"><b>{name}</b><p>{escape(text)}</p></div>'
+                    f'<div class="{kind}"><b>{name}</b><p>{_maths(text)}</p></div>'
                     for name, (text, kind) in sums.items()
                     if text
                 ]
@@ -161,8 +163,8 @@ class _Article:
         """Yield a line: its equation and marks, remarks, and cells."""
         line = self.report.lines[index]
         role = role_at(line.where, line.step)
-        symbol, equation = escape(line.symbol), escape(words.equation_of(line))
-        title = f"<span><b>{symbol}</b>{equation.removeprefix(symbol)}</span>"
+        symbol, equation = line.symbol, words.equation_of(line)
+        title = f"<span><b>{_maths(symbol)}</b>{_maths(equation.removeprefix(symbol))}</span>"
         marks = ", ".join(
             f'<abbr title="{words.MARK_NAMES[name]}">{name}</abbr> {marks}'
             for name, marks in words.mark_parts(line.marks)
@@ -239,6 +241,10 @@ class _Article:
         if self.has_hatch:
             yield _swatch("hatch h0", "&nbsp;", "hatched", "affected by an earlier error")
         yield "</ul></section>"
+
+
+def _maths(text: str) -> str:
+    return html_maths(escape(text))
 
 
 def _swatch(kind: str, symbol: str, name: str, meaning: str) -> str:
