@@ -322,11 +322,16 @@ def test_every_shipped_working_has_a_title_in_the_list() -> None:
 
 @pytest.mark.parametrize(
     ("name", "start"),
-    [("r.html", "<!DOCTYPE html>"), ("r.md", "# Rain on roof"), ("r.json", '{"clearhead_report"'), ("r.txt", "Rain on roof")],
+    [
+        ("r.html", "<!DOCTYPE html>"),
+        ("r.md", "# Rain on roof"),
+        ("r.json", '{"clearhead_report"'),
+        ("r.txt", "Rain on roof"),
+    ],
 )
 def test_the_suffix_of_the_output_file_chooses_the_format(name: str, start: str, tmp_path: Path) -> None:
-    done = run("check", str(WORKINGS / "two-slips.yaml"), "-o", name, cwd=tmp_path)
+    done = run("check", str(EXAMPLES / "workings" / "two-slips.yaml"), "-o", name, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
     assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
-    done = run("check", str(WORKINGS / "two-slips.yaml"), "-o", name, "--format", "json", cwd=tmp_path)
+    done = run("check", str(EXAMPLES / "workings" / "two-slips.yaml"), "-o", name, "--format", "json", cwd=tmp_path)
     assert (tmp_path / name).read_text(encoding="utf-8").startswith('{"clearhead_report"'), "the option comes first"

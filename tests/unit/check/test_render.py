@@ -467,8 +467,7 @@ def test_all_errors_look_like_errors() -> None:
 def test_the_marks_are_explained_where_they_are_given() -> None:
     report = by_hand.slipped()
     legend = (
-        "M: method mark; A: accuracy mark; "
-        "A-ft: accuracy mark with follow-through: right given your earlier numbers"
+        "M: method mark; A: accuracy mark; A-ft: accuracy mark with follow-through: right given your earlier numbers"
     )
     assert words.mark_legend(report) == legend
     assert "  A-ft  accuracy mark with follow-through" in terminal(report, 120)
