@@ -13,6 +13,8 @@ FENCE = re.compile(r"( *)(`{3,})(.*)")
 # A block of another language that starts like this should be a console block.
 COMMAND_STARTS = ("$ ", "clearhead ", "make ", "pip ", "python ")
 
+MAX_DIFFERENCE = 40  # lines of a diff that are shown
+
 
 @dataclass(frozen=True)
 class Directives:
@@ -149,7 +151,9 @@ def difference(expected: Sequence[str], actual: Sequence[str]) -> str:
     for line in _trimmed(expected):
         matching = (candidate for candidate in output if re.fullmatch(_line_pattern(line), candidate))
         resolved.append(next(matching, line) if "..." in line and line.strip() != "..." else line)
-    return "\n".join(difflib.unified_diff(resolved, output, "expected", "actual", lineterm="", n=2))
+    lines = list(difflib.unified_diff(resolved, output, "expected", "actual", lineterm="", n=2))
+    omitted = [f"({len(lines) - MAX_DIFFERENCE} more lines)"] if len(lines) > MAX_DIFFERENCE else []
+    return "\n".join([*lines[:MAX_DIFFERENCE], *omitted])
 
 
 def _line_pattern(line: str) -> str:
