@@ -153,9 +153,9 @@ def test_a_greedy_search_without_scores_writes_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "constraints", "reason"),
     [
-        ({"beam": 3, "stopping": "proved"}, NO_CONSTRAINTS, "it stops a beam by the rule 'first', not 'proved'"),
-        ({"temperature": 1.0}, NO_CONSTRAINTS, "it draws other random numbers"),
-        ({}, Constraints(prefix=(5,)), "it knows no constraints"),
+        ({"beam": 3, "stopping": "proved"}, NO_CONSTRAINTS, "it stops a beam search by the rule 'first', not 'proved'"),
+        ({"temperature": 1.0}, NO_CONSTRAINTS, "it draws different random numbers"),
+        ({}, Constraints(prefix=(5,)), "it does not support constraints"),
     ],
 )
 def test_what_the_engine_lacks_is_refused_and_not_done_otherwise(
@@ -164,6 +164,6 @@ def test_what_the_engine_lacks_is_refused_and_not_done_otherwise(
     model = toy()
     _, engine = engines(model, tmp_path)
     constrained = [replace(request, constraints=constraints) for request in requests(model)]
-    message = f"the engine ctranslate2 cannot search like this: {reason}. Load the model with engine='torch'."
+    message = f"the engine ctranslate2 cannot do this search: {reason}. Load the model with engine='torch'."
     with pytest.raises(ConfigError, match=re.escape(message)):
         engine.translate(constrained, SearchSettings(**options))

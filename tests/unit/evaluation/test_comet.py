@@ -59,7 +59,7 @@ def test_a_missing_model_or_source_is_told(monkeypatch: pytest.MonkeyPatch, chec
     with pytest.raises(DataError, match=r"^COMET also needs the source text\.$"):
         check_comet(str(checkpoint), None)
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ConfigError, match="holds 0 checkpoints"):
+    with pytest.raises(ConfigError, match="contains 0 checkpoints"):
         check_comet(str(tmp_path / "empty"), ["a"])
 
 
