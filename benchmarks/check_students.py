@@ -1,6 +1,6 @@
 """Is the marker fair? Simulated students hand in their sheets: without a fault, with one, with two.
 
-Tables: false alarms on faultless sheets, faults found, innocents blamed, misconceptions named, and the time to mark.
+Tables: false alarms on faultless sheets, faults found, correct cells blamed, misconceptions named, marking time.
 Run from the repository: python benchmarks/check_students.py --lines 100000 --jobs 2
 """
 
@@ -32,7 +32,7 @@ SWAPS = ("two cells swapped", "rows and columns swapped")
 
 @dataclass
 class Outcome:
-    """What the marker made of one sheet."""
+    """The marker's results for one sheet."""
 
     seed: int
     kind: str
@@ -42,13 +42,13 @@ class Outcome:
     seconds: float = 0.0
     verdicts: dict[str, int] = field(default_factory=dict)
     steps: dict[str, int] = field(default_factory=dict)
-    alarms: list[str] = field(default_factory=list)  # faultless: errors; faulty: innocents blamed
+    alarms: list[str] = field(default_factory=list)  # faultless: errors; faulty: correct cells that were blamed
     faults: list[dict[str, Any]] = field(default_factory=list)
     crash: str = ""
 
 
 def mark_sheet(working: Working, outcome: Outcome) -> Any:
-    """Mark a sheet, and keep the time and the counts."""
+    """Mark a sheet; store the time and the counts."""
     from clearhead.check.marker import mark
 
     start = time.perf_counter()
@@ -61,7 +61,7 @@ def mark_sheet(working: Working, outcome: Outcome) -> Any:
 
 
 def blamed_cells(report: Any, is_turned: bool) -> Iterator[tuple[tuple[str, str], tuple[int, int], Any]]:
-    """Every cell with an error: its line, its place with tokens as rows, and its mark."""
+    """Yield every cell with an error: its line, its place with tokens as rows, and its mark."""
     for line in report.lines:
         for cell in line.marked:
             if cell.verdict.is_error:
@@ -70,7 +70,7 @@ def blamed_cells(report: Any, is_turned: bool) -> Iterator[tuple[tuple[str, str]
 
 
 def whole_line_alarms(report: Any, working: Working) -> list[str]:
-    """Lines that were not placed, had a wrong shape, or could not be read."""
+    """List the lines that were not placed, had a wrong shape, or could not be read."""
     alarms = [f"note {note.kind}: {note.sentence}" for note in report.notes if note.kind in ("unplaced", "unreadable")]
     alarms += [f"{line.symbol} @ {line.where}: {line.note}" for line in report.lines if line.note]
     if len(report.lines) != len(working.lines):
@@ -85,13 +85,13 @@ def whole_line_alarms(report: Any, working: Working) -> list[str]:
 
 
 def describe(key: tuple[str, str], place: tuple[int, int], cell: Any) -> str:
-    """One blamed cell, in words."""
+    """Describe one blamed cell in words."""
     where = f"{key[0]} @ {key[1]} {place}"
     return f"{where}: {cell.verdict.value} '{cell.text}' right {cell.right} truth {cell.truth} {cell.detail}"
 
 
 def run_faultless(seed: int, kinds: tuple[str, ...] = ()) -> Outcome | None:
-    """Let a faultless student work, and mark the sheet."""
+    """Simulate a student without faults, and mark the sheet."""
     exercise = random_exercise(seed, kinds)
     outcome = Outcome(seed, exercise.data["kind"], "faultless")
     try:
@@ -113,7 +113,7 @@ def run_faultless(seed: int, kinds: tuple[str, ...] = ()) -> Outcome | None:
 
 
 def run_faulty(seed: int, kinds: tuple[str, ...] = (), count: int = 1) -> Outcome | None:
-    """Let a student with faults work, and see what the marker finds."""
+    """Simulate a student with faults, and record what the marker finds."""
     exercise = random_exercise(seed, kinds)
     outcome = Outcome(seed, exercise.data["kind"], "two faults" if count == 2 else "one fault")
     try:
@@ -132,7 +132,7 @@ def run_faulty(seed: int, kinds: tuple[str, ...] = (), count: int = 1) -> Outcom
 
 
 def judge(spoilt: Spoilt, report: Any, outcome: Outcome) -> None:
-    """Say of each fault whether it was found and named, and list the innocents that were blamed."""
+    """Record for each fault whether it was found and named, and list the correct cells that were blamed."""
     desk = spoilt.desk
     is_turned = desk.exercise.sheet.layout == "columns"
     keys = {(line.record.symbol, line.record.where): number for number, line in enumerate(desk.lines)}
@@ -182,7 +182,7 @@ def _found(
     keys: dict[tuple[str, str], int],
     is_turned: bool,
 ) -> tuple[bool, list[str]]:
-    """Whether a finding has one of the spoilt cells (of a misconception: the line), and what it is called."""
+    """Return whether a finding has one of the spoilt cells (for a misconception: the line), and the findings' names."""
     is_found, finding_names = False, []
     lines = {index for index, _ in places}
     for finding in report.findings:
@@ -219,7 +219,7 @@ def until(run: Run, first: int, lines: int, pool: ProcessPoolExecutor | None) ->
 
 
 def percent(part: int, total: int) -> str:
-    """A share, or a dash."""
+    """Format a share as a percentage; a dash if the total is 0."""
     return f"{100 * part / total:.2f} %" if total else "-"
 
 
@@ -269,7 +269,7 @@ def show_faults(done: list[Outcome]) -> None:
             num_found = sum(outcome.faults[0]["found"] for outcome in part)
             clean = sum(not outcome.alarms for outcome in part)
             rows.append((label, len(part), percent(num_found, len(part)), percent(clean, len(part))))
-        table("faults | sheets | root found | nobody innocent blamed", rows)
+        table("faults | sheets | root found | no correct cell blamed", rows)
         names = sorted({(o.faults[0]["misconception"], o.faults[0]["name"]) for o in mine})
         rows = []
         for is_belief, name in names:
@@ -281,7 +281,7 @@ def show_faults(done: list[Outcome]) -> None:
             rows.append((name, len(part), percent(num_found, len(part)), called, percent(clean, len(part))))
         named = sum(outcome.faults[0]["named"] for outcome in beliefs)
         rows.append(("all misconceptions", len(beliefs), "", percent(named, len(beliefs)), ""))
-        table("fault | sheets | found | named | nobody innocent blamed", rows)
+        table("fault | sheets | found | named | no correct cell blamed", rows)
 
 
 def show_pairs(done: list[Outcome]) -> None:
@@ -292,7 +292,7 @@ def show_pairs(done: list[Outcome]) -> None:
     one = sum(any(fault["found"] for fault in outcome.faults) for outcome in large)
     clean = sum(not outcome.alarms for outcome in large)
     row = (len(large), percent(both, len(large)), percent(one, len(large)), percent(clean, len(large)))
-    table("sheets with two large faults | both found | at least one | nobody innocent blamed", [row])
+    table("sheets with two large faults | both found | at least one | no correct cell blamed", [row])
 
 
 def show_failures(done: list[Outcome], most: int) -> None:
@@ -302,8 +302,8 @@ def show_failures(done: list[Outcome], most: int) -> None:
         failures = [f"crash: {outcome.crash}"] if outcome.crash else []
         failures += [f"blamed: {alarm}" for alarm in outcome.alarms[:4]]
         for fault in outcome.faults:
-            text = f"{fault['name']} at {fault['where']}, cells {fault['cells'][:3]}, said {fault['said']}"
-            text += ", went on from the right number" * fault["copied"] + ", line not written" * fault["missing"]
+            text = f"{fault['name']} at {fault['where']}, cells {fault['cells'][:3]}, findings {fault['said']}"
+            text += ", continued from the right number" * fault["copied"] + ", line not written" * fault["missing"]
             if fault["large"] and not fault["found"]:
                 failures.append(f"missed: {text}")
             elif fault["large"] and fault["misconception"] and not fault["named"]:
@@ -317,7 +317,7 @@ def show_failures(done: list[Outcome], most: int) -> None:
 
 
 def show_speed(first: int, kinds: tuple[str, ...]) -> dict[str, float]:
-    """Time the marking of small sheets on one core, and nothing else."""
+    """Time only the marking of small sheets, on one core."""
     done: list[Outcome] = []
     while len(done) < SPEED_SHEETS:
         done += outcomes(partial(run_faultless, kinds=kinds), range(first, first + BATCH), None)
@@ -329,7 +329,7 @@ def show_speed(first: int, kinds: tuple[str, ...]) -> dict[str, float]:
 
 
 def rerun(seed: int, kinds: tuple[str, ...]) -> None:
-    """Work and mark the sheets of one seed again, and print them."""
+    """Solve and mark the sheets of one seed again, and print them."""
     exercise = random_exercise(seed, kinds)
     print(json.dumps(exercise.data, ensure_ascii=False))
     for count in (0, 1, 2):
@@ -354,7 +354,7 @@ def rerun(seed: int, kinds: tuple[str, ...]) -> None:
 
 
 def header(seed: int) -> str:
-    """Machine, versions and commit."""
+    """Describe the machine, versions and commit."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "pydantic"))
     return (
@@ -367,14 +367,14 @@ def main() -> None:
     """Run the students and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, default=10_000, help="lines of faultless students")
-    parser.add_argument("--faults", type=int, default=2_000, help="students with one fault (half as many with two)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first student")
-    parser.add_argument("--kinds", default="", help="kinds of problems, with commas between them")
+    parser.add_argument("--faults", type=int, default=2_000, help="students with one fault; half this number have two")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first student")
+    parser.add_argument("--kinds", default="", help="kinds of problems, separated by commas")
     parser.add_argument("--json", type=Path, help="write every outcome to this file")
-    parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
-    parser.add_argument("--show", type=int, default=20, help="failures to print of each sort")
+    parser.add_argument("--jobs", type=int, default=1, help="number of parallel processes")
+    parser.add_argument("--show", type=int, default=20, help="maximum number of failures to print of each sort")
     parser.add_argument("--only", type=int, help="run the sheets of one seed again and print them")
-    parser.add_argument("--no-speed", action="store_true", help="leave out the timing")
+    parser.add_argument("--no-speed", action="store_true", help="skip the timing")
     options = parser.parse_args()
     kinds = tuple(kind for kind in options.kinds.split(",") if kind)
     unknown = set(kinds) - set(MAKERS)

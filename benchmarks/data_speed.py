@@ -1,6 +1,6 @@
-"""Speed from raw text to batches: reading, cleaning, tokenising, storing, batches, each by itself and all together.
+"""Speed from raw text to batches: reading, cleaning, tokenising, storing and batching, each stage and the total.
 
-A pair is two lines. Peak memory is that of the process after the vocabulary was learned in another one.
+A pair is two lines. Peak memory is that of this process; the vocabulary is learned in a separate one.
 Run: python benchmarks/data_speed.py train.en.xz train.de.xz [--vocabulary 8000] [--kind unigram] [--pairs 100000]
 """
 
@@ -35,7 +35,7 @@ SAMPLED = 20 * BLOCK
 
 
 class Watch:
-    """Adds up the seconds of stages that take turns."""
+    """Adds up the seconds of stages that alternate."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
@@ -49,12 +49,12 @@ class Watch:
 
 
 def learn(data: DataConfig, config: TextConfig, folder: str) -> None:
-    """Learn the vocabulary and save it; runs in a process of its own, whose memory is given back."""
+    """Learn the vocabulary and save it; runs in a separate process, so that its memory is released."""
     train_vocabularies(read_texts(data.train, data), config).save(folder)
 
 
 def stages(corpus: CorpusConfig, data: DataConfig, vocabularies: Vocabularies, watch: Watch, folder: Path) -> int:
-    """Take the pairs through every stage block by block, and return how many there were."""
+    """Pass the pairs through every stage block by block, and return their number."""
     plain = DataConfig(train=(corpus,), max_pairs=data.max_pairs)
     pairs = iter(open_corpus(corpus, plain))
     keep = Filter(data)
@@ -87,12 +87,12 @@ def stages(corpus: CorpusConfig, data: DataConfig, vocabularies: Vocabularies, w
 
 
 def padded_tokens(batch: TokenBatch) -> int:
-    """Return the tokens of a batch, padding included."""
+    """Return the number of tokens in a batch, including padding."""
     return batch.source.size + batch.target.size
 
 
 def memory() -> float:
-    """Return the most memory that this process has held so far, in MB."""
+    """Return the peak memory of this process so far, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--vocabulary", type=int, default=8000)
     parser.add_argument("--kind", default="unigram", choices=["unigram", "bpe", "word", "char"])
     parser.add_argument("--tokens", type=int, default=16384, help="target tokens in a batch")
-    parser.add_argument("--pairs", type=int, default=None, help="read only the first so many")
+    parser.add_argument("--pairs", type=int, default=None, help="read at most this number of pairs")
     options = parser.parse_args()
     corpus = CorpusConfig(source=options.source, target=options.target)
     data = DataConfig(train=(corpus,), max_pairs=options.pairs, max_words=100, max_ratio=4.0, deduplicate=True)
@@ -135,9 +135,7 @@ def main() -> None:
     show(watch.seconds, count, tokens)
     print(f"\npadding of batches of {options.tokens:,} target tokens: "
           + ", ".join(f"{name} {100 * waste:.1f} %" for name, waste in wastes.items()))  # fmt: skip
-    print(
-        f"peak memory {peak:.0f} MB while storing, {after:.0f} MB while making batches, {before:.0f} MB before it began"
-    )
+    print(f"peak memory {peak:.0f} MB while storing, {after:.0f} MB while batching, {before:.0f} MB before the start")
 
 
 def show(seconds: dict[str, float], count: int, tokens: int) -> None:

@@ -1,8 +1,8 @@
-"""Decoding at equal quality: a 12+1 model beside a 6+6 on CTranslate2 in int8, and the 6+6 on Transformers.
+"""Decoding at equal quality: a 12+1 and a 6+6 model on CTranslate2 in int8, and the 6+6 model on Transformers.
 
-All take the same text and give text, sorted into batches by the same rule, each with the size of batch that is its own
-best. Tokens are those of each system's own output, ends and padding not counted. Rounds are interleaved, and the median
-is told, with the BLEU of the very output that was timed.
+All systems read and write text. Batches are sorted by the same rule, each system with its fastest batch size.
+Tokens are counted in each system's own output, without end tokens and padding. Rounds are interleaved; the table has
+the median time, and the BLEU of the output that was timed.
 Run: python benchmarks/decode_at_equal_quality.py DEEP EVEN SOURCE REFERENCE [--beam 5]
      python benchmarks/decode_at_equal_quality.py --random     random models of both shapes; their BLEU means nothing
 """
@@ -47,21 +47,21 @@ SHAPES: dict[str, dict[str, Any]] = {
     "deep": {"encoder_blocks": 12, "decoder_blocks": 1},
     "even": {"encoder_blocks": 6, "decoder_blocks": 6, "norm_place": "post", "sinusoids": "blocks"},
 }
-MOST_LOST = 0.3  # BLEU that the deep model may be below the even one
-AIMS = {"even, CTranslate2": 2.0, "even, Transformers": 4.0}  # how many times faster the deep one is to be
+MOST_LOST = 0.3  # how much lower the BLEU of the deep model may be
+AIMS = {"even, CTranslate2": 2.0, "even, Transformers": 4.0}  # target: how many times faster the deep model must be
 Row = Sequence[int]
 
 
 @dataclass(frozen=True)
 class Output:
-    """What a system made of the lines: the ids of each, ends and padding left out, and the text."""
+    """The output of a system: the ids of each line without end tokens and padding, and the text."""
 
     rows: list[list[int]]
     texts: list[str]
 
     @property
     def num_tokens(self) -> int:
-        """How many tokens were written."""
+        """The number of tokens written."""
         return sum(map(len, self.rows))
 
 
@@ -77,7 +77,7 @@ class System:
 
 @dataclass(frozen=True)
 class Timed:
-    """A system, the size of its batches, and the median of its rounds."""
+    """A system, its batch size, and the median time of its rounds."""
 
     system: System
     batch_tokens: int
@@ -86,20 +86,20 @@ class Timed:
 
     @property
     def tokens_a_second(self) -> float:
-        """Tokens of its own output."""
+        """Tokens of its own output per second."""
         return self.output.num_tokens / self.seconds
 
     @property
     def sentences_a_second(self) -> float:
-        """Lines, which are the same for all."""
+        """Lines per second; the lines are the same for all systems."""
         return len(self.output.texts) / self.seconds
 
 
-# Who translates
+# The systems
 
 
 def clean(rows: Sequence[Row], vocabularies: Vocabularies) -> Output:
-    """Return rows of ids without ends and padding, and their text."""
+    """Return rows of ids without end tokens and padding, and their text."""
     special = {vocabularies.target.pad, vocabularies.target.bos, vocabularies.target.eos}
     token_rows = [[token for token in row if token not in special] for row in rows]
     return Output(token_rows, vocabularies.target.decode(token_rows))
@@ -129,7 +129,7 @@ def by_transformers(name: str, place: ModelFolder, folder: Path) -> System:
     vocabularies, ours = load_vocabularies(place), load_model(place, "cpu")
     to_marian(ours, folder)
     model = MarianMTModel.from_pretrained(folder, dtype=torch.float32).eval()
-    # what MarianMT does besides, and would only be slowed down by
+    # extra work of MarianMT that would only slow it down
     for habit in ("forced_eos_token_id", "bad_words_ids", "max_length"):
         setattr(model.generation_config, habit, None)
     info = ModelInfo.of(ours.config)
@@ -155,7 +155,7 @@ def by_transformers(name: str, place: ModelFolder, folder: Path) -> System:
 
 
 def num_parameters(model: Transformer) -> int:
-    """Return how many numbers a model has, shared ones once."""
+    """Return the number of parameters of a model; shared ones are counted once."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
@@ -163,7 +163,7 @@ def num_parameters(model: Transformer) -> int:
 
 
 def make_random(folder: Path, options: argparse.Namespace) -> list[str]:
-    """Write two random models that never end, with a tokeniser of the phrasebook; return lines to translate."""
+    """Write two random models that never write the end token, and a phrasebook tokeniser; return lines to translate."""
     train = list(itertools.islice(pairs("train"), 20_000))
     text = TextConfig.model_validate({"kind": "bpe", "vocabulary": min(3000, options.vocabulary)})
     vocabularies = train_vocabularies(train, text)
@@ -188,7 +188,7 @@ def make_random(folder: Path, options: argparse.Namespace) -> list[str]:
 
 
 def best_batch(system: System, lines: Sequence[str], settings: SearchSettings, sizes: Sequence[int]) -> int:
-    """Return the size of batch with which a system is quickest on some of the lines; it is warm afterwards."""
+    """Return the batch size with which a system is fastest on some of the lines; this also warms it up."""
     times = {}
     system.translate(lines, settings)
     for size in sizes:
@@ -201,7 +201,7 @@ def best_batch(system: System, lines: Sequence[str], settings: SearchSettings, s
 def measure(
     systems: Sequence[System], lines: Sequence[str], settings: SearchSettings, options: argparse.Namespace
 ) -> list[Timed]:
-    """Return every system with the median of rounds in which all take their turn."""
+    """Return every system with its median time over interleaved rounds."""
     every = max(1, len(lines) // options.tuned_on)
     sizes = [best_batch(system, lines[::every], settings, options.batch_tokens) for system in systems]
     times: list[list[float]] = [[] for _ in systems]
@@ -218,11 +218,11 @@ def measure(
     return [Timed(system, size, output, statistics.median(seconds)) for system, size, output, seconds in rows]
 
 
-# What is told
+# The report
 
 
 def tell_machine(options: argparse.Namespace, lines: Sequence[str], place: ModelFolder) -> None:
-    """Print what was measured, on what, with what."""
+    """Print the models, the machine and the versions."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
     versions = [f"Python {platform.python_version()}", f"torch {torch.__version__}"]
     versions += [f"{package} {metadata.version(package)}" for package in ("transformers", "ctranslate2")]
@@ -235,12 +235,12 @@ def tell_machine(options: argparse.Namespace, lines: Sequence[str], place: Model
 
 
 def search_name(beam: int) -> str:
-    """Return what a search is called."""
+    """Return the name of a search."""
     return "greedy search" if beam == 1 else f"a beam of {beam}"
 
 
 def tell(timed: Sequence[Timed], scores: Sequence[Score] | None) -> None:
-    """Print the table, and how it stands with the aims."""
+    """Print the table, and whether the targets are reached."""
     print("| system | precision | parameters | batch | tokens | tokens/s | sentences/s | × in tokens | × | BLEU |")
     print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     deep = timed[0]
@@ -253,7 +253,7 @@ def tell(timed: Sequence[Timed], scores: Sequence[Score] | None) -> None:
             f"{entry.batch_tokens} | {entry.output.num_tokens:,} | {entry.tokens_a_second:,.0f} | "
             f"{entry.sentences_a_second:,.1f} | {by_tokens:.2f} | {by_sentences:.2f} | {score} |"
         )
-    print("\n×: how many times faster the first one is, by its tokens and by sentences. batch: source tokens.")
+    print("\n×: how many times faster the first system is, in tokens and in sentences. batch: source tokens.")
     if scores is not None:
         print(f"BLEU: {scores[0].signature}")
     for line in verdicts(timed, scores):
@@ -261,10 +261,10 @@ def tell(timed: Sequence[Timed], scores: Sequence[Score] | None) -> None:
 
 
 def verdicts(timed: Sequence[Timed], scores: Sequence[Score] | None) -> list[str]:
-    """Say of each aim whether it is reached."""
+    """List for each target whether it is reached."""
     deep, sentences = timed[0], []
     if scores is None:
-        sentences.append("- The models are random: this compares speed alone, and no BLEU is told.")
+        sentences.append("- The models are random: this compares only speed, and BLEU is not reported.")
     else:
         even = max(score.value for score in scores[1:])
         lost = even - scores[0].value
@@ -285,11 +285,11 @@ def _yes(is_so: bool) -> str:
     return "reached" if is_so else "missed"
 
 
-# All together
+# The benchmark
 
 
 def compare(options: argparse.Namespace, folder: Path) -> None:
-    """Open the systems, time them, and tell."""
+    """Open the systems, time them, and print the report."""
     settings = SearchSettings(beam=options.beam, stopping="first")
     references: list[str] | None = None
     if options.random:
@@ -297,13 +297,13 @@ def compare(options: argparse.Namespace, folder: Path) -> None:
         deep, even = find_model(folder / "deep"), find_model(folder / "even")
         settings = settings.model_copy(
             update={"max_length": options.length, "max_ratio": 1000.0, "max_extra": 1000}
-        )  # nobody comes to an end
+        )  # no model writes the end token
     else:
         lines, references = whole_input(str(options.source)), whole_input(str(options.reference))
         if len(lines) != len(references) or not all(line.strip() for line in lines):
             raise DataError(
                 f"{options.source} has {len(lines):,} lines and {options.reference} {len(references):,}. "
-                "The numbers must be equal, and no empty line."
+                "The numbers must be equal, without empty lines."
             )
         deep, even = find_model(options.deep), find_model(options.even)
     torch.set_num_threads(options.threads)
@@ -314,7 +314,7 @@ def compare(options: argparse.Namespace, folder: Path) -> None:
     ]
     tell_machine(options, lines, even)
     timed = measure(systems, lines, settings, options)
-    # what a model cannot write is not asked of it
+    # do not request more tokens than the model can write
     judge = tokenised_bleu if load_vocabularies(even).target.config.lower_case else bleu
     tell(timed, None if references is None else [judge(entry.output.texts, references) for entry in timed])
 
@@ -329,14 +329,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument(
-        "--batch-tokens", type=int, nargs="+", default=[512, 1024, 2048, 4096], help="sizes to choose of"
+        "--batch-tokens", type=int, nargs="+", default=[512, 1024, 2048, 4096], help="candidate batch sizes"
     )
-    parser.add_argument("--tuned-on", type=int, default=200, help="lines on which the size of a batch is chosen")
+    parser.add_argument("--tuned-on", type=int, default=200, help="number of lines used to choose the batch size")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--random", action="store_true", help="random models of both shapes, on the phrasebook")
-    parser.add_argument("--sentences", type=int, default=400, help="with --random: so many lines")
-    parser.add_argument("--vocabulary", type=int, default=4000, help="with --random: tokens of the models")
-    parser.add_argument("--length", type=int, default=16, help="with --random: tokens forced for each line")
+    parser.add_argument("--sentences", type=int, default=400, help="with --random: number of lines")
+    parser.add_argument("--vocabulary", type=int, default=4000, help="with --random: vocabulary size")
+    parser.add_argument("--length", type=int, default=16, help="with --random: tokens generated for each line")
     options = parser.parse_args(arguments)
     if options.random == (options.reference is not None):
         parser.error("give DEEP EVEN SOURCE REFERENCE, or --random")

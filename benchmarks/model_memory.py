@@ -1,7 +1,7 @@
 """Memory of one forward and backward pass against the length: the fused path must grow linearly.
 
 Run: python benchmarks/model_memory.py [--device cuda]. On the CPU the profiler's allocations are counted, on the GPU
-the allocator's peak. The traced path's need is only foretold, as `Transformer.trace` does before it runs.
+the allocator's peak. The memory of the traced path is only estimated, as `Transformer.trace` does before it runs.
 """
 
 import argparse
@@ -17,7 +17,7 @@ VOCABULARY = 1000
 
 
 def peak_bytes(model: Transformer, batch: Batch, device: str) -> int:
-    """Return the most memory that a pass held beyond the model itself."""
+    """Return the peak memory of a pass, not counting the model itself."""
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()

@@ -1,4 +1,4 @@
-"""Training speed of the model: forward, backward and optimiser step, beside MarianMT and torch.nn.Transformer.
+"""Training speed of the model: forward, backward and optimiser step, compared with MarianMT and torch.nn.Transformer.
 
 All in one run, the same sizes, the same random batch: on the GPU in bfloat16 autocast, on the CPU in float32. Prints
 thousand target tokens a second, the share of the machine's measured matrix rate, and the ratio to MarianMT eager.
@@ -60,7 +60,7 @@ def matrix_rate(device: str) -> float:
 
 
 def flops_per_token(model: Transformer) -> float:
-    """Return what a step must compute for one target and one source token: six times the weights that are used."""
+    """Return the FLOPs of a step for one target and one source token: six times the number of weights used."""
     config = model.config
     embedded = model.decoder.embedding.weight.numel() if model.decoder is not None else 0
     weights = sum(parameter.numel() for parameter in model.parameters()) - embedded
@@ -68,17 +68,17 @@ def flops_per_token(model: Transformer) -> float:
 
 
 def autocast(device: str) -> torch.autocast:
-    """Return the precision that a practitioner trains in."""
+    """Return the precision that is usual for training."""
     return torch.autocast(device, dtype=torch.bfloat16, enabled=device == "cuda")
 
 
 def optimiser(model: nn.Module, device: str) -> torch.optim.Optimizer:
-    """Return fused AdamW, the same for everyone."""
+    """Return fused AdamW, the same for every model."""
     return torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True, capturable=device == "cuda")
 
 
 def ours(name: str, source: Tensor, target: Tensor, device: str, is_graphed: bool) -> Callable[[], object]:
-    """Return a training step of clearhead: compiled, and on the GPU captured whole as one graph."""
+    """Return a training step of clearhead: compiled, and on the GPU captured as one graph."""
     model = Transformer(preset(name, source_vocabulary=VOCABULARY)).to(device).train()
     adam = optimiser(model, device)
     batch = Batch(source, target, is_padded=False)
@@ -100,7 +100,7 @@ def ours(name: str, source: Tensor, target: Tensor, device: str, is_graphed: boo
 
 
 def graphed(step: Callable[[], None]) -> Callable[[], object]:
-    """Capture a step as one CUDA graph: no launch is paid for again."""
+    """Capture a step as one CUDA graph, to avoid the cost of kernel launches."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):

@@ -6,8 +6,8 @@ A refactoring must not change a number. Record each version, then compare:
     python benchmarks/same_results.py record NEW_CHECKOUT new.json
     python benchmarks/same_results.py compare old.json new.json
 
-Everything goes through the command line of the checkout, in processes of their own. Versions that take the model as
-an argument are called in that form. Needs the extras train and translate; about two minutes a version on two cores.
+Everything is run with the command line of the checkout, in separate processes. Versions that take the model as an
+argument are called that way. Needs the extras train and translate; about two minutes a version on two cores.
 """
 
 import hashlib
@@ -52,7 +52,7 @@ class Version:
         self.has_model_option = "--model" in self.call("translate", "--help")[1]
 
     def call(self, *arguments: str, text: str = "") -> tuple[int, str]:
-        """Run a verb; return its exit code and what it printed as a result."""
+        """Run a verb; return its exit code and its standard output."""
         command = [sys.executable, "-m", "clearhead.cli.main", *arguments]
         process = subprocess.run(
             command, input=text.encode(), capture_output=True, env=self.environment, cwd=self.folder, check=False
@@ -91,7 +91,7 @@ def results(version: Version) -> Iterator[tuple[str, Any]]:
 
 
 def run_results(run: Path, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield the metrics of a run without its clocks, and a hash of every tensor of its best model."""
+    """Yield the metrics of a run without times, and a hash of every tensor of its best model."""
     from safetensors.numpy import load_file
 
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -113,7 +113,7 @@ def record(checkout: Path, output: Path) -> None:
 
 
 def compare(one: Path, other: Path) -> int:
-    """Print what differs; return how much."""
+    """Print the differences; return their number."""
     first, second = (json.loads(path.read_text(encoding="utf-8")) for path in (one, other))
     names = sorted({*first, *second})
     different = [name for name in names if first.get(name) != second.get(name)]

@@ -1,8 +1,8 @@
 """How long a student waits: start-up, a small problem, and 512 tokens × width 64 × 8 heads.
 
-Each line stands beside the least that the same work costs without clearhead: the interpreter with the libraries that
-the command loads, and plain numpy with the standard library's json. Uses hyperfine where it is installed (Debian:
-apt-get install hyperfine). Run from the repository: make bench
+Each line is compared with the minimum that the same work costs without clearhead: the interpreter with the
+libraries that the command loads, and plain numpy with the standard library's json. Uses hyperfine if it is installed
+(Debian: apt-get install hyperfine). Run from the repository: make bench
 """
 
 import json
@@ -60,7 +60,7 @@ def seconds(command: str) -> float:
 
 
 def large_problem(path: Path) -> None:
-    """Write 512 tokens of width 64 for 8 heads."""
+    """Write a problem with 512 tokens of width 64 and 8 heads."""
     random = np.random.default_rng(0)
     problem: dict[str, object] = {"kind": "multi-head-attention", "num_heads": 8}
     shapes = {"X": (512, 64), "W_Q": (64, 64), "W_K": (64, 64), "W_V": (64, 64), "W_O": (64, 64)}
@@ -87,7 +87,7 @@ def main() -> None:
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "pydantic", "orjson", "rich", "typer"))
     print(f"{platform.machine()}, {os.cpu_count()} cores; Python {platform.python_version()}; {packages}")
     print(f"commit {commit.strip()}; median of {RUNS} runs, start-up included, by {tool}\n")
-    print("| work | clearhead (s) | least (s) | ratio | budget (s) |\n|---|---:|---:|---:|---:|")
+    print("| work | clearhead (s) | minimum (s) | ratio | budget (s) |\n|---|---:|---:|---:|---:|")
     for name, command, least, budget in rows:
         ours, theirs = seconds(command), seconds(least)
         print(f"| {name} | {ours:.3f} | {theirs:.3f} | {ours / theirs:.2f} | {budget:.1f} |")

@@ -1,6 +1,6 @@
-"""Misconceptions: every wrong rule that can be applied to a line, worked as a student who believes in it would.
+"""Misconceptions: every wrong rule that can be applied to a line, worked as a student who believes it would.
 
-The names are those by which a marker is to call them.
+The marker must report each one under the same name.
 """
 
 import math
@@ -14,7 +14,7 @@ from clearhead.steps import Record
 from clearhead.worksheet.reference import NORM_AXES, REFERENCE
 from students import Desk, Inputs, MeaninglessError, Wrong
 
-ALSO = {  # names that say the same; the second form is for a sheet with tokens as columns
+ALSO = {  # names with the same meaning; the second one is for a sheet with tokens as columns
     "softmax down the columns": ("softmax along the rows",),
     "QK instead of QKᵀ": ("KQ instead of KᵀQ",),
     "KQᵀ": ("QᵀK",),
@@ -78,7 +78,7 @@ RARE = frozenset(
 
 @dataclass(frozen=True)
 class Belief:
-    """A wrong rule that can be applied to a line; `absent` are lines that such a student does not write."""
+    """A misconception that can be applied to a line; `absent` are lines that such a student does not write."""
 
     name: str
     index: int
@@ -94,7 +94,7 @@ def beliefs(desk: Desk) -> list[Belief]:
 
 
 class Finder:
-    """Looks for lines that a wrong rule can be applied to."""
+    """Finds the lines that a misconception can be applied to."""
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -102,7 +102,7 @@ class Finder:
         self.given = {id(given_value.value): given_value.name for given_value in desk.trace.givens.values()}
 
     def made(self, value: Any) -> Record | None:
-        """The record that made a value."""
+        """Return the record that produced a value."""
         return self.desk.trace[self.source[id(value)]] if id(value) in self.source else None
 
     def of(self, index: int, record: Record) -> list[Belief]:

@@ -35,24 +35,24 @@ SUM_SLIPS = ("product wrong", "term left out", "term with the wrong sign", "off 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing done wrong. `cells` (tokens as rows) are the ones that it spoils; `roots` the lines that show it."""
+    """One fault. `cells` (tokens as rows) are the cells that it spoils; `roots` are the lines that show it."""
 
     name: str
     is_misconception: bool
     index: int
     deeds: Deeds
-    is_copied: bool = False  # the pen slipped, and the work went on from the right number
+    is_copied: bool = False  # only the written number is wrong: the work continued from the right one
     is_line_missing: bool = False
-    variants: Mapping[int, int] = field(default_factory=dict)  # of a misconception: its number among those of a line
+    variants: Mapping[int, int] = field(default_factory=dict)  # of a misconception: its index among those of a line
 
     @property
     def indices(self) -> tuple[int, ...]:
-        """The lines in which it is made: several where a student holds to a misconception."""
+        """The lines in which it occurs: several if a student applies a misconception every time."""
         return tuple(self.variants) or (self.index,)
 
     @property
     def accepted_names(self) -> tuple[str, ...]:
-        """What a marker may call it."""
+        """The names that a marker may give it."""
         return (self.name, *ALSO.get(self.name, ()))
 
 
@@ -62,9 +62,9 @@ class Spoilt:
 
     desk: Desk
     faults: tuple[Fault, ...]
-    cells: tuple[dict[int, list[tuple[int, int]]], ...]  # of each fault: the spoilt cells of each line that shows it
+    cells: tuple[dict[int, list[tuple[int, int]]], ...]  # for each fault: the spoilt cells of each line that shows it
     is_large: tuple[bool, ...]
-    names: tuple[tuple[str, ...], ...]  # what a marker may call each
+    names: tuple[tuple[str, ...], ...]  # the names that a marker may give each fault
 
 
 # Slips
@@ -80,7 +80,7 @@ def random_slip(desk: Desk, draw: random.Random, used: frozenset[int] = frozense
     if not written_lines:
         return None
     index = draw.choice(written_lines)
-    if draw.random() < 0.5 or desk.lines[index].record.step.name in MOVES:  # who copies makes no sums
+    if draw.random() < 0.5 or desk.lines[index].record.step.name in MOVES:  # copying involves no sums
         return _pen_slip(desk, index, draw)
     return _sum_slip(desk, index, draw)
 
@@ -90,7 +90,7 @@ def _places(line: Written) -> list[tuple[int, int]]:
 
 
 def products(record: Record, inputs: Inputs, row: int, column: int) -> list[float]:
-    """Return the products whose sum is a cell."""
+    """Return the products that add up to a cell."""
     match record.step.name:
         case "project":
             return list(inputs["x"][row] * inputs["w"][:, column])
@@ -138,7 +138,7 @@ def _pen_slip(desk: Desk, index: int, draw: random.Random) -> Fault | None:
     line = desk.lines[index]
     kinds = [kind for kind in PEN_SLIPS if kind != PEN_SLIPS[5] or line.texts.shape[0] == line.texts.shape[1] > 1]
     kind, is_copied = draw.choice(kinds), draw.random() < 0.5
-    token = draw.random()  # the slip is drawn from this, so that it comes out the same on every sheet
+    token = draw.random()  # the slip is drawn with this, so that it is the same on every sheet
 
     def spoil(line: Written) -> None:
         _spoil(line, kind, random.Random(token), is_copied, desk.style)
@@ -196,7 +196,7 @@ def _slipped(text: str, kind: str, draw: random.Random, style: Style, line: Writ
 
 
 def random_belief(desk: Desk, draw: random.Random, used: frozenset[int] = frozenset()) -> Fault | None:
-    """Draw a misconception that applies; those that seldom apply are drawn more often where they do."""
+    """Draw a misconception that applies; those that rarely apply are drawn more often where they do."""
     beliefs_by_name: dict[str, list[Belief]] = {}
     for belief in beliefs(desk):
         if belief.index not in used and not belief.absent & used:
@@ -221,7 +221,7 @@ def random_belief(desk: Desk, draw: random.Random, used: frozenset[int] = frozen
 
 
 def faulty(exercise: Exercise, seed: int, count: int = 1) -> Spoilt | None:
-    """Return a sheet with `count` independent faults, or None where nothing could be spoilt."""
+    """Return a sheet with `count` independent faults, or None if no fault could be made."""
     style, draw = random_style(seed), random.Random(f"faults {seed}")
     clean = work(exercise, style, seed)
     for _ in range(10):
@@ -263,7 +263,7 @@ def _sheet(exercise: Exercise, style: Style, seed: int, faults: list[Fault]) -> 
         if not changed:
             return None
         large = {index: large_cells(desk, index, places) for index, places in changed.items()}
-        needed = 2 if fault.is_misconception else 1  # one cell alone does not show a rule
+        needed = 2 if fault.is_misconception else 1  # a single cell does not show a rule
         cells.append(changed)
         sizes.append(max(len(places) for places in large.values()) >= needed)
     names = [fault.accepted_names + _same_digits(desk, fault) for fault in faults]
@@ -271,7 +271,7 @@ def _sheet(exercise: Exercise, style: Style, seed: int, faults: list[Fault]) -> 
 
 
 def _same_digits(desk: Desk, fault: Fault) -> tuple[str, ...]:
-    """The other misconceptions that would have written the same digits: nobody could tell them apart."""
+    """The other misconceptions that give the same digits: nobody could distinguish them."""
     names: set[str] = set()
     for index in fault.indices if fault.is_misconception else ():
         line = desk.lines[index]
@@ -299,7 +299,7 @@ def _fresh(fault: Fault, index: int) -> Wrong:
 
 
 def _showing(desk: Desk, index: int) -> list[int]:
-    """The lines that show a fault: its own, and, where that was not written in full, the first ones below it."""
+    """The lines that show a fault: its own and, if that was not written in full, the first ones after it."""
     showing = {index} if desk.lines[index].is_written else set()
     if np.all(desk.lines[index].texts != ""):
         return [index]
@@ -312,7 +312,7 @@ def _showing(desk: Desk, index: int) -> list[int]:
 
 
 def _changed(desk: Desk, fault: Fault, index: int) -> list[tuple[int, int]]:
-    """The written cells that are not what the right rule gives, to half a unit or so."""
+    """The written cells that differ from the result of the right rule by more than about half a unit."""
     line = desk.lines[index]
     centre = line.right if index in fault.indices else image(desk, index)[0]
     places = []

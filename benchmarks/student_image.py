@@ -1,6 +1,6 @@
-"""What rounding can do to a line: the lines above it are drawn at random within their digits.
+"""How far rounding can move a line: the lines above it are sampled within their digits.
 
-It is written without a look at the bounds of the marker, so that "outside its image" does not depend on them.
+It does not use the bounds of the marker, so that "outside its image" does not depend on them.
 """
 
 import math
@@ -13,11 +13,11 @@ import numpy as np
 from students import Desk, Written, compute
 
 SAMPLES = 48
-SPREAD = 2.0  # random draws seldom meet the corners of a box: what they show is widened by this
+SPREAD = 2.0  # random samples rarely reach the corners of a box: their range is widened by this factor
 
 
 def image(desk: Desk, index: int) -> tuple[Any, tuple[Any, Any]]:
-    """Return a line as the right rule gives it from the lines above as written, and the least and most it can be."""
+    """Return a line by the right rule from the lines above as written, and its smallest and largest possible values."""
     source = {id(record.value): number for number, record in enumerate(desk.trace)}
     draws = np.random.default_rng(index)
     outcomes = [_Sample(desk, source, draws, number).result(index) for number in range(SAMPLES)]
@@ -30,7 +30,7 @@ def image(desk: Desk, index: int) -> tuple[Any, tuple[Any, Any]]:
 
 
 class _Sample:
-    """The lines above, each cell drawn within its digits (the first sample takes them as they are)."""
+    """Sample the lines above, each cell within its digits (the first sample takes them as they are)."""
 
     def __init__(self, desk: Desk, source: dict[int, int], draws: np.random.Generator, number: int) -> None:
         self.desk, self.source, self.draws = desk, source, draws
@@ -48,7 +48,7 @@ class _Sample:
         return self.draws.uniform(-1.0, 1.0, size=shape)
 
     def result(self, index: int) -> Any:
-        """The line by the right rule from what is above it."""
+        """Return the line by the right rule from the lines above it."""
         record = self.desk.trace[index]
         inputs = {name: self.mine(value) for name, value in record.inputs.items()}
         if record.step.name == "scale" and "root_of" in inputs:
@@ -69,7 +69,7 @@ class _Sample:
             value = line.values + width * self.shake(line.values.shape)
             if not np.all(is_written):
                 redone = self.result(index)
-                # Where the precision varies, that of a line which is not there is unknown: it may be the coarsest.
+                # Where the precision varies, that of an unwritten line is unknown: it can be the coarsest.
                 units = np.maximum(line.units, 0.01) if self.style.varies else line.units
                 value = np.where(is_written, value, redone + units * self.shake(redone.shape))
             self.values[index] = value
@@ -77,7 +77,7 @@ class _Sample:
 
 
 def large_cells(desk: Desk, index: int, cells: list[tuple[int, int]] | None = None) -> list[tuple[int, int]]:
-    """Return the written cells that are two units or more from the right, and beyond what rounding can do."""
+    """Return the written cells that are two units or more from the right, and further than rounding can explain."""
     line = desk.lines[index]
     centre, (low, high) = image(desk, index)
     large = []
@@ -96,12 +96,12 @@ def large_cells(desk: Desk, index: int, cells: list[tuple[int, int]] | None = No
 
 
 def unit_of(line: Written, place: tuple[int, int]) -> float:
-    """Return the unit of a cell: as its student means it, or as its digits show it where zeros were dropped."""
+    """Return the unit of a cell: as the student means it, or as its digits show it if zeros were dropped."""
     return max(text_unit(line.texts[place]), float(line.units[place]))
 
 
 def text_unit(text: str) -> float:
-    """Return the unit of the last digit that is shown, 0 where it cannot be told."""
+    """Return the unit of the last digit that is shown, 0 if it is unknown."""
     match = re.fullmatch(r"[-−]?\d*\.?(\d*)(?:(?:e|(?:×|\*|\\times)10\^\{?)(-?\d+)\}?)?", text)
     if match is None or ("." not in text and match[2] is None):
         return 0.0
@@ -110,7 +110,7 @@ def text_unit(text: str) -> float:
 
 
 def shown_units(line: Written) -> Any:
-    """Return the units of a whole line; a number without decimals is as coarse as the coarsest one beside it."""
+    """Return the units of a line; a number without decimals is as coarse as the coarsest one beside it."""
     units = np.array([[unit_of(line, (row, column)) for column in range(line.texts.shape[1])]
                       for row in range(line.texts.shape[0])])  # fmt: skip
     has_point = np.array([["." in text for text in row] for row in line.texts])

@@ -14,7 +14,7 @@ from clearhead.worksheet.worksheet import Worksheet
 
 Data = dict[str, Any]
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "we", "go")
-MAX_RECORDS = 140  # a longer working is no exercise any more
+MAX_RECORDS = 140  # longer workings are not realistic exercises
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Maker:
         return {"kind": kind, "layout": self.layout, **MAKERS[kind](self)}
 
     def often(self, chance: float) -> bool:
-        """Say yes with a chance."""
+        """Return True with this probability."""
         return self.chooser.random() < chance
 
     def size(self) -> int:
@@ -64,7 +64,7 @@ class Maker:
         return self.chooser.choice([2, 2, 3, 3, 4])
 
     def number(self) -> float:
-        """Draw a number of the problem's style."""
+        """Draw a number in the problem's style."""
         unit = 10**self.decimals
         least = 0 if self.is_positive else -round(self.largest * unit)
         drawn = self.chooser.randint(least, round(self.largest * unit)) / unit
@@ -79,11 +79,11 @@ class Maker:
         return [self.vector(columns) for _ in range(rows)]
 
     def matrix(self, rows: int, columns: int) -> list[list[float]]:
-        """Draw a matrix, `rows` by `columns` with tokens as rows, and turn it over where tokens are columns."""
+        """Draw a matrix, `rows` by `columns` with tokens as rows, and transpose it where tokens are columns."""
         return self.turned(self.plain(rows, columns))
 
     def turned(self, matrix: list[list[Any]]) -> list[list[Any]]:
-        """Turn a matrix over where tokens are columns."""
+        """Transpose a matrix where tokens are columns."""
         return [list(row) for row in zip(*matrix, strict=True)] if self.layout == "columns" else matrix
 
     def embedding(self, width: int, words: tuple[str, ...] = WORDS[:5]) -> Data:
@@ -118,7 +118,7 @@ class Maker:
         return data
 
     def mask(self, queries: int, keys: int, *, is_fixed: bool = True) -> Any:
-        """Draw a mask under which every query sees something; `is_fixed` allows one with a size of its own."""
+        """Draw a mask under which every query sees something; `is_fixed` allows one of a fixed size."""
         choices: list[Any] = ["none", "none"]
         if queries <= keys:
             choices.append("causal")
@@ -131,7 +131,7 @@ class Maker:
         return self.chooser.choice(choices)
 
     def rule(self) -> Data:
-        """Draw how scores become weights, all of it stated."""
+        """Draw how scores become weights, with every convention stated."""
         scales: list[Any] = ["sqrt(d_k)", "sqrt(d_k)", "sqrt(d_k)", "none", "sqrt(d_model)", 2]
         data: Data = {"scale": self.chooser.choice(scales), "normaliser": "softmax"}
         if self.often(0.12):
@@ -141,7 +141,7 @@ class Maker:
         return data
 
     def weights(self, queries: int, keys: int, width: int, value_width: int) -> Data:
-        """Draw W_Q, W_K and W_V for widths of what asks and what is asked, now and then with biases."""
+        """Draw W_Q, W_K and W_V for the widths of the queries' and the keys' inputs, sometimes with biases."""
         shapes = {"Q": (queries, width), "K": (keys, width), "V": (keys, value_width)}
         data: Data = {f"W_{name}": self.matrix(*shape) for name, shape in shapes.items()}
         if self.often(0.25):
@@ -149,7 +149,7 @@ class Maker:
         return data
 
     def output(self, data: Data, width: int, wanted: int | None) -> None:
-        """Draw W_O, which is needed where the joined heads do not have the wanted width."""
+        """Draw W_O, which is needed where the joined heads do not have the required width."""
         if wanted is None and self.often(0.5):
             return
         if wanted == width and self.often(0.5):
@@ -195,7 +195,7 @@ class Maker:
         return data
 
     def norm(self, width: int) -> Data:
-        """Draw a norm, all of it stated."""
+        """Draw a norm, with every convention stated."""
         data: Data = {
             "norm": self.chooser.choice(["layer", "layer", "layer", "batch", "all"]),
             "epsilon": self.chooser.choice([0, 1e-5, 0.001, 0.01, 0.1, 1]),

@@ -1,4 +1,4 @@
-"""Students who work a problem by hand: each line is worked from the student's own earlier numbers and then written.
+"""Students who work a problem by hand: each line is computed from the student's own earlier numbers and then written.
 
 A student without a fault rounds, cuts, skips lines and writes digits as people do. Nothing here looks at the marker.
 """
@@ -24,16 +24,16 @@ Inputs = dict[str, Any]
 WAYS = {"half-up": ROUND_HALF_UP, "half-even": ROUND_HALF_EVEN, "cut": ROUND_DOWN}
 MOVES = frozenset({"embed", "split", "append", "join", "pick", "mask", "one_hot", "choose"})
 COPIES = frozenset({"embed", "one_hot", "choose"})  # of what was given
-LARGEST = 1e7  # beyond it nobody works by hand
+LARGEST = 1e7  # larger numbers do not occur in work by hand
 
 
 class MeaninglessError(Exception):
-    """Rounding made the rest of the sheet another one: a choice changed, or something was divided by 0."""
+    """Rounding changed the rest of the sheet: another word was chosen, or something was divided by 0."""
 
 
 @dataclass(frozen=True)
 class Precision:
-    """Decimals, or significant figures, and which way the rest goes."""
+    """Decimals or significant figures, and the direction of rounding."""
 
     decimals: int | None
     figures: int | None
@@ -53,7 +53,7 @@ class Precision:
         return rounded.quantize(Decimal(1).scaleb(top), context=Context(prec=60))
 
     def unit(self, value: float) -> float:
-        """Return the unit of the last digit kept of a value."""
+        """Return the unit of the last digit written of a value."""
         if self.figures is None:
             assert self.decimals is not None
             return float(10.0**-self.decimals)
@@ -61,7 +61,7 @@ class Precision:
 
     @property
     def fineness(self) -> int:
-        """A number that grows with the digits kept."""
+        """A number that grows with the number of digits."""
         return (self.decimals or 0) + (self.figures or 0)
 
 
@@ -132,7 +132,7 @@ def random_style(seed: int) -> Style:
 
 @dataclass
 class Written:
-    """One line of a student's sheet, tokens as rows: what came out, what the work goes on from, what is written.
+    """One line of a student's sheet, tokens as rows: the result, the numbers that later lines use, and the text.
 
     `full` is what was computed from the student's own numbers, `right` what the right rule gives from the same.
     """
@@ -148,7 +148,7 @@ class Written:
 
     @property
     def is_written(self) -> bool:
-        """Whether anything is."""
+        """Whether any cell is written."""
         return any(text for text in self.texts.flat)
 
 
@@ -158,7 +158,7 @@ Spoil = Callable[["Written"], None]
 
 @dataclass(frozen=True)
 class Deeds:
-    """What a student does wrong: rules by line, digits spoilt by line, lines left out; and lines that must be there."""
+    """A student's faults: rules by line, digits spoilt by line, lines omitted; and lines that must be present."""
 
     wrong: Mapping[int, Wrong] = field(default_factory=dict)
     spoilt: Mapping[int, Spoil] = field(default_factory=dict)
@@ -230,7 +230,7 @@ def _line(desk: Desk, index: int, record: Record, deeds: Deeds, draw: random.Ran
 
 
 def _unwritten_precision(desk: Desk, record: Record) -> Precision:
-    """Return how a number is rounded that is not written: as the student does, or as finely as the lines above it."""
+    """Return the rounding of a number that is not written: the student's, or that of the finest line above it."""
     finest, above = desk.style.finest, {id(value) for value in record.inputs.values()}
     shown = [line.precision.figures for line in desk.lines if id(line.record.value) in above and line.is_written]
     if finest.figures is None:
@@ -245,7 +245,7 @@ def _varied(precision: Precision, draw: random.Random) -> Precision:
 
 
 def compute(record: Record, inputs: Inputs, style: Style) -> Any:
-    """Do one step rightly, with the constants as the student uses them."""
+    """Compute one step correctly, with the constants as the student uses them."""
     name = record.step.name
     with np.errstate(all="ignore"):
         if name == "scale" and "root_of" in inputs and style.root is not None:
@@ -265,7 +265,7 @@ def compute(record: Record, inputs: Inputs, style: Style) -> Any:
 
 
 def _check(record: Record, inputs: Inputs, full: Any) -> None:
-    """Give up a sheet on which rounding changed more than digits."""
+    """Raise MeaninglessError if rounding changed more than digits."""
     finite = full[~np.isneginf(full)] if record.step.name == "mask" else full
     if not np.all(np.isfinite(finite)) or np.any(np.abs(finite) > LARGEST):
         raise MeaninglessError("a number is out of bounds")
@@ -284,11 +284,11 @@ def _check(record: Record, inputs: Inputs, full: Any) -> None:
 
 
 def _write(line: Written, style: Style, rows: Any, draw: random.Random) -> None:
-    """Fill in the texts, the values as written and what the work goes on from."""
+    """Fill in the texts, the values as written and the values that later lines use."""
     shape = line.full.shape
     line.texts, line.values = np.full(shape, "", dtype=object), np.full(shape, np.nan)
     line.units = np.zeros(shape)
-    # Who copies a number copies its digits; who works on with the full number shows it to the same digits again.
+    # A copied number keeps its digits; a student who continues with the full number shows the same digits again.
     is_moved = line.record.step.name in (MOVES if style.works_on_rounded else COPIES)
     written_out = replace(style, drops_zeros=0.0, bare=False)
     for pen, more in ((style, 0), (written_out, 0), (written_out, 2)):
@@ -298,7 +298,7 @@ def _write(line: Written, style: Style, rows: Any, draw: random.Random) -> None:
         for place in np.ndindex(shape):
             _cell(line, place, pen, bool(rows[place[0]]), is_moved, draw)
         texts = {text for text in line.texts.flat if text}
-        # A line of nothing but 0 and ±1 is taken to be good to 0.01, so a coarser one is written out.
+        # A line of only 0 and ±1 is taken to be exact to 0.01, so a coarser one is written in full.
         if not texts <= {"0", "1", "-0", "−0", "-1", "−1"} or np.all(line.units[line.texts != ""] <= 0.01):
             return
         draw.setstate(state)
@@ -320,7 +320,7 @@ def _cell(
         rounded = exact.quantize(Decimal(1).scaleb(-_decimals(value))) if is_longer or precision.figures else rounded
     line.units[place] = 10.0 ** int(rounded.as_tuple().exponent)
     if not is_written:
-        is_copy = line.record.step.name in MOVES  # nobody rounds what is only looked up
+        is_copy = line.record.step.name in MOVES  # numbers that are only looked up are not rounded
         line.own[place] = value if style.keeps_skipped or is_copy else float(rounded)
         return
     line.texts[place] = digits_text(rounded, style, draw, is_weight=line.record.step.name in ("softmax", "divide"))

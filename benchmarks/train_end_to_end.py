@@ -1,8 +1,8 @@
-"""Training end to end, from text to updates, beside the model alone on made-up full batches of the same size.
+"""Training end to end, from text to updates, compared with the model alone on synthetic full batches of the same size.
 
 Needs parallel text: python benchmarks/train_end_to_end.py --source train.en.xz --target train.de.xz [--preset small]
-[--tokens 16384] [--steps 600]. Several files of a side are given one after another. Prints target tokens a second,
-padding left out, the share of time that the device waits for data, compile time, and the ratio of the two.
+[--tokens 16384] [--steps 600]. Give several files of one side one after another. Prints target tokens per second
+without padding, the share of time that the device waits for data, the compile time, and the ratio of the two speeds.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from model_speed import VOCABULARY, Clock, ours
 
 
 def model_alone(preset: str, tokens: int, length: int, device: str) -> float:
-    """Return target tokens a second of the model on one full batch."""
+    """Return the target tokens per second of the model on one full batch."""
     shape = (tokens // length, length)
     source, target = (torch.randint(3, VOCABULARY, shape, device=device) for _ in range(2))
     step = ours(preset, source, target, device, is_graphed=device == "cuda")
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--preset", default="small")
     parser.add_argument("--kind", default="unigram")
     parser.add_argument("--tokens", type=int, default=16384)
-    parser.add_argument("--length", type=int, default=32, help="tokens in a sentence of the made-up batch")
+    parser.add_argument("--length", type=int, default=32, help="tokens in a sentence of the synthetic batch")
     parser.add_argument("--steps", type=int, default=600)
     parser.add_argument("--batching", default="auto")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -69,13 +69,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         lines = end_to_end(options, Path(folder))
     lasted = time.perf_counter() - start
-    # the first lines hold compilation
+    # the first lines include compilation
     steady = [line for line in lines if "tokens_per_second" in line][len(lines) // 3 :]
-    # every line is of as many updates: the mean time of a token is the mean of the inverse speeds
+    # every line has the same number of updates: the mean time per token is the mean of the inverse speeds
     speed = 1 / statistics.mean(1 / line["tokens_per_second"] for line in steady)
     waiting = statistics.mean(line["waiting"] for line in steady)
     alone = model_alone(options.preset, options.tokens, options.length, options.device)
-    print(f"\n{options.preset}, {options.tokens:,} target tokens a batch; the whole run took {lasted:.0f} s")
+    print(f"\n{options.preset}, {options.tokens:,} target tokens a batch; the run took {lasted:.0f} s")
     print("| | 1000 target tokens/s | ratio |\n|---|---:|---:|")
     print(f"| model alone, full batches of {options.length} tokens | {alone / 1000:.1f} | 1 |")
     print(f"| end to end, padding not counted | {speed / 1000:.1f} | {speed / alone:.3f} |")

@@ -1,6 +1,6 @@
-"""Train MarianMT with Transformers' Seq2SeqTrainer, as its documentation has it, and say what was done by when.
+"""Train MarianMT with Transformers' Seq2SeqTrainer, as its documentation shows, and log the progress with times.
 
-The other benchmarks of training start this as a process of its own: python benchmarks/train_marian.py settings.json.
+The other training benchmarks start this as a separate process: python benchmarks/train_marian.py settings.json.
 """
 
 import json
@@ -26,11 +26,11 @@ from transformers import (
 )
 
 PAD, EOS = 0, 2
-LONGEST = 1.5, 20  # a translation has at most so many tokens for each of the source, and so many more
+LONGEST = 1.5, 20  # a translation has at most this number of tokens per source token, plus a constant
 
 
 class Pairs(Dataset[dict[str, list[int]]]):
-    """Sentences as ids, each with its end."""
+    """Sentences as ids, each with its end token."""
 
     def __init__(self, path: Path) -> None:
         with np.load(path) as arrays:
@@ -40,7 +40,7 @@ class Pairs(Dataset[dict[str, list[int]]]):
         """Return the ids of a sentence."""
         ends = self.sides[f"{side}_ends"]
         if not 0 <= index < len(ends) - 1:
-            raise IndexError(index)  # what ends a loop over the pairs
+            raise IndexError(index)  # this ends a loop over the pairs
         start, end = ends[index : index + 2]
         ids: list[int] = self.sides[side][start:end].tolist()
         return ids
@@ -54,7 +54,7 @@ class Pairs(Dataset[dict[str, list[int]]]):
 
 
 class CountingTrainer(Seq2SeqTrainer):
-    """The trainer, which also counts the target tokens that it learns from; the device is not made to wait."""
+    """The trainer, which also counts the target tokens that it learns from, without synchronising the device."""
 
     num_tokens: Tensor | int = 0
 
@@ -66,7 +66,7 @@ class CountingTrainer(Seq2SeqTrainer):
 
 
 class Diary(TrainerCallback):
-    """Writes down the time and the tokens so far at each log, and stops the training when its time is over."""
+    """Writes the time and the number of tokens so far at each log, and stops the training when its time is over."""
 
     def __init__(self, points: Path, deadline: float) -> None:
         self.points, self.deadline = points, deadline
@@ -87,7 +87,7 @@ class Diary(TrainerCallback):
 
 
 def grouped() -> dict[str, Any]:
-    """Return the argument that has sentences of a length put together: its name changed with version 5."""
+    """Return the argument that groups sentences by length: its name changed in version 5."""
     argument_names = {field.name for field in fields(Seq2SeqTrainingArguments)}
     if "group_by_length" in argument_names:
         return {"group_by_length": True}
@@ -95,7 +95,7 @@ def grouped() -> dict[str, Any]:
 
 
 def padder(size: int) -> Any:
-    """Return a tokeniser that is only asked to pad."""
+    """Return a tokeniser that is only used for padding."""
     words = Tokenizer(models.WordLevel({str(number): number for number in range(size)}, unk_token="3"))
     make: Any = PreTrainedTokenizerFast
     return make(tokenizer_object=words, pad_token=str(PAD), eos_token=str(EOS), unk_token="3")

@@ -1,6 +1,6 @@
-"""What clearhead, JoeyNMT and Transformers need to train on the same text: pieces, configs, processes, their clocks.
+"""What clearhead, JoeyNMT and Transformers need to train on the same text: pieces, configs, processes and timing.
 
-JoeyNMT 2.3.0 runs in an environment of its own:
+JoeyNMT 2.3.0 runs in a separate environment:
 python -m venv joey && joey/bin/pip install torch==2.13.0 joeynmt==2.3.0 importlib_metadata "sentencepiece<0.2.1"
 """
 
@@ -35,14 +35,14 @@ from clearhead.text.tokeniser import Vocabularies
 from clearhead.text.train import train_vocabularies
 
 System = TypeVar("System", bound=Callable[..., Any])
-FOREVER = 10**6  # updates: the clock ends each run
-GRACE = 300  # seconds in which a process that was told to stop may save what it has
+FOREVER = 10**6  # updates: time limits end each run
+GRACE = 300  # seconds that an interrupted process has to save its state
 _JOEY_LINE = re.compile(r"^(\S+ \S+) - INFO - joeynmt.training - (EPOCH|.*Tokens per Sec: +(\d+))")
 
 
 @dataclass(frozen=True)
 class Point:
-    """How many target tokens were learned from, so many seconds after the process began; padding does not count."""
+    """The number of target tokens trained on, without padding, at a time in seconds after the start of the process."""
 
     seconds: float
     tokens: float
@@ -50,7 +50,7 @@ class Point:
 
 @dataclass(frozen=True)
 class TokenisedCorpus:
-    """A corpus cut once, with the vocabulary that cut it; every sentence has its end."""
+    """A tokenised corpus with its vocabulary; every sentence has its end token."""
 
     folder: Path
     vocabularies: Vocabularies
@@ -64,7 +64,7 @@ class TokenisedCorpus:
 
 
 def tokenise_corpus(data: DataConfig, text: TextConfig, folder: Path) -> TokenisedCorpus:
-    """Learn a vocabulary from a corpus, and cut the corpus with it, as `clearhead train` does."""
+    """Learn a vocabulary from a corpus, and tokenise the corpus with it, as `clearhead train` does."""
     pairs = list(read_texts(data.train, data))
     vocabularies = train_vocabularies(pairs, text)
     vocabularies.save(folder)
@@ -89,18 +89,18 @@ def corpus_config(source: str, target: str) -> CorpusConfig:
 
 
 def add_peer_options(parser: argparse.ArgumentParser, systems: Sequence[str], defaults: Sequence[str]) -> None:
-    """Add the options of a comparison: who takes part, and on what."""
+    """Add the options of a comparison: the systems and the device."""
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--joey", default=None, metavar="PYTHON", help="a Python that has JoeyNMT")
+    parser.add_argument("--joey", default=None, metavar="PYTHON", help="path of a Python with JoeyNMT")
     parser.add_argument("--systems", nargs="+", choices=systems, default=list(defaults))
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
 
 
 def available_systems(systems: Mapping[str, System], options: argparse.Namespace) -> dict[str, System]:
-    """Return the chosen systems that can run here; the others are named with the reason."""
+    """Return the chosen systems that can run here; report the others with the reason."""
     chosen = {name: systems[name] for name in options.systems}
     reasons = {
-        "joeynmt": "JoeyNMT is left out: --joey names no Python that has it." if options.joey is None else "",
+        "joeynmt": "JoeyNMT is skipped: --joey names no Python that has it." if options.joey is None else "",
         "transformers": why_no_trainer(),
     }
     for family, reason in reasons.items():
@@ -111,13 +111,13 @@ def available_systems(systems: Mapping[str, System], options: argparse.Namespace
 
 
 def print_machine(options: argparse.Namespace, systems: Mapping[str, Any]) -> None:
-    """Print the machine and the versions of all who take part."""
+    """Print the machine and the versions of all systems."""
     print(describe_machine(options.device, options.threads))
     if any(name.startswith("joeynmt") for name in systems):
         print(joey_version(options.joey))
 
 
-# A process, for a time
+# A process with a time limit
 
 
 @dataclass(frozen=True)
@@ -126,19 +126,19 @@ class EndedProcess:
 
     start: float  # by time.time()
     seconds: float
-    cpu_seconds: float  # seconds of processors, user and system
+    cpu_seconds: float  # CPU seconds, user and system
     code: int
     log: Path
 
     def tail(self) -> str:
-        """Return the last lines that it wrote."""
+        """Return the last lines of its output."""
         return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:])
 
 
 def run_for(
     command: Sequence[str | Path], seconds: float, log: Path, environment: Mapping[str, str], folder: Path
 ) -> EndedProcess:
-    """Run a command for so long, then interrupt it as Ctrl-C would."""
+    """Run a command for a number of seconds, then interrupt it as Ctrl-C would."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # in the background of a shell; children would inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -162,7 +162,7 @@ def run_for(
 
 
 def environment_of(threads: int, *, is_ours: bool = True) -> dict[str, str]:
-    """Return the environment of a process: so many threads; another Python is not shown our packages."""
+    """Return the environment of a process: the number of threads, and no path to our packages for another Python."""
     variables = {name: value for name, value in os.environ.items() if is_ours or name != "PYTHONPATH"}
     return {**variables, "OMP_NUM_THREADS": str(threads), "TOKENIZERS_PARALLELISM": "false"}
 
@@ -182,7 +182,7 @@ def clearhead_points(run: Path, start: float) -> tuple[list[Point], float]:
     lines = [line for line in map(json.loads, text.splitlines()) if "tokens_per_second" in line]
     if len(lines) < 3:
         return [], 0.0
-    interval_tokens = [0.0]  # tokens in each interval; the first holds as many as the others, update for update
+    interval_tokens = [0.0]  # tokens in each interval; the first has as many tokens per update as the others
     interval_tokens += [line["tokens_per_second"] * (line["time"] - before["time"]) for before, line in pairwise(lines)]
     updates = lines[-1]["step"] - lines[0]["step"]
     interval_tokens[0] = lines[0]["step"] * sum(interval_tokens) / updates
@@ -196,7 +196,7 @@ def clearhead_points(run: Path, start: float) -> tuple[list[Point], float]:
 
 
 def marian_settings(config: ModelConfig) -> dict[str, Any]:
-    """Return what MarianMT's config calls the same sizes."""
+    """Return the same sizes under the names of MarianMT's config."""
     return {
         "vocab_size": config.source_vocabulary, "d_model": config.d_model, "encoder_layers": config.encoder_blocks,
         "decoder_layers": config.decoder_blocks, "encoder_attention_heads": config.num_heads,
@@ -218,7 +218,7 @@ def write_pairs(path: Path, source: Sequence[Sequence[int]], target: Sequence[Se
 
 
 def trainer_arguments(output: Path, options: argparse.Namespace, log_every: int, num_workers: int) -> dict[str, Any]:
-    """Return what every run of Seq2SeqTrainer is told: train until the clock ends it, save nothing, log."""
+    """Return the settings of every run of Seq2SeqTrainer: train until the time is over, save nothing, log."""
     is_gpu = options.device == "cuda"
     return {
         "output_dir": str(output), "max_steps": FOREVER, "logging_steps": log_every, "save_strategy": "no",
@@ -228,7 +228,7 @@ def trainer_arguments(output: Path, options: argparse.Namespace, log_every: int,
 
 
 def train_marian(settings: Mapping[str, Any], path: Path, seconds: float, grace: float, threads: int) -> EndedProcess:
-    """Train MarianMT for so many seconds in a process of its own; `path` is where its settings are written."""
+    """Train MarianMT for a number of seconds in a separate process; its settings are written to `path`."""
     path.write_text(json.dumps({**settings, "deadline": time.time() + seconds}), encoding="utf-8")
     command = [sys.executable, str(Path(__file__).with_name("train_marian.py").resolve()), str(path)]
     log = path.with_name(f"{path.name.partition('.')[0]}.log")
@@ -242,16 +242,16 @@ def marian_points(path: Path, start: float) -> list[Point]:
 
 
 def why_no_trainer() -> str:
-    """Say why Transformers' trainer cannot be used here; nothing if it can."""
+    """Return why Transformers' trainer cannot be used here; an empty text if it can."""
     missing = [name for name in ("transformers", "accelerate", "psutil") if find_spec(name) is None]
-    return f"transformers + Trainer is left out: {', '.join(missing)} cannot be imported here." if missing else ""
+    return f"transformers + Trainer is skipped: {', '.join(missing)} cannot be imported here." if missing else ""
 
 
 # JoeyNMT
 
 
 def joey_stack(config: ModelConfig, num_layers: int, norm: str) -> dict[str, Any]:
-    """Return what JoeyNMT's config says of an encoder or a decoder."""
+    """Return the settings of an encoder or a decoder in JoeyNMT's config."""
     return {
         "type": "transformer", "num_layers": num_layers, "num_heads": config.num_heads, "hidden_size": config.d_model,
         "ff_size": config.d_ff, "dropout": config.dropout, "layer_norm": norm,
@@ -260,7 +260,7 @@ def joey_stack(config: ModelConfig, num_layers: int, norm: str) -> dict[str, Any
 
 
 def joey_model(config: ModelConfig, norm: str = "pre") -> dict[str, Any]:
-    """Return what JoeyNMT's config calls the same sizes; all three tables are one."""
+    """Return the same sizes under the names of JoeyNMT's config; all three embedding tables are shared."""
     return {
         "tied_embeddings": True, "tied_softmax": True, "encoder": joey_stack(config, config.encoder_blocks, norm),
         "decoder": joey_stack(config, config.decoder_blocks, norm),
@@ -268,7 +268,7 @@ def joey_model(config: ModelConfig, norm: str = "pre") -> dict[str, Any]:
 
 
 def train_joey(settings: Mapping[str, Any], path: Path, seconds: float, options: argparse.Namespace) -> EndedProcess:
-    """Train with `python -m joeynmt train` for so many seconds; `path` is where its settings are written."""
+    """Train with `python -m joeynmt train` for a number of seconds; its settings are written to `path`."""
     common = {
         "joeynmt_version": "2.3.0", "model_dir": str(path.with_suffix("")), "use_cuda": options.device == "cuda",
     }  # fmt: skip
@@ -279,7 +279,7 @@ def train_joey(settings: Mapping[str, Any], path: Path, seconds: float, options:
 
 
 def write_joey_vocabulary(vocabularies: Vocabularies, path: Path) -> None:
-    """Write the pieces, one a line."""
+    """Write the pieces, one per line."""
     tokeniser = vocabularies.source
     special = {tokeniser.pad, tokeniser.bos, tokeniser.eos, tokeniser.unk}
     pieces = tokeniser.pieces([number for number in range(tokeniser.size) if number not in special])
@@ -287,7 +287,7 @@ def write_joey_vocabulary(vocabularies: Vocabularies, path: Path) -> None:
 
 
 def joey_points(log: Path, start: float) -> list[Point]:
-    """Return the points that JoeyNMT's log tells: it counts the tokens of each interval, ends included, no padding."""
+    """Return the points in JoeyNMT's log, which counts tokens of each interval with end tokens, without padding."""
     points: list[Point] = []
     before, tokens = start, 0.0
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -315,7 +315,7 @@ def joey_version(python: str) -> str:
 
 
 def describe_machine(device: str, threads: int) -> str:
-    """Return the machine, versions and commit in a line."""
+    """Return the machine, versions and commit in one line."""
     here = Path(__file__).parent
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=here

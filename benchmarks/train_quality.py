@@ -1,23 +1,24 @@
-"""Quality after the same time: clearhead, JoeyNMT and Transformers' MarianMT + Seq2SeqTrainer, by their own settings.
+"""Quality after equal time: clearhead, JoeyNMT and Transformers' MarianMT + Seq2SeqTrainer, with their own settings.
 
-Everyone gets the same text (normalised as clearhead's config says), the same device and the same minutes, counted from
-the start of its process; then each translates the test set with a beam of 5, and `clearhead evaluate` scores them all,
-with a test between the first and each other. The vocabulary is one: clearhead learns it within its time, others get it.
+Every system gets the same text (normalised with clearhead's config), the same device and the same number of minutes,
+counted from the start of its process. Then each translates the test set with a beam of 5, and `clearhead evaluate`
+scores all of them, with a significance test of each against the first. All use one vocabulary:
+clearhead learns it within its time, the others get it ready-made.
 
     python benchmarks/train_quality.py --data data/multi30k --minutes 5 --output made --joey joey/bin/python
 
-- clearhead: configs/multi30k-en-de.yaml, or another by --config.
+- clearhead: configs/multi30k-en-de.yaml, or another one given with --config.
 - joeynmt: its configuration for IWSLT14 (iwslt14_deen_sp.yaml: 6+6 layers of width 512, 8,192 tokens, rate 2e-4).
 - joeynmt-small: its earlier one for the same text, nearer to Multi30k (width 256, 4,096 tokens, dropout 0.3, rate
-  3e-4); its plateau schedule needs an older torch, and the schedule of the other stands in for it.
+  3e-4); its plateau schedule needs an older torch, so the schedule of the other one is used.
 - transformers: the numbers of its guide to translation (rate 2e-5, 16 sentences), in a model of OPUS-MT's size. They
-  are meant for a model that can translate already; so there is
+  are meant for fine-tuning, hence also the next one.
 - transformers-scratch: fairseq's recipe for IWSLT14 (rate 5e-4, inverse square root, smoothing 0.1, dropout 0.3, about
   4,096 tokens) at the sizes of clearhead's config.
-- joeynmt-brief, transformers-brief: nobody's recipe, but what one would change where there are minutes and not hours,
-  for all of these warm up over 4,000 updates: a rate of 1e-3 after 200 updates, 2,048 tokens, dropout 0.1.
+- joeynmt-brief, transformers-brief: not a published recipe, but what one would change for minutes instead of hours,
+  because all of these warm up over 4,000 updates: a rate of 1e-3 after 200 updates, 2,048 tokens, dropout 0.1.
 
-`--preset tiny` gives everyone that size, for a CPU. train_peers.py says how to get JoeyNMT.
+`--preset tiny` gives every system that size, for a CPU. train_peers.py explains how to install JoeyNMT.
 """
 
 import argparse
@@ -73,12 +74,12 @@ JOEY_SMALL = {"d_model": 256, "d_ff": 1024, "num_heads": 4, "dropout": 0.3}
 
 
 class PeerError(Exception):
-    """A system that could not do its work here."""
+    """A system could not train or translate here."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What everyone is given."""
+    """The inputs that are the same for every system."""
 
     options: argparse.Namespace
     settings: Mapping[str, Any]  # clearhead's config
@@ -87,11 +88,11 @@ class Task:
 
     @property
     def seconds(self) -> float:
-        """How long each may train."""
+        """How long each system can train."""
         return float(60 * self.options.minutes)
 
     def sizes(self, **documented: Any) -> ModelConfig:
-        """Return the documented sizes, or those that were asked for instead."""
+        """Return the documented sizes, or those of the requested preset."""
         size = self.corpus.vocabularies.source.size
         name = self.options.preset
         documented = {key: value for key, value in documented.items() if name is None or key == "dropout"}
@@ -100,7 +101,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Trained:
-    """How far a system got, and what it made of the test set."""
+    """How far a system got, and its translation of the test set."""
 
     ended: EndedProcess
     points: list[Point]
@@ -138,7 +139,7 @@ def run_clearhead(task: Task) -> Trained:
 
 
 def run_joey(task: Task, name: str, config: ModelConfig, changes: dict[str, Any]) -> Trained:
-    """Train as JoeyNMT's configuration for IWSLT14 says, and translate with the checkpoint that it holds best."""
+    """Train with JoeyNMT's configuration for IWSLT14, and translate with its best checkpoint."""
     options, folder = task.options, task.folder
     write_joey_vocabulary(task.corpus.vocabularies, folder / "pieces.txt")
     side = {
@@ -166,11 +167,11 @@ def run_joey(task: Task, name: str, config: ModelConfig, changes: dict[str, Any]
     ended = train_joey(settings, path, task.seconds, options)
     points = joey_points(ended.log, ended.start)
     if not points:
-        raise PeerError(f"it did not train. It said:\n{ended.tail()}")
+        raise PeerError(f"it did not train. Its output:\n{ended.tail()}")
     test_settings = {**yaml.safe_load(path.read_text(encoding="utf-8")), "data": {**data, "test": str(folder / "test")}}
     path.write_text(yaml.safe_dump(test_settings), encoding="utf-8")
     environment = environment_of(options.threads, is_ours=options.joey == sys.executable)
-    # its checkpoints hold more than weights, which torch since 2.6 reads only when told to; they were made just now
+    # its checkpoints are pickles, which torch since 2.6 loads only on request; these were written just now
     environment["TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"] = "1"
     finish(
         [options.joey, "-m", "joeynmt", "test", str(path), "--output-path", str(folder / name)],
@@ -188,7 +189,7 @@ def guide_recipe(task: Task) -> dict[str, Any]:
 
 
 def scratch_recipe(task: Task, *, is_brief: bool = False) -> dict[str, Any]:
-    """Return the settings of someone who trains from scratch; brief: and has minutes for it."""
+    """Return the settings for training from scratch; `is_brief`: for training within minutes."""
     name = task.options.preset or task.settings["preset"]
     dropout = BRIEF_DROPOUT if is_brief else 0.3
     config = preset(name, source_vocabulary=task.corpus.vocabularies.source.size, dropout=dropout)
@@ -222,14 +223,14 @@ def run_transformers(task: Task, name: str, recipe: dict[str, Any]) -> Trained:
     }  # fmt: skip
     ended = train_marian(settings, folder / f"{name}.settings.json", task.seconds, 3600, options.threads)
     if not ids.is_file():
-        raise PeerError(f"it made no translations. It said:\n{ended.tail()}")
+        raise PeerError(f"it made no translations. Its output:\n{ended.tail()}")
     translations = vocabularies.target.decode(json.loads(ids.read_text(encoding="utf-8")))
     output.write_text("".join(f"{line}\n" for line in translations), encoding="utf-8")
     return Trained(ended, marian_points(points, ended.start), output)
 
 
 def finish(command: list[str], environment: Mapping[str, str], name: str) -> None:
-    """Run a command to its end, or tell what it has said."""
+    """Run a command to its end; on failure raise an error with its output."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(environment))
     if done.returncode:
         raise PeerError(f"{name} failed:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
@@ -239,7 +240,7 @@ def finish(command: list[str], environment: Mapping[str, str], name: str) -> Non
 
 
 def data_of(folder: Path) -> dict[str, Any]:
-    """Return `data:` of a config for the files that were written."""
+    """Return the `data:` section of a config for the files that were written."""
     places = {
         part: {side: str(folder / f"{part}.{side}") for side in ("source", "target")} for part in ("train", "valid")
     }
@@ -247,7 +248,7 @@ def data_of(folder: Path) -> dict[str, Any]:
 
 
 def write_texts(options: argparse.Namespace, text: TextConfig, folder: Path) -> TokenisedCorpus:
-    """Write every part as plain lines, normalised, and cut the training text with a vocabulary of its own."""
+    """Write every part as plain normalised lines, and tokenise the training text with a vocabulary learned from it."""
     from clearhead.text.normalise import normalise
 
     for part, name in (("train", "train"), ("valid", options.valid), ("test", options.test)):
@@ -263,7 +264,7 @@ def write_texts(options: argparse.Namespace, text: TextConfig, folder: Path) -> 
 
 
 def find_file(folder: Path, name: str) -> str:
-    """Return a file, plain or packed."""
+    """Return the path of a file, plain or compressed."""
     for suffix in ("", ".gz", ".xz"):
         if (folder / f"{name}{suffix}").is_file():
             return str(folder / f"{name}{suffix}")
@@ -271,7 +272,7 @@ def find_file(folder: Path, name: str) -> str:
 
 
 def systems_of(options: argparse.Namespace) -> dict[str, Callable[[Task], Trained]]:
-    """Return who takes part; who cannot is named with the reason."""
+    """Return the systems that can run here; report the others with the reason."""
     runs: dict[str, Callable[[Task], Trained]] = {
         "clearhead": run_clearhead,
         "joeynmt": lambda task: run_joey(task, "joeynmt", task.sizes(**OPUS_MT), {}),
@@ -300,11 +301,11 @@ def main() -> None:
     parser.add_argument("--target", default="de")
     parser.add_argument("--valid", default="val", help="name of the held-out part")
     parser.add_argument("--test", default="test_2016_flickr", help="name of the part that is scored")
-    parser.add_argument("--sentences", type=int, default=None, help="score only the first so many")
+    parser.add_argument("--sentences", type=int, default=None, help="score at most this number of sentences")
     parser.add_argument("--minutes", type=float, default=5.0)
-    parser.add_argument("--config", type=Path, default=CONFIGS / "multi30k-en-de.yaml", help="of clearhead")
-    parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="as of clearhead train")
-    parser.add_argument("--preset", default=None, help="the same sizes for everyone, instead of each its own")
+    parser.add_argument("--config", type=Path, default=CONFIGS / "multi30k-en-de.yaml", help="config of clearhead")
+    parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="as in clearhead train")
+    parser.add_argument("--preset", default=None, help="the same sizes for every system, instead of its own")
     add_peer_options(parser, SYSTEMS, SYSTEMS)
     parser.add_argument("--output", type=Path, required=True, help="a new folder for models and translations")
     options = parser.parse_args()
@@ -314,7 +315,7 @@ def main() -> None:
     settings = yaml.safe_load(options.config.read_text(encoding="utf-8"))
     corpus = write_texts(options, TextConfig.model_validate(settings["text"]), folder)
     print_machine(options, systems)
-    sizes = f"everyone {options.preset}" if options.preset else "each its own sizes"
+    sizes = f"every system {options.preset}" if options.preset else "each system with its own sizes"
     print(f"{options.source} to {options.target}, {len(corpus.source):,} pairs, {options.minutes:g} minutes each, "
           f"{sizes}; scored on {options.test}, beam {BEAM}\n", flush=True)  # fmt: skip
     print("| system | seconds | target tokens learned from |\n|---|---:|---:|")
@@ -323,7 +324,7 @@ def main() -> None:
         try:
             trained = run(task)
         except PeerError as wrong:
-            print(f"\n{name} is left out: {wrong}\n", flush=True)
+            print(f"\n{name} is skipped:  {wrong}\n", flush=True)
             continue
         outputs[name] = trained.translations
         last = trained.points[-1] if trained.points else Point(0.0, 0.0)

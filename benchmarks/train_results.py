@@ -1,13 +1,13 @@
-"""What a config trains: for each seed from raw text to a model, then the test sets, and the mean and spread of seeds.
+"""The results of a config: train each seed from raw text, score the test sets, and print the mean and spread of seeds.
 
-The clock of a seed is that of its whole process: start, vocabulary, data, compiling, updates and validations. Nothing
-is chosen on a test set. With `--set validation.enough=N` a run ends as soon as validation is so good: a speedrun.
+The time of a seed is that of its entire process: start, vocabulary, data, compiling, updates and validations. Nothing
+is chosen on a test set. With `--set validation.enough=N` a run ends when validation reaches this score: a speedrun.
 
     python benchmarks/train_results.py configs/multi30k-en-de.yaml --test 2016=data/multi30k/test_2016_flickr \\
         --languages en de --seeds 1 2 3 --output made
 
-The BLEU that papers quote for Multi30k is of lower-cased text cut by the Moses tokeniser: it is told where sacremoses
-is installed. The same of sacreBLEU's own tokeniser is beside it, with its signature.
+The BLEU that papers quote for Multi30k is of lower-cased text, tokenised by Moses: it is reported if sacremoses is
+installed. The same with sacreBLEU's own tokeniser is next to it, with its signature.
 """
 
 import argparse
@@ -39,30 +39,30 @@ class TestSet:
 
 @dataclass(frozen=True)
 class SeedResult:
-    """What became of one seed."""
+    """The results of one seed."""
 
     seed: int
-    seconds: float  # of the whole process
+    seconds: float  # of the entire process
     outcome: Mapping[str, Any]
     scores: Mapping[str, Mapping[str, Score]]  # by test set, then by metric
 
 
 def find(stem: str, language: str) -> Path:
-    """Return the file of one side, packed or not."""
+    """Return the file of one side, compressed or not."""
     for ending in ("", ".gz", ".xz"):
         path = Path(f"{stem}.{language}{ending}")
         if path.is_file():
             return path
-    sys.exit(f"There is no {stem}.{language}, nor .gz or .xz of it. Give --test NAME=STEM, without the language.")
+    sys.exit(f"There is no {stem}.{language}, also not as .gz or .xz. Give --test NAME=STEM, without the language.")
 
 
 def lines_of(path: Path) -> list[str]:
-    """Return the lines of a file, packed or not."""
+    """Return the lines of a file, compressed or not."""
     return [str(line) for line in read_lines(str(path), Notes())]
 
 
 def clearhead(*arguments: object) -> None:
-    """Run a verb in a process of its own; what it says goes to the terminal."""
+    """Run a verb in a separate process; its output goes to the terminal."""
     subprocess.run([sys.executable, "-m", "clearhead.cli.main", *map(str, arguments)], check=True)
 
 
@@ -80,7 +80,7 @@ def run_of(options: argparse.Namespace, seed: int) -> Path:
 
 
 def moses(lines: Sequence[str], language: str) -> list[str]:
-    """Return text as papers cut it: in lower case, by the Moses tokeniser."""
+    """Return text as papers tokenise it: in lower case, by the Moses tokeniser."""
     from sacremoses import MosesTokenizer
 
     cut = MosesTokenizer(language)
@@ -95,12 +95,12 @@ def test(options: argparse.Namespace, seed: int, tests: Sequence[TestSet]) -> di
         run = run_of(options, seed)
         clearhead("translate", "-m", run, "-i", test_set.source, "-o", output, "--beam", options.beam)
         outputs, references = lines_of(output), lines_of(test_set.reference)
-        is_lower = outputs == [text.lower() for text in outputs]  # then capitals of the reference say nothing
+        is_lower = outputs == [text.lower() for text in outputs]  # then capitals of the reference have no meaning
         lower = [[text.lower() for text in side] for side in (outputs, references)]
         scores[test_set.name] = {
             "lower-cased BLEU": tokenised_bleu(outputs, references),
             **({} if is_lower else {"BLEU": bleu(outputs, references)}),
-            "chrF of lower case": chrf(*lower),
+            "lower-cased chrF": chrf(*lower),
         }
         if find_spec("sacremoses"):
             cut = [moses(side, options.languages[1]) for side in (outputs, references)]
@@ -118,14 +118,14 @@ def spread(values: Sequence[float]) -> str:
 
 
 def tell(results: Sequence[SeedResult], options: argparse.Namespace) -> None:
-    """Print the table and the signatures, and keep all of it as JSON."""
+    """Print the table and the signatures, and save everything as JSON."""
     where = describe_environment(options.seeds[0])
     machine = ", ".join(where["gpus"]) or f"{where['processor']}, {where['threads']} threads"
     print(f"\n{machine}; Python {where['python']}, torch {where['packages']['torch']}; commit {where['commit']}")
     print(f"{options.config} {' '.join(options.set)}; beam {options.beam}; seeds {' '.join(map(str, options.seeds))}, "
           f"{options.at_once} at once\n")  # fmt: skip
     valid = [{name: score["value"] for name, score in result.outcome["scores"].items()} for result in results]
-    rows = [("seconds, all in all", [result.seconds for result in results])]
+    rows = [("seconds in total", [result.seconds for result in results])]
     rows += [("updates", [float(result.outcome["steps"]) for result in results])]
     rows += [
         (f"valid {name}, greedy", [outcome[name] for outcome in valid]) for name in ("bleu", "chrf") if name in valid[0]
@@ -152,10 +152,10 @@ def main() -> None:
     parser.add_argument("--test", action="append", default=[], metavar="NAME=STEM", help="a test set; may be repeated")
     parser.add_argument("--languages", nargs=2, default=["en", "de"])
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
-    parser.add_argument("--at-once", type=int, default=1, help="seeds trained side by side: each takes longer")
+    parser.add_argument("--at-once", type=int, default=1, help="number of seeds trained in parallel: each takes longer")
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="as of clearhead train")
-    parser.add_argument("--output", type=Path, required=True, help="a new folder")
+    parser.add_argument("--output", type=Path, required=True, help="a new folder for the runs")
     options = parser.parse_args()
     if options.output.exists():
         sys.exit(f"{options.output} exists. Name a new folder.")
@@ -166,7 +166,7 @@ def main() -> None:
     options.output.mkdir(parents=True)
     with ThreadPoolExecutor(options.at_once) as workers:
         seconds = list(workers.map(lambda seed: train(options, seed), options.seeds))
-    with ThreadPoolExecutor(len(options.seeds)) as workers:  # no clock runs here
+    with ThreadPoolExecutor(len(options.seeds)) as workers:  # this is not timed
         scores = list(workers.map(lambda seed: test(options, seed, tests), options.seeds))
     outcomes = [json.loads((run_of(options, seed) / "outcome.json").read_text("utf-8")) for seed in options.seeds]
     tell(list(map(SeedResult, options.seeds, seconds, outcomes, scores)), options)

@@ -1,14 +1,14 @@
-"""Training speed end to end, loading included: clearhead beside JoeyNMT and Transformers' MarianMT + Seq2SeqTrainer.
+"""Training speed end to end, with data loading: clearhead, JoeyNMT and Transformers' MarianMT + Seq2SeqTrainer.
 
-Everyone trains the same sizes on the same pieces of the same text, with as many target tokens in a batch, each in a
-process of its own, as its users start it; in rounds, so that a slow minute of the machine meets everyone.
+All systems train the same sizes on the same pieces of the same text, with the same number of target tokens in a batch,
+each in a separate process, as its users start it. They run in rounds, so that a slow minute of the machine affects all.
 
     python benchmarks/train_speed.py --source train.en --target train.de --joey joey/bin/python
     python benchmarks/train_speed.py --device cuda --preset small --batch-tokens 16384 --source … --target …
 
-Counted are target tokens with their sentences' ends, never padding. `steady` leaves out the first third of a process's
-time; `whole` begins with the process, and so do tokens per CPU second, which say more where others use the machine.
-Transformers needs accelerate and psutil; train_peers.py says how to get JoeyNMT.
+Target tokens are counted with end tokens and without padding. `steady` skips the first third of a process's time;
+`whole` and tokens per CPU second start with the process. The latter is more reliable on a machine that others use too.
+Transformers needs accelerate and psutil; train_peers.py explains how to install JoeyNMT.
 """
 
 import argparse
@@ -52,23 +52,23 @@ from train_peers import (
 )
 
 SYSTEMS = ("clearhead", "clearhead-compiled", "joeynmt", "transformers")
-RATE, WARM_UP, SMOOTHING = 5e-4, 400, 0.1  # the same for everyone
+RATE, WARM_UP, SMOOTHING = 5e-4, 400, 0.1  # the same for every system
 
 
 @dataclass(frozen=True)
 class TrainingSpeed:
-    """What one process did."""
+    """The results of one process."""
 
-    steady: float  # target tokens a second
+    steady: float  # target tokens per second
     overall: float
     first: float  # seconds until the first log
-    per_cpu_second: float  # target tokens for each second of a processor's work, whoever else uses the machine
+    per_cpu_second: float  # target tokens per CPU second, which does not depend on other users of the machine
     waiting: float | None = None  # share of the steady time in which the device had no data
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """What everyone is given."""
+    """The inputs that are the same for every system."""
 
     options: argparse.Namespace
     corpus: TokenisedCorpus
@@ -82,7 +82,7 @@ class Comparison:
 
 
 def speeds(points: Sequence[Point], ended: EndedProcess, seconds: float, waiting: float | None) -> TrainingSpeed | None:
-    """Return the speeds that a process's points tell."""
+    """Return the speeds computed from the points of a process."""
     late = [point for point in points if point.seconds >= seconds / 3]
     if len(late) < 2:
         return None
@@ -95,10 +95,12 @@ def speeds(points: Sequence[Point], ended: EndedProcess, seconds: float, waiting
 def speed_or_exit(
     name: str, points: Sequence[Point], ended: EndedProcess, seconds: float, waiting: float | None = None
 ) -> TrainingSpeed:
-    """Return the speeds, or end with what the process has said."""
+    """Return the speeds, or exit with the output of the process."""
     speed = speeds(points, ended, seconds, waiting)
     if speed is None:
-        sys.exit(f"{name} made too few updates in {seconds:.0f} s (exit code {ended.code}). It said:\n{ended.tail()}")
+        sys.exit(
+            f"{name} made too few updates in {seconds:.0f} s (exit code {ended.code}). Its output:\n{ended.tail()}"
+        )
     return speed
 
 
@@ -129,7 +131,7 @@ def run_clearhead(setting: Comparison, is_compiled: bool | None = None) -> Train
 
 
 def run_transformers(setting: Comparison) -> TrainingSpeed:
-    """Train MarianMT with Seq2SeqTrainer: sentences of a length together, so many that a batch has as many tokens."""
+    """Train MarianMT with Seq2SeqTrainer: sentences grouped by length, in batches of the same number of tokens."""
     options, folder = setting.options, setting.folder
     pairs, points = folder / "pairs.npz", folder / "points.jsonl"
     if not pairs.exists():
@@ -175,7 +177,7 @@ def run_joey(setting: Comparison) -> TrainingSpeed:
 
 
 def write_joey_data(corpus: TokenisedCorpus, folder: Path) -> None:
-    """Write the corpus as pieces between spaces, with a few of them to validate on, which JoeyNMT insists upon."""
+    """Write the corpus as pieces separated by spaces, and a few sentences for validation, which JoeyNMT requires."""
     if (folder / "pieces.txt").exists():
         return
     for side, rows, tokeniser in (
@@ -189,7 +191,7 @@ def write_joey_data(corpus: TokenisedCorpus, folder: Path) -> None:
 
 
 def systems_of(options: argparse.Namespace) -> dict[str, Callable[[Comparison], TrainingSpeed]]:
-    """Return who takes part; who cannot is named with the reason."""
+    """Return the systems that can run here; report the others with the reason."""
     runs: dict[str, Callable[[Comparison], TrainingSpeed]] = {
         "clearhead": run_clearhead, "clearhead-compiled": partial(run_clearhead, is_compiled=True),
         "joeynmt": run_joey, "transformers": run_transformers,
@@ -198,7 +200,7 @@ def systems_of(options: argparse.Namespace) -> dict[str, Callable[[Comparison], 
 
 
 def print_table(results: dict[str, list[TrainingSpeed]]) -> None:
-    """Print the table: medians over the rounds, and beside them the lowest and the highest."""
+    """Print the table: medians over the rounds, with the lowest and the highest."""
     steady = {name: statistics.median(speed.steady for speed in round_speeds) for name, round_speeds in results.items()}
     overall = {
         name: statistics.median(speed.overall for speed in round_speeds) for name, round_speeds in results.items()
@@ -212,7 +214,7 @@ def print_table(results: dict[str, list[TrainingSpeed]]) -> None:
             f"{min(speed.steady for speed in round_speeds):,.0f}–{max(speed.steady for speed in round_speeds):,.0f}"
         )
         waits = [speed.waiting for speed in round_speeds if speed.waiting is not None]
-        waiting = f"{100 * statistics.median(waits):.2f} %" if waits else "not told"
+        waiting = f"{100 * statistics.median(waits):.2f} %" if waits else "not known"
         first = statistics.median(speed.first for speed in round_speeds)
         per_cpu_second = statistics.median(speed.per_cpu_second for speed in round_speeds)
         print(f"| {name} | {steady[name]:,.0f} | {spread} | {steady[name] / best[0]:.2f} | {overall[name]:,.0f} | "
@@ -226,11 +228,11 @@ def main() -> None:
     parser.add_argument("--preset", default="tiny")
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--vocabulary", type=int, default=8000)
-    parser.add_argument("--max-pairs", type=int, default=None, help="read only the first so many pairs")
-    parser.add_argument("--seconds", type=float, default=60.0, help="of each process, its start included")
+    parser.add_argument("--max-pairs", type=int, default=None, help="read at most this number of pairs")
+    parser.add_argument("--seconds", type=float, default=60.0, help="seconds of each process, including its start")
     parser.add_argument("--rounds", type=int, default=2)
     add_peer_options(parser, SYSTEMS, ["clearhead", "joeynmt", "transformers"])
-    parser.add_argument("--workers", type=int, default=None, help="of the Trainer's loader; default: 0, on a GPU 2")
+    parser.add_argument("--workers", type=int, default=None, help="loader workers of Trainer; default: 0, on a GPU 2")
     options = parser.parse_args()
     if options.workers is None:
         options.workers = 2 if options.device == "cuda" else 0

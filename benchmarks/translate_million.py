@@ -1,7 +1,7 @@
-"""A file of a million lines through `clearhead translate`: does memory stay flat, and does a killed run lose nothing?
+"""A file of a million lines through `clearhead translate`: is memory constant, and does a killed run lose no line?
 
-A small random model translates distinct short lines in a process of its own, whose memory is read from /proc (Linux).
-Then the same again, killed (SIGKILL) several times and gone on with, and both outputs are compared byte for byte.
+A small random model translates distinct short lines in a separate process; its memory is read from /proc (Linux).
+Then the same again, killed (SIGKILL) and resumed several times, and both outputs are compared byte for byte.
 Run: python benchmarks/translate_million.py [--lines 1000000] [--kills 5] [--engine ctranslate2] [--beam 1]
 """
 
@@ -31,15 +31,15 @@ from clearhead.model import ModelConfig, Transformer
 from clearhead.text.config import TextConfig
 from clearhead.text.train import train_vocabularies
 
-PAUSE = 0.05  # seconds between two looks at the process
+PAUSE = 0.05  # seconds between two memory samples
 SHARES = (0.1, 0.5, 1.0)
 MAX_TOKENS = 12
-ENDS = 2.0  # how much likelier than other tokens the end is, so that translations are of several lengths
+ENDS = 2.0  # how much likelier the end token is than others, so that translations have several lengths
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What the process held when so many lines were done."""
+    """The memory of the process after a number of lines."""
 
     seconds: float
     num_lines: int
@@ -56,7 +56,7 @@ class Job:
     options: argparse.Namespace
 
     def start(self, output: Path) -> "subprocess.Popen[bytes]":
-        """Begin, or go on, in a process of its own."""
+        """Start or resume the translation in a separate process."""
         command = [
             *(sys.executable, "-m", "clearhead.cli.main", "translate", "-m", str(self.model)),
             *("-i", str(self.source), "-o", str(output), "--resume", "--device", "cpu"),
@@ -65,12 +65,12 @@ class Job:
         return subprocess.Popen(command)
 
     def convert(self) -> None:
-        """Have the model converted for its engine, which takes torch and its memory, once and beforehand."""
+        """Convert the model for its engine beforehand, because the conversion needs torch and its memory."""
         command = [sys.executable, "-m", "clearhead.cli.main", "translate", "-m", str(self.model), "Good morning."]
         subprocess.run([*command, "--engine", self.options.engine, "--device", "cpu"], check=True, capture_output=True)
 
 
-# What is translated, and by what
+# The input and the model
 
 
 def write_model(folder: Path) -> None:
@@ -94,21 +94,21 @@ def write_model(folder: Path) -> None:
 
 
 def write_lines(path: Path, number: int) -> None:
-    """Write so many lines, no two of them alike: sentences of the phrasebook, each time with another number."""
+    """Write distinct lines: sentences of the phrasebook, each time with another number."""
     sentences = [source for source, _ in itertools.islice(pairs("train"), 20_000)]
     with path.open("w", encoding="utf-8") as file:
         for line in range(number):
             file.write(f"{line} {sentences[line % len(sentences)]}\n")
 
 
-# One process, looked at from outside
+# One process, watched from outside
 
 
 def num_done(output: Path) -> int:
-    """Return how many lines the journal of an unfinished output counts."""
+    """Return the number of lines in the journal of an unfinished output."""
     try:
         return int(json.loads(output.with_name(output.name + ".part.json").read_text(encoding="utf-8"))["lines"])
-    except (OSError, ValueError, KeyError):  # none yet, or no more
+    except (OSError, ValueError, KeyError):  # not yet written, or already removed
         return 0
 
 
@@ -123,7 +123,7 @@ def megabytes_of(process: int) -> float | None:
 
 
 def watched(process: "subprocess.Popen[bytes]", output: Path) -> Iterator[Sample]:
-    """Yield what a process holds, until it ends."""
+    """Yield the memory of a process until it ends."""
     start = time.perf_counter()
     while process.poll() is None:
         held = megabytes_of(process.pid)
@@ -133,7 +133,7 @@ def watched(process: "subprocess.Popen[bytes]", output: Path) -> Iterator[Sample
 
 
 def translate_all(job: Job, output: Path) -> tuple[list[Sample], float]:
-    """Translate everything at once; return what was seen, and the seconds that it took."""
+    """Translate everything without a kill; return the memory samples and the seconds."""
     start = time.perf_counter()
     process = job.start(output)
     samples = list(watched(process, output))
@@ -143,7 +143,7 @@ def translate_all(job: Job, output: Path) -> tuple[list[Sample], float]:
 
 
 def killed(job: Job, output: Path, kills: int) -> list[int]:
-    """Translate, killed at moments spread over the lines, each time gone on with; return the lines done at each."""
+    """Translate with kills spread over the lines, resuming after each; return the number of lines done at each kill."""
     random = Random(1)
     done = []
     for kill in range(1, kills + 1):
@@ -164,29 +164,29 @@ def killed(job: Job, output: Path, kills: int) -> list[int]:
     return done
 
 
-# What is told
+# The report
 
 
 def tell_machine(options: argparse.Namespace, size: int) -> None:
-    """Print what was measured, on what, with what."""
+    """Print the model, the machine and the versions."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
     packages = ", ".join(f"{name} {metadata.version(name)}" for name in ("torch", "ctranslate2", "sentencepiece"))
-    threads = os.environ.get("OMP_NUM_THREADS", "as many as the library takes")
+    threads = os.environ.get("OMP_NUM_THREADS", "default of the library")
     print(f"{platform.machine()}, {os.cpu_count()} cores, OMP threads: {threads}; commit {commit.strip()}")
     print(f"Python {platform.python_version()}, {packages}")
     print(f"{options.lines:,} distinct lines ({size / 2**20:.1f} MB), engine {options.engine}, beam {options.beam}\n")
 
 
 def tell(job: Job, samples: list[Sample], seconds: float) -> None:
-    """Print memory at shares of the lines, and the speed."""
+    """Print the memory at several shares of the lines, and the speed."""
     print("| lines done | resident memory |")
     print("|---:|---:|")
     for share in SHARES:
         reached = [sample for sample in samples if sample.num_lines >= share * job.num_lines]
-        sample = reached[0] if reached else samples[-1]  # the journal goes away with the last line
+        sample = reached[0] if reached else samples[-1]  # the journal is removed after the last line
         print(f"| {share:.0%} | {sample.megabytes:,.0f} MB |")
     print(f"\nmost: {max(sample.megabytes for sample in samples):,.0f} MB; samples: {len(samples):,}")
-    print(f"{job.num_lines / seconds:,.0f} lines a second, start included ({seconds:,.1f} s)\n")
+    print(f"{job.num_lines / seconds:,.0f} lines per second, including the start ({seconds:,.1f} s)\n")
 
 
 def main() -> None:

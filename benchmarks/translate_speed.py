@@ -1,8 +1,8 @@
-"""Translation speed: our two engines beside raw CTranslate2 and Transformers' generate, all in one run.
+"""Translation speed: our two engines, raw CTranslate2 and Transformers' generate, all in one run.
 
-The same weights (a random MarianMT, which all of them can hold), the same sentences in the same batches, and so many
-tokens forced for each, so that nobody does less work. On a CPU ours take text and give text, the others take ids; on a
-GPU all take ids, and CTranslate2 is not needed. Rounds are interleaved, and the median is told.
+All use the same weights (a random MarianMT, which all of them support), the same sentences in the same batches, and a
+fixed number of tokens for each, so that all do the same work. On a CPU our engines read and write text, the others ids;
+on a GPU all use ids, and CTranslate2 is not needed. Rounds are interleaved, and the median is reported.
 Run: python benchmarks/translate_speed.py [--device cuda] [--preset base] [--batch 32] [--beams 1 4]
 """
 
@@ -32,15 +32,15 @@ from clearhead.formats import save_checkpoint, to_marian
 from clearhead.formats.model_folder import ModelFolder
 from clearhead.model import Transformer, preset
 
-NEVER = -1e4  # a logit that keeps a token from being written
-REST = 0.3  # seconds, until the waiting threads of one library are asleep before the next one starts
+NEVER = -1e4  # a logit that prevents a token from being written
+REST = 0.3  # seconds until the waiting threads of one library are asleep, before the next one starts
 
 Row = list[int]
 
 
 @dataclass(frozen=True)
 class Work:
-    """What everyone translates: batches of sentences, as ids with eos and as text."""
+    """The input of every system: batches of sentences, as ids with eos and as text."""
 
     batches: list[list[Row]]
     texts: list[list[str]]
@@ -48,7 +48,7 @@ class Work:
 
     @property
     def num_sentences(self) -> int:
-        """How many sentences there are."""
+        """The number of sentences."""
         return sum(map(len, self.batches))
 
 
@@ -63,7 +63,7 @@ class System:
 
 
 def make_model(options: argparse.Namespace, used: int | None) -> Transformer:
-    """Return a random model that MarianMT can hold, and that writes neither padding nor an end nor an unused id."""
+    """Return a random model that MarianMT supports and that writes no padding, no end token and no unused id."""
     torch.manual_seed(1)
     config = preset(
         options.preset, source_vocabulary=options.vocabulary, norm_place="post", sinusoids="blocks", start="pad",
@@ -80,7 +80,7 @@ def make_model(options: argparse.Namespace, used: int | None) -> Transformer:
     return model
 
 
-# What is translated
+# The input
 
 
 def made_up(options: argparse.Namespace) -> Work:
@@ -93,7 +93,7 @@ def made_up(options: argparse.Namespace) -> Work:
 
 
 def phrasebook(options: argparse.Namespace, folder: Path) -> tuple[Work, int]:
-    """Return two or three sentences of the phrasebook to a line, and the size of a vocabulary learned from it."""
+    """Return lines of two or three phrasebook sentences, and the size of a vocabulary learned from the phrasebook."""
     from clearhead.data.phrasebook import pairs
     from clearhead.text.config import TextConfig
     from clearhead.text.train import train_vocabularies
@@ -115,11 +115,11 @@ def _batched(items: Sequence[Any], size: int) -> list[Sequence[Any]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
-# Who translates
+# The systems
 
 
 def settings_of(beam: int, limit: int) -> SearchSettings:
-    """Return our settings: those of everyone else, and a batch is taken as it is given."""
+    """Return our settings: those of the other systems, without splitting the given batches."""
     return SearchSettings(
         beam=beam, stopping="first", max_length=limit, max_ratio=1000.0, max_extra=1000, batch_tokens=10**9
     )
@@ -174,7 +174,7 @@ def transformers_generate(folder: Path, device: str, dtype: torch.dtype) -> Syst
 
 
 def raw_ctranslate2(translator: Any, precision: str, name: str, parts: int) -> System:
-    """Return CTranslate2 by itself; with several parts it is told to cut a batch into so many."""
+    """Return raw CTranslate2; with `parts` > 1 it splits every batch into this number of parts."""
 
     def run(work: Work, number: int, beam: int, limit: int) -> list[Row]:
         tokens = [[str(token) for token in row] for row in work.batches[number]]
@@ -188,7 +188,7 @@ def raw_ctranslate2(translator: Any, precision: str, name: str, parts: int) -> S
 
 
 def cpu_systems(options: argparse.Namespace, folder: Path, work: Work) -> list[System]:
-    """Return everyone on a CPU."""
+    """Return the systems that run on a CPU."""
     from ctranslate2 import Translator as CTranslate2Translator
 
     from clearhead.decoding.engines.ctranslate2_engine import open_ctranslate2
@@ -206,14 +206,14 @@ def cpu_systems(options: argparse.Namespace, folder: Path, work: Work) -> list[S
             str(converted), "cpu", compute_type=precision, intra_threads=options.threads
         )
         systems.append(raw_ctranslate2(as_it_comes, precision, "raw CTranslate2", 1))
-        # on the model that our engine has loaded: two copies differ by some per cent, by where they happen to lie
+        # uses the model that our engine has loaded: two copies differ in speed by some per cent
         systems.append(raw_ctranslate2(engine.translator, precision, "raw, a core each", options.threads))
         systems.append(ours_by_text("clearhead ctranslate2", precision, Translator(vocabularies, engine)))
     return systems
 
 
 def gpu_systems(folder: Path) -> list[System]:
-    """Return everyone on a GPU, in bfloat16."""
+    """Return the systems that run on a GPU, in bfloat16."""
     place = ModelFolder(folder, folder, is_marian=False)
     theirs = transformers_generate(folder / "marian", "cuda", torch.bfloat16)
     return [theirs, ours_by_ids("clearhead torch", "bfloat16", open_torch(place, "cuda"))]
@@ -223,7 +223,7 @@ def gpu_systems(folder: Path) -> list[System]:
 
 
 def seconds_of(system: System, work: Work, beam: int) -> float:
-    """Return how long all batches take."""
+    """Return the seconds that all batches take."""
     start = time.perf_counter()
     for number in range(len(work.batches)):
         system.translate(work, number, beam, work.limit)
@@ -231,13 +231,13 @@ def seconds_of(system: System, work: Work, beam: int) -> float:
 
 
 def throughput(systems: Sequence[System], work: Work, beam: int, rounds: int) -> dict[int, float]:
-    """Return tokens a second of each system: the median over rounds in which everyone takes their turn."""
+    """Return the tokens per second of each system: the median over interleaved rounds."""
     times: dict[int, list[float]] = {number: [] for number in range(len(systems))}
     for turn in range(rounds + 1):
-        for number, system in list(enumerate(systems))[:: 1 if turn % 2 else -1]:  # nobody always follows the same one
+        for number, system in list(enumerate(systems))[:: 1 if turn % 2 else -1]:  # alternate the order
             time.sleep(REST)
             seconds = seconds_of(system, work, beam)
-            if turn:  # the first is to warm up
+            if turn:  # the first round is a warm-up
                 times[number].append(seconds)
         print(f"beam {beam}: round {turn} of {rounds}", file=sys.stderr, flush=True)
     return {
@@ -247,7 +247,7 @@ def throughput(systems: Sequence[System], work: Work, beam: int, rounds: int) ->
 
 
 def latencies(system: System, work: Work, beam: int, runs: int) -> tuple[float, float]:
-    """Return the 50th and the 99th percentile of one short sentence, in milliseconds."""
+    """Return the 50th and the 99th percentile of the latency of one short sentence, in milliseconds."""
     short = Work([[work.batches[-1][-1]]], [[work.texts[-1][-1]]] if work.texts else [], 10)
     times = []
     time.sleep(REST)
@@ -261,7 +261,7 @@ def latencies(system: System, work: Work, beam: int, runs: int) -> tuple[float, 
 
 
 def start_ups(folder: Path, options: argparse.Namespace) -> dict[str, float]:
-    """Return how long it takes from nothing to the first translation of a sentence, in a process of its own."""
+    """Return the seconds from the start of a new process to its first translation."""
     ours = (
         "from clearhead import Translator; "
         f"from clearhead.decoding.search.settings import SearchSettings; t = Translator.load({str(folder)!r}, "
@@ -285,11 +285,11 @@ def start_ups(folder: Path, options: argparse.Namespace) -> dict[str, float]:
     return medians
 
 
-# What is told
+# The report
 
 
 def tell_machine(options: argparse.Namespace, model: Transformer, work: Work) -> None:
-    """Print what was measured, on what, with what."""
+    """Print the model, the machine and the versions."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout
     is_gpu = options.device == "cuda"
     machine = torch.cuda.get_device_name() if is_gpu else f"{platform.machine()}, {options.threads} threads"
@@ -302,12 +302,12 @@ def tell_machine(options: argparse.Namespace, model: Transformer, work: Work) ->
     print(
         f"preset {options.preset} ({config.encoder_blocks}+{config.decoder_blocks} blocks, width {config.d_model}), "
         f"vocabulary {config.target_size:,}; {work.num_sentences} sentences of {min(lengths)} to {max(lengths)} tokens "
-        f"in batches of {options.batch}, {work.limit} tokens forced for each; {options.rounds} rounds\n"
+        f"in batches of {options.batch}, {work.limit} tokens generated for each; {options.rounds} rounds\n"
     )
 
 
 def agreement(systems: Sequence[System], work: Work, beam: int, vocabularies: Any) -> dict[int, float]:
-    """Return the share of sentences of the first batch for which a system says what the first one says."""
+    """Return the share of sentences of the first batch for which a system's output equals that of the first one."""
     outputs = [system.translate(work, 0, beam, work.limit) for system in systems]
     if vocabularies is not None:
         outputs = [
@@ -351,11 +351,11 @@ def main() -> None:
     parser.add_argument("--vocabulary", type=int, default=7716)
     parser.add_argument("--sentences", type=int, default=None, help="default: 96, on a GPU 640")
     parser.add_argument("--batch", type=int, default=None, help="sentences in a batch; default: 32, on a GPU 64")
-    parser.add_argument("--length", type=int, default=20, help="tokens forced for each sentence")
+    parser.add_argument("--length", type=int, default=20, help="number of tokens generated for each sentence")
     parser.add_argument("--beams", type=int, nargs="+", default=[1, 4])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--latency-runs", type=int, default=50)
-    parser.add_argument("--start-ups", type=int, default=3, help="how often start-up is timed; 0: not at all")
+    parser.add_argument("--start-ups", type=int, default=3, help="number of times that start-up is timed; 0 skips it")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     options = parser.parse_args()
     is_gpu = options.device == "cuda"
@@ -378,9 +378,9 @@ def main() -> None:
             vocabularies = Vocabularies.load(folder)
             systems = cpu_systems(options, folder, work)
         tell(systems, work, options, vocabularies)
-        print("\n`same`: sentences of the first batch for which a system says what transformers generate says.")
+        print("\n`same`: share of sentences of the first batch with the same output as transformers generate.")
         if not is_gpu and options.start_ups:
-            print("\nFrom nothing to the first translation:")
+            print("\nFrom the start of the process to the first translation:")
             for system, seconds in start_ups(folder, options).items():
                 print(f"- {system}: {seconds:.2f} s")
 

@@ -53,7 +53,10 @@ def test_both_configs_have_the_sizes_that_are_compared() -> None:
 def test_transformers_can_hold_the_even_model_because_of_two_settings() -> None:
     small = {"d_model": 8, "d_ff": 5, "encoder_blocks": 1, "decoder_blocks": 1}  # what is refused is not the size
     assert to_marian_tensors(Transformer(model_config("6-6", **small))).config["model_type"] == "marian"
-    for setting, reason in (({"norm_place": "pre"}, "it is pre-norm"), ({"sinusoids": "pairs"}, "stand in pairs")):
+    for setting, reason in (
+        ({"norm_place": "pre"}, "it is pre-norm"),
+        ({"sinusoids": "pairs"}, "sines and cosines alternate"),
+    ):
         with pytest.raises(CheckpointError, match=reason):
             to_marian_tensors(Transformer(model_config("6-6", **small, **setting)))
 
@@ -93,7 +96,7 @@ def test_aims_are_told_as_reached_or_missed() -> None:
         "- reached: 2 × even, CTranslate2 in tokens a second (it is 2.50 ×).",
         "- missed: 4 × even, Transformers in tokens a second (it is 3.00 ×).",
     ]
-    assert "no BLEU is told" in benchmark().verdicts(all_timed, None)[0]
+    assert "BLEU is not reported" in benchmark().verdicts(all_timed, None)[0]
 
 
 def test_speed_counts_the_own_tokens_of_a_system() -> None:
