@@ -18,9 +18,9 @@ CASES: tuple[tuple[tuple[str, ...], int, str], ...] = (
     (("check", "numerical-self-attention"), 1, "arithmetic slip"),
     (("experiment",), 0, "variance"),
     (("train", "--help"), 0, "--resume"),
-    (("translate", "Good morning"), 2, "pip install 'clearhead[translate]'"),
-    (("train", "my.yaml"), 2, "pip install 'clearhead[train]'"),
-    (("experiment", "variance", "--picture", "slide.svg"), 2, "pip install 'clearhead[plots]'"),
+    (("translate", "Good morning"), 2, "pip install '.[translate]'"),
+    (("train", "my.yaml"), 2, "pip install '.[train]'"),
+    (("experiment", "variance", "--picture", "slide.svg"), 2, "pip install '.[plots]'"),
 )
 
 

@@ -107,6 +107,11 @@ def printable(text: str) -> str:
     )
 
 
+def not_installed(user: str, package: str, extra: str) -> str:
+    """Return the message for a missing package, with the command that installs it as part of an extra of clearhead."""
+    return f"{user} needs {package}, which is not installed. Run pip install '.[{extra}]' in a clone of clearhead."
+
+
 def closest_match(word: str, choices: Iterable[str]) -> str | None:
     """Return the choice with the most similar spelling, or None if none is similar."""
     spellings = {choice.lower(): choice for choice in choices}

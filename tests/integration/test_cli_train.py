@@ -203,4 +203,6 @@ def test_without_torch_the_message_says_how_to_install_it(tmp_path: Path) -> Non
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, env=os.environ, check=False
     )
     assert done.returncode == 2
-    assert done.stderr == "clearhead: train needs torch, which is not installed: pip install 'clearhead[train]'.\n"
+    assert done.stderr == (
+        "clearhead: train needs torch, which is not installed. Run pip install '.[train]' in a clone of clearhead.\n"
+    )

@@ -19,7 +19,7 @@ from clearhead.formats.ctranslate2 import Storage, convert
 from clearhead.model import Transformer
 from tests.unit.decoding.toys import random_model
 
-pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install 'clearhead[translate]'")
+pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install '.[translate]'")
 TOLERANCE = 2e-4  # of a score in float32: sums of tens of logarithms, in another order
 KINDS: dict[str, dict[str, Any]] = {
     "pre-norm, pairs, untied": {},

@@ -13,7 +13,7 @@ from tests.unit.text.sentences import ENGLISH, GERMAN
 from tests.unit.text.test_marian import make_folder
 
 transformers = pytest.importorskip("transformers", reason="translations are compared with Hugging Face Transformers")
-pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install 'clearhead[translate]'")
+pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install '.[translate]'")
 STEPS = 13
 # Transformers without sacremoses leaves punctuation as it is, and says so
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended")

@@ -11,7 +11,7 @@ import typer
 from clearhead.cli.evaluation_output import Form, show, waiting
 from clearhead.cli.model_option import ModelOption, chosen_model
 from clearhead.cli.option_groups import with_option_groups
-from clearhead.errors import ClearheadError, ConfigError, printable
+from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
 
 if TYPE_CHECKING:
     from clearhead.evaluation.report import EvaluationReport, EvaluationRequest, Requirement
@@ -220,9 +220,7 @@ def evaluate(
         show(report, alignment_scores, Form.json if results.as_json else results.form)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
-            raise ClearheadError(
-                f"evaluate needs {missing.name}, which is not installed: pip install 'clearhead[train]'."
-            ) from None
+            raise ClearheadError(not_installed("evaluate", missing.name, "train")) from None
         raise
     judged = alignment_scores[:1] if alignments.choose_head else alignment_scores  # the chosen head
     failures = _failures(report, judged, required)

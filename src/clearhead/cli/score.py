@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from clearhead.cli.model_option import Device, ModelOption, chosen_model
-from clearhead.errors import ClearheadError, ConfigError
+from clearhead.errors import ClearheadError, ConfigError, not_installed
 
 if TYPE_CHECKING:
     from clearhead.decoding.scoring import ScoredTarget, Scorer, ScoreTotal, TextPair
@@ -66,9 +66,7 @@ def score(
         scorer = open_scorer(folder, device=device.value, precision=precision.value, too_long=too_long.value)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
-            raise ClearheadError(
-                f"score needs {missing.name}, which is not installed: pip install 'clearhead[translate]'."
-            ) from None
+            raise ClearheadError(not_installed("score", missing.name, "translate")) from None
         raise
     pairs = _pairs(scorer, files)
     sums = ScoreTotal()

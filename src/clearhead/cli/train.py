@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from clearhead.errors import ClearheadError, RunError, printable
+from clearhead.errors import ClearheadError, RunError, not_installed, printable
 
 if TYPE_CHECKING:
     from clearhead.training.config import RunConfig
@@ -61,9 +61,7 @@ def train(
             _train_seeds(settings, folder, seeds, resume, as_json)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
-            raise ClearheadError(
-                f"train needs {missing.name}, which is not installed: pip install 'clearhead[train]'."
-            ) from None
+            raise ClearheadError(not_installed("train", missing.name, "train")) from None
         raise
 
 

@@ -19,7 +19,7 @@ from clearhead.cli.translate_options import (
     rule_with_flags,
 )
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
-from clearhead.errors import ClearheadError, printable
+from clearhead.errors import ClearheadError, not_installed, printable
 
 if TYPE_CHECKING:
     from clearhead.decoding.alignment import AlignmentRule
@@ -79,9 +79,7 @@ def translate(
         _run(job, lines, lines.window_size(is_typed=is_typed), progress)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:
-            raise ClearheadError(
-                f"translate needs {missing.name}, which is not installed: pip install 'clearhead[translate]'."
-            ) from None
+            raise ClearheadError(not_installed("translate", missing.name, "translate")) from None
         raise
 
 

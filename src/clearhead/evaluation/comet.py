@@ -8,10 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from clearhead.errors import ConfigError, DataError, printable
+from clearhead.errors import ConfigError, DataError, not_installed, printable
 from clearhead.evaluation.scores import Score, check_line_counts
-
-_INSTALL = "pip install 'clearhead[comet]'"
 
 
 def check_comet(model: str | None, sources: Sequence[str] | None) -> Path:
@@ -67,4 +65,4 @@ def _import_comet() -> Any:
     try:
         return import_module("comet")
     except ImportError:
-        raise ConfigError(f"COMET needs the package unbabel-comet, which is not installed: {_INSTALL}.") from None
+        raise ConfigError(not_installed("COMET", "the package unbabel-comet", "comet")) from None

@@ -8,7 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clearhead.errors import ClearheadError
+from clearhead.errors import ClearheadError, not_installed
 from clearhead.experiments.colours import DARK, INK, PAPER
 from clearhead.experiments.experiment import Experiment
 from clearhead.experiments.registry import find_experiment
@@ -57,9 +57,7 @@ def check_picture(path: Path) -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise ClearheadError(
-            "a picture needs matplotlib, which is not installed. Install it with: pip install 'clearhead[plots]'"
-        ) from None
+        raise ClearheadError(not_installed("a picture", "matplotlib", "plots")) from None
 
 
 def draw_picture(result: Experiment) -> "Figure":

@@ -92,7 +92,7 @@ def test_scores_are_those_of_the_hypotheses_and_may_be_left_out() -> None:
 
 @pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
 def test_python_and_the_command_line_give_the_same_translations(tmp_path: Path, engine: str) -> None:
-    pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install 'clearhead[translate]'")
+    pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install '.[translate]'")
     model = make_run(tmp_path / "run")
     lines = ["the red cat sees", "", "a dog, a bird", "where is the old house? " * 9]
     (tmp_path / "in.txt").write_text("".join(line + "\n" for line in lines))
@@ -105,7 +105,7 @@ def test_python_and_the_command_line_give_the_same_translations(tmp_path: Path, 
 
 
 def test_a_search_that_the_engine_lacks_opens_another_engine(tmp_path: Path) -> None:
-    pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install 'clearhead[translate]'")
+    pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install '.[translate]'")
     model = make_run(tmp_path)
     translator = Translator.load(model)
     assert translator.engine.name == "ctranslate2"

@@ -156,7 +156,7 @@ def test_without_matplotlib_the_error_has_the_install_command_and_tables_still_w
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "clearhead: a picture needs matplotlib, which is not installed. "
-        "Install it with: pip install 'clearhead[plots]'\n"
+        "Run pip install '.[plots]' in a clone of clearhead.\n"
     )
     assert not list(tmp_path.iterdir())
     assert clearhead("experiment", "norms", before=blocked).returncode == 0

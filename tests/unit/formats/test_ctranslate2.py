@@ -16,7 +16,7 @@ from clearhead.formats.ctranslate2 import convert, converted, find_conversion, m
 from clearhead.model import ModelConfig, Transformer
 from tests.unit.decoding.toys import random_model
 
-pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install 'clearhead[translate]'")
+pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install '.[translate]'")
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from clearhead.formats import save_checkpoint
 from clearhead.formats.model_folder import ModelFolder
 from tests.unit.decoding.toys import random_model
 
-pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install 'clearhead[translate]'")
+pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install '.[translate]'")
 PROGRAM = """
 import sys
 from pathlib import Path

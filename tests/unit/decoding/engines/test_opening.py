@@ -8,7 +8,7 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.formats.model_folder import ModelFolder, find_model
 from tests.small_run import make_run
 
-pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install 'clearhead[translate]'")
+pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install '.[translate]'")
 DRAWN = EngineNeeds(SearchSettings(temperature=1.0))
 
 
