@@ -1,4 +1,4 @@
-"""The command line for tests: called in this process, where everything is imported already, or as a process of its own.
+"""The command line for tests: called in this process, where everything is imported already, or as a separate process.
 
 A process costs half a second, and with torch three; one is needed only where signals, pipes, imports or memory are tested.
 """
@@ -17,7 +17,7 @@ from clearhead.cli.main import main
 def run(
     *arguments: str, text: str | bytes = b"", cwd: Path | None = None, is_merged: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Call the command in this process, with streams of its own; return its exit code and its output.
+    """Call the command in this process, with its own streams; return its exit code and its output.
 
     With is_merged, standard error is part of standard output, in the order in which a terminal shows the two.
     """
@@ -26,7 +26,7 @@ def run(
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryFile() as stdin:
         stdin.write(text.encode() if isinstance(text, str) else text)
         stdin.seek(0)
-        patch.setenv("COLUMNS", "80")  # as wide as where there is no terminal
+        patch.setenv("COLUMNS", "80")  # the width that is used without a terminal
         if cwd is not None:
             patch.chdir(cwd)
         patch.setattr(sys, "argv", ["clearhead", *arguments])
@@ -45,7 +45,7 @@ def run(
 
 
 def run_process(*arguments: str, text: str | bytes = b"", cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the command as a process of its own."""
+    """Run the command as a separate process."""
     command = [sys.executable, "-m", "clearhead.cli.main", *arguments]
     stdin = text.encode() if isinstance(text, str) else text
     process = subprocess.run(command, input=stdin, capture_output=True, cwd=cwd, timeout=60, check=False)

@@ -1,13 +1,13 @@
-"""What tests share: every worksheet that the project ships, worked once."""
+"""Fixtures that tests share: every worksheet that the project ships, solved once."""
 
 import os
 import signal
 from pathlib import Path
 
-# Before torch or numpy is loaded: tests run one to a core, and threads of several processes would fight for them.
+# Before torch or numpy is loaded: one test process runs per core, and threads of several processes would compete for the cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# CTranslate2 multiplies int8 by oneDNN on some processors, which saturates, and by MKL on others: tests of our conversion
-# take the exact one everywhere.
+# CTranslate2 multiplies int8 with oneDNN on some processors, which saturates, and with MKL on others: tests of our
+# conversion use the exact one everywhere.
 os.environ.setdefault("CT2_USE_MKL", "1")
 # A shell's background jobs ignore Ctrl-C, and so would every program that a test starts in order to interrupt it.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

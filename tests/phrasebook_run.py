@@ -9,7 +9,7 @@ import pytest
 from tests.command import run
 
 ROOT = Path(__file__).parents[1]
-UPDATES = 700  # half of what the config has: enough for the sentences of the pages
+UPDATES = 700  # half the number in the config: enough for the sentences of the pages
 
 
 def trained_run(factory: pytest.TempPathFactory) -> Path:

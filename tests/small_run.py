@@ -1,4 +1,4 @@
-"""A run folder with a random model in it: it writes nonsense, but always the same, and in no time."""
+"""A run folder with a random model in it: it writes nonsense, but always the same, and it is fast."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -8,7 +8,7 @@ RELATIVE = {"float64": 1e-12, "float32": 2e-5, "bfloat16": 5e-2}
 
 
 def assert_close(actual: npt.ArrayLike, expected: npt.ArrayLike, dtype: str = "float64", label: str = "") -> None:
-    """Fail, showing the largest difference, where two arrays are not the same to the tolerance of a dtype."""
+    """Fail, showing the largest difference, if two arrays differ by more than the tolerance of a dtype."""
     a, b = np.asarray(actual, dtype=np.float64), np.asarray(expected, dtype=np.float64)
     assert a.shape == b.shape, f"{label}: {a.shape} is not {b.shape}"
     np.testing.assert_allclose(a, b, rtol=RELATIVE[dtype], atol=ABSOLUTE[dtype], err_msg=label)

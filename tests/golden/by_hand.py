@@ -1,4 +1,4 @@
-"""Attention in plain Python lists: an independent way to the same numbers. Nothing here comes from clearhead."""
+"""Attention in plain Python lists: an independent computation of the same numbers. Nothing here is imported from clearhead."""
 
 import math
 

@@ -67,7 +67,7 @@ def test_exam_self_attention_is_right() -> None:
 
 def test_numerical_self_attention_is_right() -> None:
     sheet = solve("numerical-self-attention")
-    # Worked on paper from X and the three matrices; whole numbers throughout.
+    # Worked on paper from X and the three matrices; all numbers are integers.
     assert_close(sheet.value("Q"), [[1, 0, 2], [2, 2, 2], [2, 1, 3]])
     assert_close(sheet.value("K"), [[0, 1, 1], [4, 4, 0], [2, 3, 1]])
     assert_close(sheet.value("V"), [[1, 2, 3], [2, 8, 0], [2, 6, 3]])
@@ -163,7 +163,7 @@ def test_bank_is_right() -> None:
 def test_leak_is_right() -> None:
     answers = solve("leak").answers
     assert_close(answers[0], [[0.8, 0.1, 0.1], [0.15, 0.75, 0.1], [0.1, 0.2, 0.7]])
-    # 0.15 and 0.75 are left of the second row: 0.15/0.9 and 0.75/0.9
+    # 0.15 and 0.75 remain of the second row: 0.15/0.9 and 0.75/0.9
     assert_close(answers[1], [[1, 0, 0], [0.15 / 0.9, 0.75 / 0.9, 0], [0.1, 0.2, 0.7]])
 
 
@@ -178,7 +178,7 @@ def test_norms_is_right() -> None:
 
 
 def test_lets_go_is_right() -> None:
-    """The whole model: the encoder of the notes, its decoder, and this project's own output layer."""
+    """The complete model: the encoder of the notes, its decoder, and this project's own output layer."""
     sheet = solve("lets-go")
     assert sheet.warnings == ("generated: Vamos <EOS>",)
     x = [[1.87, 1.09], [-1.68, 0.67]]

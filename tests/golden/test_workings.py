@@ -1,7 +1,7 @@
 """The example workings, marked on paper: every cell of every sheet has its verdict here, and every slip its right sum.
 
 The verdicts were derived from the seven rules before the marker was run. A small marker of plain lists, at the end of
-this file, derives them once more from the digits; nothing in it comes from clearhead.
+this file, derives them once more from the digits; it imports nothing from clearhead.
 """
 
 import math
@@ -22,8 +22,8 @@ from tests.golden.by_hand import Matrix, softmax, transpose
 
 FOLDER = Path(clearhead.check.__file__).parent / "workings"
 
-# One letter a cell. "k" stands where both kinds of correct are right, by whether a rounded parent is taken to stand for
-# the end of its own rounded working or for the unrounded truth; "s" where the rules do not say which of the two it is.
+# One letter per cell. "k" is used where both kinds of correct are right, because a rounded parent can mean the result of
+# its own rounded working or the unrounded truth; "s" where the rules do not decide which of the two it is.
 LETTERS = {
     "c": {Verdict.CORRECT},
     "r": {Verdict.ROUNDED},
@@ -32,7 +32,7 @@ LETTERS = {
     "t": {Verdict.TRUNCATED},
     "o": {Verdict.ROUNDING},
     "p": {Verdict.PLAUSIBLE},
-    # By rule 6: it follows from the right value of a miscopied parent. So does a copy of such a cell.
+    # By rule 6: it follows from the right value of a miscopied parent. This is also true of a copy of such a cell.
     "6": {Verdict.CORRECT, Verdict.CARRIED},
     "S": {Verdict.SLIP},
     "T": {Verdict.TRANSCRIPTION},
@@ -157,7 +157,7 @@ EXPECTED: dict[str, list[Expected]] = {
 }
 
 
-def test_seq2seq_dot_holds_no_error() -> None:
+def test_seq2seq_dot_has_no_error() -> None:
     """No slip.
 
     α₂ = e^0.82 / (e^0.6 + e^0.82 + e^1.04) = 0.3280, written 0.32: truncated, not wrong.
@@ -167,8 +167,8 @@ def test_seq2seq_dot_holds_no_error() -> None:
     agree("seq2seq-dot", roots=[])
 
 
-def test_seq2seq_multiplicative_holds_three_slips_in_Wh_and_all_the_rest_follows() -> None:
-    """Three slips in W h; the page goes on adding 0.1 along the row where the step grows to 0.14 and 0.18.
+def test_seq2seq_multiplicative_has_three_slips_in_Wh_and_everything_else_follows_from_them() -> None:
+    """Three slips in W h; the page continues to add 0.1 along the row where the step grows to 0.14 and 0.18.
 
     W h₂, 4th: 0.4×0.2 + 0.5×0.3 + 0.6×0.4 + 0.7×0.5 = 0.82, written 0.7.
     W h₃, 3rd: 0.3×0.3 + 0.4×0.4 + 0.5×0.5 + 0.6×0.6 = 0.86, written 0.7.
@@ -181,7 +181,7 @@ def test_seq2seq_multiplicative_holds_three_slips_in_Wh_and_all_the_rest_follows
     agree("seq2seq-multiplicative", roots=["Wh 2 4", "Wh 3 3", "Wh 3 4"])
 
 
-def test_the_exam_answer_holds_no_error() -> None:
+def test_the_exam_answer_has_no_error() -> None:
     """No slip, but four cells whose last digit is not the rounded one.
 
     S′₁₁ = (0.5×2.18 + 1.7×1.75 + 1.49×1.57) / √3 = 6.4043 / 1.7320… = 3.6975, written 3.69: truncated.
@@ -192,7 +192,7 @@ def test_the_exam_answer_holds_no_error() -> None:
     agree("exam-self-attention", roots=[])
 
 
-def test_numerical_self_attention_holds_four_independent_slips() -> None:
+def test_numerical_self_attention_has_four_independent_slips() -> None:
     """Four slips, of which the last three do not come from the first.
 
     S₂₃ = 2×2 + 2×3 + 2×1 = 12, written 18. From 4, 16, 18 follow A₂₂ = 0.1192 and A₂₃ = 0.8808, as written.
@@ -207,7 +207,7 @@ def test_numerical_self_attention_holds_four_independent_slips() -> None:
     agree("numerical-self-attention", roots=["S 2 3", "A 2 1", "Z 1 1", "Z 3 1"])
 
 
-def test_masked_self_attention_holds_one_miscopied_number_that_was_not_used() -> None:
+def test_masked_self_attention_has_one_miscopied_number_that_was_not_used() -> None:
     """One transcription: Q₂₁ = 0.4×1 + 0.5×4 + 0.6×7 = 6.6, and 6.6 in its own line, copied into the scores as 6.4.
 
     The scores were worked from 6.6: S₂₁ = 6.6×4.2 + 3.9×1.8 + 7.6×1.4 = 45.38, where 6.4 would give 44.54.
@@ -217,7 +217,7 @@ def test_masked_self_attention_holds_one_miscopied_number_that_was_not_used() ->
     agree("numerical-masked-self-attention", roots=["Q 2 1"])
 
 
-def test_cross_attention_holds_one_miscopied_number_that_was_not_used() -> None:
+def test_cross_attention_has_one_miscopied_number_that_was_not_used() -> None:
     """One transcription: K₃₃ = 0.7×9 + 0.8×1 + 0.9×1 = 8, and 8 in its own line, copied into the scores as 8.1.
 
     The scores were worked from 8: S₁₃ = 6.4×14.4 + 2.1×8.4 + 8.6×8 = 178.6 (8.1 would give 179.46), and
@@ -227,11 +227,11 @@ def test_cross_attention_holds_one_miscopied_number_that_was_not_used() -> None:
     agree("numerical-cross-attention", roots=["K 3 3"])
 
 
-def test_the_encoder_of_lets_go_holds_no_error() -> None:
+def test_the_encoder_of_lets_go_has_no_error() -> None:
     """No slip: the one number that is off is explained by weights that were themselves shown to one decimal.
 
     K₁₁ = 1.87×(−1.7) + 1.09×(−1.5) = −4.814, written −4.7; weights within ±0.05 move it by (1.87 + 1.09)×0.05 = 0.148,
-    as far as −4.666, and −4.7 stands for anything from −4.75 to −4.65: plausible.
+    as far as −4.666, and −4.7 means anything from −4.75 to −4.65: plausible.
     S₁₁ = −1.0×−4.7 + 3.7×1.9 = 11.73, S₁₂ = −1.0×1.9 + 3.7×−0.2 = −2.64, S₂₁ = −3.7×−4.7 + 0.6×1.9 = 18.53 and
     S₂₂ = −3.7×1.9 + 0.6×−0.2 = −7.15 (an exact half, written −7.2) are right from the digits on the page.
     e^11.7 / (e^11.7 + e^−2.6) = 0.9999994, written 0.99: truncated. Output: 1.87 + 2.5 = 4.37, 1.09 − 2.1 = −1.01, …
@@ -239,7 +239,7 @@ def test_the_encoder_of_lets_go_holds_no_error() -> None:
     agree("lets-go-encoder", roots=[])
 
 
-def test_the_decoder_of_lets_go_holds_no_error_on_its_first_token() -> None:
+def test_the_decoder_of_lets_go_has_no_error_on_its_first_token() -> None:
     """No slip.
 
     K₁₂ = 2.70×(−0.7) + (−0.34)×0.3 = −1.992, written −1.8; weights within ±0.05 reach −1.992 + 3.04×0.05 = −1.84, and
@@ -269,7 +269,7 @@ def test_the_decoder_of_lets_go_forgets_a_position_and_miscopies_two_numbers() -
 
 
 def test_the_positions_that_are_added_were_worked_in_degrees() -> None:
-    """One misconception, degrees for radians, that reproduces the whole second line.
+    """One misconception, degrees instead of radians, that reproduces the entire second line.
 
     sin 1 = 0.8415, written 0.02: sin 1° = 0.0175. cos 1 = 0.5403, written 1: cos 1° = 0.9998.
     The other two cells cannot tell: sin 0.01 = 0.00999983, written 0 beside 0.02 (so 0.00), is cut; cos 0.01 = 0.99995.
@@ -284,7 +284,9 @@ def test_every_working_has_its_verdicts_here() -> None:
 
 @pytest.mark.parametrize("name", list(EXPECTED))
 @pytest.mark.parametrize("takes_rounded_parents_as_they_are", [False, True])
-def test_the_verdicts_follow_from_the_rules_by_a_second_way(name: str, takes_rounded_parents_as_they_are: bool) -> None:
+def test_a_second_implementation_of_the_rules_gives_the_same_verdicts(
+    name: str, takes_rounded_parents_as_they_are: bool
+) -> None:
     if name == "positions-added":
         assert [[f"{math.sin(math.radians(x)):.2f}", f"{math.cos(math.radians(x)):.2f}"] for x in (1, 0.01)] == [
             ["0.02", "1.00"],
@@ -301,7 +303,7 @@ def test_the_verdicts_follow_from_the_rules_by_a_second_way(name: str, takes_rou
             assert letter in alike.get(wanted, wanted), f"{name}, {expected}: the rules give {letters}"
 
 
-# How the marker's report is held against the verdicts above.
+# How the marker's report is compared with the verdicts above.
 
 
 def lines_of(name: str) -> list[list[list[str]]]:
@@ -312,7 +314,7 @@ def lines_of(name: str) -> list[list[list[str]]]:
 
 
 def _flat(lines: dict[str, Any]) -> Iterator[list[list[str]]]:
-    for value in lines.values():  # a number, a row, a matrix, or a part with lines of its own
+    for value in lines.values():  # a number, a row, a matrix, or a part that contains lines
         if isinstance(value, dict):
             yield from _flat(value)
         else:
@@ -363,17 +365,17 @@ def _find(report: Report, expected: Expected, rows: list[list[str]]) -> LineMark
 
 
 def _rows(line: LineMark, expected: Expected, written_rows: list[list[str]]) -> list[CellMark]:
-    """The marked cells of the rows that were written: rows written one at a time stand together in a report."""
+    """The marked cells of the rows that were written: rows written one at a time are joined in a report."""
     rows = range(expected.top - 1, expected.top - 1 + len(written_rows))
     return [cell for cell in line.marked if cell.row in rows]
 
 
-# The second way: the rules on plain lists. x is a line as written, x̂ what it stands for.
+# The second implementation: the rules on plain lists. x is a line as written, x̂ what it means.
 
 
 @dataclass(frozen=True)
 class Marked:
-    """A line of numbers: as written, what they stand for, the unit of each, and whether an error is in or above it."""
+    """A line of numbers: as written, what they mean, the unit of each, and whether an error is in it or above it."""
 
     x: Matrix
     hat: Matrix
@@ -384,7 +386,7 @@ class Marked:
 
 @dataclass(frozen=True)
 class Reference:
-    """What a line should be: from the written parents, from what those stand for, how far it may move, errors above."""
+    """What a line should be: from the written parents, from what those mean, how far it can move, errors above."""
 
     x: Matrix
     hat: Matrix
@@ -482,7 +484,7 @@ class Paper:
         self.takes_as_written = takes_as_written
 
     def skip(self) -> None:
-        """Pass over a matrix that only restates another one."""
+        """Skip a matrix that only restates another one."""
         next(self.lines)
 
     def mark(self, reference: Reference) -> Marked:
@@ -510,7 +512,7 @@ def judge(y: float, v: float, true: float, own: float, radius: float) -> str:
     """The first of rules 1 to 5 and 7 that fits."""
     if y == true:
         return "c"
-    if v == 0:  # a whole number, where a whole number was due
+    if v == 0:  # an integer, where an integer is expected
         return "c" if abs(y - true) < 1e-9 else ("r" if abs(y - own) < 1e-9 else "S")
     slack = 1e-9 * v
     if abs(y - true) <= v / 2 + slack:

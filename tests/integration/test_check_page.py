@@ -1,4 +1,4 @@
-"""The page of a marked working in a real browser: pointing, keys, telephones, the dark, paper, and hostile students."""
+"""The page of a marked working in a real browser: pointing, keyboard, phones, dark mode, printing, and hostile input."""
 
 import shutil
 import subprocess
@@ -44,7 +44,7 @@ def both() -> str:
     return to_html([by_hand.slipped(), by_hand.misconceived()], "Homework")
 
 
-def test_pointing_at_an_error_lights_exactly_the_cells_below_it(desk: Desk) -> None:
+def test_pointing_at_an_error_highlights_exactly_the_cells_that_depend_on_it(desk: Desk) -> None:
     page = desk.show(both())
     below = [
         "row 2 (x2), column 3 (x3): 10.39, carried forward",
@@ -68,7 +68,7 @@ def test_pointing_at_an_error_lights_exactly_the_cells_below_it(desk: Desk) -> N
     assert page.locator("td.source").count() == 1
 
 
-def test_the_focus_lights_them_too(desk: Desk) -> None:
+def test_keyboard_focus_highlights_them_too(desk: Desk) -> None:
     page = desk.show(both())
     page.locator("#r0f0 summary").focus()
     assert len(page.evaluate(LIT)) == 7
@@ -76,7 +76,7 @@ def test_the_focus_lights_them_too(desk: Desk) -> None:
     assert page.evaluate(LIT) == []
 
 
-def test_a_click_tells_the_story_of_a_cell(desk: Desk) -> None:
+def test_a_click_shows_the_details_of_a_cell(desk: Desk) -> None:
     page = desk.show(both())
     page.locator("#r1 td[data-below='0'][data-root='1']").first.click()
     story = page.locator(STORY)
@@ -93,7 +93,7 @@ def test_a_click_tells_the_story_of_a_cell(desk: Desk) -> None:
     assert page.locator(STORY).count() == 1, "one story at a time"
 
 
-def test_the_keyboard_reaches_every_cell_and_its_story(desk: Desk) -> None:
+def test_the_keyboard_reaches_every_cell_and_its_details(desk: Desk) -> None:
     page = desk.show(to_html([by_hand.slipped()]))
     stops = page.evaluate(
         "[...document.querySelectorAll('figure')].map(f => f.querySelectorAll('td[tabindex=\"0\"]').length)"
@@ -101,7 +101,7 @@ def test_the_keyboard_reaches_every_cell_and_its_story(desk: Desk) -> None:
     assert stops == [1] * 7, "one figure for every line but the copy that is right"
     active = "document.activeElement.getAttribute('aria-label')"
     page.locator("table[aria-label=S] td[tabindex='0']").focus()
-    for key in ("ArrowDown", "End", "ArrowRight"):  # the edge holds
+    for key in ("ArrowDown", "End", "ArrowRight"):  # stays at the edge
         page.keyboard.press(key)
     assert page.evaluate(active).startswith("row 2 (x2), column 3 (x3): 18, arithmetic slip; your own lines give 12.36")
     assert page.locator("#status").inner_text() == page.evaluate(active)
@@ -121,7 +121,7 @@ def test_the_keyboard_reaches_every_cell_and_its_story(desk: Desk) -> None:
     assert page.evaluate(active) == "nothing was written here"
 
 
-def test_nothing_that_a_student_wrote_is_run(desk: Desk) -> None:
+def test_text_of_a_student_is_never_executed(desk: Desk) -> None:
     for text in (to_html([by_hand.hostile()]), to_html([by_hand.hostile(), by_hand.hostile()], "<script>alert(3)</script>"),
                  f"<!DOCTYPE html><title>notebook</title>{to_fragment(by_hand.hostile())}"):  # fmt: skip
         page = desk.show(text)
@@ -137,7 +137,7 @@ def test_nothing_that_a_student_wrote_is_run(desk: Desk) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_it_fits_a_telephone_and_a_desk_by_day_and_by_night(desk: Desk, width: int, scheme: str) -> None:
+def test_the_page_fits_a_phone_and_a_desktop_in_light_and_dark_mode(desk: Desk, width: int, scheme: str) -> None:
     page = desk.show(both(), viewport={"width": width, "height": 800}, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     boxes = [page.locator("#r0f0 .sums > div").nth(number).bounding_box() for number in (0, 1)]
@@ -156,7 +156,7 @@ def test_it_fits_a_telephone_and_a_desk_by_day_and_by_night(desk: Desk, width: i
 
 
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext is not installed")
-def test_paper_has_every_finding_open(desk: Desk, tmp_path: Path) -> None:
+def test_every_finding_is_open_when_printed(desk: Desk, tmp_path: Path) -> None:
     page = desk.show(both(), color_scheme="dark")
     page.pdf(path=tmp_path / "report.pdf", prefer_css_page_size=True, print_background=True)
     done = subprocess.run(["pdftotext", "-layout", tmp_path / "report.pdf", "-"], capture_output=True, check=True)
@@ -175,13 +175,13 @@ def test_a_finding_can_be_linked_to(desk: Desk) -> None:
     assert page.locator("#r1f1").evaluate("each => each.open")
 
 
-def test_without_a_script_every_word_is_still_there(desk: Desk) -> None:
+def test_without_javascript_all_the_text_is_still_shown(desk: Desk) -> None:
     page = desk.show(both(), java_script_enabled=False)
     assert page.locator("#r0 td[data-root='0']").get_attribute("title").startswith("row 2 (x2), column 3 (x3): 18")
     assert page.locator(".help").is_hidden()
 
 
-def test_a_telephone_gets_no_help_for_the_keyboard(desk: Desk) -> None:
+def test_a_phone_shows_no_keyboard_help(desk: Desk) -> None:
     page = desk.show(both(), viewport={"width": 360, "height": 800}, has_touch=True, is_mobile=True)
     assert page.locator(".help").inner_text().startswith("Tap an error")
     assert "By keyboard" not in page.locator("body").inner_text()
@@ -189,7 +189,7 @@ def test_a_telephone_gets_no_help_for_the_keyboard(desk: Desk) -> None:
     assert "By keyboard" in page.locator(".help").inner_text()
 
 
-def test_weights_have_a_subscript_and_copy_as_plain_text(desk: Desk) -> None:
+def test_weights_have_a_subscript_and_are_copied_as_plain_text(desk: Desk) -> None:
     page = desk.show(to_html([by_hand.slipped()]))
     title = page.locator(".line > span", has_text="W_Q").first
     assert title.locator("sub").inner_text() == "Q"

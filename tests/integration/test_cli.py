@@ -1,4 +1,4 @@
-"""The command line as a user meets it: real files, real exit codes, and a real process where that makes a difference."""
+"""The command line as a user runs it: real files, real exit codes, and a real process where that makes a difference."""
 
 import json
 import os
@@ -19,7 +19,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "cli_surface.txt"
 
 
 def surface() -> str:
-    """Return every verb with its options, one a line."""
+    """Return every verb with its options, one per line."""
     command = typer.main.get_command(app)
     lines = []
     for name, verb in sorted(command.commands.items()):  # type: ignore[attr-defined]
@@ -68,7 +68,7 @@ def test_json_from_the_command_line_is_the_worksheet_of_the_library() -> None:
     assert run("solve", "exam-self-attention", "--format", "json").stdout == done.stdout
 
 
-def test_latex_comes_whole_or_as_a_fragment() -> None:
+def test_latex_is_a_complete_document_or_a_fragment() -> None:
     document = run("solve", "lets-go-encoder", "--format", "latex", "--detail", "products")
     assert (document.returncode, document.stderr) == (0, "")
     assert document.stdout == solve("lets-go-encoder").to_latex("products")
@@ -76,7 +76,7 @@ def test_latex_comes_whole_or_as_a_fragment() -> None:
     assert fragment.stdout == solve("lets-go-encoder").to_latex(blanks=["A[go, *]"], fragment=True)
 
 
-def test_a_matrix_is_drawn(tmp_path: Path) -> None:
+def test_a_matrix_is_drawn_as_an_svg_picture(tmp_path: Path) -> None:
     done = run("solve", "lets-go-encoder", "--picture", "A")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == solve("lets-go-encoder").picture("A")
@@ -93,7 +93,7 @@ def test_a_matrix_is_drawn(tmp_path: Path) -> None:
         (("--picture", "A", "--json"), "clearhead: --picture draws an SVG, which contradicts --format json."),
     ],
 )
-def test_a_picture_that_cannot_be_drawn_is_told_in_a_sentence(options: tuple[str, ...], sentence: str) -> None:
+def test_a_picture_that_cannot_be_drawn_is_reported_in_one_sentence(options: tuple[str, ...], sentence: str) -> None:
     done = run("solve", "lets-go-encoder", *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(sentence)
@@ -124,7 +124,7 @@ def test_the_fields_of_a_kind_are_listed() -> None:
     assert run("solve", "--fields", "nonsense").returncode == 2
 
 
-def test_a_problem_comes_from_standard_input() -> None:
+def test_a_problem_can_be_read_from_standard_input() -> None:
     done = run_process("solve", "-", "--detail", "results", text="{kind: add-and-norm, X: [[1, 3]], epsilon: 0}")
     assert "[ -1  1 ]" in done.stdout
     empty = run("solve", "-")
@@ -142,7 +142,7 @@ def test_rounding_options_override_the_file() -> None:
     )
 
 
-def test_output_goes_to_a_file_or_nowhere(tmp_path: Path) -> None:
+def test_output_is_written_to_a_file_and_a_failure_creates_none(tmp_path: Path) -> None:
     path = tmp_path / "sheet.md"
     assert run("solve", "leak", "--format", "markdown", "-o", str(path)).stdout == ""
     assert path.read_text(encoding="utf-8").startswith("# Why the decoder is masked\n")
@@ -155,14 +155,14 @@ def test_output_goes_to_a_file_or_nowhere(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["sheet.md", "sheet.txt"]
 
 
-def test_a_failed_problem_leaves_an_old_output_alone(tmp_path: Path) -> None:
+def test_a_failed_problem_does_not_change_an_old_output(tmp_path: Path) -> None:
     path = tmp_path / "sheet.md"
     path.write_text("old")
     assert run("solve", "-", "-o", str(path), text="kind: nonsense").returncode == 2
     assert path.read_text() == "old"
 
 
-def test_mistakes_are_told_one_to_a_line_without_a_traceback(tmp_path: Path) -> None:
+def test_mistakes_are_reported_one_per_line_without_a_traceback(tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("kind: self-attention\nX: [[1, 2], [3]]\nW_Q: [[.nan]]\nscal: none\n")
     done = run("solve", "bad.yaml", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
@@ -184,7 +184,7 @@ def test_solve_without_a_problem_says_what_it_needs() -> None:
     assert "solve needs a problem" in done.stderr
 
 
-def test_a_reader_that_leaves_early_is_no_error() -> None:
+def test_a_closed_pipe_is_not_an_error() -> None:
     command = (
         f"{sys.executable} -m clearhead.cli.main solve positions --detail products | head -1; exit ${{PIPESTATUS[0]}}"
     )
@@ -193,7 +193,7 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_links_are_followed_and_pipes_written_to(tmp_path: Path) -> None:
+def test_the_output_can_be_a_link_or_a_pipe(tmp_path: Path) -> None:
     target, link, pipe = tmp_path / "target.md", tmp_path / "link.md", tmp_path / "pipe"
     target.write_text("old")
     target.chmod(0o600)
@@ -211,14 +211,14 @@ def test_links_are_followed_and_pipes_written_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
-def test_no_encoding_of_the_terminal_is_an_error(encoding: str) -> None:
+def test_any_encoding_of_the_terminal_works(encoding: str) -> None:
     command = [sys.executable, "-m", "clearhead.cli.main", "solve", "bank"]
     environment = os.environ | {"PYTHONIOENCODING": encoding}
     done = subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_full_disk_and_a_closed_input_are_told() -> None:
+def test_a_full_disk_and_a_closed_input_are_reported() -> None:
     command = f"{sys.executable} -m clearhead.cli.main solve"
     full = subprocess.run(["bash", "-c", f"{command} leak > /dev/full"], capture_output=True, text=True, check=False)
     assert full.returncode == 2
@@ -229,7 +229,7 @@ def test_a_full_disk_and_a_closed_input_are_told() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "x" * 5000, "no\x1b[31m\x07such"])
-def test_strange_names_of_files_are_refused_in_plain_text(name: str) -> None:
+def test_invalid_file_names_are_rejected_in_plain_text(name: str) -> None:
     done = run("solve", name)
     assert done.returncode == 2
     assert "\x1b" not in done.stderr
@@ -245,7 +245,7 @@ def test_control_characters_in_a_mistake_are_made_visible() -> None:
 
 
 def test_control_c_stops_quietly() -> None:
-    for seconds in (1, 3, 9):  # on a busy machine Python may still be starting, and dies of the signal by itself
+    for seconds in (1, 3, 9):  # on a busy machine Python can still be starting, and is then ended by the signal
         process = subprocess.Popen(
             [sys.executable, "-m", "clearhead.cli.main", "solve", "-"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -259,7 +259,7 @@ def test_control_c_stops_quietly() -> None:
     assert b"Traceback" not in errors
 
 
-def test_a_fault_of_ours_is_called_one() -> None:
+def test_an_internal_error_is_reported_as_one() -> None:
     code = (
         "import sys, clearhead.worksheet as w, clearhead.cli.main as m\n"
         "def broken(*a): raise RuntimeError('boom')\n"

@@ -1,4 +1,4 @@
-"""`clearhead check` as a student and as a teacher meet it: real files, real exit codes, one clear sentence."""
+"""`clearhead check` as a student and as a teacher use it: real files, real exit codes, one clear sentence."""
 
 import csv
 import io
@@ -40,19 +40,19 @@ def write(path: Path, lines: Lines, **more: str) -> Path:
 
 
 @pytest.mark.parametrize("form", ["terminal", "markdown", "html", "json"])
-def test_every_form_says_the_same_marks_and_exits_alike(form: str) -> None:
+def test_every_format_has_the_same_marks_and_exit_code(form: str) -> None:
     done = run("check", "numerical-self-attention", "--format", form)
     assert done.returncode == 1, done.stderr
     assert ("10.666667" if form == "json" else "10⅔") in done.stdout
 
 
-def test_a_process_of_its_own_says_the_same() -> None:
+def test_a_separate_process_gives_the_same_output() -> None:
     here, apart = (call("check", "numerical-self-attention") for call in (run, run_process))
     assert (apart.returncode, apart.stdout, apart.stderr) == (1, here.stdout, "")
 
 
 @pytest.mark.parametrize("name", sorted(gallery()))
-def test_our_own_worksheet_gets_full_marks_and_a_changed_number_none(name: str) -> None:
+def test_our_own_worksheet_gets_full_marks_and_one_with_a_changed_number_does_not(name: str) -> None:
     sheet = run("solve", name, "--json").stdout
     fine = run("check", "-", "--json", text=sheet.encode())
     marks = json.loads(fine.stdout)["marks"]
@@ -90,7 +90,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_used_is_refused_in_a_sentence_that_names_the_file_once(name: str, tmp_path: Path) -> None:
+def test_an_unusable_file_is_rejected_in_one_sentence_that_names_it_once(name: str, tmp_path: Path) -> None:
     content, sentence = REFUSED[name]
     (tmp_path / name).write_bytes(content)
     done = run("check", name, cwd=tmp_path)
@@ -101,7 +101,7 @@ def test_what_cannot_be_used_is_refused_in_a_sentence_that_names_the_file_once(n
     assert done.stderr.count("\n") == 1, "one line"
 
 
-def test_an_empty_name_is_not_the_folder_that_one_stands_in(tmp_path: Path) -> None:
+def test_an_empty_name_is_not_taken_as_the_current_folder(tmp_path: Path) -> None:
     write(tmp_path / "ada.json", GOOD)
     done = run("check", "", cwd=tmp_path)
     assert done.returncode == 2
@@ -119,7 +119,7 @@ SHEETS = {
 
 
 @pytest.mark.parametrize("name", SHEETS)
-def test_a_broken_worksheet_is_refused_and_no_fault_of_ours(name: str) -> None:
+def test_a_broken_worksheet_is_an_input_error_and_not_an_internal_one(name: str) -> None:
     data = json.loads(run("solve", "exam-self-attention", "--json").stdout)
     SHEETS[name](data)
     done = run("check", "-", text=json.dumps(data).encode())
@@ -136,7 +136,7 @@ def test_a_worksheet_of_another_problem_earns_nothing() -> None:
     assert "a different problem" in done.stderr
 
 
-def test_a_report_never_takes_the_place_of_the_working(tmp_path: Path) -> None:
+def test_a_report_never_overwrites_the_working(tmp_path: Path) -> None:
     path = write(tmp_path / "ada.json", GOOD)
     before = path.read_bytes()
     done = run("check", "ada.json", "-o", "./ada.json", cwd=tmp_path)
@@ -145,7 +145,7 @@ def test_a_report_never_takes_the_place_of_the_working(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_wrong_shape_is_told_and_is_not_well(tmp_path: Path) -> None:
+def test_a_wrong_shape_is_reported_and_is_not_correct(tmp_path: Path) -> None:
     path = write(tmp_path / "max.json", {**GOOD, "weights": [row[:2] for row in GOOD["weights"]]})
     done = run("check", str(path))
     assert done.returncode == 2
@@ -171,7 +171,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("example", NAMES)
-def test_lines_are_known_by_the_names_that_people_use(example: str) -> None:
+def test_lines_are_recognised_by_the_names_that_people_use(example: str) -> None:
     from clearhead.worksheet.reading import load_problem
     from clearhead.worksheet.rounding import Rounding
     from clearhead.worksheet.solver import solve
@@ -221,13 +221,13 @@ def test_the_infinity_of_yaml_is_read(tmp_path: Path) -> None:
 
 @pytest.fixture
 def school(tmp_path: Path) -> Path:
-    """Make a folder of workings, with the scheme among them."""
+    """Create a folder with workings and the scheme."""
     return make_school(tmp_path / "class")
 
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    """A class that was graded once: its folder, and what the command said."""
+    """A class that was graded once: its folder, and the output of the command."""
     folder = make_school(tmp_path_factory.mktemp("graded") / "class")
     return folder, run("check", ".", "--scheme", "scheme.yaml", "--csv", "grades.csv", cwd=folder)
 
@@ -256,7 +256,7 @@ def grades(folder: Path) -> dict[str, dict[str, str]]:
     return {row["file"]: row for row in rows}
 
 
-def test_a_class_is_graded_twice_alike_with_scheme_and_grades_among_the_workings(
+def test_grading_a_class_twice_gives_the_same_with_scheme_and_grades_in_the_folder(
     graded: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
     school, first = graded
@@ -304,7 +304,7 @@ TARGETS = [
 
 
 @pytest.mark.parametrize(("options", "sentence"), TARGETS)
-def test_a_class_overwrites_nobodys_working_and_writes_nothing_by_half(
+def test_grading_a_class_overwrites_no_working_and_leaves_no_partial_file(
     options: tuple[str, ...], sentence: str, school: Path
 ) -> None:
     before = {file.name: file.read_bytes() for file in school.iterdir()}

@@ -1,4 +1,4 @@
-"""`clearhead evaluate` as a user meets it: files, pipes, tables, exit codes, and the sentences for what is wrong."""
+"""`clearhead evaluate` as a user runs it: files, pipes, tables, exit codes, and error messages."""
 
 import json
 import subprocess
@@ -45,7 +45,7 @@ def test_the_numbers_are_those_of_the_sacrebleu_command(folder: Path) -> None:
     assert round(plus["value"], 10) == sacrebleu(folder, "-m", "chrf", "--chrf-word-order", "2")[0]["score"]
 
 
-def test_outputs_come_from_a_pipe_too(folder: Path) -> None:
+def test_outputs_can_also_be_read_from_a_pipe(folder: Path) -> None:
     text = (folder / "good").read_bytes()
     piped = run_process("evaluate", "--reference", "right", *FEW, cwd=folder, text=text)
     assert (piped.returncode, piped.stderr) == (0, "")
@@ -71,7 +71,7 @@ def test_systems_are_compared_as_tables_in_markdown(folder: Path) -> None:
     assert "- randomisation: ar:103|seed:12345" in done.stdout
 
 
-def test_leaks_and_frequencies_are_told(folder: Path) -> None:
+def test_leaks_and_frequencies_are_reported(folder: Path) -> None:
     (folder / "train.source").write_bytes(f"{TEXTS['source'][0]}\nother\n".encode() + b"caf\xe9\n")
     (folder / "train.target").write_text(f"{RIGHT[0]}\nother\nw1 w1\n")
     training = ("--train-source", "train.source", "--train-target", "train.target", "--source", "source")
@@ -83,7 +83,7 @@ def test_leaks_and_frequencies_are_told(folder: Path) -> None:
     assert done.stderr == "clearhead: train.source: 1 lines are not UTF-8 and were skipped.\n"
 
 
-def test_a_score_under_what_is_required_ends_with_1(folder: Path) -> None:
+def test_a_score_below_the_requirement_gives_exit_code_1(folder: Path) -> None:
     arguments = ("evaluate", "good", "--reference", "right", "--samples", "0")
     assert run(*arguments, "--require", "bleu=5", "--require", "ter=90", cwd=folder).returncode == 0
     done = run(*arguments, "--require", "bleu=99.5", "--metric", "exact", cwd=folder)
@@ -95,7 +95,7 @@ def test_a_score_under_what_is_required_ends_with_1(folder: Path) -> None:
     assert (over.returncode, ", over the required 1" in over.stderr) == (1, True)
 
 
-def test_alignments_are_judged_with_or_without_translations(folder: Path) -> None:
+def test_alignments_are_scored_with_or_without_translations(folder: Path) -> None:
     (folder / "gold").write_text("0-0 1-1 2p1\n0-0\n")
     (folder / "mine").write_text("0-0 1-1 2-1\n0-1\n")
     arguments = ("evaluate", "--links", "ours=mine", "--gold-links", "gold")
@@ -141,7 +141,7 @@ def test_alignments_are_judged_with_or_without_translations(folder: Path) -> Non
         ),
     ],
 )
-def test_what_cannot_be_used_is_told_in_one_sentence(folder: Path, arguments: tuple[str, ...], sentence: str) -> None:
+def test_unusable_input_is_reported_in_one_sentence(folder: Path, arguments: tuple[str, ...], sentence: str) -> None:
     (folder / "short").write_text("one\ntwo\n")
     (folder / "empty").write_bytes(b"")
     (folder / "latin").write_bytes(b"fine\ncaf\xe9\n")
@@ -160,13 +160,13 @@ def test_what_cannot_be_used_is_told_in_one_sentence(folder: Path, arguments: tu
         (b"a\0", "standard input:1: a NUL byte at byte 2."),
     ],
 )
-def test_a_pipe_that_is_no_text_is_told(folder: Path, content: bytes, sentence: str) -> None:
+def test_a_pipe_that_is_not_text_is_reported(folder: Path, content: bytes, sentence: str) -> None:
     done = run("evaluate", "--reference", "right", cwd=folder, text=content)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"clearhead: {sentence}")
 
 
-def test_any_script_is_measured(folder: Path) -> None:
+def test_any_script_can_be_scored(folder: Path) -> None:
     lines = ["नमस्ते दुनिया", "শুভ সকাল", "مرحبا بالعالم", "👩‍👩‍👧 ok", "  ", "a\u2028b"]
     (folder / "many").write_text("\n".join(lines) + "\n", encoding="utf-8")
     done = run("evaluate", "many", "--reference", "many", "--json", *FEW, cwd=folder)

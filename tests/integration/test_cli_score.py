@@ -1,4 +1,4 @@
-"""`clearhead score` as a user meets it: a line for each sentence, totals, and the sentences for what is wrong."""
+"""`clearhead score` as a user runs it: a line for each sentence, totals, and error messages."""
 
 import json
 import math
@@ -44,7 +44,7 @@ def test_every_sentence_has_its_line_and_the_library_agrees(folder: Path) -> Non
     assert lines[0]["perplexity"] == pytest.approx(math.exp(-lines[0]["log_prob"] / lines[0]["num_tokens"]))
 
 
-def test_columns_have_a_heading_and_the_total_is_a_remark(folder: Path) -> None:
+def test_columns_have_a_heading_and_the_total_is_printed_to_stderr(folder: Path) -> None:
     done = run("score", "-m", "run/best", "source", "target", cwd=folder)
     heading, *lines = done.stdout.splitlines()
     assert heading == "log_prob\tperplexity\ttokens"
@@ -55,7 +55,7 @@ def test_columns_have_a_heading_and_the_total_is_a_remark(folder: Path) -> None:
     assert "(unit:token|eos:yes|vocabulary:" in done.stderr
 
 
-def test_the_total_alone_is_the_result(folder: Path) -> None:
+def test_only_the_total_can_be_printed(folder: Path) -> None:
     arguments = ("score", "-m", "run", "source", "target")
     done = run(*arguments, "--total", "--json", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
@@ -66,12 +66,12 @@ def test_the_total_alone_is_the_result(folder: Path) -> None:
     assert run(*arguments, "--total", cwd=folder).stdout.startswith("8 sentences, ")
 
 
-def test_targets_come_from_a_pipe_and_empty_lines_stay(folder: Path) -> None:
+def test_targets_can_be_read_from_a_pipe_and_empty_lines_remain(folder: Path) -> None:
     (folder / "holes").write_text("abc\n\nabc\n")
     done = run("score", "-m", "run", "holes", "-", text="abc\n\n\n", cwd=folder)
     assert done.returncode == 0
     assert done.stdout.splitlines()[2] == "0\t\t0"
-    assert done.stdout.splitlines()[3].endswith("\t1")  # only the end
+    assert done.stdout.splitlines()[3].endswith("\t1")  # only the end token
 
 
 def test_a_language_model_needs_no_source(folder: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_language_model_needs_no_source(folder: Path) -> None:
     assert "this is a language model, which reads no source" in refused.stderr
 
 
-def test_lines_that_are_too_long_are_refused_or_left_unscored(folder: Path) -> None:
+def test_lines_that_are_too_long_are_rejected_or_not_scored(folder: Path) -> None:
     arguments = ("score", "-m", "run", "long", "long")
     done = run(*arguments, cwd=folder)
     assert done.returncode == 2
@@ -119,7 +119,7 @@ def test_lines_that_are_too_long_are_refused_or_left_unscored(folder: Path) -> N
         (("-m", "run", "-", "-"), "standard input can only be read once."),
     ],
 )
-def test_what_cannot_be_used_is_told_in_one_sentence(folder: Path, arguments: tuple[str, ...], sentence: str) -> None:
+def test_unusable_input_is_reported_in_one_sentence(folder: Path, arguments: tuple[str, ...], sentence: str) -> None:
     done = run("score", *arguments, cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"clearhead: {sentence}"), done.stderr

@@ -1,4 +1,4 @@
-"""`clearhead train` as a user meets it: configs with mistakes, folders that are taken, Ctrl-C, and its help."""
+"""`clearhead train` as a user runs it: configs with mistakes, folders that are in use, Ctrl-C, and its help."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.unit.training.fake_loop import FakeLoop, put_in_place
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CONFIG = "data:\n  train:\n    - built_in: copy\ntraining: {steps: 7}\n"
-# The verb, in a process of its own, around a loop that says that it began and then waits for a signal.
+# The verb in a separate process, with a loop that prints that it has started and then waits for a signal.
 AROUND = """
 import sys, time
 from types import ModuleType
@@ -40,7 +40,7 @@ def waiting_command(*arguments: str) -> list[str]:
 
 
 def train(folder: Path, *arguments: str, stops: tuple[Stopped, ...] = ("steps",)) -> subprocess.CompletedProcess[str]:
-    """Call the verb around a loop that learns nothing: how it ends, and what it says, are the verb's own."""
+    """Call the verb with a loop that learns nothing: its exit code and its messages come from the verb."""
     (folder / "my.yaml").write_text(CONFIG)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(progress, "find_spec", lambda name: None)
@@ -102,7 +102,7 @@ def test_the_help_of_the_config_is_printed() -> None:
         (("no\x1bsuch.yaml",), "clearhead: no\\x1bsuch.yaml: there is no such file.\n"),
     ],
 )
-def test_what_cannot_be_trained_is_reported_in_a_sentence(
+def test_a_config_that_cannot_be_trained_is_reported_in_one_sentence(
     tmp_path: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
     done = run("train", *arguments, cwd=tmp_path)
@@ -130,7 +130,7 @@ def test_the_outcome_of_a_run_can_be_json(tmp_path: Path) -> None:
     }
 
 
-def test_a_run_is_not_written_over_by_accident(tmp_path: Path) -> None:
+def test_a_run_is_not_overwritten_by_accident(tmp_path: Path) -> None:
     assert train(tmp_path, "my.yaml").returncode == 0
     again = train(tmp_path, "my.yaml")
     assert (again.returncode, again.stdout) == (2, "")

@@ -56,7 +56,7 @@ def test_lines_of_a_pipe_a_file_and_a_sentence_are_the_same(model: str, tmp_path
     assert run("translate", "-m", model, "the red cat", *SHORT).stdout == translations[0] + "\n"
 
 
-def test_columns_and_objects_get_their_translation_beside_them(model: str, tmp_path: Path) -> None:
+def test_columns_and_objects_get_their_translation_added(model: str, tmp_path: Path) -> None:
     alone = run("translate", "-m", model, "a dog", *SHORT).stdout[:-1]
     table = run("translate", "-m", model, *SHORT, "--form", "tsv", text="id\tsource\n7\ta dog\n")
     assert table.stdout == f"id\tsource\ttranslation\n7\ta dog\t{alone}\n"
@@ -67,7 +67,7 @@ def test_columns_and_objects_get_their_translation_beside_them(model: str, tmp_p
     assert "the object already has a key 'translation'" in clash.stderr
 
 
-def test_everything_about_a_line_is_in_its_json(model: str) -> None:
+def test_the_json_of_a_line_has_everything_about_it(model: str) -> None:
     done = run(
         "translate", "-m", model, "a dog", *SHORT, "--json", "--scores", "--align", "--beam", "3", "--n-best", "2"
     )
@@ -94,7 +94,7 @@ def test_a_search_is_explained_in_a_file_and_in_the_terminal(model: str, tmp_pat
 
 
 def write_pairs(folder: Path, model: str, rule: AlignmentRule) -> list[str]:
-    """Write sentences, translations and the links that a reading gives them; return the options that name them."""
+    """Write sentences, translations and the links that a rule gives them; return the options that name them."""
     looked: list[Sequence[Links]] = []
     rate_heads(Translator.load(model, engine="torch"), TEXTS, lambda alignments: float(looked.append(alignments) or 0))
     links = looked[every_rule(Translator.load(model, engine="torch").model).index(rule)]
@@ -107,7 +107,7 @@ def write_pairs(folder: Path, model: str, rule: AlignmentRule) -> list[str]:
     return [*(str(folder / name) for name in ("source", "reference")), "--gold-links", str(folder / "gold-links")]
 
 
-def test_the_head_that_gold_links_choose_is_read_from_then_on(tmp_path: Path) -> None:
+def test_the_head_that_gold_links_choose_is_used_later(tmp_path: Path) -> None:
     model = str(make_run(tmp_path / "run"))
     usual = run("translate", "-m", model, "the red cat sees", *SHORT, "--align")
     options = write_pairs(tmp_path, model, AlignmentRule(Head(1, 1), is_shifted=False))
@@ -265,7 +265,7 @@ def test_options_that_contradict_each_other_are_reported_in_a_sentence(
     assert done.stderr.count("\n") == 1
 
 
-def test_files_of_a_model_that_are_missing_or_cut_short_are_named(tmp_path: Path) -> None:
+def test_missing_or_truncated_files_of_a_model_are_named(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "run")
     weights = folder / "best" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:777])
@@ -400,7 +400,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_lines(model: str, tmp_path: Path) -> None:
     peaks = []
-    for number in (40_000, 100_000):  # the library keeps plans for shapes that it has seen: there are few, soon seen
+    for number in (40_000, 100_000):  # the library keeps plans for shapes that it has seen; there are few shapes
         write_lines(tmp_path / "in.txt", number)
         files = ("-i", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.txt"))
         command = [

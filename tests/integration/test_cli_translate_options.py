@@ -1,4 +1,4 @@
-"""Every setting of a search is an option of `clearhead translate`, by one rule of names, and its value arrives."""
+"""Every setting of a search is an option of `clearhead translate`, named by one rule, and its value is passed on."""
 
 from pathlib import Path
 from typing import Any, get_args
@@ -12,7 +12,7 @@ from clearhead.cli.translate_options import EngineOptions, Stopping
 from clearhead.decoding.engines.engine import EngineNeeds
 from clearhead.decoding.search.settings import SearchSettings
 
-# a value of each setting that is not its default; those that need others have them too
+# a non-default value for each setting; settings that need others have them too
 VALUES: dict[str, dict[str, Any]] = {
     "beam": {"beam": 3},
     "n_best": {"n_best": 2, "beam": 3},
@@ -49,12 +49,12 @@ def test_every_setting_of_a_search_is_an_option(field: str) -> None:
     assert option.default is None, "the default lives in the setting"
 
 
-def test_the_rules_of_stopping_are_the_choices_of_their_option() -> None:
+def test_the_stopping_rules_are_the_choices_of_their_option() -> None:
     assert [rule.value for rule in Stopping] == list(get_args(SearchSettings.model_fields["stopping"].annotation))
 
 
 @pytest.mark.parametrize("field", SearchSettings.model_fields)
-def test_the_value_of_an_option_arrives_in_its_setting(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_value_of_an_option_is_passed_to_its_setting(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
     searches: list[SearchSettings] = []
 
     class Stop(Exception):

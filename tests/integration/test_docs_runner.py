@@ -89,7 +89,7 @@ def test_a_python_error_is_reported_with_its_line(tmp_path: Path) -> None:
     assert failure.startswith("page.md, line 2: number = = 3\nSyntaxError")
 
 
-def test_a_file_of_the_page_is_there_for_later_commands(tmp_path: Path) -> None:
+def test_a_file_of_the_page_exists_for_later_commands(tmp_path: Path) -> None:
     text = "<!-- file: data/my.txt -->\n```text\nझील\n```\n" + console("$ cat data/my.txt", "झील")
     assert failures_of(text, tmp_path) == []
     (failure,) = failures_of("<!-- file: ../my.txt -->\n```text\nx\n```\n", tmp_path)

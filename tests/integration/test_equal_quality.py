@@ -1,4 +1,4 @@
-"""Decoding at equal quality: the configs fit what is measured, tokens are counted alike, and aims are told as they are."""
+"""Decoding at equal quality: the configs fit the measurement, tokens are counted the same way, and the targets are reported correctly."""
 
 import sys
 from pathlib import Path
@@ -50,8 +50,13 @@ def test_both_configs_have_the_sizes_that_are_compared() -> None:
         assert {name: getattr(config, name) for name in expected} == expected
 
 
-def test_transformers_can_hold_the_even_model_because_of_two_settings() -> None:
-    small = {"d_model": 8, "d_ff": 5, "encoder_blocks": 1, "decoder_blocks": 1}  # what is refused is not the size
+def test_transformers_supports_the_even_model_because_of_two_settings() -> None:
+    small = {
+        "d_model": 8,
+        "d_ff": 5,
+        "encoder_blocks": 1,
+        "decoder_blocks": 1,
+    }  # the size is not the reason for the error
     assert to_marian_tensors(Transformer(model_config("6-6", **small))).config["model_type"] == "marian"
     for setting, reason in (
         ({"norm_place": "pre"}, "it is pre-norm"),
@@ -88,7 +93,7 @@ def timed(seconds: float, name: str, num_tokens: int = 100) -> object:
     return module.Timed(system, 512, module.Output([[5] * num_tokens], ["x"]), seconds)
 
 
-def test_aims_are_told_as_reached_or_missed() -> None:
+def test_targets_are_reported_as_reached_or_missed() -> None:
     all_timed = [timed(1.0, "deep, CTranslate2"), timed(2.5, "even, CTranslate2"), timed(3.0, "even, Transformers")]
     scores = [Score("BLEU", value, "signature") for value in (39.5, 39.7, 39.9)]
     assert benchmark().verdicts(all_timed, scores) == [
@@ -99,7 +104,7 @@ def test_aims_are_told_as_reached_or_missed() -> None:
     assert "BLEU is not reported" in benchmark().verdicts(all_timed, None)[0]
 
 
-def test_speed_counts_the_own_tokens_of_a_system() -> None:
+def test_speed_is_computed_from_the_tokens_that_a_system_writes() -> None:
     quick, slow = timed(2.0, "deep, CTranslate2", 60), timed(2.0, "even, CTranslate2", 80)
     assert (quick.tokens_a_second, slow.tokens_a_second) == (30.0, 40.0)  # type: ignore[attr-defined]
     assert quick.sentences_a_second == slow.sentences_a_second == 0.5  # type: ignore[attr-defined]
@@ -118,7 +123,7 @@ def test_random_models_are_compared_end_to_end(capsys: pytest.CaptureFixture[str
     assert counted == {"deep, CTranslate2": "24", "even, CTranslate2": "24", "even, Transformers": "24"}
 
 
-def test_models_and_random_ones_are_not_both_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_giving_both_models_and_random_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in ([], ["a", "b", "c", "d", "--random"]):
         with pytest.raises(SystemExit):
             benchmark().main(arguments)

@@ -1,4 +1,4 @@
-"""The page in a real browser: by keyboard, at any precision, on a telephone, in the dark, on paper."""
+"""The page in a real browser: with the keyboard, at any precision, on a phone, in dark mode and printed."""
 
 import re
 import shutil
@@ -36,7 +36,7 @@ def browser() -> Iterator[Any]:
 
 
 class Desk:
-    """Opens sheets, and keeps what the browser complained of or asked the network for."""
+    """Opens sheets, and records the browser's errors and network requests."""
 
     def __init__(self, browser: Any, folder: Path) -> None:
         self.browser, self.folder = browser, folder
@@ -81,7 +81,7 @@ def large(width: int = 13) -> Worksheet:
     return solve({"kind": "self-attention", "X": draw.normal(size=(29, width)).tolist(), **weights})
 
 
-def test_the_keyboard_walks_over_cells_and_hears_the_sum(desk: Desk) -> None:
+def test_the_arrow_keys_move_between_cells_and_the_sum_is_announced(desk: Desk) -> None:
     page = desk.open(solve("lets-go-encoder"))
     stops = page.evaluate(
         "[...document.querySelectorAll('figure')].map(f => f.querySelectorAll('td[tabindex=\"0\"]').length)"
@@ -92,7 +92,7 @@ def test_the_keyboard_walks_over_cells_and_hears_the_sum(desk: Desk) -> None:
     active = "document.activeElement.getAttribute('aria-label')"
     assert page.evaluate(active) == "Q[Let's, 1] -0.995 = 1.87×1.1 + 1.09×(-2.8)"
     page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")  # the edge holds
+    page.keyboard.press("ArrowRight")  # stays at the edge
     sentence = "Q[Let's, 2] 3.738 = 1.87×0.6 + 1.09×2.4"
     assert page.evaluate(active) == sentence
     assert page.locator("#status").inner_text() == sentence
@@ -114,7 +114,7 @@ def test_the_keyboard_walks_over_cells_and_hears_the_sum(desk: Desk) -> None:
     assert page.evaluate(active).startswith("Q[go, 1]")
 
 
-def test_pointing_frames_the_parents(desk: Desk) -> None:
+def test_pointing_at_a_cell_outlines_its_parents(desk: Desk) -> None:
     page = desk.open(solve("lets-go-encoder"), "matrices")
     page.locator("figure[data-symbol=A] td[data-at='1,0']").hover()
     frames = page.locator("td.parent").all_text_contents()
@@ -149,7 +149,7 @@ def test_any_precision_rounds_as_the_sheet_does(desk: Desk, ties: Any) -> None:
 
 
 @pytest.mark.parametrize("problem", ["lets-go-encoder", MULTI_HEAD, "numerical-masked-self-attention"])
-def test_the_page_shows_what_the_json_holds(desk: Desk, problem: str) -> None:
+def test_the_page_shows_the_numbers_of_the_json(desk: Desk, problem: str) -> None:
     sheet = solve(problem)
     page = desk.open(sheet)
     page.select_option("#decimals", "6")
@@ -168,7 +168,7 @@ def test_the_page_shows_what_the_json_holds(desk: Desk, problem: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_telephone_scrolls_matrices_and_not_the_page(desk: Desk, scheme: Any) -> None:
+def test_on_a_phone_matrices_scroll_and_the_page_does_not(desk: Desk, scheme: Any) -> None:
     page = desk.open(large(), viewport={"width": 360, "height": 640}, color_scheme=scheme)
     page.locator("figure.worked td[tabindex='0']").first.focus()
     for _ in range(4):
@@ -183,7 +183,7 @@ def test_a_telephone_scrolls_matrices_and_not_the_page(desk: Desk, scheme: Any) 
     assert paper == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 23, 28)")
 
 
-def test_without_a_script_everything_is_still_there(desk: Desk) -> None:
+def test_without_javascript_everything_is_still_shown(desk: Desk) -> None:
     page = desk.open(solve("lets-go-encoder"), java_script_enabled=False)
     assert page.locator("figure").count() == 14
     assert page.locator(".controls").is_hidden()
@@ -201,7 +201,7 @@ def test_blanks_stay_blank_at_every_precision(desk: Desk) -> None:
 
 
 @pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext is not installed")
-def test_no_matrix_is_cut_on_paper(desk: Desk, tmp_path: Path) -> None:
+def test_no_matrix_is_cut_off_when_printed(desk: Desk, tmp_path: Path) -> None:
     page = desk.open(large(width=3), color_scheme="dark")
     page.pdf(path=tmp_path / "sheet.pdf", prefer_css_page_size=True, print_background=True)
     done = subprocess.run(["pdftotext", "-layout", tmp_path / "sheet.pdf", "-"], capture_output=True, check=True)
@@ -214,11 +214,11 @@ def test_no_matrix_is_cut_on_paper(desk: Desk, tmp_path: Path) -> None:
         on = {number for number, text in enumerate(pages) for row in (rows[0], rows[-1]) if row in text}
         assert len(on) == 1, (rows[0], on)
     widths = page.evaluate("[...document.querySelectorAll('table')].map(table => table.getBoundingClientRect().width)")
-    assert max(widths) < 186 / 25.4 * 96  # what A4 has between its margins
+    assert max(widths) < 186 / 25.4 * 96  # the width of A4 between its margins
     assert any("Every sum of" in text and " = " in text for text in pages)  # a closed list is printed too
 
 
-def test_a_notebook_and_a_sheet_leave_each_other_alone(desk: Desk) -> None:
+def test_a_notebook_and_a_sheet_do_not_affect_each_other(desk: Desk) -> None:
     theme = ".theme tr:nth-child(odd) { background: red } .theme td { color: blue }"
     fragment = solve("lets-go-encoder")._repr_html_()
     notebook = f"<style>{theme}</style><div class=theme><table><tr><td>x</table>{fragment}{fragment}</div>"
@@ -309,7 +309,7 @@ def test_a_heat_map_is_printed_with_its_digits(desk: Desk, tmp_path: Path, schem
     assert page.evaluate(look) == "rgb(27, 31, 36)"  # dark digits on a light tint
 
 
-def test_the_keyboard_is_explained_on_a_desktop_and_not_on_a_telephone(desk: Desk) -> None:
+def test_keyboard_help_is_shown_on_a_desktop_and_not_on_a_phone(desk: Desk) -> None:
     sheet = solve("lets-go-encoder")
     assert "By keyboard: Tab" in desk.open(sheet).locator(".controls").inner_text()
     narrow = desk.open(sheet, viewport={"width": 360, "height": 640}).locator(".controls").inner_text()

@@ -152,7 +152,7 @@ def test_the_probabilities_on_the_page_multiply_to_that_of_the_translation(run: 
     np.testing.assert_allclose(probabilities, wanted, atol=0.0001)
 
 
-def test_the_index_leads_to_every_page_and_no_page_is_large(pages: Path) -> None:
+def test_the_index_links_to_every_page_and_no_page_is_large(pages: Path) -> None:
     index = (pages / "index.md").read_text(encoding="utf-8")
     assert re.findall(r"\]\((.+?\.md)\)", index) == ["sentence-1.md", "sentence-2.md"]
     assert "decoder layer 2, head 1 (`decoder.1.cross_attention.head.0`)" in index

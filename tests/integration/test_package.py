@@ -18,7 +18,7 @@ from tests.installed_command import failures_of
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_file_that_the_readme_links_to_is_there() -> None:
+def test_every_file_that_the_readme_links_to_exists() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#\s]+)", text) + re.findall(r'(?:src|srcset|href)="([^"#]+)"', text)
     relative = [link for link in links if "://" not in link]
@@ -47,7 +47,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_the_sdist_has_what_it_needs_and_nothing_of_a_working_folder(packages: Path) -> None:
+def test_the_sdist_has_what_it_needs_and_no_local_files(packages: Path) -> None:
     (path,) = packages.glob("*.tar.gz")
     with tarfile.open(path) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}

@@ -1,4 +1,4 @@
-"""The notebook runs from top to bottom, and what it stores of exercises is what they give today."""
+"""The notebook runs from top to bottom, and its stored outputs of exercises are up to date."""
 
 import re
 import runpy
@@ -20,7 +20,7 @@ NUM_EXERCISE_OUTPUTS = 6  # those before the model, which do not depend on train
 
 
 def visible(notebook: nbformat.NotebookNode) -> list[list[str]]:
-    """Return the words of every output, without what only gives it its look."""
+    """Return the text of every output, without its styling."""
     texts = []
     for output in make_tour.outputs_of(notebook):
         text = output.get("text", "") or output.get("data", {}).get("text/html", "")
@@ -28,7 +28,7 @@ def visible(notebook: nbformat.NotebookNode) -> list[list[str]]:
     return texts
 
 
-def test_the_notebook_is_made_from_its_source() -> None:
+def test_the_notebook_is_generated_from_its_source() -> None:
     notebook = nbformat.read(DOCS / "tour.ipynb", as_version=4)
     cells = [(cell.cell_type, cell.source) for cell in notebook.cells]
     expected = [(cell.cell_type, cell.source) for cell in make_tour.notebook_of(SOURCE).cells]
@@ -54,7 +54,7 @@ def test_the_notebook_runs_with_the_model_of_the_demo(phrasebook_run: Path, tmp_
 
 
 @pytest.mark.slow
-def test_the_notebook_trains_its_own_model_where_there_is_none(tmp_path: Path) -> None:
+def test_the_notebook_trains_a_model_if_there_is_none(tmp_path: Path) -> None:
     source = SOURCE
     # Shorter, and only the few set phrases: it learns nothing, but every cell runs.
     for words, replacement in (("steps: 250,", "steps: 3,"), ("warm_up: 50,", "warm_up: 1,"), (PHRASEBOOK_ENTRY, "")):

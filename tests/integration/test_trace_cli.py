@@ -41,7 +41,7 @@ def test_a_head_is_shown_as_solve_shows_a_problem(saved: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["markdown", "html", "latex", "latex-fragment", "json"])
-def test_every_form_is_that_of_the_library(saved: Path, form: str) -> None:
+def test_every_format_is_that_of_the_library(saved: Path, form: str) -> None:
     done = run("solve", "--from-trace", str(saved / "trace.json"), "--where", HEAD, "--format", form)
     sheet = part_of_sheet(Worksheet.from_json((saved / "trace.json").read_bytes()), HEAD)
     expected = {

@@ -115,9 +115,7 @@ def test_only_the_lines_done_are_shown_where_the_total_is_not_known(model: str, 
     assert "3 lines, " in terminal.lines[0]
 
 
-def test_ctrl_c_leaves_the_terminal_in_order_and_a_resumed_bar_starts_where_it_stopped(
-    model: str, tmp_path: Path
-) -> None:
+def test_ctrl_c_restores_the_terminal_and_a_resumed_bar_starts_where_it_stopped(model: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "in.txt")
     files = ("-i", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.txt"))
     arguments = ["translate", "-m", model, *files, *SHORT, "--window", "1"]

@@ -23,7 +23,7 @@ from tests.tolerances import assert_close
 BATCH, SOURCE, TARGET, PAD = 3, 7, 5, 0
 SHAPES = ("encoder-decoder", "encoder", "decoder")
 MASKS = ("none", "right padding", "left padding", "nothing but padding")
-# Norms times positions in full; the other options take turns so that every pair of two options' values occurs (tested).
+# All combinations of norms and positions; the other options vary so that every pair of values of two options occurs.
 VARIANTS: tuple[dict[str, Any], ...] = tuple(
     {
         "encoder_norm": norm,
@@ -55,7 +55,7 @@ class Inputs:
 
 
 def make_model(shape: str, variant: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) -> Transformer:
-    """Return a small model whose parameters are all random: a bias of 0 or a gain of 1 would hide a mistake."""
+    """Return a small model with random parameters everywhere: a bias of 0 or a gain of 1 would hide a mistake."""
     options: dict[str, Any] = {
         **VARIANTS[variant],
         "shape": shape,
@@ -79,7 +79,7 @@ def make_model(shape: str, variant: int = 0, dtype: torch.dtype = torch.float64,
 
 
 def make_inputs(config: ModelConfig, mask: str, seed: int = 0) -> Inputs:
-    """Return ids with padding of that kind: sentence 0 is whole, 1 is short, 2 is shorter or nothing but padding."""
+    """Return ids with padding of that kind: sentence 0 is full length, 1 is short, 2 is shorter or only padding."""
     random = torch.Generator().manual_seed(seed)
     source = torch.randint(3, config.source_vocabulary, (BATCH, SOURCE), generator=random)
     target = torch.randint(3, config.target_size, (BATCH, TARGET), generator=random)
@@ -103,7 +103,7 @@ def make_inputs(config: ModelConfig, mask: str, seed: int = 0) -> Inputs:
 
 
 def run(model: Transformer, inputs: Inputs, trace: Trace | NoTrace = NO_TRACE) -> Tensor:
-    """Return the model's logits, by the fused side, or by the traced side if there is a trace."""
+    """Return the model's logits: from fused attention, or from traced attention if there is a trace."""
     batch = inputs.batch
     if inputs.keys is None:
         return model(batch, trace=trace)
@@ -122,14 +122,14 @@ def run_traced(model: Transformer, inputs: Inputs) -> tuple[Tensor, Trace]:
 
 
 def check_parity(model: Transformer, inputs: Inputs, dtype: str = "float64") -> None:
-    """The fused output is the traced output, at padded places too."""
+    """Check that the fused output is the traced output, also at padded places."""
     fused, (traced, _) = run(model, inputs), run_traced(model, inputs)
     assert fused.isfinite().all(), "the fused output has a NaN"
     assert_close(_numpy(fused), _numpy(traced), dtype, "fused and traced")
 
 
 def check_replay(model: Transformer, inputs: Inputs, dtype: str = "float64") -> None:
-    """The oracle recomputes every Record from its own inputs, for every sentence of the batch."""
+    """Check that the oracle recomputes every Record from its own inputs, for every sentence of the batch."""
     output, trace = run_traced(model, inputs)
     assert len(trace) > 20
     replay_all(trace, dtype)
@@ -153,9 +153,9 @@ def check_chain(model: Transformer, inputs: Inputs, dtype: str = "float64") -> N
 
 
 def chain_all(model: Transformer, trace: Trace, expected: Callable[[str], Any]) -> None:
-    """Hold every given of a trace to what it may be, and every input to a given or an earlier value.
+    """Check that every given of a trace is an allowed value, and every input a given or an earlier value.
 
-    `expected` tells what a given that is no parameter must be: worked out from the ids alone, without the model.
+    `expected` returns what a given that is not a parameter must be: computed from the ids alone, without the model.
     """
     owned = {t.untyped_storage().data_ptr() for t in (*model.parameters(), *model.buffers())}
     earlier_ids: set[int] = set()
@@ -174,7 +174,7 @@ def chain_all(model: Transformer, trace: Trace, expected: Callable[[str], Any]) 
 
 
 def expected_givens(config: ModelConfig, inputs: Inputs) -> Callable[[str], Any]:
-    """Return what a given that is no parameter must be, by its name."""
+    """Return what a given that is not a parameter must be, by its name."""
     batch, is_left = inputs.batch, inputs.keys is not None
     source = None if batch.source is None else batch.source.tolist()
     target = None if batch.target is None else batch.target.tolist()
@@ -226,7 +226,7 @@ def _plain(value: Any) -> Any:
 
 
 def case_name(case: tuple[str, str, int]) -> str:
-    """Return a case in words."""
+    """Describe a case in words."""
     shape, mask, variant = case
     options = VARIANTS[variant]
     return f"{shape}, {mask}, {options['encoder_norm']}-{options['norm_place']}, {options['positions']}"

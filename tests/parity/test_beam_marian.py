@@ -25,7 +25,7 @@ def test_beams_are_those_of_transformers(
     beam: int, alpha: float, no_repeat: int | None, stopping: str, end: float
 ) -> None:
     marian = marian_of({"tie_word_embeddings": False}).double()
-    for layer in marian.model.decoder.layers:  # or every source would be translated alike
+    for layer in marian.model.decoder.layers:  # otherwise every source would get the same translation
         layer.encoder_attn.out_proj.weight.mul_(3)
         layer.encoder_attn.v_proj.weight.mul_(3)
     marian.final_logits_bias[0, 0] += end
@@ -59,7 +59,7 @@ def test_beams_are_those_of_transformers(
 
 
 @torch.inference_mode()
-def test_a_token_that_a_config_calls_bos_is_written_where_no_sentence_begins_with_it() -> None:
+def test_a_bos_token_can_be_written_if_no_sentence_starts_with_it() -> None:
     marian = marian_of({"tie_word_embeddings": False, "bos_token_id": 7}).double()
     marian.final_logits_bias[0, 7] += 3.0
     model = from_marian_tensors(marian.config.to_dict(), marian.state_dict())

@@ -1,4 +1,4 @@
-"""CTranslate2 beside torch: the same tokens for greedy search and beams, and the same scores to a stated tolerance."""
+"""CTranslate2 compared with torch: the same tokens for greedy search and beams, and the same scores to a stated tolerance."""
 
 import math
 import re
@@ -40,7 +40,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def toy(**changes: Any) -> Transformer:
-    """Return a random model in float32 that would hardly ever write padding or bos, and of whose translations some end and some are cut."""
+    """Return a random model in float32 that would hardly ever write padding or bos, with some translations that end and some that reach the limit."""
     for likely in (-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 6.0, 8.0, 10.0):
         model = random_model(spread=0.3, **{"max_length": 61, **changes}).float()
         with torch.no_grad():
@@ -53,7 +53,7 @@ def toy(**changes: Any) -> Transformer:
 
 
 def prefer_the_end(model: Transformer, likely: float) -> None:
-    """Make padding and bos so unlikely that it makes no difference who has their share, and eos likely."""
+    """Make padding and bos so unlikely that their probability makes no difference, and eos likely."""
     never, eos, decoder = list(model.config.never_written), model.config.eos, model.decoder
     assert decoder is not None
     if model.output.bias is not None:
@@ -102,7 +102,7 @@ def test_tokens_and_scores_are_those_of_torch(kind: str, beam: int, alpha: float
 
 
 @pytest.mark.parametrize("storage", ["int8", "float16"])
-def test_fewer_digits_change_scores_a_little(storage: Storage, tmp_path: Path) -> None:
+def test_lower_precision_changes_scores_only_a_little(storage: Storage, tmp_path: Path) -> None:
     model = toy(has_output_bias=True)
     ours, theirs = engines(model, tmp_path, storage)
     right, outcomes = (engine.translate(requests(model), SearchSettings()) for engine in (ours, theirs))
@@ -126,7 +126,7 @@ def test_padding_and_bos_are_never_written(storage: Storage, tmp_path: Path) -> 
     assert not any(never & {*hypothesis.tokens} for hypotheses in outcomes for hypothesis in hypotheses)
 
 
-def test_a_sentence_is_translated_alike_in_any_batch(tmp_path: Path) -> None:
+def test_a_sentence_gets_the_same_translation_in_any_batch(tmp_path: Path) -> None:
     model = toy()
     _, theirs = engines(model, tmp_path)
     settings = SearchSettings(beam=4, n_best=2, stopping="first")
@@ -158,7 +158,7 @@ def test_a_greedy_search_without_scores_writes_the_same(tmp_path: Path) -> None:
         ({}, Constraints(prefix=(5,)), "it does not support constraints"),
     ],
 )
-def test_what_the_engine_lacks_is_refused_and_not_done_otherwise(
+def test_unsupported_settings_are_rejected_and_not_replaced(
     tmp_path: Path, options: dict[str, Any], constraints: Constraints, reason: str
 ) -> None:
     model = toy()

@@ -32,7 +32,7 @@ EACH = pytest.mark.parametrize("changes", CONFIGS.values(), ids=CONFIGS)
 
 
 def marian_of(changes: dict[str, Any]) -> Any:
-    """Return a random MarianMT model whose every number matters: norms and the bias of the logits too."""
+    """Return a random MarianMT model in which every number matters, including norms and the bias of the logits."""
     torch.manual_seed(11)
     model = transformers.MarianMTModel(transformers.MarianConfig(**{**BASE, **changes})).eval()
     with torch.no_grad():
@@ -95,9 +95,9 @@ def test_greedy_words_are_those_of_transformers(changes: dict[str, Any]) -> None
 
 
 def greedy(model: Transformer, source: torch.Tensor, steps: int) -> torch.Tensor:
-    """Return the start and `steps` words, one at a time with the cache; padding after eos.
+    """Return the start token and `steps` words, one at a time with the cache; padding after eos.
 
-    No word is written twice, for a random model would go on with one word for ever; and padding never.
+    No word is written twice, because a random model would repeat one word forever; padding is never written.
     """
     memory = model.encode(source)
     cache = model.start_cache(memory, len(source), source.device)
@@ -114,7 +114,7 @@ def greedy(model: Transformer, source: torch.Tensor, steps: int) -> torch.Tensor
 
 
 @EACH
-def test_the_cache_gives_the_logits_of_the_whole_sentence(changes: dict[str, Any]) -> None:
+def test_the_cache_gives_the_logits_of_the_complete_sentence(changes: dict[str, Any]) -> None:
     marian = marian_of(changes).double()
     model = from_marian_tensors(marian.config.to_dict(), marian.state_dict())
     memory = model.encode(sources())
@@ -194,7 +194,7 @@ def test_our_own_post_norm_model_is_written_for_transformers(tmp_path: Path) -> 
     assert (ours - theirs).abs().max() < 1e-5
 
 
-# What files repeat or leave out
+# What files repeat or omit
 
 
 def parts() -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
@@ -203,7 +203,7 @@ def parts() -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
 
 
 @pytest.mark.parametrize("name_in_file", ["model.shared.weight", "model.encoder.embed_tokens.weight", "lm_head.weight"])
-def test_one_table_may_be_kept_under_any_of_its_names(name_in_file: str) -> None:
+def test_a_shared_table_can_be_stored_under_any_of_its_names(name_in_file: str) -> None:
     config, tensors = parts()
     model = from_marian_tensors(config, tensors)
     names = [
@@ -216,21 +216,21 @@ def test_one_table_may_be_kept_under_any_of_its_names(name_in_file: str) -> None
     assert torch.equal(from_marian_tensors(config, some).output.weight, model.output.weight)
 
 
-def test_a_bias_that_is_left_out_is_zero() -> None:
+def test_an_omitted_bias_is_zero() -> None:
     config, tensors = parts()
     assert tensors.pop("final_logits_bias").abs().max() > 0
     bias = from_marian_tensors(config, tensors).output.bias
     assert torch.equal(bias, torch.zeros(53))
 
 
-def test_tables_that_should_be_one_but_differ_are_refused() -> None:
+def test_tables_that_should_be_equal_but_differ_are_rejected() -> None:
     config, tensors = parts()
     tensors["lm_head.weight"] = tensors["lm_head.weight"] + 1
     with pytest.raises(CheckpointError, match="lm_head.weight are one table, but their numbers differ"):
         from_marian_tensors(config, tensors)
 
 
-def test_positions_that_were_learned_are_refused() -> None:
+def test_learned_positions_are_rejected() -> None:
     config, tensors = parts()
     name = "model.decoder.embed_positions.weight"
     assert name in tensors, "Transformers holds the table, and it is accepted as it is"
@@ -239,7 +239,7 @@ def test_positions_that_were_learned_are_refused() -> None:
         from_marian_tensors(config, tensors)
 
 
-# What is refused
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_positions_that_were_learned_are_refused() -> None:
         ({"decoder_layers": 1}, "26 tensors are not part of this model (model.decoder.layers.1."),
     ],
 )  # fmt: skip
-def test_a_config_that_cannot_be_held_is_told(changes: dict[str, Any], sentence: str, folder: Path) -> None:
+def test_an_unsupported_config_is_reported(changes: dict[str, Any], sentence: str, folder: Path) -> None:
     path = folder / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **changes}), encoding="utf-8")
     with pytest.raises(CheckpointError) as wrong:
@@ -272,7 +272,7 @@ def test_a_config_that_cannot_be_held_is_told(changes: dict[str, Any], sentence:
     assert str(wrong.value).startswith(str(folder))
 
 
-def test_pickled_weights_are_refused_with_the_line_that_converts_them(folder: Path) -> None:
+def test_pickled_weights_are_rejected_with_the_code_that_converts_them(folder: Path) -> None:
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(
         CheckpointError, match="pytorch_model.bin is a pickle.*MarianMTModel as M; M.from_pretrained.*save_pretrained"
@@ -302,7 +302,9 @@ MARIAN_LIKE: dict[str, Any] = {
         ({"shape": "encoder", "num_classes": 3}, "it is an encoder, not an encoder-decoder"),
     ],
 )  # fmt: skip
-def test_a_model_that_marian_cannot_hold_is_refused(changes: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+def test_a_model_that_marian_does_not_support_is_rejected(
+    changes: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
     model = Transformer(ModelConfig.model_validate({**MARIAN_LIKE, **changes}))
     with pytest.raises(CheckpointError) as wrong:
         to_marian(model, tmp_path)
@@ -310,10 +312,10 @@ def test_a_model_that_marian_cannot_hold_is_refused(changes: dict[str, Any], sen
     assert not list(tmp_path.iterdir())
 
 
-# Whole folders
+# Complete folders
 
 
-def test_the_files_of_the_tokenizer_travel_with_the_model(folder: Path, tmp_path: Path) -> None:
+def test_the_files_of_the_tokenizer_are_copied_with_the_model(folder: Path, tmp_path: Path) -> None:
     for name in ("source.spm", "target.spm", "vocab.json"):
         (folder / name).write_bytes(b"of " + name.encode())
     model = import_marian(folder, tmp_path / "checkpoint")
@@ -326,7 +328,7 @@ def test_the_files_of_the_tokenizer_travel_with_the_model(folder: Path, tmp_path
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
-def test_a_checkpoint_and_a_marian_folder_do_not_write_over_each_other(folder: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_and_a_marian_folder_do_not_overwrite_each_other(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="belongs to another program"):
         import_marian(folder, folder)
     import_marian(folder, tmp_path / "checkpoint")

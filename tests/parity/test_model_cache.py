@@ -12,13 +12,13 @@ from tests.parity.models import BATCH, PAD, TARGET, chain_all, make_inputs, make
 from tests.tolerances import assert_close
 
 VARIANTS = [0, 1, 2, 3, 5, 10]
-LENGTHS = (5, 4, 2)  # of what the decoder reads, the start token among it
+LENGTHS = (5, 4, 2)  # of the decoder's input, including the start token
 
 
 def make_case(
     shape: str, variant: int, mask: str = "right padding", **changes: Any
 ) -> tuple[Transformer, Tensor, Memory | None]:
-    """Return a model, what its decoder reads (B, T), padded on the right, and the memory."""
+    """Return a model, the input of its decoder (B, T), padded on the right, and the memory."""
     model = make_model(shape, variant, **changes)
     batch = make_inputs(model.config, mask).batch
     assert batch.target is not None
@@ -35,7 +35,7 @@ def is_real() -> Tensor:
 @pytest.mark.parametrize("mask", ["none", "right padding", "left padding", "nothing but padding"])
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("shape", ["encoder-decoder", "decoder"])
-def test_token_by_token_is_the_full_pass(shape: str, variant: int, mask: str) -> None:
+def test_decoding_token_by_token_equals_the_full_pass(shape: str, variant: int, mask: str) -> None:
     model, tokens, memory = make_case(shape, variant, mask)
     full = model.decode(tokens, memory)
     cache = model.start_cache(memory, BATCH, tokens.device)
@@ -45,7 +45,7 @@ def test_token_by_token_is_the_full_pass(shape: str, variant: int, mask: str) ->
 
 
 @pytest.mark.parametrize("start", ["bos", "eos", "pad"])
-def test_whatever_token_a_sentence_starts_from(start: str) -> None:
+def test_decoding_equals_the_full_pass_for_any_start_token(start: str) -> None:
     model, tokens, memory = make_case("encoder-decoder", 0, start=start)
     full = model.decode(tokens, memory)
     cache = model.start_cache(memory, BATCH, tokens.device)
@@ -56,7 +56,7 @@ def test_whatever_token_a_sentence_starts_from(start: str) -> None:
 
 @pytest.mark.parametrize("sizes", [(2, 3), (3, 1, 1), (1, 4), (5,)], ids=str)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_in_pieces_of_any_size_it_is_the_full_pass(variant: int, sizes: tuple[int, ...]) -> None:
+def test_decoding_in_pieces_of_any_size_equals_the_full_pass(variant: int, sizes: tuple[int, ...]) -> None:
     model, tokens, memory = make_case("encoder-decoder", variant)
     full = model.decode(tokens, memory)
     cache = model.start_cache(memory, BATCH, tokens.device)
@@ -66,7 +66,7 @@ def test_in_pieces_of_any_size_it_is_the_full_pass(variant: int, sizes: tuple[in
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("order", [(2, 0, 1), (1, 1, 0), (0, 2, 2)], ids=str)
-def test_prefixes_of_different_lengths_go_on_each_at_its_own_place_in_any_order(
+def test_prefixes_of_different_lengths_continue_at_their_own_positions_in_any_order(
     variant: int, order: tuple[int, ...]
 ) -> None:
     model, tokens, memory = make_case("encoder-decoder", variant)
@@ -87,10 +87,10 @@ def test_prefixes_of_different_lengths_go_on_each_at_its_own_place_in_any_order(
 @pytest.mark.parametrize("has_gradients", [True, False])
 @pytest.mark.parametrize("shape", ["encoder-decoder", "decoder"])
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_continuations_side_by_side_are_texts_of_their_own(variant: int, shape: str, has_gradients: bool) -> None:
-    """Three sentences, one continuation each, then two, then four; then a sentence leaves. Every other step is traced."""
+def test_parallel_continuations_are_independent_texts(variant: int, shape: str, has_gradients: bool) -> None:
+    """Three sentences, one continuation each, then two, then four; then one sentence is removed. Every second step is traced."""
     model, tokens, memory = make_case(shape, variant, "right padding")
-    texts = tokens[:, :1]  # (B · continuations, T), whole and without a cache
+    texts = tokens[:, :1]  # (B · continuations, T), complete and without a cache
     token, sentences = tokens[:, :1], BATCH
     with torch.set_grad_enabled(has_gradients):
         beams = model.start_beams(memory, BATCH, tokens.device)
@@ -114,7 +114,7 @@ def test_continuations_side_by_side_are_texts_of_their_own(variant: int, shape: 
                 token, sentences = token[remaining], 2
 
 
-def test_a_beam_that_has_ended_takes_padding_and_the_others_go_on() -> None:
+def test_a_beam_that_has_ended_gets_padding_and_the_others_continue() -> None:
     model, tokens, memory = make_case("encoder-decoder", 1)
     full = model.decode(tokens, memory)
     cache = model.start_cache(memory, BATCH, tokens.device)
@@ -167,7 +167,7 @@ def test_traced_decoding_with_a_cache_is_the_fused_one_and_its_chain_holds(shape
         assert logits.data_ptr() == trace[-1].value.data_ptr()
 
 
-def test_one_cache_serves_fused_and_traced_steps_in_turn() -> None:
+def test_one_cache_works_for_alternating_fused_and_traced_steps() -> None:
     model, tokens, memory = make_case("encoder-decoder", 1)
     full = model.decode(tokens, memory)
     cache = model.start_cache(memory, BATCH, tokens.device)
@@ -178,7 +178,7 @@ def test_one_cache_serves_fused_and_traced_steps_in_turn() -> None:
     assert_close(torch.cat(steps, dim=1)[is_real()].detach(), full[is_real()].detach())
 
 
-def test_under_autocast_the_cache_is_of_the_narrow_dtype() -> None:
+def test_under_autocast_the_cache_has_the_lower_precision() -> None:
     model = make_model("decoder", 1, torch.float32)
     tokens = torch.full((BATCH, TARGET), 3)
     with torch.autocast("cpu", dtype=torch.bfloat16):

@@ -1,4 +1,4 @@
-"""Nothing in a trace comes from nowhere; and each of the three tests catches a fault that the others are blind to."""
+"""Every value in a trace has an origin, and each of the three tests catches a fault that the others miss."""
 
 from collections.abc import Callable
 from typing import Any
@@ -61,7 +61,7 @@ def test_no_two_records_share_place_step_and_symbol(case: tuple[str, str, int]) 
     assert len(keys) == len(set(keys))
 
 
-# Deliberate faults: the one test that must see each of them, and only that one
+# Deliberate faults: each must be detected by one test, and only by that one
 
 
 def failing() -> set[str]:
@@ -81,7 +81,7 @@ def test_without_a_fault_nothing_fails() -> None:
     assert failing() == set()
 
 
-def test_only_parity_sees_a_fused_side_that_scales_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_parity_detects_wrong_scaling_in_fused_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     real = F.scaled_dot_product_attention
 
     def scaled_wrongly(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
@@ -91,7 +91,7 @@ def test_only_parity_sees_a_fused_side_that_scales_wrongly(monkeypatch: pytest.M
     assert failing() == {"parity"}
 
 
-def test_only_parity_sees_a_fused_side_that_lost_its_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_parity_detects_a_lost_mask_in_fused_attention(monkeypatch: pytest.MonkeyPatch) -> None:
     real = F.scaled_dot_product_attention
 
     def unmasked(q: Tensor, k: Tensor, v: Tensor, **options: Any) -> Tensor:
@@ -101,12 +101,12 @@ def test_only_parity_sees_a_fused_side_that_lost_its_mask(monkeypatch: pytest.Mo
     assert failing() == {"parity"}
 
 
-def test_only_replay_sees_a_step_under_a_wrong_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_replay_detects_a_step_with_a_wrong_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layers, "MULTIPLY", ADD)
     assert failing() == {"replay"}
 
 
-def test_only_replay_sees_a_wrong_number_beside_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_replay_detects_a_wrong_number_beside_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     real = PartTrace.record
 
     def record(self: PartTrace, step: Step, value: Any, *, symbol: str = "", **inputs: Any) -> None:
@@ -117,7 +117,9 @@ def test_only_replay_sees_a_wrong_number_beside_a_step(monkeypatch: pytest.Monke
     assert failing() == {"replay"}
 
 
-def test_only_chain_sees_a_shadow_shown_instead_of_the_real_value(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_chain_detects_a_shadow_computation_shown_instead_of_the_real_value(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     real = attention.attend_traced
 
     def shadow(layer: Any, x: Tensor, memory: Any, mask: Any, *, cache: Any, places: Any, trace: Any) -> Tensor:
@@ -128,7 +130,7 @@ def test_only_chain_sees_a_shadow_shown_instead_of_the_real_value(monkeypatch: p
     assert failing() == {"chain"}
 
 
-def test_only_chain_sees_a_copy_of_a_parameter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_chain_detects_a_copy_of_a_parameter(monkeypatch: pytest.MonkeyPatch) -> None:
     real = attention.record_product
 
     def copied(trace: Any, y: Tensor, x: Tensor, weight: Tensor, bias: Any, letter: str) -> None:
@@ -138,7 +140,7 @@ def test_only_chain_sees_a_copy_of_a_parameter(monkeypatch: pytest.MonkeyPatch) 
     assert failing() == {"chain"}
 
 
-def test_only_chain_sees_a_mask_that_the_ids_do_not_give(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_chain_detects_a_mask_that_does_not_follow_from_the_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     real = attention._trace_head
 
     def copied(trace: Any, q: Tensor, k: Tensor, v: Tensor, allowed: Tensor, sub: str) -> Tensor:

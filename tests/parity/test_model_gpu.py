@@ -12,7 +12,7 @@ from clearhead.model.tracing import PartTrace
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("is_padded", [False, True])
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
-def test_compiled_loss_and_gradients_are_those_of_the_traced_side(positions: str, is_padded: bool) -> None:
+def test_compiled_loss_and_gradients_are_those_of_traced_attention(positions: str, is_padded: bool) -> None:
     torch.manual_seed(0)
     config = ModelConfig(
         source_vocabulary=101, encoder_blocks=2, decoder_blocks=2, d_model=128, num_heads=2, d_ff=96,
@@ -39,8 +39,8 @@ def test_compiled_loss_and_gradients_are_those_of_the_traced_side(positions: str
         assert gap < 1e-5, f"{name}: {gap:.1e} of the largest gradient"
 
 
-def test_what_the_compiler_advises_on_a_gpu_is_no_error_in_any_test(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The two places where torch's compiler says that TensorFloat32 is there but off, as on a GPU that has it.
+def test_advice_of_the_compiler_on_a_gpu_is_not_an_error_in_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The two places where torch's compiler warns that TensorFloat32 is available but off, as on a GPU that has it.
     from torch._inductor import compile_fx
     from torch._inductor.fx_passes import fuse_attention
 

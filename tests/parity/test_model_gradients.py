@@ -1,4 +1,4 @@
-"""Gradients: of every kind of block by finite differences, and alike on the fused and on the traced side."""
+"""Gradients: of every kind of block against finite differences, and the same for fused and traced attention."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ from tests.tolerances import assert_close_gradients
 BATCH, QUERIES, KEYS, WIDTH, MEMORY = 2, 3, 5, 4, 6
 CPU = torch.device("cpu")
 SIDES = pytest.mark.parametrize("is_traced", [False, True], ids=["fused", "traced"])
-REAL = torch.tensor([[True] * 3 + [False] * 2, [False] * 5])  # the second sentence is nothing but padding
+REAL = torch.tensor([[True] * 3 + [False] * 2, [False] * 5])  # the second sentence is only padding
 
 
 def make_config(**changes: object) -> ModelConfig:
@@ -41,7 +41,7 @@ def random(*shape: int) -> Tensor:
 
 
 def check(layer: nn.Module, call: Callable[..., Tensor], *inputs: Tensor) -> None:
-    """Hold the gradients by inputs and by every parameter to finite differences."""
+    """Compare the gradients of the inputs and of every parameter with finite differences."""
     parameters = list(layer.parameters())
     assert parameters
     assert gradcheck(lambda *values: call(*values[: len(inputs)]), (*inputs, *parameters), atol=1e-6)
@@ -58,7 +58,7 @@ def ready(layer: nn.Module) -> nn.Module:
 
 @SIDES
 @pytest.mark.parametrize("is_rotary", [False, True])
-def test_self_attention(is_traced: bool, is_rotary: bool) -> None:
+def test_gradients_of_self_attention_are_those_of_finite_differences(is_traced: bool, is_rotary: bool) -> None:
     layer = ready(Attention(WIDTH, None, 2))
     mask = prepare(Mask(REAL[:, :QUERIES], is_causal=True), QUERIES, QUERIES, CPU)
     places = torch.arange(QUERIES)[None]
@@ -71,7 +71,7 @@ def test_self_attention(is_traced: bool, is_rotary: bool) -> None:
 
 
 @SIDES
-def test_cross_attention(is_traced: bool) -> None:
+def test_gradients_of_cross_attention_are_those_of_finite_differences(is_traced: bool) -> None:
     layer = ready(Attention(WIDTH, MEMORY, 2))
     mask = prepare(Mask(REAL), QUERIES, KEYS, CPU)
     check(
@@ -85,13 +85,15 @@ def test_cross_attention(is_traced: bool) -> None:
 @SIDES
 @pytest.mark.parametrize("activation", ["gelu", "silu"])
 @pytest.mark.parametrize("is_gated", [False, True])
-def test_feed_forward(is_traced: bool, activation: str, is_gated: bool) -> None:
+def test_gradients_of_feed_forward_are_those_of_finite_differences(
+    is_traced: bool, activation: str, is_gated: bool
+) -> None:
     layer = ready(FeedForward(WIDTH, make_config(activation=activation, is_gated=is_gated)))
     check(layer, lambda x: layer(x, trace=PartTrace() if is_traced else NO_TRACE), random(BATCH, QUERIES, WIDTH))
 
 
 @pytest.mark.parametrize("norm", ["layer", "rms", "all"])
-def test_norms(norm: str) -> None:
+def test_gradients_of_norms_are_those_of_finite_differences(norm: str) -> None:
     layer = ready(NORMS[norm](WIDTH, 1e-5))
     check(layer, lambda x: layer(x, REAL), random(BATCH, KEYS, WIDTH))
 
@@ -99,7 +101,7 @@ def test_norms(norm: str) -> None:
 @SIDES
 @pytest.mark.parametrize("norm", ["layer", "rms", "all"])
 @pytest.mark.parametrize("place", ["pre", "post"])
-def test_an_encoder_block(is_traced: bool, norm: str, place: str) -> None:
+def test_gradients_of_an_encoder_block_are_those_of_finite_differences(is_traced: bool, norm: str, place: str) -> None:
     block = ready(EncoderBlock(make_config(encoder_norm=norm, norm_place=place)))
     mask = prepare(Mask(REAL), KEYS, KEYS, CPU)
     check(block, lambda x: block(x, mask, trace=PartTrace() if is_traced else NO_TRACE), random(BATCH, KEYS, WIDTH))
@@ -108,7 +110,7 @@ def test_an_encoder_block(is_traced: bool, norm: str, place: str) -> None:
 @SIDES
 @pytest.mark.parametrize("norm", ["layer", "rms"])
 @pytest.mark.parametrize("place", ["pre", "post"])
-def test_a_decoder_block(is_traced: bool, norm: str, place: str) -> None:
+def test_gradients_of_a_decoder_block_are_those_of_finite_differences(is_traced: bool, norm: str, place: str) -> None:
     block = ready(DecoderBlock(make_config(decoder_norm=norm, norm_place=place), MEMORY))
     own, across = prepare(CAUSAL, QUERIES, QUERIES, CPU), prepare(Mask(REAL), QUERIES, KEYS, CPU)
     check(
@@ -121,7 +123,7 @@ def test_a_decoder_block(is_traced: bool, norm: str, place: str) -> None:
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("shape", ["encoder-decoder", "encoder", "decoder"])
-def test_the_loss_of_a_whole_model(shape: str, smoothing: float) -> None:
+def test_gradients_of_the_loss_of_a_model_are_those_of_finite_differences(shape: str, smoothing: float) -> None:
     is_encoder = shape == "encoder"
     model = ready(Transformer(make_config(shape=shape, num_classes=3 if is_encoder else None)))
     assert isinstance(model, Transformer)
@@ -137,7 +139,7 @@ def test_the_loss_of_a_whole_model(shape: str, smoothing: float) -> None:
 
 @pytest.mark.parametrize("case", CASES[::2], ids=case_name)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
-def test_both_sides_have_the_same_gradients(case: tuple[str, str, int], dtype: torch.dtype) -> None:
+def test_fused_and_traced_attention_have_the_same_gradients(case: tuple[str, str, int], dtype: torch.dtype) -> None:
     shape, mask, variant = case
     model = make_model(shape, variant, dtype)
     inputs = make_inputs(model.config, mask)

@@ -16,7 +16,7 @@ from clearhead.steps import NO_TRACE
 from tests.parity.models import PAD, VARIANTS, chain_all, make_model, replay_all
 from tests.tolerances import assert_close, assert_close_gradients
 
-# Lengths of the sentences of each row, source and target: the second row has room left on both sides.
+# Lengths of the sentences of each row, source and target: the second row has unused places on both sides.
 ROWS = (((5, 3), (2, 7), (4, 1)), ((3, 2), (6, 5)))
 SOURCE, TARGET = 11, 13
 CASES = [
@@ -28,7 +28,7 @@ CASES = [
 
 
 def sentences_of(config: Any) -> list[list[Batch]]:
-    """Return the sentences of each row, each as a batch of its own."""
+    """Return the sentences of each row, each as a separate batch."""
     random = torch.Generator().manual_seed(0)
 
     def ids(size: int, length: int) -> Tensor:
@@ -107,7 +107,7 @@ def test_the_fused_output_is_the_traced_output(shape: str, variant: int, dtype: 
 
 
 @pytest.mark.parametrize(("shape", "variant"), CASES[::2])
-def test_both_sides_have_the_same_gradients(shape: str, variant: int) -> None:
+def test_fused_and_traced_attention_have_the_same_gradients(shape: str, variant: int) -> None:
     model = make_model(shape, variant)
     batch = packed(sentences_of(model.config))
     fused, traced = (gradients(model, model(batch, trace=trace).square().sum()) for trace in (NO_TRACE, PartTrace()))
@@ -134,7 +134,7 @@ def test_every_input_is_a_parameter_a_model_input_or_an_earlier_value(shape: str
 
 
 def expected_givens(model: Transformer, batch: Batch) -> Callable[[str], Any]:
-    """Return what a given that is no parameter must be: worked out from lengths alone, in plain loops."""
+    """Return what a given that is not a parameter must be: computed from lengths alone, in plain loops."""
     start = model.config.start_id
 
     def numbers(side: int) -> list[list[int]]:
@@ -181,7 +181,7 @@ def expected_givens(model: Transformer, batch: Batch) -> Callable[[str], Any]:
     return expected
 
 
-def test_no_token_is_told_of_another_sentence_of_its_row() -> None:
+def test_no_token_depends_on_another_sentence_of_its_row() -> None:
     model = make_model("encoder-decoder", 0)
     rows = sentences_of(model.config)
     before = model(packed(rows))[0, :3]
@@ -192,22 +192,22 @@ def test_no_token_is_told_of_another_sentence_of_its_row() -> None:
     assert_close(model(packed(rows))[0, :3].detach(), before.detach())
 
 
-def test_the_decoder_reads_the_start_token_at_the_head_of_each_sentence() -> None:
+def test_the_decoder_reads_the_start_token_at_the_start_of_each_sentence() -> None:
     model = make_model("encoder-decoder", 0)
     numbers = torch.tensor([[1, 1, 1, 2, 2, 3, 0]])
     target = torch.tensor([[5, 6, 2, 7, 2, 2, 0]])
     start = model.config.start_id
-    # the padding's first place starts anew too; nobody reads it
+    # the first place of the padding also gets the start token, which is not used
     assert model.shifted(target, numbers).tolist() == [[start, 5, 6, start, 7, start, start]]
 
 
-def test_positions_begin_anew_in_each_sentence_and_padding_has_the_first() -> None:
+def test_positions_restart_in_each_sentence_and_padding_has_the_first_position() -> None:
     numbers = torch.tensor([[1, 1, 1, 2, 2, 3, 0, 0], [1, 2, 2, 2, 2, 2, 2, 2]])
     assert packed_places(numbers).tolist() == [[0, 1, 2, 0, 1, 0, 0, 0], [0, 0, 1, 2, 3, 4, 5, 6]]
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
-def test_a_row_may_be_wider_than_the_longest_sentence_that_has_positions(positions: str) -> None:
+def test_a_row_can_be_longer_than_the_position_table(positions: str) -> None:
     model = make_model("encoder-decoder", 0, positions=positions, max_length=7)
     rows = sentences_of(model.config)
     wide = packed(rows, (29, 31))  # the padding alone is longer than the table
@@ -234,14 +234,14 @@ def test_numbers_of_sentences_that_do_not_fit_the_ids_are_refused() -> None:
         check_batch(batch._replace(source_sentences=batch.source_sentences.clamp(min=1)), model.config)
 
 
-def test_a_norm_over_whole_sentences_refuses_packed_rows() -> None:
+def test_a_norm_over_sentences_rejects_packed_rows() -> None:
     model = make_model("encoder-decoder", 0, encoder_norm="all")
     batch = packed(sentences_of(model.config))
     with pytest.raises(DataError, match="encoder_norm = 'all' averages over whole rows"):
         check_batch(batch, model.config)
 
 
-def test_a_batch_of_packed_rows_can_be_cut_by_its_rows() -> None:
+def test_a_batch_of_packed_rows_can_be_split_by_rows() -> None:
     model = make_model("encoder-decoder", 0)
     batch = packed(sentences_of(model.config))
     parts = [batch.changed(lambda tensor, at=at: tensor[at : at + 1]) for at in range(2)]

@@ -1,4 +1,4 @@
-"""The fused side and the traced side are one model: the same logits, whatever the shape, the mask and the options."""
+"""Fused and traced attention are one model: the same logits for every shape, mask and option."""
 
 from itertools import combinations, product
 
@@ -20,7 +20,7 @@ def test_the_fused_output_is_the_traced_output(case: tuple[str, str, int], dtype
 
 
 @pytest.mark.parametrize("variant", range(len(VARIANTS)))
-def test_in_bfloat16_they_differ_by_its_rounding_only(variant: int) -> None:
+def test_in_bfloat16_outputs_differ_only_by_its_rounding(variant: int) -> None:
     model = make_model("encoder-decoder", variant, torch.bfloat16)
     inputs = make_inputs(model.config, "right padding")
     traced = run(model, inputs, PartTrace()).double()
@@ -30,7 +30,9 @@ def test_in_bfloat16_they_differ_by_its_rounding_only(variant: int) -> None:
 
 @pytest.mark.parametrize("explicit_shape", [(5, 5), (3, 5, 5)], ids=["one for all", "one each"])
 @pytest.mark.parametrize("with_keys", [False, True])
-def test_an_explicit_mask_is_read_alike_by_both_sides(explicit_shape: tuple[int, ...], with_keys: bool) -> None:
+def test_an_explicit_mask_means_the_same_for_fused_and_traced_attention(
+    explicit_shape: tuple[int, ...], with_keys: bool
+) -> None:
     model = make_model("decoder", 1)
     target = make_inputs(model.config, "right padding").batch.target
     assert target is not None

@@ -15,7 +15,7 @@ from tests.unit.text.test_marian import make_folder
 transformers = pytest.importorskip("transformers", reason="translations are compared with Hugging Face Transformers")
 pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install '.[translate]'")
 STEPS = 13
-# Transformers without sacremoses leaves punctuation as it is, and says so
+# Transformers without sacremoses does not normalise punctuation, and warns about it
 pytestmark = pytest.mark.filterwarnings("ignore:Recommended")
 
 
@@ -32,14 +32,14 @@ def opus(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
     )  # fmt: skip
     learn(marian, transformers.MarianTokenizer.from_pretrained(str(folder)))
-    with torch.no_grad():  # as in a model that has learned for long: what no text holds is hardly ever likely
+    with torch.no_grad():  # as in a fully trained model: tokens that occur in no text are very unlikely
         marian.final_logits_bias[0, [target.pad, target.unk, *target.tags.values()]] = -30.0
     marian.save_pretrained(folder)
     return folder
 
 
 def learn(marian: Any, tokeniser: Any) -> None:
-    """Learn a little, so that translations differ from each other: one that writes at random writes one token again."""
+    """Train briefly, so that translations differ from each other: an untrained model repeats one token."""
     encoded = tokeniser(ENGLISH, text_target=GERMAN, return_tensors="pt", padding=True)
     labels = encoded.labels.masked_fill(encoded.labels == tokeniser.pad_token_id, -100)
     optimiser = torch.optim.Adam(marian.parameters(), lr=0.02)
@@ -50,7 +50,7 @@ def learn(marian: Any, tokeniser: Any) -> None:
 
 
 def theirs(folder: Path, lines: list[str], beam: int) -> list[str]:
-    """Return what Transformers makes of lines."""
+    """Return the translations of lines by Transformers."""
     tokeniser: Any = transformers.MarianTokenizer.from_pretrained(str(folder))
     marian = transformers.MarianMTModel.from_pretrained(str(folder)).eval()
     beam_options = {"early_stopping": True, "length_penalty": 1.0} if beam > 1 else {}

@@ -22,7 +22,7 @@ def test_the_oracle_gives_every_value_from_its_own_inputs(name: str, policy: Rou
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_every_input_was_given_or_made_by_an_earlier_step(name: str, all_sheets: dict[str, Worksheet]) -> None:
+def test_every_input_was_given_or_computed_by_an_earlier_step(name: str, all_sheets: dict[str, Worksheet]) -> None:
     trace = all_sheets[name].trace
     earlier_ids = {id(entry.value) for entry in trace.givens.values()}
     for record in trace:
@@ -39,7 +39,7 @@ def test_no_two_records_share_place_and_step(name: str, all_sheets: dict[str, Wo
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_turning_a_working_over_twice_changes_nothing(name: str, all_sheets: dict[str, Worksheet]) -> None:
+def test_transposing_a_working_twice_changes_nothing(name: str, all_sheets: dict[str, Worksheet]) -> None:
     trace = all_sheets[name].trace
     assert transpose_trace(transpose_trace(trace)) == trace
 

@@ -32,7 +32,7 @@ TARGET = torch.tensor([[1, 4, 6, 8, 9, 10, 2], [1, 12, 14, 2, 0, 0, 0]])
 
 
 def torch_of(**changes: Any) -> nn.Transformer:
-    """Return a random nn.Transformer whose every number matters: biases and norms too."""
+    """Return a random nn.Transformer in which every number matters, including biases and norms."""
     torch.manual_seed(7)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # nn.Transformer warns of its own nested tensors
@@ -68,12 +68,12 @@ def assert_same_states(module: nn.Transformer, model: Transformer, dtype: torch.
         "everything": (torch.ones_like(causal), None, Mask()),
     }
     for name, (allowed, hidden, mask) in masks.items():
-        for is_learning in (True, False):  # without gradients nn.TransformerEncoder takes another road
+        for is_learning in (True, False):  # without gradients nn.TransformerEncoder uses another code path
             with torch.set_grad_enabled(is_learning):
                 memory, states = states_of(module, model, allowed, hidden)
                 ours = model.encode(SOURCE)
                 again = model.decode_states(TARGET, ours, mask=mask)
-            # compared to the largest number: six post-norm layers of size 3 carry float32's last digits with them
+            # relative to the largest number: rounding errors of float32 add up over six post-norm layers
             gap = ((ours.states - memory)[SOURCE != 0].abs().max() / memory.abs().max()).item()
             assert gap < TOLERANCES[dtype], f"{name}: encoder states differ by {gap}"
             gap = ((again - states).abs().max() / states.abs().max()).item()
@@ -105,7 +105,7 @@ def test_a_round_trip_changes_no_bit_and_no_setting(changes: dict[str, Any]) -> 
         assert layer.dropout.p == layer.dropout1.p == layer.self_attn.dropout == 0.3
 
 
-def test_what_the_module_has_is_read_and_the_rest_comes_from_the_config() -> None:
+def test_settings_are_read_from_the_module_and_the_rest_from_the_config() -> None:
     config = from_torch_transformer(torch_of(activation="gelu"), CONFIG).config
     assert config == CONFIG.model_copy(
         update={
@@ -115,7 +115,7 @@ def test_what_the_module_has_is_read_and_the_rest_comes_from_the_config() -> Non
     )  # fmt: skip
 
 
-def test_three_dropouts_are_kept_apart() -> None:
+def test_the_three_dropout_rates_stay_separate() -> None:
     config = CONFIG.model_copy(
         update={"d_model": 6, "num_heads": 3, "dropout": 0.1, "attention_dropout": 0.2, "activation_dropout": 0.4}
     )
@@ -135,7 +135,7 @@ def test_a_post_norm_model_without_last_norms_has_none_in_torch() -> None:
     assert from_torch_transformer(module, CONFIG).config.ends_with_norm is False
 
 
-def test_shifts_of_norms_survive_where_products_have_no_bias() -> None:
+def test_shifts_of_norms_are_kept_if_projections_have_no_bias() -> None:
     config = CONFIG.model_copy(
         update={"d_model": 6, "num_heads": 3, "has_bias": False, "encoder_blocks": 1, "decoder_blocks": 1}
     )
@@ -147,7 +147,7 @@ def test_shifts_of_norms_survive_where_products_have_no_bias() -> None:
     assert_same_states(to_torch_transformer(model), model, torch.float64)
 
 
-def test_turning_a_model_leaves_the_random_numbers_alone() -> None:
+def test_converting_a_model_does_not_change_the_random_state() -> None:
     config = CONFIG.model_copy(update={"d_model": 6, "num_heads": 3})
     model = Transformer(config)
     before = torch.random.get_rng_state()
@@ -155,7 +155,7 @@ def test_turning_a_model_leaves_the_random_numbers_alone() -> None:
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-# What is refused
+# Errors
 
 
 def different_layers(module: nn.Transformer) -> None:
@@ -215,7 +215,7 @@ def test_a_module_that_is_not_the_usual_one_is_refused(change: Any, sentence: st
         ({"encoder_blocks": 0}, "one side has no layers"),
     ],
 )
-def test_a_model_that_torch_cannot_hold_is_refused(changes: dict[str, Any], sentence: str) -> None:
+def test_a_model_that_torch_does_not_support_is_rejected(changes: dict[str, Any], sentence: str) -> None:
     small = {
         "source_vocabulary": 13,
         "tied": "two",
@@ -227,7 +227,7 @@ def test_a_model_that_torch_cannot_hold_is_refused(changes: dict[str, Any], sent
         to_torch_transformer(Transformer(ModelConfig.model_validate({**small, **changes})))
 
 
-def test_a_config_that_contradicts_the_module_is_told() -> None:
+def test_a_config_that_contradicts_the_module_is_reported() -> None:
     config = ModelConfig(source_vocabulary=23, positions="rotary", d_model=8, num_heads=1)
     with pytest.raises(
         CheckpointError,

@@ -61,7 +61,7 @@ def model_of(shape, norm, positions, activation, is_gated, norm_place, has_bias)
     torch.manual_seed(1)
     model = Transformer(config).eval()
     with torch.no_grad():
-        for parameter in model.parameters():  # gains and biases too: at 1 and 0 a lost one would not show
+        for parameter in model.parameters():  # gains and biases too: with 1 and 0 a missing one would not be noticed
             parameter.normal_(std=0.7)
     return model
 
@@ -121,7 +121,7 @@ def _with_slip(sheet: Worksheet, index: int, slip: float) -> Worksheet:
     return replace(sheet, trace=trace)
 
 
-def test_the_chain_of_a_trace_is_whole_in_its_sheet() -> None:
+def test_the_chain_of_a_trace_is_complete_in_its_sheet() -> None:
     _, trace = model_of(*PLAIN).trace(batch())
     sheet = sheet_of_trace(trace, 1)
     earlier_ids = {id(entry.value) for entry in sheet.trace.givens.values()}
@@ -158,7 +158,7 @@ def test_padding_of_the_target_is_cut_to_its_names() -> None:
     assert report.earned == report.out_of
 
 
-def test_names_stand_at_the_rows_and_columns_of_every_matrix() -> None:
+def test_every_matrix_has_names_for_its_rows_and_columns() -> None:
     _, trace = model_of(*PLAIN).trace(batch())
     sheet = sheet_of_trace(trace, 0, "we go", ["we", "go", "on", "</s>"], ["<s>", "vamos", "ya"])
     view = sheet.to_markdown("matrices")
@@ -170,7 +170,7 @@ def test_names_stand_at_the_rows_and_columns_of_every_matrix() -> None:
     assert len(padded.value("X", "input*")) == SHORT, "names of padding are cut with it"
 
 
-def test_a_sentence_that_is_nothing_but_padding_stays_whole() -> None:
+def test_a_sentence_of_only_padding_is_not_shortened() -> None:
     empty = Batch(torch.tensor([SOURCE[1], [0] * 7]), torch.tensor(TARGET))
     trace = PartTrace()
     model_of(*PLAIN).double()(empty, trace=trace)  # trace() itself refuses such a batch
@@ -191,7 +191,7 @@ def test_tables_keep_only_the_rows_that_were_looked_up() -> None:
     assert sheet.trace.givens["input.position.P"].value.shape == (SHORT, 6)
 
 
-def test_a_part_that_was_traced_alone_is_the_part_of_the_whole() -> None:
+def test_a_part_traced_alone_equals_that_part_of_the_complete_trace() -> None:
     model, place = model_of(*PLAIN), "decoder.0.cross_attention"
     _, full_trace = trace_in_float64(model, batch())
     _, alone = trace_in_float64(model, batch(), only=[place])
@@ -203,7 +203,7 @@ def test_a_part_that_was_traced_alone_is_the_part_of_the_whole() -> None:
     assert {entry.rows for entry in other.trace.givens.values() if entry.symbol == "M"} == {tuple("vwxyz")}
 
 
-def test_what_a_part_traced_alone_starts_from_has_the_symbol_that_it_had() -> None:
+def test_the_inputs_of_a_part_traced_alone_keep_their_symbols() -> None:
     model, head = model_of(*PLAIN), "encoder.0.self_attention.head.1"
     _, alone = trace_in_float64(model, batch(), only=[head])
     assert [entry.symbol for entry in sheet_of_trace(alone).trace.givens.values()] == ["Q", "K", "V", "M"]
@@ -217,7 +217,7 @@ def test_one_head_opens_from_a_trace() -> None:
     assert "Encoder layer 1 · Self-attention · Head 3" in part.to_markdown()
 
 
-def test_the_last_norms_have_headings_of_their_own() -> None:
+def test_the_last_norms_have_their_own_headings() -> None:
     _, trace = trace_in_float64(model_of(*PLAIN), batch())
     text = sheet_of_trace(trace).to_markdown("products")
     assert "Encoder · Final norm" in text
@@ -232,7 +232,7 @@ def test_a_fused_layer_norm_shows_the_mean_and_variance_of_its_token() -> None:
     assert len(lines) == 6, "one for each cell of the first row"
 
 
-def test_the_model_itself_stays_as_it_was() -> None:
+def test_the_model_itself_does_not_change() -> None:
     model = model_of(*PLAIN).train()
     before = {name: value.clone() for name, value in model.state_dict().items()}
     output, trace = trace_in_float64(model, batch())
@@ -243,7 +243,7 @@ def test_the_model_itself_stays_as_it_was() -> None:
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
-def test_save_trace_writes_the_sheet_whole(tmp_path: Path) -> None:
+def test_save_trace_writes_the_complete_sheet(tmp_path: Path) -> None:
     _, trace = model_of(*PLAIN).trace(batch())
     save_trace(trace, tmp_path / "trace.json", 1, "saved")
     sheet = Worksheet.from_json((tmp_path / "trace.json").read_bytes())
@@ -262,14 +262,14 @@ def test_save_trace_writes_the_sheet_whole(tmp_path: Path) -> None:
         ({"target_tokens": list("abcdef")}, "target_tokens has 6 names, but sentence 0 has 5 tokens. Give 5 names, or omit target_tokens."),
     ],
 )  # fmt: skip
-def test_names_and_sentences_that_do_not_fit_are_told(arguments: dict[str, object], sentence: str) -> None:
+def test_names_and_sentences_that_do_not_fit_are_reported(arguments: dict[str, object], sentence: str) -> None:
     _, trace = model_of(*PLAIN).trace(batch())
     with pytest.raises(TraceError) as wrong:
         sheet_of_trace(trace, **arguments)  # type: ignore[arg-type]
     assert str(wrong.value) == sentence
 
 
-def test_an_empty_trace_and_two_names_for_one_side_are_told() -> None:
+def test_an_empty_trace_and_two_names_for_one_side_are_reported() -> None:
     with pytest.raises(TraceError, match="this trace has no steps"):
         sheet_of_trace(Trace())
     _, trace = model_of(*MODELS[9]).trace(batch("decoder"))

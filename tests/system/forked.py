@@ -1,7 +1,7 @@
 """Processes of the command that start at once: forked from one that has imported torch, which takes three seconds.
 
 A forked process has its own memory, files and signals. It shares with its siblings what a process draws when it starts,
-such as the order of sets: compare it with a process that was started by itself.
+such as the order of sets: compare it with a process that was started separately.
 """
 
 import json
@@ -22,13 +22,13 @@ class ForkServer:
         self._server, self._log, self._pid = server, log, 0
 
     def start(self, *arguments: str) -> None:
-        """Begin `clearhead *arguments`."""
+        """Start `clearhead *arguments`."""
         assert self._server.stdin is not None
         self._server.stdin.write(json.dumps([str(self._log), *arguments]).encode() + b"\n")
         self._pid = self._answer()
 
     def is_running(self, seconds: float = 0.0) -> bool:
-        """Wait so many seconds for the end of the process, and return whether it is still running."""
+        """Wait up to `seconds` for the end of the process, and return whether it is still running."""
         return not select.select([self._server.stdout], [], [], seconds)[0]
 
     def send_signal(self, number: signal.Signals) -> None:
@@ -37,7 +37,7 @@ class ForkServer:
             os.kill(self._pid, number)
 
     def wait(self) -> tuple[int, str]:
-        """Return the exit code, which is minus the signal that ended it, and all that it printed."""
+        """Return the exit code (minus the signal that ended the process, if any) and everything that it printed."""
         return self._answer(), self._log.read_text(encoding="utf-8")
 
     def _answer(self) -> int:
@@ -47,7 +47,7 @@ class ForkServer:
 
 @contextmanager
 def fork_server(folder: Path) -> Iterator[ForkServer]:
-    """Start a process that imports what training needs, and end it."""
+    """Start a process that has imported what training needs; end it afterwards."""
     command = [sys.executable, "-m", "tests.system.forked"]
     root = Path(__file__).parents[2]
     with subprocess.Popen(command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=root) as server:
@@ -55,7 +55,7 @@ def fork_server(folder: Path) -> Iterator[ForkServer]:
 
 
 def serve() -> None:
-    """Fork a process for each line of standard input, tell its number, and at its end its exit code."""
+    """Fork a process for each line of standard input; print its process id and, at its end, its exit code."""
     import clearhead.training.loop  # noqa: F401  what takes long to import
     from clearhead.cli.main import main
 

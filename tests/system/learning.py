@@ -1,4 +1,4 @@
-"""Little tasks that a model must learn: their sentences, a training loop of a dozen lines, greedy decoding."""
+"""Small tasks that a model must learn: their sentences, a training loop of a dozen lines, greedy decoding."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ def train(config: ModelConfig, task: Task, recipe: Recipe) -> Transformer:
 
 @torch.no_grad()
 def greedy(model: Transformer, source: Tensor, longest: int) -> Tensor:
-    """Write the likeliest token after another, with a cache, until eos: (B, longest), padded on the right."""
+    """Write the most probable token again and again, with a cache, until eos: (B, longest), padded on the right."""
     memory = model.encode(source)
     cache = model.start_cache(memory, len(source), source.device)
     token = torch.full((len(source), 1), model.config.start_id)
@@ -64,12 +64,12 @@ def greedy(model: Transformer, source: Tensor, longest: int) -> Tensor:
 
 
 def held_out(task: Task, number: int = 512) -> Batch:
-    """Return sentences of another seed than training's."""
+    """Return sentences drawn with a different seed than those of training."""
     return task(number, torch.Generator().manual_seed(2))
 
 
 def small_config(**changes: Any) -> ModelConfig:
-    """Return one block a side, 64 wide: enough for these tasks."""
+    """Return the config of one block per side, of width 64: enough for these tasks."""
     sizes = {"source_vocabulary": VOCABULARY, "encoder_blocks": 1, "decoder_blocks": 1, "d_model": 64, "d_ff": 128}
     return ModelConfig(**{**sizes, "num_heads": 4, "dropout": 0.0, "max_length": 16, **changes})
 
@@ -90,7 +90,7 @@ def padded(rows: list[list[int]]) -> Tensor:
 
 
 def rewriting(rule: Callable[[list[int]], list[int]], longest: int = LONGEST) -> Task:
-    """Return the task to write what a rule makes of a sentence."""
+    """Return the task of writing the result of a rule for a sentence."""
 
     def task(number: int, random: torch.Generator) -> Batch:
         rows = list(_words(number, random, longest))
@@ -100,9 +100,9 @@ def rewriting(rule: Callable[[list[int]], list[int]], longest: int = LONGEST) ->
 
 
 def counting_on(number: int, random: torch.Generator) -> Batch:
-    """A language in which two words settle all that follow: each word goes on by the step between the two before it.
+    """A language in which two words determine all that follow: each word repeats the step between the two before it.
 
-    Words are counted round a ring of 17; the first two of a sentence cannot be foretold.
+    Words are counted round a ring of 17; the first two of a sentence cannot be predicted.
     """
     ring = VOCABULARY - FIRST
     starts, steps = torch.randint(0, ring, (2, number, 1), generator=random)

@@ -1,4 +1,4 @@
-"""Signals to a real process: Ctrl-C and a shutdown save and say how to go on; compiled, a resumed run is the same."""
+"""Signals to a real process: after Ctrl-C or a shutdown the run is saved and says how to resume; a resumed compiled run is identical."""
 
 import shutil
 import signal
@@ -32,7 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that nothing stopped."""
+    """A run that was not interrupted."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "config.yaml").write_text(CONFIG)
     process = subprocess.run(command(folder / "config.yaml", folder / "run"), capture_output=True, check=False)
@@ -48,7 +48,7 @@ def train_to_its_end(server: ForkServer, config: Path, folder: Path, *more: str)
 
 
 def stop_after_metrics(server: ForkServer, config: Path, folder: Path, number: signal.Signals) -> tuple[int, str]:
-    """Begin a run, send it a signal after its first metrics, and return its exit code and what it said."""
+    """Start a run, send it a signal after its first metrics, and return its exit code and output."""
     server.start("train", str(config), "--run", str(folder))
     while not (folder / "metrics.jsonl").is_file() and server.is_running(0.01):
         pass
@@ -58,7 +58,7 @@ def stop_after_metrics(server: ForkServer, config: Path, folder: Path, number: s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "shutdown"])
-def test_a_run_that_is_asked_to_stop_saves_and_goes_on(
+def test_a_run_that_gets_a_signal_saves_and_can_be_resumed(
     tmp_path: Path, server: ForkServer, uninterrupted: Path, number: signal.Signals
 ) -> None:
     config, stopped = tmp_path / "config.yaml", tmp_path / "stopped"

@@ -1,6 +1,6 @@
-"""The model learns: to copy, to reverse, to sort, to go on with a language and to classify, to a stated score.
+"""The model learns: copying, reversing, sorting, language modelling and classification, to a stated score.
 
-Sentences are of 3 to 10 words out of 17, made afresh for every step; the score is of 512 others, every token right.
+Sentences are of 3 to 10 words out of 17, drawn anew for every step; the score is the share of 512 other sentences with every token right.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ RULES: dict[str, Callable[[list[int]], list[int]]] = {
 
 
 def exact(task_name: str, longest: int, recipe: Recipe, **changes: object) -> float:
-    """Return the share of held-out sentences that are written without a fault."""
+    """Return the share of held-out sentences that are written without an error."""
     task = rewriting(RULES[task_name], longest)
     model = train(small_config(**changes), task, recipe)
     batch = held_out(task)
@@ -51,7 +51,7 @@ def test_it_learns_to_rewrite_sentences(task_name: str) -> None:
     assert score >= 0.99, f"{score:.1%} of the sentences are right"
 
 
-def test_a_decoder_learns_to_go_on_with_a_language() -> None:
+def test_a_decoder_learns_to_continue_a_language() -> None:
     config = small_config(shape="decoder", decoder_blocks=2)
     model = train(config, counting_on, Recipe(steps=400))
     batch = held_out(counting_on)
@@ -73,7 +73,7 @@ def test_an_encoder_learns_to_classify() -> None:
     assert batch.labels.bincount().max() < 0.5 * len(batch.labels), "a constant answer would score well"
 
 
-def test_the_tasks_are_what_they_say() -> None:
+def test_the_tasks_match_their_descriptions() -> None:
     pairs = held_out(rewriting(RULES["reverse"]), 7)
     for source, target in zip(pairs.source.tolist(), pairs.target.tolist(), strict=True):  # type: ignore[union-attr]
         words = [token for token in source if token >= FIRST]

@@ -1,4 +1,4 @@
-"""A run that is killed again and again and resumed must end in the very numbers of a run that never stopped."""
+"""A run that is killed again and again and resumed must end with exactly the numbers of a run that never stopped."""
 
 import json
 import random
@@ -42,14 +42,14 @@ def command(config: Path, folder: Path, *more: str) -> list[str]:
 
 
 def metrics(folder: Path) -> list[dict[str, Any]]:
-    """Return the lines of metrics without what a clock decides."""
+    """Return the lines of metrics without times."""
     clocked = ("time", "tokens_per_second", "waiting")
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     return [{name: value for name, value in line.items() if name not in clocked} for line in lines]
 
 
 @pytest.mark.slow
-def test_a_run_killed_twenty_times_ends_in_the_same_numbers(tmp_path: Path) -> None:
+def test_a_run_killed_twenty_times_ends_with_the_same_numbers(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(CONFIG)
     complete, killed = tmp_path / "complete", tmp_path / "killed"
@@ -58,7 +58,7 @@ def test_a_run_killed_twenty_times_ends_in_the_same_numbers(tmp_path: Path) -> N
     num_kills = 0
     with fork_server(tmp_path) as server:
         while num_kills < KILLS and not (killed / "outcome.json").is_file():
-            # in the midst of preparing, or of training, or of writing
+            # while preparing, training or writing
             longest = 1.5 if (killed / "metrics.jsonl").is_file() else prepared + 0.5
             num_kills += is_killed(server, config, killed, moments.uniform(0.0, longest))
         if not (killed / "outcome.json").is_file():
@@ -76,7 +76,7 @@ def test_a_run_killed_twenty_times_ends_in_the_same_numbers(tmp_path: Path) -> N
 
 
 def run_to_its_end(config: Path, folder: Path) -> float:
-    """Train without a stop, in a process of its own; return how many seconds it prepared until the first metrics."""
+    """Train without interruption in a separate process; return the seconds of preparation before the first metrics."""
     with (folder.parent / "output").open("w+") as output:
         process = subprocess.Popen(command(config, folder), stdout=output, stderr=output)
         moments = []
@@ -89,7 +89,7 @@ def run_to_its_end(config: Path, folder: Path) -> float:
 
 
 def is_killed(server: ForkServer, config: Path, folder: Path, seconds: float | None) -> bool:
-    """Begin or resume a run, kill it after so many seconds, and return whether that was before its end."""
+    """Start or resume a run, kill it after `seconds`, and return whether that was before its end."""
     more = ["--resume"] if (folder / "config.yaml").is_file() else []
     server.start("train", str(config), "--run", str(folder), *more)
     if seconds is not None and server.is_running(seconds):

@@ -1,4 +1,4 @@
-"""The three tasks through the same command, on data a person could write: each must learn what it is for."""
+"""The three tasks with the same command, on simple data: each model must learn its task."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ MODEL = {"d_model": 32, "d_ff": 48, "num_heads": 2, "dropout": 0.0}
 
 
 def run(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
-    """Train by the command, and return what it says as JSON."""
+    """Train with the command, and return its JSON output."""
     (folder / "config.yaml").write_text(yaml.safe_dump(config))
     process = run_command("train", str(folder / "config.yaml"), "--json", "--run", str(folder / "run"))
     assert process.returncode == 0, process.stderr
@@ -27,8 +27,8 @@ def write(path: Path, pairs: list[tuple[str, str]]) -> dict[str, Any]:
     return {"tsv": str(path), "source_field": "1", "target_field": "2"}
 
 
-def test_translate_into_two_languages_by_their_tags(tmp_path: Path) -> None:
-    """Numbers into Spanish or German, the same sources: only the tag says which."""
+def test_a_translator_learns_two_languages_by_their_tags(tmp_path: Path) -> None:
+    """Numbers into Spanish or German, the same sources: only the tag determines which."""
     words = {"one": ("uno", "eins"), "two": ("dos", "zwei"), "three": ("tres", "drei"), "five": ("cinco", "fünf")}
     random = np.random.default_rng(0)
     sources = [" ".join(random.choice(list(words), random.integers(1, 6))) for _ in range(600)]
@@ -47,7 +47,7 @@ def test_translate_into_two_languages_by_their_tags(tmp_path: Path) -> None:
     assert outcome["scores"]["exact"]["value"] >= 90, outcome
 
 
-def test_classify_by_the_commonest_word(tmp_path: Path) -> None:
+def test_a_classifier_learns_the_most_frequent_word(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     pairs = []
     while len(pairs) < 900:
@@ -66,7 +66,7 @@ def test_classify_by_the_commonest_word(tmp_path: Path) -> None:
 
 
 def test_a_language_model_learns_what_follows(tmp_path: Path) -> None:
-    """Counting round a ring: after the first word, every word is settled."""
+    """Counting round a ring: after the first word, every word is determined."""
     ring = ["one", "two", "three", "five", "seven", "eleven", "thirteen"]
     random = np.random.default_rng(2)
     starts, lengths = random.integers(0, 7, 500), random.integers(4, 12, 500)
@@ -80,5 +80,5 @@ def test_a_language_model_learns_what_follows(tmp_path: Path) -> None:
         "model": {**MODEL, "decoder_blocks": 1},
         "training": {**TRAINING, "steps": 150}, "validation": {"every": 50},
     })  # fmt: skip
-    # nothing foretells the first word and the length: (log 7 + about log 8) / 8.5 tokens is 0.47 nats; chance is log 9
+    # the first word and the length cannot be predicted: (log 7 + about log 8) / 8.5 tokens is 0.47 nats; chance is log 9
     assert outcome["scores"]["loss"]["value"] < 0.7, outcome

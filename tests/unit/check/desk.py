@@ -1,6 +1,6 @@
-"""A desk for tests of the marker: a problem, lines as text, and the verdicts one letter a cell.
+"""A desk for tests of the marker: a problem, lines as text, and the verdicts, one letter per cell.
 
-Lines are written as rows between slashes: "1 2 / 3 4"; a name may hold its place after a colon: "cross: K".
+Lines are written as rows between slashes: "1 2 / 3 4"; a name can follow its place and a colon: "cross: K".
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ LETTERS = {
 
 
 def line(name: str, text: str) -> WrittenLine:
-    """Return a line of text as a WrittenLine; `head 2: Q` says where."""
+    """Return a line of text as a WrittenLine; in `head 2: Q` the first part is the place."""
     where, _, symbol = name.rpartition(": ")
     cells = tuple(tuple(row.split()) for row in text.split(" / "))
     return WrittenLine(symbol, cells, where)
@@ -47,7 +47,7 @@ def marked(problem: Mapping[str, Any], lines: Mapping[str, str], scheme: Scheme 
 
 
 def letters(line: LineMark) -> str:
-    """Return the verdicts of a line: a letter a cell, a word a row, a dot where nothing was written."""
+    """Return the verdicts of a line: a letter per cell, a word per row, a dot where nothing was written."""
     return " ".join("".join("." if cell is None else LETTERS[cell.verdict] for cell in row) for row in line.cells)
 
 
@@ -64,7 +64,7 @@ def cell(report: Report, line: int, row: int, column: int) -> CellMark:
 
 
 def roots(report: Report) -> list[str]:
-    """Return what every finding is, and where: `S 1,2 arithmetic slip`."""
+    """Return the name and the place of every finding: `S 1,2 arithmetic slip`."""
     return [
         f"{report.lines[finding.line].symbol} "
         + ";".join(f"{row + 1},{column + 1}" for row, column in finding.cells)

@@ -8,7 +8,7 @@ import numpy as np
 from clearhead.check.interval import Range
 
 SAMPLES = 200
-NOISE = 1e-11  # what float64 may be off by, relative to the number
+NOISE = 1e-11  # the error of float64, relative to the number
 Numbers = np.random.Generator
 Inputs = dict[str, Any]
 

@@ -16,7 +16,7 @@ def roles(entries_of_chain: list[Entry]) -> list[tuple[str, str]]:
     return [(entry.name, entry.copied_into) for entry in entries_of_chain]
 
 
-def test_a_line_that_opens_with_an_equals_sign_carries_its_chain_on():
+def test_a_line_that_starts_with_an_equals_sign_continues_the_chain():
     (chain,) = chains("$$Q = [[1, 2]]$$\n\n$$= [[3, 4]]$$")
     assert [link.side.value.cells for link in chain.sides if link.side.value] == [(("1", "2"),), (("3", "4"),)]
     assert [link.line for link in chain.sides] == [1, 3]
@@ -28,7 +28,7 @@ def test_factors_are_copies_into_the_line_and_the_last_side_is_its_value():
     assert parts[-1].grid.cells == (("13", "16"),)
 
 
-def test_keys_in_a_product_of_scores_are_turned_back():
+def test_transposed_keys_in_a_product_of_scores_are_transposed_back():
     parts = entries("$$E = [[1, 2], [3, 4]] × [[5, 6], [7, 8]] = [[19, 22], [43, 50]]$$", ExerciseContext())
     assert roles(parts) == [("Q", "E"), ("K", "E"), ("E", "")]
     assert parts[1].grid.cells == (("5", "7"), ("6", "8"))
@@ -39,7 +39,7 @@ def test_in_cross_attention_queries_are_made_from_the_second_sentence():
     assert roles(parts)[0] == ("Y", "Q")
 
 
-def test_numbers_without_a_name_are_told_with_their_line():
+def test_numbers_without_a_name_are_reported_with_their_line():
     context = ExerciseContext()
     assert entries("Some words.\n\n[[1, 2], [3, 4]]", context) == []
     assert context.skipped == [("these numbers have no name: 1 2 3 4", 3)]

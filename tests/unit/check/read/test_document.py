@@ -1,4 +1,4 @@
-"""Matrices, names and damage as they stand in Markdown, LaTeX, plain text and scans."""
+"""Matrices, names and damage as they appear in Markdown, LaTeX, plain text and scans."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def named(text: str) -> dict[str, tuple[tuple[str, ...], ...]]:
         "$$\nQ =\n\\begin{bmatrix}\n1 & 2 \\\\\n3 & 4\n\\end{bmatrix}\n$$",
     ],
 )
-def test_a_matrix_is_read_however_it_is_set(text):
+def test_a_matrix_is_read_in_every_notation(text):
     assert named(text) == {"Q": SQUARE}, f"read from {text!r}"
 
 
@@ -78,12 +78,12 @@ def test_a_column_is_kept_as_a_column():
     assert named(r"$$c = \begin{bmatrix} 1 \\ 2 \end{bmatrix}$$") == {"c": (("1",), ("2",))}, "one cell a row"
 
 
-def test_several_equations_in_one_display_are_parted():
+def test_several_equations_in_one_display_are_separated():
     text = r"$$W_q = \begin{bmatrix} 1 \end{bmatrix}, \quad W_k = \begin{bmatrix} 2 \end{bmatrix} \quad x_1 = [3, 4]$$"
     assert named(text) == {"W_Q": (("1",),), "W_K": (("2",),), "X[1]": (("3", "4"),)}, "three equations"
 
 
-def test_several_equations_on_a_plain_line_are_parted():
+def test_several_equations_on_a_plain_line_are_separated():
     assert named("QE = [1, 2] KE = [3, 4] VE = [5, 6]") == {
         "QE": (("1", "2"),),
         "KE": (("3", "4"),),
@@ -91,7 +91,7 @@ def test_several_equations_on_a_plain_line_are_parted():
     }, "three equations"
 
 
-def test_an_aligned_block_is_parted_by_line_and_column():
+def test_an_aligned_block_is_split_by_line_and_column():
     text = r"$$\begin{aligned} QE &= [1, 2] & KE &= [3, 4] \\ VE &= [5, 6] \end{aligned}$$"
     assert named(text) == {"QE": (("1", "2"),), "KE": (("3", "4"),), "VE": (("5", "6"),)}, "three equations"
 
@@ -130,7 +130,7 @@ def test_names_are_cleaned(raw, name):
     assert symbol.name == name, f"{raw} is {name}"
 
 
-def test_words_are_no_name():
+def test_words_are_not_a_name():
     assert read_symbol("the number of heads that we use here is") is None, "a sentence is no name"
 
 
@@ -138,7 +138,7 @@ def test_latex_in_a_formula_becomes_plain():
     assert plain(r"\text{softmax}\left(\frac{QK^T}{\sqrt{d_k}}\right)V") == "softmax (QKᵀ/√d_k )V", "plain Unicode"
 
 
-def test_headings_rulers_and_weak_titles_are_told_apart():
+def test_headings_rulers_and_weak_titles_are_distinguished():
     text = (
         "# One\n\nX — X — X\n\nMasked self-attention by hand\n\n\\section{Two}\n\n3.) Three\n\nQ4) Four\n\nExercise 5\n"
     )
@@ -165,24 +165,24 @@ def test_lines_are_numbered_as_in_the_file():
 @pytest.mark.parametrize(
     "text", ["3×4 4×3\n", "$$4 \\times 3 \\quad 3 \\times 3$$", "n = 4\n", "We use 30 words and 512 numbers.\n"]
 )
-def test_sizes_and_prose_are_silent(text):
+def test_sizes_and_prose_are_not_read_as_exercises(text):
     assert read_document(text) == [], "nothing to mark, nothing to say"
 
 
-def test_a_matrix_of_letters_is_silent():
+def test_a_matrix_of_letters_is_not_read_as_an_exercise():
     text = (
         r"$$X = \begin{bmatrix} x_1 & \dots & x_n \end{bmatrix}, p_1 = \begin{bmatrix} 1 \\ 0 \\ \vdots \end{bmatrix}$$"
     )
     assert read_document(text) == [], "no numbers to mark"
 
 
-def test_struck_out_numbers_are_left_out_and_named():
+def test_struck_out_numbers_are_skipped_and_reported():
     document = scan_document("Q = [1, 2] ~~3 4~~ \\cancel{\\text{5}}")
     assert [equation.sides[-1].value.cells for equation in document.items] == [(("1", "2"),)], "only what stands"
     assert [note.sentence for note in document.notes] == ["struck out, so ignored: 3 4, 5"], "said so"
 
 
-def test_a_stray_cell_at_the_end_of_a_scanned_row_is_left_out_and_named():
+def test_a_stray_cell_at_the_end_of_a_scanned_row_is_skipped_and_reported():
     document = scan_document("A =\t1\t0\t7\n\t0\t1\t\n\t0.5\t0.5\t\n")
     assert document.items[0].sides[0].value.cells == (("1", "0"), ("0", "1"), ("0.5", "0.5")), "two columns"
     assert document.notes[0].sentence.startswith("row 1 of A has one number more"), "said so"
@@ -202,17 +202,17 @@ def test_a_stray_cell_at_the_end_of_a_scanned_row_is_left_out_and_named():
         *[("x_1", False), ("", False), ("-", False), (r"512 \times", False), (r"\vdots", False), ("abc", False)],
     ],
 )
-def test_numbers_are_told_from_letters(cell, is_it):
+def test_numbers_are_distinguished_from_letters(cell, is_it):
     assert is_number(cell) is is_it, cell
 
 
-def test_numbers_parted_by_spaces_are_split_around_powers_of_ten():
+def test_numbers_separated_by_spaces_are_split_around_powers_of_ten():
     assert split_numbers(r"2.9 \times 10^{-89} \quad 1 -3") == [r"2.9 \times 10^{-89}", "1", "-3"], "three numbers"
     assert split_numbers("1 apple 2") == [], "words are no numbers"
 
 
 @pytest.mark.parametrize("unit", ["[", "(", r"\left(", r"\begin{bmatrix}", r"\begin{aligned}"])
-def test_deep_nesting_is_named_and_skipped(unit):
+def test_deep_nesting_is_reported_and_skipped(unit):
     document = scan_document("$$Q = " + unit * 5000 + "$$\n\nK = [1, 2]\n")
     assert MAX_DEPTH < 5000, "else this proves nothing"
     assert [note.kind for note in document.notes] == ["unreadable"], "said so"
@@ -237,5 +237,5 @@ def test_too_many_statements_are_refused():
         read_document("Q=1," * (MAX_ITEMS + 1))
 
 
-def test_marks_of_our_own_in_the_text_are_only_text():
+def test_a_forged_internal_mark_in_a_document_is_plain_text():
     assert named("Q = \ue0000\ue001 [1, 2]") == {}, "a forged mark does not point at a matrix"

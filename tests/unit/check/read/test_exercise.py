@@ -1,4 +1,4 @@
-"""Whole exercises: where one ends and the next begins, which problem it is, and what a scanner did to it."""
+"""Complete exercises: where one ends and the next starts, which problem it is, and scanning errors."""
 
 import pytest
 
@@ -63,7 +63,7 @@ def test_givens_come_from_the_factors_of_products():
     assert lines(working)["K"] == (("0", "1"), ("2", "0")), "the last of a chain is the value"
 
 
-def test_restated_factors_are_copies_and_keys_are_turned_back():
+def test_restated_factors_are_copies_and_keys_are_transposed_back():
     working = one(SELF)
     assert copies(working) == [
         ("X", "K"),
@@ -85,7 +85,7 @@ def test_infinities_make_the_exercise_masked():
     assert one(SELF.replace("# Self", "# No mask: self")).problem["kind"] == "self-attention", "it says there is none"
 
 
-def test_the_scale_is_set_only_where_it_is_said():
+def test_the_scale_is_set_only_where_it_is_stated():
     scaled = SELF.replace("softmax(E)", r"softmax(\frac{E}{\sqrt{d_k}})")
     assert one(scaled).problem["scale"] == "sqrt(d_k)", "the formula says so"
     assert "scale" not in one(SELF).problem, "nothing is said"
@@ -192,7 +192,7 @@ def test_states_of_an_encoder_make_seq2seq_attention():
     assert any("weighted sum" in sentence for sentence in said(first, "read")), "α for a: said"
 
 
-def test_a_new_given_after_the_output_begins_another_exercise_that_inherits():
+def test_a_new_given_after_the_output_starts_another_exercise_that_inherits():
     second = read_document(STATES)[1]
     assert second.problem["score"] == "multiplicative", "W is given"
     assert second.problem["h"] == [["1", "0"], ["0", "2"]], "the states are those of before"
@@ -249,7 +249,7 @@ def test_tokens_come_from_the_row_labels_of_x():
     assert one(text).problem["tokens"] == ["the", "cat"], "named on the page"
 
 
-def test_what_is_missing_is_said():
+def test_missing_matrices_are_reported():
     working = one("W_Q = [[1, 0], [0, 1]]\n\nQ = [[1, 0], [0, 2]]\n")
     assert working.problem == {}, "no X, no problem"
     assert list(lines(working)) == ["W_Q", "Q"], "the lines are kept"
@@ -281,7 +281,7 @@ def test_a_lost_column_is_restored_from_another_copy():
     )
 
 
-def test_a_lost_column_of_the_weights_is_restored_by_the_product():
+def test_a_lost_column_of_the_weights_is_restored_from_the_product():
     damaged = SELF.replace(matrix("1 2; 3 1") + "$$", r"\begin{bmatrix} 12 \\ 3 & 1 \end{bmatrix}$$")
     working = one(damaged)
     assert working.problem["W_Q"] == [["1", "2"], ["3", "1"]], "only 1 2 gives the written Q"
@@ -290,7 +290,7 @@ def test_a_lost_column_of_the_weights_is_restored_by_the_product():
     )
 
 
-def test_a_stray_column_of_the_weights_is_left_out_by_the_product():
+def test_a_stray_column_of_the_weights_is_removed_if_the_product_proves_it():
     damaged = SELF.replace(matrix("2 0; 0 1"), matrix("2 0 7; 0 1 0"))
     working = one(damaged)
     assert working.problem["W_V"] == [["2", "0"], ["0", "1"]], "the third column is not V's"
@@ -299,7 +299,7 @@ def test_a_stray_column_of_the_weights_is_left_out_by_the_product():
     )
 
 
-def test_a_row_that_nothing_restores_is_blank_and_named():
+def test_a_row_that_cannot_be_restored_is_blank_and_reported():
     damaged = SELF.replace(f"$$E = {matrix('2 2; 2 12')}$$", "$$E = \\begin{bmatrix} 2 & 2 \\\\ 212 \\end{bmatrix}$$")
     working = one(damaged)
     assert lines(working)["E"] == (("2", "2"), ("", "")), "never guessed"
@@ -313,7 +313,7 @@ def test_middle_dots_are_points_where_the_page_proves_it():
     assert any(sentence.startswith("2·5 in Output was read as 2.5") for sentence in said(working, "read")), "said so"
 
 
-def test_a_single_middle_dot_is_left_and_named():
+def test_a_single_middle_dot_is_not_changed_and_is_reported():
     dotted = r"\begin{bmatrix} 2 \cdot 5 & 1 \\ 0 & 2 \end{bmatrix}"
     working = one(SELF.replace(f"= {matrix('1 1; 0 2')}$$", f"= {dotted}$$"))
     assert lines(working)["Output"][0][0] == r"2 \cdot 5", "it may be a product"
@@ -322,7 +322,7 @@ def test_a_single_middle_dot_is_left_and_named():
     )
 
 
-def test_a_surplus_row_with_gaps_and_an_impossible_power_are_named():
+def test_a_surplus_row_with_gaps_and_an_impossible_power_are_reported():
     table = "\nA =\t0.5\t0.5\t1\n\t0.3\t\t\n\t1.2×10^{592}\t1\t\n"
     working = one(SELF.replace(f"$$A = softmax(E) = {matrix('0.5 0.5; 0 1')}$$", table))
     assert lines(working)["A"] == (("0.5", "0.5"), ("1.2×10^{592}", "1")), "two rows, as Q has"
@@ -335,7 +335,7 @@ def test_a_surplus_row_with_gaps_and_an_impossible_power_are_named():
     )
 
 
-def test_a_weight_above_one_is_named():
+def test_a_weight_above_one_is_reported():
     working = one(
         SELF.replace(
             f"softmax(E) = {matrix('0.5 0.5; 0 1')}", r"\begin{bmatrix} 0.5 & 0.5 \\ 4 \times 10^{32} & 1 \end{bmatrix}"
@@ -345,7 +345,7 @@ def test_a_weight_above_one_is_named():
     assert any("row 2, column 1 of A is 4" in sentence for sentence in said(working, "unreadable")), "but named"
 
 
-def test_numbers_without_a_name_are_named_with_their_line():
+def test_numbers_without_a_name_are_reported_with_their_line():
     working = one(SELF + "\nand then\n\n[0.1, 0.7]\n")
     notes = [(note.kind, note.sentence) for note in working.notes if "0.7" in note.sentence]
     assert notes == [("unplaced", "these numbers have no name: 0.1 0.7")], "never dropped in silence"
@@ -397,7 +397,7 @@ End [0.5, 0.5] + [3.2, 4.3] = [3.7, 4.8]
 """
 
 
-def test_a_page_worked_token_by_token_becomes_lone_attentions():
+def test_a_page_worked_token_by_token_becomes_separate_attention_exercises():
     encoder, cross = read_document(TOKENS)
     assert encoder.problem["X"] == [["1.25", "1.5"], ["0.0", "1.0"]], "the sums with the positions"
     assert encoder.problem["W_K"] == [["0.0", "1.0"], ["1.0", "0.0"]], "four numbers in a row are two rows"
@@ -419,14 +419,14 @@ def test_a_page_worked_token_by_token_becomes_lone_attentions():
 
 
 @pytest.mark.parametrize("text", [SELF, SELF + CROSS, STATES, TOKENS], ids=["self", "cross", "states", "tokens"])
-def test_every_problem_that_is_told_can_be_worked(text):
+def test_every_inferred_problem_can_be_solved(text):
     workings = read_document(text)
     assert workings, "there are exercises"
     for working in workings:
         assert parse_problem(working.problem).kind == working.problem["kind"], "the worksheet takes it"
 
 
-def test_decimal_commas_are_told():
+def test_decimal_commas_are_recognised():
     working = one(SELF + "\n$$Output = [0,5; 0,25]$$\n")
     assert working.has_decimal_comma, "0,5 is a half here"
     assert not one(SELF).has_decimal_comma, "and not elsewhere"

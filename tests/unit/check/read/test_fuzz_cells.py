@@ -1,4 +1,4 @@
-"""Any text at all: a cell is read or says why not, and a file is read or refused with a ProblemError."""
+"""Any text at all: a cell is read or has a reason why not, and a file is read or rejected with a ProblemError."""
 
 import contextlib
 import math

@@ -1,4 +1,4 @@
-"""Any text at all is read within bounds, or refused with a sentence: never a crash."""
+"""Any text is read within bounds, or rejected with a message; it never causes a crash."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -212,13 +212,13 @@ def test_any_text_is_read_as_a_working_of_a_given_problem(text):
     assert len(workings) <= 1, "with a problem there is one working"
 
 
-# What the fuzzing found, kept: each once made a ragged line or stopped the reader.
+# Inputs that fuzzing found: each of them once caused a ragged line or stopped the reader.
 FOUND = [
     "O=\\begin{matrix}&0·0\\\\0·0\\end{A}",
 ]
 
 
 @pytest.mark.parametrize("text", FOUND)
-def test_what_fuzzing_found_stays_mended(text):
+def test_inputs_that_fuzzing_found_stay_fixed(text):
     workings = read_or_refuse(text)
     assert isinstance(workings, list), "read"

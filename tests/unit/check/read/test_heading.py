@@ -17,15 +17,15 @@ from clearhead.check.read.heading import LineHeading, read_heading
         (": Q", LineHeading(": Q")),
     ],
 )
-def test_a_heading_says_name_place_and_copy(text, heading):
+def test_a_heading_has_a_name_a_place_and_a_copy(text, heading):
     assert read_heading(text) == heading
 
 
-def test_a_place_is_added_to_the_one_it_stands_in():
+def test_a_place_is_added_to_the_one_that_contains_it():
     assert read_heading("head 2: A", "decoder.0") == LineHeading("A", "decoder.0.head 2")
 
 
-def test_the_line_of_a_heading_has_all_of_it():
+def test_a_written_line_has_all_parts_of_its_heading():
     line = read_heading("cross: Q into scores").line((("1", "2"),), "row 3")
     assert (line.name, line.cells, line.where, line.place, line.copied_into) == (
         "Q", (("1", "2"),), "cross", "row 3", "scores",

@@ -1,4 +1,4 @@
-"""The problem behind an exercise, told from the matrices that it states."""
+"""The problem behind an exercise, inferred from the matrices that it states."""
 
 from clearhead.check.read.chain import Entry, ExerciseContext
 from clearhead.check.read.inference import InferredProblem, find_repeats, infer_problem
@@ -32,14 +32,14 @@ def test_a_word_for_the_mask_or_an_infinite_score_makes_it_masked():
     assert inferred([*GIVENS, entry("S", "scores", "1 -∞ / 2 3")]).data["kind"] == "masked-self-attention"
 
 
-def test_the_scale_is_what_the_page_says():
+def test_the_scale_is_that_of_the_page():
     assert inferred(GIVENS, "QKᵀ/√d_k").data["scale"] == "sqrt(d_k)"
     assert inferred(GIVENS, "QKᵀ/√d_model").data["scale"] == "sqrt(d_model)"
     assert inferred(GIVENS, "no scaling").data["scale"] == "none"
     assert "scale" not in inferred(GIVENS).data
 
 
-def test_what_is_missing_is_named():
+def test_missing_matrices_are_named():
     problem = inferred(GIVENS[:3])
     assert problem.data == {}
     assert [note.kind for note in problem.notes] == ["warning"]
@@ -52,7 +52,7 @@ def test_states_and_a_decoder_state_make_seq2seq_attention():
     assert problem.data == {"kind": "seq2seq-attention", "h": [["1", "2"], ["3", "4"]], "s": ["5", "6"]}
 
 
-def test_a_given_that_is_stated_again_is_no_line():
+def test_a_given_that_is_restated_is_not_a_line():
     data = {"X": [[1, 2], [3, 4]]}
     repeats = find_repeats([entry("X", "X", "1 2 / 3 4", line=9), entry("X", "X", "1 2 / 3 5")], data)
     assert repeats.used == (0,)

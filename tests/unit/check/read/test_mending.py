@@ -1,4 +1,4 @@
-"""Repairs of what a scanner did: only where the rest of the page proves them, and each with a sentence."""
+"""Repairs of scanning errors: only where the rest of the page proves them, and each is reported."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_only_a_plain_decimal_is_a_number(cell, number):
     assert number_of(cell) == number
 
 
-def test_the_same_numbers_may_be_spelled_in_two_ways():
+def test_the_same_numbers_can_be_written_in_two_ways():
     assert same_numbers(grid("0.5 -1"), grid("0.50 −1"))
     assert not same_numbers(grid("1 2"), grid("1 / 2"))
     assert share_of_same(grid("1 2 / 3 4"), grid("1 2 / 3 5")) == 0.75
@@ -36,7 +36,7 @@ def test_middle_dots_are_points_where_every_number_has_one():
     assert mended.repairs[0].startswith("2·1 in Q was read as 2.1")
 
 
-def test_one_dot_among_points_is_left_and_told():
+def test_one_dot_among_points_is_not_changed_and_is_reported():
     mended = mend_dots("Q", grid("2·1 0.5"), [])
     assert mended.grid.cells == (("2·1", "0.5"),)
     assert mended.losses == ("Q contains 2·1, which can be a product or a misplaced decimal point; it was not changed",)
@@ -50,26 +50,26 @@ def test_a_row_that_lost_a_space_is_restored_from_another_copy_or_left_blank():
     assert blank.losses == ("row 2 of K has 1 number, but its other rows have 2: 34",)
 
 
-def test_a_factor_is_repaired_where_just_one_repair_makes_the_product_come_out():
+def test_a_factor_is_repaired_if_exactly_one_repair_gives_the_product():
     """[2 3] × [[1 4], [5 6]] = [17 26]; the second row was scanned as 56."""
     mended = mend_factor("W_Q", grid("2 3"), Grid((("1", "4"), ("56",))), grid("17 26"), "X W_Q")
     assert mended.grid.cells == (("1", "4"), ("5", "6"))
     assert mended.repairs[0].endswith("read as 5 6, because X W_Q then gives the written result")
 
 
-def test_a_column_from_nowhere_is_left_out_where_the_product_proves_it():
+def test_a_stray_column_is_removed_if_the_product_proves_it():
     """[2 3] × [[1 4], [5 6]] = [17 26]; a column of 9s was scanned between them."""
     mended = mend_factor("W_Q", grid("2 3"), grid("1 9 4 / 5 9 6"), grid("17 26"), "X W_Q")
     assert mended.grid.cells == (("1", "4"), ("5", "6"))
     assert "column 2 (9 9) was ignored" in mended.repairs[0]
 
 
-def test_a_surplus_row_is_left_out_only_if_it_has_gaps():
+def test_a_surplus_row_is_removed_only_if_it_has_gaps():
     assert mend_height("A", Grid((("1", "2"), ("", "7"), ("3", "4"))), 2).grid.cells == (("1", "2"), ("3", "4"))
     assert mend_height("A", grid("1 2 / 5 6 / 3 4"), 2).repairs == ()
 
 
-def test_a_power_that_no_exercise_holds_is_told():
+def test_a_power_that_no_exercise_contains_is_reported():
     assert doubtful_cells("A", Grid((("0.5", "7.9×10^{32}"),)), are_weights=True) == [
         "row 1, column 2 of A is 7.9×10^{32}: a sign or a digit of its exponent was probably lost"
     ]

@@ -1,4 +1,4 @@
-"""Reading one written cell: value, unit of the last digit, digits, and why it cannot be read."""
+"""Reading one written cell: value, unit of the last digit, digits, and the reason if it cannot be read."""
 
 import math
 
@@ -133,7 +133,7 @@ def test_a_decimal_keeps_its_value_and_the_unit_of_its_last_digit(text, value, u
 
 
 @pytest.mark.parametrize(("text", "value", "figures"), WHOLE)
-def test_a_whole_number_is_marked_so_that_its_neighbours_decide_its_unit(text, value, figures):
+def test_an_integer_is_marked_so_that_its_neighbours_determine_its_unit(text, value, figures):
     number = read_cell(text)
     assert (number.value, number.unit, number.is_whole, number.figures, number.problem) == (
         value,
@@ -153,7 +153,7 @@ def test_a_sum_is_exact(text, value):
 
 
 @pytest.mark.parametrize(("text", "problem"), REFUSED)
-def test_what_cannot_be_read_says_why_and_raises_nothing(text, problem):
+def test_an_unreadable_cell_has_a_reason_and_raises_nothing(text, problem):
     number = read_cell(text)
     assert number.problem == problem
     assert math.isnan(number.value), "no value may be used by mistake"
@@ -164,7 +164,7 @@ def test_what_cannot_be_read_says_why_and_raises_nothing(text, problem):
     ("text", "value", "unit"),
     [("0,5", 0.5, 0.1), ("-0,50", -0.5, 0.01), (",5", 0.5, 0.1), ("1,2×10^-3", 0.0012, 1e-4), ("0{,}5", 0.5, 0.1)],
 )
-def test_a_decimal_comma_is_read_where_it_was_said(text, value, unit):
+def test_a_decimal_comma_is_read_if_the_file_declares_it(text, value, unit):
     number = read_cell(text, has_decimal_comma=True)
     assert (number.value, number.problem) == (value, "")
     assert number.unit == pytest.approx(unit, rel=1e-12)
@@ -174,7 +174,7 @@ def test_a_point_and_a_comma_in_one_number_are_refused():
     assert read_cell("1.234,5", has_decimal_comma=True).problem.startswith("it has a point and a comma")
 
 
-def test_a_middle_dot_is_a_point_only_where_it_was_said():
+def test_a_middle_dot_is_a_point_only_if_requested():
     assert read_cell("2·1").value == 2.0, "a product"
     number = read_cell("2·1", dot_is_point=True)
     assert (number.value, number.unit) == (2.1, 0.1), "a decimal"
@@ -188,10 +188,10 @@ def test_a_percentage_is_the_same_float_as_its_decimal():
 
 
 @pytest.mark.parametrize("text", ["", " ", "?", "??", "_", "____", "…", "...", "-", "—", "–", "−", "□", " \u00a0"])
-def test_a_mark_for_nothing_is_blank(text):
+def test_a_placeholder_is_blank(text):
     assert is_blank(text)
 
 
 @pytest.mark.parametrize("text", ["0", "-0", "x", "-1", "_1", "?1", "."])
-def test_what_holds_something_is_not_blank(text):
+def test_a_cell_with_content_is_not_blank(text):
     assert not is_blank(text)

@@ -1,4 +1,4 @@
-"""Tables on a page: their header, labels and stray numbers are told from their cells."""
+"""Tables on a page: their header, labels and stray numbers are distinguished from their cells."""
 
 from clearhead.check.read.page_table import StrayNumber, as_table, number_rows, table_cells
 
@@ -31,5 +31,5 @@ def test_a_number_at_the_end_of_one_row_is_a_stray():
     assert table.strays == (StrayNumber(2, "9"),)
 
 
-def test_words_alone_are_no_table():
+def test_words_alone_are_not_a_table():
     assert as_table([["a", "b"], ["c", "d"]]) is None

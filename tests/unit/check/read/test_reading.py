@@ -1,4 +1,4 @@
-"""Workings from files and data: precision survives, every mistake is told, and hostile files are refused."""
+"""Workings from files and data: precision is kept, every mistake is reported, and hostile files are rejected."""
 
 import io
 import json
@@ -112,7 +112,7 @@ def test_operands_say_which_line_they_were_copied_into(tmp_path):
     ]
 
 
-def test_a_name_left_empty_is_no_line_and_is_told(tmp_path):
+def test_a_name_without_a_value_is_not_a_line_and_is_reported(tmp_path):
     loaded = working(tmp_path, "problem: bank\nwritten: {Q: , K: 1}\n")
     assert [line.name for line in loaded.lines] == ["K"]
     assert [(note.kind, note.place) for note in loaded.notes] == [("read", "written: Q")]
@@ -140,7 +140,7 @@ def test_a_problem_is_a_gallery_id_a_neighbouring_file_or_the_keys_themselves(tm
     assert loaded.problem == {"kind": "beside", "title": "T"}, "the title is the problem's too, the student is not"
 
 
-def test_a_given_problem_fills_a_gap_and_a_conflict_is_told(tmp_path):
+def test_a_given_problem_is_used_if_none_is_named_and_a_conflict_is_reported(tmp_path):
     loaded = working(tmp_path, "written: {Q: 1}\n", problem="exam-self-attention")
     assert loaded.problem["kind"] == "self-attention"
     assert loaded.notes == ()
@@ -151,7 +151,7 @@ def test_a_given_problem_fills_a_gap_and_a_conflict_is_told(tmp_path):
     assert [note.kind for note in other.notes] == ["warning"]
 
 
-def test_every_mistake_is_told_at_once(tmp_path):
+def test_all_mistakes_are_reported_together(tmp_path):
     sentences = mistakes(
         tmp_path,
         "problem: bonk\nstudnet: Ada\nrounded: {a: 1}\ndecimal: coma\nwritten:\n  Q: []\n  K: [[1], 2]\n"
@@ -198,7 +198,7 @@ def test_every_mistake_is_told_at_once(tmp_path):
         ("# nothing\n", "only comments"),
     ],
 )
-def test_a_mistake_is_told_in_a_sentence(tmp_path, text, sentence):
+def test_a_mistake_is_reported_in_one_sentence(tmp_path, text, sentence):
     assert sentence in mistakes(tmp_path, text)
 
 
@@ -229,7 +229,7 @@ def test_standard_input_is_read_by_its_content(monkeypatch):
     assert loaded.notes[0].sentence == "The file name does not show the format, so the file was read as a working file."
 
 
-def test_a_shipped_working_is_known_by_its_id_unless_a_file_has_that_name(tmp_path, monkeypatch):
+def test_a_shipped_working_is_found_by_its_id_unless_a_file_has_that_name(tmp_path, monkeypatch):
     shipped = tmp_path / "shipped.yaml"
     shipped.write_text("problem: bank\nwritten: {Q: 1}\n")
     monkeypatch.setattr(reading, "shipped_workings", lambda: {"ada": shipped})
@@ -258,7 +258,7 @@ def test_a_table_is_a_working(tmp_path):
         working(tmp_path, "problem,bank\ndecimal,coma\nQ,1\n", "w.csv")
 
 
-def test_a_folder_a_missing_file_and_an_empty_name_are_told(tmp_path):
+def test_a_folder_a_missing_file_and_an_empty_name_are_reported(tmp_path):
     (tmp_path / "ada.yaml").write_text("x: 1\n")
     with pytest.raises(
         ProblemError,
@@ -283,7 +283,7 @@ def test_a_file_of_a_hundred_megabytes_is_refused_unread(tmp_path, name):
         load_workings({"problem": str(path), "written": {"Q": 1}})
 
 
-def test_aliases_that_unfold_without_end_are_refused(tmp_path):
+def test_aliases_that_expand_without_end_are_rejected(tmp_path):
     bomb = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(
         f"  a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 9)
     )
@@ -304,7 +304,7 @@ def test_an_alias_to_itself_and_deep_nesting_are_refused(tmp_path):
         load_workings({"problem": "bank", "written": data})
 
 
-def test_nothing_is_run_and_nothing_is_hidden(tmp_path):
+def test_text_in_a_file_is_never_executed_and_control_characters_are_escaped(tmp_path):
     lines = written(tmp_path, 'Q: [\'__import__("os")\', 1e999999, 9**9**9]\n<b>x</b>: 1\n"\\e[31mK": "\\e[2J1"')
     assert lines[0].cells == (('__import__("os")', "1e999999", "9**9**9"),), "the marker will say why it reads none"
     assert lines[1].name == "<b>x</b>", "a name is text; whoever shows it escapes it"
@@ -312,13 +312,13 @@ def test_nothing_is_run_and_nothing_is_hidden(tmp_path):
     assert "constructor" in mistakes(tmp_path, "written: {Q: 1}\nx: !!python/object/apply:os.system [ls]\n")
 
 
-def test_a_cell_or_a_name_without_end_is_cut_short(tmp_path):
+def test_a_very_long_cell_or_name_is_shortened(tmp_path):
     (line,) = written(tmp_path, f"{'N' * 900}: {'1' * 5000}")
     assert len(line.cells[0][0]) == 201, "still too long to be read as a number"
     assert len(line.name) == 201
 
 
-def test_thousands_of_digits_are_told_in_json(tmp_path):
+def test_thousands_of_digits_in_json_are_reported(tmp_path):
     with pytest.raises(ProblemError, match="thousands of digits"):
         working(tmp_path, json.dumps({"written": {}})[:-2] + '"Q": ' + "9" * 5000 + "}}", "w.json")
 

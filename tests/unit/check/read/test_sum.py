@@ -1,4 +1,4 @@
-"""Sums in one cell: precedence, silent products, bounds and why a text has no value."""
+"""Sums in one cell: precedence, implicit products, bounds, and the reason why a text has no value."""
 
 import math
 
@@ -25,7 +25,7 @@ def test_a_sum_is_worked_by_the_usual_precedence(text, value):
 
 
 @pytest.mark.parametrize("text", ["2(3)", "1/2π", "2e", "sin 3", "2+", "import os", "(2]"])
-def test_what_could_mean_two_things_or_nothing_is_refused(text):
+def test_ambiguous_or_meaningless_sums_are_rejected(text):
     with pytest.raises(ValueError, match="^$"):
         read_sum(text)
 
@@ -44,7 +44,7 @@ def test_a_sum_without_a_value_says_why(text, reason):
         read_sum(text)
 
 
-def test_division_by_zero_and_overflow_are_errors_of_their_own():
+def test_division_by_zero_and_overflow_are_separate_errors():
     with pytest.raises(ZeroDivisionError):
         read_sum("1/0")
     with pytest.raises(OverflowError):

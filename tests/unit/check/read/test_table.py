@@ -1,4 +1,4 @@
-"""Workings in tables: blocks to the right of a name or below it, and nothing dropped in silence."""
+"""Workings in tables: blocks to the right of a name or below it, and nothing is dropped silently."""
 
 import io
 import zipfile
@@ -31,19 +31,19 @@ def book(*cells: tuple[str, object, str]) -> bytes:
     return file.getvalue()
 
 
-def test_a_matrix_stands_to_the_right_of_its_name_or_below_it():
+def test_a_matrix_is_to_the_right_of_its_name_or_below_it():
     assert lines("Q,0.50,1.2\n,0.8,2.1\n\nA\n0.43,0.57\n0.10,0.90\n") == [
         ("Q", (("0.50", "1.2"), ("0.8", "2.1"))),
         ("A", (("0.43", "0.57"), ("0.10", "0.90"))),
     ]
 
 
-def test_blocks_need_no_empty_row_between_them_where_names_part_them():
+def test_blocks_separated_by_names_need_no_empty_row_between_them():
     assert lines("Q,1,2\n,3,4\nK,5,6\n,7,8\n") == [("Q", (("1", "2"), ("3", "4"))), ("K", (("5", "6"), ("7", "8")))]
     assert lines("Q\n1,2\n3,4\nK,5,6\n") == [("Q", (("1", "2"), ("3", "4"))), ("K", (("5", "6"),))]
 
 
-def test_blocks_side_by_side_are_parted_by_an_empty_column_or_by_their_names():
+def test_blocks_side_by_side_are_separated_by_an_empty_column_or_by_their_names():
     assert lines("Q,1,2,,K,5,6\n,3,4,,,7,8\n") == [("Q", (("1", "2"), ("3", "4"))), ("K", (("5", "6"), ("7", "8")))]
     assert lines("Q,K\n1,2\n3,4\n") == [("Q", (("1",), ("3",))), ("K", (("2",), ("4",)))]
 
@@ -52,13 +52,13 @@ def test_an_empty_cell_inside_a_block_stays_empty():
     assert lines("Q,1,\n,3,4\n") == [("Q", (("1", ""), ("3", "4")))]
 
 
-def test_a_matrix_with_a_word_at_the_head_of_every_row_and_column_is_named_by_its_corner():
+def test_a_matrix_with_labels_for_rows_and_columns_is_named_by_its_corner():
     table = read_csv(b"A,I,am\nI,1,0\nam,0.5,0.5\n")
     assert table.lines == (WrittenLine("A", (("1", "0"), ("0.5", "0.5")), place="row 1"),)
     assert [note.kind for note in table.notes] == ["read"], "leaving words out is told"
 
 
-def test_a_heading_says_the_place_and_the_line_it_was_copied_into():
+def test_a_heading_has_the_place_and_the_line_it_was_copied_into():
     table = read_csv(b"cross: Q,1\n\nQ into scores,2\n\nK:,3\n")
     assert [(line.name, line.where, line.copied_into) for line in table.lines] == [
         ("Q", "cross", ""),
@@ -79,13 +79,13 @@ def test_rows_such_as_student_are_entries_and_not_lines():
     assert [(note.kind, note.place) for note in table.notes] == [("warning", "row 5")], "said twice"
 
 
-def test_what_belongs_to_no_name_is_told_with_its_row():
+def test_cells_without_a_name_are_reported_with_their_row():
     table = read_csv(b"Q,1\n\n0.7,0.8\n\nfoo\n")
     assert [(note.kind, note.place) for note in table.notes] == [("unplaced", "row 3"), ("unplaced", "row 5")]
     assert "'0.7', '0.8'" in table.notes[0].sentence
 
 
-def test_of_many_rows_that_belong_to_no_name_the_rest_is_counted():
+def test_many_rows_without_a_name_are_partly_listed_and_the_rest_is_counted():
     notes = read_csv(b"Q,1\n\n" + b"7\n\n" * 60).notes
     assert len(notes) == 51, "fifty rows, and how many more"
     assert notes[-1].sentence.startswith("10 more rows")
@@ -103,7 +103,7 @@ def test_of_many_rows_that_belong_to_no_name_the_rest_is_counted():
         ("decimal;point\nQ;0,5\n", False),
     ],
 )
-def test_commas_are_decimal_where_every_number_has_one_or_it_is_said(text, has_comma):
+def test_commas_are_decimal_if_every_number_has_one_or_the_table_declares_it(text, has_comma):
     table = read_csv(text.encode())
     assert table.has_decimal_comma is has_comma
     assert table.lines[0].name == "Q"
@@ -111,7 +111,7 @@ def test_commas_are_decimal_where_every_number_has_one_or_it_is_said(text, has_c
     assert is_told == (has_comma and "decimal" not in text), "what was only inferred is told"
 
 
-def test_tables_of_other_encodings():
+def test_tables_in_other_encodings_are_read():
     assert read_csv("Q\t−0.5\n".encode("utf-16")).lines[0].cells == (("−0.5",),)
     assert read_csv(b"\xef\xbb\xbfQ,1\n").lines[0].name == "Q"
     with pytest.raises(ProblemError, match="row 2 is not UTF-8"):
@@ -122,7 +122,7 @@ def test_a_number_that_cannot_be_read_stays_in_its_block():
     assert lines("Q,0.2?,O.26\n") == [("Q", (("0.2?", "O.26"),))]
 
 
-def test_names_that_would_colour_the_screen_are_spelled_out():
+def test_control_characters_in_names_are_escaped():
     table = read_csv(b"\x1b[31mQ,1\n<b>,2\nQ\x1b[31m,3\n")
     text = str(table)
     assert "\x1b" not in text
@@ -139,17 +139,17 @@ def test_names_that_would_colour_the_screen_are_spelled_out():
     ],
     ids=["columns", "rows", "cells", "a diagonal"],
 )
-def test_a_table_without_end_is_refused(content):
+def test_a_table_that_is_too_large_is_rejected(content):
     with pytest.raises(ProblemError, match="contains more than 1,048,576 cells"):
         read_csv(content)
 
 
-def test_a_field_without_end_is_refused():
+def test_a_field_that_is_too_long_is_rejected():
     with pytest.raises(ProblemError, match="is not a readable table"):
         read_csv(b'Q,"' + b"1" * 200_000)
 
 
-def test_many_names_and_no_numbers_take_no_longer_than_they_should():
+def test_many_names_without_numbers_are_read_in_reasonable_time():
     assert read_csv(b"a," * 20_000 + b"\n" + b"a," * 20_000).lines == (), "a square of the width would never end"
     assert len(read_csv(b"a,1\n" * 20_000).lines) == 20_000
 
@@ -188,7 +188,7 @@ def test_a_spreadsheet_keeps_the_decimals_that_it_shows():
         (True, "General", "True"),
     ],
 )
-def test_a_number_is_shown_as_its_format_says(value, number_format, text):
+def test_a_number_is_shown_in_its_format(value, number_format, text):
     assert shown_text(value, number_format) == text
 
 
@@ -197,7 +197,7 @@ def test_a_formula_is_refused_with_its_cell():
         read_xlsx(book(("A4", "Q", "General"), ("B4", "=1+1", "General")))
 
 
-def test_a_date_is_told_because_a_fraction_may_have_become_one():
+def test_a_date_is_reported_because_a_spreadsheet_may_have_converted_a_fraction():
     table = read_xlsx(book(("A1", "Q", "General"), ("B1", date(2024, 3, 2), "yyyy-mm-dd"), ("C1", 1, "General")))
     assert [note.kind for note in table.notes] == ["warning"]
     assert "B1" in table.notes[0].sentence
@@ -216,7 +216,7 @@ def test_two_sheets_are_read_together_and_named():
     ]
 
 
-def test_what_is_only_named_a_spreadsheet_is_refused(tmp_path: Path):
+def test_a_file_that_is_a_spreadsheet_only_by_name_is_rejected(tmp_path: Path):
     path = tmp_path / "a.xlsx"
     path.write_bytes(b"Q,1\n")
     with pytest.raises(ProblemError, match=r"a.xlsx: is not an .xlsx file, despite its name"):
@@ -240,7 +240,7 @@ def test_a_zip_bomb_is_refused_before_it_is_unpacked():
         read_xlsx(content)
 
 
-def test_entities_that_unfold_are_refused():
+def test_entities_that_expand_are_rejected():
     with pytest.raises(ProblemError, match="declares XML entities"):
         read_xlsx(archive({"xl/workbook.xml": b'<!DOCTYPE x [<!ENTITY a "aaaa">]><x>&a;</x>'}))
 

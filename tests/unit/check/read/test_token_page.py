@@ -49,6 +49,6 @@ def test_vectors_are_rows_and_single_scores_one_matrix_in_the_order_of_the_page(
     assert [line.copied_into for line in working.lines] == ["", "", "", "A[1]", ""]
 
 
-def test_a_page_without_such_formulas_is_left_as_it_is():
+def test_a_page_without_such_formulas_is_not_changed():
     items = scan_document("Q = [[1, 2], [3, 4]]").items
     assert read_token_pages(items) == TokenPages((), list(items))

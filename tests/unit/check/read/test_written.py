@@ -1,4 +1,4 @@
-"""What stands under `written:`: matrices, rows and numbers as text, and every mistake for one answer."""
+"""The `written:` section: matrices, rows and numbers as text, and all mistakes in one message."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_mistakes_are_collected_with_their_path():
     assert "does not name the line that X was copied into" in reader.mistakes[2]
 
 
-def test_more_cells_than_any_working_has_are_refused():
+def test_too_many_cells_are_rejected():
     row = ["1"] * 2**10
     with pytest.raises(ProblemError, match=f"more than {MAX_CELLS:,} cells"):
         reader_of({f"Q{number}": [row] * 2**5 for number in range(33)})
