@@ -110,30 +110,36 @@ def write_pairs(folder: Path, model: str, rule: AlignmentRule) -> list[str]:
 def test_the_head_that_gold_links_choose_is_used_later(tmp_path: Path) -> None:
     model = str(make_run(tmp_path / "run"))
     usual = run("translate", "-m", model, "the red cat sees", *SHORT, "--align")
+    assert usual.stderr == (
+        "clearhead: alignments are read from decoder layer 1, mean of heads, at the position where the token is the input "
+        "(`--head 0 --shift`). This is a default, which may not be the best head of this model. To choose one from "
+        f"sentences and their translations, run: clearhead evaluate --choose-head -m {model} SOURCE_FILE TARGET_FILE\n"
+    )
     options = write_pairs(tmp_path, model, AlignmentRule(Head(1, 1), is_shifted=False))
     done = run("evaluate", "--choose-head", "-m", model, *options, "--require", "aer=1")
     assert done.returncode == 0
     assert done.stderr.startswith(
-        "clearhead: alignments will be read from decoder layer 2, head 2, row that writes the token "
+        "clearhead: alignments will be read from decoder layer 2, head 2, at the position where the token is predicted "
         "(`--head 1.1 --no-shift`); saved in "
     )
-    assert re.search(r"layer 2, head 2, row that writes the token \(`--head 1.1 --no-shift`\) +│ +0.00\n", done.stdout)
+    best = r"layer 2, head 2, at the position where the token is predicted \(`--head 1.1 --no-shift`\) +│ +0.00\n"
+    assert re.search(best, done.stdout)
     assert "AER: nrefs:1|sentences:6|links:gold|teacher-forced:yes" in done.stdout
     chosen = run("translate", "-m", model, "the red cat sees", *SHORT, "--align")
     assert chosen.stderr == (
-        "clearhead: alignments are read from decoder layer 2, head 2, row that writes the token "
-        "(`--head 1.1 --no-shift`), chosen by gold links (AER 0.00).\n"
+        "clearhead: alignments are read from decoder layer 2, head 2, at the position where the token is predicted "
+        "(`--head 1.1 --no-shift`), chosen with gold links (AER 0.00).\n"
     )
     explicit = run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--head", "1.1", "--no-shift")
     assert (explicit.stdout, explicit.stderr) == (chosen.stdout, "")
     assert run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--head", "0").stdout == usual.stdout
     other = run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--shift")
-    assert "head 2, row that reads the token (`--head 1.1 --shift`)" in other.stderr
+    assert "head 2, at the position where the token is the input (`--head 1.1 --shift`)" in other.stderr
     assert other.stdout == run("translate", "-m", model, "the red cat sees", *SHORT, "--align", "--head", "1.1").stdout
     assert run("translate", "-m", model, "the red cat sees", *SHORT).stderr == ""
 
 
-def test_without_gold_links_a_head_is_chosen_by_counted_ones(tmp_path: Path) -> None:
+def test_without_gold_links_a_head_is_chosen_with_estimated_ones(tmp_path: Path) -> None:
     model = str(make_run(tmp_path / "run"))
     options = write_pairs(tmp_path, model, AlignmentRule(Head(0)))[:2]
     done = run("evaluate", "--choose-head", "-m", model, *options, "--json")
@@ -143,6 +149,7 @@ def test_without_gold_links_a_head_is_chosen_by_counted_ones(tmp_path: Path) -> 
     assert error_rates[0]["signature"] == "nrefs:1|sentences:6|links:counted|teacher-forced:yes"
     choice = json.loads((tmp_path / "run" / "best" / "alignment.json").read_text())
     assert (choice["chosen_by"], choice["error_rate"]) == ("counted links", error_rates[0]["value"])
+    assert "chosen with estimated links (AER " in run("translate", "-m", model, "a dog", *SHORT, "--align").stderr
     assert run("evaluate", "--choose-head", "-m", model, *options, "--require", "aer=0").returncode == 1
 
 

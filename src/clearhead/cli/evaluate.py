@@ -61,7 +61,9 @@ class TextOptions:
     reference: Annotated[
         list[str] | None, typer.Option(help="Reference translations, line by line. Repeat it for several references.")
     ] = None
-    source: Annotated[str | None, typer.Option(help="The source text: for scores by length, leaks and COMET.")] = None
+    source: Annotated[
+        str | None, typer.Option(help="The source text, for scores by length, the search for leaks, and COMET.")
+    ] = None
     system: Annotated[
         list[str] | None,
         typer.Option(
@@ -107,11 +109,11 @@ class MetricOptions:
     samples: Annotated[
         int,
         typer.Option(
-            min=0, help="Number of resampled test sets for confidence intervals and the bootstrap; 0 for neither."
+            min=0, help="Number of resampled test sets for confidence intervals and the bootstrap; 0 turns both off."
         ),
     ] = 1000
     trials: Annotated[int, typer.Option(min=40, help="Number of trials of approximate randomisation.")] = 10_000
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random numbers.")] = 12345
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 12345
     buckets: Annotated[bool, typer.Option("--buckets/--no-buckets", help="Also show scores by sentence length.")] = True
 
     def request(self, required: Sequence["Requirement"], comet_model: str | None) -> "EvaluationRequest":
@@ -136,11 +138,15 @@ class TrainingTextOptions:
 
     train_source: Annotated[
         list[str] | None,
-        typer.Option(help="Training text, source side, to find test sentences in it. Can be repeated."),
+        typer.Option(
+            help="Source side of the training text, to find test sentences that leaked into it. Can be repeated."
+        ),
     ] = None
     train_target: Annotated[
         list[str] | None,
-        typer.Option(help="Training text, target side, for leaks and word frequencies. Can be repeated."),
+        typer.Option(
+            help="Target side of the training text, to find leaked test sentences and to count words. Can be repeated."
+        ),
     ] = None
 
 
@@ -151,19 +157,20 @@ class AlignmentOptions:
     links: Annotated[
         list[str] | None,
         typer.Option(
-            help="Alignments to score, one line such as 0-0 1-2 per sentence; FILE or NAME=FILE. Can be repeated."
+            help="File of alignments to score (FILE or NAME=FILE), with a line such as 0-0 1-2 for each sentence. "
+            "Can be repeated."
         ),
     ] = None
-    gold_links: Annotated[str | None, typer.Option(help="Gold alignments: 0-0 is a sure link, 1p2 a possible one.")] = (
-        None
-    )
+    gold_links: Annotated[
+        str | None, typer.Option(help="File of gold alignments: 0-0 is a sure link, 1p2 a possible one.")
+    ] = None
     choose_head: Annotated[
         bool,
         typer.Option(
             "--choose-head",
             help="Choose the head of --model that `translate --align` uses, and save the choice with the model. Give "
-            "two files, sentences and their translations. Heads are compared with --gold-links, or with the links of "
-            "a statistical aligner.",
+            "two files, sentences and their translations. Heads are compared with --gold-links or, by default, with "
+            "links that are estimated from the two files.",
         ),
     ] = False
     model: ModelOption = None
@@ -191,7 +198,7 @@ class ResultOptions:
         ),
     ] = None
     form: Annotated[Form, typer.Option("--format", help="The output format.")] = Form.terminal
-    as_json: Annotated[bool, typer.Option("--json", help="Short for --format json: every value in full precision.")] = (
+    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json: every value in full precision.")] = (
         False
     )
 
@@ -208,7 +215,7 @@ def evaluate(
     ] = None,
     results: ResultOptions,
 ) -> None:
-    """Score translations: BLEU, chrF, TER, exact match, with confidence intervals, significance tests, leak checks."""
+    """Score translations with BLEU, chrF, TER and exact match: confidence intervals, significance tests, leaks."""
     try:
         required = _requirements(results.require or [])
         alignment_scores = _alignment_scores(texts, alignments)

@@ -19,17 +19,41 @@ from clearhead.errors import ClearheadError, printable
 
 _GROUPS = {
     "Exercises": ("solve", "check", "experiment"),
-    "Translating": ("translate",),
-    "Making models": ("train", "evaluate", "score"),
+    "Translation": ("translate",),
+    "Training and evaluation": ("train", "evaluate", "score"),
 }
 VERBS = tuple(verb for verbs in _GROUPS.values() for verb in verbs)
+_TAGLINE = (
+    "A Transformer toolkit that shows its calculations. It solves attention exercises, checks students' solutions, and "
+    "trains and runs translation models."
+)
+
+
+class _UntypedFlags:
+    """Omits the type of flags from the help: with `--json <bool>`, a flag seems to need a value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        parameters: list[Any] = super().get_params(ctx)  # type: ignore[misc]  # a mixin for the two classes below
+        for parameter in parameters:
+            if getattr(parameter, "is_flag", False) and parameter.metavar is None:
+                parameter.metavar = ""
+        return parameters
+
+
+class _Verb(_UntypedFlags, TyperCommand):
+    pass
+
+
+class _Group(_UntypedFlags, TyperGroup):
+    pass
 
 
 def build_app(verbs: Sequence[str] = VERBS) -> typer.Typer:
     """Return the command with the given verbs; only their files are imported."""
     app = typer.Typer(
         name="clearhead",
-        help="A glass-box Transformer toolkit: see, check and teach every number.",
+        cls=_Group,
+        help=_TAGLINE,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -38,7 +62,7 @@ def build_app(verbs: Sequence[str] = VERBS) -> typer.Typer:
     app.callback()(options)
     for verb in verbs:
         group = next(group for group, names in _GROUPS.items() if verb in names)
-        app.command(verb, rich_help_panel=group)(getattr(import_module(f"clearhead.cli.{verb}"), verb))
+        app.command(verb, cls=_Verb, rich_help_panel=group)(getattr(import_module(f"clearhead.cli.{verb}"), verb))
     return app
 
 
@@ -61,7 +85,7 @@ def options(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
 ) -> None:
-    """A glass-box Transformer toolkit: see, check and teach every number."""
+    """Declare the options of `clearhead` itself."""
 
 
 def main() -> None:

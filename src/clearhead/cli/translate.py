@@ -37,7 +37,8 @@ def translate(
     context: typer.Context,
     *,
     texts: Annotated[
-        list[str] | None, typer.Argument(help="Sentences to translate. By default lines are read.")
+        list[str] | None,
+        typer.Argument(help="Sentences to translate. Without them, lines are read from --input."),
     ] = None,
     model: ModelOption = None,
     lines: LineOptions,
@@ -47,7 +48,7 @@ def translate(
     engine: EngineOptions,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object for each line.")] = False,
 ) -> None:
-    """Translate lines of text, a file, or sentences."""
+    """Translate sentences or a file."""
     try:
         from clearhead.decoding.engines.engine import EngineNeeds
         from clearhead.decoding.job import JobHooks, JobOutput, TranslationJob
@@ -93,7 +94,7 @@ def _is_complete(output: Path | None) -> bool:
 
 
 def _alignment_rule(translator: "Translator", model: Path, shown: ShownOptions) -> "AlignmentRule | None":
-    """Return the head and row given by options, else those chosen for this model, else the default."""
+    """Return the head and position given by options, otherwise those chosen for this model, otherwise the default."""
     if not shown.reads_attention:
         return None
     from clearhead.decoding.alignment import AlignmentRule, Head
@@ -104,14 +105,26 @@ def _alignment_rule(translator: "Translator", model: Path, shown: ShownOptions) 
         return AlignmentRule(read_head(shown.head), shown.shift is not False)
     choice = read_choice(model)
     if choice is None:
-        return AlignmentRule(Head.usual(translator.model), shown.shift is not False)
+        rule = AlignmentRule(Head.usual(translator.model), shown.shift is not False)
+        if shown.align or shown.draw:
+            typer.echo(f"clearhead: {_default_note(rule, model)}", err=True)
+        return rule
     rule = choice.rule if shown.shift is None else replace(choice.rule, is_shifted=shown.shift)
+    links = choice.chosen_by.replace("counted", "estimated")  # files written by `evaluate --choose-head` say "counted"
     typer.echo(
-        f"clearhead: alignments are read from {rule_with_flags(rule)}, chosen by {printable(choice.chosen_by)} "
+        f"clearhead: alignments are read from {rule_with_flags(rule)}, chosen with {printable(links)} "
         f"(AER {choice.error:.2f}).",
         err=True,
     )
     return rule
+
+
+def _default_note(rule: "AlignmentRule", model: Path) -> str:
+    return (
+        f"alignments are read from {rule_with_flags(rule)}. This is a default, which may not be the best head of this "
+        "model. To choose one from sentences and their translations, run: "
+        f"clearhead evaluate --choose-head -m {printable(str(model))} SOURCE_FILE TARGET_FILE"
+    )
 
 
 def _annotator(

@@ -47,7 +47,7 @@ class LineForm(StrEnum):
 
 
 class LongLines(StrEnum):
-    """What to do with a line that is too long for the model."""
+    """How to handle a line that is too long for the model."""
 
     splits = "split"
     refuses = "refuse"
@@ -69,11 +69,11 @@ class LineOptions:
         str | None, typer.Option("--input", "-i", help="Input file, also .gz or .xz. \\[default: standard input]")
     ] = None
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Output file; it appears when it is complete.")
+        Path | None, typer.Option("--output", "-o", help="Output file; FILE.part until it is complete.")
     ] = None
     resume: Annotated[bool, typer.Option("--resume", help="Continue an unfinished output file.")] = False
     form: Annotated[
-        LineForm | None, typer.Option(help="Format of the lines. \\[default: by the file name, else text]")
+        LineForm | None, typer.Option(help="Format of the input. \\[default: from the file name, otherwise text]")
     ] = None
     column: Annotated[
         str | None, typer.Option(help="Column (name or number) or key to translate. \\[default: source]")
@@ -82,15 +82,23 @@ class LineOptions:
     paragraphs: Annotated[
         bool, typer.Option("--paragraphs", help="Split each line into sentences and join their translations.")
     ] = False
-    long: Annotated[LongLines, typer.Option(help="What to do with a line that is too long for the model.")] = (
-        LongLines.splits
-    )
+    long: Annotated[
+        LongLines, typer.Option(help="Split a line that is too long for the model, or stop with an error (refuse).")
+    ] = LongLines.splits
     max_source: Annotated[
-        int | None, typer.Option(min=2, help="Most source tokens in one part. \\[default: the limit of the model]")
+        int | None,
+        typer.Option(
+            min=2,
+            help="Maximum number of source tokens; longer lines are split. \\[default: the limit of the model]",
+        ),
     ] = None
     window: Annotated[
         int | None,
-        typer.Option(min=1, help="Lines translated together; 1 writes each at once. \\[default: 1024]"),
+        typer.Option(
+            min=1,
+            help="Number of lines to translate together; 1 translates and writes each line immediately. "
+            "\\[default: 1024]",
+        ),
     ] = None
 
     def source(self, texts: list[str]) -> "LineSource":
@@ -132,30 +140,52 @@ class LineOptions:
 class SearchOptions:
     """The settings of the search; an option that is not given has the default of its setting."""
 
-    beam: Annotated[int | None, typer.Option(help="Hypotheses kept at each step. \\[default: 1, greedy]")] = None
-    n_best: Annotated[int | None, typer.Option(help="Number of translations of each line, with scores.")] = None
-    length_penalty: Annotated[float | None, typer.Option(help="Exponent of the length in a score; 0 is off.")] = None
+    beam: Annotated[
+        int | None, typer.Option(help="Number of hypotheses kept at each step. \\[default: 1, greedy search]")
+    ] = None
+    n_best: Annotated[
+        int | None, typer.Option(help="Number of translations to print for each line, with scores. \\[default: 1]")
+    ] = None
+    length_penalty: Annotated[
+        float | None, typer.Option(help="Exponent p of the score log P / length^p; 0 is off. \\[default: 1]")
+    ] = None
     coverage_penalty: Annotated[
-        float | None, typer.Option(help="Weight of the penalty for source tokens with little attention.")
+        float | None,
+        typer.Option(help="Weight of the penalty for source tokens with little attention. \\[default: 0, off]"),
     ] = None
     stopping: Annotated[
         Stopping | None,
         typer.Option(
-            help="Stop when the beam's number of hypotheses has ended (first), or when better ones are unlikely or "
-            "proved impossible. \\[default: first]"
+            help="Stop when as many hypotheses as the beam size have finished (first), when a better one is unlikely "
+            "(likely), or when a better one is impossible (proved). \\[default: first]"
         ),
     ] = None
-    min_length: Annotated[int | None, typer.Option(help="Minimum length of a translation in tokens.")] = None
-    max_length: Annotated[int | None, typer.Option(help="Maximum length of a translation in tokens.")] = None
-    max_ratio: Annotated[float | None, typer.Option(help="Maximum length in tokens per source token.")] = None
-    max_extra: Annotated[int | None, typer.Option(help="Tokens allowed in addition to --max-ratio.")] = None
-    no_repeat: Annotated[int | None, typer.Option(help="Forbid repeated n-grams of this size.")] = None
-    temperature: Annotated[float | None, typer.Option(help="Sample at this temperature instead of searching.")] = None
-    top_k: Annotated[int | None, typer.Option(help="Sample from this number of most likely tokens.")] = None
-    top_p: Annotated[float | None, typer.Option(help="Sample from the tokens with this total probability.")] = None
-    seed: Annotated[int | None, typer.Option(help="Seed for sampling.")] = None
+    min_length: Annotated[
+        int | None, typer.Option(help="Minimum length of a translation in tokens. \\[default: 0]")
+    ] = None
+    max_length: Annotated[
+        int | None, typer.Option(help="Maximum length of a translation in tokens. \\[default: 512]")
+    ] = None
+    max_ratio: Annotated[
+        float | None, typer.Option(help="Maximum number of target tokens per source token. \\[default: 2]")
+    ] = None
+    max_extra: Annotated[
+        int | None, typer.Option(help="Number of tokens allowed in addition to --max-ratio. \\[default: 8]")
+    ] = None
+    no_repeat: Annotated[int | None, typer.Option(help="Forbid repeated n-grams of this size. \\[default: off]")] = None
+    temperature: Annotated[
+        float | None, typer.Option(help="Sample tokens at this temperature instead of searching. \\[default: off]")
+    ] = None
+    top_k: Annotated[
+        int | None, typer.Option(help="Sample only from this number of most likely tokens. \\[default: all]")
+    ] = None
+    top_p: Annotated[
+        float | None,
+        typer.Option(help="Sample only from the most likely tokens that have this total probability. \\[default: all]"),
+    ] = None
+    seed: Annotated[int | None, typer.Option(help="Random seed for sampling. \\[default: 1]")] = None
     batch_tokens: Annotated[
-        int | None, typer.Option(help="Source tokens in one batch. \\[default: 1024, on a GPU 16384]")
+        int | None, typer.Option(help="Number of source tokens in a batch. \\[default: 1024, on a GPU 16384]")
     ] = None
 
     def settings(self) -> "SearchSettings":
@@ -177,7 +207,7 @@ class SearchOptions:
 class PhraseOptions:
     """Phrases that translations must contain or must not contain."""
 
-    prefix: Annotated[str | None, typer.Option(help="Start every translation with this.")] = None
+    prefix: Annotated[str | None, typer.Option(help="Start every translation with this text.")] = None
     forbidden: Annotated[
         list[str] | None, typer.Option("--forbid", help="A phrase to exclude from translations. Can be repeated.")
     ] = None
@@ -185,7 +215,7 @@ class PhraseOptions:
         list[str] | None, typer.Option("--require", help="A phrase to include in translations. Can be repeated.")
     ] = None
     glossary: Annotated[
-        Path | None, typer.Option(help="File of required translations: term, tab, translation on each line.")
+        Path | None, typer.Option(help="File of required translations; each line has a term, a tab, a translation.")
     ] = None
 
     def constraints(self) -> "PhraseConstraints":
@@ -201,27 +231,29 @@ class ShownOptions:
     """What to show besides the translations."""
 
     alternatives: Annotated[
-        int | None, typer.Option(min=1, metavar="WORD", help="Show alternatives to this word, counted from 1.")
+        int | None,
+        typer.Option(min=1, metavar="WORD", help="Show alternatives to the word at this position, counted from 1."),
     ] = None
-    choices: Annotated[int, typer.Option(min=1, help="With --alternatives: the number of alternatives.")] = 5
+    choices: Annotated[int, typer.Option(min=1, help="With --alternatives: show this number of alternatives.")] = 5
     scores: Annotated[
-        bool, typer.Option("--scores", help="Show the score of each translation and log P of each token.")
+        bool, typer.Option("--scores", help="Show the score of each translation and the log-probability of each token.")
     ] = False
     align: Annotated[bool, typer.Option("--align", help="Show the word alignment in Pharaoh format: 0-0 1-2.")] = False
     draw: Annotated[bool, typer.Option("--draw", help="Draw the alignment below each translation.")] = False
     head: Annotated[
         str | None,
         typer.Option(
-            help="Decoder layer and head that alignments are read from, counted from 0: 1.3 is layer 2, head 4. "
-            "\\[default: chosen by `evaluate --choose-head`, else the second-to-last layer]"
+            help="Decoder layer and head to read alignments from, counted from 0: 1.3 is layer 2, head 4. "
+            "\\[default: as chosen by `evaluate --choose-head`, otherwise the mean of the second-to-last layer]"
         ),
     ] = None
     shift: Annotated[
         bool | None,
         typer.Option(
             "--shift/--no-shift",
-            help="Read the alignment of a token from the decoder row that reads it, or from the row that writes it. "
-            "\\[default: as chosen, else shift]",
+            help="Read the alignment of a token from the decoder position where the token is the input (--shift), or "
+            "from the position where it is predicted (--no-shift). "
+            "\\[default: as chosen by `evaluate --choose-head`, otherwise --shift]",
         ),
     ] = None
     explain: Annotated[
@@ -229,7 +261,7 @@ class ShownOptions:
         typer.Option(metavar="FILE", help="Write every step of the search as JSON; - prints it as text."),
     ] = None
     all_heads: Annotated[
-        bool, typer.Option("--all-heads", help="With --explain: the attention of every layer and head.")
+        bool, typer.Option("--all-heads", help="With --explain: include the attention of every layer and head.")
     ] = False
 
     @property
@@ -270,7 +302,7 @@ class ShownOptions:
 class EngineOptions:
     """The engine, its device and its precision."""
 
-    engine: Annotated[EngineName, typer.Option(help="Engine that runs the model.")] = EngineName.auto
+    engine: Annotated[EngineName, typer.Option(help="Library that runs the model.")] = EngineName.auto
     device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto
     precision: Annotated[EnginePrecision, typer.Option(help="Number type to compute in.")] = EnginePrecision.auto
 

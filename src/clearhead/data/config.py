@@ -13,20 +13,22 @@ class CorpusConfig(Settings):
     """One corpus: two aligned files, a TSV file, a JSONL file, or a built-in corpus. Files can be .gz or .xz."""
 
     source: str | None = Field(None, description="file of source sentences, one per line (language-model: the text)")
-    target: str | None = Field(None, description="file of their translations, line by line (classify: the labels)")
+    target: str | None = Field(
+        None, description="file of the translations of `source`, line by line (classify: the labels)"
+    )
     tsv: str | None = Field(None, description="file of tab-separated columns")
     jsonl: str | None = Field(None, description="file with one JSON object per line")
     built_in: BuiltIn | None = Field(None, description="a corpus that clearhead generates")
     split: Literal["train", "valid", "test"] | None = Field(None, description="part of a built-in corpus")
-    source_field: str = Field("source", description="key of a JSONL object, or TSV column: its name or number, from 1")
-    target_field: str = Field("target", description="the same for the target")
+    source_field: str = Field("source", description="JSONL key or TSV column (name, or number from 1) of the source")
+    target_field: str = Field("target", description="JSONL key or TSV column (name, or number from 1) of the target")
     weight: float = Field(
-        1.0, gt=0, le=1000, description="how often an epoch reads this corpus: 2 is twice, 0.5 is half of it"
+        1.0, gt=0, le=1000, description="number of times that an epoch reads this corpus; 0.5 reads a random half of it"
     )
     language: str | None = Field(
         None,
         pattern=r"^[A-Za-z][A-Za-z0-9_-]*$",
-        description="target language of a one-to-many model: tags the source with >>hi<<",
+        description="target language, if the model has several: `hi` adds the tag >>hi<< to the source",
     )
 
 
@@ -36,15 +38,21 @@ class DataConfig(Settings):
     train: tuple[CorpusConfig, ...] = Field(min_length=1, description="the training data: one or more corpora")
     valid: CorpusConfig | None = Field(None, description="held-out sentences for validation")
     on_fault: Literal["refuse", "skip"] = Field(
-        "refuse", description="invalid UTF-8, NUL bytes, missing fields: stop, or skip the line and count it"
+        "refuse",
+        description="lines with invalid UTF-8, NUL bytes or missing fields: stop with an error (refuse), or skip and "
+        "count them",
     )
     on_empty: Literal["refuse", "skip"] = Field(
-        "skip", description="a pair with an empty side: stop, or skip it and count it"
+        "skip", description="pairs with an empty side: stop with an error (refuse), or skip and count them"
     )
-    max_words: int | None = Field(None, ge=1, description="drop pairs with a longer side (words separated by spaces)")
-    max_tokens: int = Field(128, ge=2, description="drop pairs with a longer side (tokens, including the end token)")
+    max_words: int | None = Field(
+        None, ge=1, description="drop pairs in which one side has more words (separated by spaces) than this"
+    )
+    max_tokens: int = Field(
+        128, ge=2, description="drop pairs in which one side has more tokens (including the end token) than this"
+    )
     max_ratio: float | None = Field(
-        None, gt=1, description="drop pairs where one side has more than this many times the words of the other"
+        None, gt=1, description="drop pairs in which one side has more than max_ratio times the words of the other"
     )
-    deduplicate: bool = Field(False, description="drop pairs that occurred before")
-    max_pairs: int | None = Field(None, ge=1, description="read only this many pairs of each corpus")
+    deduplicate: bool = Field(False, description="drop pairs that already occurred in the training data")
+    max_pairs: int | None = Field(None, ge=1, description="read only the first max_pairs pairs of each corpus")

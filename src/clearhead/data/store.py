@@ -77,14 +77,14 @@ def build_store(
     keeps = vocabularies.source.config.sampling > 0 if keep_texts is None else keep_texts
     recipe = _StoreRecipe(tuple(corpora), vocabularies, config, task, keeps)
     store_fingerprint = recipe.fingerprint()
-    why = "built"
+    why = "converted to tokens"
     if (old := _read_index(place)) is not None:
-        why = "rebuilt, because the data or the settings changed"
+        why = "converted to tokens again, because the data or the settings changed"
         if old.get("fingerprint") == store_fingerprint:
             try:
                 return open_store(place, f"{place.name}: {old['pairs']:,} pairs, unchanged.")
             except DataError:
-                why = "rebuilt, because it was damaged"
+                why = "converted to tokens again, because the token store was damaged"
     _refuse_other_things(place)
     part = _new_part(place)
     try:

@@ -1,7 +1,7 @@
 """Align target tokens with source tokens by cross-attention, in Pharaoh format: `0-0 1-2 2-1`.
 
-Each target token has two decoder rows: the row that writes it, and the next row, which reads it as input. The reading
-row usually attends to the right source token more often, so it is the default.
+Each target token has two decoder positions: the one where it is predicted, and the next one, where it is the input.
+The second one usually attends to the right source token more often, so it is the default.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,26 +39,26 @@ class Head:
 
 @dataclass(frozen=True)
 class AlignmentRule:
-    """Which head alignments are read from, and whether from the row that reads a token (shifted) or writes it."""
+    """The head to read alignments from, and the position: where a token is the input (shifted) or predicted."""
 
     head: Head
     is_shifted: bool = True
 
     def __str__(self) -> str:
-        return f"{self.head}, row that {'reads' if self.is_shifted else 'writes'} the token"
+        return f"{self.head}, at the position where the token is {'the input' if self.is_shifted else 'predicted'}"
 
 
 @dataclass(frozen=True, eq=False)
 class CrossAttention:
     """The weights of every layer and head (layers, H, T + 1, S) for one sentence and one translation.
 
-    Row t is the output of the decoder after t tokens: it reads token t - 1 and writes token t.
+    Row t is the output of the decoder after t tokens: its input is token t - 1, and it predicts token t.
     """
 
     weights: Tensor
 
     def rows(self, head: Head, *, is_shifted: bool = True) -> Tensor:
-        """Return the weights (T, S) of each target token, from the row that reads it or the row that writes it."""
+        """Return the weights (T, S) of each target token, where it is the input (shifted) or where it is predicted."""
         block = self.weights[head.block]
         chosen = block.mean(dim=0) if head.head is None else block[head.head]
         return chosen[1:] if is_shifted else chosen[:-1]
@@ -90,7 +90,7 @@ def links(weights: Tensor) -> Links:
 def align(model: SequenceModel, source: Tensor, target: Sequence[int], rule: AlignmentRule | None = None) -> Links:
     """Return the links between one sentence (S,) and its translation; eos is not linked.
 
-    Without a rule, `Head.usual` and the reading row are used.
+    Without a rule, `Head.usual` and the position where a token is the input are used.
     """
     return align_by_rules(model, source, target, [rule or AlignmentRule(Head.usual(model))])[0]
 
@@ -109,7 +109,7 @@ def align_by_rules(
 
 
 def every_rule(model: SequenceModel) -> list[AlignmentRule]:
-    """Return every possible rule: each head, and the mean over the heads of each layer, with either row."""
+    """Return every possible rule: each head, and the mean over the heads of each layer, with either position."""
     blocks, heads = model.config.decoder_blocks, model.config.num_heads
     places = [Head(block, head) for block in range(blocks) for head in (None, *range(heads))]
     return [AlignmentRule(place, is_shifted) for place in places for is_shifted in (True, False)]

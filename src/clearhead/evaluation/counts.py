@@ -75,7 +75,7 @@ def average_counts(outputs: Sequence[SentenceCounts]) -> SentenceCounts:
     if len(outputs) == 1:
         return first
     if any(counts.rows.shape != first.rows.shape for counts in outputs):
-        raise DataError("the outputs of one system have different numbers of sentences. The numbers must be equal.")
+        raise DataError("the outputs of one system must have the same number of sentences, but these differ.")
     rows: Array = np.mean([counts.rows for counts in outputs], axis=0)
     signature = f"{first.corpus_score.signature}|outputs:{len(outputs)}"
     corpus_score = replace(first.corpus_score, value=first.score_of_total(rows.sum(axis=0)), signature=signature)

@@ -190,7 +190,7 @@ def _add_breakdowns(
 
 
 def check_test_set(systems: Mapping[str, Sequence[Sequence[str]]], test: HeldOut) -> None:
-    """Refuse texts with different numbers of lines, all in one error."""
+    """Raise one error that lists all texts with a different number of lines."""
     if not test.references:
         raise DataError("there are no references. Give at least one set.")
     num_lines = len(test.references[0])
@@ -206,7 +206,7 @@ def check_test_set(systems: Mapping[str, Sequence[Sequence[str]]], test: HeldOut
     if wrong:
         raise DataError(
             f"the reference has {num_lines:,} lines, but {', '.join(wrong)}. Line i of one belongs to line i of the "
-            "other, so the numbers must be equal."
+            "other, so the files must have the same number of lines."
         )
 
 
@@ -260,9 +260,9 @@ class Requirement:
         is_met = score.value >= self.bound if score.is_higher_better else score.value <= self.bound
         if is_met:
             return None
-        side = "under" if score.is_higher_better else "over"
+        side = "below" if score.is_higher_better else "above"
         return (
-            f"{score.name} of {printable(system)} is {score.value:.2f}, {side} the required {self.bound:g} "
+            f"{score.name} of '{printable(system)}' is {score.value:.2f}, {side} the required {self.bound:g} "
             f"({score.signature})."
         )
 

@@ -164,6 +164,6 @@ def check_line_counts(outputs: Sequence[str], references: Sequence[Sequence[str]
         if len(stream) != len(outputs):
             raise DataError(
                 f"there are {len(outputs)} outputs and {len(stream)} references (set {number}). "
-                "Line i of one belongs to line i of the other, so the numbers must be equal."
+                "Line i of one belongs to line i of the other, so the numbers of lines must be equal."
             )
     return [list(stream) for stream in references]

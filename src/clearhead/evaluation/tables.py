@@ -82,12 +82,12 @@ def _scores(report: EvaluationReport) -> ScoreTable:
             rows.append(tuple(cells))
             note = f". {system_score.score.note}" if system_score.score.note else ""
             signatures[system_score.score.name] = f"{system_score.score.name}: {system_score.score.signature}{note}"
-    columns = ("system", "metric", "score", *["spread"] * has_spread, *["95 % interval"] * has_intervals)
+    columns = ("system", "metric", "score", *["std. dev."] * has_spread, *["95 % interval"] * has_intervals)
     notes = [*signatures.values()]
     if has_intervals:
         notes.append(f"95 % interval: bootstrap, {_resampling_signature(report)}{_POOLED if has_spread else ''}")
     if has_spread:
-        notes.append("spread: sample standard deviation over the outputs of a system; the score is their mean")
+        notes.append("std. dev.: sample standard deviation over the outputs of a system; the score is their mean")
     return ScoreTable(f"Scores of {report.num_sentences:,} sentences", columns, tuple(rows), tuple(notes))
 
 
@@ -110,8 +110,8 @@ def _comparisons(report: EvaluationReport) -> ScoreTable:
         )
         for comparison in report.comparisons
     )
-    title = f"Against {printable(report.comparisons[0].baseline)}"
-    note = "p: how often chance alone produces a difference at least as large"
+    title = f"Compared with {printable(report.comparisons[0].baseline)}"
+    note = "p: the probability that chance alone produces a difference at least as large"
     procedures = dict.fromkeys(
         f"{comparison.test}: {'|'.join(comparison.signature.split('|')[1:3])}" for comparison in report.comparisons
     )
@@ -147,7 +147,7 @@ def _leaks(report: EvaluationReport) -> list[ScoreTable]:
     )
     verdict = "WARNING: test sentences are in the training text." if leaks.is_leaking else "No test sentence was found."
     notes = (verdict, f"Searched {leaks.num_training:,} lines; {SIGNATURE}")
-    leak_tables = [ScoreTable("Test sentences in the training text", ("what", "sentences", "%"), rows, notes)]
+    leak_tables = [ScoreTable("Test sentences in the training text", ("match", "sentences", "%"), rows, notes)]
     return (
         [*leak_tables, _buckets(report, "By presence in the training text", report.by_leak)]
         if report.by_leak
@@ -159,7 +159,7 @@ def _frequencies(report: EvaluationReport) -> ScoreTable:
     rows = [
         (
             printable(system.name),
-            bucket.name,
+            "1 time" if bucket.name == "1 times" else bucket.name,
             f"{bucket.num_reference // system.num_outputs:,}",
             "" if bucket.recall is None else f"{bucket.recall:.2f}",
             "" if bucket.precision is None else f"{bucket.precision:.2f}",
@@ -168,5 +168,8 @@ def _frequencies(report: EvaluationReport) -> ScoreTable:
         for bucket in system.by_frequency
     ]
     columns = ("system", "seen in training", "words", "recall %", "precision %")
-    note = "recall: words of the reference that are in the output; precision: the reverse. tok:13a|case:mixed"
+    note = (
+        "recall: words of the reference that are in the output; precision: words of the output that are in the "
+        "reference. tok:13a|case:mixed"
+    )
     return ScoreTable("Words by frequency in the training text", columns, tuple(rows), (note,))

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from clearhead.errors import DataError, did_you_mean, printable
+from clearhead.errors import DataError, closest_match, did_you_mean, printable
 
 _UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -45,7 +45,9 @@ def json_text(data: Any, field: str, *, is_label: bool = False) -> str | FieldFa
     for key in [field] if field in data else field.split("."):
         if not isinstance(value, dict) or key not in value:
             keys = ", ".join(printable(str(name)[:40]) for name in list(data)[:10]) or "none"
-            return FieldFault("missing key", f"no key '{printable(field)}'.{did_you_mean(field, data)} Keys: {keys}.")
+            near = closest_match(field, data)
+            similar = "" if near is None else f", but '{printable(near)}' is similar: rename it, or give that name"
+            return FieldFault("missing key", f"no key '{printable(field)}'{similar}. Keys: {keys}.")
         value = value[key]
     if is_label and isinstance(value, int | float):
         return json.dumps(value)

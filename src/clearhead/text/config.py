@@ -20,7 +20,7 @@ class TextConfig(Settings):
         8000,
         ge=5,
         le=2**20,
-        description="number of pieces, including special tokens; smaller if the text does not yield that many",
+        description="number of pieces, including special tokens; the vocabulary is smaller if the text is too short",
     )
     is_joint: bool = Field(True, description="one vocabulary for both languages")
     byte_fallback: bool = Field(False, description="encode unseen characters as bytes, so that no text is unknown")
@@ -28,7 +28,7 @@ class TextConfig(Settings):
         0.9995,
         gt=0,
         le=1,
-        description="share of the text's characters that get their own piece (1.0 for small alphabets)",
+        description="share of the text that the characters of the vocabulary must cover; use 1.0 for small alphabets",
     )
     normalisation: Literal["nfc", "nfkc", "none"] = Field("nfc", description="Unicode normalisation form of all text")
     lower_case: bool = Field(False, description="convert all text to lower case")
@@ -39,7 +39,7 @@ class TextConfig(Settings):
     max_sentences: int = Field(
         200_000,
         ge=1,
-        description="largest number of sentences to train the tokeniser on; drawn at random if there are more",
+        description="maximum number of sentences to train the tokeniser on; a random sample is used if there are more",
     )
     tokeniser: str | None = Field(
         None, description="use this run folder, OPUS-MT folder or SentencePiece model instead of training a tokeniser"

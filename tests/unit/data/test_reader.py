@@ -77,7 +77,7 @@ def test_files_of_different_lengths_are_always_refused(
 
 BAD = [
     (b"one\ntw\xe9\nthree\n", "{}:2: not UTF-8: byte 0xe9 at byte 3. Convert the file to UTF-8."),
-    (b"one\nt\x00o\nthree\n", "{}:2: a NUL byte at byte 2. Is this a text file in UTF-8, not UTF-16?"),
+    (b"one\nt\x00o\nthree\n", "{}:2: a NUL byte at byte 2. Is the file UTF-16? Convert it to UTF-8."),
 ]
 
 
@@ -272,7 +272,11 @@ def test_objects_are_read_by_their_keys_and_keys_inside_keys(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("line", "reason", "message"),
     [
-        ('{"source": "a", "targt": "b"}', "missing key", "no key 'target'. Did you mean 'targt'? Keys: source, targt."),
+        (
+            '{"source": "a", "targt": "b"}',
+            "missing key",
+            "no key 'target', but 'targt' is similar: rename it, or give that name. Keys: source, targt.",
+        ),
         ("{}", "missing key", "no key 'source'. Keys: none."),
         ('{"source": "a", "target": 7}', "not text", "'target' is a JSON number, but text is required."),
         ('{"source": null, "target": "b"}', "not text", "'source' is a JSON null, but text is required."),

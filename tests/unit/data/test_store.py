@@ -81,7 +81,7 @@ def test_both_sides_are_the_ids_of_the_tokenisers_with_their_end(
     assert [row.tolist() for row in store.source.rows(range(len(store)))] == [[*ids, 2] for ids in sources]
     assert [row.tolist() for row in store.target.rows(range(len(store)))] == [[*ids, 2] for ids in targets]
     assert store.source.values.dtype == np.uint16
-    assert store.message == "store: 48 pairs, built."
+    assert store.message == "store: 48 pairs, converted to tokens."
     assert store.reports[0].num_kept == 48
 
 
@@ -96,7 +96,7 @@ def test_pairs_with_too_many_tokens_are_left_out_and_counted(
     assert store.reports[0].num_dropped == {"over max_tokens": 48 - fits.sum()}
     assert store.reports[0].examples == {"over max_tokens": f"{corpus.source}:{int(np.argmin(fits)) + 1}"}
     assert store.source.lengths.tolist() == complete.source.lengths[fits].tolist()
-    assert store.message.endswith("rebuilt, because the data or the settings changed.")
+    assert store.message.endswith("converted to tokens again, because the data or the settings changed.")
     with pytest.raises(
         DataError,
         match=r"no pair remains\. Every pair that was not dropped before has a side of more than data\.max_tokens = 2 tokens\. Raise it\.",
@@ -138,7 +138,7 @@ def test_an_unchanged_store_is_used_again_and_a_changed_one_made_again(
     assert (tmp_path / "store" / "source.values").stat().st_ino == before
     moved.write_text("\n".join(["the cat", *ENGLISH[1:]]))
     changed = build(same, vocabularies, tmp_path)
-    assert changed.message.endswith("rebuilt, because the data or the settings changed.")
+    assert changed.message.endswith("converted to tokens again, because the data or the settings changed.")
     assert changed.source.row(0).tolist() == [*vocabularies.source.encode([">>de<< the cat"])[0], 2]
     assert build(same, vocabularies, tmp_path, deduplicate=True).message.endswith("settings changed.")
     other = train_vocabularies(PAIRS, TextConfig(kind="char", is_joint=False), ("de",))
@@ -213,7 +213,7 @@ def test_a_store_that_is_cut_short_is_refused_and_made_again(
     ):
         open_store(tmp_path / "store")
     again = build(corpus, vocabularies, tmp_path)
-    assert again.message == "store: 48 pairs, rebuilt, because it was damaged."
+    assert again.message == "store: 48 pairs, converted to tokens again, because the token store was damaged."
     assert again.fingerprint == complete.fingerprint
 
 

@@ -96,9 +96,9 @@ def test_tables_show_every_number_with_its_signature() -> None:
         systems, HeldOut([RIGHT]), EvaluationRequest(("bleu", "tokenised-bleu"), resampling=Resampling(101))
     )
     tables_by_title = {table.title: table for table in report_tables(report)}
-    assert list(tables_by_title) == ["Scores of 47 sentences", "Against base|line", "By length of the reference"]
+    assert list(tables_by_title) == ["Scores of 47 sentences", "Compared with base|line", "By length of the reference"]
     scores = tables_by_title["Scores of 47 sentences"]
-    assert scores.columns == ("system", "metric", "score", "spread", "95 % interval")
+    assert scores.columns == ("system", "metric", "score", "std. dev.", "95 % interval")
     assert scores.rows[0][2] == f"{bleu(BAD, RIGHT).value:.2f}"
     assert scores.notes[0] == f"BLEU: {bleu(BAD, RIGHT).signature}"
     assert scores.notes[1].endswith("As papers quote it; not comparable with BLEU")
@@ -145,7 +145,7 @@ def test_requirements_are_met_from_the_side_that_is_better() -> None:
     good, bad = (system.scores[0].score.value for system in report.systems)
     between = parse_requirement(f"bleu={(good + bad) / 2}")
     assert len(unmet_requirements(report, [between])) == 1
-    assert unmet_requirements(report, [between])[0].startswith(f"BLEU of bad is {bad:.2f}, under the ")
+    assert unmet_requirements(report, [between])[0].startswith(f"BLEU of 'bad' is {bad:.2f}, below the ")
     assert unmet_requirements(report, [parse_requirement(f"bleu={bad}")]) == ()
     edits = [system.scores[2].score.value for system in report.systems]
     sentences = unmet_requirements(report, [parse_requirement(f"ter={sum(edits) / 2}")])

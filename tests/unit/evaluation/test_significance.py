@@ -139,7 +139,7 @@ def test_outputs_of_one_system_are_pooled_sentence_by_sentence() -> None:
     assert both.corpus_score.value == pytest.approx(50.0)
     assert both.corpus_score.signature.endswith("|outputs:2")
     assert average_counts([one]) is one
-    with pytest.raises(DataError, match="outputs of one system have different numbers of sentences"):
+    with pytest.raises(DataError, match="outputs of one system must have the same number of sentences"):
         average_counts([one, compute_counts("exact", ["a"], [["a"]])])
 
 

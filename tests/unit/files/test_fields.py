@@ -49,7 +49,12 @@ def test_text_is_found_under_a_key_and_inside_a_key(data: dict[str, Any], field:
     ("data", "fault"),
     [
         ([1], FieldFault("not JSON", "this is a JSON array, but an object {…} is required.")),
-        ({"sourc": "x"}, FieldFault("missing key", "no key 'source'. Did you mean 'sourc'? Keys: sourc.")),
+        (
+            {"sourc": "x"},
+            FieldFault(
+                "missing key", "no key 'source', but 'sourc' is similar: rename it, or give that name. Keys: sourc."
+            ),
+        ),
         ({}, FieldFault("missing key", "no key 'source'. Keys: none.")),
         ({"source": 3}, FieldFault("not text", "'source' is a JSON number, but text is required.")),
         ({"source": None}, FieldFault("not text", "'source' is a JSON null, but text is required.")),

@@ -140,7 +140,7 @@ def test_a_validation_set_that_no_model_could_read_is_refused(tmp_path: Path) ->
 
 def test_unchanged_data_is_not_read_again(earlier: Result, tmp_path: Path) -> None:
     first = train(tmp_path / "run", training={"steps": 2})
-    assert "train: 997 pairs, built." in first.output
+    assert "train: 997 pairs, converted to tokens." in first.output
     again = train(tmp_path / "run", resume=True, training={"steps": 3})
     assert "train: 997 pairs, unchanged." in again.output
     data_report = json.loads((tmp_path / "run/data.json").read_text())
