@@ -1,4 +1,4 @@
-"""Marked workings written by hand: what a renderer must be able to show, without the marker that makes them."""
+"""Marked workings written by hand: what a renderer must be able to show, created without the marker."""
 
 from collections.abc import Mapping, Sequence
 
@@ -33,7 +33,7 @@ def cells(
     right: Mapping[tuple[int, int], str] | None = None,
     truth: Mapping[tuple[int, int], str] | None = None,
 ) -> tuple[tuple[CellMark | None, ...], ...]:
-    """Read `0.5 1.7; 1 3` with the codes `cc; cS`; `_` is a blank cell, and a code stands for every cell."""
+    """Read `0.5 1.7; 1 3` with the codes `cc; cS`; `_` is a blank cell; there is one code per cell."""
     findings_of_cell, right, truth = findings or {}, right or {}, truth or {}
     rows = [row.split() for row in texts.split(";")]
     verdicts = [list(row.strip()) for row in codes.split(";")] if ";" in codes else [[codes] * len(row) for row in rows]
@@ -72,7 +72,7 @@ def line(
     copy_of: str = "",
     note: str = "",
 ) -> LineMark:
-    """Make a line whose other facts are the ordinary ones."""
+    """Create a line with ordinary values for everything else."""
     return LineMark(
         name or symbol,
         symbol,
@@ -100,7 +100,7 @@ def projections() -> list[LineMark]:
 
 
 def faultless() -> Report:
-    """The exam question without an error, three numbers cut and one rounded the wrong way."""
+    """The exam question without an error, with three truncated numbers and one rounded the wrong way."""
     weights = cells("0.05 0.88 0.06; 0.00 0.98 0.01; 0.01 0.98 0.01", "cct; tto; ccc", right={(0, 2): "0.065"})
     lines = [
         *projections(),
@@ -113,7 +113,7 @@ def faultless() -> Report:
 
 
 def slipped() -> Report:
-    """The exam question with a slip in a score, all below it carried forward, and a good deal else."""
+    """The exam question with a slip in a score, everything below it carried forward, and several other findings."""
     below = {(1, j): (0,) for j in range(3)}
     scores = cells(
         "6.40 11.32 6.81; 11.68 20.60 18; 10.52 18.39 10.81",
@@ -201,7 +201,7 @@ def misconceived() -> Report:
 
 
 def hostile() -> Report:
-    """Tokens, names and titles that try to be something else than text."""
+    """Tokens, names and titles that contain markup and control characters."""
     evil = '"><img src=x onerror=alert(1)>'
     grid = ((CellMark(0, 0, "[bold]1[/bold]|`x`\n<b>", Verdict.SLIP, "2<3", "", (0,), "see ![a](http://evil.example)"),),
             (CellMark(1, 0, "</td></title><script>alert(1)</script>\x1b[31m", Verdict.UNREADABLE),))  # fmt: skip
@@ -215,7 +215,7 @@ def hostile() -> Report:
 
 
 def large(size: int = 10, symbols: str = "QKVSAZ") -> Report:
-    """Ten tokens, every cell standing below the error in the eighth column of the last row."""
+    """Ten tokens, every cell affected by the error in the eighth column of the last row."""
     tokens = [f"token{number}" for number in range(1, size + 1)]
     at, below = (size - 1, size - 3), {(i, j): (0,) for i in range(size) for j in range(size)}
     wrong = cells(

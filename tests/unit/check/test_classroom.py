@@ -1,4 +1,4 @@
-"""A class: grades as a table, the commonest slips, look-alikes, files that cannot be used; and the scheme's own file."""
+"""A class: grades as a table, the most frequent slips, similar workings, unusable files; and the file of the scheme."""
 
 import csv
 import io
@@ -42,12 +42,12 @@ def test_every_student_has_a_row_and_every_line_a_column(tmp_path):
     assert "S" in rows[1]["first error"]
 
 
-def test_a_student_without_a_name_is_the_file(tmp_path):
+def test_a_student_without_a_name_is_named_after_the_file(tmp_path):
     hand_in(tmp_path, "c-17.yaml", GOOD)
     assert grades(tmp_path)[0]["student"] == "c-17"
 
 
-def test_a_file_that_cannot_be_used_is_named_and_costs_nobody_else_their_marks(tmp_path):
+def test_an_unusable_file_is_named_and_does_not_affect_other_students(tmp_path):
     hand_in(tmp_path, "a.yaml", GOOD)
     (tmp_path / "broken.yaml").write_text("[1, 2", encoding="utf-8")
     report = mark_class(tmp_path, Scheme())
@@ -72,7 +72,7 @@ def test_a_negative_number_is_not_a_formula(tmp_path):
     assert grades(tmp_path)[0]["student"] == "-7"
 
 
-def test_the_commonest_slips_come_first_and_one_student_alone_is_none(tmp_path):
+def test_the_most_frequent_slips_come_first_and_a_slip_of_one_student_is_not_listed(tmp_path):
     for name in ("a", "b", "c"):
         hand_in(tmp_path, f"{name}.yaml", DIVIDED)
     for name in ("d", "e"):
@@ -84,7 +84,7 @@ def test_the_commonest_slips_come_first_and_one_student_alone_is_none(tmp_path):
     assert slips[1].students == ("d", "e")
 
 
-def test_look_alikes_share_their_own_slips_and_not_only_a_wrong_rule(tmp_path):
+def test_similar_workings_share_slips_and_not_only_a_misconception(tmp_path):
     hand_in(tmp_path, "a.yaml", SLIP)
     hand_in(tmp_path, "b.yaml", SLIP)
     hand_in(tmp_path, "c.yaml", DIVIDED)
@@ -95,13 +95,13 @@ def test_look_alikes_share_their_own_slips_and_not_only_a_wrong_rule(tmp_path):
     assert (alike[0].num_shared, alike[0].num_wrong) == (3, 3), "4, 0.95 and 0.05"
 
 
-def test_the_files_of_a_folder_are_those_that_may_be_workings(tmp_path):
+def test_the_files_of_a_folder_are_those_that_can_be_workings(tmp_path):
     for name in ("b.yaml", "a.TEX", "notes.pdf", ".hidden"):
         (tmp_path / name).write_text("", encoding="utf-8")
     assert [path.name for path in working_files(tmp_path)] == ["a.TEX", "b.yaml"]
 
 
-def test_an_empty_folder_and_one_that_is_not_there_are_said(tmp_path):
+def test_an_empty_folder_and_a_missing_one_are_reported(tmp_path):
     with pytest.raises(ProblemError, match="contains no workings"):
         working_files(tmp_path)
     with pytest.raises(ProblemError, match="cannot be read"):
@@ -120,7 +120,7 @@ def test_a_scheme_is_read_from_a_file(tmp_path):
     assert scheme.lines == {"Q": LineScheme(M=1, A=2), "weights": LineScheme(M=1, A=1)}
 
 
-def test_a_problem_named_by_a_path_stands_beside_the_scheme(tmp_path):
+def test_the_path_of_a_problem_is_relative_to_the_scheme(tmp_path):
     (tmp_path / "exam.yaml").write_text(yaml.safe_dump(ATTENTION), encoding="utf-8")
     path = tmp_path / "scheme.yaml"
     path.write_text("problem: exam.yaml\n", encoding="utf-8")
@@ -141,7 +141,7 @@ def test_a_problem_named_by_a_path_stands_beside_the_scheme(tmp_path):
         ("[1, 2]", "scheme.yaml"),
     ],
 )
-def test_a_mistake_in_a_scheme_is_told_with_its_place(tmp_path, content, message):
+def test_a_mistake_in_a_scheme_is_reported_with_its_place(tmp_path, content, message):
     path = tmp_path / "scheme.yaml"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(ProblemError) as wrong:
@@ -150,6 +150,6 @@ def test_a_mistake_in_a_scheme_is_told_with_its_place(tmp_path, content, message
     assert "scheme.yaml" in str(wrong.value)
 
 
-def test_a_scheme_that_is_not_there_is_said(tmp_path):
+def test_a_missing_scheme_is_reported(tmp_path):
     with pytest.raises(ProblemError, match="cannot be read"):
         load_scheme(tmp_path / "none.yaml")

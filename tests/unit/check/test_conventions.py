@@ -1,4 +1,4 @@
-"""A question that does not say leaves the convention to the student; one that says makes another a misconception."""
+"""A question without a stated convention accepts the student's; if it states one, any other is a misconception."""
 
 import pytest
 
@@ -16,7 +16,7 @@ from tests.unit.check.desk import marked, notes, verdicts, working
 UNIT = [[1, 0], [0, 1]]
 # Q = [[1, 2], [3, 1]], K = [[1, 0], [0, 1]], V = [[1, 2], [3, 4]]; S = Q
 ATTENTION = {"kind": "self-attention", "X": UNIT, "W_Q": [[1, 2], [3, 1]], "W_K": UNIT, "W_V": [[1, 2], [3, 4]]}
-# What is not under test is said, so that fewer conventions have to be tried
+# What is not under test is stated, so that fewer conventions have to be tried
 ABOUT_SCALE = {**ATTENTION, "layout": "rows", "mask": "none"}
 ABOUT_NORMALISER = {**ATTENTION, "layout": "rows", "mask": "none"}
 ABOUT_MASK = {**ATTENTION, "layout": "rows", "normaliser": "softmax"}
@@ -33,32 +33,32 @@ def said(report):
     return " ".join(notes(report, "convention"))
 
 
-def test_the_default_convention_is_taken_without_a_word():
+def test_the_default_convention_is_accepted_without_a_note():
     report = marked(ATTENTION, {**QUERIES, **SCALED})
     assert not report.has_error
     assert said(report) == ""
 
 
-def test_an_unscaled_working_is_marked_as_such_where_the_question_is_silent():
+def test_an_unscaled_working_is_accepted_if_the_question_states_no_scale():
     report = marked(ABOUT_SCALE, {**QUERIES, **UNSCALED})
     assert not report.has_error, verdicts(report)
     assert "no scaling" in said(report)
 
 
-def test_scores_divided_by_their_sum_are_found_where_the_question_is_silent():
-    """Unscaled and scaled scores give the same shares, so either may be said beside it."""
+def test_scores_divided_by_their_sum_are_accepted_if_the_question_states_no_normaliser():
+    """Unscaled and scaled scores give the same shares, so either can be reported."""
     report = marked(ABOUT_NORMALISER, {**QUERIES, **DIVIDED})
     assert not report.has_error, verdicts(report)
     assert "divided by the sum of its row" in said(report)
 
 
-def test_a_causal_mask_is_found_where_the_question_is_silent():
+def test_a_causal_mask_is_accepted_if_the_question_states_no_mask():
     report = marked(ABOUT_MASK, {**QUERIES, **CAUSAL})
     assert not report.has_error, verdicts(report)
     assert "causal mask" in said(report)
 
 
-def test_tokens_as_columns_are_found_where_the_question_is_silent():
+def test_tokens_as_columns_are_accepted_if_the_question_states_no_layout():
     """With tokens as columns Q = W_Q X: X = [[1, 1], [0, 1]] gives Q = [[1, 3], [3, 4]], not X W_Q = [[4, 3], [3, 1]]."""
     problem = {**ABOUT_LAYOUT, "X": [[1, 1], [0, 1]]}
     report = marked(problem, {"Q": "1 3 / 3 4", "K": "1 1 / 0 1", "V": "1 3 / 3 7"})
@@ -75,7 +75,7 @@ def test_tokens_as_columns_are_found_where_the_question_is_silent():
         ({"scale": "none", "normaliser": "softmax"}, DIVIDED, "no exp (divided by the sum)"),
     ],
 )
-def test_where_the_question_says_the_other_convention_is_a_misconception(fixed, lines, name):
+def test_if_the_question_states_a_convention_another_one_is_a_misconception(fixed, lines, name):
     report = marked(
         {**ATTENTION, "mask": "none", "normaliser": "softmax", "layout": "rows", **fixed}, {**QUERIES, **lines}
     )
@@ -84,7 +84,7 @@ def test_where_the_question_says_the_other_convention_is_a_misconception(fixed, 
     assert said(report) == ""
 
 
-def test_a_mask_that_the_question_asks_for_and_nobody_applied_is_a_misconception():
+def test_a_requested_mask_that_was_not_applied_is_a_misconception():
     problem = {**ATTENTION, "scale": "none", "mask": "causal", "normaliser": "softmax", "layout": "rows"}
     report = marked(problem, {**QUERIES, **UNSCALED})
     named = [finding.name for finding in report.findings]
@@ -95,7 +95,7 @@ NORM = {"kind": "add-and-norm", "X": [[1, 3], [2, 6]], "epsilon": 0.00001}
 # layer: rows ±1; batch: columns (1, 2) and (3, 6): ±1 too, with other signs: [[-1, -1], [1, 1]]
 
 
-def test_batch_norm_is_found_where_the_question_is_silent_and_a_misconception_where_it_is_not():
+def test_batch_norm_is_accepted_if_the_question_states_no_norm_and_else_a_misconception():
     """Layer: each row is −1, 1. Batch: each column is −1, 1, so rows −1, −1 and 1, 1."""
     batch = {"N": "-1.00 -1.00 / 1.00 1.00"}
     silent = marked(NORM, batch)
@@ -108,7 +108,7 @@ def test_batch_norm_is_found_where_the_question_is_silent_and_a_misconception_wh
 POSITIONS = {"kind": "positions", "d_model": 4, "positions": 2}
 
 
-def test_the_odd_exponent_of_the_cosine_is_found_where_the_question_is_silent():
+def test_the_odd_exponent_of_the_cosine_is_accepted_if_the_question_states_none():
     """pos 1: sin 1 = 0.8415; cos(1/10000^(1/4)) = cos 0.1 = 0.9950 instead of cos 1 = 0.5403;
 
     sin(1/100) = 0.0100; cos(1/10000^(3/4)) = cos 0.001 = 1.0000 instead of cos 0.01 = 0.9999(5). From position 2:
@@ -124,7 +124,7 @@ def test_the_odd_exponent_of_the_cosine_is_found_where_the_question_is_silent():
     assert said(fixed) == ""
 
 
-def test_one_slip_is_no_convention():
+def test_one_slip_is_not_a_convention():
     """A₁₁ = 0.37 for 0.33: no convention explains one number, and the default stays."""
     report = marked(ABOUT_SCALE, {**QUERIES, "A": "0.37 0.67 / 0.80 0.20"})
     assert said(report) == ""
@@ -138,8 +138,8 @@ def test_one_number_that_another_convention_explains_is_not_enough_to_change_it(
     assert report.has_error
 
 
-def test_a_convention_is_tried_only_where_the_question_leaves_it_open():
-    """Each comparison of the wrong working counts; a question that says everything is compared once."""
+def test_a_convention_is_tried_only_if_the_question_does_not_state_it():
+    """Each comparison of the wrong working counts; a question that states everything is compared once."""
     tried: list[object] = []
 
     def compare(attempt: Working) -> ComparedWorking:

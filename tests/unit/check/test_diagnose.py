@@ -1,4 +1,4 @@
-"""What a root error is called: a slip of the pen, numbers in each other's place, a failing product, a wrong rule."""
+"""Names of root errors: a slip of the pen, swapped numbers, a wrong product, a misconception."""
 
 from clearhead.check.compare import SheetComparison
 from clearhead.check.diagnose import RootError, diagnose
@@ -18,30 +18,30 @@ def roots_of(lines: dict[str, str]) -> list[RootError]:
     return diagnose(SheetComparison(graph, placing.statements, placing.copies).run())
 
 
-def test_a_faultless_working_has_no_root():
+def test_a_faultless_working_has_no_root_error():
     assert roots_of(with_lines()) == []
 
 
-def test_two_digits_in_each_others_place_are_a_slip_of_the_pen():
+def test_two_swapped_digits_are_a_slip_of_the_pen():
     """softmax(1, 2) = 0.27, 0.73; 0.37 for 0.73."""
     (root,) = roots_of({"S": "1 2 / 3 1", "A": "0.27 0.37 / 0.88 0.12"})
     assert (root.verdict, root.name, root.cells) == (Verdict.TRANSCRIPTION, "digit swap", ((0, 1),))
 
 
-def test_two_rows_in_each_others_place_are_one_root():
+def test_two_swapped_rows_are_one_root_error():
     (root,) = roots_of({"S": "1 2 / 3 1", "A": "0.88 0.12 / 0.27 0.73"})
     assert (root.verdict, root.name) == (Verdict.TRANSCRIPTION, "two rows exchanged")
     assert root.cells == ((0, 0), (0, 1), (1, 0), (1, 1))
 
 
-def test_a_wrong_rule_is_claimed_for_all_that_it_explains():
+def test_a_misconception_covers_all_cells_that_it_explains():
     """Divided by the sum without e: 1/3, 2/3 and 3/4, 1/4."""
     (root,) = roots_of({"S": "1 2 / 3 1", "A": "0.33 0.67 / 0.75 0.25"})
     assert (root.verdict, root.name) == (Verdict.MISCONCEPTION, "no exp (divided by the sum)")
     assert len(root.cells) == 4
 
 
-def test_the_failing_product_of_a_mixture_is_named_with_the_students_sum():
+def test_the_wrong_product_of_a_weighted_sum_is_named_with_the_students_sum():
     """0.27×1 + 0.73×3 = 2.46; without its first term 2.19."""
     (root,) = roots_of({"V": "1 2 / 3 4", "A": "0.27 0.73 / 0.88 0.12", "Z": "2.19 3.46 / 1.24 2.24"})
     assert (root.verdict, root.name) == (Verdict.SLIP, "the term 0.27×1 is missing")

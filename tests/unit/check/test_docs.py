@@ -1,4 +1,4 @@
-"""The pages about the marker cannot rot: what is generated is compared, what is listed by hand is complete."""
+"""The pages about the marker are up to date: generated pages are compared, and lists written by hand are complete."""
 
 import re
 import runpy
@@ -37,7 +37,7 @@ def test_a_generated_page_is_what_its_script_writes(name: str) -> None:
 
 
 def listed_names() -> dict[str, list[str]]:
-    """Return the names on the page by step, with the escapes taken off."""
+    """Return the names on the page by step, without escapes."""
     page = (GUIDE / "misconceptions.md").read_text(encoding="utf-8")
     names_by_step: dict[str, list[str]] = {}
     for section in page.split("\n## ")[1:]:
@@ -55,7 +55,7 @@ def test_every_plain_name_in_the_source_is_on_the_page() -> None:
     assert plain <= listed, f"not on the page: {plain - listed}"
 
 
-def test_every_wrong_rule_that_any_shipped_sheet_can_meet_is_on_the_page(all_sheets: dict[str, Worksheet]) -> None:
+def test_every_misconception_that_applies_to_a_shipped_sheet_is_on_the_page(all_sheets: dict[str, Worksheet]) -> None:
     patterns = {step: [re.escape(name).replace("…", ".+") for name in names] for step, names in listed_names().items()}
     assert set(patterns) == set(MISCONCEPTIONS)
     met: set[str] = set()
@@ -71,7 +71,7 @@ def test_every_wrong_rule_that_any_shipped_sheet_can_meet_is_on_the_page(all_she
     assert len(met) > 60, "the shipped sheets meet hardly any wrong rule"
 
 
-def test_every_remedy_belongs_to_a_wrong_rule() -> None:
+def test_every_remedy_belongs_to_a_misconception() -> None:
     listed = {name for names in listed_names().values() for name in names}
     assert not [name for name in REMEDIES if not any(listed_name.startswith(name) for listed_name in listed)]
 

@@ -20,7 +20,7 @@ _FINDS = re.compile(r"finds: (?:nothing|([a-z ]+?)(?: \((.+)\))? in (\S+) ((?:r\
 
 
 def announced(path: Path) -> list[tuple[str, str, str, tuple[tuple[int, int], ...]]]:
-    """Return what the first lines of a file say will be found: verdict, name, symbol and cells."""
+    """Return the findings that the first lines of a file announce: verdict, name, symbol and cells."""
     matches = _FINDS.findall(path.read_text(encoding="utf-8"))
     assert matches, f"{path.name} does not say 'finds: …'"
     cells = [tuple((int(i) - 1, int(j) - 1) for i, j in re.findall(r"r(\d+)c(\d+)", match[3])) for match in matches]
@@ -28,20 +28,20 @@ def announced(path: Path) -> list[tuple[str, str, str, tuple[tuple[int, int], ..
 
 
 def findings(report: Report) -> list[tuple[str, str, str, tuple[tuple[int, int], ...]]]:
-    """Return what was found, in the same form."""
+    """Return the findings of the marker, in the same form."""
     return [
         (finding.verdict.value, finding.name, report.lines[finding.line].symbol, tuple(sorted(finding.cells)))
         for finding in report.findings
     ]
 
 
-def test_there_is_an_example_of_every_form_and_a_class_of_five() -> None:
+def test_there_is_an_example_of_every_file_format_and_a_class_of_five() -> None:
     assert {path.suffix for path in ALONE} == {".yaml", ".md", ".csv"}
     assert [path.stem for path in CLASS] == ["asha", "ben", "chen", "dora", "emil"]
 
 
 @pytest.mark.parametrize("path", [*ALONE, *CLASS], ids=lambda path: path.name)
-def test_an_example_is_marked_with_what_it_announces(path: Path) -> None:
+def test_an_example_is_marked_with_the_findings_that_it_announces(path: Path) -> None:
     scheme = load_scheme(SCHEME) if path in CLASS else Scheme()
     (report,) = check(path, scheme.problem, scheme)
     assert findings(report) == announced(path), f"{path.name} announces other findings"
@@ -50,10 +50,10 @@ def test_an_example_is_marked_with_what_it_announces(path: Path) -> None:
     assert not any(note.kind == "unplaced" for note in report.notes), f"something in {path.name} was not placed"
 
 
-def test_the_class_earns_what_the_scheme_gives_by_hand() -> None:
+def test_the_class_earns_the_marks_worked_by_hand() -> None:
     """Ten marks: Q, K, V one each, S and Z two, A three (M1 A2).
 
-    Ben and Emil lose all of A to the wrong rule, and nothing below it. Chen and Dora lose half of one A mark: one of
+    Ben and Emil lose all of A to the misconception, and nothing below it. Chen and Dora lose half of one A mark: one of
     the two rows of S. Emil's V is not written, but his output needs it.
     """
     marked = mark_class(FOLDER / "class", load_scheme(SCHEME))
@@ -64,7 +64,7 @@ def test_the_class_earns_what_the_scheme_gives_by_hand() -> None:
     assert marked.exit_code == 1
 
 
-def test_two_slips_cost_a_row_each_and_all_that_follows_is_paid() -> None:
+def test_two_slips_cost_a_row_each_and_what_follows_earns_full_marks() -> None:
     """Seven lines of M1 A1: one of three rows of S and one of three rows of Z are lost, 14 - 2/3 = 13 1/3."""
     (report,) = check(FOLDER / "two-slips.yaml")
     assert (report.earned, report.out_of) == (pytest.approx(14 - 2 / 3), 14)

@@ -1,4 +1,4 @@
-"""A worksheet as a graph: parents, children, values worked anew, and which cells stand below which."""
+"""A worksheet as a graph: parents, children, recomputed values, and which cells depend on which."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_a_record_of_several_parts_has_them_all_as_parents():
     assert graph.is_move[join], "joining only moves numbers"
 
 
-def test_every_record_worked_anew_from_its_own_inputs_is_itself(all_sheets):
+def test_every_record_recomputed_from_its_own_inputs_is_unchanged(all_sheets):
     num_records = 0
     for name, sheet in all_sheets.items():
         if sheet.rounding.lines != "exact":
@@ -57,15 +57,15 @@ def test_every_record_worked_anew_from_its_own_inputs_is_itself(all_sheets):
     assert num_records > 300
 
 
-def test_columns_are_turned_into_rows():
+def test_columns_are_transposed_into_rows():
     graph = Graph(solve({**ATTENTION, "layout": "columns", "X": [[1, 3, 0], [2, -1, 1]]}))
     assert graph.is_turned
     assert graph.records[by_symbol(graph)["Q"]].value.shape == (3, 2), "three tokens, as rows"
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_spread_of_a_mark_is_what_the_parents_of_each_cell_say(all_sheets, seed):
-    """The quick ways of products, rows and cells agree with the list of parents of every single cell."""
+def test_errors_spread_along_the_parents_of_each_cell(all_sheets, seed):
+    """The fast methods for products, rows and cells agree with the list of parents of every cell."""
     rng = np.random.default_rng(seed)
     compared = 0
     for name, sheet in all_sheets.items():

@@ -1,6 +1,6 @@
-"""Images are rigorous: whatever the inputs are within their ranges, the step's value lies in the image; and tight.
+"""Images are rigorous: for any inputs within their ranges, the step's value is in the image. They are also tight.
 
-Samples are drawn inside the ranges, corners included; where a step uses √d, e or π, these are shortened as people do.
+Samples are drawn inside the ranges, corners included; where a step uses √d, e or π, these are rounded as people do.
 """
 
 import math
@@ -136,7 +136,7 @@ MAKERS: Mapping[str, Callable[[Numbers], Inputs]] = {
 }  # fmt: skip
 
 
-# What a student may do who takes √d, e and π to two decimals or more
+# What a student can do who uses √d, e and π with two decimals or more
 
 
 def short_scale(rng: Numbers, scores: Any, root_of: float | None = None, divisor: float | None = None) -> Any:
@@ -185,7 +185,7 @@ def test_every_step_has_an_image_and_is_drawn_here():
 
 
 @pytest.mark.parametrize("step", sorted(MAKERS))
-def test_whatever_the_inputs_are_within_their_ranges_the_value_lies_in_the_image(step):
+def test_for_any_inputs_within_their_ranges_the_value_is_in_the_image(step):
     rng = np.random.default_rng([7, *map(ord, step)])
     num_finite = 0
     for case in range(30 if step in ("activate", "softmax", "normalise", "divide", "cosine") else 8):
@@ -209,8 +209,8 @@ def test_whatever_the_inputs_are_within_their_ranges_the_value_lies_in_the_image
 
 
 @pytest.mark.parametrize("function", ["gelu", "silu"])
-def test_the_image_reaches_down_to_the_bottom_of_the_dip(function):
-    """gelu is least at -0.75, silu at -1.28: between -2 and 0 the ends alone would miss it."""
+def test_the_image_includes_the_minimum_of_gelu_and_silu(function):
+    """gelu has its minimum at -0.75, silu at -1.28: the ends of the range -2 to 0 would miss it."""
     x = Range(np.array([[-2.0]]), np.array([[0.0]]))
     fine = np.linspace(-2.0, 0.0, 200_001)[None, :]
     least = float(REFERENCE["activate"](fine, function).min())
@@ -228,7 +228,7 @@ def test_softmax_keeps_masked_keys_at_0_and_does_not_overflow():
     assert 0.0 <= image.high[0, 1] < 1e-300
 
 
-# Not absurdly loose: the corner that should attain the bound does, to one part in a hundred
+# The bounds are tight: the corner that should reach the bound does, to one per cent
 
 
 def is_attained(bound: float, centre: float, corner: float) -> bool:
@@ -269,7 +269,7 @@ def test_the_bound_of_tanh_is_attained_at_its_ends():
     assert (exact.low[0, 0], exact.high[0, 0]) == (pytest.approx(0.2), pytest.approx(0.6))
 
 
-def test_known_inputs_leave_only_what_the_constants_may_be_off_by():
+def test_with_exact_inputs_only_the_rounding_of_constants_remains():
     scores = exactly(np.array([[6.0]]))
     assert IMAGES["scale"]({"scores": scores, "root_of": 4}).radius[0, 0] == 0.0, "√4 is 2, whoever works it out"
     by_three = IMAGES["scale"]({"scores": scores, "root_of": 3})

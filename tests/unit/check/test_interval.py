@@ -12,7 +12,7 @@ def matrix(*rows: list[float]) -> np.ndarray:
     return np.array(rows)
 
 
-def test_a_range_around_infinity_is_infinity_alone():
+def test_a_range_around_infinity_contains_only_infinity():
     masked = around(matrix([2.0, -math.inf]), 0.5)
     assert (masked.low[0, 0], masked.high[0, 0]) == (1.5, 2.5)
     assert masked.low[0, 1] == masked.high[0, 1] == masked.middle[0, 1] == -math.inf
@@ -31,7 +31,7 @@ def test_the_bound_of_a_product_is_that_of_its_formula():
     assert (bound.low[0, 0], bound.high[0, 0]) == (pytest.approx(-7.75), pytest.approx(-4.25))
 
 
-def test_a_factor_on_both_sides_of_0_can_turn_the_sign():
+def test_a_factor_whose_range_contains_0_can_change_the_sign():
     """-1 … 2 times 3 … 5 lies between -5 and 10."""
     bound = multiply({"a": Range(matrix([-1.0]), matrix([2.0])), "b": Range(matrix([3.0]), matrix([5.0]))})
     assert (bound.low[0, 0], bound.high[0, 0]) == (-5.0, 10.0)
@@ -42,16 +42,16 @@ def test_the_ends_of_a_sum_add_up():
     assert (total.low[0, 0], total.high[0, 0]) == (pytest.approx(2.945), pytest.approx(3.055))
 
 
-def test_the_hull_runs_from_the_least_to_the_greatest_cell_by_cell():
+def test_the_hull_goes_from_the_smallest_to_the_largest_value_cell_by_cell():
     corners = hull(matrix([1.0, 7.0]), matrix([5.0, 2.0]), matrix([3.0, 3.0]))
     assert (corners.low.tolist(), corners.high.tolist()) == ([[1.0, 2.0]], [[5.0, 7.0]])
 
 
-def test_no_bound_stands_where_there_is_none_to_tell():
+def test_an_unknown_bound_becomes_infinite():
     bound = without_nan(Range(matrix([math.nan, 1.0]), matrix([2.0, math.nan])))
     assert (bound.low.tolist(), bound.high.tolist()) == ([[-math.inf, 1.0]], [[2.0, math.inf]])
 
 
-def test_what_is_no_range_has_no_end():
+def test_the_low_end_of_a_value_that_is_not_a_range_is_the_value():
     assert low_of("features") == "features"
     assert low_of(exactly(matrix([5.0])))[0, 0] == 5.0

@@ -1,4 +1,4 @@
-"""Where the inputs cannot be read, what must hold whatever they were still judges."""
+"""Where the inputs cannot be read, a line is still checked against what must hold for any input."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def last(problem, lines):
     return letters(report.lines[-1]), report
 
 
-def test_weights_that_do_not_sum_to_1():
+def test_weights_that_do_not_sum_to_1_are_an_error():
     """0.51 + 0.80 = 1.31, and two cells of unit 0.01 allow only 0.02."""
     marks, report = last(ATTENTION, {"S": "a b / 3 1", "A": "0.51 0.80 / 0.88 0.12"})
     assert marks == "II cc"
@@ -33,14 +33,14 @@ def test_weights_that_do_not_sum_to_1():
 
 
 @pytest.mark.parametrize("weights", ["0.51 0.50", "0.34 0.65", "0.01 0.98"])
-def test_a_faultless_row_of_unknown_scores_is_only_not_checked(weights):
+def test_a_valid_row_of_weights_with_unknown_scores_is_not_checked(weights):
     """1.01, 0.99 and 0.99 are within two units of 1."""
     marks, report = last(ATTENTION, {"S": "a b / 3 1", "A": f"{weights} / 0.88 0.12"})
     assert marks == "uu cc"
     assert not report.has_error
 
 
-def test_a_weight_above_1_or_below_0():
+def test_a_weight_above_1_or_below_0_is_an_error():
     marks, report = last(ATTENTION, {"S": "a b / 3 1", "A": "1.2 -0.2 / 0.88 0.12"})
     assert marks == "II cc"
     assert "between 0 and 1" in report.findings[0].what
@@ -52,7 +52,7 @@ def test_a_masked_key_has_weight_0():
     assert "masked" in report.findings[0].what
 
 
-def test_an_output_lies_between_the_least_and_the_greatest_of_its_column_of_V():
+def test_an_output_is_between_the_smallest_and_the_largest_value_of_its_column_of_V():
     """Column 1 of V holds 1 and 3: 2.90 can be a mean of them, 4.50 cannot. Column 2 holds 2 and 4."""
     lines = {"V": "1 2 / 3 4", "A": "a b / 0.88 0.12"}
     assert last(ATTENTION, {**lines, "Z": "2.90 3.90 / 1.24 2.24"})[0] == "uu cc"
@@ -82,7 +82,7 @@ def test_tanh_lies_between_minus_1_and_1():
     assert "tanh must be between -1 and 1" in report.findings[0].what
 
 
-def test_sine_and_cosine_of_a_pair_are_not_judged_where_their_inputs_are_known():
+def test_the_invariant_of_sine_and_cosine_is_not_used_if_their_inputs_are_known():
     """Positions are always known, so a wrong sine is a slip, not a broken invariant."""
     report = marked(
         {"kind": "positions", "d_model": 2, "positions": 2, "formula": "sinusoidal"}, {"P": "0 1 / 0.84 0.84"}
@@ -92,7 +92,7 @@ def test_sine_and_cosine_of_a_pair_are_not_judged_where_their_inputs_are_known()
 
 
 @pytest.mark.parametrize(("text", "broken"), [("0 1 / 0.84 0.84", 1), ("0 1 / 0.84 0.54", 0), ("0 1 / 0.8 0.5", 0)])
-def test_sine_and_cosine_of_a_pair_would_be_judged_where_they_are_not(text, broken):
+def test_the_invariant_of_sine_and_cosine_is_used_if_their_inputs_are_unknown(text, broken):
     """0.84² + 0.84² = 1.41; 0.84² + 0.54² = 0.997 and 0.8² + 0.5² = 0.89 (within 0.2) are as they should be."""
     graph = Graph(solve({"kind": "positions", "d_model": 2, "positions": 2, "formula": "sinusoidal"}))
     cells = [[read_cell(number) for number in row.split()] for row in text.split(" / ")]

@@ -1,4 +1,4 @@
-"""The marker as a whole: worksheets of our own get full marks, and a number that was tampered with is found."""
+"""The complete marker: our own worksheets get full marks, and a changed number is found."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_our_own_worksheet_gets_full_marks(name, all_sheets):
 
 
 @pytest.mark.parametrize("name", SHIPPED, ids=[name.rpartition("/")[2] for name in SHIPPED])
-def test_our_own_worksheet_gets_full_marks_where_every_line_is_rounded(name):
+def test_our_own_worksheet_gets_full_marks_if_every_line_is_rounded(name):
     for rounding in (Rounding(lines="rounded", decimals=2), Rounding(lines="rounded", significant=3)):
         report = mark_worksheet(solve(name, rounding))
         assert report.earned == report.out_of > 0, [finding.what for finding in report.findings]
@@ -44,8 +44,8 @@ def test_our_own_worksheet_gets_full_marks_where_every_line_is_rounded(name):
 
 
 @pytest.mark.parametrize("name", SHIPPED, ids=[name.rpartition("/")[2] for name in SHIPPED])
-def test_a_number_that_was_tampered_with_is_found_and_nobody_else_is_blamed(name):
-    """One number of the first line that is worked out is moved by a thousandth; all others stay as they were."""
+def test_a_changed_number_is_found_and_no_other_cell_is_blamed(name):
+    """One number of the first computed line is changed by a thousandth; all others stay the same."""
     sheet = solve(name, Rounding())
     place = next(i for i, record in enumerate(sheet.trace) if record.step.name in WORKED and record.value.size > 1)
     value = sheet.trace[place].value
@@ -72,12 +72,12 @@ def test_a_working_that_names_no_problem_cannot_be_marked():
         mark(Working({}, (line("Z", "1 2"),), notes=(Note("read", "Nothing was found."),)))
 
 
-def test_a_working_of_which_nothing_can_be_placed_cannot_be_marked():
+def test_a_working_without_a_recognised_line_cannot_be_marked():
     with pytest.raises(ProblemError, match="nothing in this working could be marked"):
         mark(Working(PROBLEM, (line("nonsense", "1 2"),)))
 
 
-def test_a_part_that_cannot_be_marked_costs_the_others_nothing():
+def test_a_part_that_cannot_be_marked_does_not_affect_the_others():
     good, bad = Working(PROBLEM, (line("Z", "2.75 3.75 / 2 3"),)), Working(PROBLEM, (line("nonsense", "1 2"),))
     reports = mark_all([good, bad])
     assert [report.earned for report in reports] == [2, 0]
@@ -86,22 +86,22 @@ def test_a_part_that_cannot_be_marked_costs_the_others_nothing():
         mark_all([bad, bad])
 
 
-def test_a_decimal_comma_is_read_where_it_is_said():
+def test_a_decimal_comma_is_read_if_the_working_declares_it():
     assert verdicts(marked(PROBLEM, {"Z": "2,75 3,75 / 2 3"}, has_decimal_comma=True)) == ["Z cc cc"]
     report = marked(PROBLEM, {"Z": "2,75 3,75 / 2 3"})
     assert verdicts(report) == ["Z ?? cc"]
     assert report.exit_code == 2
 
 
-def test_a_number_written_twice_is_compared_with_its_first_writing():
-    """2.75 and then 2.57: the second one is miscopied; a rounding of the first, 2.8, is as good."""
+def test_a_number_written_twice_is_compared_with_its_first_occurrence():
+    """2.75 and then 2.57: the second one is miscopied; a rounding of the first, 2.8, is accepted."""
     twice = Working(PROBLEM, (line("Z", "2.75 3.75 / 2 3"), line("Z", "2.57 3.75 / 2 3")))
     assert verdicts(mark(twice)) == ["Z cc cc", "Z Tc cc"]
     shorter = Working(PROBLEM, (line("Z", "2.75 3.75 / 2 3"), line("Z", "2.8 3.8 / 2 3")))
     assert not mark(shorter).has_error
 
 
-def test_rows_written_apart_stand_together():
+def test_rows_written_separately_are_joined():
     report = marked(PROBLEM, {"Z[1]": "2.75 3.75", "Z[2]": "2 3"})
     assert verdicts(report) == ["Z cc cc"]
     assert (report.earned, report.out_of) == (2, 2)
@@ -121,7 +121,7 @@ def test_tokens_as_columns_are_marked_in_their_own_layout():
     assert turned.findings[0].cells == ((0, 1),), "row 1, column 2, as it stands on the sheet"
 
 
-def test_a_report_says_the_right_number_and_the_truth():
+def test_a_report_has_the_right_number_and_the_truth():
     report = marked(PROBLEM, {"Z": "2.75 3.57 / 2 3"})
     cell = report.lines[0].cells[0][1]
     assert cell is not None

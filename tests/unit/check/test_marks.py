@@ -19,7 +19,7 @@ FAULTLESS = {
     "A": "0.27 0.73 / 0.88 0.12",
     "Z": "2.46 3.46 / 1.24 2.24",
 }
-# S₂₁ = 4 for 3, and all that follows from it
+# S₂₁ = 4 instead of 3, and everything that follows from it
 SLIP = {**FAULTLESS, "S": "1 2 / 4 1", "A": "0.27 0.73 / 0.95 0.05", "Z": "2.46 3.46 / 1.10 2.10"}
 
 
@@ -33,7 +33,7 @@ def test_a_faultless_matrix_earns_one_mark_for_method_and_one_for_accuracy():
     assert (report.earned, report.out_of) == (12, 12)
 
 
-def test_accuracy_is_split_by_row_and_what_follows_earns_all():
+def test_accuracy_is_split_by_row_and_what_follows_earns_full_marks():
     """S has one row of two right: M1 A½; A and Z follow: M1 A1 each. 11.5 of 12."""
     report = marked(ATTENTION, SLIP)
     assert earned(report) == [(1, 1), (1, 1), (1, 1), (1, 0.5), (1, 1), (1, 1)]
@@ -49,19 +49,19 @@ def test_without_follow_through_the_rows_below_an_error_earn_no_accuracy():
     assert earned(report)[4:] == [(1, 0.5), (1, 0.5)]
 
 
-def test_a_wrong_rule_earns_no_method():
+def test_a_misconception_earns_no_method_mark():
     """A by division, 1/3 2/3 / 3/4 1/4: M0 A0; Z follows from it: 1/3 + 2 = 2.33 …, 0.75 + 0.75 = 1.50, 2.50."""
     report = marked(ATTENTION, {**FAULTLESS, "A": "0.33 0.67 / 0.75 0.25", "Z": "2.33 3.33 / 1.50 2.50"})
     assert earned(report)[4:] == [(0, 0), (1, 1)], verdicts(report)
     assert "the method is wrong" in report.lines[4].marks.because
 
 
-def test_a_line_of_which_nothing_follows_earns_nothing():
+def test_a_line_with_no_correct_cell_earns_nothing():
     report = marked(ATTENTION, {"Q": "1 2 / 3 1", "K": "1 0 / 0 1", "S": "7 9 / 8 6"})
     assert earned(report)[2] == (0, 0)
 
 
-def test_true_but_not_from_your_line_earns_accuracy_and_no_method():
+def test_true_but_not_from_your_line_earns_accuracy_and_no_method_mark():
     """S wrong, A follows, and then Z row by row: the first row is right, the second true only of the right scores."""
     lines = {**SLIP, "S": "2 2 / 4 1", "A": "0.50 0.50 / 0.95 0.05", "Z": FAULTLESS["Z"]}
     report = marked(ATTENTION, lines)
@@ -69,8 +69,8 @@ def test_true_but_not_from_your_line_earns_accuracy_and_no_method():
     assert earned(report)[5] == (0, 1)
 
 
-def test_no_follow_through_where_the_error_makes_the_rest_trivial():
-    """All scores written 1: weights ½ throughout, Z = 2, 3 in both rows. The mix of such weights is no work."""
+def test_there_is_no_follow_through_if_the_error_makes_the_rest_trivial():
+    """All scores written 1: weights ½ throughout, Z = 2, 3 in both rows. Mixing with such weights is trivial."""
     lines = {**FAULTLESS, "S": "1 1 / 1 1", "A": "0.5 0.5 / 0.5 0.5", "Z": "2 3 / 2 3"}
     report = marked(ATTENTION, lines)
     assert verdicts(report)[4:] == ["A ff ff", "Z ff ff"]
@@ -89,7 +89,7 @@ def test_uniform_scores_that_are_right_are_not_trivial():
     assert by_symbol["Z"].accuracy == 1, "V is wrong, but it is not what is uniform"
 
 
-def test_the_same_wrong_rule_is_charged_once():
+def test_the_same_misconception_costs_marks_once():
     """Two heads, both unscaled: the second one's slip is the same."""
     heads = {
         "kind": "multi-head-attention", "X": [[1, 1, 2, 1], [0, 1, 1, 1]], "num_heads": 2,
@@ -110,14 +110,14 @@ def test_the_same_wrong_rule_is_charged_once():
 # Schemes
 
 
-def test_a_scheme_says_what_a_line_is_worth():
+def test_a_scheme_determines_the_marks_of_a_line():
     scheme = Scheme(lines={"S": LineScheme(M=2, A=4)}, default=LineScheme(M=0, A=1))
     report = marked(ATTENTION, SLIP, scheme)
     assert earned(report)[3] == (2, 2)
     assert report.out_of == 5 * 1 + 6
 
 
-def test_only_the_lines_of_the_scheme_count_if_it_says_so():
+def test_only_the_lines_of_the_scheme_count_if_the_scheme_requires_it():
     report = marked(ATTENTION, SLIP, Scheme(lines={"S": LineScheme(M=1, A=1)}, only_these=True))
     assert (report.earned, report.out_of) == (1.5, 2)
 
@@ -143,7 +143,7 @@ def test_the_total_is_scaled_to_the_marks_of_the_scheme():
     assert (report.earned, report.out_of) == (23, 24)
 
 
-def test_strict_rounding_costs_a_cut_number_its_row():
+def test_with_strict_rounding_a_truncated_number_costs_its_row():
     cut = {**FAULTLESS, "A": "0.26 0.73 / 0.88 0.12"}
     assert marked(ATTENTION, cut).earned == 12
     strict = marked(ATTENTION, cut, Scheme(strict_rounding=True))
@@ -151,12 +151,12 @@ def test_strict_rounding_costs_a_cut_number_its_row():
     assert strict.exit_code == 1
 
 
-def test_a_scheme_that_names_no_line_of_the_sheet_says_so():
+def test_a_scheme_that_names_no_line_of_the_sheet_is_reported():
     with pytest.raises(ProblemError, match="'logits', which is not a line of this exercise"):
         marked(ATTENTION, FAULTLESS, Scheme(lines={"logits": LineScheme()}))
 
 
-def test_a_line_of_the_wrong_shape_is_worth_what_the_scheme_says():
+def test_a_line_of_the_wrong_shape_has_the_marks_of_the_scheme():
     report = marked(ATTENTION, {**FAULTLESS, "V": "1 2 3 / 3 4 5"}, Scheme(lines={"V": LineScheme(M=3, A=2)}))
     wrong = next(line for line in report.lines if line.name == "V")
     assert (wrong.marks.earned, wrong.marks.out_of) == (0, 5)

@@ -1,4 +1,4 @@
-"""Every wrong rule of the list is known, gives the digits that it should, and is claimed under its own name."""
+"""Every misconception of the list is implemented, gives the right digits, and is reported under its own name."""
 
 import ast
 import inspect
@@ -86,7 +86,7 @@ def graph_of(problem):
 
 
 def produced(problem):
-    """The names of all wrong rules at all records of a problem."""
+    """The names of all misconceptions at all records of a problem."""
     graph = graph_of(problem)
     values = [record.value for record in graph.records]
     for index, record in enumerate(graph.records):
@@ -101,12 +101,12 @@ def test_every_misconception_of_the_list_is_produced_by_some_problem():
     assert len(LISTED) == 36
 
 
-def test_every_wrong_rule_belongs_to_a_step_that_there_is():
+def test_every_misconception_belongs_to_an_existing_step():
     assert set(MISCONCEPTIONS) <= set(STEPS)
 
 
-def test_every_function_of_wrong_rules_is_in_the_table():
-    """A function that yields variants and is called by none is dead."""
+def test_every_function_that_yields_misconceptions_is_in_the_table():
+    """A function that yields variants and is never called is dead code."""
     modules = (misconceptions, norm_misconceptions, position_misconceptions)
     trees = [ast.parse(inspect.getsource(module)) for module in modules]
     used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
@@ -115,7 +115,7 @@ def test_every_function_of_wrong_rules_is_in_the_table():
     assert [name for name in functions if name not in used] == []
 
 
-def test_a_wrong_rule_always_keeps_the_shape_and_gives_numbers():
+def test_a_misconception_always_keeps_the_shape_and_gives_numbers():
     num_variants = 0
     for problem in PROBLEMS:
         for record, variant in produced(problem):
@@ -125,7 +125,7 @@ def test_a_wrong_rule_always_keeps_the_shape_and_gives_numbers():
     assert num_variants > 100
 
 
-def test_no_wrong_rule_is_the_right_one_everywhere():
+def test_no_misconception_equals_the_right_rule_everywhere():
     """Each name differs from the right value on at least one problem here."""
     differs = {}
     for problem in PROBLEMS:
@@ -140,7 +140,7 @@ def test_no_wrong_rule_is_the_right_one_everywhere():
     ("symbol", "text", "name"),
     [
         # Q = [[1, 4], [3, 5]], K = [[4, -1], [5, 4]], V = [[5, 6], [1, -3]]; QKᵀ = [[0, 21], [7, 35]]
-        ("Q", "1 1 / 3 7", None),  # nothing of the list
+        ("Q", "1 1 / 3 7", None),  # not in the list
         ("Q", "7 0 / 3 -1", "WX instead of XW"),  # W_Q X = [[1+6, 2-2], [3, -1]]
         ("V", "4 -1 / 5 4", "V made with W_K"),
         ("S", "24 15 / 37 17", "QK instead of QKᵀ"),
@@ -163,7 +163,7 @@ SCORES = {**ATTENTION, "X": UNIT, "W_Q": [[1, 2], [3, 1]], "W_K": UNIT, "W_V": [
     [
         # S = [[1, 2], [3, 1]]
         ("0.12 0.73 / 0.88 0.27", "softmax down the columns"),  # e¹/(e¹+e³) = 0.1192, e²/(e²+e¹) = 0.7311
-        ("0.08 0.21 / 0.58 0.08", None),  # 0.0826 0.2245 …: one cell a slip, so the whole row is not explained
+        ("0.08 0.21 / 0.58 0.08", None),  # 0.0826 0.2245 …: one cell is a slip, so the row is not explained
         ("0.08 0.22 / 0.61 0.08", "softmax over the whole matrix"),  # e, e², e³, e over 32.9 = 0.0826 0.2245 0.6103
         ("0.33 0.67 / 0.75 0.25", "no exp (divided by the sum)"),
         ("0.33 0.67 / 0.80 0.20", "base 2"),  # 2/(2+4), 8/(8+2)
@@ -180,7 +180,7 @@ def test_a_wrong_softmax_is_named(text, name):
         assert named == [name], verdicts(report)
 
 
-def test_weights_on_the_wrong_side_of_the_values():
+def test_weights_on_the_wrong_side_of_the_values_are_named():
     """A = [[0.2, 0.8], [0.6, 0.4]] given; AᵀV with V = [[1, 2], [3, 5]] is [[2.0, 3.4], [2.0, 3.6]]."""
     problem = {"kind": "context", "X": [[1, 2], [3, 5]], "weights": [[0.2, 0.8], [0.6, 0.4]], "layout": "rows"}
     report = marked(problem, {"Z": "2.0 3.4 / 2.0 3.6"})
@@ -188,8 +188,8 @@ def test_weights_on_the_wrong_side_of_the_values():
     assert verdicts(report) == ["Z MM MM"]
 
 
-def test_one_number_alone_is_no_misconception():
-    """0.33 for 0.27 is what no exp would give; the other three cells are right, so it is a slip."""
+def test_one_number_alone_is_not_a_misconception():
+    """0.33 instead of 0.27 is the result without exp; the other three cells are right, so it is a slip."""
     report = marked(SCORES, {"S": "1 2 / 3 1", "A": "0.33 0.73 / 0.88 0.12"})
     assert [finding.verdict.value for finding in report.findings] != ["misconception"]
     assert len(report.findings) == 1

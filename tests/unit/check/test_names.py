@@ -1,4 +1,4 @@
-"""What people call their lines, and the record that each name means."""
+"""Names that people give their lines, and the record that each name means."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -182,7 +182,7 @@ def test_the_table_is_long():
 
 
 @pytest.mark.parametrize("name", ["foo", "tanh", "W_Q", "s", "verdict", "quotient", ""])
-def test_a_name_that_means_nothing_is_not_guessed(name):
+def test_the_meaning_of_an_unknown_name_is_not_guessed(name):
     """`verdict` is no row of V, and s is the state that the question gave, not the scores S."""
     assert find_records(graph_of("seq2seq-dot" if name == "s" else "self-attention"), name, "").nodes == ()
 
@@ -208,11 +208,11 @@ def test_a_given_that_is_restated_is_a_copy_and_not_a_line():
         ("W h[2]", Pick("W h", "2")),
     ],
 )
-def test_a_name_may_pick_a_row_or_a_cell(name, pick):
+def test_a_name_can_select_a_row_or_a_cell(name, pick):
     assert split_pick(name) == pick
 
 
-def test_spellings_of_a_symbol_are_one():
+def test_all_spellings_of_a_symbol_are_equal():
     for spelling in ("W_Q", "W^Q", "W_{Q}", "W Q", "$W_Q$", "\\mathrm{W}_Q", "W<sub>Q</sub>"):
         assert symbol_key(spelling) == "WQ", spelling
     assert symbol_key("S'") == symbol_key("S′")
@@ -249,11 +249,11 @@ def test_spellings_of_a_symbol_are_one():
         ("ffn", "encoder.0.feed_forward.first", True),
     ],
 )
-def test_a_place_in_words(where, place, fits):
+def test_a_place_can_be_given_in_words(where, place, fits):
     assert matches_place(where, place) is fits
 
 
-# What is said
+# Notes
 
 
 UNIT = [[1, 0], [0, 1]]
@@ -263,8 +263,8 @@ ATTENTION = {
 }  # fmt: skip
 
 
-def test_a_name_that_fits_several_records_is_decided_by_the_numbers_and_said():
-    """S as they stand, 1 2 / 3 1, are the raw scores; 0.71 1.41 / 2.12 0.71 are the scaled ones."""
+def test_a_name_that_fits_several_records_is_decided_by_the_numbers_with_a_note():
+    """S without scaling, 1 2 / 3 1, are the raw scores; 0.71 1.41 / 2.12 0.71 are the scaled ones."""
     raw, scaled = marked(ATTENTION, {"S": "1 2 / 3 1"}), marked(ATTENTION, {"S": "0.71 1.41 / 2.12 0.71"})
     assert (raw.lines[0].symbol, scaled.lines[0].symbol) == ("S", "S′")
     assert notes(raw, "placed") == ["S was read as S = Q Kᵀ (Self-attention)."]
@@ -272,12 +272,12 @@ def test_a_name_that_fits_several_records_is_decided_by_the_numbers_and_said():
 
 
 def test_a_wrong_number_that_fits_another_record_by_chance_does_not_move_the_line():
-    """QK = 24 15 / 37 17 for QKᵀ = 0 21 / 7 35: 15 is 21/√2 = 14.85 to the nearest whole number, and no more."""
+    """QK = 24 15 / 37 17 for QKᵀ = 0 21 / 7 35: 15 is 21/√2 = 14.85 to the nearest integer, by chance."""
     problem = {**ATTENTION, "X": [[1, 2], [3, -1]], "W_Q": [[1, 2], [0, 1]], "W_K": [[2, 1], [1, -1]]}
     assert marked(problem, {"Q": "1 4 / 3 5", "K": "4 -1 / 5 4", "S": "24 15 / 37 17"}).lines[2].symbol == "S"
 
 
-def test_an_unknown_name_is_reported_with_the_names_that_there_are_and_costs_the_others_nothing():
+def test_an_unknown_name_is_reported_with_the_known_names_and_other_lines_are_marked():
     report = marked(ATTENTION, {"Q": "1 2 / 3 1", "Zed": "1 2 / 3 4"})
     assert verdicts(report) == ["Q cc cc"]
     (sentence,) = notes(report, "unplaced")
@@ -285,28 +285,28 @@ def test_an_unknown_name_is_reported_with_the_names_that_there_are_and_costs_the
     assert "Lines of this exercise: Q, K, V, S, S′, A, Z." in sentence
 
 
-def test_rows_by_number_by_token_and_by_cell():
+def test_rows_are_named_by_number_by_token_and_by_cell():
     report = marked(ATTENTION, {"Q[ya]": "3 1", "K[1]": "1 0", "v2": "3 4", "S[2, 1]": "3"})
     assert verdicts(report) == ["Q .. cc", "K cc ..", "V .. cc", "S .. c."]
 
 
-def test_a_row_that_there_is_not_is_a_wrong_shape():
+def test_a_row_that_does_not_exist_is_a_wrong_shape():
     report = marked(ATTENTION, {"Q": "1 2 / 3 1", "K[3]": "1 0"})
     assert report.lines[1].cells == ()
     assert "2 × 2" in report.lines[1].note
 
 
-def test_fewer_rows_are_those_whose_numbers_they_plainly_are():
+def test_fewer_rows_are_matched_to_the_rows_with_their_numbers():
     report = marked(ATTENTION, {"Q": "3 1"})
     assert verdicts(report) == ["Q .. cc"]
     assert notes(report, "placed") == ["Q was read as row 2 of Q."]
 
 
-def test_a_column_lies_or_stands():
+def test_a_vector_can_be_written_as_a_row_or_a_column():
     problem = {"kind": "seq2seq-attention", "score": "dot", "h": UNIT, "s": [1, 2], "layout": "rows"}
     assert verdicts(marked(problem, {"e": "1 / 2"})) == ["e cc"]
 
 
-def test_a_line_without_numbers_is_said():
+def test_a_line_without_numbers_is_reported():
     report = marked(ATTENTION, {"Q": "1 2 / 3 1", "K": "____ ____ / ____ ____"})
     assert notes(report, "unplaced") == ["K contains no numbers."]

@@ -1,4 +1,4 @@
-"""The images of norms: rigorous also where mean and variance were not written, and exact where all is known."""
+"""The images of norms: rigorous even if mean and variance were not written, and exact if everything is known."""
 
 import numpy as np
 import pytest
@@ -11,11 +11,11 @@ from tests.unit.check.ranges import SAMPLES, lies_inside, of_choice, sampled, so
 
 @pytest.mark.parametrize("over", ["features", "tokens", "all"])
 @pytest.mark.parametrize("counted", [None, (1.0, 1.0, 1.0, 0.0)])
-def test_a_norm_whose_mean_and_variance_were_not_written_lies_in_its_joint_image(over, counted):
+def test_a_norm_without_written_mean_and_variance_is_in_its_joint_image(over, counted):
     rng = np.random.default_rng(11)
     bounded = 0
     if over == "features":
-        counted = None  # padding has no part in the norm of a token
+        counted = None  # padding does not change the norm of a token
     real = None if counted is None else np.array(counted)
     for case in range(12):
         x = some(rng, 4, 3, radius=of_choice(rng, 0.001, 0.01, 0.1, 0.4))
@@ -33,7 +33,7 @@ def test_a_norm_whose_mean_and_variance_were_not_written_lies_in_its_joint_image
 
 
 @pytest.mark.parametrize("over", ["features", "tokens", "all"])
-def test_a_variance_whose_mean_was_not_written_lies_in_its_joint_image(over):
+def test_a_variance_without_a_written_mean_is_in_its_joint_image(over):
     rng = np.random.default_rng(12)
     for case in range(10):
         counted = of_choice(rng, None, np.array([1.0, 1.0, 0.0]))
@@ -53,7 +53,7 @@ def test_the_variance_of_known_numbers_is_one_number():
     assert image.low[0, 0] == image.high[0, 0] == pytest.approx(26 / 3)
 
 
-def test_a_rounded_mean_widens_the_norm_by_itself_over_the_deviation():
+def test_a_rounded_mean_widens_the_norm_by_its_radius_over_the_deviation():
     """(7 - 4 ± 0.05) / 2 lies between 1.475 and 1.525."""
     inputs = {
         "x": exactly(np.array([[1.0, 7.0]])),

@@ -1,4 +1,4 @@
-"""Wrong rules for norms, worked by hand on the row 1, 3, 8: mean 4, squares 9 + 1 + 16 = 26, variance 26/3."""
+"""Misconceptions about norms, worked by hand on the row 1, 3, 8: mean 4, squares 9 + 1 + 16 = 26, variance 26/3."""
 
 import numpy as np
 import pytest
@@ -25,18 +25,18 @@ def wrong_values(graph: Graph, step: str) -> dict[str, list[float]]:
     return {variant.name: variant.value[0].tolist() for variant in RULES[step](Site(graph, index, fetch))}
 
 
-def test_a_sum_for_a_mean(graph):
+def test_a_sum_instead_of_a_mean_is_worked(graph):
     assert wrong_values(graph, "mean")["sum instead of mean"] == [12.0]
 
 
-def test_a_variance_by_n_less_1_not_divided_or_under_a_root(graph):
+def test_a_variance_divided_by_n_minus_1_not_divided_or_under_a_root_is_worked(graph):
     values = wrong_values(graph, "variance")
     assert values["n−1 in the variance"] == [pytest.approx(13.0)]
     assert values["sum of squares, not divided by n"] == [pytest.approx(26.0)]
     assert values["deviation instead of variance"] == [pytest.approx(np.sqrt(26 / 3))]
 
 
-def test_a_norm_by_the_variance_or_by_n_less_1(graph):
+def test_a_norm_divided_by_the_variance_or_with_n_minus_1_is_worked(graph):
     values = wrong_values(graph, "normalise")
     assert values["divided by the variance"] == [pytest.approx(gap / (26 / 3), rel=1e-4) for gap in (-3, -1, 4)]
     assert values["n−1 in the variance"] == [pytest.approx(gap / np.sqrt(13), rel=1e-4) for gap in (-3, -1, 4)]

@@ -1,4 +1,4 @@
-"""Wrong rules for positions, worked by hand: width 4, base 10000, so that the angles of position 1 are 1 and 0.01."""
+"""Misconceptions about positions, worked by hand: width 4, base 10000, so that the angles of position 1 are 1 and 0.01."""
 
 import math
 
@@ -27,20 +27,20 @@ def row_of(rows: list[tuple[str, list[float]]], name: str) -> list[float]:
 
 
 def waves(*angles: float) -> list[float]:
-    """sin and cos in turn."""
+    """Return alternating sines and cosines."""
     return [pytest.approx(math.cos(a) if place % 2 else math.sin(a)) for place, a in enumerate(angles)]
 
 
-def test_positions_from_1_take_the_angle_of_the_next_token(rows):
+def test_positions_counted_from_1_use_the_angle_of_the_next_token(rows):
     assert row_of(rows, "positions from 1") == waves(2.0, 2.0, 0.02, 0.02)
 
 
-def test_degrees_shrink_every_angle(rows):
+def test_degrees_instead_of_radians_shrink_every_angle(rows):
     small = math.pi / 180
     assert row_of(rows, "degrees") == waves(small, small, 0.01 * small, 0.01 * small)
 
 
-def test_sines_and_cosines_in_blocks(rows):
+def test_sines_and_cosines_can_be_written_in_blocks(rows):
     expected = [math.sin(1.0), math.sin(0.01), math.cos(1.0), math.cos(0.01)]
     assert row_of(rows, "sine and cosine in blocks") == [pytest.approx(number) for number in expected]
 

@@ -1,4 +1,4 @@
-"""How precisely a number was written, and what that allows: halves, cut numbers, integers, percent, fractions, infinities."""
+"""How precisely a number was written, and what that allows: halves, truncated numbers, integers, per cent, fractions, infinities."""
 
 import math
 
@@ -65,18 +65,18 @@ def judged(reference, text, style=None):
         (5.0, "-∞", "no"),
     ],
 )
-def test_a_number_against_a_reference(reference, text, expected):
+def test_a_number_is_compared_with_a_reference(reference, text, expected):
     assert judged(reference, text) == expected
 
 
-def test_a_cut_number_lies_on_the_side_of_0():
+def test_a_truncated_number_is_nearer_to_0():
     assert judged(0.199, "0.1") == "cut"
     assert judged(-0.199, "-0.1") == "cut"
     assert judged(0.05, "-0.1") == "no", "0.05 is not cut to -0.1"
     assert judged(-0.001, "0.01") == "no"
 
 
-# Whole numbers
+# Integers
 
 
 def cells(*texts):
@@ -95,7 +95,7 @@ def test_a_0_beside_two_decimals_means_0_00():
     assert judged(0.0123, "0", style) == "no"
 
 
-def test_a_12_beside_3_4_and_0_56_is_12_to_two_figures():
+def test_12_beside_3_4_and_0_56_has_two_figures():
     """Two figures each: 12.4 is written 12, 12.6 is not."""
     style = style_of(["12", "3.4", "0.56"], [12.4, 3.38, 0.5633])
     assert style.figures == 2
@@ -104,7 +104,7 @@ def test_a_12_beside_3_4_and_0_56_is_12_to_two_figures():
     assert judged(13.4, "12", style) == "no"
 
 
-def test_a_line_of_nothing_but_0_and_1_is_known_to_two_decimals():
+def test_a_line_of_only_0_and_1_is_exact_to_two_decimals():
     style = style_of(["0", "1"], [0.003, 0.997], "decimals")
     assert style.unit(np.array([0.0])) == pytest.approx(0.01)
     assert judged(0.003, "0", style) == "half"
@@ -112,7 +112,7 @@ def test_a_line_of_nothing_but_0_and_1_is_known_to_two_decimals():
     assert judged(0.02, "0", style) == "no"
 
 
-def test_a_sheet_of_decimals_and_a_sheet_of_figures_are_told_apart():
+def test_a_sheet_with_fixed_decimals_and_one_with_significant_figures_are_distinguished():
     decimals = evidence(cells("12.35", "0.12", "3.46"), [12.351, 0.118, 3.456])
     figures = evidence(cells("12.3", "0.118", "3.46"), [12.351, 0.1181, 3.456])
     assert sheet_style([decimals]) == "decimals"
@@ -122,7 +122,7 @@ def test_a_sheet_of_decimals_and_a_sheet_of_figures_are_told_apart():
 
 
 def test_a_power_of_ten_in_figures_has_ten_times_finer_neighbours_below():
-    """To two figures 0.99 comes before 1.0, so 1.0 stands for 0.995 … 1.05."""
+    """To two figures 0.99 comes before 1.0, so 1.0 means 0.995 … 1.05."""
     style = Style(figures=2)
     assert style.unit(np.array([1.0])) == pytest.approx(0.1)
     assert style.unit_inwards(np.array([1.0])) == pytest.approx(0.01)
@@ -133,7 +133,7 @@ def test_figures_of_a_zero_are_its_decimals():
     assert Style(figures=3, zero=2).unit(np.array([0.0])) == pytest.approx(0.01)
 
 
-# On whole sheets
+# On complete sheets
 
 DOTS = {"kind": "seq2seq-attention", "score": "dot", "s": [1], "h": [[0], [0]], **ROWS}
 
@@ -153,8 +153,8 @@ def test_a_saturated_row_is_0_and_1():
     assert roots(marked(problem, {"e": "40 0", "α": "0.98 0.02"})), "0.98 is not 1"
 
 
-def test_a_weight_written_0_beside_0_99():
-    """Scores 5, 0: weights 0.9933, 0.0067; "0" means 0.00, so 0.0067 was cut."""
+def test_a_weight_written_0_beside_0_99_is_truncated():
+    """Scores 5, 0: weights 0.9933, 0.0067; "0" means 0.00, so 0.0067 was truncated."""
     problem = {**DOTS, "h": [[5], [0]]}
     assert verdicts(marked(problem, {"e": "5 0", "α": "0.99 0"})) == ["e cc", "α ct"]
     assert verdicts(marked(problem, {"e": "5 0", "α": "0.993 0.007"})) == ["e cc", "α cc"]
@@ -166,14 +166,14 @@ def test_a_line_of_0_and_1_for_weights_that_are_not_is_wrong():
 
 
 def test_an_integer_where_the_value_is_an_integer_is_exact():
-    """3·4 = 12: 13 is an error, though a whole number could stand for 12.5 … 13.5."""
+    """3·4 = 12: 13 is an error, although an integer could mean 12.5 … 13.5."""
     problem = {**DOTS, "s": [3], "h": [[4], [1]]}
     assert verdicts(marked(problem, {"e": "12 3"})) == ["e cc"]
     assert len(marked(problem, {"e": "13 3"}).findings) == 1
     assert len(marked(problem, {"e": "13 3", "α": "1.00 0.00"}).findings) == 1, "also where the sheet has decimals"
 
 
-def test_integers_that_stand_alone_are_as_exact_as_the_numbers_they_are_made_of():
+def test_integers_without_written_parents_are_as_exact_as_the_numbers_they_come_from():
     """S = [[1, 2], [3, 1]] without Q and K above it: 0.33, 0.67 is not softmax(1, 2) = 0.27, 0.73, whatever was skipped."""
     unit = [[1, 0], [0, 1]]
     problem = {"kind": "self-attention", "X": unit, "W_Q": [[1, 2], [3, 1]], "W_K": unit, "W_V": unit, "scale": "none",
@@ -182,7 +182,7 @@ def test_integers_that_stand_alone_are_as_exact_as_the_numbers_they_are_made_of(
     assert not marked(problem, {"S": "1 2 / 3 1", "A": "0.27 0.73 / 0.88 0.12"}).has_error
 
 
-def test_halves_on_a_sheet():
+def test_halves_can_be_rounded_up_or_down():
     """0.5·0.25 = 0.125: 0.13 and 0.12 are both its rounding; −0.5·0.3 = −0.15 is −0.2 or −0.1."""
     problem = {**DOTS, "s": [0.5], "h": [[0.25], [-0.3]]}
     for scores in ("0.13 -0.15", "0.12 -0.15", "0.125 -0.15"):
@@ -195,7 +195,7 @@ def test_minus_0_00_is_0():
     assert verdicts(marked({**DOTS, "s": [0.5], "h": [[-0.004], [1]]}, {"e": "-0.00 0.50"})) == ["e cc"]
 
 
-def test_percent_scientific_and_fractions_on_a_sheet():
+def test_percentages_scientific_notation_and_fractions_are_accepted():
     """Scores ln 2 ≈ 0.6931 and 0: weights 2/3 and 1/3 to four digits."""
     problem = {**DOTS, "h": [[2], [0]]}
     for weights in ("88% 12%", "88.1% 11.9%", "8.81e-1 1.19e-1", "0.881 0.119", "e^2/(e^2+1) 1/(e^2+1)"):
@@ -204,7 +204,7 @@ def test_percent_scientific_and_fractions_on_a_sheet():
 
 
 @pytest.mark.parametrize("hidden", ["-∞", "-inf", "-1e9", "-1000000000", "\\infty"])
-def test_what_may_stand_in_a_masked_score(hidden):
+def test_what_can_be_written_for_a_masked_score(hidden):
     """Row 1 sees only itself."""
     unit = [[1, 0], [0, 1]]
     problem = {"kind": "self-attention", "X": unit, "W_Q": [[1, 2], [3, 1]], "W_K": unit, "W_V": unit, "scale": "none",

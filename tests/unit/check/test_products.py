@@ -1,4 +1,4 @@
-"""The one product of a sum that went wrong is named, and the student's own sum is shown where it can be.
+"""The wrong product of a sum is named, and the student's own sum is shown if it can be found.
 
 Q = X W_Q with X = [[1, 2, 3]] and W_Q = [[4], [5], [6]]: 1×4 + 2×5 + 3×6 = 32.
 """

@@ -1,4 +1,4 @@
-"""The image of a record by how precisely the lines above it were written, skipped lines included."""
+"""The image of a record depends on the precision of the lines above it, including skipped lines."""
 
 import numpy as np
 import pytest
@@ -30,8 +30,8 @@ def soft(one, other):
     return float(np.exp(one) / (np.exp(one) + np.exp(other)))
 
 
-def test_a_rounded_score_is_known_to_half_its_unit_and_a_cut_one_to_a_unit_outwards():
-    """Scores 3.0 and 1.0: rounded 2.95 … 3.05 and 0.95 … 1.05; cut 2.95 … 3.1 and 0.95 … 1.1. e adds a little."""
+def test_a_rounded_score_is_exact_to_half_its_unit_and_a_truncated_one_to_a_unit_away_from_0():
+    """Scores 3.0 and 1.0: rounded 2.95 … 3.05 and 0.95 … 1.05; truncated 2.95 … 3.1 and 0.95 … 1.1. e adds a little."""
     lines = {"S": "1.0 2.0 / 3.0 1.0"}
     rounded, cut = reach_of(lines).image(A), reach_of(lines, is_cut=True).image(A)
     assert rounded.low[1, 0] == pytest.approx(soft(2.95, 1.05), abs=0.002)
@@ -40,14 +40,14 @@ def test_a_rounded_score_is_known_to_half_its_unit_and_a_cut_one_to_a_unit_outwa
     assert cut.high[1, 0] == pytest.approx(soft(3.1, 0.95), abs=0.002)
 
 
-def test_whole_scores_of_whole_numbers_are_exact_though_the_lines_above_were_skipped():
+def test_integer_scores_from_integers_are_exact_even_if_the_lines_above_were_skipped():
     image = reach_of({"S": "1 2 / 3 1", "Z": "2.46 3.46 / 1.24 2.24"}).image(A)
     assert image.low[1, 0] == pytest.approx(soft(3, 1), abs=0.002)
     assert image.high[1, 0] == pytest.approx(soft(3, 1), abs=0.002)
 
 
-def test_a_skipped_line_may_have_been_rounded_as_its_neighbours_were():
-    """Weights not written, S and V whole, Z to one decimal: weights ± 0.05, and Z₁₁ = A₁₁·1 + A₁₂·3 ± 0.05·(1 + 3)."""
+def test_a_skipped_line_can_have_been_rounded_like_its_neighbours():
+    """Weights not written, S and V integers, Z to one decimal: weights ± 0.05, and Z₁₁ = A₁₁·1 + A₁₂·3 ± 0.05·(1 + 3)."""
     lines = {"V": "1 2 / 3 4", "S": "1 2 / 3 1", "Z": "2.4 3.4 / 1.2 2.2"}
     image = reach_of(lines).image(Z)
     assert image.radius[0, 0] == pytest.approx(0.05 * (1 + 3), abs=0.01)
@@ -55,7 +55,7 @@ def test_a_skipped_line_may_have_been_rounded_as_its_neighbours_were():
     assert finer.radius[0, 0] < 0.02
 
 
-def test_the_nearest_written_records_and_the_unwritten_ones_on_the_way():
+def test_the_nearest_written_records_and_the_unwritten_ones_between_are_found():
     reach = reach_of({"Q": "1 2 / 3 1", "A": "0.27 0.73 / 0.88 0.12"})
     parents, statements = reach.graph.parents, reach.statements
     assert nearest_records(Z, parents, statements, is_written=True) == {A}
@@ -64,8 +64,8 @@ def test_the_nearest_written_records_and_the_unwritten_ones_on_the_way():
     assert nearest_records(A, parents, statements, is_written=False) == {S, K}
 
 
-def test_a_miscopied_whole_number_is_taken_for_the_right_one_exactly():
-    """S₂₁ written 4 for 3, in a line of whole numbers: put right it is 3, not 2.5 … 3.5."""
+def test_a_miscopied_integer_is_corrected_to_the_exact_right_one():
+    """S₂₁ written 4 instead of 3, in a line of integers: corrected it is 3, not 2.5 … 3.5."""
     reach = reach_of({"S": "1 2 / 4 1"})
     wrong = np.array([[False, False], [True, False]])
     reach.correct(S, wrong, np.array([[1.0, 2.0], [3.0, 1.0]]))

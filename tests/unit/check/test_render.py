@@ -1,4 +1,4 @@
-"""A marked working for the terminal, as Markdown and as a page: the same words, and nothing of the student's comes alive."""
+"""A marked working for the terminal, as Markdown and as a page: the same words, and no text of the student is interpreted as markup."""
 
 import html
 import re
@@ -102,11 +102,11 @@ def test_the_summary_knows_the_rare_cases() -> None:
         ([], "the entire line"),
     ],
 )
-def test_a_place_is_said_as_shortly_as_it_can_be(places: list[tuple[int, int]], text: str) -> None:
+def test_a_place_is_written_as_briefly_as_possible(places: list[tuple[int, int]], text: str) -> None:
     assert cells_place(by_hand.projections()[0], places) == text
 
 
-def test_a_cell_says_all_about_itself() -> None:
+def test_a_cell_has_a_complete_description() -> None:
     report = by_hand.slipped()
     marking = Marking(report)
     scores, weights = report.lines[4].cells, report.lines[6].cells
@@ -128,7 +128,7 @@ def test_a_cell_says_all_about_itself() -> None:
     )
 
 
-def test_a_finding_without_a_word_on_what_follows_gets_one() -> None:
+def test_a_finding_without_a_sentence_on_what_follows_gets_one() -> None:
     swap, rule = words.stories(by_hand.misconceived())
     assert swap.title == "transcription (digit swap) in K, row 2 (cat), column 2"
     assert swap.follows == "6 cells are affected by it, in S′ and A."
@@ -146,13 +146,13 @@ def test_the_legend_has_only_what_occurs() -> None:
     assert words.legend(by_hand.slipped())[-1].name == "blank"
 
 
-# ---- all three forms ----
+# ---- all three formats ----
 
 FORMS = {"terminal": lambda report: terminal(report, 200), "markdown": to_markdown, "html": lambda r: to_html([r])}
 
 
 def plain(form: str, report: Report) -> str:
-    """The text of a form as a reader sees it."""
+    """The text of a format as a reader sees it."""
     text = FORMS[form](report)
     if form == "html":
         text = re.sub(r"<[^>]*>", "", text.partition("<main>")[2].partition("</main>")[0])
@@ -162,13 +162,13 @@ def plain(form: str, report: Report) -> str:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("make", [by_hand.faultless, by_hand.slipped, by_hand.misconceived])
-def test_a_form_tells_everything_in_order(form: str, make: Callable[[], Report]) -> None:
+def test_every_format_has_everything_in_order(form: str, make: Callable[[], Report]) -> None:
     report = make()
     text = plain(form, report)
     expected = [report.title, report.student, words.score(report.earned, report.out_of), words.summary(report)]
     for finding in report.findings:
         expected += [finding.what, finding.follows, finding.remedy, finding.right_sum, finding.student_sum]
-    for line_mark in (one for one in report.lines if not one.is_good_copy):  # those are told in one sentence
+    for line_mark in (one for one in report.lines if not one.is_good_copy):  # those are reported in one sentence
         expected += [words.equation_of(line_mark), words.line_score(line_mark.marks), *words.remarks(line_mark)]
         expected += [f"{cell.text} {Marking(report).tail(cell)}" for cell in line_mark.marked]
     expected += [sentence for group in words.notes(report) for sentence in group.sentences]
@@ -183,7 +183,7 @@ def test_a_form_tells_everything_in_order(form: str, make: Callable[[], Report])
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_strict_teacher_sees_the_right_value_of_a_cut_number(form: str) -> None:
+def test_with_strict_rounding_the_right_value_of_a_truncated_number_is_shown(form: str) -> None:
     grid = ((CellMark(0, 0, "0.06", Verdict.TRUNCATED, right="0.065"),),)
     report = report_of(line("A", "softmax", grid))
     assert "0.06 ⌊ (0.065)" not in plain(form, report)
@@ -191,7 +191,7 @@ def test_a_strict_teacher_sees_the_right_value_of_a_cut_number(form: str) -> Non
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_no_error_is_lost_in_a_matrix_that_is_cut(form: str) -> None:
+def test_no_error_is_lost_in_a_matrix_that_is_shown_in_part(form: str) -> None:
     report = by_hand.large(47, "QS")
     text = plain(form, report)
     assert "cells are shown" in text
@@ -208,7 +208,7 @@ EVIL = '"><evil>[b]\x1b|\n'
 
 
 def poisoned() -> Report:
-    """A report whose every text is hostile, with an error in every one of more columns than are drawn."""
+    """A report with hostile texts everywhere, and with errors in more columns than are drawn."""
     size = 43
     grid = tuple(
         tuple(CellMark(i, j, EVIL, Verdict.SLIP, EVIL, EVIL, (0,), EVIL) for j in range(size)) for i in range(2)
@@ -221,21 +221,21 @@ def poisoned() -> Report:
     return Report(EVIL, EVIL, EVIL, EVIL, lines, (finding,), notes, 0, 4)
 
 
-def test_no_text_of_a_report_comes_alive_on_a_page() -> None:
+def test_no_text_of_a_report_is_interpreted_on_a_page() -> None:
     for page in (to_html([poisoned()]), to_html([poisoned(), poisoned()], EVIL), to_fragment(poisoned())):
         assert page.count("&quot;&gt;&lt;evil&gt;") > 100
         assert "evil" not in {name for name, _ in Tags(page).found}
         assert "\x1b" not in page
 
 
-def test_no_text_of_a_report_comes_alive_in_markdown() -> None:
+def test_no_text_of_a_report_is_interpreted_in_markdown() -> None:
     text = to_markdown(poisoned())
     assert text.count('"&gt;&lt;evil&gt;\\[b\\]\\\\x1b\\|\\\\n') > 100
     assert "<evil" not in text
     assert not re.search(r"(?<!\\)\[", text)
 
 
-def test_no_text_of_a_report_comes_alive_in_the_terminal() -> None:
+def test_no_text_of_a_report_is_interpreted_in_the_terminal() -> None:
     text = terminal(poisoned(), 120)
     assert text.count('"><evil>[b]') > 100
     assert "\x1b" not in text
@@ -252,7 +252,7 @@ def test_nothing_is_wider_than_the_window(make: Callable[[], Report], width: int
     assert max(cell_len(text) for text in lines) <= width
 
 
-def test_errors_that_find_no_room_are_listed_below() -> None:
+def test_errors_that_do_not_fit_are_listed_below() -> None:
     size = 12
     wrong = {(0, j): (0,) for j in range(size)}
     grid = cells(" ".join(["0.12345"] * size), "S", wrong, dict.fromkeys(wrong, "0.54321"))
@@ -263,7 +263,7 @@ def test_errors_that_find_no_room_are_listed_below() -> None:
     assert "- row 1 (x1), column 7: 0.12345 ✗ (0.54321)" in text
 
 
-def test_colour_never_stands_alone() -> None:
+def test_colour_is_never_the_only_sign() -> None:
     report = by_hand.slipped()
     coloured = terminal(report, force_terminal=True)
     assert "\x1b[1;31m" in coloured
@@ -272,7 +272,7 @@ def test_colour_never_stands_alone() -> None:
     assert "18 ✗ (12.36)" in bare
 
 
-def test_no_color_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     text = terminal(by_hand.slipped(), force_terminal=True)
     assert not re.search(r"\x1b\[[\d;]*3\dm", text)
@@ -303,7 +303,7 @@ def test_names_of_doubtful_width_do_not_shift_the_cells() -> None:
 # ---- Markdown ----
 
 
-def test_markdown_lets_nothing_in() -> None:
+def test_markdown_escapes_all_text() -> None:
     text = to_markdown(by_hand.hostile())
     assert not re.search(r"<\w|</", text), "no tag"
     assert not re.search(r"(?<!\\)[`\[\]]", text), "no code, no link"
@@ -323,7 +323,7 @@ def test_a_remark_starts_no_list_rule_or_block(note: str) -> None:
     assert re.match(r"x|&#|&gt;|\\#|1&#", shown), shown
 
 
-def test_a_table_is_a_table_of_github() -> None:
+def test_a_table_follows_the_syntax_of_github() -> None:
     text = to_markdown(by_hand.slipped())
     assert "|  | x1 | x2 | x3 |\n|---|---:|---:|---:|\n| x1 | 6.40 ✓ | 11.32 ✓ | 6.81 ✓ |\n" in text
     assert "| **18 ✗ (12.36)** |" in text
@@ -333,7 +333,7 @@ def test_a_table_is_a_table_of_github() -> None:
 
 
 class Tags(HTMLParser):
-    """Every tag with its attributes, and whether they are nested as they should be."""
+    """Every tag with its attributes, and whether they are nested correctly."""
 
     VOID = ("meta", "img", "br")
 
@@ -398,7 +398,7 @@ def test_exactly_the_cells_below_an_error_are_hatched() -> None:
     assert all("hatch" not in (attributes["class"] or "") for attributes in roots)
 
 
-def test_the_first_finding_is_open_and_the_sums_stand_side_by_side() -> None:
+def test_the_first_finding_is_open_and_the_sums_are_side_by_side() -> None:
     page = to_html([by_hand.misconceived()])
     assert ["open" in attributes for attributes in Tags(page).named("details")] == [True, False]
     assert page.count('<div class="sums"><div class="good">') == 2
@@ -418,7 +418,7 @@ def test_several_exercises_have_a_table_of_contents() -> None:
     assert "Marked working" in to_html([])
 
 
-def test_a_fragment_can_stand_in_a_notebook_twice() -> None:
+def test_a_fragment_can_be_in_a_notebook_twice() -> None:
     fragment = to_fragment(by_hand.slipped())
     tags = Tags(fragment)
     assert not tags.named("script")

@@ -1,4 +1,4 @@
-"""From a comparison to a report: lines in their order, what stands below an error, and lines that nobody wrote."""
+"""From a comparison to a report: lines in their order, cells affected by an error, and lines that were not written."""
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def written_report(lines: dict[str, str], scheme: Scheme | None = None) -> Repor
 
 
 def test_a_line_of_a_wrong_shape_counts_with_all_its_cells():
-    """A 2 × 2 line written as one row of three follows from nothing in four cells."""
+    """A 2 × 2 line written as one row of three counts as four cells that follow from nothing."""
     lines = {"S": "1 2 3"}
     assert compared(lines).num_wrong == 4
     report = written_report(lines)
@@ -38,8 +38,8 @@ def test_a_line_of_a_wrong_shape_counts_with_all_its_cells():
     assert report.lines[0].marks.because == "wrong shape"
 
 
-def test_cells_below_an_error_name_it():
-    """S[1, 1] = 5 for 1: the weights of row 1 follow from it (softmax(5, 2) = 0.95, 0.05), those of row 2 do not."""
+def test_cells_affected_by_an_error_name_it():
+    """S[1, 1] = 5 instead of 1: the weights of row 1 follow from it (softmax(5, 2) = 0.95, 0.05), those of row 2 do not."""
     report = written_report(with_lines(S="5 2 / 3 1", A="0.95 0.05 / 0.88 0.12", Z="1.09 2.09 / 1.24 2.24"))
     (finding,) = report.findings
     weights = next(line for line in report.lines if line.symbol == "A")
@@ -47,7 +47,7 @@ def test_cells_below_an_error_name_it():
     assert [report.lines[index].symbol for index in finding.below] == ["A", "Z"]
 
 
-def test_a_line_that_the_scheme_asks_for_and_nobody_wrote_is_missing_not_misshapen():
+def test_an_unwritten_line_of_the_scheme_is_missing_and_has_no_wrong_shape():
     scheme = Scheme(lines={"S": LineScheme(M=1, A=1), "Z": LineScheme(M=1, A=2)})
     report = written_report({"Q": "1 2 / 3 1", "A": "0.27 0.73 / 0.88 0.12"}, scheme)
     missing = {line.symbol: line for line in report.lines if line.is_missing}
@@ -58,6 +58,6 @@ def test_a_line_that_the_scheme_asks_for_and_nobody_wrote_is_missing_not_misshap
     assert b"is_missing" not in report.to_json()
 
 
-def test_rows_written_apart_are_one_line_of_the_report():
+def test_rows_written_separately_are_one_line_of_the_report():
     report = written_report({"A[1]": "0.27 0.73", "A[2]": "0.88 0.12"})
     assert [(line.symbol, line.name, len(line.marked)) for line in report.lines] == [("A", "A[1], A[2]", 4)]

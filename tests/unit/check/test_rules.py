@@ -1,4 +1,4 @@
-"""The seven rules, one by one, each on a sheet that is worked by hand.
+"""The seven rules, each on a sheet that is worked by hand.
 
 The sheet is self-attention without scaling: X = W_K = the identity, so that Q = W_Q, K = I, V = W_V and S = Q.
 """
@@ -37,7 +37,7 @@ def found(problem, lines, **more):
     return verdicts(marked(problem, lines, **more))
 
 
-def test_rule_1_a_number_within_half_a_unit_of_what_its_parents_stand_for_is_correct():
+def test_rule_1_a_number_within_half_a_unit_of_what_its_parents_mean_is_correct():
     report = marked(ATTENTION, FAULTLESS)
     assert verdicts(report) == ["Q cc cc", "K cc cc", "V cc cc", "S cc cc", "A cc cc", "Z cc cc"]
     assert not report.has_error
@@ -57,13 +57,13 @@ def test_rule_2_a_number_that_follows_from_the_rounded_digits_is_correct_rounded
     assert found(ATTENTION, with_lines(A="0.3 0.7 / 0.9 0.1", Z="2.4 3.4 / 1.2 2.2"))[4:] == ["A cc cc", "Z rr cc"]
 
 
-def test_rule_3_a_number_cut_at_its_unit_is_truncated():
+def test_rule_3_a_number_cut_off_at_its_unit_is_truncated():
     """0.26894 cut to two decimals is 0.26, 0.11920 is 0.11; 2.46212 cut to one is 2.4."""
     assert found(ATTENTION, with_lines(A="0.26 0.73 / 0.88 0.11"))[4] == "A tc ct"
     assert found(ATTENTION, with_lines(Z="2.4 3.4 / 1.2 2.2"))[5] == "Z tt cc"
 
 
-def test_rule_4_less_than_a_unit_off_is_rounding_only_and_no_error_unless_the_teacher_says_so():
+def test_rule_4_less_than_a_unit_off_is_only_rounding_and_an_error_only_if_strict():
     """0.73106 written 0.74 is 0.0089 off, less than 0.01 and on the far side; 0.75 is 0.019 off."""
     from clearhead.check.marks import Scheme
 
@@ -74,7 +74,7 @@ def test_rule_4_less_than_a_unit_off_is_rounding_only_and_no_error_unless_the_te
     assert found(ATTENTION, with_lines(A="0.27 0.75 / 0.88 0.12"))[4] != "A co cc", "0.75 is two units off"
 
 
-def test_rule_5_a_skipped_line_may_have_been_rounded():
+def test_rule_5_a_skipped_line_can_have_been_rounded():
     """Weights not written: from 0.27, 0.73 rounded at two decimals Z₁₁ = 1 + 2·0.7311 = 2.462.
 
     With weights in 0.725 … 0.736 it lies in 2.451 … 2.472: 2.47 is more than a unit of 0.001 off and still possible,
@@ -86,7 +86,7 @@ def test_rule_5_a_skipped_line_may_have_been_rounded():
     assert found(ATTENTION, {**lines, "Z": "2.600 3.462 / 1.238 2.238"})[-1] != "Z pc cc"
 
 
-def test_rule_5_the_root_of_3_may_be_taken_as_1_73():
+def test_rule_5_the_root_of_3_can_be_taken_as_1_73():
     """S₂₁ = 3·1 = 3 and S₁₂ = 2: 3/√3 = 1.732051, but 3/1.73 = 1.734104; 2/1.73 = 1.156069; 1/1.73 = 0.578035.
 
     To four decimals these are 20 units from the exact ones. 3/1.7 = 1.7647 takes only one decimal of √3.
@@ -109,7 +109,7 @@ def test_rule_5_weights_that_were_shown_rounded_make_the_products_plausible():
     assert found(problem, {"Q": far}, rounded=("W_Q",))[0][2] in "ST", "4.56 is beyond 4.4 ± 0.1"
 
 
-def test_rule_5_never_proves_and_never_accuses():
+def test_rule_5_gives_neither_correct_nor_an_error():
     """softmax(3.0, 1.0) = 0.8808; 0.87 is 0.0108 off, more than its unit, but softmax(2.95, 1.05) = 0.8699."""
     report = marked(ATTENTION, {"S": "1.0 2.0 / 3.0 1.0", "A": "0.27 0.73 / 0.87 0.13"})
     assert verdicts(report)[1] == "A cc pp"
@@ -123,8 +123,8 @@ def test_rule_6_a_right_score_under_a_miscopied_query_shows_that_only_the_copy_i
     assert roots(report) == ["Q 2,1 transcription"]
 
 
-def test_rule_6_the_query_is_wrong_where_the_work_went_on_from_it():
-    """Q₂₁ written 2, S₂₁ = 2·1 + 1·0 = 2 and S₂₂ = 2·0 + 1·1 = 1, which both stand below it: softmax(2, 1) = 0.7311, 0.2689; Z = 1 + 2·0.2689 = 1.5379, 2.5379."""
+def test_rule_6_the_query_is_wrong_if_the_work_continued_from_it():
+    """Q₂₁ written 2, S₂₁ = 2·1 + 1·0 = 2 and S₂₂ = 2·0 + 1·1 = 1, which both depend on it: softmax(2, 1) = 0.7311, 0.2689; Z = 1 + 2·0.2689 = 1.5379, 2.5379."""
     report = marked(
         ATTENTION, with_lines(Q="1 2 / 2 1", S="1 2 / 2 1", A="0.27 0.73 / 0.73 0.27", Z="2.46 3.46 / 1.54 2.54")
     )
@@ -132,8 +132,8 @@ def test_rule_6_the_query_is_wrong_where_the_work_went_on_from_it():
     assert roots(report) == ["Q 2,1 arithmetic slip"]
 
 
-def test_rule_6_where_only_the_final_truth_fits_it_is_true_but_not_from_your_line():
-    """S₂₁ = 4 for 3, and A = 0.9526, 0.0474 follow; but Z₂ = 1.24, 2.24 is what the problem gives, and no line does."""
+def test_rule_6_a_number_that_only_fits_the_final_truth_is_true_but_not_from_your_line():
+    """S₂₁ = 4 for 3, and A = 0.9526, 0.0474 follow; but Z₂ = 1.24, 2.24 is the result of the problem, and of none of the lines."""
     report = marked(ATTENTION, with_lines(S="1 2 / 4 1", A="0.27 0.73 / 0.95 0.05"))
     assert verdicts(report)[3:] == ["S cc Sc", "A cc ff", "Z cc !!"]
     assert cell(report, 6, 2, 1).verdict is Verdict.TRUE
@@ -204,13 +204,13 @@ def test_context_from_given_weights():
     assert report.findings[0].name == "digit swap"
 
 
-# Several errors, and what stands below them
+# Several errors, and the cells that they affect
 
 
-def test_two_independent_errors_are_both_roots_and_what_follows_is_never_called_wrong():
+def test_two_independent_errors_are_both_root_errors_and_what_follows_is_not_wrong():
     """S₁₂ = 3 for 2: softmax(1, 3) = 0.1192, 0.8808. V₂₂ = 5 for 4: Z₁ = 0.12·1 + 0.88·3 = 2.76, 0.12·2 + 0.88·5 = 4.64.
 
-    Z₂ = 0.88·1 + 0.12·3 = 1.24 and 0.88·2 + 0.12·5 = 2.36: only the second stands below V₂₂.
+    Z₂ = 0.88·1 + 0.12·3 = 1.24 and 0.88·2 + 0.12·5 = 2.36: only the second depends on V₂₂.
     """
     report = marked(
         ATTENTION, with_lines(V="1 2 / 3 5", S="1 3 / 3 1", A="0.12 0.88 / 0.88 0.12", Z="2.76 4.64 / 1.24 2.36")
@@ -219,7 +219,7 @@ def test_two_independent_errors_are_both_roots_and_what_follows_is_never_called_
     assert sorted(roots(report)) == ["S 1,2 arithmetic slip", "V 2,2 arithmetic slip"]
 
 
-def test_contamination_is_exactly_what_stands_below():
+def test_exactly_the_dependent_cells_are_contaminated():
     report = marked(
         ATTENTION, with_lines(V="1 2 / 3 5", S="1 3 / 3 1", A="0.12 0.88 / 0.88 0.12", Z="2.76 4.64 / 1.24 2.36")
     )
@@ -239,7 +239,7 @@ def test_contamination_is_exactly_what_stands_below():
     assert report.findings[number["V"]].below == (5,)
 
 
-def test_an_error_that_nobody_worked_on_from_contaminates_nothing():
+def test_an_error_that_was_not_used_later_contaminates_nothing():
     report = marked(ATTENTION, with_lines(Q="1 2 / 2 1"))
     shaded = [(line.symbol, mark.row, mark.column) for line in report.lines for mark in line.marked if mark.findings]
     assert shaded == [("Q", 1, 0)]
@@ -250,7 +250,7 @@ def test_an_error_that_nobody_worked_on_from_contaminates_nothing():
 
 
 def test_a_wrong_shape_stops_only_its_own_branch():
-    """V has three columns: V and what is made of it cannot be marked, the scores and weights can."""
+    """V has three columns: V and what depends on it cannot be marked, the scores and weights can."""
     report = marked(ATTENTION, with_lines(V="1 2 3 / 3 4 5"))
     assert [letters(line) for line in report.lines] == ["cc cc", "cc cc", "", "cc cc", "cc cc", "cc cc"]
     wrong = report.lines[2]
@@ -266,14 +266,14 @@ def test_a_line_written_once_more_in_the_right_shape_is_marked():
 
 
 def test_below_a_wrong_shape_what_does_not_follow_from_the_truth_is_not_checked():
-    """Z as if V were something else: 5.1 … cannot be told from V as it should be, so nobody is accused."""
+    """Z with another V: 5.1 … does not follow from V as it should be, and is not an error either."""
     report = marked(ATTENTION, with_lines(V="1 2 3 / 3 4 5", Z="2.50 3.46 / 1.24 2.24"))
     assert letters(report.lines[5]) == "uc cc"
     assert not report.has_error
 
 
-def test_an_unreadable_cell_makes_what_stands_below_it_not_checked():
-    """S₁₂ cannot be read: A₁ follows from the truth all the same, or is not checked; row 2 is as good as ever."""
+def test_cells_that_depend_on_an_unreadable_cell_are_not_checked():
+    """S₁₂ cannot be read: A₁ follows from the truth, or is not checked; row 2 is marked as usual."""
     report = marked(ATTENTION, with_lines(S="1 x? / 3 1"))
     assert letters(report.lines[3]) == "c? cc"
     assert letters(report.lines[4]) == "cc cc", "the true weights are right whatever stands there"

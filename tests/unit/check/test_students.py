@@ -1,4 +1,4 @@
-"""A small, fixed sample of the simulated students of benchmarks/check_students.py: the marker has to be fair to them."""
+"""A small, fixed sample of the simulated students of benchmarks/check_students.py: the marker must be fair to them."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def test_every_kind_of_problem_is_drawn():
     assert drawn == set(KINDS), "some kinds are never drawn"
 
 
-def test_what_a_student_writes_reads_back_as_the_number_that_was_kept():
+def test_the_text_of_a_number_reads_back_as_the_number():
     from student_problems import random_exercise
     from students import MeaninglessError, faultless, read_text
 

@@ -28,12 +28,12 @@ from tests.unit.check.test_rules import ATTENTION
         (math.inf, 6, "∞"),
     ],
 )
-def test_a_number_has_no_idle_zeros(number, decimals, text):
+def test_a_number_has_no_trailing_zeros(number, decimals, text):
     assert plain_number(number, decimals) == text
 
 
 def test_the_sum_of_a_cell_uses_the_digits_of_the_line_above():
-    """V was written with 5 for 4, so the mixture in row 1, column 2 is 0.27×2 + 0.73×5 = 4.19."""
+    """V was written with 5 instead of 4, so the weighted sum in row 1, column 2 is 0.27×2 + 0.73×5 = 4.19."""
     graph = Graph(solve(parse_problem(ATTENTION), Rounding()))
     lines = {"V": "1 2 / 3 5", "A": "0.27 0.73 / 0.88 0.12", "Z": "2.46 4.19 / 1.24 2.36"}
     placing = Placer(graph, working(ATTENTION, lines)).place()

@@ -1,4 +1,4 @@
-"""Slips of the pen and failing products: each kind by hand, and what is none of them."""
+"""Slips of the pen and wrong products: each kind by hand, and cases that are neither."""
 
 import pytest
 
@@ -22,14 +22,14 @@ from tests.unit.check.desk import marked, roots, verdicts
         ("1.85", 1.25, "one digit changed"),
         ("4.25", 1.25, "one digit changed"),
         ("1.26", 1.25, ""),  # a unit is rounding, not a digit
-        ("3", 5.0, ""),  # one digit is all of it
+        ("3", 5.0, ""),  # the number has only one digit
         ("1.97", 1.25, ""),  # two digits, not exchanged
         ("0.00", 0.0, ""),
         ("1/3", 0.25, ""),
         ("1.25", float("inf"), ""),
     ],
 )
-def test_a_slip_of_the_pen(text, right, name):
+def test_a_slip_of_the_pen_is_recognised(text, right, name):
     assert pen_slip(text, right) == name
 
 
@@ -46,7 +46,7 @@ DOT = {"kind": "seq2seq-attention", "score": "dot", "h": [[2, 3, 5], [1, 0, 4]],
         ("145", "is counted twice"),  # 14 + 33 + 33 + 65
     ],
 )
-def test_the_failing_product_is_named(value, words):
+def test_the_wrong_product_is_named(value, words):
     report = marked(DOT, {"e": f"{value} 59"})
     assert verdicts(report) == ["e Sc"]
     (finding,) = report.findings
@@ -78,14 +78,14 @@ CONTEXT = {"kind": "context", "X": [[1, 20], [5, 60]], "weights": [[0.25, 0.75],
         ("4 40 / 3 50", "two numbers exchanged"),
     ],
 )
-def test_right_numbers_in_the_wrong_place(text, name):
+def test_right_numbers_in_the_wrong_place_are_named(text, name):
     report = marked(CONTEXT, {"Z": text})
     assert [finding.name for finding in report.findings] == [name], roots(report)
     assert {finding.verdict.value for finding in report.findings} == {"transcription"}
 
 
-def test_many_slips_of_one_line_are_told_together():
-    """Five or more cells that follow from nothing are one finding; four are told one by one."""
+def test_many_slips_of_one_line_are_reported_together():
+    """Five or more cells that follow from nothing are one finding; four are reported separately."""
     wide = {"kind": "context", "X": [[1, 2, 4, 8, 16, 32]] * 2, "weights": [[0.5, 0.5]], "layout": "rows"}
     report = marked(wide, {"Z": "91.7 83.9 77.1 65.3 59.9 47.1"})
     assert verdicts(report) == ["Z SSSSSS"]

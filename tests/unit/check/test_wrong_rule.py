@@ -1,4 +1,4 @@
-"""The site of a wrong rule: the inputs that the student had there, and the records above."""
+"""The place of a misconception: the student's inputs there, and the records above."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def test_the_inputs_are_those_that_are_fetched():
     assert np.array_equal(student.inputs["v"], site.inputs["v"] + 1.0)
 
 
-def test_above_is_the_record_that_made_an_input():
+def test_above_is_the_record_that_computed_an_input():
     softmax = site_of("mix").above("weights")
     assert softmax is not None
     assert softmax.step == "softmax"

@@ -1,4 +1,4 @@
-"""What `clearhead evaluate` prints of alignments alone, in every form."""
+"""What `clearhead evaluate` prints for alignments alone, in every format."""
 
 import json
 
@@ -10,7 +10,7 @@ from clearhead.evaluation.scores import Score
 AER = Score("AER", 200 / 7, "gold:sure+possible", is_higher_better=False)
 
 
-def test_json_holds_every_number_in_full(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_every_number_in_full(capsys: pytest.CaptureFixture[str]) -> None:
     show(None, [("ours", AER)], Form.json)
     (alignment,) = json.loads(capsys.readouterr().out)["alignments"]
     assert (alignment["links"], alignment["value"], alignment["signature"]) == ("ours", 200 / 7, AER.signature)
@@ -34,7 +34,7 @@ def test_a_long_name_is_not_cut_in_a_narrow_terminal(
     assert "28.57" in text
 
 
-def test_nothing_turns_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_there_is_no_progress_indicator_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     with waiting():
         pass
     assert capsys.readouterr().err == ""

@@ -1,4 +1,4 @@
-"""`clearhead experiment` as a function: what it lists, prints and refuses."""
+"""`clearhead experiment` as a function: what it lists and prints, and its errors."""
 
 import json
 
@@ -18,7 +18,7 @@ def test_without_a_name_the_experiments_are_listed(capsys: pytest.CaptureFixture
     assert all(name in text for name in EXPERIMENTS)
 
 
-def test_every_number_comes_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_number_is_in_the_json(capsys: pytest.CaptureFixture[str]) -> None:
     experiment("norms", seed=5, as_json=True)
     assert Experiment.from_json(capsys.readouterr().out) == EXPERIMENTS["norms"].run(5)
 

@@ -47,7 +47,7 @@ def test_flags_come_from_the_parameters_of_the_verb(options: tuple[str, ...] | d
     assert with_flags("Choose another folder, or resume that run.", options, command()) == message
 
 
-def test_flags_stand_after_a_message_that_does_not_end_with_a_full_stop() -> None:
+def test_flags_are_added_after_a_message_that_does_not_end_with_a_full_stop() -> None:
     assert with_flags("Did you mean 'x'?", ("run",), command()) == "Did you mean 'x'? (--run)"
 
 

@@ -9,11 +9,11 @@ from clearhead.errors import ConfigError
 from tests.small_run import make_run
 
 
-def test_the_model_that_is_named_is_taken_whatever_the_texts_are(tmp_path: Path) -> None:
+def test_the_named_model_is_used_for_any_texts(tmp_path: Path) -> None:
     assert chosen_model(tmp_path / "a", [str(tmp_path)]) == tmp_path / "a"
 
 
-def test_a_folder_in_place_of_a_text_gets_a_sentence_that_says_so(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_text_is_reported(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     for text in (str(run), str(run / "best")):
         with pytest.raises(

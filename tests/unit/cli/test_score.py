@@ -26,7 +26,7 @@ def scored(log_probs: list[float], is_skipped: bool = False) -> Any:
     )
 
 
-def test_what_stands_in_for_a_score_has_its_fields() -> None:
+def test_the_score_used_in_these_tests_has_the_real_fields() -> None:
     assert all(hasattr(ScoredTarget, name) or name in ScoredTarget.__annotations__ for name in vars(scored([])))
 
 
@@ -39,7 +39,7 @@ def test_what_stands_in_for_a_score_has_its_fields() -> None:
         (scored([], is_skipped=True), False, "\t\t"),
     ],
 )
-def test_a_line_has_its_columns_however_little_there_is_to_score(example: Any, has_tokens: bool, line: str) -> None:
+def test_a_line_has_all_columns_even_if_there_is_nothing_to_score(example: Any, has_tokens: bool, line: str) -> None:
     assert score_module._line(SCORER, example, has_tokens) == line
 
 

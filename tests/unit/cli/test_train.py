@@ -1,4 +1,4 @@
-"""`clearhead train` as a function: what it prints of a run or of several seeds, around a loop that learns nothing."""
+"""`clearhead train` as a function: what it prints for one run or several seeds, with a loop that learns nothing."""
 
 import json
 from pathlib import Path

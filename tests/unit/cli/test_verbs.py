@@ -1,4 +1,4 @@
-"""Every verb is a function in a file of its own name, and importing the files loads nothing heavy."""
+"""Every verb is a function in a file of the same name, and importing the files loads no heavy packages."""
 
 import inspect
 import subprocess
@@ -26,7 +26,7 @@ def test_the_app_has_these_verbs() -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__)
-def test_a_verb_stands_in_the_file_of_its_name_and_says_what_it_does(verb: object) -> None:
+def test_a_verb_is_in_the_file_of_its_name_and_has_a_description(verb: object) -> None:
     name = getattr(verb, "__name__", "")
     module = inspect.getmodule(inspect.unwrap(verb))  # type: ignore[arg-type]
     assert module is not None
@@ -35,7 +35,7 @@ def test_a_verb_stands_in_the_file_of_its_name_and_says_what_it_does(verb: objec
     assert (inspect.getdoc(verb) or "").splitlines()[0].endswith(".")
 
 
-def test_the_files_of_the_verbs_load_nothing_heavy() -> None:
+def test_the_files_of_the_verbs_load_no_heavy_packages() -> None:
     modules = ", ".join(f"clearhead.cli.{verb.__name__}" for verb in VERBS)
     heavy = {"torch", "numpy", "pydantic", "yaml", "sentencepiece", "sacrebleu", "ctranslate2", "matplotlib"}
     code = f"import sys, {modules}\nsys.exit(', '.join({heavy!r} & set(sys.modules)) or 0)"

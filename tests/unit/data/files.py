@@ -15,7 +15,7 @@ PACK = {".gz": gzip.compress, ".xz": lzma.compress}
 
 
 def write(path: Path, content: str | bytes) -> str:
-    """Write a file, packed if its name says so, and return its path."""
+    """Write a file, compressed if its name ends that way, and return its path."""
     raw = content.encode() if isinstance(content, str) else content
     path.write_bytes(PACK.get(path.suffix, bytes)(raw))
     return str(path)

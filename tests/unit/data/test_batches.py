@@ -1,4 +1,4 @@
-"""Batches out of a store: every pair once an epoch, as often as weights say, and the same again from any place."""
+"""Batches from a store: every pair once per epoch or by its weight, and the same again from any place."""
 
 from collections import Counter
 from itertools import islice
@@ -29,7 +29,7 @@ def sentences(number: int, seed: int, most: int = 9) -> list[str]:
 
 
 def made(folder: Path, sizes: list[int], task: Task = "translate", **text: Any) -> tuple[PairStore, Vocabularies]:
-    """Return the store and vocabularies of some corpora of so many pairs."""
+    """Return the store and vocabularies of corpora with these numbers of pairs."""
     pairs, corpora = [], []
     languages = text.pop("languages", [None] * len(sizes))
     for number, size in enumerate(sizes):
@@ -89,7 +89,7 @@ def sampled(tmp_path_factory: pytest.TempPathFactory) -> tuple[PairStore, Vocabu
 
 @LAYOUTS
 @pytest.mark.parametrize("block", [17, 65_536])
-def test_every_pair_comes_once_an_epoch(
+def test_every_pair_occurs_once_per_epoch(
     plain: tuple[PairStore, Vocabularies], batching: Batching, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches_module, "_BLOCK", block)
@@ -103,7 +103,7 @@ def test_every_pair_comes_once_an_epoch(
 
 @LAYOUTS
 @pytest.mark.parametrize("kind", ["plain", "sampled"])
-def test_from_any_place_come_the_batches_that_would_have_come(
+def test_resuming_from_any_place_gives_the_same_batches(
     request: pytest.FixtureRequest, batching: Batching, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches_module, "_BLOCK", 61)
@@ -115,7 +115,7 @@ def test_from_any_place_come_the_batches_that_would_have_come(
         assert all(same(one, other) for one, other in zip(again, uninterrupted[at + 1 :], strict=False))
 
 
-def test_a_seed_settles_the_order_and_each_epoch_has_another(plain: tuple[PairStore, Vocabularies]) -> None:
+def test_a_seed_determines_the_order_and_each_epoch_has_another_one(plain: tuple[PairStore, Vocabularies]) -> None:
     first, again, other = (list(islice(stream(*plain, seed=seed).batches(), 3)) for seed in (1, 1, 2))
     assert all(same(a, b) for a, b in zip(first, again, strict=True))
     assert not same(first[0], other[0])
@@ -123,7 +123,7 @@ def test_a_seed_settles_the_order_and_each_epoch_has_another(plain: tuple[PairSt
     assert not same(first[0], second)
 
 
-def test_an_epoch_reads_a_corpus_as_often_as_its_weight_says(tmp_path: Path) -> None:
+def test_the_weight_of_a_corpus_is_how_often_an_epoch_reads_it(tmp_path: Path) -> None:
     store, vocabularies = made(tmp_path, [41, 53, 20])
     weighted = stream(store, vocabularies, weights=[2.0, 0.5, 1.25])
     corpus_of = {pair: int(store.corpus[i]) for i, pair in enumerate(pairs_of(store))}
@@ -150,14 +150,14 @@ def test_half_a_corpus_is_another_half_in_the_next_epoch(tmp_path: Path) -> None
     assert epochs[0] != epochs[1]
 
 
-def test_a_small_weight_of_a_small_corpus_leaves_one_pair(tmp_path: Path) -> None:
+def test_a_small_weight_of_a_small_corpus_keeps_one_pair(tmp_path: Path) -> None:
     store, vocabularies = made(tmp_path, [7])
     little = stream(store, vocabularies, weights=[0.001])
     assert little.pairs_per_epoch == 1
     assert [batch.num_pairs for batch in islice(little.batches(), 3)] == [1, 1, 1]
 
 
-def test_a_corpus_of_one_pair_gives_batches_for_ever(tmp_path: Path) -> None:
+def test_a_corpus_of_one_pair_gives_batches_forever(tmp_path: Path) -> None:
     store, vocabularies = made(tmp_path, [1], vocabulary=40)
     for batching in ("packed", "bucketed"):
         batches = list(islice(stream(store, vocabularies, batching).batches(), 4))  # type: ignore[arg-type]
@@ -165,7 +165,9 @@ def test_a_corpus_of_one_pair_gives_batches_for_ever(tmp_path: Path) -> None:
         assert [batch.after for batch in batches] == [Position(epoch) for epoch in (1, 2, 3, 4)]
 
 
-def test_sampled_cuts_are_other_ones_in_each_epoch_and_spell_the_same(sampled: tuple[PairStore, Vocabularies]) -> None:
+def test_sampled_tokenisations_differ_in_each_epoch_and_spell_the_same_text(
+    sampled: tuple[PairStore, Vocabularies],
+) -> None:
     store, vocabularies = sampled
     epochs: list[dict[str, tuple[int, ...]]] = []
     for epoch in range(2):
@@ -183,16 +185,16 @@ def test_sampled_cuts_are_other_ones_in_each_epoch_and_spell_the_same(sampled: t
     assert any(len(ids) > store.source.lengths.max() for ids in epochs[0].values())
 
 
-def test_sampled_cuts_make_no_sentence_longer_than_was_said(sampled: tuple[PairStore, Vocabularies]) -> None:
+def test_sampled_tokenisations_are_never_longer_than_the_limit(sampled: tuple[PairStore, Vocabularies]) -> None:
     store, vocabularies = sampled
     for most in (int(max(store.source.lengths.max(), store.target.lengths.max())), None):
-        for batch in stream(store, vocabularies, max_tokens=most).once():  # rows of 64 tokens would hold more
+        for batch in stream(store, vocabularies, max_tokens=most).once():  # more would fit into rows of 64 tokens
             for source, target in pairs_in(batch):
                 assert max(len(source), len(target)) <= store.target.lengths.max(), "no table has positions for it"
 
 
 @LAYOUTS
-def test_sampled_cuts_stay_inside_their_rows(sampled: tuple[PairStore, Vocabularies], batching: Batching) -> None:
+def test_sampled_tokenisations_fit_into_their_rows(sampled: tuple[PairStore, Vocabularies], batching: Batching) -> None:
     store, vocabularies = sampled
     for batch in stream(store, vocabularies, batching).once():
         batch_pairs = pairs_in(batch)
@@ -209,7 +211,7 @@ def test_a_language_tag_is_the_first_token_of_its_source(tmp_path: Path) -> None
     assert counts == {tags[0]: 31, tags[1]: 23}
 
 
-def test_labels_stand_one_to_a_row_and_rows_left_over_have_none(tmp_path: Path) -> None:
+def test_there_is_one_label_per_row_and_unused_rows_have_none(tmp_path: Path) -> None:
     store, vocabularies = made(tmp_path, [53], task="classify")
     batches = list(stream(store, vocabularies, "bucketed", has_labels=True).once())
     assert all(batch.target.shape == (batch.shape.rows,) for batch in batches)
@@ -232,7 +234,7 @@ def test_a_text_alone_has_no_source(tmp_path: Path) -> None:
         assert sum(batch.num_pairs for batch in batches) == 53
 
 
-def test_batches_of_an_epoch_are_foretold(
+def test_the_number_of_batches_of_an_epoch_is_predicted(
     plain: tuple[PairStore, Vocabularies], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made_by = stream(*plain)
@@ -241,7 +243,7 @@ def test_batches_of_an_epoch_are_foretold(
     assert made_by.batches_per_epoch == pytest.approx(len(list(made_by.once())), rel=0.2)
 
 
-def test_padding_is_what_the_batches_hold(plain: tuple[PairStore, Vocabularies]) -> None:
+def test_the_reported_padding_is_that_of_the_batches(plain: tuple[PairStore, Vocabularies]) -> None:
     made_by = stream(*plain, "bucketed")
     batches = list(made_by.once())
     num_slots = sum(batch.source.size + batch.target.size for batch in batches)

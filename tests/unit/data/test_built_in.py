@@ -27,7 +27,7 @@ def test_the_set_phrases_are_read_by_their_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["copy", "reverse", "sort"])
-def test_a_sequence_task_is_read_by_its_name_and_begins_with_training(name: sequences.Task) -> None:
+def test_a_sequence_task_is_read_by_its_name_and_its_default_part_is_training(name: sequences.Task) -> None:
     pairs, _ = read(CorpusConfig(built_in=name), max_pairs=7)
     expected = [pair for pair, _ in zip(sequences.pairs(name, "train"), range(7), strict=False)]
     assert [(pair.source, pair.target) for pair in pairs] == expected
@@ -38,14 +38,14 @@ def test_a_language_model_reads_the_target_side() -> None:
     assert [pair.source for pair in pairs] == ["", "", ""]
 
 
-def test_tasks_and_parts_have_fingerprints_of_their_own() -> None:
+def test_tasks_and_parts_have_different_fingerprints() -> None:
     fingerprints = {fingerprint(CorpusConfig(built_in=name, split=split)) for name in ("copy", "sort") for split in ("valid", "test")}  # fmt: skip
     assert len(fingerprints) == 4
     assert fingerprint(CorpusConfig(built_in="copy", split="valid")) in fingerprints
     assert fingerprint(CorpusConfig(built_in="copy", split="valid", language="hi")) not in fingerprints
 
 
-def test_a_store_is_made_of_a_built_in_corpus_and_used_again(tmp_path: Path) -> None:
+def test_a_store_is_built_from_a_built_in_corpus_and_reused(tmp_path: Path) -> None:
     corpus = CorpusConfig(built_in="reverse", split="valid")
     data = DataConfig(train=(corpus,))
     vocabularies = train_vocabularies(sequences.pairs("reverse", "valid"), TextConfig(kind="word"))

@@ -1,4 +1,4 @@
-"""Filters leave out what they say they leave out, and every pair is accounted for."""
+"""Filters remove the pairs that they describe, and every pair is counted."""
 
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ TARGET = "eins\neins zwei drei\nfünf\neins\nleer\neins zwei\n"
         ),
     ],
 )
-def test_each_filter_leaves_out_its_pairs_and_counts_them(
+def test_each_filter_removes_its_pairs_and_counts_them(
     tmp_path: Path, changes: dict[str, Any], lines: list[int], left_out: dict[str, int]
 ) -> None:
     pairs, report = read(aligned(tmp_path, SOURCE, TARGET), **changes)
@@ -40,7 +40,7 @@ def test_each_filter_leaves_out_its_pairs_and_counts_them(
     assert report.num_kept == len(lines)
 
 
-def test_the_longer_side_decides_whichever_it_is(tmp_path: Path) -> None:
+def test_the_longer_side_decides(tmp_path: Path) -> None:
     _, report = read(aligned(tmp_path, "a\na\n", "b\nb b b\n"), max_words=2)
     assert report.examples == {"over max_words": f"{tmp_path}/train.en:2"}
     _, report = read(aligned(tmp_path, "a\na\n", "b\nb b b\n"), max_ratio=2)
@@ -52,12 +52,12 @@ def test_a_label_is_not_measured_against_its_text(tmp_path: Path) -> None:
     assert len(pairs) == 1
 
 
-def test_a_language_tag_stands_before_the_source_and_counts_for_nothing(tmp_path: Path) -> None:
+def test_a_language_tag_comes_before_the_source_and_is_not_counted(tmp_path: Path) -> None:
     corpus = aligned(tmp_path, "one two\n", "eins zwei\n", language="de")
     assert read(corpus, max_words=2)[0] == [(">>de<< one two", "eins zwei", 1)]
 
 
-def test_a_pair_is_seen_before_across_corpora_but_not_across_languages(tmp_path: Path) -> None:
+def test_duplicates_are_found_across_corpora_but_not_across_languages(tmp_path: Path) -> None:
     corpus = aligned(tmp_path, "OK\nyes\n", "OK\nja\n", language="de")
     other = corpus.model_copy(update={"language": "nl"})
     data = DataConfig(train=(corpus, other), deduplicate=True)
@@ -71,7 +71,7 @@ def test_a_pair_is_seen_before_across_corpora_but_not_across_languages(tmp_path:
     assert list(read_texts([plain, more], data)) == [("OK", "OK"), ("yes", "ja"), ("no", "nein")]
 
 
-def test_the_report_reads_as_a_table_and_comes_back_from_plain_data(tmp_path: Path) -> None:
+def test_the_report_is_printed_as_a_table_and_restored_from_plain_data(tmp_path: Path) -> None:
     _, report = read(aligned(tmp_path, "\ufeffone\r\n" + "\n" * 1003, "eins\n" + "leer\n" * 1003))
     name = f"{tmp_path}/train.en"
     assert report_table([report]) == (

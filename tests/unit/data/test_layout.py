@@ -1,4 +1,4 @@
-"""Every pair in one batch, once, in a place of its own; few shapes, little padding, and an order that a seed settles."""
+"""Every pair is in one batch, once, in its own place; few shapes, little padding, and an order determined by a seed."""
 
 from collections.abc import Callable
 from itertools import combinations
@@ -27,7 +27,7 @@ def random(seed: int = 0) -> np.random.Generator:
 
 
 def realistic(number: int, seed: int = 0, longest: int = 128) -> tuple[Counts, Counts]:
-    """Return lengths as sentences have them: log-normal, about 20 tokens, both sides alike but not equal."""
+    """Return realistic sentence lengths: log-normal, about 20 tokens, both sides similar but not equal."""
     draw = random(seed)
     source = np.clip(draw.lognormal(2.9, 0.6, number), 2, longest).astype(np.int64)
     target = np.clip(source * draw.normal(1.1, 0.15, number), 2, longest).astype(np.int64)
@@ -35,13 +35,13 @@ def realistic(number: int, seed: int = 0, longest: int = 128) -> tuple[Counts, C
 
 
 def odd(seed: int) -> tuple[Counts, Counts]:
-    """Return lengths of both sides that have nothing to do with each other."""
+    """Return independent lengths of both sides."""
     draw = random(seed)
     return draw.integers(1, 113, 331), draw.integers(1, 113, 331)
 
 
 def check(layout: Layout, plans: list[Plan], source: Counts, target: Counts) -> None:
-    """Every pair is in one plan; what shares a row lies in it side by side, in the order of its number."""
+    """Check that every pair is in one plan, and that pairs in one row are side by side in the order of their numbers."""
     assert sorted(np.concatenate([plan.pairs for plan in plans]).tolist()) == list(range(len(source)))
     for plan in plans:
         assert plan.shape in layout.shapes
@@ -78,7 +78,7 @@ def test_a_text_without_a_source_has_batches_of_targets_alone(kind: Kind) -> Non
     check(layout, layout.plan(source, target, random()), source, target)
 
 
-def test_labels_take_no_room_beside_the_source() -> None:
+def test_labels_take_no_places_beside_the_source() -> None:
     source, _ = realistic(499)
     target = np.zeros_like(source)
     layout = BucketedLayout(source, target, 512)
@@ -87,7 +87,7 @@ def test_labels_take_no_room_beside_the_source() -> None:
 
 
 @KINDS
-def test_there_are_at_most_eight_shapes_whatever_the_lengths(kind: Kind) -> None:
+def test_there_are_at_most_eight_shapes_for_any_lengths(kind: Kind) -> None:
     long_tail = np.concatenate((np.full(5000, 500), [3, 3]))
     other = np.concatenate(
         (np.full(5000, 3), [499, 2])
@@ -98,7 +98,7 @@ def test_there_are_at_most_eight_shapes_whatever_the_lengths(kind: Kind) -> None
         check(layout, layout.plan(source, target, random()), source, target)
 
 
-def test_one_odd_pair_does_not_ask_for_rows_without_end() -> None:
+def test_one_unusual_pair_does_not_cause_huge_rows() -> None:
     # 5,000 sources are 150 times as long as their targets; one target is as long as the sources.
     source, target = np.append(np.full(5000, 500), 3), np.append(np.full(5000, 3), 499)
     layout = PackedLayout(source, target, 4096)
@@ -106,23 +106,23 @@ def test_one_odd_pair_does_not_ask_for_rows_without_end() -> None:
 
 
 @KINDS
-def test_each_shape_holds_what_a_narrower_one_holds(kind: Kind) -> None:
+def test_whatever_fits_a_shape_fits_every_wider_shape(kind: Kind) -> None:
     layout = kind(*odd(2), 512)
     for narrow, wide in zip(layout.shapes, layout.shapes[1:], strict=False):
         assert narrow.source <= wide.source
         assert narrow.target <= wide.target
 
 
-def test_pairs_that_no_wider_bucket_was_made_for_are_not_lost() -> None:
-    # Each is the longest of its bucket on one side only: no shape of the lengths of its own bucket holds another.
+def test_pairs_that_fit_no_wider_bucket_are_not_lost() -> None:
+    # Each is the longest of its bucket on one side only: no shape with the lengths of one bucket fits another.
     source, target = np.array([90, 20, 10, 1, 2, 3, 4, 5, 6]), np.array([20, 80, 100, 1, 2, 3, 4, 5, 6])
     layout = BucketedLayout(source, target, 400)
     check(layout, layout.plan(source, target, random()), source, target)
 
 
 @KINDS
-def test_lengths_that_change_after_the_layout_was_made_still_have_their_place(kind: Kind) -> None:
-    # Sampled cuts lengthen some sentences: any pair no longer than the longest of all must find room.
+def test_lengths_that_change_after_the_layout_was_built_still_fit(kind: Kind) -> None:
+    # Sampled tokenisations lengthen some sentences: any pair up to the longest length must fit.
     source, target = odd(3)
     layout = kind(source, target, 512)
     swapped = target.copy(), source.copy()
@@ -140,7 +140,7 @@ def test_packed_rows_waste_less_than_a_twentieth(seed: int) -> None:
 
 
 def test_large_batches_waste_less_than_a_twentieth_too() -> None:
-    # Few pairs need the widest rows: what is left of their batches is filled with others.
+    # Few pairs need the widest rows: the rest of their batches is filled with others.
     source, target = realistic(65_536)
     layout = PackedLayout(source, target, 25_000)
     assert len(layout.shapes) > 1
@@ -169,7 +169,7 @@ def test_waste_is_the_share_of_tokens_that_are_padding() -> None:
 
 
 @KINDS
-def test_a_seed_settles_the_order_and_another_gives_another(kind: Kind) -> None:
+def test_a_seed_determines_the_order_and_another_seed_gives_another_one(kind: Kind) -> None:
     source, target = realistic(997)
     layout = kind(source, target, 256)
     first, again, other = (layout.plan(source, target, random(seed)) for seed in (1, 1, 2))
@@ -178,7 +178,7 @@ def test_a_seed_settles_the_order_and_another_gives_another(kind: Kind) -> None:
 
 
 @KINDS
-def test_a_sentence_longer_than_a_batch_gets_a_batch_of_its_own(kind: Kind) -> None:
+def test_a_sentence_longer_than_a_batch_gets_a_separate_batch(kind: Kind) -> None:
     source, target = np.array([97, 3]), np.array([101, 3])
     layout = kind(source, target, 16)
     plans = layout.plan(source, target, random())
@@ -187,7 +187,7 @@ def test_a_sentence_longer_than_a_batch_gets_a_batch_of_its_own(kind: Kind) -> N
 
 
 @KINDS
-def test_one_pair_is_a_batch(kind: Kind) -> None:
+def test_one_pair_gives_one_batch(kind: Kind) -> None:
     one = np.array([5])
     layout = kind(one, one, 2**24)
     (plan,) = layout.plan(one, one, random())
@@ -195,7 +195,7 @@ def test_one_pair_is_a_batch(kind: Kind) -> None:
     assert plan.shape.rows == 1, "a batch has no more rows than there are pairs"
 
 
-def test_a_batch_has_about_as_many_target_tokens_as_asked() -> None:
+def test_a_batch_has_about_the_requested_number_of_target_tokens() -> None:
     for kind in (PackedLayout, BucketedLayout):
         layout = kind(*realistic(5003), 2048)
         for shape in layout.shapes:
@@ -204,7 +204,7 @@ def test_a_batch_has_about_as_many_target_tokens_as_asked() -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 5])
-def test_bounds_pad_the_least_of_all(number: int) -> None:
+def test_the_chosen_bounds_give_the_least_padding(number: int) -> None:
     lengths = np.array([2, 2, 2, 3, 5, 5, 7, 11, 11, 13])
     values = sorted(set(lengths.tolist()))
 

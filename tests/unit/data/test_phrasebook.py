@@ -1,4 +1,4 @@
-"""The phrasebook is right in both languages, and what is kept back was never joined in training."""
+"""The phrasebook is right in both languages, and held-out combinations never occur in training."""
 
 import re
 from collections import Counter
@@ -31,13 +31,13 @@ def part(split: Split) -> list[PhrasePair]:
 
 @cache
 def spanish_of() -> dict[str, str]:
-    """The whole corpus."""
+    """The complete corpus."""
     return {sentence.english: sentence.spanish for split in SPLITS for sentence in part(split)}
 
 
 @cache
 def known() -> dict[str, str]:
-    """The corpus with the sentences that other seeds draw: what the golden pairs are looked up in."""
+    """The corpus with the sentences that other seeds draw: the golden pairs are looked up in it."""
     return {english: spanish for seed in OTHER_SEEDS for english, spanish in pairs("train", seed)} | spanish_of()
 
 
@@ -194,7 +194,7 @@ def test_plurals_gain_and_lose_their_accents() -> None:
     assert forms["red"] == "rojo roja rojos rojas"
 
 
-def test_every_tag_that_a_verb_or_an_adjective_names_is_some_nouns() -> None:
+def test_every_tag_of_a_verb_or_an_adjective_belongs_to_a_noun() -> None:
     tags = {tag for noun in NOUNS for tag in noun.tags}
     named = {tag for verb in TAKING for tag in verb.objects.split()} | {
         tag for adjective in ADJECTIVES for tag in adjective.fitting.split()
@@ -229,7 +229,7 @@ def test_sentences_are_short_and_punctuated_alike() -> None:
 
 
 @pytest.mark.parametrize("split", ["valid", "test"])
-def test_a_held_out_sentence_joins_a_pair_that_training_never_joins(split: Split) -> None:
+def test_a_held_out_sentence_combines_two_words_that_training_never_combines(split: Split) -> None:
     trained = {pair for sentence in part("train") for pair in sentence.pairs}
     for sentence in part(split):
         kept_back = [pair for pair in sentence.pairs if split_of_pair(pair) == split]
@@ -243,7 +243,7 @@ def test_no_sentence_is_in_two_parts() -> None:
     assert english["valid"].isdisjoint(english["test"])
 
 
-def test_what_one_seed_keeps_back_no_other_seed_trains_on() -> None:
+def test_held_out_combinations_of_one_seed_are_not_trained_on_with_another_seed() -> None:
     held_out = {sentence.english for split in ("valid", "test") for sentence in part(split)}
     assert held_out.isdisjoint(english for english, _ in pairs("train", seed=5))
 
@@ -255,14 +255,14 @@ def test_every_held_out_word_is_known_from_training(side: str) -> None:
         assert {word for sentence in part(split) for word in words(getattr(sentence, side))} <= taught
 
 
-def test_every_pattern_makes_sentences_for_training() -> None:
+def test_every_pattern_generates_training_sentences() -> None:
     for pattern in PATTERNS:
         draw = Draw(pattern.__name__)
         parts = [split_of(pattern(draw)) for _ in range(200)]
         assert parts.count("train") > 100, pattern.__name__
 
 
-def test_the_words_of_the_grammar_are_seen_often() -> None:
+def test_the_words_of_the_grammar_occur_often() -> None:
     counts = Counter(word.lower() for sentence in part("train") for word in words(sentence.spanish))
     held_out = {
         word.lower() for split in ("valid", "test") for sentence in part(split) for word in words(sentence.spanish)
@@ -271,7 +271,7 @@ def test_the_words_of_the_grammar_are_seen_often() -> None:
     assert not rare
 
 
-def test_idioms_stand_alone_with_and_without_a_stop_and_in_other_sentences() -> None:
+def test_idioms_occur_alone_with_and_without_a_full_stop_and_inside_sentences() -> None:
     train = {sentence.english: sentence.spanish for sentence in part("train")}
     for idiom, expression in (*CLAUSES.items(), *SAYINGS.items()):
         assert train[capital(idiom)] == capital(expression)
@@ -282,7 +282,7 @@ def test_idioms_stand_alone_with_and_without_a_stop_and_in_other_sentences() -> 
     assert 15 <= len(CLAUSES) + len(SAYINGS) <= 30
 
 
-def test_a_set_phrase_is_in_training_in_every_way_that_people_type_it() -> None:
+def test_a_set_phrase_is_in_training_in_every_common_spelling() -> None:
     train = {sentence.english: sentence.spanish for sentence in part("train")}
     for english, spanish in SET_PHRASES.items():
         bare, plain = english[:-1], spanish.strip("¡!¿?.")

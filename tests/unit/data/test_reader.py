@@ -1,4 +1,4 @@
-"""Files in many states, read line by line: what can be put right is counted, what cannot is told with file and line."""
+"""Files in many states, read line by line: what can be corrected is counted, the rest is reported with file and line."""
 
 import gzip
 import lzma
@@ -16,7 +16,7 @@ from tests.unit.data.files import aligned, read, write
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
-def test_two_aligned_files_are_read_packed_or_not(tmp_path: Path, suffix: str) -> None:
+def test_two_aligned_files_are_read_compressed_or_not(tmp_path: Path, suffix: str) -> None:
     source = write(tmp_path / f"a.en{suffix}", "one\ntwo\nthree\n")
     target = write(tmp_path / f"a.de{suffix}", "eins\nzwei\ndrei")
     pairs, report = read(CorpusConfig(source=source, target=target))
@@ -32,20 +32,20 @@ def test_a_line_ends_at_a_line_feed_and_nowhere_else(tmp_path: Path) -> None:
     assert report.num_carriage_returns == 0
 
 
-def test_carriage_returns_and_a_byte_order_mark_are_taken_off_and_counted(tmp_path: Path) -> None:
+def test_carriage_returns_and_a_byte_order_mark_are_removed_and_counted(tmp_path: Path) -> None:
     pairs, report = read(aligned(tmp_path, b"\xef\xbb\xbfone\r\ntwo\r\n", "eins\nzwei\r\n"))
     assert pairs == [("one", "eins", 1), ("two", "zwei", 2)]
     assert (report.num_byte_order_marks, report.num_carriage_returns) == (1, 3)
 
 
 def test_a_byte_order_mark_further_on_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines_module, "_BLOCK", 4)  # so that the mark stands at the start of a block
+    monkeypatch.setattr(lines_module, "_BLOCK", 4)  # so that the mark is at the start of a block
     pairs, report = read(aligned(tmp_path, "abc\n\ufeffd\n", "x\ny\n"))
     assert [pair.source for pair in pairs] == ["abc", "\ufeffd"]
     assert report.num_byte_order_marks == 0
 
 
-def test_lines_are_numbered_right_over_the_edge_of_blocks(tmp_path: Path) -> None:
+def test_lines_are_numbered_correctly_across_blocks(tmp_path: Path) -> None:
     lines = [f"{number} {'x' * (number % 257)}" for number in range(20_011)]
     assert sum(map(len, lines)) > 2 * 2**20
     text = "\n".join(lines)
@@ -82,7 +82,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("content", "message"), BAD)
-def test_a_line_that_is_no_text_is_refused_with_its_file_and_number(
+def test_a_line_that_is_not_text_is_rejected_with_its_file_and_number(
     tmp_path: Path, content: bytes, message: str
 ) -> None:
     corpus = aligned(tmp_path, content, "1\r\n2\n3\n")
@@ -93,9 +93,7 @@ def test_a_line_that_is_no_text_is_refused_with_its_file_and_number(
 
 
 @pytest.mark.parametrize(("content", "reason"), [(BAD[0][0], "invalid UTF-8"), (BAD[1][0], "NUL byte")])
-def test_a_line_that_is_no_text_is_counted_where_faults_are_skipped(
-    tmp_path: Path, content: bytes, reason: str
-) -> None:
+def test_a_line_that_is_not_text_is_counted_if_faults_are_skipped(tmp_path: Path, content: bytes, reason: str) -> None:
     corpus = aligned(tmp_path, content.replace(b"three", b"three\r"), "1\n2\n3\n")
     pairs, report = read(corpus, on_fault="skip")
     assert [pair.line for pair in pairs] == [1, 3]
@@ -105,12 +103,12 @@ def test_a_line_that_is_no_text_is_counted_where_faults_are_skipped(
     assert (report.num_read, report.num_kept, report.num_carriage_returns) == (3, 2, 1)
 
 
-def test_a_line_that_is_bad_on_both_sides_is_one_pair_left_out(tmp_path: Path) -> None:
+def test_a_line_that_is_faulty_on_both_sides_is_one_skipped_pair(tmp_path: Path) -> None:
     pairs, report = read(aligned(tmp_path, b"a\n\xff\n", b"x\n\x00\n"), on_fault="skip")
     assert (len(pairs), report.num_read, report.num_kept) == (1, 2, 1)
 
 
-def test_of_many_faults_the_first_twenty_are_told_and_the_others_counted(tmp_path: Path) -> None:
+def test_the_first_twenty_faults_are_reported_and_the_others_counted(tmp_path: Path) -> None:
     corpus = aligned(tmp_path, b"\xff\n" * 1023, "x\n" * 1023)
     with pytest.raises(DataError) as caught:
         read(corpus)
@@ -120,7 +118,7 @@ def test_of_many_faults_the_first_twenty_are_told_and_the_others_counted(tmp_pat
     assert lines[20] == "… and 1,003 more faults."
 
 
-def test_faults_and_different_lengths_are_told_together(tmp_path: Path) -> None:
+def test_faults_and_different_lengths_are_reported_together(tmp_path: Path) -> None:
     corpus = aligned(tmp_path, b"a\n\xff\nb\n", "x\ny\n")
     with pytest.raises(DataError) as caught:
         read(corpus)
@@ -129,7 +127,7 @@ def test_faults_and_different_lengths_are_told_together(tmp_path: Path) -> None:
     assert second.startswith(f"{corpus.source}:2: not UTF-8")
 
 
-def test_empty_sides_are_left_out_or_refused_as_the_settings_say(tmp_path: Path) -> None:
+def test_empty_sides_are_skipped_or_rejected_depending_on_the_settings(tmp_path: Path) -> None:
     corpus = aligned(tmp_path, "one\n \u3000\nthree\nfour\n", "eins\nzwei\n\nvier\n")
     pairs, report = read(corpus)
     assert [pair.line for pair in pairs] == [1, 4]
@@ -141,7 +139,7 @@ def test_empty_sides_are_left_out_or_refused_as_the_settings_say(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("suffix", "compress"), [(".gz", gzip.compress), (".xz", lzma.compress)])
-def test_a_packed_file_that_is_cut_short_is_always_refused(tmp_path: Path, suffix: str, compress: Any) -> None:
+def test_a_truncated_compressed_file_is_always_rejected(tmp_path: Path, suffix: str, compress: Any) -> None:
     packed = compress(Random(7).randbytes(3000).hex().encode() + b"\nb\n")
     path = tmp_path / f"a{suffix}"
     path.write_bytes(packed[: len(packed) // 2])
@@ -152,7 +150,7 @@ def test_a_packed_file_that_is_cut_short_is_always_refused(tmp_path: Path, suffi
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".xz"])
-def test_a_file_that_is_packed_in_name_only_is_refused(tmp_path: Path, suffix: str) -> None:
+def test_a_file_that_is_compressed_only_by_name_is_rejected(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
     path.write_bytes(b"plain text\n" * 101)
     with pytest.raises(
@@ -161,7 +159,7 @@ def test_a_file_that_is_packed_in_name_only_is_refused(tmp_path: Path, suffix: s
         read(CorpusConfig(source=str(path), target=write(tmp_path / "b", "x\n")))
 
 
-def test_a_packed_file_that_was_changed_inside_is_refused(tmp_path: Path) -> None:
+def test_a_compressed_file_with_changed_content_is_rejected(tmp_path: Path) -> None:
     packed = bytearray(gzip.compress(Random(7).randbytes(5003).hex().encode()))
     packed[len(packed) // 2] ^= 0xFF
     path = tmp_path / "a.gz"
@@ -182,7 +180,7 @@ def test_a_missing_file_gets_a_close_match(tmp_path: Path) -> None:
     )
 
 
-def test_a_folder_in_the_place_of_a_file_is_told_with_what_it_holds(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_a_file_is_reported_with_its_content(tmp_path: Path) -> None:
     corpus = aligned(tmp_path, "a\n", "x\n")
     with pytest.raises(DataError) as caught:
         read(corpus.model_copy(update={"target": str(tmp_path)}))
@@ -214,7 +212,7 @@ def test_a_line_without_an_end_is_not_read_into_memory(tmp_path: Path) -> None:
         ({"max_pairs": 1}, "{}: no pair remains. 1 pairs were read, and all were dropped: 1 empty side."),
     ],
 )
-def test_a_corpus_of_which_nothing_is_left_is_refused_with_the_reasons(
+def test_a_corpus_without_remaining_pairs_is_rejected_with_the_reasons(
     tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     corpus = aligned(tmp_path, "\none two three\n", "x\ny\n")
@@ -234,7 +232,7 @@ def test_columns_are_read_by_number(tmp_path: Path) -> None:
     assert pairs == [("one", "eins", 1), ("two", "zwei", 2)]
 
 
-def test_columns_are_the_first_two_if_nothing_is_said(tmp_path: Path) -> None:
+def test_columns_are_the_first_two_by_default(tmp_path: Path) -> None:
     pairs, _ = read(CorpusConfig(tsv=write(tmp_path / "a.tsv", "one\teins\ntwo\tzwei\n")))
     assert pairs == [("one", "eins", 1), ("two", "zwei", 2)]
 
@@ -250,7 +248,7 @@ def test_columns_are_read_by_their_names_in_the_first_line(tmp_path: Path) -> No
     )
 
 
-def test_a_missing_column_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_missing_column_is_reported_with_its_line(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tsv", "one\teins\ntwo zwei\n\nthree\tdrei\n")
     with pytest.raises(DataError) as caught:
         read(CorpusConfig(tsv=path))
@@ -294,7 +292,7 @@ def test_objects_are_read_by_their_keys_and_keys_inside_keys(tmp_path: Path) -> 
         ),
     ],
 )
-def test_a_faulty_object_is_told_with_its_line(tmp_path: Path, line: str, reason: str, message: str) -> None:
+def test_a_faulty_object_is_reported_with_its_line(tmp_path: Path, line: str, reason: str, message: str) -> None:
     path = write(tmp_path / "a.jsonl", '{"source": "one", "target": "eins"}\n' + line + "\n")
     with pytest.raises(DataError) as caught:
         read(CorpusConfig(jsonl=path))
@@ -307,7 +305,7 @@ def test_an_object_nested_too_deep_is_a_fault_and_a_blank_line_is_empty(tmp_path
     assert read(CorpusConfig(jsonl=path), on_fault="skip")[1].num_dropped == {"not JSON": 1, "empty side": 1}
 
 
-def test_labels_may_be_numbers(tmp_path: Path) -> None:
+def test_labels_can_be_numbers(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", '{"source": "good", "target": 1}\n{"source": "bad", "target": false}\n')
     assert [pair.target for pair in read(CorpusConfig(jsonl=path), "classify")[0]] == ["1", "false"]
 

@@ -23,7 +23,7 @@ def test_every_answer_follows_the_rule(name: Task, split: Split) -> None:
         assert target.split() == RULES[name](words)
 
 
-def test_sizes_and_lengths_are_as_said() -> None:
+def test_sizes_and_lengths_are_as_documented() -> None:
     assert SIZES == {"train": 20_000, "valid": 500, "test": 500}
     lengths = {len(source.split()) for source, _ in pairs("copy", "train")}
     assert lengths == set(range(3, 11))

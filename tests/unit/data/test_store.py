@@ -1,4 +1,4 @@
-"""Stores of pairs: the ids of the tokeniser, whole or not there at all, made again only when something changed."""
+"""Stores of pairs: the ids of the tokeniser, complete or absent, rebuilt only if something changed."""
 
 import json
 import os
@@ -85,7 +85,7 @@ def test_both_sides_are_the_ids_of_the_tokenisers_with_their_end(
     assert store.reports[0].num_kept == 48
 
 
-def test_pairs_with_too_many_tokens_are_left_out_and_counted(
+def test_pairs_with_too_many_tokens_are_skipped_and_counted(
     corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
 ) -> None:
     complete = build(corpus, vocabularies, tmp_path)
@@ -112,7 +112,7 @@ def test_each_pair_knows_its_corpus(corpus: CorpusConfig, vocabularies: Vocabula
     assert [report.num_kept for report in store.reports] == [48, 2]
 
 
-def test_texts_are_kept_where_cuts_are_sampled_or_where_asked_for(corpus: CorpusConfig, tmp_path: Path) -> None:
+def test_texts_are_stored_if_tokenisations_are_sampled_or_on_request(corpus: CorpusConfig, tmp_path: Path) -> None:
     sampled = train_vocabularies(PAIRS, TextConfig(vocabulary=61, sampling=0.1), ("de",))
     store = build(corpus, sampled, tmp_path)
     assert store.texts("source", [5, 2]) == [f">>de<< {ENGLISH[5]}", f">>de<< {ENGLISH[2]}"]
@@ -125,12 +125,12 @@ def test_texts_are_kept_where_cuts_are_sampled_or_where_asked_for(corpus: Corpus
     assert build_store([corpus], plain, data, tmp_path / "store", keep_texts=True).texts("target", [0]) == GERMAN[:1]
 
 
-def test_an_unchanged_store_is_used_again_and_a_changed_one_made_again(
+def test_an_unchanged_store_is_reused_and_a_changed_one_rebuilt(
     corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
 ) -> None:
     build(corpus, vocabularies, tmp_path)
     before = (tmp_path / "store" / "source.values").stat().st_ino
-    heavier = corpus.model_copy(update={"weight": 3.0})  # how often it is read is not what it holds
+    heavier = corpus.model_copy(update={"weight": 3.0})  # how often it is read does not change its content
     assert build(heavier, vocabularies, tmp_path).message == "store: 48 pairs, unchanged."
     moved = Path(str(corpus.source)).rename(tmp_path / "moved.en")
     same = corpus.model_copy(update={"source": str(moved)})
@@ -145,7 +145,7 @@ def test_an_unchanged_store_is_used_again_and_a_changed_one_made_again(
     assert build(same, other, tmp_path, deduplicate=True).message.endswith("settings changed.")
 
 
-def test_an_open_store_can_be_read_while_it_is_made_again(
+def test_an_open_store_can_be_read_while_it_is_rebuilt(
     corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
 ) -> None:
     old = build(corpus, vocabularies, tmp_path)
@@ -177,7 +177,7 @@ def test_a_build_that_is_stopped_leaves_nothing_or_the_old_store(
     assert set(tmp_path.iterdir()) == {*files, tmp_path / "store"}
 
 
-def test_parts_of_killed_builds_are_cleared_away_once_they_are_old(
+def test_old_files_of_killed_builds_are_removed(
     corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
 ) -> None:
     dead, alive = tmp_path / ".store.dead.part", tmp_path / ".store.alive.part"
@@ -191,7 +191,7 @@ def test_parts_of_killed_builds_are_cleared_away_once_they_are_old(
 
 
 @pytest.mark.parametrize("name", ["store.json", "source.values", "target.offsets", "corpus.values"])
-def test_a_store_that_lost_a_part_is_no_store(
+def test_a_store_with_a_missing_file_is_not_a_store(
     corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path, name: str
 ) -> None:
     build(corpus, vocabularies, tmp_path)
@@ -201,7 +201,7 @@ def test_a_store_that_lost_a_part_is_no_store(
 
 
 @pytest.mark.parametrize("name", ["source.values", "target.offsets", "corpus.values"])
-def test_a_store_that_is_cut_short_is_refused_and_made_again(
+def test_a_truncated_store_is_rejected_and_rebuilt(
     corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path, name: str
 ) -> None:
     complete = build(corpus, vocabularies, tmp_path)
@@ -217,7 +217,7 @@ def test_a_store_that_is_cut_short_is_refused_and_made_again(
     assert again.fingerprint == complete.fingerprint
 
 
-def test_a_folder_with_other_things_in_it_is_not_written_over(
+def test_a_folder_with_other_files_is_not_overwritten(
     corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
 ) -> None:
     (tmp_path / "store").mkdir()
@@ -239,7 +239,7 @@ def test_a_fault_in_the_corpus_leaves_no_store(
     assert not (tmp_path / "store").exists()
 
 
-def test_a_large_vocabulary_gets_larger_numbers(
+def test_a_large_vocabulary_is_stored_with_larger_integers(
     corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vocabularies.target, "size", 2**16 + 1)
@@ -247,7 +247,7 @@ def test_a_large_vocabulary_gets_larger_numbers(
     assert (store.source.values.dtype, store.target.values.dtype) == (np.uint16, np.uint32)
 
 
-def test_labels_are_numbers_and_an_unknown_one_is_told(tmp_path: Path) -> None:
+def test_labels_are_numbers_and_an_unknown_one_is_reported(tmp_path: Path) -> None:
     pairs = [(text, "cat" if "cat" in text else "other") for text in ENGLISH]
     learned = train_vocabularies(pairs, TextConfig(vocabulary=61), task="classify")
     corpus = aligned(tmp_path, "\n".join(ENGLISH), "\n".join(label for _, label in pairs))
@@ -263,7 +263,7 @@ def test_labels_are_numbers_and_an_unknown_one_is_told(tmp_path: Path) -> None:
     )
 
 
-def test_an_unknown_tag_in_the_text_is_told_with_its_line(vocabularies: Vocabularies, tmp_path: Path) -> None:
+def test_an_unknown_tag_in_the_text_is_reported_with_its_line(vocabularies: Vocabularies, tmp_path: Path) -> None:
     corpus = CorpusConfig(tsv=write(tmp_path / "a.tsv", "the cat\tdie Katze\n>>dr<< the dog\tder Hund\n"))
     with pytest.raises(DataError) as caught:
         build(corpus, vocabularies, tmp_path)
@@ -278,7 +278,7 @@ def test_a_language_model_has_no_source(tmp_path: Path) -> None:
     assert learned.target.decode(store.target.rows(range(48))) == GERMAN
 
 
-def test_the_index_holds_the_report_as_plain_json(
+def test_the_index_contains_the_report_as_plain_json(
     corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
 ) -> None:
     store = build(corpus, vocabularies, tmp_path)

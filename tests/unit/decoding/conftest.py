@@ -1,4 +1,4 @@
-"""What tests of decoding share: small random models, loaded once in a process."""
+"""Fixtures of the decoding tests: small random models, loaded once per process."""
 
 import pytest
 
@@ -14,5 +14,5 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
 
 @pytest.fixture(scope="session")
 def tagged_translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
-    """A model that writes German or Bengali, as a tag says."""
+    """A model that writes German or Bengali, selected by a tag."""
     return Translator.load(make_run(tmp_path_factory.mktemp("run"), ("de", "bn")), engine="torch")

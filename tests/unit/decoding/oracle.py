@@ -1,4 +1,4 @@
-"""Searches written a second time, slowly: lists, no cache, one sentence at a time. They share no code with ours."""
+"""A second, slow implementation of searches: lists, no cache, one sentence at a time. It shares no code with ours."""
 
 import itertools
 import math
@@ -30,13 +30,13 @@ def next_log_probs(model: Transformer, source: Tensor, tokens: Sequence[int]) ->
 
 
 def exhaustive(model: Transformer, source: Tensor, limit: int, alpha: float) -> list[RankedTranslation]:
-    """Return every translation there is, best first."""
+    """Return every possible translation, best first."""
     config, translations = model.config, []
     cached_log_probs = lru_cache(lambda body: next_log_probs(model, source, body))
     words = [token for token in range(config.target_size) if token not in (config.pad, config.bos, config.eos)]
     for length in range(limit + 1):
         for body in itertools.product(words, repeat=length):
-            # the limit counts the end, and what reaches it is taken as it is
+            # the limit counts the end token, and a translation that reaches it is accepted
             complete = body if length == limit else (*body, config.eos)
             total = sum(cached_log_probs(complete[:i])[token] for i, token in enumerate(complete))
             translations.append(RankedTranslation(complete, total / len(complete) ** alpha))
@@ -44,7 +44,7 @@ def exhaustive(model: Transformer, source: Tensor, limit: int, alpha: float) -> 
 
 
 def plain_beam(model: Transformer, source: Tensor, limit: int, beam: int, alpha: float) -> list[RankedTranslation]:
-    """Return all that ends among the best `beam` continuations of each step, best first; it never stops early."""
+    """Return all hypotheses that end among the best `beam` continuations of each step, best first; never stop early."""
     going: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
     ended: list[RankedTranslation] = []
     for length in range(1, limit + 1):

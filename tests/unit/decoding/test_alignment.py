@@ -1,4 +1,4 @@
-"""Alignments: the row of cross-attention that reads a token, the reading that data chooses, and Pharaoh's format."""
+"""Alignments: the row of cross-attention for a token, the rule chosen from data, and Pharaoh's format."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -50,7 +50,7 @@ def test_a_token_is_aligned_by_the_row_that_reads_it_or_the_one_before() -> None
 
 
 @torch.inference_mode()
-def test_neither_end_is_linked() -> None:
+def test_end_tokens_are_not_linked() -> None:
     model = random_model(36)
     source = sources(model, (5,))[0]
     aligned = align(model, source, (9, 7, 11, 2))
@@ -62,7 +62,7 @@ def test_neither_end_is_linked() -> None:
 
 
 @torch.inference_mode()
-def test_data_chooses_the_block_the_head_and_the_row() -> None:
+def test_the_block_the_head_and_the_row_are_chosen_from_data() -> None:
     model = random_model(36)
     pairs = [(sources(model, (7,), seed)[0], (9, 7, 11, 13, 2)) for seed in range(5)]
     assert len(every_rule(model)) == 12
@@ -82,5 +82,5 @@ def num_different(right: Sequence[Links], links_by_pair: Sequence[Links]) -> int
 
 
 @pytest.mark.parametrize(("blocks", "expected"), [(1, 0), (2, 0), (6, 4)])
-def test_the_usual_place_is_the_last_block_but_one(blocks: int, expected: int) -> None:
+def test_the_default_is_the_second_last_block(blocks: int, expected: int) -> None:
     assert Head.usual(random_model(1, decoder_blocks=blocks)) == Head(expected, None)

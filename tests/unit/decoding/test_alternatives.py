@@ -10,7 +10,7 @@ from tests.unit.decoding.toys import random_model, sources
 
 
 @torch.inference_mode()
-def test_alternatives_are_the_likeliest_tokens_each_with_its_best_translation() -> None:
+def test_alternatives_are_the_most_probable_tokens_each_with_its_best_translation() -> None:
     model = random_model(36)
     source = sources(model, (5,))[0]
     best = beam_search(model, source[None], [11], SearchSettings())[0][0]

@@ -27,7 +27,7 @@ def translated(
     return translator.translate(lines, search, options)
 
 
-def test_alignments_are_of_words_and_parts_are_counted_on(tagged_translator: Translator) -> None:
+def test_alignments_link_words_and_are_numbered_across_parts(tagged_translator: Translator) -> None:
     options = TranslationOptions(language="de", is_paragraphs=True)
     one, two, empty = translated(tagged_translator, "the cat.", "the cat. The cat.", "", options=options)
     annotator = Annotator(tagged_translator, BEAM)
@@ -42,7 +42,7 @@ def test_alignments_are_of_words_and_parts_are_counted_on(tagged_translator: Tra
     assert to_record(annotator.aligned(empty), OutputColumns(alignment=True))["alignment"] == ""
 
 
-def test_the_row_that_writes_a_token_can_be_read_too(tagged_translator: Translator) -> None:
+def test_the_row_that_writes_a_token_can_be_used_too(tagged_translator: Translator) -> None:
     options = TranslationOptions(PhraseConstraints(prefix="die rote Katze sieht ein kleines Buch."), language="de")
     result = translated(tagged_translator, "the red cat sees a small book.", options=options)[0]
     reads, writes = (
@@ -54,7 +54,7 @@ def test_the_row_that_writes_a_token_can_be_read_too(tagged_translator: Translat
     assert reads.links != writes.links
 
 
-def test_heads_are_read_and_checked(tagged_translator: Translator) -> None:
+def test_heads_are_parsed_and_checked(tagged_translator: Translator) -> None:
     assert read_head("1") == Head(1)
     assert read_head("1.0") == Head(1, 0)
     for wrong in ("", "a", "1.2.3", "-1"):
@@ -84,7 +84,7 @@ def test_alternatives_at_a_word_keep_the_words_before_it(tagged_translator: Tran
     assert to_lines(annotator.with_alternatives(empty, 1, 5), OutputColumns(alternatives=True)) == ["1\t\t\t"]
 
 
-def test_only_the_model_itself_can_be_looked_into(tagged_translator: Translator, tmp_path: Path) -> None:
+def test_only_a_model_on_torch_can_be_annotated(tagged_translator: Translator, tmp_path: Path) -> None:
     class Fused:
         name = described = "fused"
         info = tagged_translator.engine.info

@@ -50,7 +50,7 @@ def test_a_file_without_a_valid_head_is_reported(tmp_path: Path, changes: dict[s
         read_choice(folder)
 
 
-def test_readings_are_rated_by_links_of_words(run: Path) -> None:
+def test_heads_are_rated_by_links_between_words(run: Path) -> None:
     translator = Translator.load(run, engine="torch")
     texts = [*TEXTS[:3], ("", "")]
     links_by_rule: list[Sequence[Links]] = []

@@ -59,7 +59,7 @@ def test_a_stream_gets_a_line_for_each_line(translator: Translator, texts: list[
     assert job.num_lines == len(LINES)
 
 
-def test_without_an_output_standard_output_is_written(
+def test_without_an_output_the_lines_go_to_standard_output(
     translator: Translator, texts: list[str], capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     TranslationJob(translator, SOURCE, SHORT).run()
@@ -90,7 +90,7 @@ def test_a_file_gets_its_name_when_it_is_complete(
     assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
 
 
-def test_ctrl_c_keeps_the_lines_that_are_done_and_a_later_job_goes_on(
+def test_ctrl_c_keeps_the_finished_lines_and_a_later_job_resumes(
     translator: Translator, texts: list[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "out.txt"
@@ -121,7 +121,7 @@ def test_ctrl_c_before_the_first_window_leaves_nothing_behind(translator: Transl
 
 @pytest.fixture
 def half_done(translator: Translator, tmp_path: Path) -> Path:
-    """A file of which two lines are done."""
+    """A file with two finished lines."""
     hooks = JobHooks(progress=interrupt_at(3))
     with pytest.raises(JobInterrupted):
         TranslationJob(translator, SOURCE, SHORT, hooks=hooks).run(tmp_path / "out.txt", window=2)
@@ -142,7 +142,7 @@ def half_done(translator: Translator, tmp_path: Path) -> Path:
     ],
     ids=["search", "phrases", "paragraphs", "max_source", "long", "output", "form", "window"],
 )
-def test_other_settings_do_not_go_on_with_a_file(
+def test_a_file_is_not_resumed_with_other_settings(
     translator: Translator, half_done: Path, changes: dict[str, Any], window: int, name: str
 ) -> None:
     arguments: dict[str, Any] = {"source": SOURCE, "search": SHORT, **changes}
@@ -219,7 +219,7 @@ def test_an_explainer_does_not_finish_what_was_interrupted(translator: Translato
     assert notebook.num_finished == 0
 
 
-def test_a_remark_is_heard_once(tagged_translator: Translator) -> None:
+def test_a_remark_is_reported_once(tagged_translator: Translator) -> None:
     remarks: list[Remark] = []
     output_of(TranslationJob(tagged_translator, SOURCE, SHORT, hooks=JobHooks(remark=remarks.append)))
     sentence = "This model translates into several languages (de, bn). Choose one of them."
@@ -241,7 +241,7 @@ def test_an_annotator_adds_alignments_and_alternatives(translator: Translator, t
     assert [row.split("\t")[0] for row in rows] == ["1"] * 3
 
 
-# Forms of input and output
+# Formats of input and output
 
 
 def test_scores_are_columns_and_n_best_are_lines(translator: Translator) -> None:
@@ -251,7 +251,7 @@ def test_scores_are_columns_and_n_best_are_lines(translator: Translator) -> None
     assert [line.split("\t")[0] for line in lines] == ["1", "1", "2", "3", "3", "4", "4", "5", "5"]
 
 
-def test_a_table_gets_a_column_and_keeps_its_own(translator: Translator, texts: list[str]) -> None:
+def test_a_table_gets_a_column_and_keeps_its_other_columns(translator: Translator, texts: list[str]) -> None:
     table = LineSource(form="tsv", text="id\tsource\n7\tthe red cat\n\n9\ta dog\n")
     assert output_of(TranslationJob(translator, table, SHORT)) == (
         f"id\tsource\ttranslation\n7\tthe red cat\t{texts[0]}\n\t\n9\ta dog\t{texts[2]}\n"
@@ -275,7 +275,7 @@ def test_several_lines_for_a_row_of_a_table_are_refused(
     TranslationJob(translator, table, search, output=replace(output, as_json=True))
 
 
-def test_objects_get_a_key_and_keep_their_own(translator: Translator, texts: list[str]) -> None:
+def test_objects_get_a_key_and_keep_their_other_keys(translator: Translator, texts: list[str]) -> None:
     objects = LineSource(form="jsonl", text='{"source": "a dog", "id": 7}\n\n{"id": 9, "source": "the red cat"}\n')
     first, blank, last = output_of(TranslationJob(translator, objects, SHORT)).split("\n")[:-1]
     assert json.loads(first) == {"source": "a dog", "id": 7, "translation": texts[2]}
@@ -285,7 +285,7 @@ def test_objects_get_a_key_and_keep_their_own(translator: Translator, texts: lis
     assert list(json.loads(best)) == ["source", "id", "translation", "score", "log_prob", "n_best"]
 
 
-def test_a_key_that_is_there_already_is_not_overwritten(translator: Translator) -> None:
+def test_an_existing_key_is_not_overwritten(translator: Translator) -> None:
     objects = LineSource("in.jsonl", "jsonl", text='{"source": "a"}\n{"source": "a dog", "translation": "mine"}\n')
     with pytest.raises(
         DataError, match=r"^in\.jsonl:2: the object already has a key 'translation'\. Write separate"
@@ -309,7 +309,7 @@ def test_a_json_record_has_the_piece_of_every_token(translator: Translator, text
         assert sum(token["log_prob"] for token in record["tokens"]) == pytest.approx(record["log_prob"])
 
 
-def test_all_that_decides_the_output_is_in_the_settings(translator: Translator) -> None:
+def test_the_recorded_settings_include_everything_that_determines_the_output(translator: Translator) -> None:
     settings = TranslationJob(translator, SOURCE, SHORT).settings
     assert settings["model"] == translator.fingerprint
     assert settings["alignment"] is None

@@ -38,7 +38,7 @@ def test_scores_and_n_best_are_columns(translator: Translator) -> None:
     assert to_lines(Translation(3, "", ()), OutputColumns(scores=True, alignment=True)) == ["\t0.0000\t\t"]
 
 
-def test_what_would_break_a_line_is_a_space(translator: Translator) -> None:
+def test_line_breaks_in_a_translation_become_spaces(translator: Translator) -> None:
     result = translator.translate(["a dog"], SHORT)[0]
     part = result.parts[0]
     changed = Translation(1, "a dog", (type(part)("a dog", "", part.ids, texts=("a\nb\tc\rd",)),))
@@ -74,7 +74,7 @@ def test_a_paragraph_is_recorded_with_its_parts(translator: Translator) -> None:
     ],
     ids=["plain", "scores", "alignment", "scores and alignment", "n-best", "alternatives"],
 )
-def test_lines_worked_by_hand(columns: OutputColumns, lines: list[str], lines_of_empty: list[str]) -> None:
+def test_lines_are_those_worked_by_hand(columns: OutputColumns, lines: list[str], lines_of_empty: list[str]) -> None:
     assert to_lines(TRANSLATION, columns) == lines
     assert to_lines(EMPTY, columns) == lines_of_empty
 
@@ -87,7 +87,7 @@ def test_headings_name_the_columns_of_a_line() -> None:
         assert len(to_lines(TRANSLATION, columns)[0].split("\t")) == len(columns.headings)
 
 
-def test_a_record_worked_by_hand() -> None:
+def test_a_record_is_that_worked_by_hand() -> None:
     plain = {
         "line": 3,
         "source": "a dog",

@@ -1,4 +1,4 @@
-"""Phrases of a translation and glossaries: in ids, line by line, and refused where they cannot be spelled."""
+"""Phrases of a translation and glossaries: in ids, line by line, and rejected if they cannot be tokenised."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def test_a_longer_term_hides_the_shorter_one_in_it(translator: Translator) -> No
     assert encoder.constraints("a hotdog").required == ()
 
 
-def test_a_phrase_that_cannot_be_spelled_is_refused(translator: Translator) -> None:
+def test_a_phrase_that_cannot_be_tokenised_is_rejected(translator: Translator) -> None:
     with pytest.raises(DataError, match="required phrase: the vocabulary of this model cannot spell '世界'") as no:
         translator.pipeline(SHORT, TranslationOptions(PhraseConstraints(required=("世界",))))
     assert no.value.options == ("required",)
@@ -43,7 +43,7 @@ def test_a_wrong_line_of_a_glossary_is_named(tmp_path: Path, content: bytes, sen
         read_glossary(tmp_path / "g.tsv")
 
 
-def test_a_glossary_is_read_without_its_remarks(tmp_path: Path) -> None:
+def test_comments_in_a_glossary_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "g.tsv").write_bytes("\ufeff# remark\n\ndog\t Hund \r\nred cat\trote Katze\ndog\tHund\n".encode())
     assert read_glossary(tmp_path / "g.tsv") == {"dog": "Hund", "red cat": "rote Katze"}
 
@@ -71,7 +71,7 @@ def test_phrases_name_the_features_that_an_engine_needs(phrases: PhraseConstrain
     assert phrases.uses == uses
 
 
-def test_a_forbidden_phrase_in_other_pieces_is_a_spelling_of_its_own(translator: Translator) -> None:
+def test_a_forbidden_phrase_in_other_pieces_is_a_separate_spelling(translator: Translator) -> None:
     target = translator.vocabularies.target
     encoder = ConstraintEncoder(PhraseConstraints(forbidden=("Hund",)), target)
     ids = {piece: number for number, piece in enumerate(target.pieces(range(target.size)))}

@@ -1,4 +1,4 @@
-"""Lines in and out: one for one, in order, whatever the windows; nothing dropped, nothing cut off."""
+"""Lines in and out: one for one, in order, for any window size; nothing is dropped or cut off."""
 
 from collections.abc import Sequence
 
@@ -35,11 +35,11 @@ def test_windows_of_any_size_give_the_same_lines(translator: Translator, size: i
     assert len(set(lines)) > 3
 
 
-def test_lines_are_what_the_translator_makes_of_them_alone(translator: Translator) -> None:
+def test_lines_have_the_translations_that_they_get_alone(translator: Translator) -> None:
     assert texts(translator, LINES) == [translator.translate([line], SHORT)[0].text for line in LINES]
 
 
-def test_windows_hold_fewer_lines_where_they_are_long() -> None:
+def test_windows_have_fewer_lines_if_lines_are_long() -> None:
     lines = [SourceLine(number, "a" * 200_000) for number in range(7)]
     assert [len(window) for window in windows(lines, 5)] == [3, 3, 1]
     assert [len(window) for window in windows([SourceLine(1, "a")] * 11, 5)] == [5, 5, 1]
@@ -89,12 +89,12 @@ def test_paragraphs_are_split_into_sentences_and_joined(translator: Translator) 
     assert [(part.source, part.texts[0]) for part in joined.parts] == [("the cat.", alone[0]), ("A dog?", alone[1])]
 
 
-def test_a_line_of_a_number_draws_the_same_in_any_window(translator: Translator) -> None:
+def test_a_line_with_a_given_number_draws_the_same_in_any_window(translator: Translator) -> None:
     drawn = SearchSettings(temperature=1.0, max_length=7, seed=5)
     assert texts(translator, LINES, search=drawn, size=2) == texts(translator, LINES, search=drawn)
 
 
-def test_the_language_is_that_of_the_line_or_of_the_options(tagged_translator: Translator) -> None:
+def test_the_language_comes_from_the_line_or_the_options(tagged_translator: Translator) -> None:
     german, bengali = (texts(tagged_translator, LINES, TranslationOptions(language=name)) for name in ("de", "bn"))
     assert german != bengali
     mixed = texts(tagged_translator, [f">>bn<<{line}" for line in LINES], TranslationOptions(language="de"))

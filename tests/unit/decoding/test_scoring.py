@@ -1,4 +1,4 @@
-"""Scores of existing text: the same as in translation, whatever the batches, in order, for any length."""
+"""Scores of existing text: the same as in translation, for any batches, in order, for any length."""
 
 import math
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ LINES = ["abc", "cab bag", "a", "fade a bed", "bead", "gab", "cafe", "deaf bee"]
 
 @pytest.fixture(scope="module")
 def vocabularies() -> Vocabularies:
-    """Letters, so few that a small model has them all."""
+    """A tokeniser of a few letters that a small model can have in its vocabulary."""
     return train_vocabularies([(line, line) for line in LINES], TextConfig(kind="char", vocabulary=61))
 
 
@@ -54,7 +54,7 @@ def make_model(vocabularies: Vocabularies, seed: int = 2, **changes: Any) -> Tra
 
 
 @pytest.mark.parametrize("options", [{}, {"beam": 3, "n_best": 3}, {"temperature": 1.0}])
-def test_a_score_is_the_one_that_translation_gave(vocabularies: Vocabularies, options: dict[str, Any]) -> None:
+def test_a_score_equals_the_score_of_the_translation(vocabularies: Vocabularies, options: dict[str, Any]) -> None:
     model = make_model(vocabularies)
     scorer = Scorer(model, vocabularies)
     for translation in Translator(vocabularies, TorchEngine(model)).translate(
@@ -67,7 +67,7 @@ def test_a_score_is_the_one_that_translation_gave(vocabularies: Vocabularies, op
             assert scored.tokens == hypothesis.tokens
 
 
-def test_text_is_cut_and_scored_as_its_ids(vocabularies: Vocabularies) -> None:
+def test_text_gets_the_score_of_its_ids(vocabularies: Vocabularies) -> None:
     scorer = Scorer(make_model(vocabularies), vocabularies)
     ids = (*vocabularies.target.encode(["cab bag"])[0], vocabularies.target.eos)
     of_text, of_ids = scorer.score([TextPair("abc", "cab bag"), TextPair("abc", "", ids)])
@@ -103,7 +103,7 @@ def test_pairs_are_read_a_window_at_a_time(vocabularies: Vocabularies, monkeypat
     assert num_read == 14
 
 
-def test_perplexity_is_of_the_mean_token() -> None:
+def test_perplexity_is_computed_per_token() -> None:
     scored = ScoredTarget((5, 3), (math.log(0.5), math.log(0.125)))
     assert scored.log_prob == pytest.approx(math.log(1 / 16))
     assert scored.perplexity == pytest.approx(4.0)
@@ -119,7 +119,7 @@ def test_empty_lines_keep_their_place(vocabularies: Vocabularies) -> None:
     assert len(unasked.tokens) > 3
 
 
-def test_what_is_too_long_is_refused_or_skipped_and_never_cut(vocabularies: Vocabularies) -> None:
+def test_text_that_is_too_long_is_rejected_or_skipped_and_never_cut(vocabularies: Vocabularies) -> None:
     model = make_model(vocabularies)
     pairs = [TextPair("abc", "abc"), TextPair("abc", "ab" * 20), TextPair("ab" * 20, "abc"), TextPair("a", "a")]
     with pytest.raises(

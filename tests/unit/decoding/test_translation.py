@@ -38,7 +38,7 @@ def test_parts_are_joined_by_the_space_of_the_source() -> None:
     assert Translation(1, "", (DOG, CAT)).text == "Ein Hund schläft. Die Katze.", "where there is none, by one"
 
 
-def test_a_part_with_fewer_texts_gives_its_last_one_for_the_ranks_beyond() -> None:
+def test_a_part_with_fewer_texts_repeats_its_last_one_for_lower_ranks() -> None:
     assert LINE.num_texts == 3
     assert LINE.texts == (
         "Die Katze.  Ein Hund schläft.",
@@ -76,7 +76,7 @@ def test_every_token_of_the_best_translation_has_its_log_probability() -> None:
     assert sum(LINE.token_log_probs) == LINE.log_prob_of(0)
 
 
-def test_a_line_has_ended_where_all_its_parts_have() -> None:
+def test_a_line_has_ended_if_all_its_parts_have() -> None:
     assert Translation(1, "", (CAT, CAT)).has_ended
     assert not LINE.has_ended, "the dog was stopped by its length"
     assert Translation(1, "", (CAT, NOTHING)).has_ended
@@ -103,5 +103,5 @@ def test_an_empty_line_has_one_empty_translation(parts: tuple[TranslatedPart, ..
     assert empty.alignment is None
 
 
-def test_what_would_break_a_line_of_output_is_a_space() -> None:
+def test_line_breaks_in_a_translation_become_spaces() -> None:
     assert Translation(1, "", (TranslatedPart("", "", (5,), texts=("a\nb\tc\rd",)),)).text == "a b c d"

@@ -1,4 +1,4 @@
-"""Text in, translations out: in their order, whatever the batches, from Python as from the command line."""
+"""Text in, translations out: in order, for any batches, the same from Python and from the command line."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ SEARCHES = [{}, {"beam": 3, "n_best": 2}, {"temperature": 0.8, "n_best": 2, "see
 
 
 @pytest.mark.parametrize("options", SEARCHES, ids=["greedy", "beam", "sampling"])
-def test_translations_come_in_the_order_of_the_sentences_whatever_the_batches(options: dict[str, Any]) -> None:
+def test_translations_are_in_the_order_of_the_sentences_for_any_batches(options: dict[str, Any]) -> None:
     translator = letter_translator(random_model(36))
     alone = translator.translate(SENTENCES, SearchSettings(**options, batch_tokens=1))
     for batch_tokens in (11, 10_000):
@@ -82,7 +82,7 @@ def test_a_model_of_another_shape_is_refused(shape: str, missing: str) -> None:
         letter_translator(model)
 
 
-def test_scores_are_those_of_the_hypotheses_and_may_be_left_out() -> None:
+def test_scores_are_those_of_the_hypotheses_and_can_be_omitted() -> None:
     translator = letter_translator(random_model(36))
     translation = translator.translate(["abc"], SearchSettings(beam=3, n_best=2))[0]
     assert translation.score == translation.hypotheses[0].score
@@ -104,7 +104,7 @@ def test_python_and_the_command_line_give_the_same_translations(tmp_path: Path, 
         assert len(translations[3].parts) > 1
 
 
-def test_a_search_that_the_engine_lacks_opens_another_engine(tmp_path: Path) -> None:
+def test_a_search_that_the_engine_does_not_support_opens_another_engine(tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install '.[translate]'")
     model = make_run(tmp_path)
     translator = Translator.load(model)
@@ -116,7 +116,7 @@ def test_a_search_that_the_engine_lacks_opens_another_engine(tmp_path: Path) -> 
     assert translator.fingerprint is not None
 
 
-def test_an_engine_of_ones_own_is_not_replaced() -> None:
+def test_a_custom_engine_is_not_replaced() -> None:
     translator = letter_translator(random_model(36))
 
     class Limited:

@@ -1,6 +1,6 @@
 """A tokeniser and models so small that a search can be followed by hand or done in full.
 
-Sizes are distinct primes where they can be; parameters are random in float64, so that ties and rounding decide nothing.
+Sizes are distinct primes where they can be; parameters are random in float64, so that ties and rounding have no effect.
 """
 
 from collections.abc import Sequence

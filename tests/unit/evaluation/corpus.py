@@ -1,4 +1,4 @@
-"""Systems of made-up quality: a reference of made-up words, with a share of them replaced."""
+"""Synthetic systems: a reference of invented words, with a share of them replaced."""
 
 from random import Random
 

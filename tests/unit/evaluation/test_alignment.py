@@ -20,7 +20,7 @@ def test_the_error_rate_is_the_one_worked_by_hand() -> None:
 
 
 @pytest.mark.parametrize("line", ["0-", "a-1", "0-1-2", "1", "0--1"])
-def test_what_is_no_link_is_told(line: str) -> None:
+def test_an_invalid_link_is_reported(line: str) -> None:
     with pytest.raises(DataError, match=f"'{line}' is not a link. Write source-target"):
         parse_links(line)
 

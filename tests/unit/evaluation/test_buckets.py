@@ -7,7 +7,7 @@ from clearhead.evaluation.counts import compute_counts, compute_counts_by_metric
 from clearhead.evaluation.leaks import TrainingPair, scan_training_text
 
 
-def test_sentences_go_into_the_part_of_their_length() -> None:
+def test_sentences_are_put_into_the_part_of_their_length() -> None:
     lines = ["a b c d e", "a b c d e f", "", " ".join("abcdefghijk"), " ".join(["x"] * 61)]
     systems = {"one": compute_counts_by_metric(["exact"], ["a b c d e", "no", "", "no", "no"], [lines])}
     buckets = score_by_length(systems, lines)
@@ -15,7 +15,7 @@ def test_sentences_go_into_the_part_of_their_length() -> None:
     assert rows == [("1–5 words", 2, 100.0), ("6–10 words", 1, 0.0), ("11–15 words", 1, 0.0), ("over 60 words", 1, 0.0)]
 
 
-def test_a_part_scores_as_if_it_were_a_test_set_of_its_own() -> None:
+def test_a_part_is_scored_like_a_separate_test_set() -> None:
     right = ["the cat sat on the mat", "a dog ran far away from the very old red house today"]
     outputs = ["the cat sat on a mat", "a dog ran far from the very old house today"]
     short, long = score_by_length({"s": compute_counts_by_metric(["bleu"], outputs, [right])}, right)
@@ -28,7 +28,7 @@ def test_a_part_scores_as_if_it_were_a_test_set_of_its_own() -> None:
 
 
 def test_words_are_matched_as_often_as_both_sides_have_them() -> None:
-    # the: 2 wanted, 3 written, 2 matched; cat: wanted and written once; mat, rug: one side only; "." on both
+    # the: 2 expected, 3 written, 2 matched; cat: expected and written once; mat, rug: one side only; "." on both
     buckets = match_words_by_frequency(["The the the cat rug."], ["the the cat mat."], {"the": 12, "cat": 1, ".": 3})
     counts = {bucket.name: (bucket.num_reference, bucket.num_output, bucket.num_matched) for bucket in buckets}
     assert counts == {
@@ -46,7 +46,7 @@ SOURCES = ["I go", "You go", "We go", ""]
 RIGHT = ["Voy", "Vas", "Vamos", ""]
 
 
-def test_what_the_training_text_holds_is_found_on_each_side_and_as_pairs() -> None:
+def test_sentences_of_the_training_text_are_found_on_each_side_and_as_pairs() -> None:
     training = [
         TrainingPair("I  go ", "Voy"),  # spaces make no difference
         TrainingPair("You go", "Va"),
@@ -65,7 +65,7 @@ def test_a_pair_counts_only_where_both_sides_are_of_one_test_sentence() -> None:
     assert (leaks.sources, leaks.references, leaks.pairs) == ({0}, {1}, set())
 
 
-def test_what_was_not_given_is_not_said_to_be_clean() -> None:
+def test_a_side_without_training_text_is_not_reported_as_clean() -> None:
     scan = scan_training_text([TrainingPair(target="Voy Voy")], SOURCES, [RIGHT], [["Voy", "Ve", "", ""]])
     assert (scan.leaks.sources, scan.leaks.pairs, scan.leaks.is_leaking) == (None, None, False)
     assert "sources" not in scan.leaks.to_dict()

@@ -1,4 +1,4 @@
-"""COMET is asked for by name, and what it lacks is told before any work is done."""
+"""COMET is requested by name, and missing requirements are reported before any work is done."""
 
 import sys
 from pathlib import Path
@@ -39,7 +39,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, is_readable: bool = True) -> None:
     monkeypatch.setitem(sys.modules, "comet", package)
 
 
-def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch, checkpoint: Path) -> None:
+def test_a_missing_package_is_reported(monkeypatch: pytest.MonkeyPatch, checkpoint: Path) -> None:
     monkeypatch.setitem(sys.modules, "comet", None)
     with pytest.raises(ConfigError) as missing:
         check_comet(str(checkpoint), ["a"])
@@ -49,7 +49,9 @@ def test_a_missing_package_is_told(monkeypatch: pytest.MonkeyPatch, checkpoint: 
     )
 
 
-def test_a_missing_model_or_source_is_told(monkeypatch: pytest.MonkeyPatch, checkpoint: Path, tmp_path: Path) -> None:
+def test_a_missing_model_or_source_is_reported(
+    monkeypatch: pytest.MonkeyPatch, checkpoint: Path, tmp_path: Path
+) -> None:
     pretend(monkeypatch)
     with pytest.raises(ConfigError) as no_model:
         check_comet(None, ["a"])
@@ -67,7 +69,7 @@ def test_a_missing_model_or_source_is_told(monkeypatch: pytest.MonkeyPatch, chec
         check_comet(str(tmp_path / "empty"), ["a"])
 
 
-def test_a_score_carries_the_name_of_its_model(monkeypatch: pytest.MonkeyPatch, checkpoint: Path) -> None:
+def test_a_score_has_the_name_of_its_model(monkeypatch: pytest.MonkeyPatch, checkpoint: Path) -> None:
     pretend(monkeypatch)
     path = check_comet(str(checkpoint.parents[1]), ["s"] * 4)
     assert path == checkpoint
@@ -76,7 +78,7 @@ def test_a_score_carries_the_name_of_its_model(monkeypatch: pytest.MonkeyPatch, 
     assert score.signature == "nrefs:1|model:small-da|scale:100|version:2.2.7"
 
 
-def test_a_file_that_is_no_checkpoint_is_told(monkeypatch: pytest.MonkeyPatch, checkpoint: Path) -> None:
+def test_a_file_that_is_not_a_checkpoint_is_reported(monkeypatch: pytest.MonkeyPatch, checkpoint: Path) -> None:
     pretend(monkeypatch, is_readable=False)
     with pytest.raises(ConfigError, match=r"model.ckpt is not a COMET checkpoint: 'state_dict'"):
         comet(checkpoint, ["a"], ["a"], ["a"])

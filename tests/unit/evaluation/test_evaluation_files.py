@@ -34,7 +34,7 @@ def test_files_are_scored_as_their_sentences_are(folder: Path) -> None:
     ("sides", "leaks"),
     [(("source", "target"), ({0}, {0}, {0})), (("source",), ({0}, None, None)), (("target",), (None, {0}, None))],
 )
-def test_training_files_of_either_side_are_looked_through(
+def test_training_files_of_either_side_are_searched(
     folder: Path, sides: tuple[str, ...], leaks: tuple[set[int] | None, ...]
 ) -> None:
     (folder / "train.source").write_bytes(f"{RIGHT[-1]}\n".encode() + b"caf\xe9\n")

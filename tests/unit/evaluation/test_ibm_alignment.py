@@ -1,4 +1,4 @@
-"""Counted links: what two word models agree on, on a language that is known word by word."""
+"""Counted links: the links that two word models agree on, in an artificial language with known links."""
 
 from random import Random
 
@@ -9,7 +9,7 @@ COLOURS = ("red", "old", "small", "new", "dark")
 
 
 def sentences(number: int) -> tuple[list[str], list[str]]:
-    """Return `the COLOUR NOUN sees a NOUN.` in a language that has its colours behind, its words backwards."""
+    """Return `the COLOUR NOUN sees a NOUN.` in a language with colours after nouns and reversed words."""
     random = Random(7)
     sources, targets = [], []
     for _ in range(number):
@@ -19,7 +19,7 @@ def sentences(number: int) -> tuple[list[str], list[str]]:
     return sources, targets
 
 
-def test_words_that_come_together_are_linked_across_the_order() -> None:
+def test_words_that_occur_together_are_linked_in_any_order() -> None:
     sources, targets = sentences(60)
     alignments = ibm_model1_links(sources, targets)
     right = {(1, 1), (2, 0), (3, 2), (5, 3)}
@@ -30,7 +30,7 @@ def test_words_that_come_together_are_linked_across_the_order() -> None:
     assert hits / (60 * len(right)) > 0.9, "recall"
 
 
-def test_every_word_has_one_partner_at_most() -> None:
+def test_every_word_has_at_most_one_link() -> None:
     for links in ibm_model1_links(*sentences(20)):
         assert len({source for source, _ in links}) == len({target for _, target in links}) == len(links)
 

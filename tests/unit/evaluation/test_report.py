@@ -1,4 +1,4 @@
-"""A whole evaluation: its scores, spreads, tests, parts and tables, and what it refuses."""
+"""A complete evaluation: its scores, spreads, tests, parts, tables and errors."""
 
 import json
 
@@ -66,7 +66,7 @@ def test_lengths_are_of_the_source_where_there_is_one() -> None:
     )
 
 
-def test_leaks_are_flagged_and_what_was_seen_is_scored_apart() -> None:
+def test_leaks_are_flagged_and_leaked_sentences_are_scored_separately() -> None:
     sources = [f"source {number}" for number in range(47)]
     training = [TrainingPair("source 3", RIGHT[3]), TrainingPair("source 5", "other")]
     report = evaluate(
@@ -84,7 +84,7 @@ def test_leaks_are_flagged_and_what_was_seen_is_scored_apart() -> None:
     assert "WARNING: test sentences are in the training text." in text
 
 
-def test_without_buckets_intervals_and_training_only_scores_are_left() -> None:
+def test_without_buckets_intervals_and_training_text_there_are_only_scores() -> None:
     report = evaluate({"good": [GOOD], "bad": [BAD]}, HeldOut([RIGHT]), PLAIN)
     assert [table.title for table in report_tables(report)] == ["Scores of 47 sentences"]
     assert report.to_dict()["comparisons"] == []
@@ -109,7 +109,7 @@ def test_tables_show_every_number_with_its_signature() -> None:
     assert all(line.count("|") - line.count("\\|") > 2 for line in text.splitlines() if line.startswith("|"))
 
 
-def test_json_holds_every_number_in_full() -> None:
+def test_json_has_every_number_in_full() -> None:
     report = evaluate({"good": [GOOD], "bad": [BAD]}, HeldOut([RIGHT], RIGHT, [TrainingPair("x", "y")]), QUICK)
     decoded = json.loads(json.dumps(report.to_dict()))
     first = decoded["systems"][0]["scores"][0]
@@ -120,7 +120,7 @@ def test_json_holds_every_number_in_full() -> None:
     assert decoded["by_length"]["side"] == "source"
 
 
-def test_texts_that_do_not_belong_together_are_told_all_at_once() -> None:
+def test_texts_that_do_not_belong_together_are_all_reported_together() -> None:
     with pytest.raises(DataError) as error:
         evaluate({"a": [GOOD[:3]], "b": [GOOD, GOOD[:5]]}, HeldOut([RIGHT, RIGHT[:7]], RIGHT[:2]), PLAIN)
     assert str(error.value).startswith(
@@ -133,14 +133,14 @@ def test_texts_that_do_not_belong_together_are_told_all_at_once() -> None:
         evaluate({"a": [GOOD]}, HeldOut([]), PLAIN)
 
 
-def test_a_metric_that_is_not_known_is_told_before_any_work() -> None:
+def test_an_unknown_metric_is_reported_before_any_work() -> None:
     with pytest.raises(ConfigError, match="'blue' is not a metric. Did you mean 'bleu'"):
         evaluate({"a": [GOOD]}, HeldOut([RIGHT]), EvaluationRequest(("blue",)))
     with pytest.raises(ConfigError, match="COMET needs a model on disk"):
         evaluate({"a": [GOOD]}, HeldOut([RIGHT], RIGHT), EvaluationRequest(("comet",)))
 
 
-def test_requirements_are_met_from_the_side_that_is_better() -> None:
+def test_requirements_are_met_by_better_scores_in_either_direction() -> None:
     report = evaluate({"good": [GOOD], "bad": [BAD]}, HeldOut([RIGHT]), PLAIN)
     good, bad = (system.scores[0].score.value for system in report.systems)
     between = parse_requirement(f"bleu={(good + bad) / 2}")
@@ -163,7 +163,7 @@ def test_requirements_are_met_from_the_side_that_is_better() -> None:
         ("bleu=-1", "give a number of at least 0"),
     ],
 )
-def test_a_requirement_that_says_nothing_is_refused(text: str, sentence: str) -> None:
+def test_an_invalid_requirement_is_rejected(text: str, sentence: str) -> None:
     with pytest.raises(ConfigError) as error:
         parse_requirement(text)
     assert sentence in str(error.value)

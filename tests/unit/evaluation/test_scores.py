@@ -1,4 +1,4 @@
-"""Scores are those of sacreBLEU, library and command alike, and each says how it was made."""
+"""Scores are those of sacreBLEU, both library and command, and each has its signature."""
 
 import json
 import math
@@ -66,7 +66,7 @@ def test_a_score_is_that_of_the_library_with_several_references() -> None:
     assert (plus.name, plus.value) == ("chrF++", sacrebleu.corpus_chrf(OUTPUTS, [RIGHT], word_order=2).score)
 
 
-def test_the_bleu_of_papers_is_marked_as_such_and_another_number() -> None:
+def test_the_bleu_of_papers_has_its_own_signature_and_another_value() -> None:
     papers_bleu = tokenised_bleu(OUTPUTS, [line.upper() for line in RIGHT])
     assert papers_bleu.name == "tokenised lower-cased BLEU"
     assert papers_bleu.note == "As papers quote it; not comparable with BLEU"
@@ -77,7 +77,7 @@ def test_the_bleu_of_papers_is_marked_as_such_and_another_number() -> None:
     assert "tok:none" in tokenised_bleu(["a b ."], ["a b ."], tokenisation="none").signature
 
 
-def test_exact_match_counts_whole_sentences_against_any_reference() -> None:
+def test_exact_match_counts_sentences_that_equal_any_reference() -> None:
     assert exact_match(OUTPUTS, RIGHT).value == 20.0
     assert exact_match([" Let's go! ", "a", "B"], ["Let's go!", "b", "b"]).value == pytest.approx(100 / 3)
     two_references = exact_match(["a", "b", "c"], ["a", "x", "y"], ["z", "b", "z"])
@@ -101,7 +101,7 @@ def test_perplexity_is_of_one_token() -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_every_metric_goes_by_its_name_and_has_a_signature(metric: str) -> None:
+def test_every_metric_is_found_by_its_name_and_has_a_signature(metric: str) -> None:
     corpus_score = score(metric, OUTPUTS, RIGHT)
     assert isinstance(corpus_score, Score)
     assert corpus_score.signature
@@ -110,7 +110,7 @@ def test_every_metric_goes_by_its_name_and_has_a_signature(metric: str) -> None:
     assert best.value == pytest.approx(100.0 if best.is_higher_better else 0.0)
 
 
-def test_a_metric_that_is_not_known_is_told_with_its_nearest() -> None:
+def test_an_unknown_metric_is_reported_with_the_closest_name() -> None:
     with pytest.raises(
         ConfigError, match="'blue' is not a metric. Did you mean 'bleu'\\? Metrics: bleu, tokenised-bleu"
     ):

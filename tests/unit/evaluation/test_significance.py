@@ -40,7 +40,7 @@ def test_an_interval_is_that_of_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("test", "option"), [("bootstrap", "--paired-bs"), ("randomisation", "--paired-ar")])
-def test_a_p_value_is_that_of_the_command_but_for_ties(
+def test_a_p_value_is_that_of_the_command_except_for_ties(
     test: SignificanceTest, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command_output = by_command(tmp_path, [FIRST, SECOND], "-m", "bleu", "chrf", "ter", option, "-f", "text")
@@ -52,21 +52,21 @@ def test_a_p_value_is_that_of_the_command_but_for_ties(
         comparison = compare(("first", "second"), baseline, system, test)
         assert round(comparison.p_value, 4) >= p_value
         with monkeypatch.context() as patch:
-            patch.setattr(significance, "_TIE", -1e-9)  # leave ties out, as the command does
+            patch.setattr(significance, "_TIE", -1e-9)  # ignore ties, as the command does
             assert round(compare(("first", "second"), baseline, system, test).p_value, 4) == p_value
         assert 0.001 < p_value < 0.9
         assert comparison.difference == system.corpus_score.value - baseline.corpus_score.value
         assert (comparison.baseline, comparison.system, comparison.test) == ("first", "second", test)
 
 
-def test_no_environment_variable_moves_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_environment_variable_changes_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     before = confidence_interval(compute_counts("bleu", FIRST, [RIGHT]), Resampling(101))
     monkeypatch.setenv("SACREBLEU_SEED", "7")
     assert confidence_interval(compute_counts("bleu", FIRST, [RIGHT]), Resampling(101)) == before
     assert confidence_interval(compute_counts("bleu", FIRST, [RIGHT]), Resampling(101, seed=7)).mean != before.mean
 
 
-def test_what_is_drawn_does_not_depend_on_how_much_is_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_samples_do_not_depend_on_the_size_of_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     baseline, system = (
         compute_counts("exact", FIRST[:37], [RIGHT[:37]]),
         compute_counts("exact", SECOND[:37], [RIGHT[:37]]),
@@ -85,7 +85,7 @@ def test_what_is_drawn_does_not_depend_on_how_much_is_drawn_at_once(monkeypatch:
     assert all_at_once() == before
 
 
-def test_a_system_against_itself_is_no_discovery_and_a_large_difference_is() -> None:
+def test_a_system_against_itself_is_not_significant_and_a_large_difference_is() -> None:
     bad = compute_counts("chrf", spoiled(RIGHT, 0.9, 11), [RIGHT])
     good = compute_counts("chrf", FIRST, [RIGHT])
     for test in ("bootstrap", "randomisation"):
@@ -117,7 +117,7 @@ def test_hits_are_resampled_as_worked_by_hand() -> None:
     assert interval.mean == pytest.approx(50, abs=3)
 
 
-def test_tests_that_cannot_be_made_are_told() -> None:
+def test_impossible_tests_are_reported() -> None:
     with pytest.raises(DataError, match="'a' has 211 sentences and 'b' 7: a paired test needs both"):
         compare(
             ("a", "b"),
@@ -144,7 +144,7 @@ def test_outputs_of_one_system_are_pooled_sentence_by_sentence() -> None:
 
 
 @pytest.mark.parametrize("metric", ["bleu", "tokenised-bleu", "chrf", "chrf++", "ter", "exact"])
-def test_the_score_of_all_places_is_that_of_the_whole(metric: str) -> None:
+def test_the_score_of_all_sentences_is_that_of_the_corpus(metric: str) -> None:
     counts = compute_counts(metric, FIRST, [RIGHT, SECOND])
     assert counts.value(range(211)) == pytest.approx(counts.corpus_score.value)
     assert counts.corpus_score.signature.startswith("nrefs:2|")

@@ -6,6 +6,6 @@ from clearhead.data.phrasebook.sentences import PhrasePair
 
 
 def drawn(pattern: Pattern, number: int = 400) -> list[PhrasePair]:
-    """Return that many sentences of a pattern, always the same."""
+    """Return a number of sentences of a pattern, always the same."""
     draw = Draw(f"a test of {pattern.__name__}")
     return [pattern(draw) for _ in range(number)]

@@ -46,7 +46,7 @@ def test_the_copula_is_the_one_of_the_adjective() -> None:
         assert [copula(adjective, person) for person in range(5)] == list(expected)
 
 
-def test_two_nouns_are_both_joined_to_what_is_said_of_them() -> None:
+def test_a_subject_of_two_nouns_gives_a_pair_for_each_noun() -> None:
     assert len(subject_pairs(Phrase("Ana and Luis", "Ana y Luis", noun="Ana&Luis"), "tired")) == 2
     assert subject_pairs(PRONOUNS[0], "tired") == ()
 
@@ -97,7 +97,7 @@ def test_a_comparison_is_mas_que_or_tan_como() -> None:
             )
 
 
-def test_hunger_and_years_are_had() -> None:
+def test_hunger_and_age_take_tener() -> None:
     for pattern in (having, age):
         for sentence in drawn(pattern):
             assert has_one_of(TENER, sentence.spanish), sentence
@@ -112,7 +112,7 @@ def test_a_profession_has_an_article_in_spanish_only_with_an_adjective() -> None
         assert has_one_of(SER, spanish), spanish
 
 
-def test_an_origin_is_said_with_ser_de() -> None:
+def test_an_origin_takes_ser_de() -> None:
     for sentence in drawn(origin):
         assert " from " in sentence.english or sentence.english.endswith(" from?")
         assert re.search(r"\bde\b", sentence.spanish.lower())

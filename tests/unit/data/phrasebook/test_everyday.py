@@ -1,4 +1,4 @@
-"""Prices, hours, weather, names, owners and sums: numbers are worked out here, and agreement is checked by rule."""
+"""Prices, hours, weather, names, owners and sums: numbers are computed here, and agreement is checked by rule."""
 
 import re
 
@@ -47,7 +47,7 @@ def test_one_o_clock_is_singular_and_every_other_hour_plural() -> None:
         assert ("half past" in sentence.english) == (" y media" in sentence.spanish)
 
 
-def test_the_weather_is_denied_and_asked_about_in_both_languages() -> None:
+def test_the_weather_is_negated_and_asked_about_in_both_languages() -> None:
     for sentence in drawn(weather):
         is_denied = bool(re.match(r"It (is not|isn't) ", sentence.english))
         assert sentence.spanish.startswith("No ") == is_denied
@@ -56,7 +56,7 @@ def test_the_weather_is_denied_and_asked_about_in_both_languages() -> None:
         assert ("rain" in sentence.english) == ("lloviendo" in sentence.spanish)
 
 
-def test_a_name_is_said_with_llamarse() -> None:
+def test_a_name_takes_llamarse() -> None:
     clitics = {"My": "me llamo", "Your": "te llamas", "His": "se llama", "Her": "se llama"}
     for sentence in drawn(naming):
         owner = re.match(r"(My|Your|His|Her) name ", sentence.english)
@@ -66,7 +66,7 @@ def test_a_name_is_said_with_llamarse() -> None:
         )
 
 
-def test_whose_things_agree_in_number() -> None:
+def test_possessives_agree_in_number() -> None:
     for sentence in drawn(whose):
         is_plural = sentence.english.endswith(" are these?")
         assert is_plural or sentence.english.endswith(" is this?")

@@ -1,4 +1,4 @@
-"""Idioms inside sentences: whatever is put around them, they are said as a whole in both languages."""
+"""Idioms inside sentences: in any sentence they are translated as a unit."""
 
 from clearhead.data.phrasebook.idiom_sentences import conjugated_idiom, idiom_alone, reported_idiom, saying, vocative
 from clearhead.data.phrasebook.idioms import CLAUSES, SAYINGS
@@ -6,7 +6,7 @@ from tests.unit.data.phrasebook.drawing import drawn
 
 
 def spoken(english: str, expressions: dict[str, str]) -> list[str]:
-    """Return the Spanish of each expression that an English sentence holds."""
+    """Return the Spanish of each expression that an English sentence contains."""
     return [spanish for idiom, spanish in expressions.items() if idiom.lower() in english.lower()]
 
 
@@ -17,7 +17,7 @@ def test_an_idiom_keeps_its_own_translation() -> None:
             assert any(spanish.lower() in sentence.spanish.lower() for spanish in expressions), sentence
 
 
-def test_a_told_idiom_stands_after_that() -> None:
+def test_a_reported_idiom_follows_that() -> None:
     for sentence in drawn(reported_idiom):
         assert " that " in sentence.english
         assert " que " in sentence.spanish
@@ -31,7 +31,7 @@ def test_a_saying_is_said_by_somebody() -> None:
         assert any(sentence.spanish.lower().endswith(f", {spanish.lower()}.") for spanish in expressions), sentence
 
 
-def test_what_is_done_once_in_a_blue_moon_is_done_so_in_spanish() -> None:
+def test_once_in_a_blue_moon_is_translated_in_a_sentence() -> None:
     sentences = drawn(conjugated_idiom)
     rare = [sentence.spanish for sentence in sentences if "once in a blue moon" in sentence.english]
     assert rare
@@ -39,7 +39,7 @@ def test_what_is_done_once_in_a_blue_moon_is_done_so_in_spanish() -> None:
     assert any("log" in sentence.english for sentence in sentences)
 
 
-def test_a_name_is_called_before_the_last_mark() -> None:
+def test_a_name_comes_before_the_last_punctuation_mark() -> None:
     for sentence in drawn(vocative):
         name, end = sentence.english.rsplit(", ", 1)[1][:-1], sentence.english[-1]
         assert end in ".!?"

@@ -34,7 +34,7 @@ def test_what_one_likes_to_do_is_singular() -> None:
         assert re.search(r"\bgusta \w+r(me|te|se|nos)?\b", sentence.spanish), sentence
 
 
-def test_would_like_is_never_asked_of_oneself() -> None:
+def test_would_like_is_never_a_question_in_the_first_person() -> None:
     for sentence in drawn(would_like):
         assert "gustaría" in sentence.spanish
         assert not sentence.english.startswith("Would I ")

@@ -1,4 +1,4 @@
-"""Questions of the phrasebook: marked at both ends in Spanish, and asked of whoever can be asked."""
+"""Questions of the phrasebook: marked at both ends in Spanish, and only in persons that make sense."""
 
 import re
 
@@ -25,7 +25,7 @@ def test_a_question_has_its_marks(pattern: Pattern) -> None:
         assert re.fullmatch(r"¿[A-ZÁÉÍÓÚ][^¿?]*\?", sentence.spanish)
 
 
-def test_nobody_asks_whether_he_himself_does_something_but_whether_he_can() -> None:
+def test_a_question_in_the_first_person_is_only_about_what_one_can_do() -> None:
     asked_of_me = [sentence.english for sentence in drawn(question, 2000) if " I " in sentence.english[:7]]
     assert asked_of_me
     assert all(english.startswith("Can I ") for english in asked_of_me)
@@ -57,7 +57,7 @@ def test_who_is_one_person() -> None:
         assert not re.match(r"Who (are|have|do) ", sentence.english)
 
 
-def test_a_way_is_asked_for_with_adonde() -> None:
+def test_a_direction_is_asked_for_with_adonde() -> None:
     for sentence in drawn(where_to):
         assert re.fullmatch(r"Where (am|is|are) .+ going\?", sentence.english)
         assert re.match(r"¿Adónde (voy|vas|va|vamos|van)\b", sentence.spanish)

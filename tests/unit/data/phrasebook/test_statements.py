@@ -24,14 +24,14 @@ def test_a_question_is_never_about_me() -> None:
     assert "I" not in {draw_addressee(draw).english for _ in range(500)}
 
 
-def test_a_statement_is_told_in_every_tense() -> None:
+def test_a_statement_occurs_in_every_tense() -> None:
     english = " ".join(sentence.english for sentence in drawn(statement, 800))
     for mark in (" is going to ", " can ", "n't ", "ing "):
         assert mark in english
     assert COMMON_TENSES.count("present") == 2, "the present is drawn twice as often as in a plain list"
 
 
-def test_a_wish_is_asked_or_denied_but_never_both() -> None:
+def test_a_wish_is_never_both_a_question_and_negated() -> None:
     for sentence in drawn(wish):
         assert not (sentence.english.endswith("?") and re.search(r"n't | not ", sentence.english))
 
@@ -54,7 +54,7 @@ def test_lets_go_is_vamos_and_lets_do_is_vamos_a() -> None:
             assert re.match(r"Vamos a \w+(r|rnos)\b", spanish), sentence
 
 
-def test_a_pronoun_stands_before_the_verb_and_is_another_person() -> None:
+def test_a_pronoun_comes_before_the_verb_and_is_another_person() -> None:
     clitics = {"me": "me", "you": "te", "him": "lo", "her": "la", "us": "nos", "them": "los"}
     for sentence in drawn(object_pronoun):
         whom = sentence.english.rstrip(".?").split()[-1]
@@ -74,13 +74,13 @@ def test_a_gift_names_its_receiver_with_a_pronoun_in_spanish() -> None:
         assert re.search(r"\b(me|te|le|nos|les)\b", sentence.spanish.lower()), sentence
 
 
-def test_what_is_told_follows_that_and_que() -> None:
+def test_reported_speech_follows_that_and_que() -> None:
     for sentence in drawn(reported_speech):
         assert re.match(r".+ (says?|knows?|thinks?) that ", sentence.english), sentence
         assert " que " in sentence.spanish
 
 
-def test_but_denies_the_second_clause() -> None:
+def test_but_negates_the_second_clause() -> None:
     for sentence in drawn(two_clauses):
         if ", but " in sentence.english:
             assert re.search(r", but .*(n't|not)\b", sentence.english), sentence

@@ -67,7 +67,7 @@ def test_a_search_with_different_results_uses_torch(changes: dict[str, Any], rea
 @pytest.mark.parametrize(
     "settings", [{}, {"beam": 4}, {"beam": 4, "stopping": "first", "n_best": 3, "length_penalty": 0.0}]
 )
-def test_plain_searches_are_its_own(settings: dict[str, Any], place: ModelFolder) -> None:
+def test_plain_searches_are_supported(settings: dict[str, Any], place: ModelFolder) -> None:
     assert lacks(place, EngineNeeds(SearchSettings(**settings)), "cpu", "int8") is None
 
 
@@ -83,11 +83,11 @@ def test_plain_searches_are_its_own(settings: dict[str, Any], place: ModelFolder
         ("token_scores", "it does not support token scores"),
     ],
 )
-def test_a_use_that_it_lacks_is_named(use: Use, reason: str, place: ModelFolder) -> None:
+def test_an_unsupported_use_is_named(use: Use, reason: str, place: ModelFolder) -> None:
     assert reason in str(lacks(place, EngineNeeds(uses=(use,)), "cpu", "auto"))
 
 
-def test_a_precision_that_it_lacks_is_named(place: ModelFolder) -> None:
+def test_an_unsupported_precision_is_named(place: ModelFolder) -> None:
     assert "bfloat16" in str(lacks(place, EngineNeeds(), "cpu", "bfloat16"))
     with pytest.raises(ConfigError, match="the engine ctranslate2 does not support bfloat16. Use float32, int8"):
         open_ctranslate2(place, precision="bfloat16")
@@ -113,7 +113,7 @@ def test_a_damaged_conversion_is_named(place: ModelFolder) -> None:
         open_ctranslate2(place)
 
 
-def test_only_the_best_are_returned_and_in_the_order_of_the_requests(place: ModelFolder) -> None:
+def test_only_the_best_hypotheses_are_returned_in_the_order_of_the_requests(place: ModelFolder) -> None:
     engine = open_ctranslate2(place, num_threads=1)
     requests = [Request((5,) * length + (2,), 7) for length in (2, 11, 5)]
     settings = SearchSettings(beam=5, n_best=2, stopping="first", batch_tokens=12)
@@ -138,7 +138,7 @@ def test_one_batch_is_shared_among_all_workers(workers: int, number: int) -> Non
     assert max(map(len, shares)) == -(-number // workers)
 
 
-def test_a_few_uneven_batches_are_cut_and_a_part_is_never_larger_than_its_batch() -> None:
+def test_a_few_uneven_batches_are_split_and_a_part_is_never_larger_than_its_batch() -> None:
     requests = [Request((5,) * length, 7) for length in (90, *(3,) * 60)]
     batches = batches_by_length(requests, 100)
     assert [len(batch) for batch in batches] == [1, 33, 27]
@@ -148,7 +148,7 @@ def test_a_few_uneven_batches_are_cut_and_a_part_is_never_larger_than_its_batch(
     assert shares[0] == [0], "the long one stays alone"
 
 
-def test_many_batches_are_left_as_they_are() -> None:
+def test_many_batches_are_not_split() -> None:
     requests = [Request((5,) * (3 + place % 9), 7) for place in range(40)]
     batches = batches_by_length(requests, 12)
     assert shared(batches, 2) == batches

@@ -1,4 +1,4 @@
-"""How long a translation may be, and which sentences share a batch: worked by hand."""
+"""The maximum length of a translation, and which sentences share a batch: worked by hand."""
 
 from clearhead.decoding.engines.engine import ModelInfo, Request, batches_by_length, length_limit
 from clearhead.decoding.search.settings import SearchSettings
@@ -17,7 +17,7 @@ def test_a_limit_grows_with_the_source_up_to_the_positions_of_the_model() -> Non
     assert length_limit(1000, SearchSettings(), endless) == 512, "max_length of the search"
 
 
-def test_requests_of_about_one_length_share_a_batch_longest_first() -> None:
+def test_requests_of_similar_length_share_a_batch_longest_first() -> None:
     requests = [Request((5,) * size, 9) for size in (3, 7, 5, 2)]
     assert batches_by_length(requests, 14) == [[1, 2], [0, 3]]
     assert batches_by_length(requests, 1) == [[1], [2], [0], [3]]
@@ -29,7 +29,7 @@ def test_requests_of_about_one_length_share_a_batch_longest_first() -> None:
     assert batches_by_length([], 13) == []
 
 
-def test_a_model_is_known_by_the_positions_of_its_config() -> None:
+def test_the_limits_of_a_model_come_from_the_positions_in_its_config() -> None:
     config = random_model(36, max_length=17).config
     assert ModelInfo.of(config) == ModelInfo(config.pad, config.eos, 17)
     assert ModelInfo.of(random_model(36, positions="rotary").config).max_length is None

@@ -27,7 +27,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
         ("ctranslate2", EngineNeeds(), "ctranslate2"),
     ],
 )
-def test_the_engine_is_one_that_can_do_what_is_needed(
+def test_the_chosen_engine_supports_what_is_needed(
     model: ModelFolder, name: str, needs: EngineNeeds, expected: str
 ) -> None:
     opened = open_engine(model, EngineChoice(name, "cpu"), needs)  # type: ignore[arg-type]
@@ -36,7 +36,7 @@ def test_the_engine_is_one_that_can_do_what_is_needed(
     assert opened.notes == ()
 
 
-def test_an_engine_that_was_named_and_cannot_is_replaced_with_a_note(model: ModelFolder) -> None:
+def test_a_requested_engine_that_lacks_support_is_replaced_with_a_note(model: ModelFolder) -> None:
     opened = open_engine(model, EngineChoice("ctranslate2", "cpu"), DRAWN)
     assert opened.engine.name == "torch"
     assert opened.notes == (

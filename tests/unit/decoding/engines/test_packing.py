@@ -1,4 +1,4 @@
-"""A packed model is the model: the same weights, the same translations, the same trace; only its order of work differs."""
+"""A packed model is the model: the same weights, the same translations, the same trace; only the order of operations differs."""
 
 import pytest
 import torch
@@ -33,7 +33,7 @@ def test_a_packed_model_gives_the_same_logits_and_translations(options: dict[str
 
 
 @needs_library
-def test_weights_are_shared_and_the_model_is_left_as_it_was() -> None:
+def test_weights_are_shared_and_the_model_is_not_changed() -> None:
     model = random_model(36).float()
     fast = packed(model)
     assert not any(isinstance(module, PackedLinear) for module in model.modules())
@@ -43,7 +43,7 @@ def test_weights_are_shared_and_the_model_is_left_as_it_was() -> None:
 
 
 @needs_library
-def test_with_gradients_or_a_trace_it_reads_the_weights_themselves() -> None:
+def test_with_gradients_or_a_trace_the_original_weights_are_used() -> None:
     model = random_model(36).float()
     fast = packed(model)
     batch = Batch(sources(model), sources(model, seed=7))
@@ -56,7 +56,7 @@ def test_with_gradients_or_a_trace_it_reads_the_weights_themselves() -> None:
     assert len(trace) > 20
 
 
-def test_a_model_in_another_precision_is_left_alone() -> None:
+def test_a_model_in_another_precision_is_not_packed() -> None:
     model = random_model(36)
     assert not can_pack(model)
     assert packed(model) is model
@@ -74,7 +74,7 @@ def test_any_number_of_rows_gives_the_product(shape: tuple[int, ...]) -> None:
     assert_close(PackedLinear(linear)(x), linear(x), "float32")
 
 
-def test_few_numbers_of_rows_are_ever_seen() -> None:
+def test_row_counts_are_rounded_to_a_few_sizes() -> None:
     sizes = {rounded_up(number) for number in range(513)}
     assert len(sizes) == 57
     assert all(number <= rounded_up(number) <= max(number, number * 9 / 8) for number in range(513))

@@ -17,10 +17,10 @@ from clearhead.decoding.search.state import Beams
 PAD, BOS, EOS = 0, 1, 2
 NEVER = torch.tensor([-math.inf, -math.inf, 0.0, 0.0, 0.0], dtype=torch.float64)  # of five tokens
 
-# One sentence, two beams, five tokens, at most three of them, at least one before eos. Padding and bos are likeliest
-# everywhere, and are never written.
-#   step 0: eos is hidden; "3" has -1, "4" has -2: both go on.
-#   step 1: "3 eos" -1 - 0.5 = -1.5 ends; "3 3" -1 - 1 = -2 and "4 3" -2 - 0.25 = -2.25 go on; "4 4" has -2.5.
+# One sentence, two beams, five tokens, at most three of them, at least one before eos. Padding and bos always have the
+# highest probability, and are never written.
+#   step 0: eos is hidden; "3" has -1, "4" has -2: both continue.
+#   step 1: "3 eos" -1 - 0.5 = -1.5 ends; "3 3" -1 - 1 = -2 and "4 3" -2 - 0.25 = -2.25 continue; "4 4" has -2.5.
 #   step 2: the limit: "3 3 3" -2 - 0.1 = -2.1, then "4 3 eos" -2.25 - 0.3 = -2.55, "3 3 eos" -3, "3 3 4" -5.
 # Scores (length penalty 1): "3 eos" -1.5/2 = -0.75, "3 3 3" -2.1/3 = -0.7, "4 3 eos" -2.55/3 = -0.85.
 STEPS = [
@@ -36,7 +36,7 @@ LIMITS_BY_HAND = [3]
 
 
 def new_search(limits: Sequence[int], settings: SearchSettings, observer: SearchObserver = NO_OBSERVER) -> BeamSearch:
-    """Return a search without a model, that never writes padding or bos."""
+    """Return a search without a model that never writes padding or bos."""
     rules: list[Rule] = [NeverWritten(PAD), NeverWritten(BOS, "start")]
     if settings.min_length:
         rules.append(LongEnough(EOS, settings.min_length))
@@ -44,7 +44,7 @@ def new_search(limits: Sequence[int], settings: SearchSettings, observer: Search
 
 
 def first_beams(num_sentences: int) -> Beams:
-    """Return where a search starts."""
+    """Return the start state of a search."""
     return Beams.start(torch.zeros(num_sentences, 1, dtype=torch.long), torch.float64)
 
 
@@ -78,7 +78,7 @@ def random_steps(seed: int, num_sentences: int, beam: int, num_tokens: int, leng
 
 
 def never_written(num_tokens: int) -> Tensor:
-    """Return what hides padding and bos: (V,)."""
+    """Return the penalty that hides padding and bos: (V,)."""
     never = torch.zeros(num_tokens, dtype=torch.float64)
     never[[PAD, BOS]] = -math.inf
     return never

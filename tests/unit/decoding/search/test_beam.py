@@ -1,4 +1,4 @@
-"""Beam search: against a second, slow one, against every translation there is, and alone as in a batch."""
+"""Beam search: compared with a slow one, with all possible translations, and alone or in a batch."""
 
 import math
 from typing import Any
@@ -44,9 +44,7 @@ def test_one_beam_is_greedy_search(seed: int, alpha: float, stopping: str) -> No
 
 @pytest.mark.parametrize("options", [{}, {"start": "pad"}, {"positions": "rotary"}, {"norm_place": "post"}], ids=str)
 @pytest.mark.parametrize(("beam", "alpha"), [(2, 1.0), (3, 0.0), (4, 0.6), (7, 1.0)])
-def test_it_is_a_plain_beam_search_that_reads_everything_again(
-    beam: int, alpha: float, options: dict[str, Any]
-) -> None:
+def test_it_equals_a_plain_beam_search_without_a_cache(beam: int, alpha: float, options: dict[str, Any]) -> None:
     model = random_model(20, **options)
     source = sources(model)
     outcomes = search(model, source, beam=beam, n_best=2, length_penalty=alpha, stopping="proved")
@@ -60,7 +58,7 @@ def test_it_is_a_plain_beam_search_that_reads_everything_again(
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 1.7])
 @pytest.mark.parametrize("seed", [2, 5])
-def test_a_beam_wide_enough_finds_the_best_of_all_translations(seed: int, alpha: float) -> None:
+def test_a_wide_enough_beam_finds_the_best_of_all_translations(seed: int, alpha: float) -> None:
     model = random_model(seed, source_vocabulary=6)
     source = sources(model, (3, 2))
     outcomes = search(model, source, limit=4, beam=300, n_best=200, length_penalty=alpha, stopping="proved")
@@ -75,7 +73,7 @@ def test_a_beam_wide_enough_finds_the_best_of_all_translations(seed: int, alpha:
 
 @EACH_STOPPING
 @pytest.mark.parametrize("beam", [1, 2, 5])
-def test_a_sentence_is_searched_alike_alone_and_in_a_batch(beam: int, stopping: str) -> None:
+def test_a_sentence_gets_the_same_hypotheses_alone_and_in_a_batch(beam: int, stopping: str) -> None:
     model = random_model(36)
     source = sources(model)
     together = search(model, source, beam=beam, n_best=beam, stopping=stopping)
@@ -89,7 +87,7 @@ def test_a_sentence_is_searched_alike_alone_and_in_a_batch(beam: int, stopping: 
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0, 2.5])
 @pytest.mark.parametrize("n_best", [1, 3])
-def test_stopping_early_changes_nothing(n_best: int, alpha: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopping_early_does_not_change_the_result(n_best: int, alpha: float, monkeypatch: pytest.MonkeyPatch) -> None:
     model = random_model(3)
     source = sources(model)
     early = search(model, source, beam=3, n_best=n_best, length_penalty=alpha, stopping="proved")

@@ -1,4 +1,4 @@
-"""The coverage penalty: that of the attention seen afterwards, and it reorders translations."""
+"""The coverage penalty equals that of the attention of the finished translation, and reorders translations."""
 
 import math
 
@@ -14,7 +14,7 @@ from tests.unit.decoding.toys import random_model, sources
 
 
 @torch.inference_mode()
-def test_the_coverage_penalty_is_the_one_of_the_attention_seen_afterwards() -> None:
+def test_the_coverage_penalty_is_that_of_the_attention_of_the_finished_translation() -> None:
     model = random_model(36)
     source = sources(model, (7, 4))
     settings = SearchSettings(beam=3, n_best=3, coverage_penalty=0.4, length_penalty=0.6, stopping="proved")

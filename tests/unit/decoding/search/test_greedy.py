@@ -1,4 +1,4 @@
-"""Greedy search: the likeliest token each time, the same with and without a cache, alone and in a batch."""
+"""Greedy search: the most probable token at each step, the same with and without a cache, alone and in a batch."""
 
 import pytest
 import torch
@@ -28,7 +28,7 @@ def rows(model: Transformer, ids: Tensor) -> list[list[int]]:
 @pytest.mark.parametrize("start", ["bos", "eos", "pad"])
 @pytest.mark.parametrize("seed", [3, 20, 36])
 @torch.no_grad()
-def test_a_batch_with_a_cache_is_one_by_one_without(seed: int, start: str) -> None:
+def test_a_batch_with_a_cache_equals_single_sentences_without_one(seed: int, start: str) -> None:
     model = random_model(seed, start=start)
     source = sources(model)
     expected = [uncached(model, row[row != model.config.pad][None], 13) for row in source]
@@ -37,7 +37,7 @@ def test_a_batch_with_a_cache_is_one_by_one_without(seed: int, start: str) -> No
 
 
 @torch.no_grad()
-def test_it_stops_when_all_have_ended() -> None:
+def test_it_stops_when_all_sentences_have_ended() -> None:
     model = random_model(7, has_output_bias=True)
     model.output.bias[model.config.eos] += 1e3
     source = sources(model)
@@ -67,7 +67,7 @@ def test_padding_and_bos_are_never_written(start: str) -> None:
 
 
 @torch.no_grad()
-def test_a_bos_that_is_the_end_too_can_be_written() -> None:
+def test_a_bos_that_is_also_the_end_token_can_be_written() -> None:
     model = random_model(7, has_output_bias=True, bos=2)
     model.output.bias[2] += 1e3
     assert greedy(model, sources(model, (3, 2)), 5).tolist() == [[2], [2]]

@@ -1,4 +1,4 @@
-"""Scores of hypotheses, the bound on what they can become, and the pool of those that have ended."""
+"""Scores of hypotheses, the upper bound of their continuations, and the pool of finished ones."""
 
 import math
 
@@ -14,7 +14,7 @@ def test_no_continuation_exceeds_the_bound() -> None:
         assert bound == normalised(-2.5, 9, alpha), "and it can be reached"
 
 
-def test_a_pool_keeps_the_best_and_the_earlier_of_equals() -> None:
+def test_a_pool_keeps_the_best_and_prefers_the_earlier_of_equals() -> None:
     pool = Pool(2)
     first, second, third = (
         Hypothesis((token,), (-1.0,), score, True) for token, score in ((7, -1.0), (8, -2.0), (9, -1.0))

@@ -30,7 +30,7 @@ SETTINGS = SearchSettings(beam=3, n_best=3, stopping="proved", length_penalty=0.
 
 @dataclass
 class Witness:
-    """Notes all that it sees; it spoils what it is shown, which must not matter."""
+    """Records everything it gets, and then overwrites it, which must not affect the search."""
 
     is_on: bool = True
     log_probs: list[Tensor] = field(default_factory=list)
@@ -67,7 +67,7 @@ def witness() -> Witness:
     return witness
 
 
-def test_every_step_is_seen(witness: Witness) -> None:
+def test_every_step_is_observed(witness: Witness) -> None:
     num_steps = max(length for _, length, _ in witness.stops)
     assert witness.lengths == list(range(num_steps))
     assert [beams.length for beams in witness.survivors] == list(range(1, num_steps + 1))
@@ -76,13 +76,13 @@ def test_every_step_is_seen(witness: Witness) -> None:
         assert len(numbers) == len(log_probs)
 
 
-def test_log_probabilities_are_seen_before_any_rule(witness: Witness) -> None:
+def test_log_probabilities_are_observed_before_any_rule(witness: Witness) -> None:
     for log_probs in witness.log_probs:
         torch.testing.assert_close(log_probs.exp().sum(dim=-1), torch.ones(log_probs.shape[:2], dtype=torch.float64))
         assert bool((log_probs[..., PAD] > -math.inf).all())
 
 
-def test_the_endings_seen_add_up_to_the_pools(witness: Witness) -> None:
+def test_the_observed_endings_are_those_of_the_pools(witness: Witness) -> None:
     model = random_model(36)
     source = sources(model)
     with torch.inference_mode():
@@ -96,13 +96,13 @@ def test_the_endings_seen_add_up_to_the_pools(witness: Witness) -> None:
     assert any(pushed_out is not None for *_, pushed_out in witness.endings)
 
 
-def test_every_sentence_is_seen_to_stop_once(witness: Witness) -> None:
+def test_the_end_of_every_sentence_is_observed_once(witness: Witness) -> None:
     assert sorted(number for number, _, _ in witness.stops) == [0, 1, 2, 3, 4]
     for number, length, _ in witness.stops:
         assert sum(number in numbers for numbers in witness.numbers) == length
 
 
-def test_a_search_worked_by_hand_is_seen_as_it_was_worked() -> None:
+def test_a_search_worked_by_hand_is_observed_step_by_step() -> None:
     witness = Witness()
     run_search(new_search(LIMITS_BY_HAND, SETTINGS_BY_HAND, witness), STEPS)
     assert [beams.tokens.tolist() for beams in witness.survivors[:2]] == [[[[3], [4]]], [[[3, 3], [4, 3]]]]
@@ -112,7 +112,7 @@ def test_a_search_worked_by_hand_is_seen_as_it_was_worked() -> None:
     assert witness.stops == [(0, 3, -math.inf)]
 
 
-def test_an_observer_that_is_off_is_not_shown_any_step() -> None:
+def test_an_observer_that_is_off_gets_no_step() -> None:
     assert not NO_OBSERVER.is_on
     sleeping = Witness(is_on=False)
     search = new_search(LIMITS_BY_HAND, SETTINGS_BY_HAND, sleeping)

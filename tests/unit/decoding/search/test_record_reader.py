@@ -21,7 +21,7 @@ from tests.unit.decoding.search.steps_by_hand import (
 )
 
 
-def test_a_record_of_three_steps_is_read_by_hand() -> None:
+def test_a_record_of_three_steps_gives_the_pool_worked_by_hand() -> None:
     record = run_selection(STEPS, LIMITS_BY_HAND, SETTINGS_BY_HAND, NEVER).record.numpy()
     search = new_search(LIMITS_BY_HAND, SETTINGS_BY_HAND)
     reader = RecordReader(search)
@@ -37,10 +37,10 @@ def test_a_record_of_three_steps_is_read_by_hand() -> None:
     assert reader.going == []
 
 
-def test_what_a_sentence_writes_after_it_is_done_is_not_read() -> None:
+def test_tokens_written_after_the_end_of_a_sentence_are_not_read() -> None:
     settings = SearchSettings(beam=1)
     steps = random_steps(seed=3, num_sentences=2, beam=1, num_tokens=5, length=7)
-    steps[0][0, :, EOS] = 5.0  # the first sentence ends at once, and its row goes on
+    steps[0][0, :, EOS] = 5.0  # the first sentence ends at once, and its row continues
     steps[0][1, :, EOS] = -50.0
     record = run_selection(steps, [7, 7], settings, never_written(5)).record.numpy()
     search = new_search([7, 7], settings)

@@ -8,7 +8,7 @@ from tests.unit.decoding.toys import best_hypotheses, random_model, sources
 
 
 @pytest.mark.parametrize("beam", [1, 2, 5])
-def test_required_phrases_are_there_and_cost_less_in_a_wider_beam(beam: int) -> None:
+def test_required_phrases_are_present_and_cost_less_in_a_wider_beam(beam: int) -> None:
     model = random_model(36)
     source = sources(model)
     phrases = ((21, 9), (13,), (9, 21, 5))
@@ -35,7 +35,7 @@ def test_tokens_of_complete_and_of_started_phrases_are_counted() -> None:
     assert next_tokens([5, 5, 5], phrases) == {8, 6, 5, 9}
 
 
-def test_all_phrases_are_held_in_any_order_and_each_in_one_piece() -> None:
+def test_all_phrases_occur_in_any_order_and_each_without_interruption() -> None:
     constraints = Constraints(required=((5, 6), (9,)))
     assert holds_all([9, 4, 5, 6], constraints)
     assert not holds_all([5, 4, 6, 9], constraints)

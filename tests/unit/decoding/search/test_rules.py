@@ -34,12 +34,12 @@ def test_padding_is_hidden_always() -> None:
     assert hidden(NeverWritten(3), [[[5], [7]]]) == [[[3], [3]]]
 
 
-def test_the_end_is_hidden_until_enough_is_written() -> None:
+def test_the_end_token_is_hidden_until_the_minimum_length() -> None:
     assert hidden(LongEnough(2, 3), [[[5, 7]]]) == [[[2]]]
     assert hidden(LongEnough(2, 2), [[[5, 7]]]) == [[[]]]
 
 
-def test_a_run_is_not_written_twice() -> None:
+def test_an_n_gram_is_not_repeated() -> None:
     hypotheses = [[[5, 6, 7, 5, 6], [5, 6, 5, 6, 5]], [[8, 8, 8, 8, 8], [4, 5, 6, 7, 8]]]
     assert hidden(NoRepeat(3), hypotheses) == [[[7], [6]], [[8], []]]
     assert hidden(NoRepeat(2), hypotheses) == [[[7], [6]], [[8], []]]
@@ -55,12 +55,12 @@ def test_a_forbidden_phrase_is_not_completed() -> None:
     assert hidden(rule, [[[6]]], [1]) == [[[9]]]
 
 
-def test_the_end_waits_for_every_required_phrase() -> None:
+def test_the_end_token_is_hidden_until_every_required_phrase_is_complete() -> None:
     rule = Unfinished(2, [Constraints(required=((5, 6), (7,)))])
     assert hidden(rule, [[[5, 6, 7], [7, 5, 6], [5, 7, 6], [5, 6, 5]]]) == [[[], [], [2], [2]]]
 
 
-def test_a_prefix_comes_whatever_other_rules_say() -> None:
+def test_a_prefix_overrides_other_rules() -> None:
     rules = Rules((NeverWritten(0), NoRepeat(1)), [Constraints(prefix=(5, 5)), Constraints()])
     log_probs = torch.full((2, 1, VOCABULARY), -1.5)
     rules.hide(log_probs, torch.tensor([[[5]], [[5]]]), [0, 1])
@@ -138,5 +138,7 @@ def test_neither_padding_nor_bos_is_written_by_any_search(start: str, options: d
 
 
 @pytest.mark.parametrize(("changes", "expected"), [({}, (0, 1)), ({"bos": 2}, (0,)), ({"bos": 0}, (0,))])
-def test_what_is_never_written_does_not_hold_the_end(changes: dict[str, Any], expected: tuple[int, ...]) -> None:
+def test_the_tokens_that_are_never_written_do_not_include_the_end_token(
+    changes: dict[str, Any], expected: tuple[int, ...]
+) -> None:
     assert random_model(1, **changes).config.never_written == expected

@@ -22,7 +22,7 @@ def drawn(
         )
 
 
-def test_the_same_seed_draws_the_same_whatever_the_batch() -> None:
+def test_the_same_seed_draws_the_same_tokens_in_any_batch() -> None:
     model = random_model(36)
     source = sources(model)
     together = drawn(model, source, n_best=3, seed=7)
@@ -47,7 +47,7 @@ def test_tokens_are_drawn_with_the_probabilities_of_the_model() -> None:
     assert (counts - (logits / 0.7).softmax(dim=-1)).abs().max() < 0.05
 
 
-def test_only_the_likeliest_are_drawn_from() -> None:
+def test_only_the_most_probable_tokens_are_drawn() -> None:
     model = random_model(36)
     source = sources(model)
     best = best_hypotheses(model, source, [Constraints()] * 5, beam=1, max_length=13)

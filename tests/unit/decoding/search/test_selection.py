@@ -21,7 +21,7 @@ from tests.unit.decoding.search.steps_by_hand import (
 )
 
 
-def test_three_steps_worked_by_hand() -> None:
+def test_three_steps_are_chosen_as_worked_by_hand() -> None:
     selection = Selection(1, SETTINGS_BY_HAND.beam, len(STEPS), NEVER, EOS)
     selection.start(LIMITS_BY_HAND, SETTINGS_BY_HAND.min_length)
     parents, tokens = selection.choose(STEPS[0], torch.tensor([0]))
@@ -46,7 +46,7 @@ def test_three_steps_worked_by_hand() -> None:
     assert last[:, IS_ENDED].tolist() == [1.0] * 4
 
 
-def test_a_selection_that_is_started_again_forgets_the_one_before() -> None:
+def test_a_restarted_selection_does_not_depend_on_the_previous_one() -> None:
     selection = run_selection(STEPS, LIMITS_BY_HAND, SETTINGS_BY_HAND, NEVER)
     expected = selection.record.clone()
     selection.start(LIMITS_BY_HAND, SETTINGS_BY_HAND.min_length)
@@ -65,7 +65,7 @@ def test_rows_without_a_sentence_end_at_once() -> None:
 
 
 @pytest.mark.parametrize(("beam", "num_tokens", "expected"), [(1, 7, 2), (3, 7, 6), (5, 7, 10), (1, 1, 1)])
-def test_there_are_twice_as_many_candidates_as_beams_where_the_vocabulary_has_them(
+def test_there_are_twice_as_many_candidates_as_beams_if_the_vocabulary_is_large_enough(
     beam: int, num_tokens: int, expected: int
 ) -> None:
     assert Selection(2, beam, 3, torch.zeros(num_tokens), 0).num_candidates == expected

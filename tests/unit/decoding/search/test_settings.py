@@ -1,4 +1,4 @@
-"""Search settings that contradict each other are refused, each with a sentence."""
+"""Search settings that contradict each other are rejected, each with a message."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from clearhead.decoding.search.settings import SearchSettings
         ({"min_length": 5, "max_length": 5}, "min_length = 5 must be less than max_length = 5"),
     ],
 )
-def test_settings_that_do_not_go_together_are_refused(options: dict[str, Any], sentence: str) -> None:
+def test_settings_that_contradict_each_other_are_rejected(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValidationError) as wrong:
         SearchSettings(**options)
     assert sentence in str(wrong.value)

@@ -45,10 +45,10 @@ def searched(model: Transformer, options: dict[str, Any], device: str = "cpu") -
     assert can_choose(settings, [Constraints()] * 5, model.config)
     right = beam_search(model, source, limits, settings)
     pool = StaticStepPool(model)
-    for _ in range(2):  # the second time with what the first has left in the buffers
+    for _ in range(2):  # the second time with the values that the first left in the buffers
         with pool.step(source, settings.beam, max(limits)) as step:
             check(static_search(step, source, limits, settings), right)
-    fewer = [2, 0, 4]  # a smaller batch in the same room
+    fewer = [2, 0, 4]  # a smaller batch in the same buffers
     with pool.step(source[fewer], settings.beam, 11) as step:
         outcomes = static_search(step, source[fewer], [limits[number] for number in fewer], settings)
     check(outcomes, [right[number] for number in fewer])
@@ -79,7 +79,9 @@ def test_a_recorded_step_chooses_as_a_search_does(options: dict[str, Any]) -> No
         ({}, Constraints(forbidden=((7, 5),))),
     ],
 )
-def test_what_looks_back_is_left_to_another_search(options: dict[str, Any], constraint: Constraints) -> None:
+def test_rules_that_depend_on_earlier_tokens_use_another_search(
+    options: dict[str, Any], constraint: Constraints
+) -> None:
     config = random_model().config
     assert not can_choose(SearchSettings(**options), [Constraints(), constraint], config)
     assert can_choose(SearchSettings(), [Constraints(), Constraints()], config)

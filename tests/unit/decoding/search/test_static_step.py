@@ -31,13 +31,13 @@ KINDS: dict[str, dict[str, Any]] = {
 )
 @pytest.mark.parametrize("kind", KINDS)
 @torch.inference_mode()
-def test_a_fixed_step_searches_as_a_growing_one(kind: str, options: dict[str, Any]) -> None:
+def test_a_fixed_step_gives_the_same_search_as_a_growing_one(kind: str, options: dict[str, Any]) -> None:
     model = random_model(**KINDS[kind])
     source, limits = sources(model), [13, 11, 7, 5, 3]
     settings, constraints = SearchSettings(**options), [Constraints(prefix=(7, 5))] + [Constraints()] * 4
     right = beam_search(model, source, limits, settings, constraints)
     pool = StaticStepPool(model)
-    for _ in range(2):  # the second time with what the first has left in the buffers
+    for _ in range(2):  # the second time with the values that the first left in the buffers
         with pool.stepper(source, settings.beam, max(limits)) as stepper:
             outcomes = search_with(stepper, source, limits, settings, constraints)
         assert [[hypothesis.tokens for hypothesis in row] for row in outcomes] == [
@@ -50,7 +50,7 @@ def test_a_fixed_step_searches_as_a_growing_one(kind: str, options: dict[str, An
 
 
 @torch.inference_mode()
-def test_a_smaller_batch_is_not_disturbed_by_what_a_larger_one_left() -> None:
+def test_a_smaller_batch_is_not_affected_by_values_left_from_a_larger_one() -> None:
     model = random_model()
     pool, settings = StaticStepPool(model), SearchSettings(beam=3)
     for lengths, limit in (((17, 13, 11, 7, 5, 3, 2), 19), ((3, 2), 5), ((5, 1, 1), 7)):
@@ -70,7 +70,7 @@ def test_shapes_are_rounded_up() -> None:
 
 
 @torch.inference_mode()
-def test_a_step_in_use_is_not_lent_again() -> None:
+def test_a_step_in_use_is_not_given_to_another_search() -> None:
     model = random_model()
     pool, source = StaticStepPool(model), sources(model)
     with pool.stepper(source, 2, 7) as one, pool.stepper(source, 2, 7) as other:
@@ -83,7 +83,7 @@ def test_a_step_in_use_is_not_lent_again() -> None:
 
 
 @torch.inference_mode()
-def test_the_step_that_was_not_used_for_longest_makes_room() -> None:
+def test_the_least_recently_used_step_is_removed() -> None:
     model = random_model()
     source = sources(model)
     need = shape_bytes(StepShape.holding(source, 2, 7), model)
@@ -111,7 +111,7 @@ def test_a_fixed_step_computes_in_the_dtype_of_the_model() -> None:
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU: steps are recorded there only")
 @torch.inference_mode()
-def test_a_recorded_step_searches_as_one_that_is_not() -> None:
+def test_a_recorded_step_gives_the_same_search_as_one_that_is_not() -> None:
     model = random_model().cuda()
     source, limits, settings = sources(model).cuda(), [13, 11, 7, 5, 3], SearchSettings(beam=4, n_best=4)
     right = beam_search(model, source, limits, settings)

@@ -1,4 +1,4 @@
-"""One step of a model for many hypotheses: the log-probabilities of a full pass, whichever hypotheses are kept."""
+"""One step of a model for many hypotheses: the log-probabilities of a full pass, for any selection of hypotheses."""
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from tests.unit.decoding.toys import random_model, sources
 
 
 def full_pass(model: Transformer, source: Tensor, tokens: Tensor) -> Tensor:
-    """Return log P of what comes after each hypothesis of `tokens` (B, K, T), every one read anew: (B, K, V)."""
+    """Return log P of the next token after each hypothesis of `tokens` (B, K, T), computed without a cache: (B, K, V)."""
     rows = []
     for sentence, hypotheses in zip(source, tokens, strict=True):
         start = hypotheses.new_full((len(hypotheses), 1), model.config.start_id)
@@ -21,7 +21,7 @@ def full_pass(model: Transformer, source: Tensor, tokens: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def test_every_step_is_a_full_pass_of_what_was_written() -> None:
+def test_every_step_equals_a_full_pass_over_the_tokens_so_far() -> None:
     model = random_model(36)
     source = sources(model, (7, 5, 3))
     stepper = Stepper(model, source)
@@ -40,7 +40,7 @@ def test_every_step_is_a_full_pass_of_what_was_written() -> None:
 
 
 @torch.inference_mode()
-def test_log_probabilities_are_in_float32_where_the_model_is_narrower() -> None:
+def test_log_probabilities_are_in_float32_if_the_model_has_lower_precision() -> None:
     model = random_model(36).to(torch.bfloat16)
     source = sources(model, (5, 3))
     log_probs = Stepper(model, source).step(source.new_empty(2, 1, 0))
@@ -59,6 +59,6 @@ def test_a_traced_step_is_the_same_step() -> None:
 
 
 @torch.inference_mode()
-def test_without_a_penalty_nothing_is_lost() -> None:
+def test_without_a_coverage_penalty_there_are_no_penalties() -> None:
     model = random_model(36)
     assert Stepper(model, sources(model)).penalties() is None
