@@ -79,7 +79,7 @@ REFUSED = {
     "noise.xlsx": (bytes(range(256)), "is not an .xlsx file"),
     "words.txt": (b"nothing here", "no exercise with numbers"),
     "none.yaml": (b"problem: exam-self-attention\nwritten: {}\n", "contains no lines"),
-    "twice.yaml": (b"problem: exam-self-attention\nwritten: {Q: [[1]], Q: [[2]]}\n", "written twice"),
+    "twice.yaml": (b"problem: exam-self-attention\nwritten: {Q: [[1]], Q: [[2]]}\n", "the key 'Q' is given twice"),
     "other.yaml": (b"problem: seq2seq-dot\nwritten: {Q: [[1, 2]], W_K: [[1]]}\n", "Q, W_K are not in this problem"),
     "nowhere.yaml": (b"problem: nothing-here\nwritten: {Q: [[1]]}\n", "no gallery problem with that name"),
     "lines.yaml": (

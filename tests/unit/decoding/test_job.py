@@ -101,7 +101,7 @@ def test_ctrl_c_keeps_the_finished_lines_and_a_later_job_resumes(
     assert not isinstance(interrupted.value, Exception), "nobody takes it for an error"
     assert not path.exists()
     assert (tmp_path / "out.txt.part").read_text() == f"{texts[0]}\n{texts[1]}\n"
-    with pytest.raises(RunError, match=r"out\.txt\.part is there already: a translation that was not finished") as no:
+    with pytest.raises(RunError, match=r"out\.txt\.part exists already: a translation that was not finished") as no:
         TranslationJob(translator, SOURCE, SHORT).run(path, window=2)
     assert no.value.options == ("resume",)
     job = TranslationJob(translator, SOURCE, SHORT)
@@ -146,7 +146,7 @@ def test_a_file_is_not_resumed_with_other_settings(
     translator: Translator, half_done: Path, changes: dict[str, Any], window: int, name: str
 ) -> None:
     arguments: dict[str, Any] = {"source": SOURCE, "search": SHORT, **changes}
-    with pytest.raises(RunError, match=rf"was made with other settings: .*\b{name} was .*, and is "):
+    with pytest.raises(RunError, match=rf"was made with other settings: .*\b{name} was .* and is now "):
         TranslationJob(translator, **arguments).run(half_done, window=window, resume=True)
 
 
