@@ -89,7 +89,7 @@ MAY_NAME_FLAGS = {"training/environment.py"}  # options of git
     ("text", "is_flag"),
     [("with --run.", True), ("(--run)", True), ("--set x", True), ("a--b", False), ("<!-- x", False), ("--", False)],
 )
-def test_a_flag_is_told_from_a_dash(text: str, is_flag: bool) -> None:
+def test_a_flag_is_distinguished_from_a_dash(text: str, is_flag: bool) -> None:
     assert bool(FLAG.search(text)) == is_flag
 
 

@@ -29,7 +29,15 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     ),
     "training": (
         {"clearhead", "formats", "model", "data", "decoding", "evaluation", "text", "steps"},
-        {"numpy", "torch", "safetensors", "pydantic", "yaml", "rich", "triton"},  # triton: ADR 7, and only where it is
+        {
+            "numpy",
+            "torch",
+            "safetensors",
+            "pydantic",
+            "yaml",
+            "rich",
+            "triton",
+        },  # triton: ADR 7, and only if it is installed
     ),
     "decoding": (
         {"formats", "model", "text", "steps"},

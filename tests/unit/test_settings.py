@@ -97,12 +97,12 @@ def test_a_mistake_is_one_sentence(changes: dict[str, Any], sentence: str) -> No
     assert error.value.mistakes == (sentence,)
 
 
-def test_what_is_missing_is_told_with_its_meaning() -> None:
+def test_a_missing_setting_is_reported_with_its_description() -> None:
     with pytest.raises(ConfigError, match=r"^wheels is missing: what it rolls on\.$"):
         read_settings(Bicycle, {})
 
 
-def test_all_mistakes_are_told_together_also_those_between_settings() -> None:
+def test_all_mistakes_are_reported_together_including_those_between_settings() -> None:
     with pytest.raises(ConfigError) as error:
         read_settings(
             Bicycle, {"name": "unicycle", "weight": 1, "has_bell": 7, "wheels": [WHEEL, {"tyre": "thin", "siz": 2}]}
@@ -115,7 +115,7 @@ def test_all_mistakes_are_told_together_also_those_between_settings() -> None:
     ]
 
 
-def test_what_is_wrong_by_itself_is_not_blamed_twice() -> None:
+def test_only_a_setting_that_is_wrong_by_itself_is_blamed() -> None:
     reading = examine(Bicycle, {"name": "unicycle", "weight": -1, "wheels": [WHEEL, WHEEL]})
     assert [mistake.path for mistake in reading.mistakes] == ["weight", ""]
     assert reading.blamed == {"weight"}
@@ -127,7 +127,7 @@ def test_a_mistake_concerns_settings_not_words_of_its_sentence() -> None:
     assert [mistake.paths for mistake in reading.mistakes] == [("shed.one",), ("shed", "shed.name", "shed.wheels")]
 
 
-def test_what_stands_inside_or_above_is_concerned() -> None:
+def test_a_mistake_concerns_its_settings_and_the_groups_above_them() -> None:
     mistake = Mistake(("data.valid", "data.train.0"), "data.valid is the same text as data.train.0.")
     assert mistake.path == "data.valid"
     concerned = [path for path in ("data", "data.train", "data.train.0", "data.valid") if mistake.concerns(path)]
@@ -135,7 +135,7 @@ def test_what_stands_inside_or_above_is_concerned() -> None:
     assert not any(mistake.concerns(path) for path in ("text", "dat", "data.train.0.tsv", "data.train.1", "valid"))
 
 
-def test_what_can_be_read_is_returned_with_a_stand_in_for_what_is_needed() -> None:
+def test_valid_settings_are_returned_with_substitutes_for_required_ones() -> None:
     reading = examine(Bicycle, {"name": "tandem", "wheels": 3}, stand_ins={"wheels": [WHEEL]})
     assert reading.value == Bicycle(name="tandem", wheels=(Wheel(size=3),))
     assert len(reading.mistakes) == 1

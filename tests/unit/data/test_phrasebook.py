@@ -208,7 +208,7 @@ def test_a_part_has_its_size_and_no_sentence_twice(split: Split) -> None:
     assert len(english) == len(set(english)) == SIZES[split] == {"train": 50_000, "valid": 1_000, "test": 1_000}[split]
 
 
-def test_one_english_sentence_has_one_spanish_whatever_the_seed() -> None:
+def test_one_english_sentence_has_one_spanish_translation_for_every_seed() -> None:
     for seed in OTHER_SEEDS:
         for english, spanish in pairs("train", seed):
             assert known()[english] == spanish

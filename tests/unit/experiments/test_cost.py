@@ -1,4 +1,4 @@
-"""What attention costs: memory is quadratic, and a growth is the power it was made with."""
+"""What attention costs: memory is quadratic, and the growth exponent is estimated correctly."""
 
 import numpy as np
 import pytest
@@ -22,17 +22,17 @@ def test_the_memory_of_the_weights_is_quadratic(cost: Experiment) -> None:
     assert exponent == pytest.approx(2.0, abs=0.15)
 
 
-def test_the_times_are_there(cost: Experiment) -> None:
+def test_the_times_are_measured(cost: Experiment) -> None:
     assert all(time > 0 for time in cost.tables[0].column("time (ms)"))
     assert "on this machine" in cost.finding
 
 
-def test_a_growth_is_the_power_it_was_made_with() -> None:
+def test_the_growth_of_a_power_is_its_exponent() -> None:
     lengths = (3, 7, 31)
     assert cost_experiment.growth(lengths, [5.0 * n**1.7 for n in lengths]) == pytest.approx(1.7, rel=1e-9)
 
 
-def test_memory_is_counted_also_when_it_is_counted_already() -> None:
+def test_memory_can_be_measured_during_another_measurement() -> None:
     import tracemalloc
 
     q = k = np.ones((67, 5))

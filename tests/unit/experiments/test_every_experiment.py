@@ -25,7 +25,7 @@ def result(request: pytest.FixtureRequest) -> Experiment:
 
 
 def clearhead(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the command line in a process of its own; fail there if torch gets loaded."""
+    """Run the command line in a separate process; fail there if torch is loaded."""
     code = (
         f"import sys\n{before}\nimport clearhead.cli.main as command\n"
         f"sys.argv = ['clearhead', *{list(arguments)!r}]\n"
@@ -115,7 +115,7 @@ def test_the_verb_prints_the_claim_the_table_and_the_finding() -> None:
 
 
 @pytest.mark.parametrize("name", REPEATABLE)
-def test_the_verb_cuts_no_number_short(name: str) -> None:
+def test_the_verb_prints_numbers_completely(name: str) -> None:
     done = clearhead("experiment", name, before="import os; os.environ['COLUMNS'] = '40'")
     lines = [[word.strip() for word in line.split("│")] for line in done.stdout.splitlines() if "│" in line]
     rows = [[format_cell(cell) for cell in row] for table in measured(name).tables for row in table.rows]

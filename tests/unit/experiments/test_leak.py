@@ -17,7 +17,7 @@ def leak() -> Experiment:
 def test_the_table_of_the_notes_is_masked_and_renormalised(leak: Experiment) -> None:
     unmasked, masked, _ = leak.tables
     assert [row[-1] for row in unmasked.rows] == pytest.approx([0.2, 0.1, 0.0])
-    # 0.15 / 0.9 and 0.75 / 0.9; the last row may see everything.
+    # 0.15 / 0.9 and 0.75 / 0.9; the last row can see everything.
     assert_close([row[1:] for row in masked.rows], [[1, 0, 0], [1 / 6, 5 / 6, 0], [0.1, 0.2, 0.7]])
 
 

@@ -45,7 +45,7 @@ def test_batch_norm_includes_the_padding_unless_it_is_excluded(norms: Experiment
         assert_close(norms.arrays["batch norm, left out"][padding, :, feature], excluded)
 
 
-def test_the_largest_moves_say_so(norms: Experiment) -> None:
+def test_with_100_padding_rows_only_batch_norm_that_includes_them_changes(norms: Experiment) -> None:
     last = norms.tables[1].rows[-1]
     assert last[0] == 100
     assert last[1] > 5

@@ -34,6 +34,6 @@ def test_attention_of_the_experiment_is_that_of_plain_loops() -> None:
     assert_close(order_experiment.attend(x, parameters, False, True), np.stack(expected))
 
 
-def test_a_bag_differs_by_its_loneliest_output() -> None:
+def test_the_difference_of_two_bags_is_that_of_the_most_distant_output() -> None:
     one, two = np.array([[0.0], [1.0], [9.0]]), np.array([[1.0], [0.0], [4.0]])
     assert order_experiment.bag_difference(order_experiment.distances(one, two)) == 5.0

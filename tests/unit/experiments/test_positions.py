@@ -36,7 +36,7 @@ def test_neighbours_are_nearest_and_their_distance_is_the_closed_form(positions:
     assert positions.tables[0].rows[2][3] == "0 and 1"
 
 
-def test_the_nearest_pair_is_that_of_trying_all() -> None:
+def test_the_nearest_pair_is_that_of_a_search_over_all_pairs() -> None:
     code = np.random.default_rng(5).standard_normal((23, 3))
     expected = min((math.dist(code[i], code[j]), i, j) for i, j in combinations(range(23), 2))
     nearest = nearest_pair(code)
@@ -44,7 +44,7 @@ def test_the_nearest_pair_is_that_of_trying_all() -> None:
     assert nearest[0] == pytest.approx(expected[0], rel=1e-12)
 
 
-def test_the_picture_holds_fifty_positions_of_128_numbers(positions: Experiment) -> None:
+def test_the_picture_shows_fifty_positions_of_128_numbers(positions: Experiment) -> None:
     shown = positions.arrays["positions"]
     assert shown.shape == (50, 128)
     assert shown[0].tolist() == [0.0, 1.0] * 64

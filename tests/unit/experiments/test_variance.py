@@ -26,7 +26,7 @@ def test_the_variance_of_a_dot_product_is_its_dimension(variance: Experiment) ->
         assert divided == pytest.approx(1.0, rel=0.08)
 
 
-def test_wide_unscaled_scores_leave_softmax_one_key_and_little_gradient(variance: Experiment) -> None:
+def test_with_wide_unscaled_scores_softmax_selects_one_key_and_has_little_gradient(variance: Experiment) -> None:
     plain, scaled = (dict(zip(table.columns, table.rows[-1], strict=True)) for table in variance.tables)
     assert plain["largest weight"] > 0.9
     assert plain["entropy (nats)"] < 0.2

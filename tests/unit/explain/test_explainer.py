@@ -56,7 +56,7 @@ def test_draws_are_not_explained(translator: Translator) -> None:
         SearchExplainer(translator, drawn).explained(result)
 
 
-def test_an_explanation_obeys_the_constraints_that_the_translation_was_found_with(translator: Translator) -> None:
+def test_an_explanation_follows_the_constraints_of_the_translation(translator: Translator) -> None:
     plain = translated(translator, "the red cat sees a small book.")[0].text
     for word in plain.split():
         options = TranslationOptions(PhraseConstraints(forbidden=(word,)), language="de")

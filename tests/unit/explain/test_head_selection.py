@@ -29,7 +29,7 @@ def test_every_head_is_rated_and_the_best_is_saved(tmp_path: Path, files: tuple[
     assert selection.path == run / "best" / "alignment.json"
 
 
-def test_gold_links_choose_by_themselves(tmp_path: Path, files: tuple[str, str]) -> None:
+def test_gold_links_choose_the_head_if_they_are_given(tmp_path: Path, files: tuple[str, str]) -> None:
     (tmp_path / "gold").write_text("0-0\n0-0\n0-0\n")
     selection = select_head(make_run(tmp_path / "run"), *files, str(tmp_path / "gold"))
     assert selection.choice.chosen_by == "gold links"

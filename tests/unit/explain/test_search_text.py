@@ -1,4 +1,4 @@
-"""A search drawn for a terminal: every column, every fate and every reason, as they are written by hand."""
+"""A search drawn for a terminal: every column, every outcome and every reason, compared with text written by hand."""
 
 import copy
 from typing import Any

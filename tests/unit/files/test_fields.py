@@ -24,7 +24,7 @@ def test_columns_are_found_by_number_by_name_or_as_the_first_ones(
     assert find_columns("a.tsv", cells, fields) == places
 
 
-def test_a_column_that_is_not_there_gets_a_close_match() -> None:
+def test_a_missing_column_gets_a_close_match() -> None:
     with pytest.raises(DataError) as error:
         find_columns("a.tsv", ["english", "german"], ("englsh", "german"))
     assert str(error.value) == (
@@ -65,10 +65,10 @@ def test_text_is_found_under_a_key_and_inside_a_key(data: dict[str, Any], field:
         ),
     ],
 )
-def test_what_is_no_text_is_a_fault(data: Any, fault: FieldFault) -> None:
+def test_a_value_that_is_not_text_is_a_fault(data: Any, fault: FieldFault) -> None:
     assert json_text(data, "source") == fault
 
 
 @pytest.mark.parametrize(("label", "text"), [(3, "3"), (0.5, "0.5"), (True, "true"), ("good", "good")])
-def test_a_label_may_be_a_number_or_true_or_false(label: Any, text: str) -> None:
+def test_a_label_can_be_a_number_or_true_or_false(label: Any, text: str) -> None:
     assert json_text({"label": label}, "label", is_label=True) == text

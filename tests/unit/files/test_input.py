@@ -25,7 +25,7 @@ def test_a_pipe_and_a_file_give_the_same_lines(monkeypatch: pytest.MonkeyPatch, 
     assert list(input_lines(str(tmp_path / "text"))) == expected
 
 
-def test_lines_before_a_fault_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_before_a_fault_are_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe_in(monkeypatch, b"one\ntwo\nb\xffd\n")
     lines_read = input_lines("-")
     assert [next(lines_read), next(lines_read)] == ["one", "two"]
@@ -40,7 +40,7 @@ def test_an_endless_line_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         list(input_lines("-"))
 
 
-def test_what_holds_nothing_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_empty_input_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pipe_in(monkeypatch, b"")
     with pytest.raises(DataError, match="standard input is empty. Give at least one sentence."):
         whole_input("-")

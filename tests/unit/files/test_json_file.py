@@ -1,4 +1,4 @@
-"""JSON files in and out: an object, or a sentence that says what is there instead."""
+"""JSON files in and out: an object, or a message that describes what was found instead."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def test_nan_is_not_written() -> None:
         (b"\xff\xfe{\x00", "cannot be read: 'utf-8' codec can't decode"),
     ],
 )
-def test_what_is_not_an_object_is_said_with_its_file(tmp_path: Path, content: bytes, sentence: str) -> None:
+def test_a_file_without_an_object_is_reported(tmp_path: Path, content: bytes, sentence: str) -> None:
     (tmp_path / "a.json").write_bytes(content)
     with pytest.raises(CheckpointError, match=rf"a\.json {sentence}"):
         read_json(tmp_path / "a.json")

@@ -1,4 +1,4 @@
-"""Lines to translate: from files, pipes and arguments, with what else stood beside them."""
+"""Lines to translate: from files, pipes and arguments, with the other columns and keys of their lines."""
 
 import gzip
 import os
@@ -21,7 +21,7 @@ def test_a_line_ends_at_a_newline_and_nowhere_else(tmp_path: Path) -> None:
     assert texts(LineSource(str(path))) == ["one", "two\u2028still two\x0b", "", " ", "last"]
 
 
-def test_packed_files_and_pipes_are_read(tmp_path: Path) -> None:
+def test_compressed_files_and_pipes_are_read(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "a.tsv.gz", "wt") as file:
         file.write("1\tone\n")
     assert texts(LineSource.of(str(tmp_path / "a.tsv.gz"), None, "2", None)) == ["one"]
@@ -73,7 +73,7 @@ def test_a_column_of_plain_text_is_refused() -> None:
     assert error.value.options == ("form",)
 
 
-def test_what_is_no_text_is_told_with_its_line(tmp_path: Path) -> None:
+def test_input_that_is_not_text_is_reported_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"one\n\xff\n")
     with pytest.raises(DataError, match=r"a\.txt:2: not UTF-8: byte 0xff at byte 1"):

@@ -1,4 +1,4 @@
-"""An output file in the making: killed anywhere, it goes on where it stopped, and it has its name only when whole."""
+"""An unfinished output file: after a kill it is resumed where it stopped, and it gets its name when it is complete."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def begun(path: Path, lines: int = 2) -> LineOutput:
     return output
 
 
-def test_a_file_has_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
+def test_a_file_has_its_name_only_when_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     with begun(path) as output:
         assert not path.exists()
@@ -30,7 +30,7 @@ def test_a_file_has_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
     assert LineOutput.is_complete(path)
 
 
-def test_what_goes_on_drops_what_its_journal_does_not_count(tmp_path: Path) -> None:
+def test_a_resumed_file_drops_lines_that_its_journal_does_not_count(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     with begun(path) as output:
         pass
@@ -44,7 +44,7 @@ def test_what_goes_on_drops_what_its_journal_does_not_count(tmp_path: Path) -> N
     assert path.read_text() == "t0\nt1\nt2\n"
 
 
-def test_a_part_that_was_killed_before_its_first_line_counts_for_nothing(tmp_path: Path) -> None:
+def test_a_part_file_killed_before_its_first_line_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     (tmp_path / "out.txt.part").write_bytes(b"rub")
     with LineOutput.open(path, MADE_WITH, resume=True) as output:
@@ -55,7 +55,7 @@ def test_a_part_that_was_killed_before_its_first_line_counts_for_nothing(tmp_pat
     assert path.read_text() == "t0\n"
 
 
-def test_nothing_is_left_of_a_file_without_a_line(tmp_path: Path) -> None:
+def test_no_file_remains_if_no_line_was_written(tmp_path: Path) -> None:
     with LineOutput.open(tmp_path / "out.txt", MADE_WITH):
         pass
     assert list(tmp_path.iterdir()) == []
@@ -67,7 +67,7 @@ def test_an_empty_input_gives_an_empty_file(tmp_path: Path) -> None:
     assert (tmp_path / "out.txt").read_bytes() == b""
 
 
-def test_an_unfinished_file_is_not_written_over(tmp_path: Path) -> None:
+def test_an_unfinished_file_is_not_overwritten(tmp_path: Path) -> None:
     with begun(tmp_path / "out.txt"):
         pass
     with pytest.raises(RunError, match=r"out\.txt\.part exists already.*Delete it, or resume it\.$") as error:
@@ -86,7 +86,7 @@ def test_other_settings_and_other_input_are_refused(tmp_path: Path) -> None:
         output.skip(["s0", "another"])
 
 
-def test_two_processes_do_not_write_one_file(tmp_path: Path) -> None:
+def test_two_processes_cannot_write_one_file(tmp_path: Path) -> None:
     path = tmp_path / "out.txt"
     with begun(path):
         other = LineOutput.open(path, MADE_WITH, resume=True)
@@ -111,7 +111,7 @@ def test_a_part_that_was_shortened_is_refused(tmp_path: Path) -> None:
         LineOutput.open(tmp_path / "out.txt", MADE_WITH, resume=True)
 
 
-def test_places_that_cannot_hold_a_file_are_refused(tmp_path: Path) -> None:
+def test_places_where_no_file_can_be_written_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="is a folder"):
         LineOutput.open(tmp_path, MADE_WITH)
     with pytest.raises(RunError, match="does not exist. Create it first"):

@@ -1,4 +1,4 @@
-"""Locks: one process at a time, the holder is named, and a lock is free when its holder has let it go."""
+"""Locks: one process at a time, the holder is named, and a lock is free when its holder has released it."""
 
 import os
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_a_lock_without_a_name_is_still_a_lock(tmp_path: Path, content: bytes) -
     lock.release()
 
 
-def test_a_lock_that_is_not_held_may_be_released(tmp_path: Path) -> None:
+def test_a_lock_that_is_not_held_can_be_released(tmp_path: Path) -> None:
     FolderLock(tmp_path).release()
     assert list(tmp_path.iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""Files written whole or not at all: what reaches the disk in which order, and what is left when something fails."""
+"""Files are written completely or not at all: the order of writes to the disk, and what remains after a failure."""
 
 import errno
 import os
@@ -39,7 +39,7 @@ def fill_the_disk(path: Path) -> None:
 
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is asked of the system, in order: each fsync and each move, by the name of what it is done to."""
+    """The calls to the system in order: each fsync and each move, with the name of its file."""
     events: list[str] = []
     sync, move, rename, unlink = os.fsync, Path.replace, Path.rename, Path.unlink
 
@@ -90,7 +90,9 @@ def test_a_new_folder_appears_with_all_of_its_files_on_the_disk(tmp_path: Path, 
     assert contents_of(tmp_path / "run") == NEW
 
 
-def test_in_a_folder_that_is_there_the_last_file_goes_first_and_comes_last(tmp_path: Path, calls: list[str]) -> None:
+def test_in_an_existing_folder_the_last_file_is_removed_first_and_written_last(
+    tmp_path: Path, calls: list[str]
+) -> None:
     write_together(tmp_path, writers(OLD))
     calls.clear()
     write_together(tmp_path, writers(NEW))
@@ -103,14 +105,14 @@ def test_in_a_folder_that_is_there_the_last_file_goes_first_and_comes_last(tmp_p
     assert contents_of(tmp_path) == NEW
 
 
-def test_a_last_file_that_does_not_change_is_never_away(tmp_path: Path, calls: list[str]) -> None:
+def test_a_last_file_that_does_not_change_is_never_removed(tmp_path: Path, calls: list[str]) -> None:
     write_together(tmp_path, writers(OLD))
     write_together(tmp_path, writers({**OLD, "weights": b"new weights"}))
     assert not [call for call in calls if call.startswith("remove")]
     assert contents_of(tmp_path) == {**OLD, "weights": b"new weights"}
 
 
-def test_a_file_alone_is_never_away(tmp_path: Path, calls: list[str]) -> None:
+def test_a_single_file_is_never_removed(tmp_path: Path, calls: list[str]) -> None:
     for content in (b"old", b"new"):
         write_together(tmp_path, writers({"config": content}))
     assert not [call for call in calls if call.startswith("remove")]
@@ -125,7 +127,7 @@ def test_a_folder_is_moved_when_its_names_are_on_the_disk(tmp_path: Path, calls:
 
 
 @pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP])
-def test_a_file_system_that_cannot_sync_a_folder_is_used_all_the_same(
+def test_a_file_system_that_cannot_sync_a_folder_can_still_be_used(
     tmp_path: Path, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(handle: int) -> None:
@@ -152,12 +154,12 @@ def test_a_disk_that_fails_to_sync_a_folder_is_an_error(tmp_path: Path, monkeypa
         sync_folder(tmp_path)
 
 
-# What is left when something fails
+# What remains after a failure
 
 
 @pytest.mark.parametrize("failure", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
 @pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_a_file_that_fails_leaves_the_old_one_and_nothing_else(
+def test_a_failed_write_keeps_the_old_file_and_leaves_no_other(
     tmp_path: Path, failure: BaseException, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "sheet").write_bytes(b"old")
@@ -172,7 +174,7 @@ def test_a_file_that_fails_leaves_the_old_one_and_nothing_else(
 
 
 @pytest.mark.parametrize("is_new", [True, False])
-def test_files_that_fail_together_leave_the_old_ones_and_nothing_else(tmp_path: Path, is_new: bool) -> None:
+def test_a_failed_write_of_several_files_keeps_the_old_ones_and_leaves_no_other(tmp_path: Path, is_new: bool) -> None:
     folder = tmp_path / "run"
     if not is_new:
         write_together(folder, writers(OLD))
@@ -186,7 +188,7 @@ def test_files_that_fail_together_leave_the_old_ones_and_nothing_else(tmp_path: 
     assert is_new or contents_of(folder) == OLD
 
 
-def test_an_interruption_leaves_nothing_half_written(tmp_path: Path) -> None:
+def test_an_interruption_leaves_no_incomplete_file(tmp_path: Path) -> None:
     def interrupt(path: Path) -> None:
         path.write_bytes(b"half")
         raise KeyboardInterrupt
@@ -203,7 +205,7 @@ def test_an_interruption_leaves_nothing_half_written(tmp_path: Path) -> None:
     ("name", "reason"),
     [("nowhere/sheet", "No such file or directory"), ("folder", "Is a directory"), ("file/sheet", "Not a directory")],
 )
-def test_a_place_that_cannot_be_written_is_said(tmp_path: Path, name: str, reason: str) -> None:
+def test_a_place_that_cannot_be_written_is_reported(tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(ClearheadError) as error:
@@ -212,7 +214,7 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path, name: str, reaso
     assert {path.name for path in tmp_path.iterdir()} == {"folder", "file"}
 
 
-def test_a_folder_without_permission_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_permission_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def forbid(*_: object, **__: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
@@ -235,7 +237,7 @@ def test_a_link_that_a_user_named_is_followed(tmp_path: Path) -> None:
     assert (tmp_path / "target").read_bytes() == b"new"
 
 
-def test_a_link_among_files_of_ours_is_replaced(tmp_path: Path) -> None:
+def test_a_link_among_our_own_files_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "target").write_bytes(b"old")
     for name in ("one", "config"):
         (tmp_path / name).symlink_to("target")
@@ -254,7 +256,7 @@ def test_files_are_written_through_a_link_to_a_folder(tmp_path: Path) -> None:
     assert contents_of(tmp_path / "real") == NEW
 
 
-def test_a_new_file_is_as_open_as_the_mask_lets_it_be_and_an_old_one_keeps_its_mode(tmp_path: Path) -> None:
+def test_a_new_file_has_the_mode_of_the_umask_and_an_old_one_keeps_its_mode(tmp_path: Path) -> None:
     def hiding(path: Path) -> None:
         path.write_bytes(b"weights")
         path.chmod(0o600)
@@ -272,7 +274,7 @@ def test_a_new_file_is_as_open_as_the_mask_lets_it_be_and_an_old_one_keeps_its_m
     assert modes == {"old": 0o604, "new": 0o640, "hidden": 0o640}
 
 
-def test_what_is_not_a_plain_file_is_written_to_as_it_is() -> None:
+def test_a_device_is_written_to_directly() -> None:
     write_file(Path(os.devnull), b"content")
     assert Path(os.devnull).is_char_device()
 

@@ -1,4 +1,4 @@
-"""A model goes into a folder and comes out bit for bit; what is missing, cut short or of another kind is told."""
+"""A model is saved to a folder and loaded bit for bit; missing, truncated or other files are reported."""
 
 import json
 import pickle
@@ -89,7 +89,7 @@ def test_tied_tensors_are_stored_once_and_are_tied_when_loaded(saved: Path) -> N
     assert model.output.weight is model.decoder.embedding.weight is model.encoder.embedding.weight
 
 
-def test_the_files_say_which_format_and_version_wrote_them(saved: Path) -> None:
+def test_the_files_record_their_format_and_version(saved: Path) -> None:
     config = json.loads((saved / "config.json").read_text(encoding="utf-8"))
     assert config["clearhead_model"] == 1
     assert config["clearhead_version"] == __version__
@@ -99,17 +99,17 @@ def test_the_files_say_which_format_and_version_wrote_them(saved: Path) -> None:
     assert sorted(path.name for path in saved.iterdir()) == ["config.json", "model.safetensors"]
 
 
-def test_a_dtype_can_be_asked_for(saved: Path) -> None:
+def test_a_dtype_can_be_requested(saved: Path) -> None:
     assert load_checkpoint(saved, dtype=torch.float64).output.weight.dtype == torch.float64
 
 
-def test_loading_leaves_the_random_numbers_alone(saved: Path) -> None:
+def test_loading_does_not_change_the_random_state(saved: Path) -> None:
     before = torch.random.get_rng_state()
     load_checkpoint(saved)
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-def test_a_save_that_fails_leaves_the_old_checkpoint_and_nothing_else(
+def test_a_failed_save_keeps_the_old_checkpoint_and_leaves_no_other_file(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = {path.name: path.read_bytes() for path in saved.iterdir()}
@@ -124,7 +124,7 @@ def test_a_save_that_fails_leaves_the_old_checkpoint_and_nothing_else(
     assert {path.name: path.read_bytes() for path in saved.iterdir()} == before
 
 
-def test_a_move_that_fails_never_leaves_old_and_new_together(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_move_never_mixes_old_and_new_files(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     move = Path.replace
 
     def fail_at_the_config(self: Path, target: Path) -> Path:
@@ -147,14 +147,14 @@ def test_saving_again_replaces_the_checkpoint(saved: Path) -> None:
     assert load_checkpoint(saved).config.d_ff == 5
 
 
-def test_the_files_can_be_read_by_whoever_may_read_new_files(saved: Path, tmp_path: Path) -> None:
+def test_the_files_have_the_permissions_of_new_files(saved: Path, tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.write_text("x", encoding="utf-8")
     for path in saved.iterdir():
         assert path.stat().st_mode == plain.stat().st_mode
 
 
-def test_another_programs_model_is_not_written_over(tmp_path: Path) -> None:
+def test_the_model_of_another_program_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "marian"}', encoding="utf-8")
     with pytest.raises(CheckpointError, match="config.json belongs to another program.*Choose an empty folder"):
         save_checkpoint(model_of(), tmp_path)
@@ -170,10 +170,10 @@ def test_a_model_whose_tie_was_cut_is_not_saved(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-# What is told
+# Errors
 
 
-def test_a_folder_or_file_that_is_missing_is_told(saved: Path, tmp_path: Path) -> None:
+def test_a_missing_folder_or_file_is_reported(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="nowhere does not exist. Give the folder"):
         load_checkpoint(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
@@ -187,7 +187,7 @@ def test_a_folder_or_file_that_is_missing_is_told(saved: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 0.999])
-def test_weights_that_were_cut_short_are_told(saved: Path, share: float) -> None:
+def test_truncated_weights_are_reported(saved: Path, share: float) -> None:
     path = saved / "model.safetensors"
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
@@ -195,7 +195,7 @@ def test_weights_that_were_cut_short_are_told(saved: Path, share: float) -> None
         load_checkpoint(saved)
 
 
-def test_weights_that_are_garbage_are_told(saved: Path) -> None:
+def test_garbage_weights_are_reported(saved: Path) -> None:
     for garbage in (b"\xff" * 400, b"{}" * 100, b"\x10" + b"\0" * 7 + b"{not json at all"):
         (saved / "model.safetensors").write_bytes(garbage)
         with pytest.raises(CheckpointError, match="is damaged"):
@@ -203,7 +203,7 @@ def test_weights_that_are_garbage_are_told(saved: Path) -> None:
 
 
 class Bomb:
-    """Unpickled, it would leave a mark."""
+    """Creates a file if it is unpickled."""
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return (Path.mkdir, (Path("unpickled"),))  # type: ignore[return-value]
@@ -229,7 +229,7 @@ def test_a_zip_archive_of_pytorch_is_refused_under_any_name(saved: Path) -> None
         load_checkpoint(saved)
 
 
-def test_a_header_as_long_as_a_pickle_mark_is_no_pickle(saved: Path) -> None:
+def test_a_header_length_that_looks_like_a_pickle_is_not_taken_for_one(saved: Path) -> None:
     path = saved / "model.safetensors"
     tensors = load_file(path)
     for length in (0x0280, 0x0480, 0x0580):  # its first two bytes are those of a pickle
@@ -241,7 +241,7 @@ def test_a_header_as_long_as_a_pickle_mark_is_no_pickle(saved: Path) -> None:
         load_checkpoint(saved)
 
 
-def test_a_git_lfs_pointer_is_told(saved: Path) -> None:
+def test_a_git_lfs_pointer_is_reported(saved: Path) -> None:
     (saved / "model.safetensors").write_text(
         "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", encoding="utf-8"
     )
@@ -267,7 +267,7 @@ def test_weights_that_do_not_fit_the_config_are_named_and_counted(saved: Path) -
         load_checkpoint(saved)
 
 
-def test_a_tensor_that_is_not_of_real_numbers_is_told(saved: Path) -> None:
+def test_a_tensor_that_does_not_contain_real_numbers_is_reported(saved: Path) -> None:
     tensors = load_file(saved / "model.safetensors")
     tensors["encoder_blocks.0.feed_forward.first.bias"] = torch.arange(7)
     save_file(tensors, saved / "model.safetensors")
@@ -275,7 +275,7 @@ def test_a_tensor_that_is_not_of_real_numbers_is_told(saved: Path) -> None:
         load_checkpoint(saved)
 
 
-def test_a_newer_format_is_told_with_the_version_to_install(saved: Path) -> None:
+def test_a_newer_format_is_reported_with_the_version_to_install(saved: Path) -> None:
     change_config(saved, clearhead_model=2, clearhead_version="9.1.0")
     with pytest.raises(
         CheckpointError, match=r"is in format 2, written by clearhead 9.1.0.*Install clearhead 9.1.0 or later"
@@ -284,13 +284,13 @@ def test_a_newer_format_is_told_with_the_version_to_install(saved: Path) -> None
 
 
 @pytest.mark.parametrize("number", ["one", 0, True, 1.0])
-def test_a_format_that_is_no_number_is_told(saved: Path, number: object) -> None:
+def test_a_format_that_is_not_a_number_is_reported(saved: Path, number: object) -> None:
     change_config(saved, clearhead_model=number)
     with pytest.raises(CheckpointError, match="is not a format. This clearhead reads 1."):
         load_checkpoint(saved)
 
 
-def test_a_config_that_is_not_ours_is_told(saved: Path) -> None:
+def test_a_config_of_another_program_is_reported(saved: Path) -> None:
     change_config(saved, clearhead_model="GONE", model_type="marian")
     with pytest.raises(
         CheckpointError, match="not the config of a clearhead model. Read it with clearhead.formats.from_marian"
@@ -298,7 +298,7 @@ def test_a_config_that_is_not_ours_is_told(saved: Path) -> None:
         load_checkpoint(saved)
 
 
-def test_a_setting_that_is_wrong_or_unknown_is_told_with_the_file(saved: Path) -> None:
+def test_a_wrong_or_unknown_setting_is_reported_with_the_file(saved: Path) -> None:
     change_config(saved, num_heads=4, depth=3)
     with pytest.raises(CheckpointError, match=r"config.json: model.depth is not a setting.*written by clearhead"):
         load_checkpoint(saved)
@@ -308,19 +308,19 @@ def test_a_setting_that_is_wrong_or_unknown_is_told_with_the_file(saved: Path) -
     ("text", "sentence"),
     [("{", "is not JSON"), ("[1]", "contains a list"), ("[" * 100_000, "is not JSON"), ("\xff", "is not JSON")],
 )
-def test_a_config_that_is_not_an_object_is_told(saved: Path, text: str, sentence: str) -> None:
+def test_a_config_that_is_not_an_object_is_reported(saved: Path, text: str, sentence: str) -> None:
     (saved / "config.json").write_text(text, encoding="utf-8")
     with pytest.raises(CheckpointError, match=sentence):
         load_checkpoint(saved)
 
 
-def test_a_config_in_other_bytes_is_told(saved: Path) -> None:
+def test_a_config_that_is_not_utf8_is_reported(saved: Path) -> None:
     (saved / "config.json").write_bytes(b"\xff\xfe{\x00")
     with pytest.raises(CheckpointError, match="config.json cannot be read"):
         load_checkpoint(saved)
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(CheckpointError, match="could not be written"):
         save_checkpoint(model_of(), tmp_path / "file" / "run")

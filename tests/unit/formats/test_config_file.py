@@ -1,4 +1,4 @@
-"""A checkpoint's config.json: ours is read, and another's, a newer one and a broken one are each told apart."""
+"""A checkpoint's config.json: ours is read, and one of another program, a newer one and a broken one have different errors."""
 
 from pathlib import Path
 from typing import Any
@@ -40,13 +40,13 @@ def test_a_config_comes_back_as_it_was_written() -> None:
         ),
     ],
 )
-def test_what_is_no_config_of_ours_is_told(data: dict[str, Any], sentence: str) -> None:
+def test_a_config_that_is_not_ours_is_reported(data: dict[str, Any], sentence: str) -> None:
     with pytest.raises(CheckpointError) as problem:
         read_model_config(PATH, data)
     assert str(problem.value) == sentence
 
 
-def test_every_wrong_setting_is_told_with_who_wrote_it() -> None:
+def test_every_wrong_setting_is_reported_with_the_version_that_wrote_it() -> None:
     with pytest.raises(CheckpointError) as problem:
         read_model_config(PATH, written(num_heads=5, activation="rleu", **{VERSION: "0.0.1"}))
     sentence = str(problem.value)

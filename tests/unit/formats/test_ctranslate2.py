@@ -1,4 +1,4 @@
-"""Conversions for CTranslate2: kept beside the model, of these very weights, whole or not at all."""
+"""Conversions for CTranslate2: saved beside the model, for exactly these weights, complete or not at all."""
 
 import os
 import shutil
@@ -56,7 +56,7 @@ def test_each_precision_has_its_own_conversion(saved: Path) -> None:
     assert sizes["int8"] < sizes["float16"] < sizes["float32"]
 
 
-def test_other_weights_are_converted_anew_and_the_old_conversion_goes(saved: Path) -> None:
+def test_other_weights_are_converted_again_and_the_old_conversion_is_removed(saved: Path) -> None:
     calls: list[Path] = []
     old = converted(saved, "float32", loading(saved, calls)).folder
     save_checkpoint(random_model(seed=7).float(), saved)
@@ -84,13 +84,13 @@ def test_weights_of_the_same_size_and_another_time_are_read(saved: Path) -> None
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"clearhead_ctranslate2": 3}'])
-def test_a_folder_that_is_not_whole_is_no_conversion(saved: Path, damage: bytes) -> None:
+def test_an_incomplete_folder_is_not_a_conversion(saved: Path, damage: bytes) -> None:
     place = converted(saved, "float32", loading(saved, [])).folder
     (place / "clearhead.json").write_bytes(damage)
     assert find_conversion(saved, "float32") is None
 
 
-def test_a_conversion_that_fails_leaves_nothing(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_conversion_leaves_no_files(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fill_the_disk(model: Transformer, folder: Path, storage: str) -> None:
         (folder / "model.bin").write_bytes(b"half")
         raise OSError(28, "No space left on device")
@@ -102,9 +102,7 @@ def test_a_conversion_that_fails_leaves_nothing(saved: Path, monkeypatch: pytest
     assert sorted(path.name for path in saved.iterdir()) == before
 
 
-def test_a_model_that_cannot_be_written_beside_is_converted_elsewhere(
-    saved: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_in_a_read_only_folder_is_converted_elsewhere(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = Path.mkdir
 
     def refuse(path: Path, *more: Any, **others: Any) -> None:
@@ -130,7 +128,7 @@ def test_a_model_that_cannot_be_written_beside_is_converted_elsewhere(
         ({"encoder_blocks": 0}, "one layer on each side"),
     ],
 )
-def test_a_model_that_it_cannot_hold_is_refused(changes: dict[str, Any], reason: str, tmp_path: Path) -> None:
+def test_an_unsupported_model_is_rejected(changes: dict[str, Any], reason: str, tmp_path: Path) -> None:
     config = ModelConfig(source_vocabulary=31, d_model=12, num_heads=2, d_ff=17, **changes)
     assert reason in str(model_lacks(config))
     with pytest.raises(CheckpointError, match=f"does not support this model: .*{reason}.*Use the engine torch"):
@@ -144,7 +142,7 @@ def test_conversion_changes_no_number_of_the_model(tmp_path: Path) -> None:
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
 
-def test_a_conversion_of_an_older_form_is_made_anew_and_goes(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conversion_in_an_older_format_is_replaced(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversions, "_FORMAT", 1)
     old = converted(saved, "float32", loading(saved, [])).folder
     monkeypatch.undo()

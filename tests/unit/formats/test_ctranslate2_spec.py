@@ -1,4 +1,4 @@
-"""Our weights under CTranslate2's names: every number arrives, and what is never written is out of reach."""
+"""Our weights under CTranslate2's names: every number is copied, and tokens that are never written cannot be chosen."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def config_of(**changes: object) -> ModelConfig:
     return ModelConfig(**{**sizes, "encoder_blocks": 2, "decoder_blocks": 3, "max_length": 17, **changes})
 
 
-def test_every_number_of_the_model_arrives() -> None:
+def test_every_number_of_the_model_is_copied() -> None:
     model = Transformer(config_of()).eval()
     spec = specification(model)
     numbers = {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
@@ -40,7 +40,7 @@ def test_every_number_of_the_model_arrives() -> None:
     assert spec.encoder.position_encodings.encodings.shape == (17, 14)
 
 
-def test_what_is_never_written_gets_a_logit_that_none_is_below() -> None:
+def test_exactly_the_tokens_that_are_never_written_get_the_hidden_logit() -> None:
     config = config_of()
     bias = specification(Transformer(config)).decoder.projection.bias
     assert config.never_written

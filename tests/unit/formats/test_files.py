@@ -1,4 +1,4 @@
-"""Files of a model: tensors in and out, the two files found in a folder, and everything else refused."""
+"""Files of a model: tensors in and out, the two files found in a folder, and everything else rejected."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def test_both_files_are_found(tmp_path: Path) -> None:
     assert find_files(tmp_path, ADVICE) == (tmp_path / CONFIG, tmp_path / WEIGHTS)
 
 
-def test_what_a_folder_holds_instead_is_told(tmp_path: Path) -> None:
+def test_the_content_of_a_wrong_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"has no config\.json\. It is empty\."):
         find_files(tmp_path, ADVICE)
     for number in range(7):
@@ -48,18 +48,18 @@ def test_what_a_folder_holds_instead_is_told(tmp_path: Path) -> None:
         (b"version https://git-lfs", "is a Git LFS pointer"),
     ],
 )
-def test_other_formats_are_known_by_their_first_bytes(tmp_path: Path, content: bytes, sentence: str) -> None:
+def test_other_formats_are_recognised_by_their_first_bytes(tmp_path: Path, content: bytes, sentence: str) -> None:
     (tmp_path / WEIGHTS).write_bytes(content)
     with pytest.raises(CheckpointError, match=sentence):
         refuse_other_formats(tmp_path / WEIGHTS, ADVICE)
 
 
-def test_a_header_whose_length_looks_like_a_pickle_is_none(tmp_path: Path) -> None:
+def test_a_header_length_that_looks_like_a_pickle_is_not_taken_for_one(tmp_path: Path) -> None:
     (tmp_path / WEIGHTS).write_bytes(b"\x80\x04\0\0\0\0\0\0{")
     refuse_other_formats(tmp_path / WEIGHTS, ADVICE)
 
 
-def test_a_file_that_was_cut_short_is_told_with_its_size(tmp_path: Path) -> None:
+def test_a_truncated_file_is_reported_with_its_size(tmp_path: Path) -> None:
     tensor_writer({"x": torch.ones(1000)}, {})(tmp_path / WEIGHTS)
     (tmp_path / WEIGHTS).write_bytes((tmp_path / WEIGHTS).read_bytes()[:1234])
     with pytest.raises(CheckpointError, match=r"is damaged .* it has 1,234 bytes"):

@@ -1,4 +1,4 @@
-"""MarianMT's config.json as a config of ours: every field has its place, and what has none is refused at once."""
+"""MarianMT's config.json as a config of ours: every field has its place, and all unsupported fields are reported together."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ def test_a_sentence_starts_from_the_token_that_the_file_names(changes: dict[str,
     assert config.start_id == changes.get("decoder_start_token_id", 58)
 
 
-def test_every_reason_of_a_refusal_is_told_at_once() -> None:
+def test_all_reasons_for_an_error_are_reported_together() -> None:
     with pytest.raises(CheckpointError) as problem:
         converted(activation_function="tanh", decoder_ffn_dim=13, eos_token_id=[0, 1], normalize_before=True)
     assert str(problem.value) == (
@@ -70,7 +70,7 @@ def test_every_reason_of_a_refusal_is_told_at_once() -> None:
     )
 
 
-def test_a_config_of_another_model_or_of_other_types_is_told() -> None:
+def test_a_config_of_another_model_or_with_other_types_is_reported() -> None:
     with pytest.raises(CheckpointError, match=r"config\.json is of a 'bart' model\. Only MarianMT"):
         read_settings({"model_type": "bart"})
     with pytest.raises(CheckpointError, match=r"config\.json is not a MarianMT config: d_model = 'wide': "):
@@ -79,7 +79,7 @@ def test_a_config_of_another_model_or_of_other_types_is_told() -> None:
         converted(encoder_attention_heads=5, decoder_attention_heads=5)
 
 
-def test_nothing_is_refused_without_a_reason() -> None:
+def test_only_the_reasons_that_apply_are_reported() -> None:
     refuse("it", {"never": False})
     with pytest.raises(CheckpointError, match=r"^it: one; three\.$"):
         refuse("it", {"one": True, "two": False, "three": True})

@@ -1,4 +1,4 @@
-"""MarianMT's names for our tensors: each of ours has one place there, and a file may repeat or leave out tables."""
+"""MarianMT's names for our tensors: each of ours has one place there, and a file can repeat or omit tables."""
 
 import pytest
 import torch
@@ -47,7 +47,7 @@ def test_a_shared_table_is_read_under_any_of_its_names(name: str) -> None:
     assert once[BIAS].tolist() == [0.0] * 23, "a bias that is left out is zero"
 
 
-def test_a_table_that_is_said_twice_must_be_the_same() -> None:
+def test_a_table_that_occurs_twice_must_be_the_same() -> None:
     table = torch.ones(23, 14)
     assert torch.equal(each_once({SOURCE: table, TARGET: table.clone()}, config_of("three"))[SHARED], table)
     with pytest.raises(CheckpointError, match="are one table, but their numbers differ"):
@@ -60,7 +60,7 @@ def test_the_bias_is_made_flat() -> None:
     assert each_once({SHARED: torch.ones(23, 14), BIAS: torch.ones(1, 23)}, config_of("three"))[BIAS].shape == (23,)
 
 
-def test_positions_are_left_out_if_they_are_the_usual_ones() -> None:
+def test_positions_are_omitted_if_they_are_the_standard_ones() -> None:
     name = "model.decoder.embed_positions.weight"
     table = sinusoids(17, 14, "blocks")
     assert name not in each_once({name: table, SHARED: torch.ones(23, 14)}, config_of("three"))

@@ -42,7 +42,7 @@ def test_sizes_come_from_the_module_and_the_rest_from_the_config() -> None:
     assert (config.d_ff, config.encoder_blocks, config.max_length) == (11, 2, 31)
 
 
-def test_an_activation_that_we_do_not_have_is_told() -> None:
+def test_an_unsupported_activation_is_reported() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # nn.Transformer warns of its own nested tensors
         module = nn.Transformer(14, 7, 1, 1, 11, activation=nn.functional.elu, batch_first=True)

@@ -1,4 +1,4 @@
-"""Tensors by name: what a config asks for, what does not fit it, and their names in another program, by hand."""
+"""Tensors by name: what a config requires, what does not fit it, and their names in another program, by hand."""
 
 import pytest
 import torch
@@ -30,7 +30,7 @@ OURS = {
 SHAPES = {name: tensor.shape for name, tensor in OURS.items()}
 
 
-def test_rows_are_shared_out_and_put_together_again() -> None:
+def test_rows_are_split_and_joined_again() -> None:
     theirs = to_theirs(OURS, MAPPINGS)
     assert list(theirs) == ["q", "k", "v", "both"]
     assert theirs["k"].tolist() == [[10.0, 11.0, 12.0, 13.0, 14.0], [15.0, 16.0, 17.0, 18.0, 19.0]]
@@ -71,7 +71,7 @@ def test_a_tied_table_is_one_tensor_under_its_first_name() -> None:
 
 
 @pytest.mark.parametrize(("dtype", "expected"), [(None, torch.float64), (torch.float16, torch.float16)])
-def test_a_model_is_built_with_the_very_numbers(dtype: torch.dtype | None, expected: torch.dtype) -> None:
+def test_a_model_is_built_with_exactly_the_given_numbers(dtype: torch.dtype | None, expected: torch.dtype) -> None:
     tensors = {name: tensor.detach().double() for name, tensor in own_tensors(Transformer(CONFIG)).items()}
     before = torch.random.get_rng_state()
     model = build(CONFIG, tensors, dtype=dtype)

@@ -83,7 +83,7 @@ def test_rotary_attention_sees_distances_only() -> None:
     )
 
 
-def test_traced_weights_sum_to_one_where_anything_may_be_seen() -> None:
+def test_traced_weights_sum_to_one_if_any_key_is_visible() -> None:
     layer, x = make(), torch.randn(BATCH, QUERIES, WIDTH, dtype=torch.float64)
     keys = torch.tensor([[True] * 5, [True, True, False, False, False], [False] * 5])
     trace = PartTrace()

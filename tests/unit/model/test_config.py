@@ -122,7 +122,7 @@ def test_an_unknown_preset_is_reported_with_the_closest_name() -> None:
         preset("tny", source_vocabulary=7)
 
 
-def test_a_config_cannot_be_changed_behind_a_model() -> None:
+def test_a_config_cannot_be_changed_after_a_model_is_built() -> None:
     with pytest.raises(ValueError, match="frozen"):
         preset("tiny", source_vocabulary=7).d_model = 3  # type: ignore[misc]
 

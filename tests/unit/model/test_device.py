@@ -23,7 +23,7 @@ print(kept, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 def test_memory_that_was_freed_is_used_again_without_asking_the_system_for_its_pages() -> None:
     output = subprocess.run([sys.executable, "-c", _TOUCHED_AGAIN], capture_output=True, text=True, check=True).stdout
     is_kept, num_faults = output.split()
-    # 40 times 8,192 pages would be 327,680; elsewhere than with the GNU C library nothing is promised
+    # 40 times 8,192 pages would be 327,680; this is only guaranteed with the GNU C library
     assert is_kept == "False" or int(num_faults) < 200_000
 
 
@@ -32,7 +32,7 @@ def test_a_system_without_the_option_is_not_changed(monkeypatch: pytest.MonkeyPa
     assert keep_freed_memory() is False
 
 
-def test_a_gpu_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_gpu_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert choose_device("auto") == torch.device("cpu")
     with pytest.raises(ConfigError, match="PyTorch finds no GPU"):

@@ -9,7 +9,7 @@ def test_nothing_is_dropped_outside_training() -> None:
     assert dropout(x, 0.0, is_training=True) is x
 
 
-def test_a_tenth_is_dropped_and_the_mean_is_kept() -> None:
+def test_a_tenth_is_dropped_and_the_mean_does_not_change() -> None:
     torch.manual_seed(0)
     y = dropout(torch.ones(1013, 1009), 0.1, is_training=True)
     assert abs((y == 0).double().mean().item() - 26 / 256) < 2e-3, "a tenth is 26 of 256"

@@ -13,7 +13,7 @@ def some(length: int, seed: int) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("has_gradients", [True, False])
-def test_tokens_are_added_behind_beyond_any_room(has_gradients: bool) -> None:
+def test_tokens_are_appended_beyond_the_initial_capacity(has_gradients: bool) -> None:
     with torch.set_grad_enabled(has_gradients):
         cache = KeyValues(some(0, 0), some(0, 0))
         for number in range(1, 90):
@@ -23,7 +23,7 @@ def test_tokens_are_added_behind_beyond_any_room(has_gradients: bool) -> None:
 
 
 @pytest.mark.parametrize("has_gradients", [True, False])
-def test_entries_follow_each_other_through_many_orders_of_many_sizes(has_gradients: bool) -> None:
+def test_entries_are_right_after_many_reorderings_of_different_sizes(has_gradients: bool) -> None:
     random = torch.Generator().manual_seed(11)
     with torch.set_grad_enabled(has_gradients):
         cache, expected = KeyValues(some(2, 1), some(2, 2)), some(2, 1)
@@ -37,7 +37,7 @@ def test_entries_follow_each_other_through_many_orders_of_many_sizes(has_gradien
             assert torch.equal(cache.v[:, :, 2:], -expected[:, :, 2:]), number
 
 
-def test_what_was_replaced_is_not_written_over() -> None:
+def test_replaced_values_are_not_overwritten() -> None:
     """A trace keeps what it showed: whatever is added or reordered afterwards, it stays."""
     with torch.no_grad():
         cache = KeyValues(some(0, 0), some(0, 0))

@@ -51,7 +51,7 @@ def test_the_fused_form_is_compact_wherever_it_can_be() -> None:
     assert padded.mask.shape == (3, 1, 1, 5), "memory is linear in the length"
 
 
-def test_padding_that_is_promised_away_is_not_looked_for() -> None:
+def test_padding_is_not_searched_for_if_the_caller_states_that_there_is_none() -> None:
     ids = torch.tensor([[3, 0]])
     assert padding_mask(ids, 0, is_padded=False) is EVERYTHING
     assert padding_mask(ids, 0).keys.tolist() == [[True, False]]  # type: ignore[union-attr]
@@ -89,7 +89,7 @@ def attend(mask: Mask, dtype: torch.dtype, *, is_traced: bool) -> tuple[Tensor, 
 
 
 @pytest.mark.parametrize("name", MASKS)
-def test_one_mask_serves_both_sides(name: str) -> None:
+def test_one_mask_works_for_fused_and_traced_attention(name: str) -> None:
     mask = MASKS[name]
     (fused, fused_gradients), (traced, traced_gradients) = (
         attend(mask, torch.float64, is_traced=is_traced) for is_traced in (False, True)

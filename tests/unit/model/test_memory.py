@@ -1,4 +1,4 @@
-"""The fused side's memory is linear in the length of a sentence, padded or not; the traced side's cannot be.
+"""The memory of fused attention is linear in the length of a sentence, padded or not; that of traced attention is not.
 
 PyTorch's profiler counts what is allocated and freed, so that the numbers are the same on every run. The model is 64
 wide: the kernel keeps a block of scores for each thread, larger from 768 tokens on, which must not weigh.
@@ -25,7 +25,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def peak_bytes(shape: str, length: int, *, is_padded: bool = False, is_traced: bool = False) -> int:
-    """Return the most that is held at once in a pass forward and backward over one sentence, the model left out."""
+    """Return the peak memory of a forward and backward pass over one sentence, without the model."""
     torch.manual_seed(0)
     settings = {"shape": shape, "source_vocabulary": 11, "encoder_blocks": 1, "decoder_blocks": 1, "d_model": 64}
     sizes = {"num_heads": 4, "d_ff": 64, "max_length": LENGTHS[-1], "dropout": 0.0}
@@ -57,5 +57,5 @@ def test_twice_the_length_takes_about_twice_the_memory(shape: str, is_padded: bo
         assert long / short < 2.6, f"{length} tokens take {long} bytes, half as many {short}"
 
 
-def test_the_measure_would_see_memory_that_grows_with_the_square() -> None:
+def test_the_measurement_detects_memory_that_grows_with_the_square() -> None:
     assert peak_bytes("decoder", 1024, is_traced=True) / peak_bytes("decoder", 512, is_traced=True) > 3.3

@@ -43,7 +43,7 @@ def test_the_norm_of_a_sentence_takes_all_its_numbers_and_no_padding() -> None:
 
 
 @pytest.mark.parametrize("name", NORMS)
-def test_no_norm_blows_up_on_padding_alone_however_often(name: str) -> None:
+def test_no_norm_overflows_on_padding_alone_even_if_repeated(name: str) -> None:
     norm = NORMS[name](6, 1e-5)
     x = (torch.randn(2, 5, 6) * 0.01).requires_grad_()
     keys = torch.tensor([[True] * 5, [False] * 5])
@@ -57,6 +57,6 @@ def test_no_norm_blows_up_on_padding_alone_however_often(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["layer", "rms"])
-def test_a_token_is_normed_by_itself(name: str) -> None:
+def test_a_token_is_normalised_independently_of_others(name: str) -> None:
     norm, x = filled(NORMS[name](6, 1e-5)), torch.randn(2, 5, 6, dtype=torch.float64)
     assert_close(norm(x)[:, 1:2].detach(), norm(x[:, 1:2]).detach())

@@ -1,4 +1,4 @@
-"""A little English and German, made of parts, that tokenisers learn from in tests."""
+"""English and German sentences, built from parts, that tokenisers learn from in tests."""
 
 _WHO = {"the cat": "die Katze", "the dog": "der Hund", "a child": "ein Kind", "my friend": "mein Freund"}
 _WHAT = {"sees": "sieht", "finds": "findet", "likes": "mag"}

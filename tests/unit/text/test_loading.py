@@ -45,7 +45,7 @@ def test_a_model_without_the_tags_of_the_corpora_is_refused(tmp_path: Path) -> N
         open_vocabularies(tmp_path / "one.spm", TextConfig(), ("hi",))
 
 
-def test_a_folder_without_a_tokeniser_and_a_missing_one_are_told(tmp_path: Path) -> None:
+def test_a_folder_without_a_tokeniser_and_a_missing_one_are_reported(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"contains no tokeniser\. A run folder has tokeniser/tokeniser\.json"):
         open_vocabularies(tmp_path, TextConfig())
     (tmp_path / "opus-mt-en-de").mkdir()

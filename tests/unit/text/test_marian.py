@@ -89,7 +89,7 @@ def test_it_is_the_same_in_a_run_folder(tmp_path: Path) -> None:
     assert (after.languages, after.target.bos) == (before.languages, before.target.bos)
 
 
-def test_it_can_be_sampled_when_a_run_says_so(tmp_path: Path) -> None:
+def test_sampling_can_be_turned_on_by_a_run(tmp_path: Path) -> None:
     tokeniser = open_vocabularies(make_folder(tmp_path), TextConfig(sampling=0.1), ("nld",)).source
     assert tokeniser.sample(ENGLISH, 3) == tokeniser.sample(ENGLISH, 3) != tokeniser.sample(ENGLISH, 5)
 
@@ -112,7 +112,9 @@ def test_it_can_be_sampled_when_a_run_says_so(tmp_path: Path) -> None:
         ("tokenizer_config.json", '{"eos_token": "<end>"}', r"eos_token is '<end>'\. Only '</s>' is supported\.$"),
     ],
 )
-def test_a_damaged_folder_is_told_with_its_file(tmp_path: Path, name: str, content: str | None, message: str) -> None:
+def test_a_damaged_folder_is_reported_with_its_file(
+    tmp_path: Path, name: str, content: str | None, message: str
+) -> None:
     path = make_folder(tmp_path) / name
     path.unlink() if content is None else path.write_text(content)
     with pytest.raises(CheckpointError, match=message):

@@ -28,11 +28,11 @@ from clearhead.text.normalise import normalise
         (" \t\n", "nfc", ""),
     ],
 )
-def test_each_rule_changes_what_it_says_and_no_more(text: str, form: str, expected: str) -> None:
+def test_each_rule_changes_only_what_it_describes(text: str, form: str, expected: str) -> None:
     assert normalise(text, form) == expected
 
 
-def test_capitals_become_small_letters_only_when_asked() -> None:
+def test_capitals_become_small_letters_only_on_request() -> None:
     assert normalise("Große ÉTÉ") == "Große ÉTÉ"
     assert normalise("Große ÉTÉ", is_lower=True) == "große été"
 
@@ -45,7 +45,7 @@ def test_doing_it_twice_changes_nothing_more(text: str, form: str, is_lower: boo
 
 
 @given(st.text())
-def test_the_result_is_in_the_form_that_was_asked_for_and_can_be_written(text: str) -> None:
+def test_the_result_is_in_the_requested_unicode_form_and_can_be_encoded(text: str) -> None:
     result = normalise(text, "nfkc", True)
     assert unicodedata.is_normalized("NFKC", result)
     assert "  " not in result

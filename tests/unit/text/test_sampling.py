@@ -1,4 +1,4 @@
-"""Cuts drawn at random: by their probability or with dropped merges, and always spelling the same text."""
+"""Tokenisations drawn at random: by their probability or with dropped merges; they always spell the same text."""
 
 from collections import Counter
 from math import exp
@@ -12,7 +12,7 @@ from clearhead.text.sampling import BpeDropoutSampler, UnigramSampler
 
 
 class Pieces:
-    """Stands in for SentencePiece: a few pieces with scores, and every way to cut a word into them."""
+    """Replaces SentencePiece: a few pieces with scores, and every way to split a word into them."""
 
     def __init__(self, scores: dict[str, float]) -> None:
         self.scores, self.names = scores, ["<unk>", *scores]
@@ -52,21 +52,21 @@ def shares_of(sharpness: float) -> dict[tuple[int, ...], float]:
 
 
 @pytest.mark.parametrize("sharpness", [1.0, 0.3])
-def test_a_cut_is_drawn_by_its_probability_to_the_power_of_the_sharpness(sharpness: float) -> None:
+def test_a_tokenisation_is_drawn_by_its_probability_to_the_power_of_the_sharpness(sharpness: float) -> None:
     scores = {(1,): -1.0, (2, 3): -3.5, (4, 5, 3): -6.5}  # ▁ab, ▁a b, ▁ a b
     total = sum(exp(sharpness * score) for score in scores.values())
     expected = {cut: exp(sharpness * score) / total for cut, score in scores.items()}
     assert shares_of(sharpness) == pytest.approx(expected, abs=0.015)
 
 
-def test_a_seed_gives_the_same_cuts_whatever_was_cut_before() -> None:
+def test_a_seed_gives_the_same_tokenisation_after_any_other_text() -> None:
     fresh, used = (UnigramSampler(UNIGRAM, UNIGRAM.piece_to_id, 0.3) for _ in range(2))
     used.sample_ids("a b ab", Random(1))
     text = "ab a ab b ab"
     assert fresh.sample_ids(text, Random(7)) == used.sample_ids(text, Random(7))
 
 
-def test_no_merge_dropped_is_plain_bpe_and_all_dropped_are_letters() -> None:
+def test_no_dropped_merge_gives_plain_bpe_and_all_dropped_give_letters() -> None:
     cuts = {dropped: BpeDropoutSampler(MERGES, lambda symbol: [symbol], dropped) for dropped in (0.0, 1.0)}  # type: ignore[list-item, misc]
     assert cuts[0.0].sample_ids("abc", Random(1)) == [f"{SPACE_MARK}abc"]
     assert cuts[1.0].sample_ids("abc", Random(1)) == [SPACE_MARK, "a", "b", "c"]

@@ -44,7 +44,7 @@ def test_a_long_text_is_cut_between_sentences_then_after_commas_then_at_spaces()
     assert [p.text for p in split_long("abcdefghijklmnopqrst", fits)] == ["abcdefghij", "klmnopqrst"]
 
 
-def test_what_is_cut_short_spells_the_text_again() -> None:
+def test_the_parts_of_a_long_text_spell_the_text_again() -> None:
     text = "The cat,  the dog; and a bird. " * 23 + "x" * 57
     parts = split_long(text, lambda piece: len(piece) <= 17)
     assert spelled(parts) == text.strip()

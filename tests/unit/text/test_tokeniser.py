@@ -1,4 +1,4 @@
-"""Tokenisers: ids that come back as the same text, special tokens that no text can spell, cuts that a seed decides."""
+"""Tokenisers: ids that decode to the same text, special tokens that no text can spell, and tokenisations determined by a seed."""
 
 import json
 import subprocess
@@ -48,7 +48,7 @@ def test_the_first_four_ids_are_the_special_tokens(bytewise: Tokeniser) -> None:
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
-def test_any_text_comes_back_where_bytes_are_a_last_resort(kind: str) -> None:
+def test_any_text_can_be_decoded_with_byte_fallback(kind: str) -> None:
     config = TextConfig.model_validate({"kind": kind, "vocabulary": 397, "byte_fallback": True})
     tokeniser = train_vocabularies(PAIRS, config).source
     texts = [*HARD, *ENGLISH[:7], "  a   b "]
@@ -56,14 +56,14 @@ def test_any_text_comes_back_where_bytes_are_a_last_resort(kind: str) -> None:
 
 
 @given(st.lists(st.text(), max_size=5), st.integers(0, 2**64))
-def test_any_text_whatever_comes_back_sampled_or_not(bytewise: Tokeniser, texts: list[str], seed: int) -> None:
+def test_any_text_can_be_decoded_sampled_or_not(bytewise: Tokeniser, texts: list[str], seed: int) -> None:
     expected = [bytewise.normalised(text) for text in texts]
     assert bytewise.decode(bytewise.encode(texts)) == expected
     assert bytewise.decode(bytewise.sample(texts, seed)) == expected
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
-def test_unseen_characters_are_unknown_where_they_are_not(kind: str) -> None:
+def test_unseen_characters_are_unknown_without_byte_fallback(kind: str) -> None:
     config = TextConfig.model_validate({"kind": kind, "vocabulary": 151})
     tokeniser = train_vocabularies(PAIRS, config).source
     ids = tokeniser.encode(HARD)
@@ -81,7 +81,7 @@ def test_text_that_spells_a_special_token_is_only_text(kind: str) -> None:
         assert not {tokeniser.pad, tokeniser.bos, tokeniser.eos} & set(row)
 
 
-def test_special_tokens_are_left_out_of_the_text_but_shown_as_pieces(bytewise: Tokeniser) -> None:
+def test_special_tokens_are_omitted_from_the_text_but_shown_as_pieces(bytewise: Tokeniser) -> None:
     ids = bytewise.encode(["the cat"])[0]
     framed = [bytewise.bos, *ids, bytewise.eos, bytewise.pad, bytewise.pad]
     assert bytewise.decode([framed, []]) == ["the cat", ""]
@@ -103,7 +103,7 @@ def test_one_text_instead_of_a_list_is_refused(bytewise: Tokeniser) -> None:
         bytewise.encode("the cat")
 
 
-def test_the_same_seed_gives_the_same_cuts_whatever_was_sampled_before(bytewise: Tokeniser) -> None:
+def test_the_same_seed_gives_the_same_tokenisation_after_other_samples(bytewise: Tokeniser) -> None:
     texts = ENGLISH * 7  # several parts
     first = bytewise.sample(texts, seed=3)
     for seed in (4, 3, 2**31 - 1, 2**40):
@@ -206,7 +206,7 @@ def test_another_model_beside_the_settings_is_refused(tmp_path: Path, bytewise: 
         Vocabularies.load(tmp_path)
 
 
-def test_damaged_settings_are_told_with_their_file(tmp_path: Path) -> None:
+def test_damaged_settings_are_reported_with_their_file(tmp_path: Path) -> None:
     train_vocabularies(PAIRS, TextConfig(vocabulary=151)).save(tmp_path)
     path = tmp_path / "tokeniser" / "tokeniser.json"
     settings = json.loads(path.read_text())
@@ -223,7 +223,7 @@ def test_damaged_settings_are_told_with_their_file(tmp_path: Path) -> None:
         Vocabularies.load(tmp_path)
 
 
-def test_a_file_that_is_no_model_is_told_with_its_name(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_model_is_reported_with_its_name(tmp_path: Path) -> None:
     (tmp_path / "other.spm").write_bytes(b"not a model")
     with pytest.raises(CheckpointError, match=r"other\.spm: this is not a SentencePiece model, or it is truncated"):
         Tokeniser.load(tmp_path / "other.spm")

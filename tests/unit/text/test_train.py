@@ -8,7 +8,7 @@ from clearhead.text.train import find_labels, train_vocabularies
 from tests.unit.text.sentences import ENGLISH, GERMAN, PAIRS
 
 
-def test_learning_twice_gives_the_same_bytes_and_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+def test_learning_twice_gives_the_same_bytes_and_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     first, second = (train_vocabularies(iter(PAIRS), TextConfig(vocabulary=61), ("hi",)) for _ in range(2))
     assert first.digest == second.digest
     assert capfd.readouterr() == ("", "")
@@ -35,7 +35,7 @@ def test_each_sentence_has_a_chance_to_be_drawn_the_first_and_the_last() -> None
     assert {tokeniser.size for tokeniser in tokenisers} == {5}
 
 
-def test_a_vocabulary_larger_than_the_text_is_reduced_and_that_is_said() -> None:
+def test_a_vocabulary_larger_than_the_text_is_reduced_with_a_note() -> None:
     vocabularies = train_vocabularies(PAIRS, TextConfig(kind="word", vocabulary=5000))
     words = {word for text in [*ENGLISH, *GERMAN] for word in text.split()}
     assert vocabularies.source.size == len(words) + 4
@@ -45,7 +45,7 @@ def test_a_vocabulary_larger_than_the_text_is_reduced_and_that_is_said() -> None
     )
 
 
-def test_two_vocabularies_each_say_when_they_are_reduced() -> None:
+def test_each_of_two_vocabularies_reports_that_it_is_reduced() -> None:
     vocabularies = train_vocabularies(PAIRS, TextConfig(kind="word", vocabulary=5000, is_joint=False))
     assert not vocabularies.is_joint
     assert ["of the source" in note for note in vocabularies.notes] == [True, False]
@@ -54,7 +54,7 @@ def test_two_vocabularies_each_say_when_they_are_reduced() -> None:
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
-def test_a_vocabulary_that_is_too_small_is_told_the_least_that_would_do(kind: str) -> None:
+def test_the_error_for_a_small_vocabulary_has_the_smallest_valid_size(kind: str) -> None:
     def train(size: int) -> int:
         config = TextConfig.model_validate({"kind": kind, "vocabulary": size, "coverage": 1.0})
         return train_vocabularies(PAIRS, config, ("hi",)).source.size
@@ -66,7 +66,7 @@ def test_a_vocabulary_that_is_too_small_is_told_the_least_that_would_do(kind: st
 
 
 @pytest.mark.parametrize("kind", ["word", "char"])
-def test_bytes_need_room_in_a_vocabulary_of_words_or_characters_too(kind: str) -> None:
+def test_bytes_also_take_ids_in_a_vocabulary_of_words_or_characters(kind: str) -> None:
     config = TextConfig.model_validate({"kind": kind, "vocabulary": 100, "byte_fallback": True})
     with pytest.raises(ConfigError, match=r"^text\.vocabulary = 100 is too small: .* need 261\."):
         train_vocabularies(PAIRS, config)

@@ -38,7 +38,7 @@ class Result:
     folder: Path
 
     def metrics(self) -> list[dict[str, Any]]:
-        """Return the lines of metrics without what a clock decides."""
+        """Return the lines of metrics without times."""
         return metrics(self.folder)
 
     def tensors(self, name: str = "last/model.safetensors") -> dict[str, Tensor]:

@@ -183,7 +183,7 @@ def test_a_setting_with_a_misspelled_name_is_not_also_reported_as_missing(tmp_pa
     ]
 
 
-def test_a_wrong_group_silences_no_sentence_that_holds_its_name_as_a_word(tmp_path: Path) -> None:
+def test_a_wrong_group_hides_no_message_that_contains_its_name_as_a_word(tmp_path: Path) -> None:
     data = {"text": 5, "data": {"train": [{"weight": 2}]}, "training": {"steps": 7}}
     assert mistakes_of(written(tmp_path, data)) == [
         "my.yaml: text = 5 is not a group of settings. Its settings: " + ", ".join(TextConfig.model_fields) + ".",

@@ -98,7 +98,7 @@ def test_norwegian_is_a_language_and_no_means_false(tmp_path: Path) -> None:
     assert config.text.is_joint is False
 
 
-def test_keys_may_be_shared_by_merging(tmp_path: Path) -> None:
+def test_keys_can_be_shared_by_merging(tmp_path: Path) -> None:
     text = "data: {train: [&a {built_in: copy, weight: 3}, {<<: *a, weight: 5}]}\ntraining: {steps: 7}"
     corpora = load_run_config(written(tmp_path, text)).data.train
     assert [(corpus.built_in, corpus.weight) for corpus in corpora] == [("copy", 3), ("copy", 5)]

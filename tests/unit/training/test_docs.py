@@ -42,7 +42,7 @@ def test_every_setting_is_on_the_page_with_its_section() -> None:
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/guide/train.md"])
-def test_the_config_of_ones_own_two_files_can_be_read(page: str, tmp_path: Path) -> None:
+def test_the_config_for_two_files_of_the_user_can_be_read(page: str, tmp_path: Path) -> None:
     shown = re.search(
         r"```yaml\n((?:# own\.yaml\n)?data:\n  train:\n    - source.*?)```", (ROOT / page).read_text(), re.S
     )

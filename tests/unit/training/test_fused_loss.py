@@ -18,7 +18,7 @@ def model_of(vocabulary: int) -> Transformer:
     return Transformer(config)
 
 
-def test_without_a_gpu_the_kernel_is_not_to_be_had() -> None:
+def test_without_a_gpu_the_kernel_is_not_available() -> None:
     assert not is_fusible(model_of(50), TrainingConfig(), torch.float32)
 
 

@@ -69,7 +69,7 @@ def test_resuming_a_run_removes_its_earlier_outcome(
     with pytest.raises(RuntimeError, match="out of memory"):
         launch(least(), tmp_path / "run", resume=True, console=quiet())
     assert RunFolder(tmp_path / "run").read_outcome() is None
-    RunFolder.reopen(tmp_path / "run").close()  # the lock was let go
+    RunFolder.reopen(tmp_path / "run").close()  # the lock was released
 
 
 def test_a_finished_run_resumes_only_with_a_longer_training(tmp_path: Path, loop: FakeLoop) -> None:

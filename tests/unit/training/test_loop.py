@@ -68,7 +68,7 @@ def test_the_same_config_gives_the_same_numbers_and_another_seed_others(full_run
     assert not same(full_run.tensors(), other.tensors())
 
 
-# Stopped and gone on with
+# Stopped and resumed
 
 MOMENTS: dict[str, tuple[str, int]] = {
     "in the midst of an update": ("rate_at", 7),

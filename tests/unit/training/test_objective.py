@@ -40,7 +40,7 @@ def test_changing_a_word_changes_no_logit_up_to_it() -> None:
 
 @pytest.mark.parametrize("smoothing", [0.1, 0.3])
 @torch.no_grad()
-def test_smoothing_asks_for_a_little_of_every_token(smoothing: float) -> None:
+def test_smoothing_gives_every_token_a_small_probability(smoothing: float) -> None:
     model = tiny_model().double().eval()
     batch = tiny_batch(3)
     assert batch.target is not None
@@ -89,7 +89,7 @@ def test_r_drop_without_dropout_is_the_plain_loss() -> None:
 
 
 @torch.no_grad()
-def test_r_drop_of_a_classifier_leaves_rows_without_a_label_out() -> None:
+def test_r_drop_of_a_classifier_ignores_rows_without_a_label() -> None:
     model = tiny_model(shape="encoder", num_classes=3, dropout=0.3).double()
     batch = tiny_batch(5)._replace(target=None, labels=torch.tensor([0, 2, 1, -100, -100]))
     torch.manual_seed(3)

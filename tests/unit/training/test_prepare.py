@@ -51,7 +51,7 @@ def test_a_run_starts_from_the_weights_of_another(earlier: Result, tmp_path: Pat
     assert (result.folder / spelled).read_bytes() == (earlier.folder / spelled).read_bytes()
 
 
-def test_dropout_may_differ_and_nothing_else(earlier: Result, tmp_path: Path) -> None:
+def test_only_dropout_can_differ(earlier: Result, tmp_path: Path) -> None:
     result = only_started(tmp_path / "run", earlier.folder, **start({"dropout": 0.35}))
     assert json.loads((result.folder / "last/config.json").read_text())["dropout"] == 0.35
     assert same(result.tensors(), earlier.tensors("best/model.safetensors"))

@@ -99,7 +99,7 @@ def test_metrics_that_cannot_be_written_are_reported(tmp_path: Path) -> None:
 
 def test_curves_are_written_for_tensorboard(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard", reason="TensorBoard is optional")
-    # In a process of its own: TensorBoard imports what warns.
+    # In a separate process: TensorBoard imports packages that warn.
     code = (
         "import sys\nfrom pathlib import Path\nfrom clearhead.training.progress import Reporter\n"
         "with Reporter(curves=Path(sys.argv[1])) as reporter:\n"
@@ -113,7 +113,7 @@ def test_curves_are_written_for_tensorboard(tmp_path: Path) -> None:
     assert done.stdout == "[(3, 0.5), (5, 0.25)]\n"
 
 
-def test_without_tensorboard_one_message_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tensorboard_is_reported_in_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "find_spec", lambda name: None)
     console, text = plain()
     with Reporter(curves=tmp_path / "curves", console=console) as reporter:

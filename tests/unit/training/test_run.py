@@ -66,7 +66,7 @@ def test_every_setting_is_written_out(tmp_path: Path) -> None:
         assert line.strip() in text
 
 
-def test_a_run_is_never_written_over(tmp_path: Path) -> None:
+def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "run"
     with RunFolder.create(path, least()) as folder:
         folder.write_outcome(Outcome(7, 1.5, "interrupted"))
@@ -81,7 +81,7 @@ def test_a_run_is_never_written_over(tmp_path: Path) -> None:
     assert {file.name: file.read_bytes() for file in path.iterdir()} == before
 
 
-def test_a_finished_run_says_so(tmp_path: Path) -> None:
+def test_a_finished_run_is_reported_as_finished(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", least()) as folder:
         folder.write_outcome(Outcome(1700, 1.5, "steps", {"bleu": BLEU}, 1300))
     with pytest.raises(RunError, match=r"\(finished after 1,700 updates: all updates are done\)") as error:
@@ -177,7 +177,7 @@ def test_every_process_that_worked_on_a_run_is_noted(tmp_path: Path) -> None:
     assert folder.read_environment()["seed"] == 11
 
 
-def test_metrics_after_a_step_are_dropped_with_a_line_cut_short(tmp_path: Path) -> None:
+def test_metrics_after_a_step_and_an_incomplete_line_are_dropped(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", least()) as folder:
         folder.truncate_metrics(3)
         assert not folder.metrics.exists()
@@ -233,7 +233,7 @@ def test_a_file_is_written_atomically(tmp_path: Path) -> None:
         assert sorted(folder.path.iterdir()) == before
 
 
-def test_a_run_folder_below_home_may_be_written_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_folder_can_be_given_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert RunFolder("~/runs/a").path == tmp_path / "runs" / "a"
 

@@ -10,7 +10,7 @@ from clearhead.training.stopping import Stop, stopping
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_signal_asks_and_the_second_stops_at_once(number: signal.Signals) -> None:
+def test_the_first_signal_requests_a_stop_and_the_second_stops_at_once(number: signal.Signals) -> None:
     with stopping() as stop:
         assert not stop.is_asked
         os.kill(os.getpid(), number)
@@ -26,7 +26,7 @@ def test_signals_are_handled_as_before_afterwards() -> None:
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
 
 
-def test_a_thread_that_may_not_handle_signals_leaves_them_alone() -> None:
+def test_a_thread_that_cannot_handle_signals_does_not_change_them() -> None:
     stops: list[Stop] = []
 
     def work() -> None:

@@ -1,4 +1,4 @@
-"""What benchmarks/train_speed.py reads from the logs of those it measures."""
+"""What benchmarks/train_speed.py reads from the logs of the systems that it measures."""
 
 import json
 from datetime import datetime
@@ -33,11 +33,16 @@ def test_tokens_of_joeynmt_are_its_speeds_times_the_time_since_the_line_before(p
     assert peers.joey_points(log, start) == [peers.Point(7.5, 500.0), peers.Point(9.5, 1100.0)]
 
 
-def test_the_first_interval_of_clearhead_holds_as_many_tokens_an_update_as_the_others(
+def test_the_first_interval_of_clearhead_has_as_many_tokens_per_update_as_the_others(
     peers: Any, tmp_path: Path
 ) -> None:
     lines = [
-        {"step": 2, "time": 107.0, "tokens_per_second": 1.0, "waiting": 0.9},  # compiling, a clock that began before
+        {
+            "step": 2,
+            "time": 107.0,
+            "tokens_per_second": 1.0,
+            "waiting": 0.9,
+        },  # with compilation, and time that started before
         {"step": 4, "time": 109.0, "tokens_per_second": 300.0, "waiting": 0.01},
         {"step": 4, "time": 109.5, "valid/bleu": 3.0},
         {"step": 6, "time": 113.0, "tokens_per_second": 150.0, "waiting": 0.03},

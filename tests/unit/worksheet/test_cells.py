@@ -35,7 +35,7 @@ def test_a_matrix_of_ten_million_cells_is_refused() -> None:
     ]
 
 
-def test_numbers_may_be_written_in_many_ways() -> None:
+def test_numbers_can_be_written_in_many_ways() -> None:
     sheet = solve(SELF | {"X": [["1/2", "−2"], [".5", "1e-3"], [1e-3, 7]]})
     assert sheet.value("X").tolist() == [[0.5, -2.0], [0.5, 0.001], [0.001, 7.0]]
 
@@ -58,7 +58,7 @@ def test_a_number_is_what_people_mean_by_it(cell: object, number: float) -> None
         (float("inf"), "inf is not a finite number"),
     ],
 )
-def test_what_is_no_number_is_refused(cell: object, sentence: str) -> None:
+def test_text_that_is_not_a_number_is_rejected(cell: object, sentence: str) -> None:
     with pytest.raises(ValueError, match=f"^{sentence}$"):
         read_number(cell)
 
@@ -85,7 +85,7 @@ def test_a_mask_is_of_ones_and_zeros_or_of_true_and_false() -> None:
         read_allowed([[1, 0.5]])
 
 
-def test_a_number_may_be_a_name_and_every_word_has_a_vector_of_one_width() -> None:
+def test_a_number_can_be_a_name_and_all_words_have_vectors_of_one_width() -> None:
     assert read_tokens([7, "a", 0.5]) == ("7", "a", "0.5")
     table = read_embedding({"the": [1, 2], 2024: ["1/2", 3]})
     assert {word: vector.tolist() for word, vector in table.items()} == {"the": [1.0, 2.0], "2024": [0.5, 3.0]}

@@ -205,7 +205,7 @@ def test_several_mistakes_are_reported_together_and_once() -> None:
     assert "is missing" not in text
 
 
-def test_a_wrong_key_silences_no_sentence_that_holds_its_name_as_a_word() -> None:
+def test_a_wrong_key_hides_no_message_that_contains_its_name_as_a_word() -> None:
     assert mistakes({"kind": "add-and-norm", "X": I2, "tokens": 5, "padding": 2}) == [
         "tokens: expected a list of names such as [the, cat], but found 5.",
         "padding = 2, but there are 2 tokens, and at least one must not be padding. Give a number from 0 to 1.",
@@ -216,7 +216,7 @@ def test_what_follows_from_a_wrong_key_is_not_blamed_too() -> None:
     assert mistakes(SELF | {"W_Q": [[1, "x"]], "b_Q": [1, 2, 3]}) == ["W_Q: row 1, column 2: 'x' is not a number."]
 
 
-def test_more_scores_than_memory_takes_are_refused() -> None:
+def test_more_scores_than_fit_into_memory_are_rejected() -> None:
     column = np.ones((5000, 1))
     sentence = "would give 5,000 × 5,000 numbers; a line of a worksheet can have at most 16,777,216."
     for data in ({"kind": "context"}, {"kind": "context", "times": column[:, 0]}):

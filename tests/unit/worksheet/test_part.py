@@ -1,4 +1,4 @@
-"""A part of a sheet is a sheet: the same numbers, the chain whole, what lies outside given under a sensible symbol."""
+"""A part of a sheet is a sheet: the same numbers, a complete chain, and inputs from outside given under a sensible symbol."""
 
 from dataclasses import replace
 from io import StringIO

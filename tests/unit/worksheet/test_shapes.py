@@ -28,7 +28,7 @@ def test_a_product_that_does_not_fit_is_reported_with_both_solutions(layout: str
     assert [mistake.sentence for mistake in shapes.mistakes] == [sentence]
 
 
-def test_what_fits_is_not_spoken_of() -> None:
+def test_shapes_that_fit_are_not_reported() -> None:
     shapes = Shapes("rows")
     shapes.product("X", 2, None, "W", W)
     shapes.bias("b", np.zeros(7), "W", W)

@@ -84,7 +84,7 @@ def test_no_later_line_gives_a_blank_away(name: str, blank: str, giveaway: str) 
         assert not any(f'data-value="{value!r}"' in forms[1] for value in hidden)
 
 
-def test_the_word_that_is_left_open_is_not_the_name_of_its_row() -> None:
+def test_the_word_to_be_filled_in_is_not_the_name_of_its_row() -> None:
     choice = next(step for step in SheetView(solve("lets-go"), ["generate.0*:ŷ"]).steps if step.step.name == "choose")
     assert choice.matrix.row_name(0) == "____"
 

@@ -10,7 +10,7 @@ from clearhead import Worksheet, solve
 from clearhead.errors import ClearheadError, TraceError
 
 
-def test_json_holds_full_precision_and_minus_infinity() -> None:
+def test_json_has_full_precision_and_minus_infinity() -> None:
     sheet = solve("numerical-masked-self-attention")
     data = orjson.loads(sheet.to_json())
     masked = next(record for record in data["records"] if record["step"] == "mask")
@@ -31,7 +31,7 @@ def test_a_worksheet_is_saved_completely(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[1]", b'{"clearhead": 99}', b'{"clearhead": 1}', b"not json"])
-def test_json_that_is_no_worksheet_is_refused(text: bytes) -> None:
+def test_json_that_is_not_a_worksheet_is_rejected(text: bytes) -> None:
     with pytest.raises(TraceError, match="this is not a worksheet"):
         Worksheet.from_json(text)
 

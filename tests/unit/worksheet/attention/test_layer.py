@@ -1,4 +1,4 @@
-"""What an attention layer is made of: its heads, its cache and its projections."""
+"""The parts of an attention layer: its heads, its cache and its projections."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def layer(**fields: object) -> AttentionLayer:
     return AttentionLayer.model_validate(fields)
 
 
-def test_heads_are_counted_where_they_are_split_and_where_they_have_weights_of_their_own() -> None:
+def test_heads_are_counted_if_they_are_split_and_if_they_have_separate_weights() -> None:
     assert (layer().head_count, layer().kv_count) == (1, 1)
     split = layer(num_heads=6, num_kv_heads=3)
     assert (split.head_count, split.kv_count) == (6, 3)

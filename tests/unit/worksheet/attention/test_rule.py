@@ -48,7 +48,7 @@ def test_an_explicit_mask_is_used_as_it_is_and_with_the_others() -> None:
         assert_close(answer(mask=mask), times(weights, V))
 
 
-def test_a_query_that_may_see_no_key_gives_zeros_and_a_warning() -> None:
+def test_a_query_without_visible_keys_gives_zeros_and_a_warning() -> None:
     sheet = solve(
         SELF | {"mask": {"explicit": [[0] * TOKENS] + [[1] * TOKENS] * (TOKENS - 1)}, "tokens": list("abcde")}
     )
@@ -58,7 +58,7 @@ def test_a_query_that_may_see_no_key_gives_zeros_and_a_warning() -> None:
     assert_close(sheet.answer[1:], answer()[1:])
 
 
-def test_softmax_may_have_another_base() -> None:
+def test_softmax_can_have_another_base() -> None:
     scores = [[s / math.sqrt(HEAD) for s in row] for row in times(Q, transpose(K))]
     powers = [[2.0**s for s in row] for row in scores]
     weights = [[p / math.fsum(row) for p in row] for row in powers]

@@ -44,7 +44,7 @@ def test_heads_that_do_not_fit_are_named(change: dict[str, Any], sentence: str) 
     assert sentence in mistakes(MULTI | change)
 
 
-def test_heads_of_their_own_are_checked_one_by_one() -> None:
+def test_heads_with_separate_weights_are_checked_one_by_one() -> None:
     heads = [{"W_Q": I2, "W_K": I2, "W_V": I2}, {"W_Q": [[1, 1]], "W_K": I2}]
     sentences = mistakes({"kind": "multi-head-attention", "X": X, "heads": heads})
     assert "X is 3 × 2 and head 2: W_Q is 1 × 2" in sentences[0]

@@ -1,4 +1,4 @@
-"""A whole attention layer against plain Python: biases, heads, caches, rotary positions, at prime sizes."""
+"""A complete attention layer against plain Python: biases, heads, caches, rotary positions, at prime sizes."""
 
 import math
 from typing import Any
@@ -33,7 +33,7 @@ def test_biases_are_added_to_every_token() -> None:
     assert_close(got, attention(*(plus(m, [b] * TOKENS) for m, b in ((Q, b_q), (K, b_k), (V, b_v))), math.sqrt(HEAD)))
 
 
-def test_queries_keys_and_values_may_be_given_themselves() -> None:
+def test_queries_keys_and_values_can_be_given_directly() -> None:
     assert_close(solve({"kind": "self-attention", "Q": Q, "K": K, "V": V}).answer, answer())
 
 
@@ -74,7 +74,7 @@ def heads_by_hand(w_q: Any, w_k: Any, w_v: Any, groups: list[int], is_causal: bo
 
 @pytest.mark.parametrize(("num_heads", "num_kv"), [(2, 2), (6, 3), (4, 1)], ids=["all", "grouped", "multi-query"])
 @pytest.mark.parametrize("is_causal", [False, True])
-def test_heads_by_splitting_and_heads_of_their_own_agree_with_plain_python(
+def test_split_heads_and_heads_with_separate_weights_agree_with_plain_python(
     num_heads: int, num_kv: int, is_causal: bool
 ) -> None:
     w_q = [numbers(WIDTH, HEAD, seed=10 + h) for h in range(num_heads)]

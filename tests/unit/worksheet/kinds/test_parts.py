@@ -12,7 +12,7 @@ def test_two_models_fit_on_one_sheet() -> None:
     assert sheet.warnings[0].startswith("part.0: generated: ")
 
 
-def test_a_part_has_the_layout_and_rounding_of_its_sheet_and_the_rest_of_its_own() -> None:
+def test_a_part_has_the_layout_and_rounding_of_its_sheet_and_its_own_other_settings() -> None:
     sheet = {"kind": "parts", "title": "all", "layout": "columns", "rounding": {"decimals": 2}}
     part = part_data(sheet, {"kind": "positions", "title": "one"})
     assert part == {"layout": "columns", "rounding": {"decimals": 2}, "kind": "positions", "title": "one"}

@@ -1,4 +1,4 @@
-"""A whole small Transformer against plain Python: generation, teacher forcing, and what does not fit."""
+"""A complete small Transformer against plain Python: generation, teacher forcing, and errors."""
 
 import math
 from typing import Any

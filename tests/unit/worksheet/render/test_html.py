@@ -72,7 +72,7 @@ def test_every_sheet_becomes_a_well_formed_page(name: str, detail: Any, all_shee
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_every_cell_holds_its_number_in_full(name: str, all_sheets: dict[str, Worksheet]) -> None:
+def test_every_cell_has_its_number_in_full(name: str, all_sheets: dict[str, Worksheet]) -> None:
     view = SheetView(all_sheets[name])
     cells = [
         attributes["data-value"] for tag, attributes in read(to_html(view.sheet)).tags if "data-value" in attributes
@@ -129,7 +129,7 @@ def test_blanks_are_empty_boxes_and_nowhere_given_away() -> None:
         assert f"{sheet.value('Q')[0, 0]:.4f}" not in form
 
 
-def test_a_large_matrix_is_elided_and_says_so() -> None:
+def test_a_large_matrix_is_elided_with_a_note() -> None:
     text = solve({"kind": "positions", "positions": 30, "d_model": 16}).to_html()
     assert "24 × 12 of 30 × 16 cells are shown.<" in text
     assert text.count("data-value=") == 24 * 12
@@ -151,7 +151,7 @@ def test_only_products_show_the_sums() -> None:
     assert line not in sheet._repr_html_()
 
 
-def test_a_notebook_gets_no_script_no_ids_and_styles_of_its_own() -> None:
+def test_a_notebook_gets_no_script_no_ids_and_its_own_styles() -> None:
     text = solve("lets-go-encoder")._repr_html_()
     assert not re.search(r"<script|\sid=|data-", text.partition("</style>")[2])
     style = re.sub(r"/\*.*?\*/", "", text.partition("<style>")[2].partition("</style>")[0])

@@ -158,7 +158,7 @@ def test_a_hostile_name_is_printed_as_it_is_written(tmp_path: Path) -> None:
     assert title in " ".join(done.stdout.split())
 
 
-def test_a_document_holds_what_a_fragment_holds() -> None:
+def test_a_document_contains_its_fragment() -> None:
     sheet = solve({"kind": "positions", "formula": "count", "positions": [3, 5], "d_model": 2})
     document, fragment = to_latex(sheet), to_latex(sheet, fragment=True)
     body = fragment[fragment.index(r"\begingroup") :].rstrip()

@@ -23,7 +23,7 @@ def test_a_page_lets_in_its_own_style_and_script_and_nothing_else() -> None:
     assert '<body class="x">\n<p>one</p>\n<p>two</p>\n' in page
 
 
-def test_the_shared_keys_stand_before_the_page_s_own_script() -> None:
+def test_the_shared_keys_come_before_the_script_of_the_page() -> None:
     (script,) = re.findall(r"<script>(.*?)</script>", document("", "", "let own = 1;", "", []), re.DOTALL)
     assert script == package_file("keys.js") + "let own = 1;"
     assert script.startswith('"use strict";')

@@ -1,4 +1,4 @@
-"""Pictures of matrices: valid SVG that stands on its own, readable on every colour, and silent about blanks."""
+"""Pictures of matrices: valid self-contained SVG, readable on every colour, that does not reveal blanks."""
 
 import re
 from typing import Any
@@ -55,13 +55,13 @@ def test_every_shipped_matrix_is_a_picture(name: str, all_sheets: dict[str, Work
                 assert matrix.digits.text(0, 0) in texts(svg)
 
 
-def test_names_and_digits_stand_in_the_picture() -> None:
+def test_names_and_digits_are_in_the_picture() -> None:
     svg = solve("lets-go-encoder").picture("Q")
     assert {"Q (2 × 2)", "Let's", "go", "-0.995", "3.738"} <= set(texts(svg))
     assert "Let&#x27;s: 1 -0.995, 2 3.738" in svg
 
 
-def test_digits_can_be_left_out() -> None:
+def test_digits_can_be_omitted() -> None:
     matrix = SheetView(solve("lets-go-encoder")).matrix("Q")
     assert "-0.995" not in texts(matrix_svg(matrix, numbers=False))
 
@@ -124,7 +124,7 @@ def test_a_dark_scale_gets_lighter_from_the_background() -> None:
         assert steps == sorted(steps)
 
 
-def test_a_blank_is_empty_and_told_by_nothing() -> None:
+def test_a_blank_is_empty_and_nothing_reveals_it() -> None:
     svg = solve("lets-go-encoder").picture("Q", blanks=["Q[go, *]"])
     assert "-3.724" not in svg
     assert "0.600" not in svg
@@ -152,7 +152,7 @@ def test_a_large_matrix_is_small_squares_without_digits() -> None:
     assert "0.8415" not in texts(svg)
 
 
-def test_a_huge_matrix_is_drawn_in_part_and_says_so() -> None:
+def test_a_huge_matrix_is_drawn_in_part_with_a_note() -> None:
     svg = solve({"kind": "positions", "d_model": 300, "positions": 3}).picture("P")
     assert "The first 3 × 256 of 3 × 300 cells are shown." in texts(svg)
 
@@ -169,7 +169,7 @@ def test_a_given_matrix_has_a_picture_too() -> None:
     assert "W_Q (2 × 2)" in texts(solve("lets-go-encoder").picture("W_Q"))
 
 
-def test_an_unknown_symbol_is_told_with_the_nearest() -> None:
+def test_an_unknown_symbol_is_reported_with_the_closest_one() -> None:
     with pytest.raises(
         ProblemError, match=r"'W_q' is not a matrix of this sheet\. Did you mean 'W_Q'\? Matrices: E, X, P"
     ):

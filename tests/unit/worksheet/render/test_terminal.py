@@ -1,4 +1,4 @@
-"""A worksheet in the terminal: aligned whatever the script, in every detail."""
+"""A worksheet in the terminal: aligned in every script, at every level of detail."""
 
 from io import StringIO
 from typing import Any
@@ -62,7 +62,7 @@ def test_details_differ_in_what_they_show() -> None:
 
 
 @pytest.mark.parametrize("tokens", SCRIPTS)
-def test_rows_are_aligned_whatever_the_script(tokens: list[str]) -> None:
+def test_rows_are_aligned_in_every_script(tokens: list[str]) -> None:
     lines = [line for line in terminal(named(tokens)).splitlines() if any(bracket in line for bracket in "⎡⎢⎣")]
     starts = {cell_len(line[: min(line.index(b) for b in "⎡⎢⎣" if b in line)]) for line in lines}
     widest = max(reserved_width(token) for token in tokens)
@@ -104,7 +104,7 @@ def test_hostile_names_stay_text(name: str) -> None:
     assert widths <= {3, 4}
 
 
-def test_a_large_matrix_is_elided_and_says_so() -> None:
+def test_a_large_matrix_is_elided_with_a_note() -> None:
     sheet = solve({"kind": "positions", "positions": 30, "d_model": 16})
     shown, markdown = terminal(sheet, width=200), sheet.to_markdown()
     for text in (shown, markdown):
