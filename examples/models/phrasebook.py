@@ -31,7 +31,7 @@ def show_held_out(translator: Translator) -> None:
 
 
 def show_attention(translator: Translator, sentence: str, trace_file: Path) -> None:
-    """Translate one sentence, and print the arithmetic of the cross-attention row that writes its first word."""
+    """Translate one sentence, and print the arithmetic of the cross-attention row that predicts its first word."""
     model, vocabularies = translator.model, translator.vocabularies
     text = translator.translate([sentence])[0].text
     source = [*vocabularies.source.encode([sentence])[0], model.config.eos]
@@ -45,7 +45,7 @@ def show_attention(translator: Translator, sentence: str, trace_file: Path) -> N
     steps = {record.step.name: record for record in trace if record.where == where}
     q, k = (steps["score"].inputs[name][0] for name in ("q", "k"))
     first = vocabularies.target.pieces(target)[0].lstrip("▁")
-    print(f"{sentence} → {text}\nThe row that writes '{first}' in {head} ({where}, width {q.shape[1]}):")
+    print(f"{sentence} → {text}\nThe row that predicts '{first}' in {head} ({where}, width {q.shape[1]}):")
     for column, token in enumerate(source_pieces):
         sums = " + ".join(f"{a:.2f}×{b:.2f}" for a, b in zip(q[0][:PRODUCTS], k[column][:PRODUCTS], strict=True))
         print(f"  S[{token}] = {sums} + … = {steps['score'].value[0, 0, column]:.4f}")

@@ -40,7 +40,7 @@ class Ids:
 class Heads:
     """The cross-attention head whose steps are shown, and the self-attention head whose mask is shown.
 
-    `is_shifted` means that a token is aligned by the row that reads it, else by the row that writes it. Of the
+    `is_shifted`: a token is aligned at the position where it is the input, otherwise where it is predicted. Of the
     `num_links` links of the head, `num_agreeing` are to the source token that the target token needs most.
     """
 

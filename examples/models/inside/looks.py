@@ -38,7 +38,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Marks:
-    """The marks that a trace got from the marker for students' workings."""
+    """The marks that `clearhead check` gives to a trace."""
 
     num_right: int
     num_lines: int
@@ -70,7 +70,7 @@ class Look:
 
     @property
     def weights(self) -> Array:
-        """The weights (T, S) of each target token, from the row that reads it or the row that writes it."""
+        """The weights (T, S) of each target token, where it is the input (shifted) or where it is predicted."""
         rows = value_of(self.across, "softmax")
         return rows[1:] if self.heads.is_shifted else rows[:-1]
 

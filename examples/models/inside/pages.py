@@ -75,7 +75,8 @@ def index(looks: Sequence[Look], about: About) -> str:
         f"{_why(heads)} They also show what the mask hides in one self-attention head, {heads.own} "
         f"(`{heads.own_place}`): without the mask, this head would attend to later tokens more than any other.",
         "",
-        "The marker for students' workings marked each complete trace line by line, with its own arithmetic.",
+        "`clearhead check`, which checks students' written calculations, also checked each complete trace line by "
+        "line, with separate code.",
         "",
         "| sentence | translation | P | marks of the trace |",
         "|---|---|---:|---|",
@@ -108,7 +109,7 @@ def page(look: Look, name: str) -> str:
     lines += [
         "## Marks",
         "",
-        "The marker recomputes every line from the lines above it, with separate code.",
+        "`clearhead check` recomputes every line from the lines above it, with separate code.",
         "",
         f"- The complete trace of this sentence: {look.marks}.",
         f"- The head above, from [its file]({name}-head.json): {look.head_marks}.",
@@ -128,11 +129,15 @@ def _tokens(look: Look) -> Iterator[str]:
 def _alignment(look: Look, name: str) -> Iterator[str]:
     heads = look.heads
     yield from ("## The alignment", "")
-    row = "reads it, one step after it was written" if heads.is_shifted else "writes it, one step before it is read"
+    row = (
+        "the input, one step after it was predicted"
+        if heads.is_shifted
+        else "predicted, one step before it is the input"
+    )
     yield (
         f"The weights of {heads.across}: a row for each token of the translation, a column for each token of the "
-        f"sentence. The row shown for a token is the one that {row}: in this head, that row finds the token's source "
-        "better."
+        f"sentence. The row of a token is the decoder position where the token is {row}: in this head, this position "
+        "attends to the right source token more often."
     )
     yield from ("", f"![The weights of each token of the translation on the sentence]({name}-alignment.svg)", "")
     yield "The last column shows the source token that each target token needs most. It does not use attention: when"

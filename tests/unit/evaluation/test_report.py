@@ -150,7 +150,7 @@ def test_requirements_are_met_by_better_scores_in_either_direction() -> None:
     edits = [system.scores[2].score.value for system in report.systems]
     sentences = unmet_requirements(report, [parse_requirement(f"ter={sum(edits) / 2}")])
     assert len(sentences) == 1
-    assert sentences[0].startswith(f"TER of bad is {edits[1]:.2f}, over the ")
+    assert sentences[0].startswith(f"TER of 'bad' is {edits[1]:.2f}, above the ")
 
 
 @pytest.mark.parametrize(
