@@ -117,8 +117,8 @@ def _written(run: Path, sentence: str) -> list[int]:
 def test_the_links_on_the_page_are_the_largest_weights(run: Path, pages: Path, number: int) -> None:
     text = (pages / f"sentence-{number}.md").read_text(encoding="utf-8")
     weights = numbers(table_after(text, "**A₁ = softmax"))
-    is_shifted = "is the one that reads it" in text
-    assert is_shifted != ("is the one that writes it" in text)
+    is_shifted = "the token is the input, one step after" in text
+    assert is_shifted != ("the token is predicted, one step before" in text)
     rows = weights[1:] if is_shifted else weights[:-1]
     link_weights = [float(row[2]) for row in table_after(text, "## The alignment")]
     np.testing.assert_allclose(link_weights, rows[:, :-1].max(axis=1), atol=2 * ROUNDING)

@@ -38,7 +38,7 @@ def score(
         list[str],
         typer.Argument(
             help="Two files: sentences, one per line, and their translations, which are scored. For a language model, "
-            "one file of sentences. - is standard input."
+            "give one file of sentences. - means standard input."
         ),
     ],
     model: ModelOption = None,
@@ -48,15 +48,17 @@ def score(
     ] = False,
     too_long: Annotated[
         TooLongLines,
-        typer.Option(help="Lines longer than the model supports: refuse, or skip (their cells stay empty)."),
+        typer.Option(
+            help="For lines that are longer than the model supports: stop with an error (refuse), or skip them."
+        ),
     ] = TooLongLines.refuse,
-    device: Annotated[Device, typer.Option(help="Where the model runs.")] = Device.auto,
-    precision: Annotated[ModelPrecision, typer.Option(help="The number format of the model.")] = ModelPrecision.auto,
+    device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto,
+    precision: Annotated[ModelPrecision, typer.Option(help="Number type to compute in.")] = ModelPrecision.auto,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per line, with numbers in full precision.")
     ] = False,
 ) -> None:
-    """Compute the log-probability (natural) and perplexity of given sentences under a model."""
+    """Compute the log-probability (natural logarithm) and perplexity of given sentences under a model."""
     try:
         from clearhead.decoding.scoring import ScoreTotal, open_scorer
 

@@ -228,7 +228,7 @@ class PhraseOptions:
 
 @dataclass(frozen=True)
 class ShownOptions:
-    """What to show besides the translations."""
+    """What to show in addition to the translations."""
 
     alternatives: Annotated[
         int | None,

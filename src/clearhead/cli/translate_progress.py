@@ -119,7 +119,7 @@ def can_show_progress(output: Path | None, *, is_typed: bool) -> bool:
 
 
 def describe(num_done: int, total: int | None, rate: float, elapsed: float) -> str:
-    """Return the text beside the bar, `2,048 of 10,000 lines, 512 lines/s, 0:16 left`."""
+    """Return the text next to the bar, `2,048 of 10,000 lines, 512 lines/s, 0:16 left`."""
     parts = [f"{num_done:,} lines" if total is None else f"{num_done:,} of {total:,} lines"]
     if rate:
         parts.append(f"{rate:,.0f} lines/s" if rate >= 10 else f"{rate:.1f} lines/s")

@@ -1,4 +1,4 @@
-"""Open corpora by their config, from files or built in: refuse or count faults, filter pairs, and tag sources."""
+"""Open corpora by their config, from files or built in: report or skip invalid lines, filter pairs, tag sources."""
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
@@ -83,7 +83,7 @@ class _RefusedFaults:
             return
         lines = [str(fault) for fault in self._faults]
         if self._number > len(lines):
-            lines.append(f"… and {self._number - len(lines):,} more faults.")
+            lines.append(f"… and {self._number - len(lines):,} more errors.")
         if any(fault.reason != EMPTY and not fault.is_fatal for fault in self._faults):
             lines.append("Correct them, or set data.on_fault: skip to skip such lines.")
         raise DataError("\n".join(lines))

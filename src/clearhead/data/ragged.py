@@ -91,7 +91,7 @@ def open_ragged(folder: Path, name: str, dtype: str) -> Ragged:
     offsets = map_numbers(folder / f"{name}.offsets", "int64")
     values = map_numbers(folder / f"{name}.values", dtype)
     if not len(offsets) or offsets[-1] != len(values):
-        raise DataError(f"{printable(str(folder))}: {name} is truncated. Delete the folder; it will be rebuilt.")
+        raise DataError(f"{printable(str(folder))}: {name} is truncated. Delete the folder; it will be created again.")
     return Ragged(values, offsets)
 
 

@@ -29,7 +29,7 @@ from clearhead.text.tokeniser import Vocabularies
 
 _FORMAT = 1
 _INDEX = "store.json"  # written last; a folder without it is not a store
-_BLOCK = 4096  # pairs tokenised at once
+_BLOCK = 4096  # pairs tokenised together
 _STALE_AFTER = 3600.0  # seconds without a write after which a part folder belongs to a dead build
 
 Side = Literal["source", "target"]
@@ -106,15 +106,15 @@ def open_store(folder: str | Path, message: str = "") -> PairStore:
     place = Path(folder)
     index = _read_index(place)
     if index is None:
-        raise DataError(f"{printable(str(place))} is not a store of pairs, or is incomplete. Build it again.")
+        raise DataError(f"{printable(str(place))} is not a token store, or is incomplete. Build it again.")
     try:
         opened = {name: open_ragged(place, name, dtype) for name, dtype in index["arrays"].items()}
         corpus = map_numbers(place / "corpus.values", "uint16")
     except (OSError, ValueError) as wrong:
-        raise DataError(f"{printable(str(place))} is damaged ({wrong}). Delete it; it will be rebuilt.") from None
+        raise DataError(f"{printable(str(place))} is damaged ({wrong}). Delete it; it will be created again.") from None
     if {len(array) for array in opened.values()} != {len(corpus)}:
         raise DataError(
-            f"{printable(str(place))} is damaged: its sides differ in length. Delete it; it will be rebuilt."
+            f"{printable(str(place))} is damaged: its sides differ in length. Delete it; it will be created again."
         )
     return PairStore(
         place, opened["source"], opened["target"], corpus,
@@ -261,7 +261,7 @@ def _refuse_other_things(place: Path) -> None:
     is_free = not place.exists() or (place.is_dir() and ((place / _INDEX).exists() or not any(place.iterdir())))
     if not is_free:
         raise DataError(
-            f"{printable(str(place))} exists already and is not a store of pairs. Nothing was changed: "
+            f"{printable(str(place))} exists already and is not a token store. Nothing was changed: "
             "move it away, or choose another folder."
         )
 

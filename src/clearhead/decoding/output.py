@@ -10,7 +10,7 @@ from clearhead.decoding.word_alignment import pharaoh
 
 @dataclass(frozen=True)
 class OutputColumns:
-    """What to write for each line besides its translation."""
+    """What to write for each line in addition to its translation."""
 
     n_best: bool = False
     scores: bool = False

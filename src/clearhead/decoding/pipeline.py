@@ -55,7 +55,7 @@ class TranslationOptions:
     constraints: PhraseConstraints = field(default_factory=PhraseConstraints)
     language: str | None = None  # target language, for a model with language tags
     is_paragraphs: bool = False  # split each line into sentences
-    long: Literal["split", "refuse"] = "split"  # what to do with a line that is too long for the model
+    long: Literal["split", "refuse"] = "split"  # for a line that is too long for the model
     max_source: int | None = None  # tokens; None: the number of positions of the model
     has_scores: bool = True  # False: scores are not needed, and greedy search can skip them
 

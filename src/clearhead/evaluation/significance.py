@@ -70,7 +70,7 @@ class Resampling:
     seed: int = SEED
 
     def __post_init__(self) -> None:
-        """Refuse numbers that are too small for a test."""
+        """Raise an error for numbers that are too small for a test."""
         if self.num_samples < 40 or self.num_trials < 40:
             raise ConfigError(
                 f"{min(self.num_samples, self.num_trials)} samples are too few for a 95 % interval. Draw at least 40."

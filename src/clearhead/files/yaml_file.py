@@ -108,7 +108,7 @@ def load_yaml(text: str, limits: YamlLimits, raw_key: str = "") -> Any:
 
 
 def _check_depth(text: str, max_depth: int) -> None:
-    """Refuse deep nesting before the fast parser sees it: it is recursive and would overflow the stack."""
+    """Raise an error for deep nesting before the fast parser sees it: it is recursive and would overflow the stack."""
     if sum(1 for _ in _OPENERS.finditer(text)) < _SAFE_DEPTH:
         return  # every level needs an opener
     depth = 0
@@ -125,7 +125,7 @@ def _check_depth(text: str, max_depth: int) -> None:
 
 
 def _check_nodes(root: yaml.Node, limits: YamlLimits) -> None:
-    """Refuse repeated keys, cycles, deep nesting, and aliases that expand to too many values."""
+    """Raise an error for repeated keys, cycles, deep nesting, and aliases that expand to too many values."""
     sizes: dict[int, int] = {}
     repeated: list[RepeatedKey] = []
 

@@ -31,7 +31,7 @@ def save_checkpoint(model: TrainableModel, folder: str | Path) -> None:
 
 
 def _make_room(folder: Path, config: dict[str, Any]) -> None:
-    """Refuse to overwrite a model of another program."""
+    """Raise an error if a model of another program would be overwritten."""
     old = folder / CONFIG
     if old.is_file() and MARK not in read_json(old):
         raise CheckpointError(

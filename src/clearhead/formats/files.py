@@ -1,4 +1,4 @@
-"""Files of a model: read and write safetensors, find config and weights in a folder, refuse pickles.
+"""Files of a model: read and write safetensors, find config and weights in a folder, reject pickles.
 
 A pickle can run any code when it is opened, so clearhead never opens one.
 """

@@ -97,7 +97,7 @@ def _is_same(a: Tensor, b: Tensor) -> bool:
 
 
 def _require_sinusoids(tensors: Mapping[str, Tensor], config: ModelConfig) -> None:
-    """Refuse a table of positions, which old files contain, if it differs from the computed one."""
+    """Raise an error if a table of positions, which old files contain, differs from the computed one."""
     for name in _POSITIONS:
         if name not in tensors:
             continue

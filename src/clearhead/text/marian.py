@@ -94,7 +94,7 @@ def _read_ids(path: Path) -> dict[str, int]:
     wrong = next((piece for piece, number in ids.items() if type(number) is not int or number < 0), None)
     if wrong is not None or not ids:
         detail = f"'{printable(wrong)}' has {ids[wrong]!r}" if wrong is not None else "it is empty"
-        raise CheckpointError(f"{printable(str(path))} must map each piece to its id, a whole number, but {detail}.")
+        raise CheckpointError(f"{printable(str(path))} must map each piece to its id, an integer, but {detail}.")
     if len(set(ids.values())) != len(ids):
         raise CheckpointError(f"{printable(str(path))} maps two pieces to the same id. Copy it again from its source.")
     return ids

@@ -49,7 +49,7 @@ def _is_end(text: str, match: re.Match[str]) -> bool:
 
 
 def split_long(text: str, fits: Callable[[str], bool]) -> list[TextPart]:
-    """Split a text into parts that each fit: between sentences, else after a comma, else at a space, else anywhere."""
+    """Split a text into parts that fit: between sentences if possible, otherwise at a comma, a space or anywhere."""
     text = text.strip()
     if len(text) < 2 or fits(text):
         return [TextPart(text)] if text else []

@@ -115,7 +115,7 @@ def test_the_first_twenty_faults_are_reported_and_the_others_counted(tmp_path: P
     lines = str(caught.value).split("\n")
     assert len(lines) == 22
     assert lines[19].startswith(f"{corpus.source}:20: not UTF-8: byte 0xff at byte 1.")
-    assert lines[20] == "… and 1,003 more faults."
+    assert lines[20] == "… and 1,003 more errors."
 
 
 def test_faults_and_different_lengths_are_reported_together(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def test_a_store_with_a_missing_file_is_not_a_store(
 ) -> None:
     build(corpus, vocabularies, tmp_path)
     (tmp_path / "store" / name).unlink()
-    with pytest.raises(DataError, match=r"store is (not a store of pairs|damaged)"):
+    with pytest.raises(DataError, match=r"store is (not a token store|damaged)"):
         open_store(tmp_path / "store")
 
 
@@ -209,7 +209,7 @@ def test_a_truncated_store_is_rejected_and_rebuilt(
     os.truncate(path, path.stat().st_size - 8)
     with pytest.raises(
         DataError,
-        match=r"(is truncated\. Delete the folder|its sides differ in length\. Delete it); it will be rebuilt\.$",
+        match=r"(is truncated\. Delete the folder|its sides differ in length\. Delete it); it will be created again\.$",
     ):
         open_store(tmp_path / "store")
     again = build(corpus, vocabularies, tmp_path)
@@ -223,7 +223,7 @@ def test_a_folder_with_other_files_is_not_overwritten(
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "thesis.tex").write_text("years of work")
     with pytest.raises(
-        DataError, match=r"store exists already and is not a store of pairs\. Nothing was changed: move it away"
+        DataError, match=r"store exists already and is not a token store\. Nothing was changed: move it away"
     ):
         build(corpus, vocabularies, tmp_path)
     assert (tmp_path / "store" / "thesis.tex").read_text() == "years of work"
