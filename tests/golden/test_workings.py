@@ -197,7 +197,7 @@ def test_numerical_self_attention_has_four_independent_slips() -> None:
 
     S₂₃ = 2×2 + 2×3 + 2×1 = 12, written 18. From 4, 16, 18 follow A₂₂ = 0.1192 and A₂₃ = 0.8808, as written.
     A₂₁ = e⁴ / (e⁴ + e¹⁶ + e¹⁸) = 0.00000073, written 0.000007: a nought too few. (From 12 it would be 0.000006, and
-    then A₂₂ would be 0.98: the row as a whole was worked from 18.)
+    then A₂₂ would be 0.98: the entire row was worked from 18.)
     Z₁₁ = 0.06×1 + 0.468×2 + 0.468×2 = 1.932, written 1.0932: a nought slipped in.
     Z₃₁ = 0.00029×1 + 0.88×2 + 0.119×2 = 1.998, written 1.099; not below the wrong score, that is in row 2.
     Z₂₁ = 0.000007×1 + 0.119×2 + 0.88×2 = 1.998, written 1.99: cut. Z₂₂ = 0.000007×2 + 0.119×8 + 0.88×6 = 6.232 and

@@ -46,7 +46,7 @@ def test_a_continuation_sees_its_own_past_and_nothing_of_its_siblings() -> None:
     beams = BeamCache([], torch.zeros(1, 2, 0, dtype=torch.bool))
     places, _ = beams.advance(torch.tensor([[3, 4]]), CONFIG)
     assert places.tolist() == [[0, 0]]
-    beams.follow(torch.tensor([[1, 1]]))  # both go on from the second
+    beams.follow(torch.tensor([[1, 1]]))  # both continue from the second
     places, mask = beams.advance(torch.tensor([[5, 6]]), CONFIG)
     assert places.tolist() == [[1, 1]]
     assert mask.explicit is not None

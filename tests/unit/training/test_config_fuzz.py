@@ -19,7 +19,7 @@ VALUES = st.one_of(
 
 
 def put(data: Any, path: list[str], value: Any) -> None:
-    """Put a value at a path, unless an earlier one stands in its way."""
+    """Put a value at a path, unless an earlier value blocks it."""
     for index, part in enumerate(path[:-1]):
         if isinstance(data, list):
             data = data[0]

@@ -80,7 +80,7 @@ def test_batches_added_up_are_one_big_batch(monkeypatch: pytest.MonkeyPatch) -> 
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
     assert added.read().num_tokens == single_updater.read().num_tokens == sum(counts)
     assert added.read().loss == pytest.approx(single_updater.read().loss, rel=1e-6)
-    # and the wrong way is told apart from the right one
+    # and the wrong method gives another result
     means = make_updater()
     for part in parts:
         (objective(means.model, part, settings()).mean / 3).backward()

@@ -1,4 +1,4 @@
-"""A Worksheet: saved, loaded, and asked for its values."""
+"""A Worksheet: saving, loading and looking up values."""
 
 from pathlib import Path
 

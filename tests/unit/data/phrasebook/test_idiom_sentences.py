@@ -23,7 +23,7 @@ def test_a_reported_idiom_follows_that() -> None:
         assert " que " in sentence.spanish
 
 
-def test_a_saying_is_said_by_somebody() -> None:
+def test_a_saying_is_attributed_to_somebody() -> None:
     for sentence in drawn(saying):
         assert sentence.english.startswith("As ")
         assert sentence.spanish.startswith("Como ")

@@ -36,5 +36,5 @@ def test_a_convolution_slides_its_filter(padding: str, first: int, count: int) -
 
 def test_a_causal_filter_by_hand() -> None:
     fields = {"X": [[1], [2], [3]], "taps": [[[1]], [[10]], [[100]]], "padding": "causal"}
-    # The last tap stands on the token itself: 100, 10 + 200, 1 + 20 + 300.
+    # The last tap is on the token itself: 100, 10 + 200, 1 + 20 + 300.
     assert solve(ConvolutionProblem.model_validate(fields)).answer.tolist() == [[100.0], [210.0], [321.0]]

@@ -48,7 +48,7 @@ def test_additive_scores_and_the_new_state() -> None:
     check_recurrent({"score": "additive", "W_h": W_H, "W_s": W_S, "v": V, "W_c": w_c}, state)
 
 
-def test_multiplicative_scores_let_the_widths_differ() -> None:
+def test_multiplicative_scores_allow_different_widths() -> None:
     w = numbers(STATE, WIDTH, seed=6)
     scores = [sum(S[i] * w[i][j] * h[j] for i in range(STATE) for j in range(WIDTH)) for h in H]
     check_recurrent({"score": "multiplicative", "W": w}, context_of(scores) + S)
@@ -60,7 +60,7 @@ def test_scaled_dot_scores_are_divided_by_the_root_of_the_width() -> None:
     check_recurrent({"score": "scaled-dot", "s": s}, context_of(scores) + s)
 
 
-def test_a_state_that_is_zero_looks_at_all_alike() -> None:
+def test_a_state_of_zeros_attends_equally_to_all() -> None:
     problem = Seq2SeqAttentionProblem.model_validate({"h": [[4, 0], [0, 8]], "s": [0, 0]})
     # Scores 0 and 0, weights 1/2 and 1/2, context [2 4], new state [2 4 0 0].
     assert solve(problem).answer.tolist() == [[2.0, 4.0, 0.0, 0.0]]
