@@ -284,8 +284,8 @@ class _Reader:
         if choices:
             near = did_you_mean(str(value), choices)
             return f"{path} = {shown(value)} is not a choice.{near} Choices: {', '.join(choices)}."
-        meaning = f" Meaning: {field.description}." if field.description else ""
-        return f"{path} = {shown(value)} is not {kind_of(field)}.{meaning}"
+        meaning = f" ({path.rpartition('.')[2]}: {field.description})" if field.description else ""
+        return f"{path} = {shown(value)} is not {kind_of(field)}{meaning}."
 
     def _unknown(self, spot: _Spot, path: str) -> str:
         name, names = str(spot.parts[-1]), list(spot.owner.model_fields)

@@ -47,7 +47,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"wheels": [{"sise": 3}]}, "shed.wheels.0.sise is not a setting. Did you mean 'size'?"),
     (
         {"wheels": [WHEEL, {"size": 1}]},
-        "shed.wheels.1.size = 1 is not a whole number from 2 to 31. Meaning: across, in inches.",
+        "shed.wheels.1.size = 1 is not a whole number from 2 to 31 (size: across, in inches).",
     ),
     (
         {"spare": {"tyre": "tin"}},
@@ -63,25 +63,25 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"wheels": []}, "shed.wheels is empty: what it rolls on."),
     (
         {"weight": "heavy"},
-        "shed.weight = 'heavy' is not a number above 0 and below 97, or null. Meaning: in kilograms.",
+        "shed.weight = 'heavy' is not a number above 0 and below 97, or null (weight: in kilograms).",
     ),
-    ({"weight": True}, "shed.weight = true is not a number above 0 and below 97, or null. Meaning: in kilograms."),
+    ({"weight": True}, "shed.weight = true is not a number above 0 and below 97, or null (weight: in kilograms)."),
     (
         {"weight": float("nan")},
-        "shed.weight = nan is not a number above 0 and below 97, or null. Meaning: in kilograms.",
+        "shed.weight = nan is not a number above 0 and below 97, or null (weight: in kilograms).",
     ),
-    ({"has_bell": None}, "shed.has_bell = null is not true or false. Meaning: whether it rings."),
-    ({"has_bell": "perhaps"}, "shed.has_bell = 'perhaps' is not true or false. Meaning: whether it rings."),
+    ({"has_bell": None}, "shed.has_bell = null is not true or false (has_bell: whether it rings)."),
+    ({"has_bell": "perhaps"}, "shed.has_bell = 'perhaps' is not true or false (has_bell: whether it rings)."),
     (
         {"gears": [3]},
-        "shed.gears = [3] is not a list of 2 numbers of at least 1. Meaning: in front and behind.",
+        "shed.gears = [3] is not a list of 2 numbers of at least 1 (gears: in front and behind).",
     ),
     (
         {"gears": [0, "x"]},
-        "shed.gears = [0, 'x'] is not a list of 2 numbers of at least 1. Meaning: in front and behind.",
+        "shed.gears = [0, 'x'] is not a list of 2 numbers of at least 1 (gears: in front and behind).",
     ),
-    ({"name": "A B"}, "shed.name = 'A B' is not text that matches ^[a-z]+$. Meaning: what it is called."),
-    ({"extras": 5}, "shed.extras = 5 is not a group of settings. Meaning: whatever else."),
+    ({"name": "A B"}, "shed.name = 'A B' is not text that matches ^[a-z]+$ (name: what it is called)."),
+    ({"extras": 5}, "shed.extras = 5 is not a group of settings (extras: whatever else)."),
     ({"weight": 1, "wheels": [WHEEL, WHEEL]}, "shed: weight = 1 is too little for 2 wheels."),
     (
         {"\x1b[2Jname": 3},
@@ -108,7 +108,7 @@ def test_all_mistakes_are_reported_together_including_those_between_settings() -
             Bicycle, {"name": "unicycle", "weight": 1, "has_bell": 7, "wheels": [WHEEL, {"tyre": "thin", "siz": 2}]}
         )
     assert str(error.value).split("\n") == [
-        "has_bell = 7 is not true or false. Meaning: whether it rings.",
+        "has_bell = 7 is not true or false (has_bell: whether it rings).",
         "wheels.1.siz is not a setting. Did you mean 'size'?",
         "weight = 1 is too little for 2 wheels.",
         "a unicycle has one of wheels.",

@@ -22,25 +22,25 @@ def train(
     ] = None,
     run: Annotated[
         Path | None,
-        typer.Option(help="Run folder. \\[default: run: in the config, or runs/ and the name of the config file]"),
+        typer.Option(help="Run folder. \\[default: the setting run in the config, otherwise runs/NAME for NAME.yaml]"),
     ] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="PATH=VALUE", help="Change a setting: training.rate=3e-4. Can be given several times."
+            "--set",
+            metavar="PATH=VALUE",
+            help="Change a setting for this run: training.rate=3e-4. Can be given several times.",
         ),
     ] = None,
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Resume the run in the run folder, with its saved config if none is given."),
+        typer.Option("--resume", help="Resume the run in the run folder. Without a config, its saved config is used."),
     ] = False,
     seeds: Annotated[
         int | None,
         typer.Option(min=2, help="Train with this number of seeds, and report mean and standard deviation."),
     ] = None,
-    help_config: Annotated[
-        bool, typer.Option("--help-config", help="List all settings of a config, and exit.")
-    ] = False,
+    help_config: Annotated[bool, typer.Option("--help-config", help="List all settings of a config and exit.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Train a model: translation, classification or language modelling."""

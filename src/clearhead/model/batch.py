@@ -79,7 +79,7 @@ def _side_mistakes(side: str, batch: Batch, config: ModelConfig) -> Iterator[str
         if is_read:
             yield f"the batch has no {side}, which a model of shape {config.shape} reads. Give ids as {side}."
         elif ids is not None:
-            yield f"the batch has a {side}, which a model of shape {config.shape} does not read. Remove it."
+            yield f"the batch has a {side}, which a model of shape {config.shape} does not read. Remove the {side}."
         return
     if ids.dtype != torch.int64:
         yield f"the {side} has dtype {ids.dtype}, but ids must be torch.int64. Use {side}.long()."

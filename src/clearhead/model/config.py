@@ -27,12 +27,12 @@ class ModelConfig(Settings):
     num_classes: int | None = Field(None, ge=2, description="shape encoder: the number of classes")
     encoder_blocks: int = Field(6, ge=0, le=200, description="number of encoder layers")
     decoder_blocks: int = Field(6, ge=0, le=200, description="number of decoder layers")
-    d_model: int = Field(512, ge=1, le=2**16, description="model width: numbers per token in the encoder and decoder")
+    d_model: int = Field(512, ge=1, le=2**16, description="width of encoder and decoder, in numbers per token")
     d_decoder: int | None = Field(None, ge=1, le=2**16, description="width of the decoder; default: d_model")
     num_heads: int = Field(8, ge=1, description="attention heads per layer; must divide d_model")
     d_ff: int = Field(2048, ge=1, description="hidden width of the feed-forward network")
     encoder_norm: Norm = Field(
-        "layer", description="layer norm, RMS norm, or all: one mean and variance over all tokens of a sentence"
+        "layer", description="layer norm, RMS norm, or `all`: one mean and variance over all tokens of a sentence"
     )
     decoder_norm: Norm = Field("layer", description="layer norm or RMS norm")
     norm_place: Literal["pre", "post"] = Field(
@@ -146,7 +146,7 @@ class ModelConfig(Settings):
         if self.shape == "encoder" and self.num_classes is None:
             yield Mistake(("shape", "num_classes"), "shape encoder needs num_classes, the number of classes")
         if self.shape != "encoder" and self.num_classes is not None:
-            yield Mistake(("num_classes", "shape"), "num_classes is only for shape encoder. Remove it")
+            yield Mistake(("num_classes", "shape"), "num_classes is only for shape encoder. Remove num_classes")
 
     def _table_mistakes(self) -> Iterator[Mistake]:
         if self.tied != "three" or self.shape != "encoder-decoder":

@@ -32,7 +32,7 @@ class TrainingConfig(Settings):
         False, description="use only deterministic kernels on a GPU, which are slower (a CPU is always deterministic)"
     )
     is_compiled: bool | None = Field(
-        None, description="use torch.compile: takes half a minute at the start, then faster; default: on a GPU only"
+        None, description="use torch.compile: a slower start (about 30 s), then faster updates; default: only on a GPU"
     )
     batching: Literal["auto", "packed", "bucketed"] = Field(
         "auto",
@@ -40,12 +40,12 @@ class TrainingConfig(Settings):
     )
     batch_tokens: int = Field(4096, ge=16, le=2**24, description="target tokens per batch, including padding")
     accumulate: int = Field(1, ge=1, description="number of batches whose gradients are added for each update")
-    steps: int | None = Field(None, ge=1, description="length of the training in updates (or give epochs)")
+    steps: int | None = Field(None, ge=1, description="length of the training in updates (set this or epochs)")
     epochs: float | None = Field(
-        None, gt=0, description="length of the training in passes over the data (or give steps)"
+        None, gt=0, description="length of the training in passes over the data (set this or steps)"
     )
     minutes: float | None = Field(
-        None, gt=0, description="stop after this time at the latest; a resumed run starts counting again"
+        None, gt=0, description="stop after this number of minutes at the latest; a resumed run counts from 0 again"
     )
     optimiser: Literal["adamw", "muon"] = Field(
         "adamw", description="adamw; or muon for the weight matrices of the layers and adamw for the rest"
@@ -78,8 +78,8 @@ class TrainingConfig(Settings):
         "none",
         description="validate and save averaged weights: an exponential moving average, or the last checkpoints",
     )
-    ema_decay: float = Field(0.999, gt=0, lt=1, description="share of the old average in each update of average: ema")
-    average_last: int = Field(5, ge=2, description="number of checkpoints that average: last uses")
+    ema_decay: float = Field(0.999, gt=0, lt=1, description="decay of the exponential moving average (`average: ema`)")
+    average_last: int = Field(5, ge=2, description="number of checkpoints to average with `average: last`")
     on_divergence: Literal["stop", "roll_back"] = Field(
         "stop", description="on NaN or an exploding loss: stop, or return to the last checkpoint with half the rate"
     )
@@ -101,13 +101,13 @@ class ValidationConfig(Settings):
     after: int = Field(0, ge=0, description="no validation before this update, except at the end of the run")
     metric: Metric | None = Field(
         None,
-        description="metric that chooses the best model; "
+        description="metric by which the best model is chosen; "
         "default: bleu (translate), accuracy (classify), loss (language-model)",
     )
     patience: int | None = Field(None, ge=1, description="stop after this number of validations without improvement")
     enough: float | None = Field(None, description="stop as soon as the metric reaches this value")
     max_sentences: int | None = Field(
-        None, ge=1, description="number of validation sentences to use, from the first on"
+        None, ge=1, description="use only this number of validation sentences: the first ones of data.valid"
     )
     max_ratio: float = Field(2.0, gt=0, description="maximum length of a translation, in tokens per source token")
 
@@ -117,12 +117,11 @@ class RunConfig(Settings):
 
     run: str | None = Field(
         None,
-        description="run folder; default: runs/ and the name of the config file "
-        "(paths are relative to the current folder)",
+        description="run folder, relative to the current folder; default: runs/NAME for a config NAME.yaml",
     )
     task: Literal["translate", "classify", "language-model"] = Field("translate", description="what the model learns")
-    preset: str = Field("tiny", description="size of the model; settings in model: override it")
-    model: dict[str, Any] = Field(default_factory=dict, description="differences from the preset")
+    preset: str = Field("tiny", description="size of the model; the settings in `model` override it")
+    model: dict[str, Any] = Field(default_factory=dict, description="settings that override the preset")
     data: DataConfig = Field(description="training and validation data")
     text: TextConfig = TextConfig()
     training: TrainingConfig = TrainingConfig()

@@ -47,7 +47,7 @@ def model_mistakes(config: RunConfig) -> Iterator[Mistake]:
         if other and isinstance(name, str) and (name.startswith(f"{other}_") or name == f"d_{other}"):
             yield Mistake(
                 (f"model.{name}", "task"),
-                f"model.{name} is a setting of the {other}, but task = {config.task!r} has none. Remove it.",
+                f"model.{name} is a setting of the {other}, but task = {config.task!r} has none. Remove model.{name}.",
             )
 
 
@@ -88,7 +88,7 @@ def _end_mistakes(config: RunConfig) -> Iterator[Mistake]:
         yield Mistake(
             ("training.final_rate", "training.schedule"),
             f"training.final_rate = {training.final_rate:g} is only for the schedules cosine and linear, but "
-            f"training.schedule = {training.schedule!r}. Remove it.",
+            f"training.schedule = {training.schedule!r}. Remove training.final_rate.",
         )
 
 
@@ -156,11 +156,15 @@ def _corpus_mistakes(config: RunConfig, path: str, corpus: CorpusConfig) -> Iter
         what = "labels" if config.task == "classify" else "translations"
         yield Mistake((f"{path}.target",), f"{path}.target is missing: the file of {what}, line by line.")
     if corpus.target is not None and config.task == "language-model":
-        yield Mistake((f"{path}.target", "task"), f"{path}.target: task = 'language-model' has no target. Remove it.")
+        yield Mistake(
+            (f"{path}.target", "task"), f"{path}.target: task = 'language-model' has no target. Remove {path}.target."
+        )
     elif corpus.target is not None and corpus.source is None:
         yield Mistake((f"{path}.target", f"{path}.source"), f"{path}.target needs {path}.source. Give both files.")
     if corpus.split is not None and corpus.built_in is None:
-        yield Mistake((f"{path}.split", f"{path}.built_in"), f"{path}.split is only for {path}.built_in. Remove it.")
+        yield Mistake(
+            (f"{path}.split", f"{path}.built_in"), f"{path}.split is only for {path}.built_in. Remove {path}.split."
+        )
     if corpus.built_in is not None and config.task == "classify":
         yield Mistake(
             (f"{path}.built_in", "task"),
@@ -182,7 +186,7 @@ def _language_mistakes(config: RunConfig) -> Iterator[Mistake]:
             yield Mistake(
                 (f"{path}.language", "task"),
                 f"{path}.language = {shown(corpus.language)} is the language to translate into, but "
-                f"task = {config.task!r} does not translate. Remove it.",
+                f"task = {config.task!r} does not translate. Remove {path}.language.",
             )
         elif languages and corpus.language is None:
             yield Mistake(

@@ -20,7 +20,15 @@ def config_fields() -> Iterator[FieldHelp]:
             setting = replace(setting, kind=f"one of {', '.join(PRESETS)}", choices=tuple(PRESETS))
         yield setting
         if setting.path == "model":
-            yield from (inner for inner in fields_of(ModelConfig, "model") if inner.path[6:] not in DECIDED)
+            yield from _model_fields()
+
+
+def _model_fields() -> Iterator[FieldHelp]:
+    for setting in fields_of(ModelConfig, "model"):
+        if setting.path == "model.decoder_norm":  # the validator of the model rejects `all`
+            setting = replace(setting, kind="one of layer, rms", choices=("layer", "rms"))
+        if setting.path.removeprefix("model.") not in DECIDED:
+            yield setting
 
 
 def help_config() -> str:

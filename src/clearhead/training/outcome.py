@@ -13,7 +13,7 @@ WORDS: Mapping[Stopped, str] = {
     "patience": "validation stopped improving",
     "enough": "validation reached the required score",
     "minutes": "the time limit was reached",
-    "interrupted": "it was interrupted",
+    "interrupted": "the run was interrupted",
 }
 
 

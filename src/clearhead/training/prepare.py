@@ -193,7 +193,8 @@ def _started(place: Path, config: RunConfig, vocabularies: Vocabularies) -> Trai
     """Return the model in init_from. The config must describe the same model, except for its dropout."""
     shown, model = printable(str(place)), open_model(place)
     wrong = [
-        f"model.{name} = {value!r}, but {shown} has {getattr(model.config, name)!r}. Remove it."
+        f"model.{name} = {value!r}, but {shown} has {getattr(model.config, name)!r}. "
+        f"Remove model.{name} from the config."
         for name, value in config.model.items()
         if name not in _MAY_DIFFER and getattr(model.config, name) != value
     ]

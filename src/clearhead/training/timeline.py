@@ -79,11 +79,11 @@ class Timeline:
         if training.init_from is not None:
             return lines  # its results are useful from the start
         if step >= training.warm_up:
-            shown_by = "The checkpoints" if validation is None else "The scores of the validations"
+            shown_by = "The checkpoints" if validation is None else "The validation scores"
             return [*lines, f"The warm-up is over. {shown_by} will show when {results} become useful."]
         if training.warm_up > self.total:
             return [*lines, f"The learning rate rises until the end of the run: expect poor {results}."]
-        return [*lines, f"The learning rate rises until {after(training.warm_up)}: expect poor {results} before."]
+        return [*lines, f"The learning rate rises until {after(training.warm_up)}: expect poor {results} until then."]
 
 
 def duration(seconds: float) -> str:

@@ -78,7 +78,7 @@ MISTAKES: list[tuple[str, Batch, str]] = [
         OK._replace(source=None),
         "the batch has no source, which a model of shape encoder-decoder reads. Give ids as source.",
     ),
-    ("decoder", OK, "the batch has a source, which a model of shape decoder does not read. Remove it."),
+    ("decoder", OK, "the batch has a source, which a model of shape decoder does not read. Remove the source."),
     ("decoder", Batch(), "the batch has no target, which a model of shape decoder reads. Give ids as target."),
     ("encoder", Batch(GOOD, labels=ids((0, 3))[0]), "labels[1] = 3 is not one of 3 classes, which are 0 to 2."),
     (

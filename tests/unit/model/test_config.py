@@ -37,15 +37,15 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"norm_place": 3}, "model.norm_place = 3 is not a choice. Choices: pre, post."),
     (
         {"d_model": 0},
-        "model.d_model = 0 is not a whole number from 1 to 65536. Meaning: model width: numbers per token in the encoder and decoder.",
+        "model.d_model = 0 is not a whole number from 1 to 65536 (d_model: width of encoder and decoder, in numbers per token).",
     ),
     (
         {"dropout": 1.0},
-        "model.dropout = 1.0 is not a number of at least 0 and below 1. Meaning: dropout on embeddings and on the output of every sublayer.",
+        "model.dropout = 1.0 is not a number of at least 0 and below 1 (dropout: dropout on embeddings and on the output of every sublayer).",
     ),
     (
         {"d_model": "wide"},
-        "model.d_model = 'wide' is not a whole number from 1 to 65536. Meaning: model width: numbers per token in the encoder and decoder.",
+        "model.d_model = 'wide' is not a whole number from 1 to 65536 (d_model: width of encoder and decoder, in numbers per token).",
     ),
     (
         {"num_heads": 6, "d_model": 64},
@@ -64,7 +64,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         "model: decoder_norm = 'all' would let a token depend on later tokens, which its norm averages over. Use layer or rms in a decoder.",
     ),
     ({"shape": "encoder"}, "model: shape encoder needs num_classes, the number of classes."),
-    ({"num_classes": 3}, "model: num_classes is only for shape encoder. Remove it."),
+    ({"num_classes": 3}, "model: num_classes is only for shape encoder. Remove num_classes."),
     (
         {"target_vocabulary": 13},
         "model: tied = 'three' shares one matrix, but source_vocabulary = 11 and target_vocabulary = 13. Use one vocabulary, or tied: two.",

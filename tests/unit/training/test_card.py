@@ -63,7 +63,7 @@ def test_the_card_says_how_it_was_trained_and_how_to_use_it(tmp_path: Path) -> N
 def test_a_run_without_scores_says_why(tmp_path: Path) -> None:
     card = card_of(tmp_path, Outcome(3, 61.0, "interrupted"))
     assert "None: the run had no validation set (`data.valid`)." in card
-    assert "3 updates in 1 min 1 s. Training ended: it was interrupted." in card
+    assert "3 updates in 1 min 1 s. Training ended: the run was interrupted." in card
     assert "The run is not finished" in card
     assert "slightly too good" not in card
     valid = {"train": [{"built_in": "copy"}], "valid": {"built_in": "sort"}}

@@ -8,7 +8,7 @@ import pytest
 
 from clearhead.model.config import ModelConfig
 from clearhead.text.config import TextConfig
-from clearhead.training.config import RunConfig, load_run_config
+from clearhead.training.config import RunConfig, check_run_config, load_run_config
 from clearhead.training.config_checks import DECIDED, model_settings
 from clearhead.training.config_help import config_fields, config_help_data, help_config
 from tests.unit.training.configs import LEAST, mistakes_of, written
@@ -34,7 +34,7 @@ MISFITS: list[tuple[dict[str, Any], list[str]]] = [
     (
         config_of(training={"steps": 7, "final_rate": 0.1}),
         [
-            "training.final_rate = 0.1 is only for the schedules cosine and linear, but training.schedule = 'inverse_sqrt'. Remove it."
+            "training.final_rate = 0.1 is only for the schedules cosine and linear, but training.schedule = 'inverse_sqrt'. Remove training.final_rate."
         ],
     ),
     (
@@ -80,13 +80,15 @@ MISFITS: list[tuple[dict[str, Any], list[str]]] = [
     (config_of(model={"shape": "encoder"}), ["model.shape follows from the task. Remove it."]),
     (
         config_of(task="language-model", model={"encoder_blocks": 3}),
-        ["model.encoder_blocks is a setting of the encoder, but task = 'language-model' has none. Remove it."],
+        [
+            "model.encoder_blocks is a setting of the encoder, but task = 'language-model' has none. Remove model.encoder_blocks."
+        ],
     ),
     (
         config_of(task="classify", model={"d_decoder": 64, "decoder_norm": "rms"}),
         [
-            "model.d_decoder is a setting of the decoder, but task = 'classify' has none. Remove it.",
-            "model.decoder_norm is a setting of the decoder, but task = 'classify' has none. Remove it.",
+            "model.d_decoder is a setting of the decoder, but task = 'classify' has none. Remove model.d_decoder.",
+            "model.decoder_norm is a setting of the decoder, but task = 'classify' has none. Remove model.decoder_norm.",
             "data.train.0.built_in = 'copy' has no labels for task = 'classify'. Give files.",
         ],
     ),
@@ -95,7 +97,7 @@ MISFITS: list[tuple[dict[str, Any], list[str]]] = [
         [
             "data.train.0 names no data. Give source and target, or tsv, or jsonl, or built_in.",
             "data.train.1 names no data. Give source and target, or tsv, or jsonl, or built_in.",
-            "data.train.1.split is only for data.train.1.built_in. Remove it.",
+            "data.train.1.split is only for data.train.1.built_in. Remove data.train.1.split.",
         ],
     ),
     (
@@ -121,7 +123,7 @@ MISFITS: list[tuple[dict[str, Any], list[str]]] = [
     (
         config_of(task="language-model", data={"train": [COPY | {"language": "hi"}]}),
         [
-            "data.train.0.language = 'hi' is the language to translate into, but task = 'language-model' does not translate. Remove it."
+            "data.train.0.language = 'hi' is the language to translate into, but task = 'language-model' does not translate. Remove data.train.0.language."
         ],
     ),
 ]
@@ -262,6 +264,14 @@ def test_the_help_shows_default_choices_and_meaning() -> None:
     assert "model.positions = sinusoidal   [one of sinusoidal, learned, rotary, none]\n" in page
     assert "File paths are relative to the current folder." in page
     assert max(map(len, page.splitlines())) <= 120
+
+
+def test_the_help_offers_only_norms_that_a_decoder_accepts() -> None:
+    choices = {field.path: field.choices for field in config_fields()}
+    assert choices["model.encoder_norm"] == ("layer", "rms", "all")
+    assert choices["model.decoder_norm"] == ("layer", "rms")
+    for norm in choices["model.decoder_norm"]:
+        assert not check_run_config(config_of(model={"decoder_norm": norm}))[1]
 
 
 def test_the_help_is_also_plain_data() -> None:

@@ -55,7 +55,9 @@ def test_only_dropout_can_differ(earlier: Result, tmp_path: Path) -> None:
     result = only_started(tmp_path / "run", earlier.folder, **start({"dropout": 0.35}))
     assert json.loads((result.folder / "last/config.json").read_text())["dropout"] == 0.35
     assert same(result.tensors(), earlier.tensors("best/model.safetensors"))
-    with pytest.raises(ConfigError, match=r"model\.d_model = 64, but .* has 12\. Remove it\."):
+    with pytest.raises(
+        ConfigError, match=r"model\.d_model = 64, but .* has 12\. Remove model\.d_model from the config\."
+    ):
         only_started(tmp_path / "other", earlier.folder, **start({"d_model": 64}))
 
 

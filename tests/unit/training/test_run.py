@@ -74,7 +74,7 @@ def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(RunError) as error:
         RunFolder.create(path, least())
     assert str(error.value) == (
-        f"{path} already contains a run (not finished after 7 updates: it was interrupted), which is not overwritten. "
+        f"{path} already contains a run (not finished after 7 updates: the run was interrupted), which is not overwritten. "
         "Choose another folder, or resume it."
     )
     assert error.value.options == {"resume": "", "run": str(path)}

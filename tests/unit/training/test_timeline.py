@@ -42,7 +42,7 @@ def test_expectations_name_the_first_validation_and_the_end_of_the_warm_up() -> 
     plan = timeline(9000, training={"warm_up": 4000}, validation={"every": 500})
     assert plan.expectations(50, 0.09) == [
         "First validation after update 500, in about 40 s.",
-        "The learning rate rises until update 4,000, in about 6 min: expect poor translations before.",
+        "The learning rate rises until update 4,000, in about 6 min: expect poor translations until then.",
     ]
 
 
@@ -50,7 +50,7 @@ def test_expectations_of_a_resumed_run_after_its_warm_up() -> None:
     plan = timeline(9000, training={"warm_up": 4000}, validation={"every": 500})
     assert plan.expectations(5049, 2.0) == [
         "Next validation after update 5,500, in about 15 min.",
-        "The warm-up is over. The scores of the validations will show when translations become useful.",
+        "The warm-up is over. The validation scores will show when translations become useful.",
     ]
 
 
