@@ -80,10 +80,10 @@ def test_a_click_shows_the_details_of_a_cell(desk: Desk) -> None:
     page = desk.show(both())
     page.locator("#r1 td[data-below='0'][data-root='1']").first.click()
     story = page.locator(STORY)
-    assert story.inner_text().splitlines()[0].startswith("row 1 (The), column 2 (cat): 0.00, misconception: softmax")
+    assert story.inner_text().splitlines()[0].startswith('row 1 (The), column 2 (cat): 0.00, misconception "softmax')
     assert story.locator("a").all_text_contents() == [
-        "Error 2 misconception: softmax down the columns in A, all 9 cells",
-        "Error 1 transcription (digit swap) in K, row 2 (cat), column 2",
+        'Error 2 misconception "softmax down the columns" in A, all 9 cells',
+        "Error 1 copying error (two digits swapped) in K, row 2 (cat), column 2",
     ]
     assert not page.locator("#r1f1").evaluate("each => each.open")
     story.locator("a").first.click()

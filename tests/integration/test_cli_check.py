@@ -279,7 +279,7 @@ def test_the_grades_of_a_class_are_right(graded: tuple[Path, subprocess.Complete
     assert "wrong shape" in table["flo.json"]["first error"]
     assert table["gus.json"]["cannot be used"] == "line 1 is not UTF-8 text. Save the file as UTF-8."
     assert table["han.csv"]["cannot be used"].startswith("is empty")
-    assert "ben and cy: " in done.stdout
+    assert "ben and cy share " in done.stdout
     assert "2 × arithmetic slip in K" in done.stdout
 
 

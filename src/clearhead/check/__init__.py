@@ -30,7 +30,7 @@ def check(
     problem: "str | Path | Mapping[str, Any] | None" = None,
     scheme: Scheme | None = None,
 ) -> list[Report]:
-    """Mark a file, a shipped working or plain data; return one report for each exercise in it."""
+    """Mark a file, a built-in example or plain data; return one report for each exercise in it."""
     from clearhead.check.read.reading import load_workings, shown_name
 
     workings = load_workings(source, problem)

@@ -1,4 +1,4 @@
-"""Mark a class: one report for each student, a table of grades, the most common slips, and similar workings.
+"""Mark a class: one report for each student, a table of grades, the most common errors, and similar workings.
 
 A file that cannot be used is reported with the reason, and the other files are still marked.
 """
@@ -62,7 +62,7 @@ class StudentResult:
 
 @dataclass(frozen=True)
 class SharedSlip:
-    """A slip that several students made."""
+    """An error that several students made."""
 
     what: str
     students: tuple[str, ...]
@@ -146,7 +146,7 @@ def _mark_file(path: Path, scheme: Scheme, problem: str | Path | None) -> Studen
 
 
 def commonest_slips(results: list[StudentResult]) -> tuple[SharedSlip, ...]:
-    """Return the slips that at least two students made, the most common first."""
+    """Return the errors that at least two students made, the most common first."""
     students_by_slip: dict[str, dict[Path, str]] = {}  # by file, because two students can have the same name
     for result in results:
         for report in result.reports:
@@ -162,11 +162,10 @@ def commonest_slips(results: list[StudentResult]) -> tuple[SharedSlip, ...]:
 def _kind_of_slip(report: Report, finding: Finding) -> str:
     marked = report.lines[finding.line]
     if finding.verdict is Verdict.MISCONCEPTION:
-        return f"{finding.name} (in {marked.heading})"
+        return f'misconception "{finding.name}" in {marked.heading}'
     row, column = finding.cells[0]
-    return (
-        f"{finding.verdict.value} in {marked.heading}, row {marked.row_name(row)}, column {marked.column_name(column)}"
-    )
+    place = f"row {marked.row_name(row)}, column {marked.column_name(column)}"
+    return f"{finding.verdict.in_words} in {marked.heading}, {place}"
 
 
 def look_alikes(results: list[StudentResult]) -> tuple[LookAlike, ...]:

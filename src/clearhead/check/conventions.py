@@ -82,9 +82,10 @@ def compare_by_best_convention(working: Working, compare: Compare) -> "ComparedW
     if best is None:
         return compare(working)  # raises the error again
     if chosen and not (is_tied and plain is not None) and _is_much_better(plain, best, chosen):
-        words = ", ".join(CHOICES[key][value] for key, value in chosen.items())
+        words = " and ".join(CHOICES[key][value] for key, value in chosen.items())
         sentence = (
-            f"The question does not fix the convention. Your lines follow this one and are marked by it: {words}."
+            f"The exercise does not state the convention. Your lines use {words}, so they were marked with that "
+            "convention."
         )
         best.placing.notes.append(Note("convention", sentence))
         return best

@@ -32,7 +32,9 @@ class Scheme(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    problem: Any = Field(None, description="the problem of all workings: a gallery id, a file, or the problem itself")
+    problem: Any = Field(
+        None, description="the exercise of all workings: a gallery id, a problem file, or the exercise itself"
+    )
     marks: float | None = Field(None, gt=0, le=10000, description="scale the total to this number of marks")
     default: LineScheme = Field(default_factory=LineScheme, description="the marks of a line that is not in lines")
     lines: Mapping[str, LineScheme] = Field(
@@ -47,7 +49,7 @@ class Scheme(BaseModel):
     trivial_follow_through: bool = Field(
         False, description="allow follow-through even if the error made the rest trivial (all zero, identity, uniform)"
     )
-    charge_repeats: bool = Field(False, description="deduct marks for the same slip every time instead of once")
+    charge_repeats: bool = Field(False, description="deduct marks for the same error every time instead of once")
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,31 +80,34 @@ def line_marks(
         reasons.append("the method is wrong")
     elif verdicts and all(v is Verdict.TRUE for v in verdicts):
         method = 0.0
-        reasons.append("the numbers do not follow from the line before")
+        reasons.append("the numbers do not follow from the previous line")
     elif len(verdicts) > 1 and all(v is Verdict.SLIP for v in verdicts) and not _is_named(ledger, writings):
         method = 0.0
-        reasons.append("no number follows from the line before")
+        reasons.append("none of the numbers follows from the previous line")
     elif verdicts and all(v is Verdict.UNREADABLE for v in verdicts):
         method = 0.0
         reasons.append("the line cannot be read")
     no_follow = _trivial_above(ledger, judged)
-    good, follows = 0, False
+    good = num_followed = 0
     for row in rows:
         cells = [(row, column) for column, verdict in enumerate(grid[row]) if verdict is not None]
         is_good = all(_earns(grid[i][j], scheme, no_follow) or (i, j) in repeated for i, j in cells)
         good += is_good
-        follows = follows or (is_good and any(grid[i][j] is Verdict.CARRIED for i, j in cells))
+        num_followed += is_good and any(grid[i][j] is Verdict.CARRIED for i, j in cells)
     count = len(grid) if asks_all else len(rows)
     accuracy = worth.A * good / count if count else 0.0
     if good < count:
+        followed = f" ({num_followed} by follow-through)" if num_followed else ""
         reasons.append(
-            f"{good} of {count} rows {'is' if good == 1 else 'are'} right" if count > 1 else "the row is wrong"
+            f"{good} of {count} rows {'is' if good == 1 else 'are'} right{followed}"
+            if count > 1
+            else "the row is wrong"
         )
     if repeated:
-        reasons.append("a repeated slip costs marks only once")
+        reasons.append("a repeated error costs marks only once")
     if no_follow and any(v is Verdict.CARRIED for v in verdicts):
         reasons.append("no follow-through, because an earlier error made this line trivial")
-    return LineMarks(method, worth.M, accuracy, worth.A, follows, "; ".join(reasons))
+    return LineMarks(method, worth.M, accuracy, worth.A, num_followed > 0, "; ".join(reasons))
 
 
 def _earns(verdict: Verdict | None, scheme: Scheme, no_follow: bool) -> bool:

@@ -130,7 +130,7 @@ class Placer:
     def _place_line(self, number: int, line: WrittenLine) -> None:
         grid = self._read(line)
         if not any(cell for row in grid for cell in row):
-            self._note("unplaced", f"{line.name} contains no numbers.", line)
+            self._note("unplaced", f'"{line.name}" contains no numbers.', line)
             return
         pick = self._pick(line.name)
         if line.copied_into:
@@ -158,7 +158,7 @@ class Placer:
         if not pick.row and len(grid) < len(shaped[node]) and len(shaped[node][0]) > 1:
             first = next(i for i, row in enumerate(shaped[node]) if any(row)) + 1
             rows = f"row {first}" if len(grid) == 1 else f"rows {first} to {first + len(grid) - 1}"
-            self._note("placed", f"{line.name} was read as {rows} of {self.graph.records[node].symbol}.", line)
+            self._note("placed", f'"{line.name}" was read as {rows} of {self.graph.records[node].symbol}.', line)
         self._placed.append(_PlacedLine(number, shaped[node], node))
 
     def _pick(self, name: str) -> Pick:
@@ -208,7 +208,7 @@ class Placer:
         if self._decided.get(number) in shaped:
             chosen = self._decided[number]
         self.result.doubtful[number] = [node for node in nodes if node != chosen]
-        self._note("placed", f"{line.name} was read as {self._described(chosen)}.", line)
+        self._note("placed", f'"{line.name}" was read as {self._described(chosen)}.', line)
         return chosen
 
     def _is_taken(self, node: int, grid: Grid) -> bool:
@@ -272,8 +272,8 @@ class Placer:
         near = did_you_mean(pick.name, symbols)
         shown = ", ".join(symbols[:20]) + (" …" if len(symbols) > 20 else "")
         sentence = (
-            f"{line.name}{_in(line.where)} is not a line of this exercise, so it was not marked.{near} "
-            f"Lines of this exercise: {shown}. Words such as scores, weights or output are understood too."
+            f'"{line.name}"{_in(line.where)} is not a line of this exercise, so it was not marked.{near} '
+            f'This exercise has the lines {shown}. Words such as "scores", "weights" or "output" also work.'
         )
         self.result.notes.append(Note("unplaced", sentence, line.place, is_unknown_line=True))
 
@@ -304,8 +304,8 @@ class Placer:
         is_turned = _is_full(grid) and (len(grid[0]), len(grid)) == (height, width) != (width, height)
         turned = " It has the shape of its transpose." if is_turned else ""
         sentence = (
-            f"{line.name} is {size}, but {self._described(node)} is {height} × {width}."
-            f"{turned} It could not be compared cell by cell. If it is one row, name it {line.name}[2], for example."
+            f'"{line.name}" is {size}, but {self._described(node)} is {height} × {width}.{turned} '
+            f'It could not be compared cell by cell. If it is one row, name it "{line.name}[2]", for example.'
         )
         self.result.misshapen.append(WrongShape(number, node, sentence))
 

@@ -1,6 +1,7 @@
 """The result of marking: every cell with its verdict, every root error with its description, and the marks."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,13 @@ class LineMark:
     def heading(self) -> str:
         """The name of the line in a sentence: `S (Self-attention)`."""
         return f"{self.symbol} ({self.section})" if self.section else self.symbol
+
+    def place_of_cells(self, cells: Sequence[tuple[int, int]]) -> str:
+        """The first of some cells in a sentence: `S (Self-attention), row on, column roof`."""
+        row, column = cells[0]
+        heading = f"the copy of {self.symbol}" if self.copy_of else self.heading
+        first = f"row {self.row_name(row)}, column {self.column_name(column)}"
+        return f"{heading}, {first}" if len(cells) == 1 else f"{heading}, {len(cells)} cells starting at {first}"
 
     def row_name(self, row: int) -> str:
         """The token of a row, or its number."""

@@ -99,7 +99,7 @@ class ReportWriter:
             judged for judged in self.judged if judged.copy is None and judged.statement.node == first.statement.node
         ]
         if same[0] is not first:
-            return LineMarks(0.0, 0.0, 0.0, 0.0, because="the marks are given where the line is first written")
+            return LineMarks(0.0, 0.0, 0.0, 0.0, because="only the first writing of a line is marked")
         node = first.statement.node
         return line_marks(ledger, same, self._worth(node), asks_all=self._asks_all(node))
 
@@ -130,7 +130,7 @@ class ReportWriter:
             ):
                 continue
             is_implied = self._is_implied(nodes[0])
-            why = "not written, but later lines imply it" if is_implied else "not written"
+            why = "not written, but later lines show that it was done" if is_implied else "not written"
             marks = LineMarks(worth.M * is_implied, worth.M, worth.A * is_implied, worth.A, False, why)
             note = f"{why.capitalize()}."
             missing.append(replace(self._bare_line(nodes[0], name, "", marks, note), is_missing=True))
@@ -196,7 +196,7 @@ class ReportWriter:
             return ""
         user = judged.copy.user
         use = f", used in {self.graph.records[user].symbol}" if user is not None else ""
-        return f"This is a copy{use}. It is compared with the original."
+        return f"This is a copy{use}, and it is compared with the original."
 
     def _cells(self, judged: JudgedStatement) -> list[list[CellMark | None]]:
         truth = self._truth(judged)
@@ -294,7 +294,6 @@ class ReportWriter:
         step: StepView | None = self.view.steps[statement.node] if statement.node >= 0 else None
         line = self._line([judged], LineMarks(0, 0, 0, 0))
         in_sheet = tuple((j, i) if self.graph.is_turned else (i, j) for i, j in root.cells)
-        shown = [f"row {line.row_name(i)}, column {line.column_name(j)}" for i, j in in_sheet]
         right = self._shown(judged, float(judged.expected[row, column]), row, column)
         below = [
             other
@@ -305,14 +304,13 @@ class ReportWriter:
         num_cells = sum(
             number in numbers for key, numbers in self.findings_at.items() if key[0] in {id(other) for other in below}
         )
-        heading = f"the copy of {line.symbol}" if judged.copy is not None else line.heading
         is_sum = step is not None and judged.copy is None and root.verdict is not Verdict.INVARIANT
         return Finding(
             line=places[id(judged)],
             cells=in_sheet,
             verdict=root.verdict,
             name=root.name,
-            what=what_is_wrong(root, heading, shown, statement.texts[row][column], right),
+            what=what_is_wrong(root, line.place_of_cells(in_sheet), statement.texts[row][column], right),
             follows=what_follows([self._symbol(other) for other in below], num_cells),
             remedy=remedy(root, f"{line.symbol} = {line.equation}", step.step.sentence if step else ""),
             right_sum=right_sum(self.comparison, statement.node, row, column, right) if is_sum else "",

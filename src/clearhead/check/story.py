@@ -59,6 +59,15 @@ _TRANSCRIPTIONS = {
     "two rows exchanged": "two rows are swapped",
     "two numbers exchanged": "two numbers are swapped",
 }
+_CORRECTIONS = {  # of a number that was calculated, not copied
+    "sign": "Compare the sign on paper with the sign of your calculation.",
+    "decimal slip": "Compare the decimal point on paper with your calculation.",
+    "digit swap": "Compare the number on paper with your calculation, digit by digit.",
+    "one digit changed": "Compare the number on paper with your calculation, digit by digit.",
+    "rows and columns exchanged": "Write the result of each row as a row.",
+    "two rows exchanged": "Compare the order of the rows with your calculation.",
+    "two numbers exchanged": "Compare the order of the numbers with your calculation.",
+}
 
 
 def remedy(root: RootError, equation: str, sentence: str) -> str:
@@ -73,18 +82,19 @@ def remedy(root: RootError, equation: str, sentence: str) -> str:
             return f"Include it: {equation}."
         return f"{sentence} {equation}."
     if root.verdict is Verdict.TRANSCRIPTION:
-        return "Copy the number again and compare it with the line it comes from."
+        if root.judged.copy is None and root.name in _CORRECTIONS:
+            return _CORRECTIONS[root.name]
+        return "Copy the number again, and compare it with the line that it comes from."
     if root.verdict is Verdict.INVARIANT:
-        return "Calculate the row again: this must be true whatever the earlier lines are."
+        return "Calculate the row again. This property holds for all correct answers, whatever the earlier lines are."
     return f"Calculate it again: {equation}."
 
 
-def what_is_wrong(root: RootError, line: str, places: Sequence[str], text: str, right: str) -> str:
-    """Return a sentence that says what is wrong and where."""
-    where = f"{line}, {places[0]}" if len(places) == 1 else f"{line}, {len(places)} cells starting at {places[0]}"
+def what_is_wrong(root: RootError, where: str, text: str, right: str) -> str:
+    """Return a sentence that says what is wrong at the place `where`."""
     if root.verdict is Verdict.MISCONCEPTION:
         comparison = f"In the first of these cells you wrote {text}; your own lines give {right}."
-        return f"{where}: these numbers come from a misconception: {root.name}. {comparison}"
+        return f'{where}: these numbers come from the misconception "{root.name}". {comparison}'
     if root.verdict is Verdict.TRANSCRIPTION:
         how = _TRANSCRIPTIONS.get(root.name, root.name)
         return f"{where}: you wrote {text}, but it should be {right}: {how}."

@@ -1,6 +1,7 @@
 """The verdicts on a written cell, and which of them are errors.
 
-Students read these words in their reports. Each verdict has a symbol, so that colour is never the only sign.
+The values are part of the JSON report and stay the same; `in_words` is the name that students read in a report. Each
+verdict has a symbol, so that colour is never the only sign.
 """
 
 from enum import StrEnum
@@ -22,6 +23,11 @@ class Verdict(StrEnum):
     INVARIANT = "invariant violated"
     UNREADABLE = "cannot read"
     UNCHECKED = "not checked"
+
+    @property
+    def in_words(self) -> str:
+        """The name of the verdict in a report."""
+        return _NAMES.get(self, self.value)
 
     @property
     def symbol(self) -> str:
@@ -52,6 +58,13 @@ ACCEPTED = frozenset(
         Verdict.TRUE,
     }
 )
+_NAMES = {  # where the name differs from the value
+    Verdict.ROUNDED: "correct (rounded)",
+    Verdict.ROUNDING: "rounding difference",
+    Verdict.TRUE: "inconsistent",
+    Verdict.TRANSCRIPTION: "copying error",
+    Verdict.INVARIANT: "impossible value",
+}
 SYMBOLS = {
     Verdict.CORRECT: "✓",
     Verdict.ROUNDED: "✓",

@@ -49,7 +49,8 @@ def line_note(kind: NoteKind, sentence: str, line: int) -> Note:
 class Working:
     """A problem (as plain data, see docs/guide/fields.md) and the written lines.
 
-    `rounded` names the given matrices with rounded numbers. With `has_decimal_comma`, 0,5 is one half.
+    `rounded` names the given matrices with rounded numbers. With `has_decimal_comma`, the decimal
+    separator is a comma.
     """
 
     problem: Mapping[str, Any]

@@ -1,5 +1,6 @@
-"""`clearhead check`: mark a working line by line, or a class at once."""
+"""`clearhead check`: mark one working line by line, or all workings of a class."""
 
+import os
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -41,12 +42,15 @@ class MarkingOptions:
 
     problem: Annotated[
         str | None,
-        typer.Option(help="The problem of the working, if the working does not name it: a file or gallery id."),
+        typer.Option(
+            help="The exercise that the working solves, if the working does not name it: a problem file or a "
+            "gallery id."
+        ),
     ] = None
     strict_rounding: Annotated[
         bool, typer.Option("--strict-rounding", help="Count truncated and badly rounded numbers as errors.")
     ] = False
-    scheme: Annotated[Path | None, typer.Option(help="A mark scheme (YAML): the marks of each line, strictness.")] = (
+    scheme: Annotated[Path | None, typer.Option(help="A mark scheme (YAML): marks per line, and rounding rules.")] = (
         None
     )
 
@@ -63,15 +67,18 @@ class ReportOptions:
         ReportFormat | None,
         typer.Option(
             "--format",
-            help="Report format. \\[default: by the suffix of the --output file (.html, .md, .json, .txt), otherwise "
+            help="Report format. \\[default: from the suffix of the --output file (.html, .md, .json, .txt), otherwise "
             "terminal; html for a folder]",
         ),
     ] = None
-    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json: every verdict.")] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json: all verdicts.")] = False
     csv: Annotated[Path | None, typer.Option(help="For a folder: write the grades to this file.")] = None
     reports: Annotated[
         Path | None,
-        typer.Option(help="For a folder: write the reports to this folder. \\[default: reports, beside the grades]"),
+        typer.Option(
+            help="For a folder: write the reports to this folder. \\[default: a folder 'reports' next to the "
+            "grades file]"
+        ),
     ] = None
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the report to this file instead of standard output.")
@@ -89,21 +96,21 @@ def check(
     working: Annotated[
         str | None,
         typer.Argument(
-            help="A working (YAML, JSON, CSV, xlsx, Markdown, LaTeX, or a worksheet's JSON), the name of a shipped "
-            "working, - for standard input, or a folder of workings."
+            help="A working, that is, a student's written calculation (YAML, JSON, CSV, xlsx, Markdown, LaTeX, or a "
+            "worksheet's JSON), the name of a built-in example, - for standard input, or a folder of workings."
         ),
     ] = None,
     marking: MarkingOptions,
     report: ReportOptions,
-    list_workings: Annotated[bool, typer.Option("--list", help="List the shipped workings.")] = False,
+    list_workings: Annotated[bool, typer.Option("--list", help="List the built-in examples.")] = False,
 ) -> None:
-    """Mark a working line by line; errors are carried forward."""
+    """Grade a student's solution line by line, with follow-through marks."""
     if list_workings:
         _list(report.as_json)
         return
     if working is None or not working.strip():
         raise ProblemError(
-            "check needs a working: a file, a folder, the name of a shipped one ('clearhead check --list'), or -."
+            "check needs a working: a file, a folder, the name of a built-in example ('clearhead check --list'), or -."
         )
     is_folder = working != "-" and Path(working).is_dir()
     exit_code = _check_class(Path(working), marking, report) if is_folder else _check_one(working, marking, report)
@@ -122,8 +129,13 @@ def _check_class(folder: Path, marking: MarkingOptions, report: ReportOptions) -
     _check_targets(folder, csv, to, form)
     marked = _mark_class(folder, rules, marking.problem, besides)
     _deliver_class(marked, csv, to, form)
-    _show_class(marked, f"Reports: {to}{f'; grades: {csv}' if csv else ''}", folder, besides)
+    _show_class(marked, _written(to, csv), folder, besides)
     return marked.exit_code
+
+
+def _written(to: Path, csv: Path | None) -> str:
+    """State where the reports and the grades were written."""
+    return f"Wrote the reports to {to}{os.sep}" + (f" and the grades to {csv}." if csv else ".")
 
 
 def _check_one(working: str, marking: MarkingOptions, report: ReportOptions) -> int:
@@ -264,10 +276,14 @@ def _show_class(marked: "ClassReport", footer: str, folder: Path, besides: "Sequ
     with console.capture() as shown:
         console.print(table)
         for heading, lines in (
-            ("Most common slips", [f"{len(slip.students)} × {slip.what}" for slip in marked.slips[:10]]),
+            ("Most common errors", [f"{len(slip.students)} × {slip.what}" for slip in marked.slips[:10]]),
             (
                 "Nearly the same wrong numbers",
-                [f"{a.first} and {a.second}: {a.num_shared} of {a.num_wrong} wrong numbers" for a in marked.alike],
+                [
+                    f"{a.first} and {a.second} share {a.num_shared} of {a.num_wrong} numbers that differ from the "
+                    "solution"
+                    for a in marked.alike
+                ],
             ),
             (
                 "Not marked, because the file type is not supported",

@@ -79,7 +79,7 @@ def test_the_most_frequent_slips_come_first_and_a_slip_of_one_student_is_not_lis
         hand_in(tmp_path, f"{name}.yaml", SLIP)
     hand_in(tmp_path, "f.yaml", {**GOOD, "Q": [["7", "2"], ["3", "1"]]})
     slips = mark_class(tmp_path, Scheme()).slips
-    assert slips[0].what.startswith("no exp (divided by the sum)")
+    assert slips[0].what.startswith('misconception "no exp (divided by the sum)" in')
     assert [len(slip.students) for slip in slips] == [3, 2]
     assert slips[1].students == ("d", "e")
 

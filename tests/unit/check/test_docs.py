@@ -90,8 +90,9 @@ def test_the_guide_names_every_field_of_a_scheme(check_page: str) -> None:
 def test_the_guide_shows_every_verdict_with_its_symbol(check_page: str) -> None:
     for verdict in Verdict:
         kind = "yes" if verdict.is_error else "no"
-        row = rf"^\| {re.escape(verdict.symbol)} \| {re.escape(verdict.value)} \| .+ \| {kind}\b"
-        assert re.search(row, check_page, re.MULTILINE), f"{verdict.value} is not in the table"
+        row = rf"^\| {re.escape(verdict.symbol)} \| {re.escape(verdict.in_words)} \| .+ \| {kind}\b"
+        assert re.search(row, check_page, re.MULTILINE), f"{verdict.in_words} is not in the table"
+        assert verdict.value == verdict.in_words or f"`{verdict.value}`" in check_page, "the name in the JSON"
 
 
 def test_the_guide_names_every_kind_of_file(check_page: str) -> None:

@@ -125,7 +125,7 @@ def test_only_the_lines_of_the_scheme_count_if_the_scheme_requires_it():
 def test_a_line_that_was_not_written_but_is_implied_earns_its_marks():
     scheme = Scheme(lines={"S": LineScheme(M=1, A=1)})
     implied = marked(ATTENTION, {name: text for name, text in FAULTLESS.items() if name != "S"}, scheme)
-    assert implied.lines[-1].marks.because == "not written, but later lines imply it"
+    assert implied.lines[-1].marks.because == "not written, but later lines show that it was done"
     assert (implied.earned, implied.out_of) == (12, 12)
 
 

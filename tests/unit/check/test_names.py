@@ -267,8 +267,8 @@ def test_a_name_that_fits_several_records_is_decided_by_the_numbers_with_a_note(
     """S without scaling, 1 2 / 3 1, are the raw scores; 0.71 1.41 / 2.12 0.71 are the scaled ones."""
     raw, scaled = marked(ATTENTION, {"S": "1 2 / 3 1"}), marked(ATTENTION, {"S": "0.71 1.41 / 2.12 0.71"})
     assert (raw.lines[0].symbol, scaled.lines[0].symbol) == ("S", "S′")
-    assert notes(raw, "placed") == ["S was read as S = Q Kᵀ (Self-attention)."]
-    assert notes(scaled, "placed") == ["S was read as S′ = S / √2 (Self-attention)."]
+    assert notes(raw, "placed") == ['"S" was read as S = Q Kᵀ (Self-attention).']
+    assert notes(scaled, "placed") == ['"S" was read as S′ = S / √2 (Self-attention).']
 
 
 def test_a_wrong_number_that_fits_another_record_by_chance_does_not_move_the_line():
@@ -281,8 +281,8 @@ def test_an_unknown_name_is_reported_with_the_known_names_and_other_lines_are_ma
     report = marked(ATTENTION, {"Q": "1 2 / 3 1", "Zed": "1 2 / 3 4"})
     assert verdicts(report) == ["Q cc cc"]
     (sentence,) = notes(report, "unplaced")
-    assert sentence.startswith("Zed is not a line of this exercise, so it was not marked.")
-    assert "Lines of this exercise: Q, K, V, S, S′, A, Z." in sentence
+    assert sentence.startswith('"Zed" is not a line of this exercise, so it was not marked.')
+    assert "This exercise has the lines Q, K, V, S, S′, A, Z." in sentence
 
 
 def test_rows_are_named_by_number_by_token_and_by_cell():
@@ -299,7 +299,7 @@ def test_a_row_that_does_not_exist_is_a_wrong_shape():
 def test_fewer_rows_are_matched_to_the_rows_with_their_numbers():
     report = marked(ATTENTION, {"Q": "3 1"})
     assert verdicts(report) == ["Q .. cc"]
-    assert notes(report, "placed") == ["Q was read as row 2 of Q."]
+    assert notes(report, "placed") == ['"Q" was read as row 2 of Q.']
 
 
 def test_a_vector_can_be_written_as_a_row_or_a_column():
@@ -309,4 +309,4 @@ def test_a_vector_can_be_written_as_a_row_or_a_column():
 
 def test_a_line_without_numbers_is_reported():
     report = marked(ATTENTION, {"Q": "1 2 / 3 1", "K": "____ ____ / ____ ____"})
-    assert notes(report, "unplaced") == ["K contains no numbers."]
+    assert notes(report, "unplaced") == ['"K" contains no numbers.']

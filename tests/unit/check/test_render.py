@@ -60,9 +60,9 @@ def test_a_line_has_its_method_and_accuracy_marks(marks: LineMarks, text: str) -
 
 
 SUMMARIES = [
-    (by_hand.slipped, "1 error: it starts in S, row 2 (x2), column 3 (x3); 7 later cells are affected by it and earn follow-through marks. 1 number was cut off instead of rounded; 1 number is off by rounding only; 1 number is plausible, but not confirmed; 1 cell could not be read."),
-    (by_hand.misconceived, "2 errors: in K, row 2 (cat), column 2; in A, all 9 cells; 3 later cells are affected by them and earn follow-through marks. 1 line has a wrong shape."),
-    (by_hand.faultless, "No error. 3 numbers were cut off instead of rounded; 1 number is off by rounding only; 3 numbers are plausible, but not confirmed."),
+    (by_hand.slipped, "1 error. 7 later cells are affected by it and still earn their marks. 1 number was truncated instead of rounded; 1 number differs by a rounding error; 1 number is plausible, but not confirmed; 1 cell could not be read."),
+    (by_hand.misconceived, "2 errors. 3 later cells are affected by error 1 and still earn their marks. 1 line has a wrong shape."),
+    (by_hand.faultless, "No error. 3 numbers were truncated instead of rounded; 1 number differs by a rounding error; 3 numbers are plausible, but not confirmed."),
 ]  # fmt: skip
 
 
@@ -75,18 +75,21 @@ def test_the_summary_knows_the_rare_cases() -> None:
     assert words.summary(report_of()) == "Nothing could be marked: no line was recognised as a step of the exercise."
     assert words.summary(report_of(line("Q", "X W_Q", cells("1 2", "c")))) == "No error."
     cut = report_of(line("Q", "X W_Q", cells("1 2", "t")), is_strict=True)
-    assert words.summary(cut) == "No error except in rounding. 2 numbers were cut off instead of rounded."
+    assert words.summary(cut) == "No error except in rounding. 2 numbers were truncated instead of rounded."
     slip = Finding(0, ((0, 1),), Verdict.SLIP, "", "", "", "")
     alone = report_of(line("Q", "X W_Q", cells("1 2", "cS;", {(0, 1): (0,)})), findings=(slip,))
-    assert words.summary(alone) == "1 error: it starts in Q, row 1 (x1), column 2; no later cell is affected by it."
+    assert words.summary(alone) == "1 error. No later cell is affected."
     shape = Finding(0, (), Verdict.INVARIANT, "", "", "", "")
-    assert "it starts in Z, the entire line" in words.summary(report_of(line("Z", "A V", ()), findings=(shape,)))
+    entire = report_of(line("Z", "A V", ()), findings=(shape,))
+    assert words.stories(entire)[0].title == "impossible value in Z, the entire line"
     unread = report_of(
         line("Q", "X W_Q", cells("1 2", "cS;", {(0, 1): (0,)})),
         line("S", "Q Kᵀ", cells("1 2", "?f;", {(0, 0): (0,), (0, 1): (0,)})),
         findings=(slip,),
     )
-    assert "2 later cells are affected by it, 1 of which earns marks. 1 cell could not" in words.summary(unread)
+    assert "2 later cells are affected by it; 1 of them still earns its marks. 1 cell could not" in words.summary(
+        unread
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +100,7 @@ def test_the_summary_knows_the_rare_cases() -> None:
         ([(1, 0), (1, 2)], "row 2 (x2), columns 1 and 3"),
         ([(0, 1), (1, 1), (2, 1)], "column 2"),
         ([(0, 1), (2, 1)], "column 2, rows 1 and 3"),
-        ([(0, 1), (2, 2)], "2 cells, the first in row 1 (x1), column 2"),
+        ([(0, 1), (2, 2)], "2 cells starting at row 1 (x1), column 2"),
         ([(i, j) for i in range(3) for j in range(3)], "all 9 cells"),
         ([], "the entire line"),
     ],
@@ -123,16 +126,16 @@ def test_a_cell_has_a_complete_description() -> None:
     cell = second.lines[2].cells[0][1]
     assert cell is not None
     assert Marking(second).sentence(2, cell) == (
-        "row 1 (The), column 2 (cat): 0.00, misconception: softmax down the columns; your own lines give 0.89; "
+        'row 1 (The), column 2 (cat): 0.00, misconception "softmax down the columns"; your own lines give 0.89; '
         "affected by error 1"
     )
 
 
 def test_a_finding_without_a_sentence_on_what_follows_gets_one() -> None:
     swap, rule = words.stories(by_hand.misconceived())
-    assert swap.title == "transcription (digit swap) in K, row 2 (cat), column 2"
+    assert swap.title == "copying error (two digits swapped) in K, row 2 (cat), column 2"
     assert swap.follows == "6 cells are affected by it, in S′ and A."
-    assert rule.title == "misconception: softmax down the columns in A, all 9 cells"
+    assert rule.title == 'misconception "softmax down the columns" in A, all 9 cells'
     assert rule.follows == "Nothing that could be marked."
 
 
@@ -142,7 +145,7 @@ def test_every_verdict_has_words_and_a_style() -> None:
 
 def test_the_legend_has_only_what_occurs() -> None:
     names = [key.name for key in words.legend(by_hand.misconceived())]
-    assert names == ["correct", "carried forward", "transcription", "misconception"]
+    assert names == ["correct", "carried forward", "copying error", "misconception"]
     assert words.legend(by_hand.slipped())[-1].name == "blank"
 
 
@@ -285,7 +288,7 @@ def test_the_terminal_prints_the_students_text_literally() -> None:
     assert "\u202e" not in text
     for piece in (
         "[bold]1[/bold]|`x`\\n<b> ✗ (2<3)",
-        "Your line [red]S[/red] (line [1]).",
+        'Your line "[red]S[/red]" (line [1])',
         "[i]T[/i]",
         "[/bold] www",
     ):
@@ -467,24 +470,30 @@ def test_all_errors_look_like_errors() -> None:
 def test_the_marks_are_explained_where_they_are_given() -> None:
     report = by_hand.slipped()
     legend = (
-        "M: method mark; A: accuracy mark; A-ft: accuracy mark with follow-through: right given your earlier numbers"
+        "M: method mark; A: accuracy mark, divided equally among the rows; "
+        "A-ft: accuracy mark with follow-through: correct for your earlier numbers"
     )
     assert words.mark_legend(report) == legend
     assert "  A-ft  accuracy mark with follow-through" in terminal(report, 120)
-    assert "*M: method mark; A: accuracy mark; A-ft" in report.to_markdown().replace("\\", "")
+    assert "*M: method mark; A: accuracy mark, divided equally among the rows; A-ft" in report.to_markdown().replace(
+        "\\", ""
+    )
     page = report.to_html()
     assert '<abbr title="method mark">M</abbr> 1/1' in page
-    assert '<abbr title="accuracy mark with follow-through: right given your earlier numbers">A-ft</abbr>' in page
+    assert '<abbr title="accuracy mark with follow-through: correct for your earlier numbers">A-ft</abbr>' in page
     assert words.mark_names(report_of(line("Z", "A V", (), marks=LineMarks(0, 0, 0, 0)))) == []
 
 
 def test_a_sentence_names_the_line_as_the_student_does() -> None:
-    assert words.your_line(line("Q", "X W_Q", (), name="Q", place="written: Q")) == "Your line Q."
+    assert words.your_line(line("Q", "X W_Q", (), name="Q", place="written: Q")) == 'Your line "Q"'
     assert words.your_line(line("S", "Q Kᵀ", (), name="scores", place="written: self: scores")) == (
-        "Your line self: scores."
+        'Your line "self: scores"'
     )
     assert words.your_line(line("A", "", (), name="A[1], A[2]", place="written: A[1], written: A[2]")) == (
-        "Your lines A[1], A[2]."
+        'Your lines "A[1]", "A[2]"'
     )
-    assert words.your_line(line("S", "Q Kᵀ", (), name="E", place="line 12")) == "Your line E (line 12)."
+    assert words.your_line(line("S", "Q Kᵀ", (), name="E", place="line 12")) == 'Your line "E" (line 12)'
     assert words.your_line(line("Q", "X W_Q", (), name="Q", place="")) == ""
+    rows = [f"a long name of a line[{number}]" for number in range(1, 6)]
+    many = words.your_line(line("A", "", (), name=rows[0], place=", ".join(f"written: {row}" for row in rows)))
+    assert many == 'Your lines "a long name of a line[1]", "a long name of a line[2]" and 3 more'

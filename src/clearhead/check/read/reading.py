@@ -33,7 +33,7 @@ Source = str | Path | Mapping[str, Any]
 
 
 def load_workings(source: Source, problem: Source | None = None) -> list[Working | Worksheet]:
-    """Return the workings in a file, under a shipped id, or in plain data; `-` reads standard input.
+    """Return the workings in a file, in a built-in example, or in plain data; `-` reads standard input.
 
     A given `problem` takes precedence over the one that the working names; a note reports any difference.
     """
@@ -57,7 +57,7 @@ def shown_name(source: str | Path) -> str:
 
 
 def shipped_workings() -> dict[str, Traversable]:
-    """Return the shipped workings by id."""
+    """Return the built-in workings by id."""
     folder = files("clearhead.check") / "workings"
     paths = [path for path in folder.iterdir() if path.name.endswith(".yaml")] if folder.is_dir() else []
     return {path.name.removesuffix(".yaml"): path for path in sorted(paths, key=lambda path: path.name)}
@@ -66,7 +66,9 @@ def shipped_workings() -> dict[str, Traversable]:
 def _content(name: str) -> tuple[bytes, Path]:
     """Return the content of a working, and the folder of the files that it names."""
     if not name or "\0" in name:
-        raise ProblemError("is not the name of a working. Give a file, a shipped id, or - for standard input.")
+        raise ProblemError(
+            "is not the name of a working. Give a file, the name of a built-in example, or - for standard input."
+        )
     if name == "-":
         if sys.stdin is None:
             raise ProblemError("is closed. Give a file instead of -.")
@@ -77,7 +79,7 @@ def _content(name: str) -> tuple[bytes, Path]:
     if path.is_dir():
         raise ProblemError("is a folder. Name one file in it; clearhead.check.classroom.mark_class marks a class.")
     if not path.exists():
-        raise ProblemError(f"there is no such file and no shipped working with that name.{_nearest(path)}")
+        raise ProblemError(f"there is no such file and no built-in example with that name.{_nearest(path)}")
     if path.stat().st_size > MAX_BYTES:
         raise ProblemError(_too_long(path.stat().st_size))
     with path.open("rb") as file:
@@ -343,7 +345,7 @@ class _Fields:
         return tuple(visible(name) for name in names if name)
 
     def has_decimal_comma(self) -> bool:
-        """Return whether 0,5 is one half."""
+        """Return whether the comma is the decimal separator."""
         value = self.data.get("decimal", "point")
         word = value.strip().casefold() if isinstance(value, str) else ""
         if word not in ("comma", "point"):

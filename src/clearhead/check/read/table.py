@@ -88,7 +88,11 @@ def read_grid(grid: Mapping[Place, str], sheet: str = "") -> WorkingTable:
     has_comma = decimal == "comma" or (not decimal and reader.has_only_commas)
     if has_comma and not decimal:
         reader.notes.append(
-            Note("read", "Every decimal has a comma and none has a point, so 0,5 was read as one half.", sheet)
+            Note(
+                "read",
+                "Every decimal has a comma and none has a point, so the commas were read as decimal separators.",
+                sheet,
+            )
         )
     lines = reader.take_lines(has_comma)
     reader.tell_the_rest()

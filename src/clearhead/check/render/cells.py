@@ -11,6 +11,16 @@ from clearhead.check.verdict import ROUNDING_FAULTS, Verdict
 from clearhead.worksheet.render.text import label
 
 MAX_DRAWN = 40  # rows and columns of a matrix in Markdown and HTML
+_COPYING_ERRORS = {  # the names of transcriptions in a report, where they differ from those in the JSON
+    "sign": "wrong sign",
+    "decimal slip": "misplaced decimal point",
+    "digit swap": "two digits swapped",
+    "miscopied": "",
+    "miscopied line": "several numbers",
+    "rows and columns exchanged": "rows and columns swapped",
+    "two rows exchanged": "two rows swapped",
+    "two numbers exchanged": "two numbers swapped",
+}
 _SHOWN_RIGHT = frozenset({Verdict.TRUNCATED, Verdict.ROUNDING, Verdict.PLAUSIBLE, Verdict.TRUE})
 
 
@@ -51,7 +61,7 @@ def cells_place(line: LineMark, cells: Sequence[tuple[int, int]]) -> str:
         in_column = {i for i, j in written_cells if j == columns[0]}
         rest = "" if in_column <= set(rows) else f", rows {join_words(i + 1 for i in rows)}"
         return _column(line, columns[0]) + rest
-    return f"{len(set(cells))} cells, the first in {place_of(line, *min(cells))}"
+    return f"{len(set(cells))} cells starting at {place_of(line, *min(cells))}"
 
 
 def join_words(items: Iterable[object]) -> str:
@@ -61,12 +71,13 @@ def join_words(items: Iterable[object]) -> str:
 
 
 def verdict_of(finding: Finding) -> str:
-    """Return the name of a finding: `misconception: NAME`, `transcription (digit swap)`, `arithmetic slip`."""
-    if not finding.name:
-        return finding.verdict.value
+    """Return the name of a finding: `misconception "no scaling"`, `copying error (two digits swapped)`."""
+    name = _COPYING_ERRORS.get(finding.name, finding.name)
+    if not name:
+        return finding.verdict.in_words
     if finding.verdict is Verdict.MISCONCEPTION:
-        return f"misconception: {finding.name}"
-    return f"{finding.verdict.value} ({finding.name})"
+        return f'misconception "{name}"'
+    return f"{finding.verdict.in_words} ({name})"
 
 
 @dataclass(frozen=True)
@@ -116,10 +127,10 @@ class Marking:
         return cell.verdict.is_error or (self.report.is_strict and cell.verdict in ROUNDING_FAULTS)
 
     def verdict(self, line: int, cell: CellMark) -> str:
-        """Return the verdict with its details: `misconception: softmax down the columns`."""
+        """Return the verdict with its details: `misconception "no scaling"`."""
         findings = [self.report.findings[number] for number in self.roots(line, cell)]
         return next(
-            (verdict_of(finding) for finding in findings if finding.verdict is cell.verdict), cell.verdict.value
+            (verdict_of(finding) for finding in findings if finding.verdict is cell.verdict), cell.verdict.in_words
         )
 
     def tail(self, cell: CellMark) -> str:
@@ -152,7 +163,7 @@ class Marking:
         note = (
             ""
             if is_complete
-            else f"{len(rows)} × {len(columns)} of {size} cells are shown; the JSON report has all of them."
+            else f"{len(rows)} × {len(columns)} of {size} cells are shown; the JSON report contains all of them."
         )
         return Window(rows, columns, hidden, note)
 

@@ -3,7 +3,7 @@
 Everything is plain text that can contain the student's own words. Each renderer must escape it for its format.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -15,14 +15,14 @@ from clearhead.worksheet.render.text import label
 
 BLANK = "__"  # shown for an empty cell
 MEANINGS: Mapping[Verdict, str] = {
-    Verdict.CORRECT: "matches what your own lines give",
-    Verdict.ROUNDED: "matches what the rounded numbers you wrote give",
+    Verdict.CORRECT: "matches your own lines",
+    Verdict.ROUNDED: "matches your rounded numbers",
     Verdict.CARRIED: "the step is right, but it uses a number with an earlier error",
-    Verdict.TRUNCATED: "cut off instead of rounded",
-    Verdict.ROUNDING: "off by less than one unit in the last digit",
+    Verdict.TRUNCATED: "digits were cut off instead of rounded",
+    Verdict.ROUNDING: "differs by less than one unit in the last digit",
     Verdict.PLAUSIBLE: "possible within rounding, but not confirmed; earns full marks",
-    Verdict.TRUE: "the true value, but it does not follow from your own lines",
-    Verdict.TRANSCRIPTION: "copied incorrectly",
+    Verdict.TRUE: "the correct value, but it does not follow from your own lines; earns the accuracy mark",
+    Verdict.TRANSCRIPTION: "the right number, but written or copied incorrectly",
     Verdict.MISCONCEPTION: "calculated by an incorrect rule",
     Verdict.SLIP: "the right rule, but a calculation error",
     Verdict.INVARIANT: "breaks a property that every correct answer has",
@@ -31,8 +31,8 @@ MEANINGS: Mapping[Verdict, str] = {
 }
 MARK_NAMES: Mapping[str, str] = {
     "M": "method mark",
-    "A": "accuracy mark",
-    "A-ft": "accuracy mark with follow-through: right given your earlier numbers",
+    "A": "accuracy mark, divided equally among the rows",
+    "A-ft": "accuracy mark with follow-through: correct for your earlier numbers",
 }
 _WRITTEN = "written: "  # how the place of a line in a working file begins
 _MAX_NAME = 60  # characters of a line's name in a sentence
@@ -111,19 +111,29 @@ def remarks(line: LineMark) -> list[str]:
     """Return sentences about a complete line: its name and place in the file, its note, the reason for its marks."""
     sentences = [your_line(line)]
     if line.copy_of and not line.note:
-        sentences.append(f"This is a copy of {line.copy_of}. It is compared with the original.")
+        sentences.append(f"This is a copy of {line.copy_of}, and it is compared with the original.")
     return list(dict.fromkeys(text for text in (*sentences, line.note, _marks_reason(line.marks)) if text))
 
 
 def your_line(line: LineMark) -> str:
-    """Return `Your line scores (line 12).`; empty if the file gives the line neither a name nor a place."""
+    """Return `Your line "scores" (line 12)`; empty if the file gives the line neither a name nor a place."""
     places = line.place.split(", ") if line.place else []
     paths = [place.removeprefix(_WRITTEN) for place in places if place.startswith(_WRITTEN)]
     if paths and len(paths) == len(places):  # the path of a working file names the line itself
-        return f"Your {'line' if len(paths) == 1 else 'lines'} {label(', '.join(paths), _MAX_NAME)}."
+        return f"Your {'line' if len(paths) == 1 else 'lines'} {_quoted(paths)}"
     if line.place:
-        return f"Your line {label(line.name or line.symbol, _MAX_NAME)} ({line.place})."
-    return f"Your line {label(line.name, _MAX_NAME)}." if line.name not in ("", line.symbol) else ""
+        return f"Your line {_quoted([line.name or line.symbol])} ({line.place})"
+    return f"Your line {_quoted([line.name])}" if line.name not in ("", line.symbol) else ""
+
+
+def _quoted(names: Sequence[str]) -> str:
+    """Return `"A[1]", "A[2]" and 3 more`: as many names as fit, at least one."""
+    shown: list[str] = []
+    for name in names:
+        shown.append(f'"{label(name, _MAX_NAME)}"')
+        if len(shown) > 1 and len(", ".join(shown)) > _MAX_NAME:
+            return f"{', '.join(shown[:-1])} and {len(names) - len(shown) + 1} more"
+    return ", ".join(shown)
 
 
 def _marks_reason(marks: LineMarks) -> str:
@@ -138,7 +148,7 @@ def _count(number: int, one: str, many: str) -> str:
 
 
 def summary(report: Report) -> str:
-    """Summarise the errors in one sentence, and anything else worth noticing in a second."""
+    """Summarise the number of errors, the cells that they affect, and anything else worth noticing."""
     if not report.counts and not report.findings:
         return "Nothing could be marked: no line was recognised as a step of the exercise."
     noticed = _noticed(report)
@@ -151,37 +161,30 @@ def _errors(report: Report) -> str:
             return "No error." if report.is_fully_read else "No error in what could be marked."
         wrong = sum(number for verdict, number in report.counts.items() if verdict.is_error)
         return f"{_count(wrong, 'cell is', 'cells are')} wrong." if wrong else "No error except in rounding."
-    number = len(report.findings)
-    places = [
-        f"{report.lines[finding.line].symbol}, {cells_place(report.lines[finding.line], finding.cells)}"
-        for finding in report.findings
-        if finding.line < len(report.lines)
-    ]
-    them = "it" if number == 1 else "them"
-    start = f"1 error: it starts in {places[0]}" if number == 1 else f"{number} errors: in {'; in '.join(places)}"
-    return f"{start}; {_followers(report, them)}."
+    return f"{_count(len(report.findings), 'error', 'errors')}. {_followers(report)}."
 
 
-def _followers(report: Report, them: str) -> str:
+def _followers(report: Report) -> str:
     marking = Marking(report)
-    below = [cell for index, line in enumerate(report.lines) for cell in line.marked if marking.above(index, cell)]
-    below = [cell for cell in below if not marking.is_wrong(cell)]
-    if not below:
-        return f"no later cell is affected by {them}"
-    earning = sum(cell.verdict.is_accepted for cell in below)
-    if earning == len(below):
-        affected = _count(earning, "later cell is", "later cells are")
-        return f"{affected} affected by {them} and {'earns' if earning == 1 else 'earn'} follow-through marks"
-    affected = _count(len(below), "later cell is", "later cells are")
-    return f"{affected} affected by {them}, {earning} of which {'earns' if earning == 1 else 'earn'} marks"
+    above = [(cell, marking.above(index, cell)) for index, line in enumerate(report.lines) for cell in line.marked]
+    affected = [(cell, numbers) for cell, numbers in above if numbers and not marking.is_wrong(cell)]
+    if not affected:
+        return "No later cell is affected"
+    causes = sorted({number + 1 for _, numbers in affected for number in numbers})
+    them = f"{'error' if len(causes) == 1 else 'errors'} {join_words(causes)}" if len(report.findings) > 1 else "it"
+    start = f"{_count(len(affected), 'later cell is', 'later cells are')} affected by {them}"
+    earning = sum(cell.verdict.is_accepted for cell, _ in affected)
+    if earning == len(affected):
+        return f"{start} and still {'earns its' if earning == 1 else 'earn their'} marks"
+    return f"{start}; {earning} of them still {'earns its' if earning == 1 else 'earn their'} marks"
 
 
 def _noticed(report: Report) -> str:
     wordings = {
-        Verdict.TRUNCATED: ("number was", "numbers were", " cut off instead of rounded"),
-        Verdict.ROUNDING: ("number is", "numbers are", " off by rounding only"),
+        Verdict.TRUNCATED: ("number was", "numbers were", " truncated instead of rounded"),
+        Verdict.ROUNDING: ("number differs", "numbers differ", " by a rounding error"),
         Verdict.PLAUSIBLE: ("number is", "numbers are", " plausible, but not confirmed"),
-        Verdict.TRUE: ("number is", "numbers are", " true, but not derived from your own lines"),
+        Verdict.TRUE: ("number is", "numbers are", " correct, but inconsistent with your own lines"),
         Verdict.UNREADABLE: ("cell", "cells", " could not be read"),
         Verdict.UNCHECKED: ("cell was", "cells were", " not checked"),
     }
@@ -222,9 +225,12 @@ def _story(marking: Marking, number: int, finding: Finding) -> Story:
     line = lines[finding.line] if finding.line < len(lines) else None
     symbol = line.symbol if line else ""
     where = f"{symbol}, {cells_place(line, finding.cells)}" if line else "the working"
-    started = f"{line.heading}, {cells_place(line, finding.cells)}" if line else ""
+    started = line.heading if line else ""
     if line and your_line(line):
-        started += f", in your {your_line(line).removeprefix('Your ').removesuffix('.')}"
+        started += f", in your {your_line(line).removeprefix('Your ')}"
+    what = finding.what
+    if line and finding.cells:  # the title states the place already
+        what = what.removeprefix(f"{line.place_of_cells(finding.cells)}: ")
     below = [lines[index].symbol for index in finding.below if index < len(lines)]
     num_below = marking.num_below(number)
     follows = finding.follows
@@ -235,7 +241,7 @@ def _story(marking: Marking, number: int, finding: Finding) -> Story:
     return Story(
         number + 1,
         f"{verdict_of(finding)} in {where}",
-        finding.what,
+        f"{what[:1].upper()}{what[1:]}",
         started,
         follows or "No other cell depends on it.",
         finding.remedy,
@@ -285,7 +291,7 @@ def notes(report: Report) -> list[NoteGroup]:
 def _note(note: Note) -> str:
     place = note.place.removeprefix(_WRITTEN)
     name = place.rpartition(": ")[2] if note.place.startswith(_WRITTEN) else ""
-    if name and note.sentence.startswith(name):  # the sentence names the line already
+    if name and note.sentence.startswith(f'"{name}"'):  # the sentence names the line already
         return place.removesuffix(name) + note.sentence
     return f"{place}: {note.sentence}" if place else note.sentence
 
@@ -302,7 +308,7 @@ class LegendEntry:
 
 def legend(report: Report) -> list[LegendEntry]:
     """Return the symbols that occur and their meanings: correct verdicts first, unchecked cells last."""
-    keys = [LegendEntry(v.symbol, v.value, MEANINGS[v], v) for v in Verdict if report.counts[v]]
+    keys = [LegendEntry(v.symbol, v.in_words, MEANINGS[v], v) for v in Verdict if report.counts[v]]
     if any(_has_blank(line) for line in report.lines):
         keys.append(LegendEntry(BLANK, "blank", "nothing was written here"))
     return keys
