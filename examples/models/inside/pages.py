@@ -90,9 +90,9 @@ def index(looks: Sequence[Look], about: About) -> str:
     lines += [
         "",
         "The head on each page is also saved with all digits in a JSON file: "
-        "`clearhead check docs/inside/sentence-1-head.json` marks it, and "
-        "`clearhead solve --from-trace docs/inside/sentence-1-head.json --detail products` prints the products and "
-        "sums behind every number.",
+        "`clearhead check docs/inside/sentence-1-head.json` checks it, and "
+        "`clearhead solve --from-trace docs/inside/sentence-1-head.json --detail products` prints every "
+        "multiplication and sum.",
     ]
     return "\n".join(lines) + "\n"
 

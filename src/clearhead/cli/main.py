@@ -1,6 +1,6 @@
 """`clearhead VERB`: assemble the verbs, and turn errors into a message and an exit code.
 
-Exit codes: 0 success, 1 the answer is no (a wrong working, a score below --require), 2 unusable input, 3 a bug.
+Exit codes: 0 success, 1 an error was found or a requirement was not met, 2 invalid input, 3 a bug, 130 interrupted.
 """
 
 import io
