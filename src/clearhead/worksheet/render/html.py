@@ -15,6 +15,7 @@ from clearhead.worksheet.view import CellView, MatrixView, SheetView, StepView
 from clearhead.worksheet.worksheet import Detail, Worksheet
 
 _DECIMALS = range(7)
+_DECODER_ROWS = " In the decoder, the row of a token is used to predict the next token."
 
 
 def to_html(sheet: Worksheet, detail: Detail = "products", blanks: Sequence[str] = ()) -> str:
@@ -58,9 +59,10 @@ class _Page:
         if not steps:
             return
         yield '<section class="overview attention"><h2>Attention weights</h2>'
+        is_decoder = any(step.record.where.startswith("decoder") for step in steps)
         yield (
             "<p>Each row shows how much the token on its left attends to each token above. "
-            "The weights of a row add up to 1.</p>"
+            f"The weights of a row add up to 1.{_DECODER_ROWS if is_decoder else ''}</p>"
         )
         yield '<div class="shelf">'
         for step in steps:

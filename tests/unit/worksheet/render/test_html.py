@@ -12,7 +12,7 @@ from clearhead import Worksheet, solve
 from clearhead.worksheet.render.html import to_fragment, to_html
 from clearhead.worksheet.render.roles import ROLES
 from clearhead.worksheet.view import SheetView
-from tests.conftest import SHIPPED
+from tests.conftest import ROOT, SHIPPED
 
 HOSTILE = ["<script>alert(1)</script>", "</script><b>", '" onfocus="x', "a & b", "'quoted'", "</style>", "\u202eabc"]
 VOID = {"meta", "br", "input"}
@@ -212,3 +212,8 @@ def test_only_a_trace_omits_a_mask_that_hides_nothing() -> None:
     assert "S″" not in drawn
     assert "M" not in drawn
     assert note not in trace.to_html(blanks=["S″"]), "a blank must be there to be filled in"
+
+
+def test_a_decoder_head_says_which_token_its_rows_predict() -> None:
+    head = Worksheet.from_json((ROOT / "docs/inside/sentence-1-head.json").read_text(encoding="utf-8"))
+    assert "the row of a token is used to predict the next token" in head.to_html()
