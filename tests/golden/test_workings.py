@@ -275,7 +275,9 @@ def test_the_positions_that_are_added_were_worked_in_degrees() -> None:
     The other two cells cannot tell: sin 0.01 = 0.00999983, written 0 beside 0.02 (so 0.00), is cut; cos 0.01 = 0.99995.
     """
     report = agree("positions-added", roots=["P 2 1", "P 2 2"])
-    assert [finding.name for finding in report.findings] == ["degrees"], "one misconception should explain both cells"
+    assert [finding.name for finding in report.findings] == ["degrees instead of radians"], (
+        "one misconception should explain both cells"
+    )
 
 
 def test_every_working_has_its_verdicts_here() -> None:

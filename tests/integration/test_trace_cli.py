@@ -57,7 +57,7 @@ def test_every_format_is_that_of_the_library(saved: Path, form: str) -> None:
 def test_digits_blanks_pictures_and_complete_traces_work_too(saved: Path) -> None:
     path = str(saved / "trace.json")
     two = run("solve", "--from-trace", path, "--where", HEAD, "--decimals", "2", "--blank", "A₃[go, *]")
-    assert "shown to 2 decimals" in two.stdout
+    assert "shown to at most 2 decimals" in two.stdout
     assert two.stdout.count("____") == 3
     picture = run("solve", "--from-trace", path, "--where", "decoder.*.cross_attention", "--picture", "A₁")
     assert picture.stdout.startswith("<svg")
@@ -102,7 +102,7 @@ def test_a_worksheet_that_solve_wrote_opens_at_a_place(tmp_path: Path) -> None:
         (["--from-trace", "none.json"], "none.json cannot be read: No such file or directory. Give a file written by save_trace."),
         (["--from-trace", "."], ". cannot be read: Is a directory. Give a file written by save_trace."),
         (["--from-trace", "text.json"], "text.json is not a trace file. Write one with clearhead.explain.trace_file.save_trace, or write a worksheet with Worksheet.to_json."),
-        (["--from-trace", "trace.json", "--where", "encoder.0.self_attention.head.7"], "trace.json: there is no place 'encoder.0.self_attention.head.7' in this trace."),
+        (["--from-trace", "trace.json", "--where", "encoder.0.self_attention.head.7"], "trace.json: there is no part 'encoder.0.self_attention.head.7' in this trace."),
         (["--from-trace", "trace.json", "--round-lines"], "--round-lines cannot be used with a trace: its numbers are already calculated. Leave it out."),
     ],
 )  # fmt: skip

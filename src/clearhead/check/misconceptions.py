@@ -23,7 +23,7 @@ _MAX_ORDERS = 24  # orders of heads that are tried: all orders of up to four hea
 
 def _score(site: Site) -> Iterator[Variant]:
     q, k = site.inputs["q"], site.inputs["k"]
-    yield Variant("KQᵀ", k @ q.T)
+    yield Variant("KQᵀ instead of QKᵀ", k @ q.T)
     if q.shape[1] == k.shape[0]:
         yield Variant("QK instead of QKᵀ", q @ k)
     if "key" in site.where or site.symbol == "e":
@@ -36,7 +36,7 @@ def _bilinear(site: Site) -> Iterator[Variant]:
         x, w = key.inputs["x"], key.inputs["w"]
         if w.shape[0] == w.shape[1]:
             other = x @ w if key.step == "transform" else x @ w.T
-            yield Variant("the bilinear W on the wrong side", site.inputs["q"] @ other.T)
+            yield Variant("W on the wrong side in the multiplicative score", site.inputs["q"] @ other.T)
 
 
 def _scale(site: Site) -> Iterator[Variant]:
@@ -47,7 +47,7 @@ def _scale(site: Site) -> Iterator[Variant]:
     yield Variant("divided by d_k", scores / root_of)
     for width in _model_widths(site):
         if width != root_of:
-            many = " in multi-head" if "head" in site.where else ""
+            many = " in multi-head attention" if "head" in site.where else ""
             yield Variant(f"divided by √d_model{many}", scores / math.sqrt(width))
     yield Variant("multiplied by √d_k", scores * math.sqrt(root_of))
 
@@ -70,7 +70,7 @@ def _mask(site: Site) -> Iterator[Variant]:
     yield Variant("mask forgotten", scores)
     if allowed.shape[0] == allowed.shape[1]:
         yield Variant("mask transposed", np.where(allowed.T, scores, fill))
-    yield Variant("mask the wrong way round", np.where(allowed, fill, scores))
+    yield Variant("mask inverted", np.where(allowed, fill, scores))
 
 
 def _softmax(site: Site) -> Iterator[Variant]:
@@ -85,7 +85,7 @@ def _softmax(site: Site) -> Iterator[Variant]:
         if other != base:
             yield Variant(f"base {other:g}", soft(scores, other))
     if base is not None:
-        yield Variant("base e", soft(scores))
+        yield Variant("e instead of the base in the question", soft(scores))
     yield Variant(
         "not divided by the sum", np.exp(np.minimum(scores * (1.0 if base is None else math.log(base)), 700.0))
     )
@@ -98,7 +98,7 @@ def _softmax(site: Site) -> Iterator[Variant]:
     scorer = mask.above("scores") if mask is not None and mask.step == "mask" else mask
     if scorer is not None and scorer.step == "score":
         yield Variant(
-            "scaled, though the question does not scale", soft(scores / math.sqrt(scorer.inputs["q"].shape[1]), base)
+            "scaled, but the question has no scaling", soft(scores / math.sqrt(scorer.inputs["q"].shape[1]), base)
         )
 
 
@@ -115,7 +115,7 @@ def _divide(site: Site) -> Iterator[Variant]:
 def _mix(site: Site) -> Iterator[Variant]:
     weights, v = site.inputs["weights"], site.inputs["v"]
     if weights.shape[0] == weights.shape[1]:
-        yield Variant("AᵀV", weights.T @ v)
+        yield Variant("AᵀV instead of AV", weights.T @ v)
     keys = _keys_of(site)
     if keys is not None and keys.shape == v.shape and keys is not v:
         yield Variant("K used for V", weights @ keys)
@@ -143,13 +143,15 @@ def _project(site: Site) -> Iterator[Variant]:
         yield Variant("WX instead of XW", w @ x + bias)
     if w.shape[0] == w.shape[1]:
         is_bilinear = site.symbol in ("Wh", "W h")
-        yield Variant("the bilinear W on the wrong side" if is_bilinear else "weights transposed", x @ w.T + bias)
+        yield Variant(
+            "W on the wrong side in the multiplicative score" if is_bilinear else "weights transposed", x @ w.T + bias
+        )
     yield from _other_weights(site, x, w)
     yield from _other_states(site)
 
 
 def _other_weights(site: Site, x: Array, w: Array) -> Iterator[Variant]:
-    """Calculate the product with the weights of another role of the same layer: V made with W_K."""
+    """Calculate the product with the weights of another role of the same layer: V computed with W_K."""
     for index, sources in enumerate(site.graph.sources):
         other = sources.get("w")
         record = site.graph.records[index]
@@ -160,7 +162,7 @@ def _other_weights(site: Site, x: Array, w: Array) -> Iterator[Variant]:
         weights = site.graph.givens[other.name].value
         if weights.shape == w.shape and weights is not w:
             own = re.sub(r"[₀-₉′]|_new", "", site.symbol)
-            name = f"{own} made with {re.sub(r'[₀-₉]', '', site.graph.givens[other.name].symbol)}"
+            name = f"{own} computed with {re.sub(r'[₀-₉]', '', site.graph.givens[other.name].symbol)}"
             product = x @ (weights.T if site.step == "transform" else weights)
             biases = [site.inputs.get("b"), Site(site.graph, index, site.fetch).inputs.get("b")]
             for bias in dict.fromkeys(map(id, biases)):
@@ -181,7 +183,9 @@ def _transform(site: Site) -> Iterator[Variant]:
         yield Variant("bias forgotten", x @ w.T)
     if w.shape[0] == w.shape[1]:
         is_bilinear = site.symbol == "Wh"
-        yield Variant("the bilinear W on the wrong side" if is_bilinear else "weights transposed", x @ w + bias)
+        yield Variant(
+            "W on the wrong side in the multiplicative score" if is_bilinear else "weights transposed", x @ w + bias
+        )
     yield from _other_weights(site, x, w)
     yield from _other_states(site)
 
@@ -254,7 +258,7 @@ def _activate(site: Site) -> Iterator[Variant]:
 def _convolve(site: Site) -> Iterator[Variant]:
     inputs = site.inputs
     convolve = REFERENCE["convolve"]
-    yield Variant("filter turned round", convolve(**{**inputs, "taps": tuple(reversed(inputs["taps"]))}))
+    yield Variant("filter reversed", convolve(**{**inputs, "taps": tuple(reversed(inputs["taps"]))}))
     if inputs.get("b") is not None:
         yield Variant("bias forgotten", convolve(**{key: value for key, value in inputs.items() if key != "b"}))
 
@@ -268,7 +272,7 @@ def _loss(site: Site) -> Iterator[Variant]:
 
 
 def _gradient(site: Site) -> Iterator[Variant]:
-    yield Variant("target less probability", -REFERENCE["gradient"](**site.inputs))
+    yield Variant("target minus probability", -REFERENCE["gradient"](**site.inputs))
     yield Variant("target forgotten", site.inputs["probabilities"] + 0.0)
 
 
@@ -277,7 +281,7 @@ def _cosine(site: Site) -> Iterator[Variant]:
 
 
 def _length(site: Site) -> Iterator[Variant]:
-    yield Variant("root forgotten", np.sum(site.inputs["x"] ** 2, axis=-1, keepdims=True))
+    yield Variant("square root forgotten", np.sum(site.inputs["x"] ** 2, axis=-1, keepdims=True))
 
 
 def _idf(site: Site) -> Iterator[Variant]:

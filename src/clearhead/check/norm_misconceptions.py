@@ -15,7 +15,7 @@ def mean_rules(site: Site) -> Iterator[Variant]:
     x, over = site.inputs["x"], site.inputs["over"]
     yield Variant("sum instead of mean", np.sum(x, axis=NORM_AXES[over], keepdims=True))
     if site.inputs.get("counted") is not None:
-        yield Variant("padding counted", REFERENCE["mean"](x, over))
+        yield Variant("padding included", REFERENCE["mean"](x, over))
 
 
 def variance_rules(site: Site) -> Iterator[Variant]:
@@ -26,7 +26,7 @@ def variance_rules(site: Site) -> Iterator[Variant]:
     if number > 1:
         yield Variant("n−1 in the variance", value * number / (number - 1))
     yield Variant("sum of squares, not divided by n", value * number)
-    yield Variant("deviation instead of variance", np.sqrt(value))
+    yield Variant("standard deviation instead of variance", np.sqrt(value))
 
 
 def _number(inputs: Mapping[str, Any]) -> int:
@@ -54,7 +54,7 @@ def normalise_rules(site: Site) -> Iterator[Variant]:
             named = {
                 "tokens": "normalised over tokens",
                 "features": "normalised over features",
-                "all": "normalised over all",
+                "all": "normalised over the whole matrix",
             }
             yield Variant(named[other], own_norm(x, other))
     number = _number(mean.inputs)
@@ -82,6 +82,6 @@ def _norm_and_add(site: Site, own_norm: Callable[[Array], Array]) -> Iterator[Va
     if residual is not None and residual.step == "add":
         a, b = residual.inputs["a"], residual.inputs["b"]
         if a.shape == b.shape:
-            yield Variant("norm before/after add", a + own_norm(b))
-            yield Variant("norm before/after add", own_norm(a) + b)
+            yield Variant("norm before the addition", a + own_norm(b))
+            yield Variant("norm before the addition", own_norm(a) + b)
         yield Variant("residual forgotten", own_norm(np.broadcast_to(b, site.inputs["x"].shape) + 0.0))

@@ -24,19 +24,19 @@ def position_rules(site: Site) -> Iterator[Variant]:
         return np.asarray(np.where(odd, np.cos(angles), np.sin(angles)))
 
     angles = pos[:, None] / base ** (np.where(is_odd & (formula == "sinusoidal"), column - 1, column) / width)
-    rule_name = "position's 2i taken as the dimension"
+    rule_name = "2i in the exponent taken as the dimension"
     yield Variant(rule_name, waves(pos[:, None] / base ** (2.0 * column / width)))
     if formula == "sinusoidal":
         yield Variant(rule_name, waves(pos[:, None] / base ** (column / width)))
     yield Variant(rule_name, waves(pos[:, None] / base ** (pair / width)))
-    yield Variant("degrees", waves(np.deg2rad(angles)))
+    yield Variant("degrees instead of radians", waves(np.deg2rad(angles)))
     swapped = column / base ** (2.0 * (pos[:, None] // 2) / width)
     yield Variant("position and dimension swapped", waves(swapped, pos[:, None] % 2 == 1))
     yield Variant("position and dimension swapped", waves(swapped))
     half = width / 2
     in_block = np.where(column < half, column, column - np.ceil(half))
     yield Variant("sine and cosine in blocks", waves(pos[:, None] / base ** (2.0 * in_block / width), column >= half))
-    yield Variant("sine and cosine exchanged", waves(angles, ~is_odd))
+    yield Variant("sine and cosine swapped", waves(angles, ~is_odd))
 
 
 def angle_rules(site: Site) -> Iterator[Variant]:
@@ -46,8 +46,8 @@ def angle_rules(site: Site) -> Iterator[Variant]:
     yield Variant("positions from 1", REFERENCE["angle"](**{**inputs, "positions": pos + 1}))
     pairs = np.arange(inputs["width"] // 2, dtype=np.float64)
     angles = pos[:, None] / inputs["base"] ** (pairs / inputs["width"])[None, :]
-    yield Variant("position's 2i taken as the dimension", angles)
-    yield Variant("degrees", np.rad2deg(REFERENCE["angle"](**inputs)))
+    yield Variant("2i in the exponent taken as the dimension", angles)
+    yield Variant("degrees instead of radians", np.rad2deg(REFERENCE["angle"](**inputs)))
 
 
 def rotate_rules(site: Site) -> Iterator[Variant]:
@@ -56,7 +56,7 @@ def rotate_rules(site: Site) -> Iterator[Variant]:
     x, angles, pairing = inputs["x"], inputs["angles"], inputs["pairing"]
     other = "halves" if pairing == "neighbours" else "neighbours"
     rotate = REFERENCE["rotate"]
-    yield Variant("turned the wrong way", rotate(x, -angles, pairing))
-    yield Variant("pairs taken in the other way", rotate(x, angles, other))
-    yield Variant("degrees", rotate(x, np.deg2rad(angles), pairing))
+    yield Variant("rotated in the wrong direction", rotate(x, -angles, pairing))
+    yield Variant("dimensions paired differently", rotate(x, angles, other))
+    yield Variant("degrees instead of radians", rotate(x, np.deg2rad(angles), pairing))
     yield Variant("rotation forgotten", x + 0.0)

@@ -8,44 +8,73 @@ from clearhead.check.verdict import Verdict
 REMEDIES: Mapping[str, str] = {
     "no scaling": "Divide every score by √d_k before the softmax.",
     "divided by d_k": "Divide by the square root of d_k, not by d_k itself.",
-    "divided by √d_model": "Divide by √d_k. d_k is the width of a query, not the width of the model.",
+    "divided by √d_model": "Divide by √d_k. d_k is the size of a query vector, not the size of the model's vectors.",
     "multiplied by √d_k": "Divide by √d_k instead of multiplying.",
-    "scaled, though the question does not scale": "The question does not scale the scores: do not divide them.",
+    "scaled, but the question has no scaling": "Do not divide the scores: the question does not scale them.",
     "softmax down the columns": "Each query is a row: divide every exponential by the sum of its own row.",
     "softmax over the whole matrix": "Apply the softmax to each row separately: the weights of a row sum to 1.",
-    "no exp (divided by the sum)": "First raise e to the power of every score, then divide by the sum of the row.",
-    "base 2": "Use e = 2.718… as the base of the powers.",
-    "base 3": "Use e = 2.718… as the base of the powers.",
-    "base 10": "Use e = 2.718… as the base of the powers.",
+    "no exp (divided by the sum)": "First compute e^score for every score, then divide by the sum of the row.",
+    "e instead of the base in the question": "Use the base that the question gives.",
+    "base 2": "Use e = 2.718… as the base, unless the question gives another one.",
+    "base 3": "Use e = 2.718… as the base, unless the question gives another one.",
+    "base 10": "Use e = 2.718… as the base, unless the question gives another one.",
     "not divided by the sum": "Divide every exponential by the sum of its row.",
     "mask after softmax": "Set masked scores to -∞ before the softmax, so that the other weights sum to 1.",
-    "mask with 0 instead of −∞": "e⁰ is 1, so a masked score of 0 still gets weight: use -∞.",
+    "mask with 0 instead of −∞": "Use -∞: a masked score of 0 still gets weight, because e⁰ = 1.",
     "mask transposed": "A query sees its own key and the keys before it: row i keeps columns 1 to i.",
     "mask forgotten": "Mask the keys that a query must not see before you apply the softmax.",
+    "mask inverted": "You hid the keys that the query can see: keep these keys and hide the others.",
     "QK instead of QKᵀ": "Multiply the rows of Q by the rows of K: transpose K first.",
     "KQᵀ": "Each row belongs to a query and each column to a key: multiply Q by Kᵀ, not K by Qᵀ.",
     "WX instead of XW": "Each token is a row of X: multiply that row by the columns of W.",
-    "weights transposed": "Multiply by the columns of the weights as they are given, not by their rows.",
-    "AᵀV": "Multiply row i of the weights by all of V: do not transpose the weights.",
-    "K used for V": "Multiply the weights by V: the keys are used only for the scores.",
+    "weights transposed": "Multiply by the columns of the weight matrix as it is given, not by its rows.",
+    "AᵀV": "Multiply row i of the attention weights by V: do not transpose the weights.",
+    "K used for V": "Multiply the attention weights by V: the keys are used only for the scores.",
     "weights not renormalised": "Divide the remaining weights of each row by their new sum.",
+    "softmax instead of division": "Divide the numbers by their sum: do not use the exponential function.",
+    "divided down the columns": "Divide by the sum of the row, not by the sum of the column.",
+    "divided over the whole matrix": "Divide by the sum of the row, not by the sum of the whole matrix.",
     "heads joined in the wrong order": "Put head 1 first, then head 2, and so on.",
-    "W_O forgotten": "Multiply the joined heads by W_O.",
+    "joined in the wrong order": "Concatenate the vectors in the order of the equation.",
+    "W_O forgotten": "Multiply the concatenated heads by W_O.",
+    "subtracted instead of added": "Add the two matrices: do not subtract the second one.",
+    "multiplied instead of added": "Add the two matrices: do not multiply them.",
+    "added instead of multiplied": "Multiply the two matrices, cell by cell: do not add them.",
     "residual forgotten": "Add the input of the sublayer to its output.",
+    "only the residual": "Add the output of the sublayer to its input.",
     "position forgotten": "Add the position vector to the word vector.",
-    "normalised over tokens": "Calculate the mean and the variance of each token's row separately.",
+    "only the position": "Add the word vector to the position vector.",
+    "relu instead of": "Use the activation function that the question gives.",
+    "tanh instead of": "Use the activation function that the question gives.",
+    "sigmoid instead of": "Use the activation function that the question gives.",
+    "sum instead of mean": "Divide the sum by the number of values.",
+    "padding included": "Calculate the mean without the padding tokens.",
+    "sum of squares, not divided by n": "Divide the sum of the squared deviations by n.",
+    "standard deviation instead of variance": "Do not take the square root of the variance.",
     "n−1 in the variance": "Divide by n, not n−1: the norm uses the mean of the squared deviations.",
+    "divided by the variance": "Divide by the standard deviation √σ², not by the variance σ².",
+    "normalised over tokens": "Do not average over the tokens: layer norm averages each token's features.",
+    "normalised over features": "Do not average each token's features: batch norm averages over the tokens.",
+    "normalised over the whole matrix": "Use one mean for each token (layer norm) or each feature (batch norm).",
     "ε outside the root": "Add ε to the variance, then take the square root.",
-    "norm before/after add": "Add first, then normalise the sum.",
-    "position's 2i taken as the dimension": "Dimensions 2i and 2i+1 share one exponent, 2i/d.",
+    "ε inside the root": "Take the square root of the variance, then add ε.",
+    "norm before the addition": "Add first, then normalise the sum.",
+    "2i in the exponent taken as the dimension": "Dimensions 2i and 2i+1 share one exponent, 2i/d.",
     "position and dimension swapped": "The position is the numerator; the dimension is in the denominator's exponent.",
     "positions from 1": "The first token has position 0.",
     "degrees": "The angle is in radians: set the calculator to radians.",
     "sine and cosine in blocks": "Sines and cosines alternate: sines at even dimensions, cosines at odd dimensions.",
+    "sine and cosine swapped": "Use the sine at even dimensions and the cosine at odd dimensions.",
+    "rotated in the wrong direction": "Rotate by the angle, not by minus the angle: check the signs of the sines.",
+    "dimensions paired differently": "Pair the dimensions as the question does: neighbours, or the two halves.",
     "bias forgotten": "Add the bias to every row.",
     "h_t used for h_{t−1}": "Each step uses the state from the step before it.",
-    "the bilinear W on the wrong side": "W is on the left of h: multiply the rows of W by h.",
+    "W on the wrong side": "In the score sᵀ W h, W is on the left of h: multiply the rows of W by h.",
     "additive score without tanh": "Apply tanh to every number before you multiply by v.",
+    "filter reversed": "Use the matrices of the filter in the given order: the first is for the earliest token.",
+    "logarithm to base": "Use the natural logarithm (ln).",
+    "target minus probability": "Subtract the target from the probability: p - y, not y - p.",
+    "not divided by the lengths": "Divide each dot product by the lengths of both vectors.",
 }  # fmt: skip
 
 _TRANSCRIPTIONS = {
@@ -71,12 +100,12 @@ _CORRECTIONS = {  # of a number that was calculated, not copied
 
 
 def remedy(root: RootError, equation: str, sentence: str) -> str:
-    """Return a sentence that says how to correct the error."""
+    """Return a sentence that explains how to correct the error."""
     if root.verdict is Verdict.MISCONCEPTION:
         for name, words in REMEDIES.items():
             if root.name.startswith(name):
                 return words
-        if " made with W_" in root.name:
+        if " computed with W_" in root.name:
             return "Use the weight matrix with the same letter: W_Q for Q, W_K for K, W_V for V."
         if root.name.endswith("forgotten"):
             return f"Include it: {equation}."

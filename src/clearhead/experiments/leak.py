@@ -1,6 +1,6 @@
 """Why the decoder is masked.
 
-In training the complete target sentence is available at once. Without a mask a token can attend to the next one, which
+In training the complete target sentence is available. Without a mask a token can attend to the next one, which
 is the answer that it must predict: the score is perfect but meaningless, because at inference the next token does not
 exist yet.
 
@@ -32,19 +32,19 @@ _SHARPNESS = 50.0  # the other tokens get a weight of about e^-50, which is negl
 
 
 def run(seed: int) -> Experiment:
-    """Mask the table of the notes, and score the copier with and without a mask, with and without later tokens."""
+    """Mask the weights of the exercise `leak`, and score the copier with and without a mask and later tokens."""
     weights = solve("leak").answers[0]  # its vectors are one-hot, so the mixtures are the weights
     allowed = np.tri(len(weights), dtype=bool)
     masked = divide(mask(weights, allowed, 0.0))
     words = [f"word {number}" for number in range(1, len(weights) + 1)]
     leaks = [float(np.sum(row[~may])) for row, may in zip(weights, allowed, strict=True)]
     unmasked_table = ResultTable(
-        "table of the notes: each word is a mixture of all three",
+        "weights from the lecture notes: each word is a mixture of all three",
         ("mixture for", *words, "share from later words"),
         tuple((word, *row.tolist(), leak) for word, row, leak in zip(words, weights, leaks, strict=True)),
     )
     masked_table = ResultTable(
-        "the same table, masked and renormalised",
+        "the same weights, masked and renormalised",
         ("mixture for", *words),
         tuple((word, *row.tolist()) for word, row in zip(words, masked, strict=True)),
     )
@@ -69,12 +69,12 @@ def run(seed: int) -> Experiment:
     (_, leaky, leaky_later, _), (_, honest, honest_later, same) = rows
     finding = (
         f"Without a mask the copier predicts {leaky:.1%} of the tokens correctly in training, but {leaky_later:.1%} at "
-        f"inference, where later tokens are missing. With a mask it is {honest:.1%} and {honest_later:.1%} (chance: "
-        f"{1 / VOCABULARY:.1%}), and {same:.0%} of the predictions are the same in both."
+        f"inference, where later tokens are missing. With a mask the accuracy is {honest:.1%} in training and "
+        f"{honest_later:.1%} at inference (chance: {1 / VOCABULARY:.1%}); {same:.0%} of the predictions are the same."
     )
     claim = (
-        "Without a mask a decoder can read the token that it must predict in training, but not at inference, so its "
-        "training score is meaningless."
+        "Without a mask, a decoder in training can read the token that it must predict. At inference it cannot, so its "
+        "training accuracy is meaningless."
     )
     arrays = {"weights": weights, "masked weights": masked, "accuracy": np.array([row[1:3] for row in rows])}
     return Experiment("leak", TITLE, seed, claim, finding, (unmasked_table, masked_table, scores), arrays)
@@ -115,7 +115,7 @@ def accuracy(predicted: Ids, tokens: Ids) -> float:
 
 
 def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw the weights of the notes, the masked weights and the accuracy of the copier."""
+    """Draw the weights, the masked weights and the accuracy of the copier."""
     unmasked_axes, masked_axes, score_axes = figure.subplots(1, 3, width_ratios=(1, 1, 1.25))
     for axes, name, title in (
         (unmasked_axes, "weights", "No mask: orange = leak"),

@@ -32,7 +32,7 @@ _KINDS = tuple(_LABELS)
 
 
 def run(seed: int) -> Experiment:
-    """Normalise the table of the notes with 0 … 100 rows of padding. Nothing is random, so the seed has no effect."""
+    """Normalise the table of the exercise `norms` with 0 … 100 rows of padding. The seed has no effect."""
     table = given_table()
     included, excluded, layer, means, variances = [], [], [], [], []
     for rows in range(MOST_PADDING + 1):
@@ -62,28 +62,28 @@ def run(seed: int) -> Experiment:
     ]
     tables = (
         ResultTable(
-            "normalised value of z1 = 7 of token s1",
+            "normalised value of feature z1 of token s1 (z1 = 7)",
             ("padding rows", "batch mean", "batch variance", *_LABELS.values()),
             tuple(values),
         ),
         ResultTable(
-            "largest change of any of the 15 real numbers",
+            "largest change of any of the 15 values that are not padding",
             ("padding rows", *_LABELS.values()),
             tuple((rows, *(float(moves[kind][rows]) for kind in _KINDS)) for rows in _SHOWN),
         ),
     )
     before, after = arrays[_KINDS[0]][0, 0, 0], arrays[_KINDS[0]][-1, 0, 0]
     finding = (
-        f"With {MOST_PADDING} padding rows included, batch norm changes a value from {before:.2f} to {after:.2f}. The "
-        f"largest change of any real number is {moves[_KINDS[0]][-1]:.2f}; with padding excluded it is "
-        f"{moves[_KINDS[1]][-1]:.3g}, and with layer norm {moves[_KINDS[2]][-1]:.3g}."
+        f"With {MOST_PADDING} padding rows included, batch norm changes the value of z1 from {before:.2f} to "
+        f"{after:.2f}. The largest change of any value that is not padding is {moves[_KINDS[0]][-1]:.2f}. With padding "
+        f"excluded this change is {moves[_KINDS[1]][-1]:.3g}, and with layer norm it is {moves[_KINDS[2]][-1]:.3g}."
     )
-    claim = "Padding with zeros changes the batch norm of a real token, but not its layer norm."
+    claim = "Padding with zeros changes the batch norm of the other tokens, but not their layer norm."
     return Experiment("norms", TITLE, seed, claim, finding, tables, arrays)
 
 
 def given_table() -> Array:
-    """Return the table of the notes: three numbers for each of five samples."""
+    """Return the table of the gallery exercise `norms`: three features for each of five tokens."""
     return np.asarray(read_data(gallery()["norms"].read_bytes())["parts"][0]["X"], dtype=np.float64)
 
 

@@ -47,13 +47,13 @@ def run(seed: int) -> Experiment:
         length = float(np.mean(np.sqrt(np.sum(outputs**2, axis=1))))
         rows.append((name, bag_difference(between), bag_difference(between) / length, moved))
         arrays[f"distances, {name}"] = between
-    columns = ("added", "difference of the outputs", "relative to their length", "largest change by a shuffle")
+    columns = ("added", "difference of the outputs", "relative to the vector norm", "largest change by a shuffle")
     title = f"'{SENTENCES[0]}' compared with '{SENTENCES[1]}', and {NUM_SHUFFLES} shuffles"
     shares = {str(row[0]): float(row[2]) for row in rows}
     finding = (
-        f"With nothing added the two sentences have the same set of outputs ({_noise(float(rows[0][1]))}). They differ "
-        f"by {shares['positions']:.0%} of the length of an output with positions, and by "
-        f"{shares['a causal mask']:.0%} with a causal mask."
+        f"With nothing added, the two sentences have the same set of outputs ({_noise(float(rows[0][1]))}). With "
+        f"positions, the outputs differ by {shares['positions']:.0%} of their mean norm, and with a causal mask by "
+        f"{shares['a causal mask']:.0%}."
     )
     claim = "Without positions or a causal mask, shuffling the tokens only shuffles the outputs of self-attention."
     return Experiment("order", TITLE, seed, claim, finding, (ResultTable(title, columns, tuple(rows)),), arrays)

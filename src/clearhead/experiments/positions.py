@@ -1,8 +1,8 @@
 """Why positions are sines and cosines.
 
 A count distinguishes positions but grows without bound; a single sine is bounded but repeats its values. Sines and
-cosines of many frequencies together are bounded and distinct. They are similar to the bits of a counter: the first
-changes at every step, the last rarely. A step of k is the same rotation at every position, so that a relative position
+cosines of many frequencies together are bounded and distinct. They are similar to the bits of a counter: some
+change quickly, others slowly. A step of k is the same rotation at every position, so that a relative position
 is a linear map.
 """
 
@@ -137,7 +137,7 @@ def _below(error: float) -> str:
 
 
 def draw(result: Experiment, figure: "Figure") -> None:
-    """Draw the 50 × 128 encodings, a binary counter, and the smallest distance of two positions for each encoding."""
+    """Draw the 50 × 128 encodings, a binary counter, and the smallest distance in each encoding."""
     grid = figure.add_gridspec(1, 2, width_ratios=(1.9, 1))
     encoding_panel, counter_panel = figure.add_subfigure(grid[0]), figure.add_subfigure(grid[1])
     heat = encoding_panel.subplots()
@@ -168,7 +168,10 @@ def _draw_nearness(table: ResultTable, axes: "Axes") -> None:
         axes.annotate(bound, (float(distance), height), (gap, 0), textcoords="offset points", ha=side, va="center")
     axes.set_xscale("log")
     axes.set(
-        xlim=(1e-8, 10), ylim=(2.5, -0.5), title=f"Nearest two of 0 … {LAST:,}", xlabel="distance of their encodings"
+        xlim=(1e-8, 10),
+        ylim=(2.5, -0.5),
+        title=f"Nearest two of 0 … {LAST:,}",
+        xlabel="distance between their encodings",
     )
     axes.set_yticks(range(3), names)
     axes.minorticks_off()

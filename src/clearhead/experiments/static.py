@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TITLE = "One vector per word, or one per sentence"
+TITLE = "Static and contextual word vectors"
 SIZE = (11.0, 5.4)
 MEANINGS = np.eye(2)  # fruit, technology
 USES = ((9000, 1000), (5000, 5000), (1000, 9000))
-# The parts of the gallery problem 'bank' in pairs, and the row of 'bank' in their answers.
-_WEIGHTS = (("first sketch of the notes", 0, 0), ("full table of the notes", 2, 1), ("softmax of dot products", 4, 1))
+# The parts of the gallery exercise 'bank' in pairs: key of the arrays, name in the table, first part, row of 'bank'.
+_WEIGHTS = (
+    ("first sketch of the notes", "lecture notes, first example", 0, 0),
+    ("full table of the notes", "lecture notes, full table", 2, 1),
+    ("softmax of dot products", "softmax of dot products", 4, 1),
+)
 _BANK = np.array([0.5, 0.5])
 
 
@@ -32,10 +36,10 @@ def run(seed: int) -> Experiment:
     answers = solve("bank").answers
     rows: list[tuple[Cell, ...]] = []
     arrays: dict[str, Array] = {"bank": _BANK}
-    for name, part, row in _WEIGHTS:
+    for key, name, part, row in _WEIGHTS:
         money, river = answers[part][row], answers[part + 1][row]
         rows.append((name, cosine(_BANK, _BANK), cosine(money, river), angle_between(money, river)))
-        arrays[f"money bank, {name}"], arrays[f"river bank, {name}"] = money, river
+        arrays[f"money bank, {key}"], arrays[f"river bank, {key}"] = money, river
     apples: list[tuple[Cell, ...]] = []
     for uses in USES:
         average = average_of_uses(*uses)
@@ -69,8 +73,8 @@ def run(seed: int) -> Experiment:
         f"{technology:.1f}], with cosine {to_fruit:.3f} to fruit and {to_technology:.3f} to technology."
     )
     claim = (
-        "A static vector is the average meaning of a word; a weighted mean of the words in its sentence makes it "
-        "contextual."
+        "A static vector is the average of all meanings of a word. A weighted mean of the vectors in a sentence gives "
+        "the word a vector for this sentence."
     )
     return Experiment("static", TITLE, seed, claim, finding, tables, arrays)
 

@@ -1,8 +1,8 @@
 """Why scores are divided by √d.
 
 A dot product of two vectors of d independent numbers is a sum of d terms, so its variance grows with d. With such large
-scores softmax gives almost all weight to one key, and there its gradient is almost zero. Scores divided by √d have the
-same variance at every width.
+scores softmax gives almost all weight to one key, and its gradient is then almost zero. Scores divided by √d have the
+same variance for every d.
 """
 
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ SIZE = (11.0, 4.3)
 DIMENSIONS = tuple(2**power for power in range(11))
 NUM_QUERIES = 8192
 NUM_KEYS = 16  # that each query chooses among
-_COLUMNS = ("d", "variance", "largest weight", "entropy (nats)", "size of ∂a/∂s")
+_COLUMNS = ("d", "variance", "largest weight", "entropy (nats)", "mean |∂a/∂s|")
 
 
 def run(seed: int) -> Experiment:
@@ -58,7 +58,7 @@ def run(seed: int) -> Experiment:
 def random_scores(random: np.random.Generator, width: int) -> Array:
     """Return the dot products of every query with its keys, one row for each query.
 
-    The keys come from one pool, and query i uses 16 keys from i on: statistically this is as good as new keys
+    The keys come from one pool, and query i uses 16 keys from i on. The statistics are the same as with new keys
     for every query, and far fewer numbers are drawn.
     """
     queries = random.standard_normal((NUM_QUERIES, width))
@@ -94,7 +94,7 @@ def draw(result: Experiment, figure: "Figure") -> None:
     panels = (
         ("Variance of a score", "variance", "variance"),
         ("Largest weight of softmax", "largest weight", f"mean largest of {NUM_KEYS} weights"),
-        ("Gradient of softmax", "size of ∂a/∂s", "mean |∂a/∂s|"),
+        ("Gradient of softmax", "mean |∂a/∂s|", "mean |∂a/∂s|"),
     )
     for axes, (title, column, label) in zip(figure.subplots(1, 3), panels, strict=True):
         axes.plot(width, plain.column(column), "o-", color=VERMILION, label="q·k")

@@ -55,7 +55,7 @@ PROJECT = Step(
     columns_equation="{w} {x}[? + {b}?]",
     inputs=parse_inputs("x:TD w:DE b?:E"),
     axes="BTE",
-    sentence="Multiply every token's vector by the weights.",
+    sentence="Multiply every token's vector by the weight matrix.",
 )
 TRANSFORM = Step(
     name="transform",
@@ -64,7 +64,7 @@ TRANSFORM = Step(
     columns_equation="{w} times each column of {x}[?, + {b}?]",
     inputs=parse_inputs("x:TD w:ED b?:E"),
     axes="BTE",
-    sentence="Multiply the weights by every vector, with the weights on the left.",
+    sentence="Multiply the weight matrix by every vector, with the matrix on the left.",
 )
 SPLIT = Step(
     name="split",
@@ -107,7 +107,7 @@ SCALE = Step(
     columns_symbol="Z",
     inputs=parse_inputs("scores:QK root_of? divisor?"),
     axes="BHQK",
-    sentence="Divide every score, so that its variance does not grow with the width.",
+    sentence="Divide every score, so that its variance does not grow with the vector size.",
 )
 MASK = Step(
     name="mask",
@@ -136,7 +136,7 @@ DIVIDE = Step(
     columns_equation="each column of {scores} divided by its sum",
     inputs=parse_inputs("scores:QK"),
     axes="BHQK",
-    sentence="Divide the numbers by their sum, so that they sum to 1.",
+    sentence="Divide each query's numbers by their sum, so that they sum to 1.",
 )
 MIX = Step(
     name="mix",
@@ -230,7 +230,7 @@ CHOOSE = Step(
     columns_equation="the largest of each column of {probabilities}[?, or where the running sum passes {draw}?]",
     inputs=parse_inputs("probabilities:TV draw?"),
     axes="BTV",
-    sentence="Choose the next token: its index in the vocabulary, counted from 0.",
+    sentence="Choose the next token and write its index in the vocabulary (from 0).",
 )
 LOSS = Step(
     name="loss",
@@ -271,7 +271,7 @@ IDF = Step(
     equation="ln of {rule} for each word of {counts}",
     inputs=parse_inputs("counts:TV rule"),
     axes="TV",
-    sentence="Give rare words a larger weight (df of the N documents contain the word).",
+    sentence="Give rare words a larger weight (df is the number of documents, out of N, that contain the word).",
 )
 LENGTH = Step(
     name="length",

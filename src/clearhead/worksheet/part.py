@@ -44,7 +44,7 @@ def load_sheet(path: str | Path) -> Worksheet:
 
 
 def part_of_sheet(sheet: Worksheet, where: str) -> Worksheet:
-    """Return the steps at a place and below it; `where` can be a pattern (`decoder.*.head.0`)."""
+    """Return the steps of a part of the model; `where` is its path or a pattern (`decoder.*.head.0`)."""
     worked = in_rows(sheet.trace)
     inside = [record for record in worked if is_under(record.where, where)]
     if not inside:
@@ -125,7 +125,7 @@ def _arrays(record: Record) -> Iterator[Any]:
 
 def _no_such_place(where: str, places: list[str]) -> str:
     if not places:
-        return f"this sheet has no places, so '{where}' cannot be found. Remove it."
+        return f"this sheet has no parts, so '{where}' cannot be found. Remove it."
     # the longest prefix of `where` that exists decides which places are listed
     words, parent = where.split("."), ""
     while words and not parent:
@@ -138,6 +138,6 @@ def _no_such_place(where: str, places: list[str]) -> str:
     shown = near[:_MAX_NAMED] or places[:_MAX_NAMED]
     more = "" if len(near) <= _MAX_NAMED else f" and {len(near) - _MAX_NAMED} more"
     return (
-        f"there is no place '{where}' in this trace.{did_you_mean(where, places)} "
-        f"Places{f' in {parent}' if parent else ''}: {', '.join(shown)}{more}."
+        f"there is no part '{where}' in this trace.{did_you_mean(where, places)} "
+        f"Parts{f' in {parent}' if parent else ''}: {', '.join(shown)}{more}."
     )

@@ -97,7 +97,7 @@ class Rounding(BaseModel):
         else:
             digits = f"{self.shown_decimals} decimal{'s' * (self.shown_decimals != 1)}"
         if self.lines == "exact":
-            return f"Computed in full precision, shown to {digits} ({self.ties})."
+            return f"Computed in full precision, shown to at most {digits} ({self.ties})."
         return f"Every line is rounded to {digits} ({self.ties}), and the next line uses the rounded numbers."
 
 

@@ -53,7 +53,7 @@ class Shapes:
         product = f"{x_name} {w_name}" if self.layout == "rows" else f"{w_name} {x_name}"
         self.add(
             keys or (x_name, w_name),
-            f"{shown} and {w_name} is {size(w)}, so {product} does not fit. "
+            f"{shown} and {w_name} is {size(w)}, so {product} cannot be multiplied. "
             f"Give {w_name} {count(x_width, self._row)}, or {x_name} {count(self.inner(w), self._column)}.",
         )
 

@@ -5,7 +5,7 @@ All renderers use this module, so that all of them show the same digits.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import Any
@@ -43,6 +43,7 @@ class MatrixView:
     columns: Labels
     digits: Digits
     is_choice: bool = False  # whether the rows are named after the words that the cells choose
+    origin: str = "given"  # of a matrix that no step computes: given, or mask
 
     @property
     def size(self) -> str:
@@ -194,13 +195,15 @@ class SheetView:
         self._labels: dict[int, tuple[Labels, Labels]] = {}
         numbers = _SheetNumbers(not self._is_transposed)
         givens: dict[int, MatrixView] = {}
+        masks = {id(record.inputs["allowed"]) for record in worked if record.step.name == "mask"}
         for entry in worked.givens.values():
             value_id = id(entry.value)
             self._names[value_id] = entry.symbol
             self._labels[value_id] = (entry.rows, entry.columns)
             numbers.digits[value_id] = Digits(np.asarray(entry.value), sheet.rounding, is_given=True)
             if entry.value.ndim == 2:
-                givens[value_id] = self._matrix(entry.symbol, entry.value, numbers.digits[value_id])
+                matrix = self._matrix(entry.symbol, entry.value, numbers.digits[value_id])
+                givens[value_id] = replace(matrix, origin="mask") if value_id in masks else matrix
             elif entry.symbol not in _EVIDENT:
                 row = np.asarray(entry.value)[None, :]
                 digits = Digits(row, sheet.rounding, is_given=True)
@@ -240,12 +243,15 @@ class SheetView:
             self.hide(blank)
 
     def hide(self, blank: str) -> None:
-        """Replace cells by blanks: `A` a matrix, `A[2, *]` a row, `A[go, 1]` a cell, `cross*:A` only at some places."""
+        """Replace cells by blanks: `A` a matrix, `A[2, *]` a row, `A[go, 1]` a cell, `cross*:A` only in some parts.
+
+        `A_4`, `A4` and `A'` also find A₄ and A′, as in `matrix`.
+        """
         match = _BLANK_PATTERN.fullmatch(blank.strip())
-        where, symbol, row, column = match.groups() if match else (None, blank, None, None)
-        steps = [
-            step for step in self.steps if step.matrix.symbol == symbol and fnmatchcase(step.record.where, where or "*")
-        ]
+        where, typed, row, column = match.groups() if match else (None, blank, None, None)
+        here = [step for step in self.steps if fnmatchcase(step.record.where, where or "*")]
+        symbol = _find_symbol(typed, [step.matrix.symbol for step in here])
+        steps = [step for step in here if step.matrix.symbol == symbol]
         if not steps:
             symbols = list(dict.fromkeys(step.matrix.symbol for step in self.steps))
             raise ProblemError(
@@ -283,7 +289,7 @@ class SheetView:
         return tuple(note for note in self.sheet.warnings if not (is_open and "generated: " in note))
 
     def matrix(self, symbol: str, where: str = "*") -> MatrixView:
-        """Return the only matrix with this symbol, computed or given, at a place that matches `where`.
+        """Return the only matrix with this symbol, computed or given, in a part of the model that matches `where`.
 
         `A4`, `A_4` and `A'` also find A₄ and A′; `A` finds A₄ if no other matrix is called A with a number.
         """
@@ -299,7 +305,7 @@ class SheetView:
         if matches:
             places = ", ".join(place for place, _ in matches)
             raise ProblemError(
-                f"'{symbol}' matches {len(matches)} matrices of this sheet: {places}. Add the place, as in "
+                f"'{symbol}' matches {len(matches)} matrices of this sheet: {places}. Add the part of the model, as in "
                 f"'{matches[0][0]}:{symbol}'."
             )
         symbols = list(dict.fromkeys(matrix.symbol for step in self.steps for matrix in (*step.givens, step.matrix)))

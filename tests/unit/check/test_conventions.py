@@ -71,7 +71,7 @@ def test_tokens_as_columns_are_accepted_if_the_question_states_no_layout():
     ("fixed", "lines", "name"),
     [
         ({"scale": "sqrt(d_k)"}, UNSCALED, "no scaling"),
-        ({"scale": "none"}, {"A": "0.330 0.670 / 0.804 0.196"}, "scaled, though the question does not scale"),
+        ({"scale": "none"}, {"A": "0.330 0.670 / 0.804 0.196"}, "scaled, but the question has no scaling"),
         ({"scale": "none", "normaliser": "softmax"}, DIVIDED, "no exp (divided by the sum)"),
     ],
 )

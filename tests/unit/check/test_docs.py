@@ -42,7 +42,8 @@ def listed_names() -> dict[str, list[str]]:
     names_by_step: dict[str, list[str]] = {}
     for section in page.split("\n## ")[1:]:
         rows = re.findall(r"^\| (.+?) \| ", section, re.MULTILINE)
-        names_by_step[section.partition("\n")[0]] = [re.sub(r"\\([_*\[|])", r"\1", row) for row in rows[1:]]
+        step = re.findall(r"^Step `(\w+)`: ", section, re.MULTILINE)[0]
+        names_by_step[step] = [re.sub(r"\\([_*\[|])", r"\1", row) for row in rows[1:]]
     return names_by_step
 
 

@@ -20,7 +20,7 @@ from tests.unit.check.desk import marked, verdicts
 LISTED = {
     "no scaling": "no scaling",
     "divided by d_k": "divided by d_k",
-    "divided by √d_model in multi-head": "divided by √d_model in multi-head",
+    "divided by √d_model in multi-head": "divided by √d_model in multi-head attention",
     "softmax down the columns": "softmax down the columns",
     "softmax over the whole matrix": "softmax over the whole matrix",
     "no exp (divided by the sum)": "no exp (divided by the sum)",
@@ -31,10 +31,10 @@ LISTED = {
     "mask with 0 instead of −∞": "mask with 0 instead of −∞",
     "mask transposed": "mask transposed",
     "QK instead of QKᵀ": "QK instead of QKᵀ",
-    "KQᵀ": "KQᵀ",
+    "KQᵀ": "KQᵀ instead of QKᵀ",
     "WX instead of XW": "WX instead of XW",
-    "AᵀV": "AᵀV",
-    "V made with W_K": "V made with W_K",
+    "AᵀV": "AᵀV instead of AV",
+    "V made with W_K": "V computed with W_K",
     "weights not renormalised": "weights not renormalised",
     "heads joined in the wrong order": "heads joined in the wrong order",
     "W_O forgotten": "W_O forgotten",
@@ -42,17 +42,17 @@ LISTED = {
     "normalised over tokens": "normalised over tokens",
     "n−1 in the variance": "n−1 in the variance",
     "ε outside the root": "ε outside the root",
-    "norm before/after add": "norm before/after add",
-    "position's 2i taken as the dimension": "position's 2i taken as the dimension",
+    "norm before/after add": "norm before the addition",
+    "position's 2i taken as the dimension": "2i in the exponent taken as the dimension",
     "position and dimension swapped": "position and dimension swapped",
     "positions from 1": "positions from 1",
-    "degrees": "degrees",
+    "degrees": "degrees instead of radians",
     "sine and cosine in blocks": "sine and cosine in blocks",
     "ReLU forgotten": "ReLU forgotten",
     "bias forgotten": "bias forgotten",
     "tanh forgotten": "tanh forgotten",
     "h_t used for h_{t−1}": "h_t used for h_{t−1}",
-    "the bilinear W on the wrong side": "the bilinear W on the wrong side",
+    "the bilinear W on the wrong side": "W on the wrong side in the multiplicative score",
     "additive score without tanh": "additive score without tanh",
 }
 UNIT = [[1, 0], [0, 1]]
@@ -142,9 +142,9 @@ def test_no_misconception_equals_the_right_rule_everywhere():
         # Q = [[1, 4], [3, 5]], K = [[4, -1], [5, 4]], V = [[5, 6], [1, -3]]; QKᵀ = [[0, 21], [7, 35]]
         ("Q", "1 1 / 3 7", None),  # not in the list
         ("Q", "7 0 / 3 -1", "WX instead of XW"),  # W_Q X = [[1+6, 2-2], [3, -1]]
-        ("V", "4 -1 / 5 4", "V made with W_K"),
+        ("V", "4 -1 / 5 4", "V computed with W_K"),
         ("S", "24 15 / 37 17", "QK instead of QKᵀ"),
-        ("S", "0 7 / 21 35", "KQᵀ"),
+        ("S", "0 7 / 21 35", "KQᵀ instead of QKᵀ"),
     ],
 )  # fmt: skip
 def test_a_wrong_product_is_named(symbol, text, name):
@@ -184,7 +184,7 @@ def test_weights_on_the_wrong_side_of_the_values_are_named():
     """A = [[0.2, 0.8], [0.6, 0.4]] given; AᵀV with V = [[1, 2], [3, 5]] is [[2.0, 3.4], [2.0, 3.6]]."""
     problem = {"kind": "context", "X": [[1, 2], [3, 5]], "weights": [[0.2, 0.8], [0.6, 0.4]], "layout": "rows"}
     report = marked(problem, {"Z": "2.0 3.4 / 2.0 3.6"})
-    assert [finding.name for finding in report.findings] == ["AᵀV"]
+    assert [finding.name for finding in report.findings] == ["AᵀV instead of AV"]
     assert verdicts(report) == ["Z MM MM"]
 
 

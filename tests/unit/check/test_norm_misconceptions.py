@@ -33,7 +33,7 @@ def test_a_variance_divided_by_n_minus_1_not_divided_or_under_a_root_is_worked(g
     values = wrong_values(graph, "variance")
     assert values["n−1 in the variance"] == [pytest.approx(13.0)]
     assert values["sum of squares, not divided by n"] == [pytest.approx(26.0)]
-    assert values["deviation instead of variance"] == [pytest.approx(np.sqrt(26 / 3))]
+    assert values["standard deviation instead of variance"] == [pytest.approx(np.sqrt(26 / 3))]
 
 
 def test_a_norm_divided_by_the_variance_or_with_n_minus_1_is_worked(graph):

@@ -37,7 +37,7 @@ def test_positions_counted_from_1_use_the_angle_of_the_next_token(rows):
 
 def test_degrees_instead_of_radians_shrink_every_angle(rows):
     small = math.pi / 180
-    assert row_of(rows, "degrees") == waves(small, small, 0.01 * small, 0.01 * small)
+    assert row_of(rows, "degrees instead of radians") == waves(small, small, 0.01 * small, 0.01 * small)
 
 
 def test_sines_and_cosines_can_be_written_in_blocks(rows):
@@ -47,5 +47,5 @@ def test_sines_and_cosines_can_be_written_in_blocks(rows):
 
 def test_2i_taken_as_the_dimension_doubles_the_exponent(rows):
     """Dimension 2 has 10000^(2·2/4) = 10000 instead of 100."""
-    doubled = [row for name, row in rows if name == "position's 2i taken as the dimension"]
+    doubled = [row for name, row in rows if name == "2i in the exponent taken as the dimension"]
     assert doubled[0] == waves(1.0, 0.01, 1e-4, 1e-6)

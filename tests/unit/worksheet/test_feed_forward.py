@@ -55,7 +55,7 @@ def test_weights_that_do_not_follow_each_other_are_refused() -> None:
     shapes = Shapes("rows")
     layer.layer_mistakes(shapes, "X", 5, 2)
     assert [mistake.sentence for mistake in shapes.mistakes] == [
-        "the hidden layer is 3 wide and W_2 is 2 × 1, so the hidden layer W_2 does not fit. "
+        "the hidden layer is 3 wide and W_2 is 2 × 1, so the hidden layer W_2 cannot be multiplied. "
         "Give W_2 3 rows, or the hidden layer 2 columns.",
         "b_2 has 2 numbers, but W_2 is 2 × 1. Give b_2 1 number.",
     ]

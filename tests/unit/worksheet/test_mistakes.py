@@ -53,14 +53,14 @@ def test_a_good_problem_has_no_mistakes() -> None:
         ({"base": 1}, "base = 1 makes all weights equal. Give another base, or remove it to use e."),
         ({"tokens": ["a", "b"]}, "tokens has 2 names, but X has 3 tokens. Give 3 names, or omit tokens."),
         ({"tokens": [None, "b", "c"]}, "tokens: name 1: expected text, but found None. Put it in quotes."),
-        ({"W_Q": [[1, 0]]}, "X is 3 × 2 and W_Q is 1 × 2, so X W_Q does not fit. Give W_Q 2 rows, or X 1 column."),
+        ({"W_Q": [[1, 0]]}, "X is 3 × 2 and W_Q is 1 × 2, so X W_Q cannot be multiplied. Give W_Q 2 rows, or X 1 column."),
         ({"b_K": [1]}, "b_K has 1 number, but W_K is 2 × 2. Give b_K 2 numbers."),
         ({"W_K": [[1], [0]]}, "a query is 2 wide and a key 1, so they have no dot product. Give W_Q and W_K (or Q and K) the same width in every head."),
         ({"Q": X}, "both Q and W_Q are given. Remove one of them."),
         ({"W_V": None}, "W_V is missing: give the weights W_V, or the matrix V."),
         ({"cached_K": [[1, 1]]}, "cached_K is given without cached_V. Give both."),
         ({"cached_K": [[1, 1]], "cached_V": [[1]]}, "cached_V is 1 × 1, but V is 2 wide. Give both the same width."),
-        ({"W_O": [[1, 1, 1]]}, "Z is 2 wide and W_O is 1 × 3, so Z W_O does not fit. Give W_O 2 rows, or Z 1 column."),
+        ({"W_O": [[1, 1, 1]]}, "Z is 2 wide and W_O is 1 × 3, so Z W_O cannot be multiplied. Give W_O 2 rows, or Z 1 column."),
         ({"b_O": [1, 1]}, "b_O needs W_O, which is not given. Remove it."),
         ({"rounding": {"decimals": 2, "significant": 2}}, "rounding: give decimals or significant, not both."),
         ({"rotary": {}, "W_Q": [[1], [0]], "W_K": [[1], [0]]}, "rotary positions rotate pairs of dimensions, but a head is 1 wide. Make d_k even."),
@@ -188,7 +188,9 @@ def test_messages_for_columns_speak_of_columns() -> None:
         "W_K": [[1, 0, 1]] * 2,
         "W_V": [[1, 0, 1]],
     }
-    assert mistakes(data) == ["X is 3 × 2 and W_Q is 2 × 2, so W_Q X does not fit. Give W_Q 3 columns, or X 2 rows."]
+    assert mistakes(data) == [
+        "X is 3 × 2 and W_Q is 2 × 2, so W_Q X cannot be multiplied. Give W_Q 3 columns, or X 2 rows."
+    ]
 
 
 def test_several_mistakes_are_reported_together_and_once() -> None:
@@ -200,7 +202,7 @@ def test_several_mistakes_are_reported_together_and_once() -> None:
     assert "'maks' is not a key of self-attention. Did you mean 'mask'?" in text
     assert "W_K: row 1, column 1: 'a' is not a number." in text
     assert "normaliser = 'x' is not a choice." in text
-    assert "so X W_Q does not fit" in text
+    assert "so X W_Q cannot be multiplied" in text
     assert "b_V has 3 numbers" in text
     assert "is missing" not in text
 

@@ -131,10 +131,10 @@ def test_rounding_and_notes_go_with_the_part() -> None:
 @pytest.mark.parametrize(
     ("where", "sentence"),
     [
-        ("self_attention.head.9", "there is no place 'self_attention.head.9' in this trace. Did you mean 'self_attention.head.0'? Places in self_attention.head: self_attention.head.0, self_attention.head.1."),
-        ("self_atention", "there is no place 'self_atention' in this trace. Did you mean 'self_attention'? Places: self_attention."),
-        ("zzz", "there is no place 'zzz' in this trace. Places: self_attention."),
-        ("", "there is no place '' in this trace. Places: self_attention."),
+        ("self_attention.head.9", "there is no part 'self_attention.head.9' in this trace. Did you mean 'self_attention.head.0'? Parts in self_attention.head: self_attention.head.0, self_attention.head.1."),
+        ("self_atention", "there is no part 'self_atention' in this trace. Did you mean 'self_attention'? Parts: self_attention."),
+        ("zzz", "there is no part 'zzz' in this trace. Parts: self_attention."),
+        ("", "there is no part '' in this trace. Parts: self_attention."),
     ],
 )  # fmt: skip
 def test_the_error_for_an_unknown_place_lists_the_known_ones(where: str, sentence: str) -> None:

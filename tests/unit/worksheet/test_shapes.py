@@ -18,8 +18,8 @@ def test_a_matrix_is_read_in_its_own_layout() -> None:
 @pytest.mark.parametrize(
     ("layout", "sentence"),
     [
-        ("rows", "X is 5 × 3 and W is 2 × 7, so X W does not fit. Give W 3 rows, or X 2 columns."),
-        ("columns", "X is 5 × 3 and W is 2 × 7, so W X does not fit. Give W 5 columns, or X 7 rows."),
+        ("rows", "X is 5 × 3 and W is 2 × 7, so X W cannot be multiplied. Give W 3 rows, or X 2 columns."),
+        ("columns", "X is 5 × 3 and W is 2 × 7, so W X cannot be multiplied. Give W 5 columns, or X 7 rows."),
     ],
 )
 def test_a_product_that_does_not_fit_is_reported_with_both_solutions(layout: str, sentence: str) -> None:

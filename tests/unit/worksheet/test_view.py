@@ -102,6 +102,23 @@ def test_a_matrix_is_found_without_typing_subscripts(typed: str) -> None:
     assert view.matrix(typed).symbol == "A₂"
 
 
+@pytest.mark.parametrize(
+    ("example", "blank", "symbol", "hidden"),
+    [
+        ("multi-head-attention.yaml", "A_2[2, *]", "A₂", (1, 0)),
+        ("multi-head-attention.yaml", "A2", "A₂", (0, 0)),
+        ("self-attention.yaml", "S'", "S′", (0, 0)),
+        ("self-attention.yaml", "*:S'[1, 1]", "S′", (0, 0)),
+        ("masked-self-attention.yaml", "S''", "S″", (0, 0)),
+    ],
+)
+def test_a_blank_is_found_without_typing_subscripts_and_primes(
+    example: str, blank: str, symbol: str, hidden: tuple[int, int]
+) -> None:
+    steps = SheetView(solve(str(ROOT / "examples" / example)), [blank]).steps
+    assert [step.matrix.digits.is_hidden(*hidden) for step in steps if step.matrix.symbol == symbol] == [True]
+
+
 def test_a_symbol_without_its_number_is_found_where_it_is_the_only_one() -> None:
     sheet = Worksheet.from_json((ROOT / "docs/inside/sentence-1-head.json").read_text(encoding="utf-8"))
     assert SheetView(sheet).matrix("A").symbol == "A₄"

@@ -174,7 +174,7 @@ class _Page:
         return "\n".join(
             [
                 f'<figure class="matrix {kind}"{identity}><div class="box"><table>',
-                f"<caption><b>{symbol}</b> {matrix.size}{', given' * (step is None)}</caption>",
+                f"<caption><b>{symbol}</b> {matrix.size}{f', {matrix.origin}' if step is None else ''}</caption>",
                 f"<thead><tr><td></td>{''.join(head)}</tr></thead><tbody>",
                 *(f"<tr>{''.join(line)}</tr>" for line in lines),
                 "</tbody></table></div>",

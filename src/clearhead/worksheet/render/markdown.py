@@ -26,7 +26,7 @@ def to_markdown(sheet: Worksheet, detail: Detail = "matrices", blanks: Sequence[
     for heading, steps in shown_sections(view, detail):
         lines += [f"## {escape(heading)}", ""] if heading else []
         for matrix in [matrix for step in steps for matrix in step.givens if detail != "results"]:
-            lines += [f"{_maths(matrix.symbol)} ({matrix.size}, given)", "", *_table(matrix)]
+            lines += [f"{_maths(matrix.symbol)} ({matrix.size}, {matrix.origin})", "", *_table(matrix)]
         for step in steps:
             lines += [f"**{_maths(step.matrix.symbol)} = {_maths(step.equation)}**", ""]
             if step.is_omitted:

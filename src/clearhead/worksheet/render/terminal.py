@@ -53,7 +53,7 @@ class _Page:
         used = 0
         for matrix in matrices:
             matrix_lines = grid(matrix, self.console.width - 2)
-            title = f"{printable(matrix.symbol)}  ({matrix.size}, given)"
+            title = f"{printable(matrix.symbol)}  ({matrix.size}, {matrix.origin})"
             block = [title, *matrix_lines.lines, *([matrix_lines.note] if matrix_lines.note else [])]
             width = max(cell_len(text.replace(ANCHOR, "")) for text in block)
             if row and used + width + 2 > self.console.width:

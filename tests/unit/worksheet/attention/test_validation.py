@@ -66,7 +66,7 @@ def test_the_shape_of_tokens_is_that_on_paper() -> None:
     ("change", "sentences"),
     [
         ({}, []),
-        ({"W_K": I2}, ["X is 5 × 3 and W_K is 2 × 2, so X W_K does not fit. Give W_K 3 rows, or X 2 columns."]),
+        ({"W_K": I2}, ["X is 5 × 3 and W_K is 2 × 2, so X W_K cannot be multiplied. Give W_K 3 rows, or X 2 columns."]),
         ({"b_V": [1]}, ["b_V has 1 number, but W_V is 3 × 7. Give b_V 7 numbers."]),
         (
             {"kv_heads": [{"W_K": I2}]},

@@ -102,7 +102,7 @@ def test_weights_of_a_model_are_given_once_however_often_it_runs() -> None:
     [
         ({"start": "<x>"}, "start: '<x>' has no vector in target_embedding. Did you mean '<s>'?"),
         ({"target": ["tres"]}, "target: 'tres' has no vector in target_embedding."),
-        ({"W_out": numbers(2, 4)}, "so the decoder's output W_out does not fit. Give W_out 3 rows"),
+        ({"W_out": numbers(2, 4)}, "so the decoder's output W_out cannot be multiplied. Give W_out 3 rows"),
         ({"W_out": numbers(3, 3)}, "W_out gives 3 scores, but target_embedding has 4 words."),
         ({"encoder": [{"self_attention": random_attention(3, 1)}]}, "encoder layer 1: self_attention: X is 2 × 5 and W_Q is 3 × 2"),
         ({"decoder": [{"self_attention": random_attention(3, 1), "cross_attention": random_attention(3, 1)}]}, "decoder layer 1: cross_attention: memory is 2 × 5 and W_K is 3 × 2"),

@@ -179,7 +179,8 @@ def test_an_unknown_symbol_is_reported_with_the_closest_one() -> None:
 def test_a_symbol_at_several_places_needs_a_place() -> None:
     sheet = solve("lets-go-decoder-vamos")
     with pytest.raises(
-        ProblemError, match=r"'A' matches 2 matrices of this sheet: decoder\.0\.self_attention.*Add the place"
+        ProblemError,
+        match=r"'A' matches 2 matrices of this sheet: decoder\.0\.self_attention.*Add the part of the model",
     ):
         sheet.picture("A")
     assert "A (2 × 2)" in texts(sheet.picture("A", "*cross*"))

@@ -143,7 +143,7 @@ def test_every_line_of_a_small_sheet_is_printed() -> None:
     show(sheet, "results", Console(file=text, width=60, highlight=False))
     assert text.getvalue().splitlines() == [
         "Places",
-        "Computed in full precision, shown to 4 decimals (half-up).",
+        "Computed in full precision, shown to at most 4 decimals (half-up).",
         "",
         "  P = PE(pos, dim): pos in every dimension",
         "  Compute a vector for every position.",
