@@ -17,17 +17,17 @@ from students import Desk, Inputs, MeaninglessError, Wrong
 ALSO = {  # names with the same meaning; the second one is for a sheet with tokens as columns
     "softmax down the columns": ("softmax along the rows",),
     "QK instead of QKᵀ": ("KQ instead of KᵀQ",),
-    "KQᵀ": ("QᵀK",),
+    "KQᵀ instead of QKᵀ": ("QᵀK",),
     "WX instead of XW": ("XW instead of WX",),
-    "AᵀV": ("VWᵀ", "VAᵀ"),
+    "AᵀV instead of AV": ("VWᵀ", "VAᵀ"),
     "mask after softmax": ("weights not renormalised",),
     "additive score without tanh": ("tanh forgotten",),
-    "norm before/after add": ("norm before add", "norm after add"),
+    "norm before the addition": ("norm before add", "norm after add"),
 }
 NAMES = (
     "no scaling",
     "divided by d_k",
-    "divided by √d_model in multi-head",
+    "divided by √d_model in multi-head attention",
     "softmax down the columns",
     "softmax over the whole matrix",
     "no exp (divided by the sum)",
@@ -38,10 +38,10 @@ NAMES = (
     "mask with 0 instead of −∞",
     "mask transposed",
     "QK instead of QKᵀ",
-    "KQᵀ",
+    "KQᵀ instead of QKᵀ",
     "WX instead of XW",
-    "AᵀV",
-    "V made with W_K",
+    "AᵀV instead of AV",
+    "V computed with W_K",
     "weights not renormalised",
     "heads joined in the wrong order",
     "W_O forgotten",
@@ -49,28 +49,28 @@ NAMES = (
     "normalised over tokens",
     "n−1 in the variance",
     "ε outside the root",
-    "norm before/after add",
-    "position's 2i taken as the dimension",
+    "norm before the addition",
+    "2i in the exponent taken as the dimension",
     "position and dimension swapped",
     "positions from 1",
-    "degrees",
+    "degrees instead of radians",
     "sine and cosine in blocks",
     "ReLU forgotten",
     "bias forgotten",
     "tanh forgotten",
     "h_t used for h_{t−1}",
-    "the bilinear W on the wrong side",
+    "W on the wrong side in the multiplicative score",
     "additive score without tanh",
 )
 FORGOTTEN_LINES = frozenset({"no scaling", "ReLU forgotten", "tanh forgotten", "additive score without tanh"})
 RARE = frozenset(
     {
         *NAMES[25:30],  # positions
-        "divided by √d_model in multi-head",
+        "divided by √d_model in multi-head attention",
         "W_O forgotten",
         "weights not renormalised",
-        "norm before/after add",
-        "the bilinear W on the wrong side",
+        "norm before the addition",
+        "W on the wrong side in the multiplicative score",
         "additive score without tanh",
     }
 )
@@ -133,7 +133,7 @@ class Finder:
         if "head." in record.where and root == width:
             d_model = self._asking_width(score.inputs["q"])
             if d_model not in (None, width, width * width):
-                add("divided by √d_model in multi-head", lambda inputs: inputs["scores"] / math.sqrt(d_model))
+                add("divided by √d_model in multi-head attention", lambda inputs: inputs["scores"] / math.sqrt(d_model))
 
     def _asking_width(self, q: Any) -> int | None:
         maker = self.made(q)
@@ -188,7 +188,7 @@ class Finder:
         if k.shape[0] == k.shape[1]:
             add("QK instead of QKᵀ", lambda inputs: inputs["q"] @ inputs["k"])
         if len(q) == len(k):
-            add("KQᵀ", lambda inputs: inputs["k"] @ inputs["q"].T)
+            add("KQᵀ instead of QKᵀ", lambda inputs: inputs["k"] @ inputs["q"].T)
 
     def of_project(self, index: int, record: Record, add: Any) -> None:
         x, w, b = (record.inputs.get(name) for name in ("x", "w", "b"))
@@ -205,9 +205,9 @@ class Finder:
             key_name = f"{name[:-1]}K"
             key = self.desk.trace.givens.get(key_name)
             if key is not None and key.value.shape == w.shape:
-                add("V made with W_K", lambda inputs: plus(inputs["x"] @ key.value, inputs))
+                add("V computed with W_K", lambda inputs: plus(inputs["x"] @ key.value, inputs))
         if is_bilinear and w.shape[0] == w.shape[1]:
-            add("the bilinear W on the wrong side", lambda inputs: inputs["x"] @ inputs["w"].T)
+            add("W on the wrong side in the multiplicative score", lambda inputs: inputs["x"] @ inputs["w"].T)
         self._other_state(record, add)
 
     def of_transform(self, index: int, record: Record, add: Any) -> None:
@@ -215,7 +215,7 @@ class Finder:
         if record.inputs.get("b") is not None:
             add("bias forgotten", lambda inputs: inputs["x"] @ inputs["w"].T)
         if record.where.endswith("attention.key") and record.symbol == "Wh" and w.shape[0] == w.shape[1]:
-            add("the bilinear W on the wrong side", lambda inputs: inputs["x"] @ inputs["w"])
+            add("W on the wrong side in the multiplicative score", lambda inputs: inputs["x"] @ inputs["w"])
         self._other_state(record, add)
 
     def _other_state(self, record: Record, add: Any) -> None:
@@ -245,7 +245,7 @@ class Finder:
     def of_mix(self, index: int, record: Record, add: Any) -> None:
         weights = record.inputs["weights"]
         if weights.shape[0] == weights.shape[1]:
-            add("AᵀV", lambda inputs: inputs["weights"].T @ inputs["v"])
+            add("AᵀV instead of AV", lambda inputs: inputs["weights"].T @ inputs["v"])
 
     def of_join(self, index: int, record: Record, add: Any) -> None:
         parts = record.inputs["parts"]
@@ -295,7 +295,7 @@ class Finder:
             def early(inputs: Inputs) -> Any:
                 return mine(a) + normalised(inputs, mine(b), over)
 
-            add("norm before/after add", early, absent)
+            add("norm before the addition", early, absent)
 
     def of_position(self, index: int, record: Record, add: Any) -> None:
         if record.inputs["formula"] != "sinusoidal":
@@ -311,17 +311,17 @@ class Finder:
         even = dimensions - dimensions % 2
         if not np.array_equal(even, dimensions):
             add(
-                "position's 2i taken as the dimension",
+                "2i in the exponent taken as the dimension",
                 lambda inputs: reference(positions, dimensions, width, "sinusoidal-odd-exponent", base),
             )
-        add("position's 2i taken as the dimension", lambda inputs: table(positions, dimensions, 2 * dimensions))
+        add("2i in the exponent taken as the dimension", lambda inputs: table(positions, dimensions, 2 * dimensions))
         add(
             "position and dimension swapped",
             lambda inputs: reference(dimensions.astype(float), positions.astype(int), width, "sinusoidal", base).T,
         )
         if np.array_equal(positions, np.arange(len(positions))):
             add("positions from 1", lambda inputs: reference(positions + 1, dimensions, width, "sinusoidal", base))
-        add("degrees", lambda inputs: table(positions, dimensions, even, math.pi / 180))
+        add("degrees instead of radians", lambda inputs: table(positions, dimensions, even, math.pi / 180))
         if np.array_equal(dimensions, np.arange(width)) and width % 2 == 0 and width > 2:
 
             def blocks(inputs: Inputs) -> Any:

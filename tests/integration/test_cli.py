@@ -102,11 +102,11 @@ def test_a_picture_that_cannot_be_drawn_is_reported_in_one_sentence(options: tup
 
 def test_an_unknown_problem_says_which_flag_lists_the_gallery() -> None:
     assert run("solve", "zzzzzz").stderr == (
-        "clearhead: zzzzzz: there is no such file and no gallery problem with this name. "
+        "clearhead: zzzzzz: there is no such file and no gallery exercise with this name. "
         "List the gallery to see the names (--list).\n"
     )
     assert run("solve", "-").stderr == (
-        "clearhead: standard input: is empty. Write a problem into it: the kind, and the keys of that kind "
+        "clearhead: standard input: is empty. Write an exercise into it: the kind, and the keys of that kind "
         "(--fields all).\n"
     )
 
@@ -181,7 +181,7 @@ def test_debug_shows_the_traceback() -> None:
 def test_solve_without_a_problem_says_what_it_needs() -> None:
     done = run("solve")
     assert done.returncode == 2
-    assert "solve needs a problem" in done.stderr
+    assert "solve needs an exercise" in done.stderr
 
 
 def test_a_closed_pipe_is_not_an_error() -> None:

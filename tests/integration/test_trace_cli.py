@@ -97,13 +97,13 @@ def test_a_worksheet_that_solve_wrote_opens_at_a_place(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["lets-go", "--from-trace", "trace.json"], "lets-go is a problem and --from-trace trace.json is a trace. Give only one of them."),
+        (["lets-go", "--from-trace", "trace.json"], "lets-go is an exercise and --from-trace trace.json is a trace. Give only one of them."),
         (["--where", HEAD], f"--where {HEAD} selects a part of a trace. Give the trace with --from-trace FILE."),
         (["--from-trace", "none.json"], "none.json cannot be read: No such file or directory. Give a file written by save_trace."),
         (["--from-trace", "."], ". cannot be read: Is a directory. Give a file written by save_trace."),
         (["--from-trace", "text.json"], "text.json is not a trace file. Write one with clearhead.explain.trace_file.save_trace, or write a worksheet with Worksheet.to_json."),
         (["--from-trace", "trace.json", "--where", "encoder.0.self_attention.head.7"], "trace.json: there is no part 'encoder.0.self_attention.head.7' in this trace."),
-        (["--from-trace", "trace.json", "--round-lines"], "--round-lines cannot be used with a trace: its numbers are already calculated. Leave it out."),
+        (["--from-trace", "trace.json", "--round-lines"], "--round-lines cannot be used with a trace: its numbers are already calculated. Remove --round-lines."),
     ],
 )  # fmt: skip
 def test_mistakes_are_reported_in_one_sentence(saved: Path, arguments: list[str], sentence: str) -> None:

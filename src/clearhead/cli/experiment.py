@@ -14,18 +14,18 @@ _WIDE = 400  # a narrow terminal can wrap a line of a table, but no number is tr
 
 def experiment(
     name: Annotated[
-        str | None, typer.Argument(help="The experiment to run. Without a name, the experiments are listed.")
+        str | None, typer.Argument(help="The experiment to run. Without a name, clearhead lists the experiments.")
     ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the random numbers. The same seed gives the same numbers.")
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON with all digits of every number.")] = False,
     picture: Annotated[
-        Path | None, typer.Option(help="Also draw the plot and write it to this file (.svg or .png). Needs matplotlib.")
+        Path | None, typer.Option(help="Also draw the plot and write it to this file (.svg or .png). Needs Matplotlib.")
     ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="List the experiments.")] = False,
 ) -> None:
-    """Measure what lecture notes claim about attention: scaling, positions, order, norms, context, masks, cost."""
+    """Measure a claim of lecture notes about attention: scaling, positions, order, norms, context, masks, cost."""
     if list_all or name is None:
         _list_experiments(as_json)
         return

@@ -1,4 +1,4 @@
-"""`clearhead solve`: solve an exercise and show the working."""
+"""`clearhead solve`: solve an exercise and show every step."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Detail(StrEnum):
-    """How much of the working to show."""
+    """The level of detail of a worksheet."""
 
     results = "results"
     matrices = "matrices"
@@ -45,14 +45,14 @@ class Ties(StrEnum):
 class SheetOptions:
     """What a sheet shows, its format, and the file it is written to."""
 
-    detail: Annotated[Detail, typer.Option(help="Show the results only, every matrix, or also every product.")] = (
-        Detail.matrices
-    )
+    detail: Annotated[
+        Detail, typer.Option(help="Show only the results, every matrix, or also the calculation of every cell.")
+    ] = Detail.matrices
     form: Annotated[
         SheetFormat | None,
         typer.Option(
             "--format",
-            help="Output format. \\[default: by the suffix of the --output file (.html, .md, .tex, .json, .txt), "
+            help="Output format. \\[default: from the extension of the --output file (.html, .md, .tex, .json, .txt), "
             "otherwise terminal]",
         ),
     ] = None
@@ -62,13 +62,14 @@ class SheetOptions:
     blank: Annotated[
         list[str] | None,
         typer.Option(
-            help="Leave cells blank for the reader to fill in: A, 'A\\[2, *]', 'A\\[go, 1]'. Can be repeated."
+            help="Leave cells blank for the reader to fill in: A, 'A\\[2, *]' (a row), 'A\\[go, 1]' (a cell). "
+            "Can be repeated."
         ),
     ] = None
     picture: Annotated[
         str | None,
         typer.Option(
-            help="Draw one matrix as an SVG picture instead: A, or 'cross*:A' if several matrices have that symbol."
+            help="Draw only one matrix, as an SVG picture: A, or 'cross*:A' if several matrices have that symbol."
         ),
     ] = None
     output: Annotated[
@@ -98,11 +99,11 @@ class RoundingOptions:
         bool | None,
         typer.Option(
             "--round-lines/--exact",
-            help="Round every line and calculate with the rounded numbers, or calculate exactly and round only what is "
-            "shown. \\[default: exact]",
+            help="Round the result of every step and continue with the rounded numbers, or calculate in full precision "
+            "and round only the numbers that are shown. \\[default: exact]",
         ),
     ] = None
-    ties: Annotated[Ties | None, typer.Option(help="How to round halves. \\[default: half-up]")] = None
+    ties: Annotated[Ties | None, typer.Option(help="How to round ties such as 0.125. \\[default: half-up]")] = None
 
     def changed(self, policy: "Rounding") -> "Rounding":
         """Return the policy with the changes."""
@@ -114,10 +115,10 @@ class RoundingOptions:
 
 @dataclass(frozen=True)
 class TraceOptions:
-    """A saved trace of a model to show instead of a problem."""
+    """A saved trace of a model to show instead of an exercise."""
 
     from_trace: Annotated[
-        Path | None, typer.Option(help="Show a saved trace of a model (written by save_trace) instead of a problem.")
+        Path | None, typer.Option(help="Show a saved trace of a model (written by save_trace) instead of an exercise.")
     ] = None
     where: Annotated[
         str | None,
@@ -138,10 +139,10 @@ def solve(
     rounding: RoundingOptions,
     trace: TraceOptions,
     list_gallery: Annotated[
-        bool, typer.Option("--list", help="List the gallery: the problems that come with clearhead.")
+        bool, typer.Option("--list", help="List the gallery: the exercises that come with clearhead.")
     ] = False,
     fields: Annotated[
-        str | None, typer.Option(help="List the keys of one kind of problem ('all' for every kind).")
+        str | None, typer.Option(help="List the keys of one kind of problem file ('all' for every kind).")
     ] = None,
 ) -> None:
     """Solve an attention exercise step by step."""
@@ -162,12 +163,12 @@ def _worksheet(problem: str | None, rounding: RoundingOptions, trace: TraceOptio
     if trace.from_trace is not None:
         if problem is not None:
             raise ProblemError(
-                f"{problem} is a problem and --from-trace {trace.from_trace} is a trace. Give only one of them."
+                f"{problem} is an exercise and --from-trace {trace.from_trace} is a trace. Give only one of them."
             )
         return _open_trace(trace.from_trace, trace.where, rounding)
     if problem is None:
         raise ProblemError(
-            "solve needs a problem: a file, a gallery id ('clearhead solve --list'), or - for standard input."
+            "solve needs an exercise: a problem file, a gallery id ('clearhead solve --list'), or - for standard input."
         )
     return _work(problem, rounding)
 
@@ -183,7 +184,7 @@ def _show(worksheet: "Worksheet", options: SheetOptions) -> None:
             )
         _deliver(_picture(worksheet, options.picture, blanks), options.output)
     elif options.explicit_form is None and options.output is not None and options.output.suffix.lower() == ".svg":
-        raise ProblemError(f"{options.output} is the name of a picture. Say which matrix to draw with --picture.")
+        raise ProblemError(f"{options.output} is the name of a picture. Choose the matrix to draw with --picture.")
     elif form is SheetFormat.terminal and options.output is None:
         from rich.console import Console
 
@@ -212,7 +213,7 @@ def _open_trace(path: Path, where: str | None, rounding: RoundingOptions) -> "Wo
 
     if rounding.round_lines:
         raise ProblemError(
-            "--round-lines cannot be used with a trace: its numbers are already calculated. Leave it out."
+            "--round-lines cannot be used with a trace: its numbers are already calculated. Remove --round-lines."
         )
     sheet = load_sheet(path)
     sheet = replace(sheet, rounding=rounding.changed(sheet.rounding))

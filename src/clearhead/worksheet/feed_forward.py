@@ -26,7 +26,7 @@ class FeedForwardLayer(ProblemFields):
         "relu", description="the activation function"
     )
     as_convolution: bool = Field(
-        False, description="compute the same as two 1-D convolutions with filters of one token"
+        False, description="compute the same result as two 1-D convolutions with filters of one token"
     )
 
     def layer_mistakes(self, shapes: Shapes, x_name: str, count: int, width: int) -> None:

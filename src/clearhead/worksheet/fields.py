@@ -17,7 +17,7 @@ def describe_kinds(which: str = "all") -> str:
     """Return the keys of one kind of problem, or of all of them, as Markdown."""
     if which != "all" and which not in KINDS:
         raise ProblemError(
-            f"'{which}' is not a kind of problem.{did_you_mean(which, KINDS)} Kinds: {', '.join(KINDS)}."
+            f"'{which}' is not a kind of exercise.{did_you_mean(which, KINDS)} Kinds: {', '.join(KINDS)}."
         )
     kinds = KINDS if which == "all" else {which: KINDS[which]}
     text = "".join(_describe_kind(name, kind) for name, kind in kinds.items())

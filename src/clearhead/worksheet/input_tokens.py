@@ -19,9 +19,9 @@ class PositionRule(ProblemFields):
 
     formula: Literal["sinusoidal", "sinusoidal-odd-exponent", "learned", "one-hot", "count", "given"] = Field(
         "sinusoidal",
-        description="sinusoidal: the formula of the paper; sinusoidal-odd-exponent: the variant with 2i+1 in the "
-        "exponent of the cosine; learned: look up each position in `table`; one-hot; count: the position as a number; "
-        "given: `table` contains the vectors to add, one for each token",
+        description="sinusoidal: the formula of Vaswani et al. (2017); sinusoidal-odd-exponent: the variant with 2i+1 "
+        "in the exponent of the cosine; learned: look up each position in `table`; one-hot; count: the position as a "
+        "number; given: `table` contains the vectors to add, one for each token",
     )
     base: Real = Field(10000.0, gt=0, description="the base of the sinusoids' wavelengths")
     start: Count = Field(0, ge=0, le=10**9, description="the position of the first token")

@@ -40,7 +40,7 @@ class NormedBlock(ProblemFields):
     )
     norms: tuple[Norm, ...] = Field((), description="instead of norm: a list with one norm for each residual")
     norm_place: Literal["post", "pre"] = Field(
-        "post", description="post: norm(x + f(x)), as in the paper; pre: x + f(norm(x))"
+        "post", description="post: norm(x + f(x)), as in Vaswani et al. (2017); pre: x + f(norm(x))"
     )
 
     def norm_of(self, number: int) -> NormRule:

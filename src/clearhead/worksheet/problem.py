@@ -26,7 +26,7 @@ class Problem(ProblemFields):
 
     summary: ClassVar[str] = ""
 
-    kind: str = Field(description="the kind of problem")
+    kind: str = Field(description="the kind of exercise")
     title: Title = Field("", description="a title for the sheet")
     layout: Literal["rows", "columns"] = Field(
         "rows", description="rows: each token is a row, Q = X W_Q; columns: each token is a column, Q = W_Q X"

@@ -32,7 +32,7 @@ def load_problem(source: str | Path | Mapping[str, Any] | Problem) -> Problem:
         return parse_problem(source)
     name = str(source)
     if not name:
-        raise ProblemError("the name of the problem is empty. Give a file, a gallery id, or - for standard input.")
+        raise ProblemError("the name of the exercise is empty. Give a file, a gallery id, or - for standard input.")
     if name == "-":
         if sys.stdin is None:
             raise ProblemError("standard input is closed. Give a file or a gallery id instead of -.")
@@ -53,7 +53,7 @@ def _read_file(path: Path) -> bytes:
         match = closest_match(path.stem, stems)
         near = "" if match is None else f" Did you mean '{stems[match]}'?"
         raise ProblemError(
-            f"{path}: there is no such file and no gallery problem with this name.{near} "
+            f"{path}: there is no such file and no gallery exercise with this name.{near} "
             "List the gallery to see the names.",
             options=("list_gallery",),
         )
@@ -93,12 +93,12 @@ def read_data(content: bytes, raw_key: str = "") -> Mapping[str, Any]:
         raise ProblemError(str(problem)) from None
     if not text.strip():
         raise ProblemError(
-            "is empty. Write a problem into it: the kind, and the keys of that kind.", options={"fields": "all"}
+            "is empty. Write an exercise into it: the kind, and the keys of that kind.", options={"fields": "all"}
         )
     data = _read_json(text, raw_key) if text.lstrip().startswith("{") else _read_yaml(text, raw_key)
     if not isinstance(data, Mapping):
         raise ProblemError(
-            f"contains {shorten(data)}, not a problem. Write keys and values, such as 'kind: self-attention'."
+            f"contains {shorten(data)}, not an exercise. Write keys and values, such as 'kind: self-attention'."
         )
     return data
 
@@ -153,7 +153,7 @@ def _yaml_sentence(fault: YamlFileError) -> str:
         "depth": _too_deep(),
         "aliases": f"the aliases expand to more than {_LIMITS.max_nodes:,} values. Write the matrices out instead.",
         "key": f"{line}a list or a mapping cannot be a key. Keys are words.",
-        "tag": f"{line}this cannot be read as a problem: {fault.problem}. Write plain values.",
+        "tag": f"{line}this cannot be read as an exercise: {fault.problem}. Write plain values.",
         "syntax": f"{place}this is not YAML: {fault.problem}.",
         "value": _TOO_MANY_DIGITS if is_long else "a YAML tag (!!…) does not fit the value after it.",
     }
@@ -173,7 +173,7 @@ def parse_problem(data: Mapping[str, Any]) -> Problem:
         raise ProblemError(f"kind is missing. Kinds: {', '.join(KINDS)}.")
     if not isinstance(kind, str) or kind not in KINDS:
         near = did_you_mean(str(kind), KINDS)
-        raise ProblemError(f"kind = {shorten(kind)} is not a kind of problem.{near} Kinds: {', '.join(KINDS)}.")
+        raise ProblemError(f"kind = {shorten(kind)} is not a kind of exercise.{near} Kinds: {', '.join(KINDS)}.")
     wrong_keys = [f"{shorten(key)} is not a key. Keys are words." for key in data if not isinstance(key, str)]
     if wrong_keys:
         raise ProblemError(wrong_keys)
@@ -185,7 +185,7 @@ def _parse_parts(data: Mapping[str, Any]) -> Problem:
     mistakes: list[Mistake] = []
     raw = data.get("parts")
     if not isinstance(raw, list | tuple) or not raw:
-        raise ProblemError("parts must be a list of problems, each with its own kind.")
+        raise ProblemError("parts must be a list of exercises, each with its own kind.")
     try:
         build_problem(KINDS["parts"], {**data, "kind": "parts", "parts": ()})
         shared = data
@@ -195,10 +195,10 @@ def _parse_parts(data: Mapping[str, Any]) -> Problem:
     for number, part in enumerate(raw, 1):
         try:
             if not isinstance(part, Mapping) or part.get("kind") == "parts" or "parts" in part:
-                raise ProblemError(f"{shorten(part)} is not a problem. Each part needs its own kind (not parts).")
+                raise ProblemError(f"{shorten(part)} is not an exercise. Each part needs its own kind (not parts).")
             alone = [key for key in ("layout", "rounding") if key in part]
             if alone:
-                raise ProblemError(f"{alone[0]} is set once for the entire sheet. Move it up, beside parts.")
+                raise ProblemError(f"{alone[0]} is set once for the entire sheet. Move it to the same level as parts.")
             parts.append(parse_problem(part_data(shared, part)))
         except ProblemError as wrong:
             mistakes += wrong.located(f"part {number}").details

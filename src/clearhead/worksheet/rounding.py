@@ -34,8 +34,8 @@ class Rounding(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     lines: Literal["exact", "rounded"] = Field(
-        "exact", description="exact: compute in full precision and round only what is shown; rounded: round every line "
-        "and continue with the rounded line, as people do by hand"
+        "exact", description="exact: compute in full precision and round only the numbers that are shown; rounded: "
+        "round the result of every step and continue with the rounded numbers, as in a calculation by hand"
     )  # fmt: skip
     decimals: Count | None = Field(None, ge=0, le=15, description="the number of decimals (default 4)")
     significant: Count | None = Field(

@@ -94,7 +94,7 @@ class Worksheet:
             data = orjson.loads(text)
             if not isinstance(data, dict) or data.get("clearhead") != FORMAT:
                 raise TraceError(
-                    f"this is not a worksheet of format {FORMAT}. Solve the problem again and write it as JSON."
+                    f"this is not a worksheet of format {FORMAT}. Solve the exercise again and write it as JSON."
                 )
             return cls(
                 kind=data["kind"],

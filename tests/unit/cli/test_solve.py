@@ -69,7 +69,7 @@ def test_rounding_on_the_command_line_beats_the_problem(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({}, "solve needs a problem: a file, a gallery id"),
+        ({}, "solve needs an exercise: a problem file, a gallery id"),
         ({"problem": "leak", "where": "encoder.0"}, "selects a part of a trace"),
         ({"problem": "leak", "from_trace": Path("trace.json")}, "Give only one of them"),
         ({"from_trace": Path("trace.json"), "round_lines": True}, "its numbers are already calculated"),

@@ -99,8 +99,8 @@ def test_a_wrong_type_is_reported_without_the_words_of_a_library(change: dict[st
     ("data", "sentence"),
     [
         ({}, "kind is missing. Kinds: "),
-        ({"kind": "selfattention"}, "kind = 'selfattention' is not a kind of problem. Did you mean 'self-attention'?"),
-        ({"kind": ["a"]}, "kind = ['a'] is not a kind of problem."),
+        ({"kind": "selfattention"}, "kind = 'selfattention' is not a kind of exercise. Did you mean 'self-attention'?"),
+        ({"kind": ["a"]}, "kind = ['a'] is not a kind of exercise."),
         ({"kind": "add-and-norm"}, "add-and-norm needs X: the input of the layer, or simply the table to normalise."),
         ({"kind": "add-and-norm", "X": X, "norm": "none"}, "there is nothing to do"),
         ({"kind": "add-and-norm", "X": X, "Y": I2}, "Y is 2 × 2, but X is 3 × 2, and they are added. Make it 3 × 2."),
@@ -143,10 +143,10 @@ def test_a_wrong_type_is_reported_without_the_words_of_a_library(change: dict[st
         ({"kind": "encoder-block", "X": X, "self_attention": {"Q": [[1, 1]], "W_K": I2, "W_V": I2}}, "self_attention: Q is 1 × 2, but X has 3 tokens."),
         ({"titel": "x", "parts": [{"kind": "add-and-norm", "X": 5}]}, "'titel' is not a key of parts. Did you mean 'title'?"),
         ({"layout": "row", "parts": [{"kind": "add-and-norm", "X": 5}]}, "part 1: X: expected a list of rows"),
-        ({"parts": [{"parts": [{"kind": "add-and-norm", "X": [[1]]}]}]}, "is not a problem. Each part needs its own kind (not parts)."),
-        ({"parts": []}, "parts must be a list of problems"),
-        ({"parts": [{"kind": "positions"}, {"kind": "nonsense"}]}, "part 2: kind = 'nonsense' is not a kind of problem."),
-        ({"parts": [{"kind": "positions", "layout": "rows"}]}, "layout is set once for the entire sheet. Move it up, beside parts."),
+        ({"parts": [{"parts": [{"kind": "add-and-norm", "X": [[1]]}]}]}, "is not an exercise. Each part needs its own kind (not parts)."),
+        ({"parts": []}, "parts must be a list of exercises"),
+        ({"parts": [{"kind": "positions"}, {"kind": "nonsense"}]}, "part 2: kind = 'nonsense' is not a kind of exercise."),
+        ({"parts": [{"kind": "positions", "layout": "rows"}]}, "layout is set once for the entire sheet. Move it to the same level as parts."),
     ],
 )  # fmt: skip
 def test_every_kind_reports_what_is_missing(data: dict[str, Any], sentence: str) -> None:
@@ -245,8 +245,8 @@ def test_scores_that_sum_to_zero_cannot_be_divided() -> None:
         (b"", "is empty."),
         (b"  \n", "is empty."),
         (b"# only words\n", "contains only comments."),
-        (b"just text", "contains 'just text', not a problem."),
-        (b"- 1\n- 2\n", "contains [1, 2], not a problem."),
+        (b"just text", "contains 'just text', not an exercise."),
+        (b"- 1\n- 2\n", "contains [1, 2], not an exercise."),
         (b"kind: [unclosed", "this is not YAML"),
         (b"kind: a\n\tb: c", "line 2"),
         (b"kind: \xff\xfe", "line 1 is not UTF-8 text."),
@@ -254,13 +254,13 @@ def test_scores_that_sum_to_zero_cannot_be_divided() -> None:
         (b"X: [[1]]\nX: [[2]]\n", "line 2: the key 'X' is given twice."),
         (b'{"X": 1, "X": 2}', "the key 'X' is given twice."),
         (b'{"X": 1,, }', "is not JSON"),
-        (b"kind: !!python/object/apply:os.system ['true']", "this cannot be read as a problem"),
+        (b"kind: !!python/object/apply:os.system ['true']", "this cannot be read as an exercise"),
         (b"a: 1\n---\nb: 2\n", "this is not YAML"),
         (b"X: [[!!bool abc]]", "a YAML tag (!!…) does not fit the value after it."),
         (b"X: [[!!timestamp abc]]", "a YAML tag (!!…) does not fit the value after it."),
         (b"X: [[!!int abc]]", "a YAML tag (!!…) does not fit the value after it."),
-        (b"? [1, 2]\n: 3\n", "this cannot be read as a problem: found unhashable key"),
-        (b"<<: 3\n", "this cannot be read as a problem"),
+        (b"? [1, 2]\n: 3\n", "this cannot be read as an exercise: found unhashable key"),
+        (b"<<: 3\n", "this cannot be read as an exercise"),
         (b"X: [[" + b"9" * 5000 + b"]]", "contains an integer with thousands of digits."),
         (b'{"X": [[' + b"9" * 5000 + b"]]}", "contains an integer with thousands of digits."),
         (b"X: " + b"[" * 100_000 + b"]" * 100_000, "nested more than 40 deep"),
@@ -332,7 +332,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_fine() -> None:
 
 def test_a_missing_file_is_named_with_its_neighbour(tmp_path: Path) -> None:
     (tmp_path / "homework.yaml").write_text("kind: positions")
-    with pytest.raises(ProblemError, match=r"there is no such file and .* Did you mean 'homework'\?"):
+    with pytest.raises(ProblemError, match=r"there is no such file and .* Did you mean 'homework.yaml'\?"):
         solve(tmp_path / "homewrok.yaml")
     with pytest.raises(ProblemError, match="is a folder"):
         solve(tmp_path)

@@ -21,12 +21,12 @@ LETTER = {"query": "Q", "key": "K", "value": "V"}
 class KeyValueWeights(ProblemFields):
     """The weights of keys and values, or the keys and values themselves."""
 
-    W_K: Matrix | None = Field(None, description="weights of the keys")
-    W_V: Matrix | None = Field(None, description="weights of the values")
+    W_K: Matrix | None = Field(None, description="weight matrix of the keys")
+    W_V: Matrix | None = Field(None, description="weight matrix of the values")
     b_K: Vector | None = Field(None, description="bias of the keys")
     b_V: Vector | None = Field(None, description="bias of the values")
-    K: Matrix | None = Field(None, description="the keys, instead of their weights")
-    V: Matrix | None = Field(None, description="the values, instead of their weights")
+    K: Matrix | None = Field(None, description="the keys, instead of W_K")
+    V: Matrix | None = Field(None, description="the values, instead of W_V")
     cached_K: Matrix | None = Field(None, description="keys of earlier tokens, placed before the new ones")
     cached_V: Matrix | None = Field(None, description="values of earlier tokens, placed before the new ones")
 
@@ -34,9 +34,9 @@ class KeyValueWeights(ProblemFields):
 class HeadWeights(KeyValueWeights):
     """The weights of queries, keys and values of one head, or of all heads side by side."""
 
-    W_Q: Matrix | None = Field(None, description="weights of the queries")
+    W_Q: Matrix | None = Field(None, description="weight matrix of the queries")
     b_Q: Vector | None = Field(None, description="bias of the queries")
-    Q: Matrix | None = Field(None, description="the queries, instead of their weights")
+    Q: Matrix | None = Field(None, description="the queries, instead of W_Q")
 
 
 class RotaryRule(ProblemFields):
@@ -62,8 +62,8 @@ class AttentionLayer(AttentionRule, HeadWeights):
     kv_heads: tuple[KeyValueWeights, ...] = Field(
         (), description="with heads that have only W_Q: the shared weights {W_K, W_V}, fewer than heads"
     )
-    W_O: Matrix | None = Field(None, description="output weights, multiplied with the concatenated heads")
-    b_O: Vector | None = Field(None, description="bias of the output weights")
+    W_O: Matrix | None = Field(None, description="output weight matrix, by which the concatenated heads are multiplied")
+    b_O: Vector | None = Field(None, description="bias of the output")
     rotary: RotaryRule | None = Field(None, description="rotate queries and keys by their position: {base, pairing}")
 
     @property

@@ -40,7 +40,7 @@ class MaskRule(ProblemFields):
         None, description="the number of padding keys at the end, or a list with 1 for a real key and 0 for padding"
     )
     explicit: Allowed | None = Field(
-        None, description="a matrix with the shape of the scores: 1 if the query can attend to the key, else 0"
+        None, description="a matrix with the shape of the scores: 1 if the query can attend to the key, 0 otherwise"
     )
 
     @property

@@ -12,10 +12,10 @@ from clearhead.worksheet.problem import Problem
 class PartsProblem(Problem):
     """Several problems under one title."""
 
-    summary: ClassVar[str] = "several problems on one sheet"
+    summary: ClassVar[str] = "several exercises on one sheet"
 
     kind: Literal["parts"] = "parts"
-    parts: tuple[Problem, ...] = Field(max_length=1000, description="the problems, each with its own kind and title")
+    parts: tuple[Problem, ...] = Field(max_length=1000, description="the exercises, each with its own kind and title")
 
     def work(self, pen: Pen) -> None:
         """Write one part after the other."""
