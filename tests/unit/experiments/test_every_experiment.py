@@ -155,7 +155,7 @@ def test_without_matplotlib_the_error_has_the_install_command_and_tables_still_w
     done = clearhead("experiment", "norms", "--picture", str(tmp_path / "slide.svg"), before=blocked)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "clearhead: a picture needs Matplotlib, which is not installed. "
+        "clearhead: a picture needs matplotlib, which is not installed. "
         "Run pip install '.[plots]' in a clone of clearhead.\n"
     )
     assert not list(tmp_path.iterdir())
