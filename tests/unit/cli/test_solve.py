@@ -74,7 +74,7 @@ def test_rounding_on_the_command_line_beats_the_problem(tmp_path: Path) -> None:
         ({"problem": "leak", "from_trace": Path("trace.json")}, "Give only one of them"),
         ({"from_trace": Path("trace.json"), "round_lines": True}, "its numbers are already calculated"),
         ({"problem": "leak", "as_json": True, "blank": ["A"]}, "JSON, which contains every value"),
-        ({"problem": "leak", "output": Path("a.svg")}, "Say which matrix to draw with --picture"),
+        ({"problem": "leak", "output": Path("a.svg")}, "Choose the matrix to draw with --picture"),
         ({"problem": "leak", "form": SheetFormat.html, "picture": "A"}, "contradicts --format html"),
     ],
 )
