@@ -1,6 +1,6 @@
 """Read workings from YAML, JSON, tables, spreadsheets and documents, within limits; all errors are reported together.
 
-Numbers keep their text from the file to the marker, because 0.50 is more precise than 0.5.
+Numbers keep their text from the file until they are marked, because 0.50 is more precise than 0.5.
 """
 
 import re

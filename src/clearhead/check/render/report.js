@@ -8,7 +8,7 @@
     table.setAttribute("role", "grid");
     cellsOf(table).forEach((cell, position) => {
       cell.setAttribute("aria-label", cell.title);
-      cell.removeAttribute("title"); // the status bar shows the same text at once, so that a tooltip would repeat it
+      cell.removeAttribute("title"); // the status bar shows the same text immediately, so that a tooltip would repeat it
       cell.tabIndex = position ? -1 : 0;
     });
   }
@@ -28,7 +28,7 @@
     for (const element of document.querySelectorAll(".lit, .source, .current")) element.classList.remove("lit", "source", "current");
     const target = pointed ?? focused ?? pinned;
     const isCell = target?.matches("td") ?? false;
-    status.hidden = !isCell || target === pinned; // open details are shown beside the matrix
+    status.hidden = !isCell || target === pinned; // open details are shown below the matrix
     if (!target) return;
     const report = target.closest(".report");
     const numbers = findingsOf(target);

@@ -41,7 +41,7 @@ def show(report: Report, console: Console | None = None) -> None:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A cell of the grid: the written text, the marker's comment and the style."""
+    """A cell of the grid: the written text, the checker's comment and the style."""
 
     text: str
     tail: str
