@@ -56,6 +56,16 @@ def test_lines_of_a_pipe_a_file_and_a_sentence_are_the_same(model: str, tmp_path
     assert run("translate", "-m", model, "the red cat", *SHORT).stdout == translations[0] + "\n"
 
 
+def test_the_name_of_a_file_is_not_translated(model: str, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("the red cat\n")
+    done = run("translate", "-m", model, "in.txt", *SHORT, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "clearhead: 'in.txt' is a file, but a text is expected here. To translate its lines, use --input in.txt.\n"
+    )
+    assert run("translate", "-m", model, "the red cat " * 400, *SHORT, cwd=tmp_path).returncode == 0
+
+
 def test_columns_and_objects_get_their_translation_added(model: str, tmp_path: Path) -> None:
     alone = run("translate", "-m", model, "a dog", *SHORT).stdout[:-1]
     table = run("translate", "-m", model, *SHORT, "--form", "tsv", text="id\tsource\n7\ta dog\n")

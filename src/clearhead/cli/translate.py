@@ -1,5 +1,6 @@
 """`clearhead translate`: text in, translations out, line for line."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +20,7 @@ from clearhead.cli.translate_options import (
     rule_with_flags,
 )
 from clearhead.cli.translate_progress import TranslationProgress, can_show_progress
-from clearhead.errors import ClearheadError, not_installed, printable
+from clearhead.errors import ClearheadError, ConfigError, not_installed, printable
 
 if TYPE_CHECKING:
     from clearhead.decoding.alignment import AlignmentRule
@@ -55,6 +56,7 @@ def translate(
 
         sentences = texts or []
         folder = chosen_model(model, sentences)
+        _refuse_files(sentences)
         shown.check(lines)
         source, settings = lines.source(sentences), search.settings()
         options = lines.options(phrases, has_scores=shown.scores or as_json or settings.n_best > 1)
@@ -82,6 +84,18 @@ def translate(
         if missing.name in _EXTRA:
             raise ClearheadError(not_installed("translate", missing.name, "translate")) from None
         raise
+
+
+def _refuse_files(sentences: list[str]) -> None:
+    """Raise ConfigError if a sentence is the name of a file: its lines were meant, not its name."""
+    for sentence in sentences:
+        # A sentence can be longer than a file name may be, and then the system raises an error.
+        with suppress(OSError, ValueError):
+            if Path(sentence).is_file():
+                shown = printable(sentence)
+                raise ConfigError(
+                    f"'{shown}' is a file, but a text is expected here. To translate its lines, use --input {shown}."
+                )
 
 
 def _is_complete(output: Path | None) -> bool:
