@@ -211,7 +211,7 @@ def _limits(config: RunConfig, data: Mapping[str, Any], outcome: Outcome) -> Ite
     ]
     if outcome.scores:
         lines.append(
-            "The best checkpoint was chosen by these scores, so they are slightly too good: "
+            "The best checkpoint was chosen by these scores, so they are slightly optimistic: "
             "evaluate the model on a separate test set."
         )
     if not outcome.is_finished:

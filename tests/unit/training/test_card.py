@@ -56,7 +56,7 @@ def test_the_card_says_how_it_was_trained_and_how_to_use_it(tmp_path: Path) -> N
     assert "1,700 updates in 1 h 2 min. Training ended: validation stopped improving." in card
     assert f'Translator.load("{(tmp_path / "my_run").as_posix()}")' in card
     assert "fluent and wrong" in card
-    assert "slightly too good" in card
+    assert "slightly optimistic" in card
     assert "not finished" not in card
 
 
@@ -65,7 +65,7 @@ def test_a_run_without_scores_says_why(tmp_path: Path) -> None:
     assert "None: the run had no validation set (`data.valid`)." in card
     assert "3 updates in 1 min 1 s. Training ended: the run was interrupted." in card
     assert "The run is not finished" in card
-    assert "slightly too good" not in card
+    assert "slightly optimistic" not in card
     valid = {"train": [{"built_in": "copy"}], "valid": {"built_in": "sort"}}
     assert "None: the run stopped before its first validation." in card_of(
         tmp_path / "second", Outcome(3, 5.0, "interrupted"), data=valid

@@ -81,7 +81,7 @@ def test_the_page_names_every_section_and_every_file_of_a_run(train_page: str) -
 
 
 def test_the_page_lists_what_can_change_when_a_run_is_resumed(train_page: str) -> None:
-    section = train_page.partition("**What may change**")[2].partition("```")[0]
+    section = train_page.partition("**Settings that you can change**")[2].partition("```")[0]
     often = {
         "checkpoint_every",
         "keep_checkpoints",
