@@ -248,7 +248,10 @@ def test_input_that_is_not_text_is_reported_in_a_sentence(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (("--beam", "0"), "beam = 0 is not a whole number from 1 to 4096."),
+        (
+            ("--beam", "0"),
+            "beam = 0 is not a whole number from 1 to 4096 (beam: hypotheses kept at each step; 1 is greedy search) (--beam).",
+        ),
         (("--n-best", "3"), "n_best = 3 is more than beam = 1. Use a beam of 3 (--n-best, --beam)."),
         (
             ("--temperature", "1", "--explain", "-"),
