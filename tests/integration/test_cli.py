@@ -134,7 +134,7 @@ def test_a_problem_can_be_read_from_standard_input() -> None:
 
 def test_rounding_options_override_the_file() -> None:
     done = run("solve", "seq2seq-dot", "--round-lines", "--decimals", "2")
-    assert "Every line is rounded to 2 decimals (half-up)" in done.stdout
+    assert "Every step is rounded to 2 decimals (half-up)" in done.stdout
     assert "0.26  0.33  0.41" in done.stdout
     assert (
         "3 significant figures (half-even)"

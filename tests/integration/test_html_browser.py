@@ -215,7 +215,9 @@ def test_no_matrix_is_cut_off_when_printed(desk: Desk, tmp_path: Path) -> None:
         assert len(on) == 1, (rows[0], on)
     widths = page.evaluate("[...document.querySelectorAll('table')].map(table => table.getBoundingClientRect().width)")
     assert max(widths) < 186 / 25.4 * 96  # the width of A4 between its margins
-    assert any("Every sum of" in text and " = " in text for text in pages)  # a closed list is printed too
+    assert any(
+        "Calculation of every cell of" in text and " = " in text for text in pages
+    )  # a closed list is printed too
 
 
 def test_a_notebook_and_a_sheet_do_not_affect_each_other(desk: Desk) -> None:
@@ -254,7 +256,7 @@ def test_the_page_of_a_head_opens_with_its_attention(desk: Desk) -> None:
     assert not page.locator("figure.given td").first.is_visible()
     page.get_by_text("Given: Q₄").click()
     assert page.locator("figure.given td").first.is_visible()
-    page.get_by_role("link", name="all digits and sums").click()
+    page.get_by_role("link", name="all digits and calculations").click()
     assert page.locator("figure[data-symbol=A₄]").bounding_box()["y"] < 400
 
 

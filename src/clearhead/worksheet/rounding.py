@@ -98,7 +98,7 @@ class Rounding(BaseModel):
             digits = f"{self.shown_decimals} decimal{'s' * (self.shown_decimals != 1)}"
         if self.lines == "exact":
             return f"Computed in full precision, shown to at most {digits} ({self.ties})."
-        return f"Every line is rounded to {digits} ({self.ties}), and the next line uses the rounded numbers."
+        return f"Every step is rounded to {digits} ({self.ties}), and the next step uses the rounded numbers."
 
 
 def with_changes(

@@ -146,6 +146,6 @@ def test_impossible_digits_are_refused(changes: dict[str, int], sentence: str) -
 def test_the_policy_is_described_in_a_sentence() -> None:
     assert Rounding().describe() == "Computed in full precision, shown to at most 4 decimals (half-up)."
     assert (
-        "Every line is rounded to 1 significant figure (half-even)"
+        "Every step is rounded to 1 significant figure (half-even)"
         in Rounding(lines="rounded", significant=1, ties="half-even").describe()
     )

@@ -68,13 +68,13 @@ class _Page:
         for step in steps:
             identity, symbol = f"m{self.numbers[id(step.matrix)]}", html_maths(escape(step.matrix.symbol))
             name = f"<b>{symbol}</b> {escape(step.section)}"
-            link = f' · <a href="#{identity}">all digits and sums</a>' if self.is_live else ""
+            link = f' · <a href="#{identity}">all digits and calculations</a>' if self.is_live else ""
             yield attention_map(step.matrix, name + link, f' data-of="{identity}"' if self.is_live else "")
         yield "</div></section>"
 
     def section(self, heading: str, steps: list[StepView]) -> Iterator[str]:
         """Yield the given matrices and the steps under one heading; a model's trace also shows its path."""
-        yield f"<section><h2>{escape(heading) or 'Working'}</h2>"
+        yield f"<section><h2>{escape(heading) or 'Solution'}</h2>"
         if self.view.is_trace and steps[0].record.where:
             yield f'<p class="path">Path in the model: <code>{escape(_common_path(steps))}</code></p>'
         givens = [matrix for step in steps for matrix in step.givens if self.detail != "results"]
@@ -108,8 +108,9 @@ class _Page:
                 f'<option value="">as calculated</option>{choices}</select></label>'
                 '<label>Show <select id="zoom"><option value="digits">digits</option>'
                 '<option value="heat">heat map</option></select></label>'
-                '<p><span class="by-mouse">Point at a cell to see how it is calculated. By keyboard: Tab selects a '
-                "matrix, the arrow keys select a cell, Enter zooms in (to the digits, then to the sum), Esc zooms out. "
+                '<p><span class="by-mouse">Move the pointer over a cell to see how it is calculated. By keyboard: Tab '
+                "selects a matrix, the arrow keys select a cell, Enter switches to the next level (digits, "
+                "calculation), and Esc switches back. "
                 '</span><span class="by-touch">Tap a cell to see how it is calculated. </span>'
                 "In the heat map, a stronger colour is a larger number, and a dark corner marks a negative number.</p>"
                 "</form>"
@@ -132,7 +133,7 @@ class _Page:
         yield self.matrix(step.matrix, step)
         sums = "\n".join(self.sums(step)) if self.is_live or self.detail == "products" else ""
         if sums and self.detail == "products":
-            yield f"<details><summary>Every sum of {symbol}</summary><ol>{sums}</ol></details>"
+            yield f"<details><summary>Calculation of every cell of {symbol}</summary><ol>{sums}</ol></details>"
         elif sums:
             yield f"<ol hidden>{sums}</ol>"  # only for the script: this detail does not show them
         yield "</article>"

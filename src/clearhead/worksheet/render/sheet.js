@@ -145,7 +145,7 @@
   function look() {
     for (const cell of document.querySelectorAll("td.parent, td.current")) cell.classList.remove("parent", "current");
     const cell = pointed ?? focused ?? pinned;
-    status.hidden = !cell || cell === pinned; // a pinned sum is shown beside its matrix
+    status.hidden = !cell || cell === pinned; // a pinned sum is shown next to its matrix
     if (!cell) return;
     cell.classList.add("current");
     for (const parent of parentsOf(cell)) parent.classList.add("parent");

@@ -129,7 +129,7 @@ def test_warnings_and_the_policy_are_shown() -> None:
     )
     for text in (terminal(sheet), sheet.to_markdown()):
         assert "cannot attend to any key" in text
-        assert "Every line is rounded to 2 decimals" in text
+        assert "Every step is rounded to 2 decimals" in text
 
 
 def test_parts_have_their_titles() -> None:
