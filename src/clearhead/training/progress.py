@@ -20,7 +20,7 @@ from rich.text import Text
 from clearhead.errors import RunError, printable
 from clearhead.training.timeline import duration
 
-_IN_BAR = ("loss", "tokens_per_second")  # what fits beside a bar
+_IN_BAR = ("loss", "tokens_per_second")  # what fits next to a bar
 _ONLY_IN_FILES = ("gradient", "epoch", "waiting")  # so that a line fits 100 columns
 _VALID = "valid/"
 

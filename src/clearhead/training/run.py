@@ -55,7 +55,7 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: str | Path, config: RunConfig) -> Self:
-        """Create the folder of a new run and lock it. A folder that contains files is refused, never overwritten.
+        """Create the folder of a new run and lock it. Raise RunError if the folder contains files.
 
         A run that stopped before its first update (because of an error in its data, for example) is replaced.
         """
