@@ -16,7 +16,7 @@ demo: $(VENV)/train
 	@$(BIN)/clearhead check numerical-self-attention || test $$? -eq 1
 	@$(BIN)/clearhead check numerical-self-attention --format html --output build/marked.html || test $$? -eq 1
 	@echo; echo "The same report as a web page: build/marked.html"
-	@echo; echo "A translator for the built-in phrasebook (the first time, training takes about two minutes on two CPU cores):"; echo
+	@echo; echo "A translator for the built-in phrasebook (the first time, training takes two to four minutes on two CPU cores):"; echo
 	@test -f runs/phrasebook/outcome.json || $(BIN)/clearhead train configs/phrasebook.yaml $$(test -d runs/phrasebook/checkpoints && echo --resume)
 	@echo; $(BIN)/python examples/models/phrasebook.py runs/phrasebook "$(TEXT)"
 	@echo; echo "The beam search behind this translation, and its alignment:"; echo
