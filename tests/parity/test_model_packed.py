@@ -228,7 +228,7 @@ def test_numbers_of_sentences_that_do_not_fit_the_ids_are_refused() -> None:
     model = make_model("encoder-decoder", 0)
     batch = packed(sentences_of(model.config))
     assert batch.source_sentences is not None
-    with pytest.raises(DataError, match=r"source_sentences has the shape \(2, 10\), and the source \(2, 11\)"):
+    with pytest.raises(DataError, match=r"source_sentences has the shape \(2, 10\), but the source has \(2, 11\)"):
         check_batch(batch._replace(source_sentences=batch.source_sentences[:, 1:]), model.config)
     with pytest.raises(DataError, match="source_sentences is 0 exactly where the source is padding"):
         check_batch(batch._replace(source_sentences=batch.source_sentences.clamp(min=1)), model.config)
@@ -237,7 +237,7 @@ def test_numbers_of_sentences_that_do_not_fit_the_ids_are_refused() -> None:
 def test_a_norm_over_sentences_rejects_packed_rows() -> None:
     model = make_model("encoder-decoder", 0, encoder_norm="all")
     batch = packed(sentences_of(model.config))
-    with pytest.raises(DataError, match="encoder_norm = 'all' averages over whole rows"):
+    with pytest.raises(DataError, match="encoder_norm = 'all' averages over entire rows"):
         check_batch(batch, model.config)
 
 
