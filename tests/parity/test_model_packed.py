@@ -230,7 +230,7 @@ def test_numbers_of_sentences_that_do_not_fit_the_ids_are_refused() -> None:
     assert batch.source_sentences is not None
     with pytest.raises(DataError, match=r"source_sentences has the shape \(2, 10\), but the source has \(2, 11\)"):
         check_batch(batch._replace(source_sentences=batch.source_sentences[:, 1:]), model.config)
-    with pytest.raises(DataError, match="source_sentences is 0 exactly where the source is padding"):
+    with pytest.raises(DataError, match="source_sentences must be 0 exactly where the source is padding"):
         check_batch(batch._replace(source_sentences=batch.source_sentences.clamp(min=1)), model.config)
 
 
