@@ -14,8 +14,6 @@ PAGES = [
     *sorted((ROOT / "docs" / "guide").glob("*.md")),
     *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
 ]
-# Pages that are not yet converted to the convention: they must fail, so that one that no longer does leaves this list.
-PENDING: set[str] = set()
 
 
 def name_of(page: Path) -> str:
@@ -28,13 +26,7 @@ def expect_no_failures(page: Path, folder: Path) -> None:
         pytest.fail("\n".join([f"{len(failures)} failures in {page}\n", *failures]), pytrace=False)
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, id=name_of(page), marks=[pytest.mark.xfail(strict=True)] * (name_of(page) in PENDING))
-        for page in PAGES
-    ],
-)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_a_page_runs_and_prints_what_it_shows(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     is_model_needed = "runs/phrasebook" in page.read_text(encoding="utf-8")
     fill_folder(tmp_path, request.getfixturevalue("phrasebook_run") if is_model_needed else None)
