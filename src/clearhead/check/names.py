@@ -12,9 +12,10 @@ from functools import lru_cache
 
 from clearhead.check.graph import Graph
 from clearhead.steps import Record
+from clearhead.steps.symbols import SUBSCRIPT_DIGITS
 
 _PICK = re.compile(r"(.+?)\s*\[\s*([^\[\],]+?)\s*(?:,\s*([^\[\],]+?)\s*)?\]\s*", re.DOTALL)
-SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+SUBSCRIPTS = str.maketrans(SUBSCRIPT_DIGITS, "0123456789")
 _SUPERSCRIPTS = str.maketrans("ᵀᵗ", "Tt")
 _POSITION = re.compile(r"(PE?)\s*\(\s*(?:pos\s*=?\s*)?(\d+)\s*\)").fullmatch  # positions count from 0
 _HEAD = re.compile(r"(?i)(|.*[^a-z])(?:(?:of|in|for)\s+)?head[\s_]*(\d+)(?!\d)(.*)", re.DOTALL).fullmatch

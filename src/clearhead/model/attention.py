@@ -17,6 +17,7 @@ from clearhead.model.key_values import KeyValues
 from clearhead.model.mask import PreparedMask
 from clearhead.model.positions import rotary_angles, rotate, trace_rotation
 from clearhead.steps import NO_TRACE, Tracer
+from clearhead.steps.symbols import subscript
 from clearhead.steps.vocabulary import APPEND, JOIN, MASK, MIX, PROJECT, SCALE, SCORE, SOFTMAX, SPLIT
 
 _PRODUCTS = {"1": "F₁", "2": "F₂", "3": "F₃", "out": "logits"}  # worksheet symbols; Q, K, V, O keep theirs
@@ -31,7 +32,6 @@ _TILES: dict[int, Any] = {
     }
     for tile in (32, 64)
 }
-_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,7 @@ def attend_traced(
     trace.give("M", allowed)
     outputs, pasts = [], []
     for head in range(layer.num_heads):
-        here, sub = trace.at("head", head), str(head + 1).translate(_SUBSCRIPTS)
+        here, sub = trace.at("head", head), subscript(head + 1)
         part = {"head": head + 1, "num_heads": layer.num_heads}
         q, k, v = (
             _trace_share(here.at(_PLACES[letter]), projection, f"{letter}{sub}", part)

@@ -8,11 +8,12 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
+from clearhead.steps.symbols import subscript
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.attention.layer import AttentionLayer
 from clearhead.worksheet.attention.rule import Mask, MaskRule, Names
 from clearhead.worksheet.attention.validation import SequenceShape, attention_mistakes
-from clearhead.worksheet.attention.work import TokenSequence, subscript, work_attention
+from clearhead.worksheet.attention.work import TokenSequence, work_attention
 from clearhead.worksheet.feed_forward import FeedForwardLayer
 from clearhead.worksheet.norm import NormRule, work_residual
 from clearhead.worksheet.pen import Pen

@@ -14,6 +14,7 @@ import numpy as np
 
 from clearhead.errors import ProblemError, did_you_mean
 from clearhead.steps import Record, Step
+from clearhead.steps.symbols import SUBSCRIPT_DIGITS, subscript
 from clearhead.steps.vocabulary import PLACES, POSITION_FORMULAS
 from clearhead.worksheet.arrays import AnyArray
 from clearhead.worksheet.expression import Expression, Number, evaluate, write
@@ -28,8 +29,6 @@ TRACE_KIND = "trace"  # of a sheet that shows a model's forward pass, not an exe
 IDLE_MASK = "The mask hides no key here, so the scores stay as they are."
 Labels = tuple[str, ...]
 _BLANK_PATTERN = re.compile(r"(?:(\S+):)?([^\[\]]+?)(?:\[\s*(.+?)\s*,\s*(.+?)\s*\])?")
-_SUBSCRIPT_DIGITS = "₀₁₂₃₄₅₆₇₈₉"
-_SUBSCRIPTS = str.maketrans("0123456789", _SUBSCRIPT_DIGITS)
 _EVIDENT = ("pos", "dim", "tokens", "positions")  # the row and column names already show these lists
 
 
@@ -79,12 +78,10 @@ def _find_symbol(typed: str, symbols: Sequence[str]) -> str:
     """Return the symbol for text typed without subscripts and primes; unknown text is returned unchanged."""
     if typed in symbols:
         return typed
-    spelled = re.sub(
-        r"_?(\d+)$", lambda match: match[1].translate(_SUBSCRIPTS), typed.replace("''", "″").replace("'", "′")
-    )
+    spelled = re.sub(r"_?(\d+)$", lambda match: subscript(int(match[1])), typed.replace("''", "″").replace("'", "′"))
     if spelled in symbols:
         return spelled
-    numbered = {symbol for symbol in symbols if symbol.rstrip(_SUBSCRIPT_DIGITS) == spelled}
+    numbered = {symbol for symbol in symbols if symbol.rstrip(SUBSCRIPT_DIGITS) == spelled}
     return numbered.pop() if len(numbered) == 1 else typed
 
 

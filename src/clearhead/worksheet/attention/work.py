@@ -8,18 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from clearhead.errors import ProblemError
+from clearhead.steps.symbols import subscript
 from clearhead.steps.vocabulary import ANGLE, APPEND, JOIN, MIX, PROJECT, ROTATE, SCORE, SPLIT
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.attention.layer import ROLES, AttentionLayer, KeyValueWeights
 from clearhead.worksheet.attention.rule import Names, check_scores, work_mask, work_scale, work_weights
 from clearhead.worksheet.pen import Pen
-
-_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-
-
-def subscript(number: int) -> str:
-    """Write a number as a subscript."""
-    return str(number).translate(_SUBSCRIPTS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from clearhead.steps.symbols import subscript
 from clearhead.steps.vocabulary import ACTIVATE, CONVOLVE
-from clearhead.worksheet.attention.work import subscript
 from clearhead.worksheet.cells import Matrix, Vector
 from clearhead.worksheet.input_tokens import EmbeddedTokens
 from clearhead.worksheet.pen import Pen

@@ -5,9 +5,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from clearhead.steps.step import Step
+from clearhead.steps.symbols import subscript
 from clearhead.steps.vocabulary import ACTIVATE, ADD, MULTIPLY, PICK, PROJECT, TRANSFORM
 from clearhead.worksheet.arrays import Array
-from clearhead.worksheet.attention.work import subscript
 from clearhead.worksheet.cells import Matrix, Vector
 from clearhead.worksheet.input_tokens import EmbeddedTokens
 from clearhead.worksheet.pen import Pen

@@ -6,11 +6,12 @@ import numpy as np
 from pydantic import Field
 
 from clearhead.errors import ProblemError, did_you_mean
+from clearhead.steps.symbols import subscript
 from clearhead.steps.vocabulary import ADD, CHOOSE, EMBED, GRADIENT, LOSS, PICK, PROJECT, SOFTMAX, TOTAL
 from clearhead.worksheet.arrays import Array, Ids
 from clearhead.worksheet.attention.layer import KeyValueWeights
 from clearhead.worksheet.attention.validation import SequenceShape
-from clearhead.worksheet.attention.work import TokenSequence, subscript
+from clearhead.worksheet.attention.work import TokenSequence
 from clearhead.worksheet.cells import Count, Embedding, Matrix, Title, Tokens, Vector
 from clearhead.worksheet.input_tokens import Position, PositionedTokens, PositionRule
 from clearhead.worksheet.layers import DecoderLayer, EncoderLayer, Norm
