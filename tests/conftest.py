@@ -24,6 +24,12 @@ EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_file
 SHIPPED = [*gallery(), *(str(path) for path in EXAMPLES)]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep tests, and the programs that they start, out of the user's own cache."""
+    os.environ["CLEARHEAD_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture(scope="session")
 def all_sheets() -> dict[str, Worksheet]:
     """Every gallery problem and every example, solved."""
