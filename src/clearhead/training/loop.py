@@ -141,7 +141,8 @@ class _Run:
         passed_over = []
         for place, wrong in readable_checkpoints(self.folder.checkpoints):
             if not wrong:
-                self._load(place)
+                wrong = self._load_if_complete(place)
+            if not wrong:
                 break
             passed_over.append(f"{place.name} is skipped: {wrong}")
             self.reporter.message(passed_over[-1])
@@ -156,6 +157,14 @@ class _Run:
         if self.progress.best_step == self.progress.step:
             save_checkpoint(self._averaged(), self.folder.best)  # the process may have ended before it was written
         self.reporter.message(f"Resuming from update {self.progress.step:,}.")
+
+    def _load_if_complete(self, place: Path) -> str:
+        """Load a checkpoint that can be read, or return why it does not belong to this run."""
+        try:
+            self._load(place)
+        except CheckpointError as wrong:
+            return str(wrong)
+        return ""
 
     def _load(self, place: Path) -> None:
         self.progress = load_state(place, self.updater)

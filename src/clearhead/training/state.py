@@ -4,14 +4,18 @@ Each is a folder such as step-00000500: a usable model (model.safetensors, confi
 (optimiser, averages, random states) and state.json (position in the data, best scores so far).
 """
 
+import json
+import math
 import re
 import shutil
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from torch import Tensor
 
 from clearhead import __version__
 from clearhead.data.batches import Position
@@ -20,30 +24,47 @@ from clearhead.files.json_file import json_bytes, json_writer, read_json
 from clearhead.files.writing import move_folder, replace_file, temporary_beside, write_together
 from clearhead.formats.checkpoint import save_checkpoint
 from clearhead.formats.files import WEIGHTS, read_tensors, tensor_writer
+from clearhead.settings import shown
 from clearhead.training.step import Updater
 
 FORMAT = 1
 _STATE, _INDEX = "state.safetensors", "state.json"
 _NAME = re.compile(r"step-(\d{8,})")
+_ADDED_LATER = ("best_loss", "judged_step")  # not in the checkpoints of the first versions
+
+Count = Annotated[int, Field(ge=0)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+def _check_scores(scores: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    for metric, score in scores.items():
+        value = score.get("value")
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if not is_number or not all(isinstance(score.get(name), str) for name in ("name", "signature")):
+            raise ValueError(f"the score {metric} is incomplete")
+    return scores
 
 
 @dataclass(frozen=True)
 class Progress:
     """The progress of a run, in plain numbers."""
 
-    step: int = 0
+    step: Count = 0
     position: Position = field(default_factory=Position)
-    seconds: float = 0.0
-    num_tokens: int = 0
-    best: float | None = None  # score of the best validation
-    best_loss: float | None = None  # breaks ties between equal scores
-    best_step: int | None = None
-    best_scores: dict[str, dict[str, Any]] = field(default_factory=dict)
-    num_worse: int = 0  # validations since the best one
-    judged_step: int | None = None  # step of the last validation
-    rate_factor: float = 1.0  # halved by each roll-back
-    lowest_loss: float | None = None
-    parts: int = 1
+    seconds: Annotated[Finite, Field(ge=0)] = 0.0
+    num_tokens: Count = 0
+    best: Finite | None = None  # score of the best validation
+    best_loss: Finite | None = None  # breaks ties between equal scores
+    best_step: Count | None = None
+    best_scores: Annotated[dict[str, dict[str, Any]], AfterValidator(_check_scores)] = field(default_factory=dict)
+    num_worse: Count = 0  # validations since the best one
+    judged_step: Count | None = None  # step of the last validation
+    rate_factor: Annotated[float, Field(gt=0, le=1)] = 1.0  # halved by each roll-back
+    lowest_loss: Finite | None = None
+    parts: Annotated[int, Field(ge=1)] = 1
+
+
+_PROGRESS = TypeAdapter(Progress)
 
 
 def save_state(folder: Path, updater: Updater, progress: Progress) -> Path:
@@ -80,27 +101,57 @@ def save_state(folder: Path, updater: Updater, progress: Progress) -> Path:
 
 
 def load_state(place: Path, updater: Updater) -> Progress:
-    """Restore the state from a checkpoint, and return its progress."""
-    index = _read_index(place)
+    """Restore the state from a checkpoint, and return its progress. Nothing is changed if the checkpoint is damaged."""
+    progress = _read_progress(place)
+    tensors = _read_state(place)
+    wanted = updater.tensors()
+    _check_tensors(place, tensors, {**wanted, "random.cpu": torch.get_rng_state()})
+    try:
+        torch.set_rng_state(tensors["random.cpu"])
+    except RuntimeError as wrong:
+        raise CheckpointError(
+            f"{printable(str(place / _STATE))} has a random state that this version of PyTorch cannot use ({wrong})."
+        ) from None
+    with torch.no_grad():
+        for name, tensor in wanted.items():
+            tensor.copy_(tensors[name])
+    if updater.device.type == "cuda" and "random.cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["random.cuda"], updater.device)
+    return progress
+
+
+def _read_state(place: Path) -> dict[str, Tensor]:
+    """Return all tensors of a checkpoint, the weights with names as in `Updater.tensors`."""
     tensors, _ = read_tensors(place / _STATE)
     weights, _ = read_tensors(place / WEIGHTS)
-    tensors.update({f"weight.{name}": tensor for name, tensor in weights.items()})
-    wanted = updater.tensors()
+    return {**tensors, **{f"weight.{name}": tensor for name, tensor in weights.items()}}
+
+
+def _check_tensors(place: Path, tensors: Mapping[str, Tensor], wanted: Mapping[str, Tensor]) -> None:
+    """Raise CheckpointError if a checkpoint has other tensors than the run, or tensors of another shape or dtype."""
     missing = sorted(set(wanted) - set(tensors))
     if missing:
         raise CheckpointError(
             f"{printable(str(place))} lacks {len(missing)} tensors of this run ({missing[0]} …). "
             "It was written with another config: resume with the config in the run folder."
         )
-    with torch.no_grad():
-        for name, tensor in wanted.items():
-            tensor.copy_(tensors[name])
-    torch.set_rng_state(tensors["random.cpu"])
-    if updater.device.type == "cuda" and "random.cuda" in tensors:
-        torch.cuda.set_rng_state(tensors["random.cuda"], updater.device)
-    names = Progress.__dataclass_fields__
-    progress = Progress(**{name: value for name, value in index.items() if name in names})
-    return replace(progress, position=Position(**index["position"]))
+    extra = sorted(set(tensors) - set(wanted) - {"random.cuda"})
+    if extra:
+        raise CheckpointError(
+            f"{printable(str(place))} has {len(extra)} tensors that this run has not ({printable(extra[0])} …). "
+            "It was written with another config: resume with the config in the run folder."
+        )
+    for name, tensor in wanted.items():
+        own = tensors[name]
+        if (own.shape, own.dtype) != (tensor.shape, tensor.dtype):
+            raise CheckpointError(
+                f"{printable(str(place))} is damaged: {name} is {_described(own)} instead of {_described(tensor)}."
+            )
+
+
+def _described(tensor: Tensor) -> str:
+    shape = "×".join(map(str, tensor.shape)) or "a single number"
+    return f"{shape} ({str(tensor.dtype).removeprefix('torch.')})"
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -127,9 +178,8 @@ def readable_checkpoints(folder: Path) -> Iterator[tuple[Path, str]]:
     """Yield checkpoints from the latest to the earliest, each with the error in reading it, or ""."""
     for place in reversed(checkpoints(folder)):
         try:
-            _read_index(place)
-            for name in (_STATE, WEIGHTS):
-                read_tensors(place / name)
+            _read_progress(place)
+            _read_state(place)
         except (CheckpointError, OSError) as wrong:
             yield place, str(wrong)
         else:
@@ -167,11 +217,31 @@ def _remove(place: Path) -> None:
         place.unlink(missing_ok=True)
 
 
-def _read_index(place: Path) -> dict[str, Any]:
-    index = read_json(place / _INDEX)
+def _read_progress(place: Path) -> Progress:
+    """Return the progress in state.json, or raise CheckpointError if a number is missing or impossible."""
+    path = place / _INDEX
+    index = read_json(path)
     if index.get("format") != FORMAT:
         raise CheckpointError(
-            f"{printable(str(place / _INDEX))} has format {index.get('format')!r}, but this version of clearhead reads "
+            f"{printable(str(path))} has format {shown(index.get('format'))}, but this version of clearhead reads "
             f"format {FORMAT}."
         )
-    return index
+    names = Progress.__dataclass_fields__
+    missing = [name for name in names if name not in index and name not in _ADDED_LATER]
+    if missing:
+        raise CheckpointError(f"{printable(str(path))} is damaged: it has no {missing[0]}.")
+    try:
+        own = {name: value for name, value in index.items() if name in names}
+        progress = _PROGRESS.validate_json(json.dumps(own), strict=True)
+    except ValidationError as wrong:
+        first = wrong.errors()[0]
+        where = ".".join(printable(str(part)) for part in first["loc"])
+        raise CheckpointError(
+            f"{printable(str(path))} is damaged: {where} = {shown(first['input'])} is not valid ({first['msg']})."
+        ) from None
+    if progress.step != step_of(place) or min(astuple(progress.position)) < 0:
+        raise CheckpointError(
+            f"{printable(str(path))} is damaged: it says update {progress.step} and position "
+            f"{', '.join(map(str, astuple(progress.position)))}, which is not possible in {printable(place.name)}."
+        )
+    return progress

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from clearhead.errors import CheckpointError, ConfigError
 from clearhead.evaluation.scores import Score
@@ -193,6 +194,22 @@ def test_a_damaged_checkpoint_is_skipped_with_a_message(
     assert "step-00000009 is skipped: " in gone_on.output
     assert "step-00000008 is skipped: " in gone_on.output
     assert "Resuming from update 4." in gone_on.output
+    assert_same_end(full_run, gone_on.folder)
+
+
+def test_a_checkpoint_that_lacks_a_tensor_is_skipped_with_a_message(
+    full_run: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        interrupt_at(patch, 9)
+        train(tmp_path / "run")
+    file = tmp_path / "run/checkpoints/step-00000009/state.safetensors"
+    tensors = load_file(file)
+    del tensors["sums"]
+    save_file(tensors, file)
+    gone_on = train(tmp_path / "run", resume=True)
+    assert "step-00000009 lacks 1 tensors of this run (sums …)." in gone_on.output
+    assert "Resuming from update 8." in gone_on.output
     assert_same_end(full_run, gone_on.folder)
 
 

@@ -1,10 +1,17 @@
 """Checkpoints to resume from: complete or absent, with everything that determines the next update."""
 
 import errno
+import json
+import math
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from clearhead.data.batches import Position
 from clearhead.errors import CheckpointError
@@ -127,6 +134,94 @@ def test_a_damaged_checkpoint_is_reported(tmp_path: Path, name: str) -> None:
     assert [place.name for place, _ in places_with_errors] == ["step-00000007", "step-00000005"]
     assert name in places_with_errors[0][1]
     assert places_with_errors[1][1] == ""
+
+
+def change(**values: object) -> Callable[[dict[str, Any]], None]:
+    return lambda index: index.update(values)
+
+
+DAMAGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "a text instead of a number": (change(num_tokens="x"), "num_tokens = 'x' is not valid"),
+    "null instead of a number": (change(seconds=None), "seconds = null is not valid"),
+    "true instead of a number": (change(num_worse=True), "num_worse = true is not valid"),
+    "a negative number": (change(num_worse=-1), "num_worse = -1 is not valid"),
+    "NaN": (change(lowest_loss=math.nan), "lowest_loss = nan is not valid"),
+    "infinity": (change(best=math.inf), "best = inf is not valid"),
+    "a fraction of an update": (change(best_step=1.5), "best_step = 1.5 is not valid"),
+    "no parts": (change(parts=0), "parts = 0 is not valid"),
+    "a rate that is turned around": (change(rate_factor=-0.5), "rate_factor = -0.5 is not valid"),
+    "a position that is a list": (change(position=[1, 2, 3]), "position = [1, 2, 3] is not valid"),
+    "a position that is no number": (change(position={"epoch": "x", "block": 0, "batch": 0}), "position.epoch = 'x'"),
+    "a negative position": (change(position={"epoch": -1, "block": 0, "batch": 0}), "update 7 and position -1, 0, 0"),
+    "another update": (change(step=9), "it says update 9 and position 0, 0, 0, which is not possible in step-00000007"),
+    "a score without a value": (change(best_scores={"bleu": {"name": "BLEU"}}), "the score bleu is incomplete"),
+    "scores in a list": (change(best_scores=[1]), "best_scores = [1] is not valid"),
+    "a missing key": (lambda index: index.pop("position"), "it has no position."),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_state_with_impossible_values_is_reported_and_an_earlier_one_can_be_used(tmp_path: Path, damage: str) -> None:
+    save_steps(tmp_path, 5, 7)
+    path = tmp_path / "step-00000007/state.json"
+    index = json.loads(path.read_bytes())
+    DAMAGES[damage][0](index)
+    path.write_text(json.dumps(index))
+    (_, wrong), (earlier, right) = readable_checkpoints(tmp_path)
+    assert wrong.startswith(f"{path} is damaged: ")
+    assert DAMAGES[damage][1] in wrong
+    assert (earlier.name, right) == ("step-00000005", "")
+
+
+def test_a_state_of_the_first_version_is_read(tmp_path: Path) -> None:
+    place = save_state(tmp_path, trained(), PROGRESS)
+    index = json.loads((place / "state.json").read_bytes())
+    del index["best_loss"], index["judged_step"]
+    (place / "state.json").write_text(json.dumps(index))
+    assert load_state(place, trained()) == replace(PROGRESS, best_loss=None, judged_step=None)
+
+
+TENSORS: dict[str, tuple[Callable[[dict[str, Tensor]], object], str]] = {
+    "missing": (lambda tensors: tensors.pop("sums"), r"lacks 1 tensors of this run \(sums …\)"),
+    "no random state": (lambda tensors: tensors.pop("random.cpu"), r"lacks 1 tensors of this run \(random.cpu …\)"),
+    "extra": (lambda tensors: tensors.update(more=torch.zeros(1)), r"has 1 tensors that this run has not \(more …\)"),
+    "shape": (
+        lambda tensors: tensors.update(sums=torch.zeros(5, dtype=torch.float64)),
+        r"sums is 5 \(float64\) instead",
+    ),
+    "dtype": (lambda tensors: tensors.update(sums=torch.zeros(3)), r"sums is 3 \(float32\) instead of 3 \(float64\)"),
+    "random state": (lambda tensors: tensors["random.cpu"].fill_(255), r"has a random state that .* cannot use"),
+}
+
+
+@pytest.mark.parametrize("damage", TENSORS)
+def test_a_state_with_other_tensors_is_refused_before_anything_changes(tmp_path: Path, damage: str) -> None:
+    place = save_state(tmp_path, trained(), PROGRESS)
+    tensors = load_file(place / "state.safetensors")
+    TENSORS[damage][0](tensors)
+    save_file(tensors, place / "state.safetensors")
+    updater = trained(seed=9)
+    before = {name: tensor.clone() for name, tensor in updater.tensors().items()}
+    with pytest.raises(CheckpointError, match=TENSORS[damage][1]):
+        load_state(place, updater)
+    assert all(torch.equal(before[name], tensor) for name, tensor in updater.tensors().items())
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "state.safetensors"])
+@pytest.mark.parametrize("number", [math.nan, -math.inf])
+def test_a_checkpoint_with_numbers_that_are_not_finite_is_reported(tmp_path: Path, file: str, number: float) -> None:
+    save_steps(tmp_path, 5, 7)
+    path = tmp_path / "step-00000007" / file
+    tensors = load_file(path)
+    name = next(name for name, tensor in tensors.items() if tensor.is_floating_point())
+    tensors[name].view(-1)[-1] = number
+    save_file(tensors, path)
+    (_, wrong), (_, right) = readable_checkpoints(tmp_path)
+    assert wrong == (
+        f"{path} is not usable: {name} contains numbers that are NaN or infinite. "
+        "Use another checkpoint, or copy the file again from its source."
+    )
+    assert right == ""
 
 
 def test_a_checkpoint_that_lacks_a_file_is_reported(tmp_path: Path) -> None:
