@@ -30,7 +30,7 @@ class ModelConfig(Settings):
     d_model: int = Field(512, ge=1, le=2**16, description="width of encoder and decoder, in numbers per token")
     d_decoder: int | None = Field(None, ge=1, le=2**16, description="width of the decoder; default: d_model")
     num_heads: int = Field(8, ge=1, description="attention heads per layer; must divide d_model")
-    d_ff: int = Field(2048, ge=1, description="hidden width of the feed-forward network")
+    d_ff: int = Field(2048, ge=1, le=2**20, description="hidden width of the feed-forward network")
     encoder_norm: Norm = Field(
         "layer", description="layer norm, RMS norm, or `all`: one mean and variance over all tokens of a sentence"
     )

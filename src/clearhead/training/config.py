@@ -17,6 +17,7 @@ from clearhead.training.config_file import change, read_yaml
 
 Metric = Literal["loss", "bleu", "chrf", "exact", "accuracy"]
 Share = Annotated[float, Field(ge=0, lt=1)]
+MOST_UPDATES = 10**9  # of a run, and between two events of it
 _METRICS: Mapping[str, Metric] = {"translate": "bleu", "classify": "accuracy", "language-model": "loss"}
 
 
@@ -39,29 +40,36 @@ class TrainingConfig(Settings):
         description="packed: several sentences per row, one shape; bucketed: one sentence per row, up to 8 shapes",
     )
     batch_tokens: int = Field(4096, ge=16, le=2**24, description="target tokens per batch, including padding")
-    accumulate: int = Field(1, ge=1, description="number of batches whose gradients are added for each update")
-    steps: int | None = Field(None, ge=1, description="length of the training in updates (set this or epochs)")
+    accumulate: int = Field(1, ge=1, le=4096, description="number of batches whose gradients are added for each update")
+    steps: int | None = Field(
+        None, ge=1, le=MOST_UPDATES, description="length of the training in updates (set this or epochs)"
+    )
     epochs: float | None = Field(
-        None, gt=0, description="length of the training in passes over the data (set this or steps)"
+        None, gt=0, le=10**6, description="length of the training in passes over the data (set this or steps)"
     )
     minutes: float | None = Field(
-        None, gt=0, description="stop after this number of minutes at the latest; a resumed run counts from 0 again"
+        None,
+        gt=0,
+        description="stop after this number of minutes at the latest; an update of several batches that is not "
+        "complete by then is discarded, and a resumed run counts from 0 again",
     )
     optimiser: Literal["adamw", "muon"] = Field(
         "adamw", description="adamw; or muon for the weight matrices of the layers and adamw for the rest"
     )
-    rate: float = Field(1e-3, gt=0, description="peak learning rate")
+    rate: float = Field(1e-3, gt=0, le=1000, description="peak learning rate")
     betas: tuple[Share, Share] = Field(
         (0.9, 0.98), description="AdamW's decay rates for the averages of the gradient and its square"
     )
-    epsilon: float = Field(1e-9, gt=0, description="added to AdamW's denominator")
+    epsilon: float = Field(1e-9, gt=0, le=1, description="added to AdamW's denominator")
     weight_decay: float = Field(
         0.01, ge=0, description="weight decay of matrices (never of biases, norms and embeddings)"
     )
     schedule: Literal["inverse_sqrt", "cosine", "linear", "constant"] = Field(
         "inverse_sqrt", description="how the learning rate falls after the warm-up"
     )
-    warm_up: int = Field(400, ge=0, description="number of updates in which the learning rate rises to its peak")
+    warm_up: int = Field(
+        400, ge=0, le=MOST_UPDATES, description="number of updates in which the learning rate rises to its peak"
+    )
     final_rate: float = Field(
         0.0, ge=0, le=1, description="final learning rate of cosine and linear, as a share of the peak"
     )
@@ -79,7 +87,7 @@ class TrainingConfig(Settings):
         description="validate and save averaged weights: an exponential moving average, or the last checkpoints",
     )
     ema_decay: float = Field(0.999, gt=0, lt=1, description="decay of the exponential moving average (`average: ema`)")
-    average_last: int = Field(5, ge=2, description="number of checkpoints to average with `average: last`")
+    average_last: int = Field(5, ge=2, le=1000, description="number of checkpoints to average with `average: last`")
     on_divergence: Literal["stop", "roll_back"] = Field(
         "stop", description="on NaN or an exploding loss: stop, or return to the last checkpoint with half the rate"
     )
@@ -89,27 +97,33 @@ class TrainingConfig(Settings):
     init_from: str | None = Field(
         None, description="start from the weights of a run folder, a checkpoint or an OPUS-MT folder"
     )
-    checkpoint_every: int = Field(500, ge=1, description="number of updates between checkpoints")
-    keep_checkpoints: int = Field(2, ge=1, description="number of checkpoints to keep")
-    log_every: int = Field(50, ge=1, description="number of updates between log lines")
+    checkpoint_every: int = Field(500, ge=1, le=MOST_UPDATES, description="number of updates between checkpoints")
+    keep_checkpoints: int = Field(2, ge=1, le=MOST_UPDATES, description="number of checkpoints to keep")
+    log_every: int = Field(50, ge=1, le=10**6, description="number of updates between log lines")
 
 
 class ValidationConfig(Settings):
     """How often and by which metric the model is validated: the settings of `validation:`."""
 
-    every: int = Field(500, ge=1, description="number of updates between validations")
-    after: int = Field(0, ge=0, description="no validation before this update, except at the end of the run")
+    every: int = Field(500, ge=1, le=MOST_UPDATES, description="number of updates between validations")
+    after: int = Field(
+        0, ge=0, le=MOST_UPDATES, description="no validation before this update, except at the end of the run"
+    )
     metric: Metric | None = Field(
         None,
         description="metric by which the best model is chosen; "
         "default: bleu (translate), accuracy (classify), loss (language-model)",
     )
-    patience: int | None = Field(None, ge=1, description="stop after this number of validations without improvement")
+    patience: int | None = Field(
+        None, ge=1, le=MOST_UPDATES, description="stop after this number of validations without improvement"
+    )
     enough: float | None = Field(None, description="stop as soon as the metric reaches this value")
     max_sentences: int | None = Field(
         None, ge=1, description="use only this number of validation sentences: the first ones of data.valid"
     )
-    max_ratio: float = Field(2.0, gt=0, description="maximum length of a translation, in tokens per source token")
+    max_ratio: float = Field(
+        2.0, gt=0, le=1000, description="maximum length of a translation, in tokens per source token"
+    )
 
 
 class RunConfig(Settings):

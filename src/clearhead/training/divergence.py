@@ -13,16 +13,21 @@ FOLDER = "diverged"
 
 
 class DivergenceError(Exception):
-    """The loss of update `step` was not finite (`rise` None), or the mean loss rose `rise` nats above its minimum."""
+    """The loss of update `step` was not finite (`rise` None), or the mean loss rose `rise` nats above its minimum.
 
-    def __init__(self, step: int, rise: float | None) -> None:
+    With `is_of_weights`, loss and gradient were finite, but the weights after the update are not.
+    """
+
+    def __init__(self, step: int, rise: float | None, *, is_of_weights: bool = False) -> None:
         super().__init__(step, rise)
-        self.step, self.rise = step, rise
+        self.step, self.rise, self.is_of_weights = step, rise, is_of_weights
 
 
 def describe_fault(fault: DivergenceError, place: Path) -> str:
     """Describe a divergence in two sentences."""
     location = f"The batch of that update is saved in {printable(str(place))}."
+    if fault.is_of_weights:
+        return f"The weights were not finite numbers after update {fault.step:,}. {location}"
     if fault.rise is None:
         return f"The loss or its gradient was not a finite number at update {fault.step:,}. {location}"
     return f"The loss exploded: at update {fault.step:,} it was {fault.rise:.2f} nats above its minimum. {location}"

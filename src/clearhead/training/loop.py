@@ -206,7 +206,8 @@ class _Run:
                 if reason is not None:
                     self._stop_here(reason)
                     return reason
-                self._update(prefetcher)
+                if not self._update(prefetcher):
+                    continue  # the time was over before the update was complete
                 step = self.progress.step
                 self.reporter.advance(step)
                 is_last = step >= self.total
@@ -229,10 +230,13 @@ class _Run:
             return "patience"
         if self._is_enough():
             return "enough"
-        minutes = self.training.minutes
-        if minutes is not None and time.perf_counter() - self._start_time > 60 * minutes:
+        if self._is_time_over():
             return "minutes"
         return "interrupted" if stop.is_asked else None
+
+    def _is_time_over(self) -> bool:
+        minutes = self.training.minutes
+        return minutes is not None and time.perf_counter() - self._start_time > 60 * minutes
 
     def _is_enough(self) -> bool:
         """Whether the best score reaches `validation.enough`. A loss is stored with its sign changed."""
@@ -250,13 +254,20 @@ class _Run:
         if is_judged or not is_saved:
             self._judge_and_save(is_judged)
 
-    def _update(self, prefetcher: BatchPrefetcher) -> None:
-        token_batches = [prefetcher.take() for _ in range(self.training.accumulate)]
+    def _update(self, prefetcher: BatchPrefetcher) -> bool:
+        """Make an update; return False if the time was over between its batches, and nothing has changed."""
+        is_long = self.training.minutes is not None and (self.training.accumulate > 1 or self.updater.parts > 1)
+        token_batches: list[TokenBatch] = []
+        for _ in range(self.training.accumulate):
+            if is_long and self._is_time_over():
+                return False
+            token_batches.append(prefetcher.take())
         number = self.progress.step + 1
         rate = self.progress.rate_factor * rate_at(number, self.training, self.total)
         batches = [to_batch(batch, self.device, has_labels=self.has_labels) for batch in token_batches]
         parts = self.updater.parts
-        self.updater.step(batches, rate, number)
+        if not self.updater.step(batches, rate, number, self._is_time_over if is_long else None):
+            return False
         if self.updater.note:
             self.reporter.message(self.updater.note)
             self.updater.note = ""
@@ -272,6 +283,7 @@ class _Run:
             self.progress, step=number, position=token_batches[-1].after, parts=self.updater.parts,
             num_tokens=self.progress.num_tokens + tokens,
         )  # fmt: skip
+        return True
 
     # Logging and validating
 
@@ -372,6 +384,8 @@ class _Run:
         In this order, a resumed run can always write the best model again that its checkpoint refers to.
         """
         self._look()
+        if not self.updater.has_finite_weights():
+            raise DivergenceError(self.progress.step, None, is_of_weights=True)
         start = time.perf_counter()
         best = self._validate() if is_judged else None
         self._validation_seconds = time.perf_counter() - start if is_judged else self._validation_seconds

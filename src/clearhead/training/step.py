@@ -35,6 +35,10 @@ class Totals:
     first_bad: int | None  # number of the first update that was not finite
 
 
+class _AbandonedError(Exception):
+    """Ends an update that is not complete."""
+
+
 class Updater:
     """Makes updates. With `parts` > 1 every batch is split and the gradients are added, to save memory."""
 
@@ -62,10 +66,13 @@ class Updater:
         self.note = ""  # a message for the log
         self._compiled_keys: set[Any] = set()  # shapes that were compiled
 
-    def step(self, batches: Sequence[Batch], rate: float, number: int) -> None:
-        """Make update `number` (from 1) with the summed gradients of the batches.
+    def step(
+        self, batches: Sequence[Batch], rate: float, number: int, is_over: Callable[[], bool] | None = None
+    ) -> bool:
+        """Make update `number` (from 1) with the summed gradients of the batches, and return True.
 
-        If memory runs out, it starts again with smaller parts, as long as they have more than one row.
+        If memory runs out, it starts again with smaller parts, as long as they have more than one row. If `is_over`
+        becomes true between two parts, the update is abandoned: nothing has changed, and the result is False.
         """
         self.optimiser.set_rate(rate)
         self._step.fill_(number)
@@ -73,11 +80,18 @@ class Updater:
             self.average.set_step(number)
         counters = [self._sums, self._window, self._is_finite]
         saved_counters = [counter.clone() for counter in counters]
+        random = None if is_over is None else self._random_states()
         self._has_changed = False
         while True:
             try:
-                self._step_in_parts([part for batch in batches for part in split(batch, self.parts)])
-                return
+                self._step_in_parts([part for batch in batches for part in split(batch, self.parts)], is_over)
+                return True
+            except _AbandonedError:
+                torch._foreach_copy_(counters, saved_counters)
+                self._graphs.clear()
+                self.optimiser.zero()
+                self._set_random_states(random or [])
+                return False
             except _compiler_failures() as wrong:
                 torch._foreach_copy_(counters, saved_counters)
                 self._give_up_compiling(wrong)
@@ -87,11 +101,21 @@ class Updater:
                 torch._foreach_copy_(counters, saved_counters)
                 self._halve()
 
-    def _step_in_parts(self, parts: Sequence[Batch]) -> None:
+    def _random_states(self) -> list[Tensor]:
+        on_gpu = [torch.cuda.get_rng_state(self.device)] if self.device.type == "cuda" else []
+        return [torch.get_rng_state(), *on_gpu]
+
+    def _set_random_states(self, states: Sequence[Tensor]) -> None:
+        for number, state in enumerate(states):
+            torch.set_rng_state(state) if number == 0 else torch.cuda.set_rng_state(state, self.device)
+
+    def _step_in_parts(self, parts: Sequence[Batch], is_over: Callable[[], bool] | None) -> None:
         if len(parts) == 1 and self.parts == 1:
             self._run("whole", self._whole, parts[0])
             return
         for part in parts:
+            if is_over is not None and is_over():
+                raise _AbandonedError
             self._run("add", self._add, part)
         self._run("update", self._update, None)
 
@@ -118,6 +142,11 @@ class Updater:
         loss, tokens, gradient = self._sums.tolist()
         bad = int(self._bad)
         return Totals(loss / tokens if tokens else float("nan"), int(tokens), gradient, None if bad < 0 else bad)
+
+    def has_finite_weights(self) -> bool:
+        """Return whether no weight is NaN or infinite. Waits for the device."""
+        extremes = [extreme for weight in self.optimiser.parameters for extreme in weight.detach().aminmax()]
+        return bool(torch.stack(extremes).isfinite().all())
 
     def begin_sums(self) -> None:
         """Reset the sums."""

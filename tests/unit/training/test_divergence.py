@@ -96,6 +96,14 @@ def test_a_huge_rate_is_stopped(tmp_path: Path) -> None:
         train(tmp_path / "run", training={"rate": 3.0, "warm_up": 0, "steps": 40})
 
 
+def test_weights_that_are_not_finite_are_never_saved(tmp_path: Path) -> None:
+    with pytest.raises(
+        RunError, match=r"^The weights were not finite numbers after update 1\. The batch .* no checkpoint"
+    ):
+        train(tmp_path / "run", training={"weight_decay": 1e300, "warm_up": 0, "checkpoint_every": 1})
+    assert not checkpoints(tmp_path / "run/checkpoints")
+
+
 def test_an_exploding_loss_forgets_the_checkpoints_after_the_last_good_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,9 @@ class SearchSettings(Settings):
     )
     min_length: int = Field(0, ge=0, description="minimum length of a translation in tokens, without the end token")
     max_length: int = Field(512, ge=1, description="maximum length of a translation in tokens, with the end token")
-    max_ratio: float = Field(2.0, gt=0, description="maximum length of a translation, in tokens per source token")
+    max_ratio: float = Field(
+        2.0, gt=0, le=1000, description="maximum length of a translation, in tokens per source token"
+    )
     max_extra: int = Field(8, ge=0, description="tokens that a translation may have in addition to max_ratio")
     no_repeat: int | None = Field(None, ge=1, description="forbid repeated n-grams of this size")
     temperature: float | None = Field(
