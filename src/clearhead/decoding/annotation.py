@@ -8,7 +8,7 @@ from clearhead.decoding.alignment import AlignmentRule, Head, align
 from clearhead.decoding.alternatives import alternatives
 from clearhead.decoding.pipeline import Segment
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.decoding.translation import AlternativeText, TranslatedPart, Translation
+from clearhead.decoding.translation import AlternativeText, TranslatedPart, Translation, one_line
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import WordAlignment, word_links, words_of
 from clearhead.errors import ConfigError, DataError
@@ -73,7 +73,7 @@ class Annotator:
         pieces = self.vocabularies.target.pieces([alternative.token for alternative in ranked])
         texts = self.vocabularies.target.decode([alternative.hypothesis.tokens for alternative in ranked])
         shown = tuple(
-            AlternativeText(piece, alternative.log_prob, text)
+            AlternativeText(one_line(piece), alternative.log_prob, one_line(text))
             for piece, alternative, text in zip(pieces, ranked, texts, strict=True)
         )
         return replace(translation, parts=(replace(part, alternatives=shown),))

@@ -1,6 +1,7 @@
 """The translation of one line: its parts, their hypotheses, and the joined text."""
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,13 @@ from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis, normalised
 from clearhead.decoding.word_alignment import WordAlignment
 from clearhead.text.sentences import join_parts
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # they would break the line, or control a terminal
+
+
+def one_line(text: str) -> str:
+    """Return a text of the model with a space for each control character, which a vocabulary can contain."""
+    return text if text.isprintable() else _CONTROLS.sub(" ", text)
 
 
 @dataclass(frozen=True)
@@ -83,7 +91,7 @@ class Translation:
         """Return the translation of a rank as a single line, joined from the translations of that rank of each part."""
         texts = [part.texts[min(rank, len(part.texts) - 1)] for part in self.parts]
         joined = join_parts(texts, [part.space for part in self.parts])
-        return joined.replace("\r", " ").replace("\n", " ").replace("\t", " ")
+        return one_line(joined)
 
     def hypotheses_of(self, rank: int) -> list[Hypothesis]:
         """Return the hypotheses, one for each part, that make up the translation of a rank."""

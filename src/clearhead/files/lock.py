@@ -1,5 +1,6 @@
 """Lock a folder or a file for one process. The system releases the lock when the process dies, so none is stale."""
 
+import errno
 import json
 import os
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ except ImportError:  # Windows has no such lock, so two processes can collide th
     fcntl = None  # type: ignore[assignment]
 
 LOCK = ".lock"
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # not on Windows
 
 
 class FolderInUseError(Exception):
@@ -29,7 +31,9 @@ class FolderLock:
 
     def take(self) -> None:
         """Take the lock, or raise FolderInUseError with the process that holds it."""
-        handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+        if self._path.is_symlink():  # in a folder from elsewhere, the target could be any file of this user
+            raise OSError(errno.ELOOP, f"its {LOCK} is a link, and the file that it leads to would be emptied")
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
         if not lock_file(handle):
             os.close(handle)
             raise FolderInUseError(_holder(self._path))

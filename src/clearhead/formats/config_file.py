@@ -7,21 +7,25 @@ from typing import Any
 from clearhead import __version__
 from clearhead.errors import CheckpointError, ConfigError, printable
 from clearhead.model.config import ModelConfig, read_config
+from clearhead.settings import shown as shown_value
 
 FORMAT = 1
+_MAX_VERSION = 40  # characters of the version that a file states
 MARK, VERSION = "clearhead_model", "clearhead_version"
 
 
 def read_model_config(path: Path, data: Mapping[str, Any]) -> ModelConfig:
     """Return the config in a checkpoint's config.json, which also records the version that wrote it."""
     shown, number = printable(str(path)), data.get(MARK)
-    writer = str(data.get(VERSION, "an unknown version"))
+    writer = str(data.get(VERSION, "an unknown version"))[:_MAX_VERSION]
     if number is None:
         kind = data.get("model_type")
         hint = "Read it with clearhead.formats.from_marian." if kind == "marian" else f"Its {MARK} is missing."
         raise CheckpointError(f"{shown} is not the config of a clearhead model. {hint}")
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise CheckpointError(f"{shown}: {MARK} = {number!r} is not a format. This clearhead reads {FORMAT}.")
+        raise CheckpointError(
+            f"{shown}: {MARK} = {shown_value(number)} is not a format. This clearhead reads {FORMAT}."
+        )
     if number > FORMAT:
         raise CheckpointError(
             f"{shown} is in format {number}, written by clearhead {printable(writer)}; this is {__version__}, "

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+_MAX_REASON = 200  # characters of a message of safetensors, which can quote the file
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 _PICKLE_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 
@@ -89,8 +90,9 @@ def read_tensors(path: Path) -> tuple[dict[str, "Tensor"], dict[str, str]]:
             names = list(file.keys())  # the file object is not iterable
             tensors, metadata = {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
     except (SafetensorError, OSError, ValueError) as wrong:
+        reason = printable(str(wrong)[:_MAX_REASON])
         raise CheckpointError(
-            f"{printable(str(path))} is damaged ({wrong}); it has {path.stat().st_size:,} bytes. "
+            f"{printable(str(path))} is damaged ({reason}); it has {path.stat().st_size:,} bytes. "
             "It may have been truncated by a copy: copy it again, or use an earlier checkpoint."
         ) from None
     broken = next((name for name, tensor in tensors.items() if not is_finite(tensor)), None)

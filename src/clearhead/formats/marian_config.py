@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from clearhead.errors import CheckpointError, ConfigError
 from clearhead.formats.files import CONFIG
 from clearhead.model.config import ModelConfig, read_config
+from clearhead.settings import shown
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "silu": "silu", "swish": "silu"}
 EPSILON = 1e-5  # of every layer norm of MarianMT; its config has no field for it
@@ -55,12 +56,12 @@ def read_settings(config: Mapping[str, Any]) -> MarianSettings:
     """Return the settings of a MarianMT config.json."""
     if config.get("model_type", "marian") != "marian":
         raise CheckpointError(
-            f"{CONFIG} is of a {config['model_type']!r} model. Only MarianMT ('marian') is supported."
+            f"{CONFIG} is of a {shown(config['model_type'])} model. Only MarianMT ('marian') is supported."
         )
     try:
         return MarianSettings.model_validate(config)
     except ValidationError as wrong:
-        mistakes = [f"{error['loc'][0]} = {error['input']!r}: {error['msg']}" for error in wrong.errors()]
+        mistakes = [f"{error['loc'][0]} = {shown(error['input'])}: {error['msg']}" for error in wrong.errors()]
         raise CheckpointError(f"{CONFIG} is not a MarianMT config: {'; '.join(mistakes)}.") from None
 
 
@@ -79,7 +80,7 @@ def config_from_marian(settings: MarianSettings) -> ModelConfig:
             settings.decoder_start_token_id not in starts
         ),
         f"eos_token_id = {settings.eos_token_id}, but only one end token is supported": len(eos) != 1,
-        f"activation_function = {settings.activation_function!r} (supported: {', '.join(ACTIVATIONS)})": (
+        f"activation_function = {shown(settings.activation_function)} (supported: {', '.join(ACTIVATIONS)})": (
             settings.activation_function not in ACTIVATIONS
         ),
         "encoder and decoder have different numbers of heads": (

@@ -11,12 +11,13 @@ from types import MappingProxyType
 import torch
 from torch import Tensor
 
-from clearhead.errors import CheckpointError
+from clearhead.errors import CheckpointError, printable
 from clearhead.model import ModelConfig, TrainableModel, Transformer
 
 Shapes = Mapping[str, Sequence[int]]
 _DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _MAX_NAMED = 3
+_MAX_NAME = 120  # characters of a clause about one tensor
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def _clause(names: Sequence[str], what: str) -> str:
     if not names:
         return ""
     count = f"{len(names)} tensor{'s are' if len(names) > 1 else ' is'} {what}"
-    return f"{count} ({', '.join(names[:_MAX_NAMED])}{' …' if len(names) > _MAX_NAMED else ''})"
+    named = [printable(name[:_MAX_NAME]) + "…" * (len(name) > _MAX_NAME) for name in names[:_MAX_NAMED]]
+    return f"{count} ({', '.join(named)}{' …' if len(names) > _MAX_NAMED else ''})"
 
 
 def _size(shape: Sequence[int]) -> str:

@@ -12,6 +12,8 @@ from clearhead.errors import ConfigError, Mistake, did_you_mean
 from clearhead.settings import MisfitError, Settings, read_settings
 
 Norm = Literal["layer", "rms", "all"]
+_MAX_TOKENS = 2**24  # of a vocabulary
+_MAX_TABLE = 2**28  # numbers in a table of positions, 1 GiB: sinusoids are not in the file, so its size is no bound
 
 
 class ModelConfig(Settings):
@@ -20,11 +22,13 @@ class ModelConfig(Settings):
     shape: Literal["encoder-decoder", "encoder", "decoder"] = Field(
         "encoder-decoder", description="encoder-decoder translates, encoder classifies, decoder is a language model"
     )
-    source_vocabulary: int = Field(ge=1, description="size of the source vocabulary (shape decoder: of its vocabulary)")
-    target_vocabulary: int | None = Field(
-        None, ge=1, description="size of the target vocabulary; default: source_vocabulary"
+    source_vocabulary: int = Field(
+        ge=1, le=_MAX_TOKENS, description="size of the source vocabulary (shape decoder: of its vocabulary)"
     )
-    num_classes: int | None = Field(None, ge=2, description="shape encoder: the number of classes")
+    target_vocabulary: int | None = Field(
+        None, ge=1, le=_MAX_TOKENS, description="size of the target vocabulary; default: source_vocabulary"
+    )
+    num_classes: int | None = Field(None, ge=2, le=_MAX_TOKENS, description="shape encoder: the number of classes")
     encoder_blocks: int = Field(6, ge=0, le=200, description="number of encoder layers")
     decoder_blocks: int = Field(6, ge=0, le=200, description="number of decoder layers")
     d_model: int = Field(512, ge=1, le=2**16, description="width of encoder and decoder, in numbers per token")
@@ -114,6 +118,7 @@ class ModelConfig(Settings):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         mistakes = [*self._width_mistakes(), *self._shape_mistakes(), *self._table_mistakes(), *self._token_mistakes()]
+        mistakes += self._position_mistakes()
         if mistakes:
             raise MisfitError(mistakes)
         return self
@@ -162,6 +167,16 @@ class ModelConfig(Settings):
                 ("tied", "d_model", "d_decoder"),
                 f"tied = 'three' shares one matrix, but d_model = {self.d_model} and d_decoder = {self.decoder_width}. "
                 "Use one width, or tied: two",
+            )
+
+    def _position_mistakes(self) -> Iterator[Mistake]:
+        """Check the size of the tables of positions, which are in memory before any weight is read."""
+        width = max(self.d_model, self.decoder_width)
+        if self.has_position_table and self.max_length * width > _MAX_TABLE:
+            yield Mistake(
+                ("max_length",),
+                f"max_length = {self.max_length} times the width {width} is more than the {_MAX_TABLE:,} numbers that "
+                f"a table of positions can have. Use at most {_MAX_TABLE // width} tokens",
             )
 
     def _token_mistakes(self) -> Iterator[Mistake]:

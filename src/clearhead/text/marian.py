@@ -11,6 +11,7 @@ from pathlib import Path
 from clearhead.errors import CheckpointError, printable
 from clearhead.files.json_file import read_json
 from clearhead.files.reading import read_file
+from clearhead.settings import shown
 from clearhead.text.config import TextConfig
 from clearhead.text.tokeniser import Tokeniser, Vocabularies, split_tag
 
@@ -74,7 +75,7 @@ def load_marian_vocabularies(folder: str | Path) -> Vocabularies:
         token = token.get("content") if isinstance(token, dict) else token
         if token != expected:
             raise CheckpointError(
-                f"{printable(str(place / _TOKENISER_SETTINGS))}: {name} is '{printable(str(token))}'. "
+                f"{printable(str(place / _TOKENISER_SETTINGS))}: {name} is {shown(token)}. "
                 f"Only '{expected}' is supported."
             )
     ids = _read_ids(place / "vocab.json")
@@ -93,7 +94,7 @@ def _read_ids(path: Path) -> dict[str, int]:
     ids = read_json(path)
     wrong = next((piece for piece, number in ids.items() if type(number) is not int or number < 0), None)
     if wrong is not None or not ids:
-        detail = f"'{printable(wrong)}' has {ids[wrong]!r}" if wrong is not None else "it is empty"
+        detail = f"{shown(wrong)} has {shown(ids[wrong])}" if wrong is not None else "it is empty"
         raise CheckpointError(f"{printable(str(path))} must map each piece to its id, an integer, but {detail}.")
     if len(set(ids.values())) != len(ids):
         raise CheckpointError(f"{printable(str(path))} maps two pieces to the same id. Copy it again from its source.")

@@ -194,7 +194,7 @@ class RunFolder:
 
     def truncate_metrics(self, step: int) -> None:
         """Drop the metrics after a step, which will be computed again, and incomplete lines."""
-        if self.metrics.is_file():
+        if self.metrics.is_file() or self.metrics.is_symlink():  # a link would be followed when a line is added
             lines = [line for line in self.read_metrics() if line["step"] <= step]
             self.write(METRICS, "".join(json.dumps(line) + "\n" for line in lines).encode())
 

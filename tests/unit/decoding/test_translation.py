@@ -5,7 +5,7 @@ import math
 import pytest
 
 from clearhead.decoding.search.hypothesis import Hypothesis
-from clearhead.decoding.translation import TranslatedPart, Translation
+from clearhead.decoding.translation import TranslatedPart, Translation, one_line
 from clearhead.decoding.word_alignment import WordAlignment
 
 # The scores of the hypotheses are not log P / length, so that it shows where they are taken from.
@@ -105,3 +105,8 @@ def test_an_empty_line_has_one_empty_translation(parts: tuple[TranslatedPart, ..
 
 def test_line_breaks_in_a_translation_become_spaces() -> None:
     assert Translation(1, "", (TranslatedPart("", "", (5,), texts=("a\nb\tc\rd",)),)).text == "a b c d"
+
+
+def test_control_characters_of_a_model_do_not_reach_the_terminal() -> None:
+    assert Translation(1, "", (TranslatedPart("", "", (5,), texts=("a\x1b[31mb\x9bc",)),)).text == "a [31mb c"
+    assert one_line("naïve\u00a0\u200fשלום") == "naïve\u00a0\u200fשלום", "marks that a script needs remain"

@@ -46,3 +46,12 @@ def test_a_file_is_locked_until_it_is_closed(tmp_path: Path) -> None:
     os.close(one)
     assert lock_file(other)
     os.close(other)
+
+
+def test_a_lock_that_is_a_link_is_refused_and_its_target_is_unchanged(tmp_path: Path) -> None:
+    (tmp_path / "keys").write_text("precious")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / LOCK).symlink_to(tmp_path / "keys")
+    with pytest.raises(OSError, match=r"its \.lock is a link, and the file that it leads to would be emptied"):
+        FolderLock(tmp_path / "run").take()
+    assert (tmp_path / "keys").read_text() == "precious"

@@ -324,3 +324,43 @@ def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(CheckpointError, match="could not be written"):
         save_checkpoint(model_of(), tmp_path / "file" / "run")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"d_ff": 10**18},
+        {"source_vocabulary": 10**30},
+        {"d_model": 10**9},
+        {"max_length": 10**9},
+        {"d_model": 2**16, "num_heads": 1, "max_length": 2**20, "encoder_blocks": 0, "decoder_blocks": 0},
+        {"auto_map": {"AutoModel": "evil.Model"}, "trust_remote_code": True},
+    ],
+)
+def test_sizes_are_refused_before_any_memory_is_taken_for_them(saved: Path, changes: dict[str, object]) -> None:
+    change_config(saved, **changes)
+    with pytest.raises(
+        CheckpointError, match=r"config\.json: model: max_length|is not a whole number|is not a setting"
+    ):
+        load_checkpoint(saved)
+
+
+def test_the_name_of_a_tensor_is_shortened_and_cannot_control_the_terminal(saved: Path) -> None:
+    tensors = load_file(saved / "model.safetensors")
+    save_file({**tensors, "\x1b[31m\n" + "x" * 9999: torch.ones(1)}, saved / "model.safetensors")
+    with pytest.raises(CheckpointError) as wrong:
+        load_checkpoint(saved)
+    assert "1 tensor is not part of this model (\\x1b[31m\\nxxx" in str(wrong.value)
+    assert len(str(wrong.value)) < 600
+
+
+def test_links_to_the_files_of_a_model_are_followed(saved: Path, tmp_path: Path) -> None:
+    linked = tmp_path / "snapshot"  # as in the cache of a model hub
+    linked.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (linked / name).symlink_to(saved / name)
+    assert load_checkpoint(linked).config == load_checkpoint(saved).config
+    (linked / "config.json").unlink()
+    (linked / "config.json").symlink_to("/dev/zero")
+    with pytest.raises(CheckpointError, match=r"has no config\.json"):
+        load_checkpoint(linked)

@@ -31,7 +31,7 @@ def test_a_config_comes_back_as_it_was_written() -> None:
             f"{PATH} is not the config of a clearhead model. Read it with clearhead.formats.from_marian.",
         ),
         (written(**{MARK: "one"}), f"{PATH}: clearhead_model = 'one' is not a format. This clearhead reads {FORMAT}."),
-        (written(**{MARK: True}), f"{PATH}: clearhead_model = True is not a format. This clearhead reads {FORMAT}."),
+        (written(**{MARK: True}), f"{PATH}: clearhead_model = true is not a format. This clearhead reads {FORMAT}."),
         (written(**{MARK: 0}), f"{PATH}: clearhead_model = 0 is not a format. This clearhead reads {FORMAT}."),
         (
             written(**{MARK: 97, VERSION: "9.7"}),

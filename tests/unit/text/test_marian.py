@@ -106,6 +106,7 @@ def test_sampling_can_be_turned_on_by_a_run(tmp_path: Path) -> None:
         ("vocab.json", "[]", r"vocab\.json contains a list, but an object \{…\} is required\.$"),
         ("vocab.json", "{}", r"vocab\.json must map each piece to its id, an integer, but it is empty\.$"),
         ("vocab.json", '{"</s>": "0"}', r"an integer, but '</s>' has '0'\.$"),
+        ("vocab.json", f'{{"</s>": "{"x" * 9999}"}}', r"an integer, but '</s>' has 'x{50,60}…\.$"),
         ("vocab.json", '{"</s>": 0, "a": 0}', r"vocab\.json maps two pieces to the same id\."),
         ("vocab.json", '{"</s>": 0, "<unk>": 1}', r": the vocabulary has no <pad>, which MarianMT requires\.$"),
         ("source.spm", "text", r": this is not a SentencePiece model, or it is truncated\."),

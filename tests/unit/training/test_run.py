@@ -188,6 +188,15 @@ def test_metrics_after_a_step_and_an_incomplete_line_are_dropped(tmp_path: Path)
         assert [line["step"] for line in folder.read_metrics()] == [1, 3]
 
 
+def test_metrics_that_are_a_link_are_replaced_and_write_no_other_file(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run", least()) as folder:
+        folder.metrics.symlink_to(tmp_path / "elsewhere")
+        folder.truncate_metrics(3)
+        with folder.metrics.open("a", encoding="utf-8") as file:
+            file.write("{}")
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_data_and_outcome_are_read_back(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", least()) as folder:
         assert (folder.read_data(), folder.read_outcome()) == ({}, None)
