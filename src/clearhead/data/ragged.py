@@ -15,6 +15,7 @@ from clearhead.errors import DataError, printable
 from clearhead.files.writing import flush_to_disk
 
 Numbers = NDArray[Any]
+_PART = 2**14  # numbers compared at once
 
 
 class Ragged:
@@ -30,6 +31,11 @@ class Ragged:
     def lengths(self) -> NDArray[np.int64]:
         """The length of every row."""
         return np.diff(self.offsets)
+
+    @property
+    def has_empty_rows(self) -> bool:
+        """Whether a row has no numbers."""
+        return _smallest_step(self.offsets) < 1
 
     def row(self, index: int) -> Numbers:
         """Return one row."""
@@ -92,7 +98,18 @@ def open_ragged(folder: Path, name: str, dtype: str) -> Ragged:
     values = map_numbers(folder / f"{name}.values", dtype)
     if not len(offsets) or offsets[-1] != len(values):
         raise DataError(f"{printable(str(folder))}: {name} is truncated. Delete the folder; it will be created again.")
+    if offsets[0] or _smallest_step(offsets) < 0:
+        raise DataError(
+            f"{printable(str(folder))} is damaged: the offsets of {name} do not rise from 0 to its end. "
+            "Delete the folder; it will be created again."
+        )
     return Ragged(values, offsets)
+
+
+def _smallest_step(numbers: NDArray[np.int64]) -> int:
+    """Return the smallest difference between neighbours (1 if there are none), with little memory."""
+    parts = (numbers[start : start + _PART + 1] for start in range(0, len(numbers) - 1, _PART))
+    return min((int(np.diff(part).min()) for part in parts), default=1)
 
 
 def map_numbers(path: Path, dtype: str) -> Numbers:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, Field, NonNegativeInt
 
 from clearhead.data.clean import TOO_MANY_TOKENS, CleaningReport, Filter, report_table
 from clearhead.data.config import CorpusConfig, DataConfig
@@ -57,7 +58,13 @@ class PairStore:
         texts = self.source_texts if side == "source" else self.target_texts
         if texts is None:
             raise DataError(f"{printable(str(self.folder))} contains no texts. Build it with keep_texts=True.")
-        return [row.tobytes().decode() for row in texts.rows(indices)]
+        try:
+            return [row.tobytes().decode() for row in texts.rows(indices)]
+        except UnicodeDecodeError as wrong:
+            raise DataError(
+                f"{printable(str(self.folder))} is damaged: {side}_texts is not UTF-8 ({wrong}). Delete the folder; it "
+                "will be created again."
+            ) from None
 
 
 def build_store(
@@ -82,9 +89,13 @@ def build_store(
         why = "converted to tokens again, because the data or the settings changed"
         if old.get("fingerprint") == store_fingerprint:
             try:
-                return open_store(place, f"{place.name}: {old['pairs']:,} pairs, unchanged.")
+                store = open_store(place, f"{place.name}: {old['pairs']:,} pairs, unchanged.")
+                _check_ids(store, recipe)
+                return store
             except DataError:
                 why = "converted to tokens again, because the token store was damaged"
+    elif (place / _INDEX).is_file():
+        why = "converted to tokens again, because the token store was damaged"
     _refuse_other_things(place)
     part = _new_part(place)
     try:
@@ -116,11 +127,51 @@ def open_store(folder: str | Path, message: str = "") -> PairStore:
         raise DataError(
             f"{printable(str(place))} is damaged: its sides differ in length. Delete it; it will be created again."
         )
+    if len(corpus) != index["pairs"] or corpus.max(initial=0) >= len(index["reports"]):
+        raise DataError(
+            f"{printable(str(place))} is damaged: its pairs do not match {_INDEX}. Delete it; it will be created again."
+        )
     return PairStore(
         place, opened["source"], opened["target"], corpus,
         tuple(map(CleaningReport.from_json, index["reports"])), index["fingerprint"],
         opened.get("source_texts"), opened.get("target_texts"), message,
     )  # fmt: skip
+
+
+class _SavedReport(BaseModel):
+    """A CleaningReport in store.json."""
+
+    corpus: str
+    read: NonNegativeInt
+    kept: NonNegativeInt
+    left_out: dict[str, NonNegativeInt]
+    first: dict[str, str]
+    byte_order_marks: NonNegativeInt
+    carriage_returns: NonNegativeInt
+
+
+class _SavedIndex(BaseModel):
+    """The content of store.json."""
+
+    format: Literal[1]
+    fingerprint: str
+    pairs: NonNegativeInt
+    arrays: dict[Literal["source", "target", "source_texts", "target_texts"], Literal["uint8", "uint16", "uint32"]]
+    reports: Annotated[list[_SavedReport], Field(min_length=1)]
+
+
+def _check_ids(store: PairStore, recipe: "_StoreRecipe") -> None:
+    """Raise DataError if an id is not in its vocabulary, or a sentence has no tokens."""
+    sizes = {"source": recipe.vocabularies.source.size, "target": recipe.vocabularies.target.size}
+    if recipe.task == "classify":
+        sizes["target"] = len(recipe.vocabularies.labels)
+    for side, rows in {"source": store.source, "target": store.target}.items():
+        is_unused = recipe.task == "language-model" and side == "source"
+        if rows.values.max(initial=0) >= sizes[side] or (not is_unused and rows.has_empty_rows):
+            raise DataError(
+                f"{printable(str(store.folder))} is damaged: {side} has ids that are not in the vocabulary, or "
+                "sentences without tokens. Delete the folder; it will be created again."
+            )
 
 
 @dataclass(frozen=True)
@@ -240,9 +291,10 @@ def _located(corpus: Corpus, recipe: _StoreRecipe, block: Sequence[SentencePair]
 def _read_index(place: Path) -> dict[str, Any] | None:
     try:
         index = parse_object((place / _INDEX).read_bytes())
-    except (OSError, ValueError, TypeError):
+        _SavedIndex.model_validate(index, strict=True)
+    except (OSError, ValueError, TypeError):  # pydantic's errors are ValueErrors
         return None
-    return index if index.get("format") == _FORMAT else None
+    return index if {"source", "target"} <= set(index["arrays"]) else None
 
 
 def _new_part(place: Path) -> Path:

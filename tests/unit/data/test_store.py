@@ -217,6 +217,84 @@ def test_a_truncated_store_is_rejected_and_rebuilt(
     assert again.fingerprint == complete.fingerprint
 
 
+def change_numbers(path: Path, dtype: str, place: int, value: int) -> None:
+    numbers = np.fromfile(path, dtype)
+    numbers[place] = value
+    numbers.tofile(path)
+
+
+NUMBERS = {
+    "an id beyond the vocabulary": ("source.values", "uint16", 5, 61, "source has ids that are not in the vocabulary"),
+    "the largest id": ("target.values", "uint16", -1, 65535, "target has ids that are not in the vocabulary"),
+    "an empty sentence": (
+        "target.offsets",
+        "int64",
+        1,
+        0,
+        "target has ids that are not in the vocabulary, or sentences",
+    ),
+    "falling offsets": ("source.offsets", "int64", 7, 2, "the offsets of source do not rise from 0 to its end"),
+    "a negative offset": ("target.offsets", "int64", 3, -5, "the offsets of target do not rise from 0 to its end"),
+    "an offset beyond the end": ("target.offsets", "int64", 3, 10**12, "the offsets of target do not rise"),
+    "another start": ("source.offsets", "int64", 0, 3, "the offsets of source do not rise from 0 to its end"),
+    "an unknown corpus": ("corpus.values", "uint16", 3, 9, "its pairs do not match store.json"),
+}
+
+
+@pytest.mark.parametrize("damage", NUMBERS)
+def test_a_store_with_impossible_numbers_is_recognised_and_rebuilt(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path, damage: str
+) -> None:
+    build(corpus, vocabularies, tmp_path)
+    name, dtype, place, value, message = NUMBERS[damage]
+    path = tmp_path / "store" / name
+    before = path.read_bytes()
+    change_numbers(path, dtype, place, value)
+    recipe = store_module._StoreRecipe((corpus,), vocabularies, DataConfig(train=(corpus,)), "translate", False)
+    with pytest.raises(DataError, match=message):
+        store_module._check_ids(open_store(tmp_path / "store"), recipe)
+    again = build(corpus, vocabularies, tmp_path)
+    assert again.message == "store: 48 pairs, converted to tokens again, because the token store was damaged."
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"pairs": None},
+        {"pairs": -1},
+        {"arrays": None},
+        {"arrays": {"source": "uint16"}},
+        {"arrays": {"source": "O", "target": "uint16"}},
+        {"arrays": {"source": "uint16", "target": "uint16", "../../etc/passwd": "uint8"}},
+        {"fingerprint": 5},
+        {"reports": []},
+        {"reports": [{"corpus": "x"}]},
+        {"format": 2},
+    ],
+)
+def test_a_damaged_index_is_recognised_and_the_store_rebuilt(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    build(corpus, vocabularies, tmp_path)
+    path = tmp_path / "store/store.json"
+    before = path.read_bytes()
+    path.write_text(json.dumps({**json.loads(before), **changes}))
+    with pytest.raises(DataError, match=r"store is not a token store, or is incomplete\. Build it again\.$"):
+        open_store(tmp_path / "store")
+    again = build(corpus, vocabularies, tmp_path)
+    assert again.message == "store: 48 pairs, converted to tokens again, because the token store was damaged."
+    assert path.read_bytes() == before
+
+
+def test_stored_texts_that_are_not_utf8_are_reported(corpus: CorpusConfig, tmp_path: Path) -> None:
+    vocabularies = train_vocabularies(PAIRS, TextConfig(vocabulary=61, sampling=0.2), ("de",))
+    store = build(corpus, vocabularies, tmp_path)
+    change_numbers(tmp_path / "store/source_texts.values", "uint8", 3, 255)
+    with pytest.raises(DataError, match=r"store is damaged: source_texts is not UTF-8 .* Delete the folder"):
+        store.texts("source", [0])
+
+
 def test_a_folder_with_other_files_is_not_overwritten(
     corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
 ) -> None:
