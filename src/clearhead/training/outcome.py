@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite, nan
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import BaseModel, Field, NonNegativeInt
 
 Stopped = Literal["steps", "epochs", "patience", "enough", "minutes", "interrupted"]
 FINISHED: tuple[Stopped, ...] = ("steps", "epochs", "patience", "enough")
@@ -84,9 +86,28 @@ class Outcome:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Outcome":
-        """Return the outcome described by plain data."""
+        """Return the outcome described by plain data; raise ValueError if it is incomplete or impossible."""
+        saved = _SavedOutcome.model_validate(data, strict=True)
         scores = {
-            name: KeptScore(score["name"], nan if score["value"] is None else score["value"], score["signature"])
-            for name, score in data["scores"].items()
+            name: KeptScore(score.name, nan if score.value is None else score.value, score.signature)
+            for name, score in saved.scores.items()
         }
-        return cls(data["steps"], data["seconds"], data["stopped"], scores, data["best_step"])
+        return cls(saved.steps, saved.seconds, saved.stopped, scores, saved.best_step)
+
+
+class _SavedScore(BaseModel):
+    """A score in outcome.json."""
+
+    name: str
+    value: float | None
+    signature: str
+
+
+class _SavedOutcome(BaseModel):
+    """The content of outcome.json."""
+
+    steps: NonNegativeInt
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    stopped: Stopped
+    best_step: NonNegativeInt | None
+    scores: dict[str, _SavedScore]

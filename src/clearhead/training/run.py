@@ -157,13 +157,24 @@ class RunFolder:
 
     def write_environment(self, seed: int) -> None:
         """Add this process to the list of processes that worked on the run."""
-        sessions = self._read_json(ENVIRONMENT).get("sessions", []) if (self.path / ENVIRONMENT).is_file() else []
-        self.write_json(ENVIRONMENT, {"sessions": [*sessions, describe_environment(seed)]})
+        self.write_json(ENVIRONMENT, {"sessions": [*self._read_sessions(), describe_environment(seed)]})
 
     def read_environment(self) -> dict[str, Any]:
         """Return the environment of the last process that worked on the run."""
-        sessions = self._read_json(ENVIRONMENT).get("sessions", []) if (self.path / ENVIRONMENT).is_file() else []
-        return dict(sessions[-1]) if sessions else {}
+        sessions = self._read_sessions()
+        return sessions[-1] if sessions else {}
+
+    def _read_sessions(self) -> list[dict[str, Any]]:
+        """Return the description of every process that worked on the run."""
+        if not (self.path / ENVIRONMENT).is_file():
+            return []
+        sessions = self._read_json(ENVIRONMENT).get("sessions")
+        if not isinstance(sessions, list) or not all(isinstance(session, dict) for session in sessions):
+            raise RunError(
+                f"{printable(str(self.path / ENVIRONMENT))} does not describe the processes of a run. "
+                "Remove it, or restore it from a copy."
+            )
+        return sessions
 
     def write_data(self, corpora: Sequence[CorpusRecord], tokeniser: Mapping[str, str | int]) -> None:
         """Write the hashes and counts of the data, and the description of the tokeniser."""
@@ -171,7 +182,16 @@ class RunFolder:
 
     def read_data(self) -> dict[str, Any]:
         """Return what `write_data` wrote, or an empty dict if the data has not been read yet."""
-        return self._read_json(DATA) if (self.path / DATA).is_file() else {}
+        if not (self.path / DATA).is_file():
+            return {}
+        data = self._read_json(DATA)
+        tokeniser = data.get("tokeniser")
+        if not isinstance(tokeniser, dict) or not isinstance(tokeniser.get("pairs", ""), str):
+            raise RunError(
+                f"{printable(str(self.path / DATA))} does not describe the data of a run. Restore it from a copy, or "
+                "remove it; then a resumed run cannot check that its data is unchanged."
+            )
+        return data
 
     def write_outcome(self, outcome: Outcome) -> None:
         """Write how the run ended."""
@@ -183,7 +203,7 @@ class RunFolder:
             return None
         try:
             return Outcome.from_data(self._read_json(OUTCOME))
-        except (KeyError, TypeError, AttributeError):
+        except (KeyError, TypeError, AttributeError, ValueError):
             raise RunError(
                 f"{printable(str(self.path / OUTCOME))} does not describe how a run ended. Remove it."
             ) from None
@@ -205,7 +225,7 @@ class RunFolder:
         for line in text.split("\n"):
             try:
                 data = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(data, dict) and isinstance(data.get("step"), int):
                 lines.append(data)

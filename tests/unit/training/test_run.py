@@ -223,12 +223,45 @@ def test_data_and_outcome_are_read_back(tmp_path: Path) -> None:
         ("{", "outcome.json cannot be read: "),
         ("[]", r"outcome.json does not contain a JSON object, {…}\. Remove it"),
         ("{}", r"outcome.json does not describe how a run ended\. Remove it\."),
+        *(
+            (json.dumps({**Outcome(7, 1.5, "steps").to_data(), **changes}), "outcome.json does not describe how a run")
+            for changes in (
+                {"steps": "x"}, {"steps": -1}, {"seconds": None}, {"stopped": "never"}, {"stopped": ["steps"]},
+                {"best_step": 1.5}, {"scores": []}, {"scores": {"bleu": {"name": 5, "value": 1.0, "signature": ""}}},
+                {"scores": {"bleu": {"name": "BLEU", "value": "x", "signature": ""}}},
+            )
+        ),
     ],
-)
+)  # fmt: skip
 def test_a_damaged_outcome_is_reported(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "outcome.json").write_text(content)
     with pytest.raises(RunError, match=message):
         RunFolder(tmp_path).read_outcome()
+
+
+@pytest.mark.parametrize("content", ["{}", '{"sessions": null}', '{"sessions": {"a": 1}}', '{"sessions": [5]}'])
+def test_a_damaged_environment_is_reported_and_kept(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "environment.json"
+    path.write_text(content)
+    for use in (lambda: RunFolder(tmp_path).write_environment(3), RunFolder(tmp_path).read_environment):
+        with pytest.raises(
+            RunError, match=r"environment.json does not describe the processes of a run\. Remove it, or"
+        ):
+            use()
+    assert path.read_text() == content
+
+
+@pytest.mark.parametrize("content", ["{}", '{"tokeniser": [1]}', '{"tokeniser": {"pairs": 5}}'])
+def test_a_damaged_record_of_the_data_is_reported(tmp_path: Path, content: str) -> None:
+    (tmp_path / "data.json").write_text(content)
+    with pytest.raises(RunError, match=r"data.json does not describe the data of a run\. Restore it from a copy, or"):
+        RunFolder(tmp_path).read_data()
+
+
+def test_lines_of_metrics_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
+    deep = "[" * 100_000
+    (tmp_path / "metrics.jsonl").write_text(f'{{"step": 1}}\n{deep}\n{{"step": "x"}}\n5\n{{"step": 2, "loss": NaN}}\n')
+    assert [line["step"] for line in RunFolder(tmp_path).read_metrics()] == [1, 2]
 
 
 def test_a_file_is_written_atomically(tmp_path: Path) -> None:
