@@ -142,8 +142,8 @@ class _SavedReport(BaseModel):
     """A CleaningReport in store.json."""
 
     corpus: str
-    read: NonNegativeInt
-    kept: NonNegativeInt
+    num_read: NonNegativeInt = Field(alias="read")
+    num_kept: NonNegativeInt = Field(alias="kept")
     left_out: dict[str, NonNegativeInt]
     first: dict[str, str]
     byte_order_marks: NonNegativeInt
