@@ -29,8 +29,29 @@ def check(
     source: "str | Path | Mapping[str, Any]",
     problem: "str | Path | Mapping[str, Any] | None" = None,
     scheme: Scheme | None = None,
+    max_seconds: float | None = None,
 ) -> list[Report]:
-    """Mark a file, a built-in example or plain data; return one report for each exercise in it."""
+    """Mark a file, a built-in example or plain data; return one report for each exercise in it.
+
+    After `max_seconds` an error is raised; None means no limit.
+    """
+    from clearhead.check.read.reading import shown_name
+    from clearhead.check.time_limit import TimeUpError, late_sentence, time_limit
+
+    try:
+        with time_limit(max_seconds):
+            return _mark(source, problem, scheme)
+    except TimeUpError:
+        name = "the working" if isinstance(source, Mapping) else shown_name(source)
+        sentence = f"{name}: {late_sentence(max_seconds or 0.0)}. Give fewer lines, or more time."
+        raise ProblemError(sentence, options=("time_limit",)) from None
+
+
+def _mark(
+    source: "str | Path | Mapping[str, Any]",
+    problem: "str | Path | Mapping[str, Any] | None",
+    scheme: Scheme | None,
+) -> list[Report]:
     from clearhead.check.read.reading import load_workings, shown_name
 
     workings = load_workings(source, problem)

@@ -5,14 +5,21 @@ A file that cannot be used is reported with the reason, and the other files are 
 
 import csv
 import io
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
+import orjson
+
+from clearhead.check.conventions import check_problem
 from clearhead.check.marker import mark_all
 from clearhead.check.marks import Scheme
-from clearhead.check.report import Finding, Report
+from clearhead.check.read.problem_source import load_given_problem
+from clearhead.check.read.reading import load_workings, shown_name
+from clearhead.check.report import FORMAT, Finding, Report
+from clearhead.check.time_limit import DEFAULT_SECONDS, TimeUpError, late_sentence, time_limit
 from clearhead.check.verdict import Verdict
 from clearhead.errors import ClearheadError, ProblemError
 
@@ -31,6 +38,14 @@ class StudentResult:
     path: Path
     reports: tuple[Report, ...] = ()
     problem: str = ""
+    is_late: bool = False  # whether checking was stopped by the time limit
+
+    @property
+    def remark(self) -> str:
+        """The first error, or why there is no report."""
+        if self.reports or self.is_late:
+            return self.first_error if self.reports else self.problem
+        return f"cannot be used: {self.problem}"
 
     @property
     def student(self) -> str:
@@ -125,24 +140,37 @@ def mark_class(
     problem: str | Path | None = None,
     on_marked: Callable[[Path], None] | None = None,
     besides: Collection[Path] = (),
+    max_seconds: float | None = DEFAULT_SECONDS,
 ) -> ClassReport:
-    """Mark every working in a folder by one scheme; `on_marked` is called with each file after it is marked."""
+    """Mark every working in a folder by one scheme; `on_marked` is called with each file after it is marked.
+
+    A file that takes longer than `max_seconds` is reported, and the next one is marked; None means no limit. A
+    `problem` that cannot be used is an error, not the result of every student.
+    """
+    wanted = problem if problem is not None else scheme.problem
+    data = None if wanted is None else load_given_problem(wanted)
+    if data is not None:
+        check_problem(data)
     results = []
     for path in working_files(Path(folder), besides):
-        results.append(_mark_file(path, scheme, problem))
+        results.append(_mark_file(path, scheme, data, max_seconds))
         if on_marked is not None:
             on_marked(path)
     return ClassReport(tuple(results), commonest_slips(results), look_alikes(results))
 
 
-def _mark_file(path: Path, scheme: Scheme, problem: str | Path | None) -> StudentResult:
-    from clearhead.check.read.reading import load_workings, shown_name
-
+def _mark_file(
+    path: Path, scheme: Scheme, problem: Mapping[str, Any] | None, max_seconds: float | None
+) -> StudentResult:
     try:
-        reports = tuple(mark_all(load_workings(path, problem if problem is not None else scheme.problem), scheme))
+        if not path.resolve().is_relative_to(path.parent.resolve()):
+            raise ProblemError("is a link to a file outside the folder. Copy the file into the folder.")
+        with time_limit(max_seconds):
+            return StudentResult(path, tuple(mark_all(load_workings(path, problem), scheme)))
+    except TimeUpError:
+        return StudentResult(path, (), late_sentence(max_seconds or 0.0), is_late=True)
     except ClearheadError as wrong:
         return StudentResult(path, (), str(wrong).split("\n")[0].removeprefix(f"{shown_name(path)}: "))
-    return StudentResult(path, reports)
 
 
 def commonest_slips(results: list[StudentResult]) -> tuple[SharedSlip, ...]:
@@ -212,6 +240,11 @@ def grades_csv(class_report: ClassReport) -> str:
         row += [str(result.num_errors), result.first_error, result.problem, *(grades.get(name, "") for name in names)]
         writer.writerow([_harmless(cell) for cell in row])
     return text.getvalue()
+
+
+def unusable_json(result: StudentResult) -> bytes:
+    """Return the JSON report of a file that was not checked: who, and why."""
+    return orjson.dumps({"clearhead_report": FORMAT, "student": result.student, "cannot_be_used": result.problem})
 
 
 def _line_grades(result: StudentResult) -> Iterator[tuple[str, float, float]]:

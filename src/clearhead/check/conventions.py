@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from clearhead.check.working import Note, Working
 from clearhead.errors import ProblemError
+from clearhead.worksheet.reading import parse_problem
 
 if TYPE_CHECKING:
     from clearhead.check.report_writer import ComparedWorking
@@ -90,6 +91,23 @@ def compare_by_best_convention(working: Working, compare: Compare) -> "ComparedW
         best.placing.notes.append(Note("convention", sentence))
         return best
     return plain if plain is not None else best
+
+
+def check_problem(problem: Mapping[str, Any]) -> None:
+    """Raise the error of a problem that cannot be used under any convention that it leaves open."""
+    try:
+        parse_problem(problem)
+    except ProblemError:
+        if not any(_is_usable(_with_convention(problem, change)) for change in _alternative_conventions(problem)):
+            raise
+
+
+def _is_usable(problem: Mapping[str, Any]) -> bool:
+    try:
+        parse_problem(problem)
+    except ProblemError:
+        return False
+    return True
 
 
 def _is_much_better(plain: "ComparedWorking | None", best: "ComparedWorking", chosen: Mapping[str, str]) -> bool:

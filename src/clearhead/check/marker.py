@@ -9,6 +9,7 @@ from clearhead.check.conventions import compare_by_best_convention
 from clearhead.check.graph import Graph
 from clearhead.check.marks import Scheme
 from clearhead.check.placing import Placer, Placing
+from clearhead.check.read.problem_source import unusable_problem
 from clearhead.check.report import Report
 from clearhead.check.report_writer import ComparedWorking, ReportWriter
 from clearhead.check.statement import Statement
@@ -40,7 +41,12 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
         raise ProblemError(
             f"contains {len(working.lines):,} lines; the limit is {_MAX_LINES:,}. Give the lines of one problem only."
         )
-    marked = compare_by_best_convention(working, _compare)
+    try:
+        marked = compare_by_best_convention(working, _compare)
+    except ProblemError:
+        if not working.problem_file:
+            raise
+        raise unusable_problem(f"problem {working.problem_file}") from None
     if not marked.comparison.judged and not marked.placing.misshapen:
         raise _nothing_marked(working, marked)
     with np.errstate(all="ignore"):

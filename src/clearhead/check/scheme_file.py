@@ -6,16 +6,20 @@ from pydantic import ValidationError
 
 from clearhead.check.marks import LineScheme, Scheme
 from clearhead.errors import ProblemError, did_you_mean
+from clearhead.files.bounded import UnreadableFileError, read_bounded
 from clearhead.worksheet.problem import shorten
-from clearhead.worksheet.reading import MAX_BYTES, read_data
+from clearhead.worksheet.reading import read_data
+
+MAX_SCHEME_BYTES = 2**20
 
 
 def load_scheme(path: str | Path) -> Scheme:
     """Return the scheme in a file; the path of a problem is relative to the scheme."""
     path = Path(path)
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+        content = read_bounded(path, MAX_SCHEME_BYTES)
+    except UnreadableFileError as wrong:
+        raise ProblemError(f"{path} {wrong}. A scheme names the lines of one exercise.") from None
     except OSError as wrong:
         raise ProblemError(f"{path} cannot be read: {wrong.strerror}.") from None
     try:

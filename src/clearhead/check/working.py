@@ -50,7 +50,8 @@ class Working:
     """A problem (as plain data, see docs/guide/fields.md) and the written lines.
 
     `rounded` names the given matrices with rounded numbers. With `has_decimal_comma`, the decimal
-    separator is a comma.
+    separator is a comma. `problem_file` is the file that the problem was read from, if its content must not be
+    repeated in messages.
     """
 
     problem: Mapping[str, Any]
@@ -60,3 +61,4 @@ class Working:
     rounded: tuple[str, ...] = ()
     has_decimal_comma: bool = False
     notes: tuple[Note, ...] = field(default=())
+    problem_file: str = ""

@@ -53,6 +53,21 @@ class MarkingOptions:
     scheme: Annotated[Path | None, typer.Option(help="A mark scheme (YAML): marks per line, and rounding rules.")] = (
         None
     )
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            max=86400.0,
+            help="The most seconds that the check of one file may take (no limit on Windows). \\[default: 60]",
+        ),
+    ] = None
+
+    @property
+    def max_seconds(self) -> float:
+        """The time limit of one file."""
+        from clearhead.check.time_limit import DEFAULT_SECONDS
+
+        return DEFAULT_SECONDS if self.time_limit is None else self.time_limit
 
     def rules(self) -> "Scheme":
         """Return the mark scheme."""
@@ -127,7 +142,7 @@ def _check_class(folder: Path, marking: MarkingOptions, report: ReportOptions) -
     others = (marking.scheme, csv, marking.problem, rules.problem)
     besides = [Path(str(other)) for other in others if isinstance(other, str | Path)]
     _check_targets(folder, csv, to, form)
-    marked = _mark_class(folder, rules, marking.problem, besides)
+    marked = _mark_class(folder, rules, marking, besides)
     _deliver_class(marked, csv, to, form)
     _show_class(marked, _written(to, csv), folder, besides)
     return marked.exit_code
@@ -148,7 +163,8 @@ def _check_one(working: str, marking: MarkingOptions, report: ReportOptions) -> 
 
     from clearhead.check import check as mark
 
-    reports = mark(working, marking.problem if marking.problem is not None else rules.problem, rules)
+    problem = marking.problem if marking.problem is not None else rules.problem
+    reports = mark(working, problem, rules, marking.max_seconds)
     _deliver(reports, report.chosen_form or ReportFormat.terminal, output)
     codes = {marked_report.exit_code for marked_report in reports}
     return 1 if 1 in codes else max(codes)
@@ -230,7 +246,7 @@ def _check_targets(folder: Path, csv: Path | None, to: Path, form: ReportFormat)
         raise ProblemError(f"--reports {to} is the folder of the workings. Choose another folder for the reports.")
 
 
-def _mark_class(folder: Path, rules: "Scheme", problem: str | None, besides: "Sequence[Path]") -> "ClassReport":
+def _mark_class(folder: Path, rules: "Scheme", marking: MarkingOptions, besides: "Sequence[Path]") -> "ClassReport":
     from rich.console import Console
     from rich.progress import Progress
 
@@ -239,11 +255,11 @@ def _mark_class(folder: Path, rules: "Scheme", problem: str | None, besides: "Se
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("marking", total=len(working_files(folder, besides)))
-        return mark_class(folder, rules, problem, lambda path: bar.advance(task), besides)
+        return mark_class(folder, rules, marking.problem, lambda path: bar.advance(task), besides, marking.max_seconds)
 
 
 def _deliver_class(marked: "ClassReport", csv: Path | None, to: Path, form: ReportFormat) -> None:
-    from clearhead.check.classroom import grades_csv
+    from clearhead.check.classroom import grades_csv, unusable_json
     from clearhead.files.writing import write_file
 
     try:
@@ -253,6 +269,8 @@ def _deliver_class(marked: "ClassReport", csv: Path | None, to: Path, form: Repo
     for result in marked.results:
         if result.reports:
             write_file(to / f"{result.path.name}{_SUFFIX[form]}", _content(result.reports, form))
+        elif form is ReportFormat.json:
+            write_file(to / f"{result.path.name}{_SUFFIX[form]}", unusable_json(result))
     if csv is not None:
         write_file(csv, grades_csv(marked).encode())
 
@@ -271,8 +289,7 @@ def _show_class(marked: "ClassReport", footer: str, folder: Path, besides: "Sequ
         table.add_column(heading, justify="right" if heading in ("marks", "errors") else "left")
     for result in marked.results:
         marks = f"{result.earned:g} / {result.out_of:g}" if result.reports else "—"
-        remark = result.first_error if result.reports else f"cannot be used: {result.problem}"
-        table.add_row(Text(printable(result.student)), marks, str(result.num_errors), Text(printable(remark)))
+        table.add_row(Text(printable(result.student)), marks, str(result.num_errors), Text(printable(result.remark)))
     with console.capture() as shown:
         console.print(table)
         for heading, lines in (

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from clearhead.errors import ClearheadError, ProblemError, did_you_mean
+from clearhead.files.bounded import UnreadableFileError, read_bounded
 from clearhead.steps import Given, Record, Trace
 from clearhead.worksheet.pen import in_rows, transpose_trace
 from clearhead.worksheet.view import Labels, encoder_or_decoder, place_name, propagate_names
@@ -25,13 +26,14 @@ def load_sheet(path: str | Path) -> Worksheet:
     """Load a worksheet or a saved trace from a JSON file."""
     path = Path(path)
     try:
-        size = path.stat().st_size
-        if size > MAX_TRACE_BYTES:
-            raise ProblemError(
-                f"{path} has {size / 2**20:.0f} MiB; a trace can have at most {MAX_TRACE_BYTES // 2**20}. "
-                "Save only a part of it: model.trace(batch, only=['encoder.0'])."
-            )
-        return Worksheet.from_json(path.read_bytes())
+        return Worksheet.from_json(read_bounded(path, MAX_TRACE_BYTES))
+    except UnreadableFileError as wrong:
+        if wrong.size is None:
+            raise ProblemError(f"{path} {wrong}.") from None
+        raise ProblemError(
+            f"{path} has {wrong.size / 2**20:.0f} MiB; a trace can have at most {MAX_TRACE_BYTES // 2**20}. "
+            "Save only a part of it: model.trace(batch, only=['encoder.0'])."
+        ) from None
     except OSError as wrong:
         raise ProblemError(f"{path} cannot be read: {wrong.strerror}. Give a file written by save_trace.") from None
     except ProblemError:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from clearhead.errors import Mistake, ProblemError, closest_match, did_you_mean
+from clearhead.files.bounded import UnreadableFileError, read_bounded
 from clearhead.files.reading import utf8_text
 from clearhead.files.yaml_file import YamlFileError, YamlLimits, load_yaml
 from clearhead.worksheet.kinds import KINDS
@@ -57,10 +58,10 @@ def _read_file(path: Path) -> bytes:
             "List the gallery to see the names.",
             options=("list_gallery",),
         )
-    if path.stat().st_size > MAX_BYTES:
-        raise ProblemError(_too_long(str(path), path.stat().st_size))
-    with path.open("rb") as file:
-        return file.read(MAX_BYTES + 1)
+    try:
+        return read_bounded(path, MAX_BYTES)
+    except UnreadableFileError as wrong:
+        raise ProblemError(_too_long(str(path), wrong.size) if wrong.size else f"{path} {wrong}.") from None
 
 
 def _neighbours(path: Path) -> list[Path]:

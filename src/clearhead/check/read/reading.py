@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from clearhead.check.read.number import visible
+from clearhead.check.read.problem_source import is_problem_file, load_given_problem, load_named_problem
 from clearhead.check.read.written import WrittenReader
 from clearhead.check.working import Note, Working
 from clearhead.errors import ClearheadError, ProblemError, did_you_mean
-from clearhead.files.reading import missing_file_hint, utf8_text
+from clearhead.files.bounded import UnreadableFileError, read_bounded
+from clearhead.files.reading import utf8_text
 from clearhead.worksheet.problem import shorten
-from clearhead.worksheet.reading import MAX_BYTES, gallery, read_data
+from clearhead.worksheet.reading import MAX_BYTES, read_data
 from clearhead.worksheet.worksheet import Worksheet
 
 KEYS = ("problem", "written", "rounded", "student", "title", "decimal")
@@ -37,7 +39,7 @@ def load_workings(source: Source, problem: Source | None = None) -> list[Working
 
     A given `problem` takes precedence over the one that the working names; a note reports any difference.
     """
-    problem_data = None if problem is None else _load_problem(problem, Path())
+    problem_data = None if problem is None else load_given_problem(problem)
     if isinstance(source, Mapping):
         return [_read_working(source, problem_data, Path())]
     name = str(source)
@@ -80,10 +82,14 @@ def _content(name: str) -> tuple[bytes, Path]:
         raise ProblemError("is a folder. Name one file in it; clearhead.check.classroom.mark_class marks a class.")
     if not path.exists():
         raise ProblemError(f"there is no such file and no built-in example with that name.{_nearest(path)}")
-    if path.stat().st_size > MAX_BYTES:
-        raise ProblemError(_too_long(path.stat().st_size))
-    with path.open("rb") as file:
-        return _bounded(file.read(MAX_BYTES + 1)), path.parent
+    return _bounded(_read_file(path)), path.parent
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        return read_bounded(path, MAX_BYTES)
+    except UnreadableFileError as wrong:
+        raise ProblemError(_too_long(wrong.size) if wrong.size else f"{wrong}.") from None
 
 
 def _nearest(path: Path) -> str:
@@ -190,33 +196,6 @@ def _check_same_problem(sheet: Worksheet, problem: Mapping[str, Any]) -> None:
         )
 
 
-def _load_problem(problem: Any, folder: Path) -> Mapping[str, Any]:
-    """Return the data of a problem: as given, by its gallery id, or from a file in `folder`."""
-    if isinstance(problem, Mapping):
-        return problem
-    if not isinstance(problem, str | Path) or not str(problem).strip() or "\0" in str(problem):
-        raise ProblemError(f"problem = {shorten(problem)} is not a problem. Give a gallery id, a file, or its keys.")
-    name = str(problem)
-    path = folder / name
-    try:
-        if name in gallery() and not path.exists():
-            return read_data(gallery()[name].read_bytes())
-        if not path.is_file():
-            near = did_you_mean(Path(name).stem, gallery()) or missing_file_hint(path)
-            raise ProblemError(
-                f"there is no such problem file and no gallery problem with that name.{near} "
-                "List the gallery to see its names.",
-                options=("list_gallery",),
-            )
-        if path.stat().st_size > MAX_BYTES:
-            raise ProblemError(_too_long(path.stat().st_size))
-        return read_data(path.read_bytes())
-    except OSError as wrong:
-        raise ProblemError(f"problem {shorten(name)} cannot be read: {wrong.strerror}.") from None
-    except ProblemError as wrong:
-        raise wrong.located(f"problem {shorten(name)}") from None
-
-
 def _read_working(data: Mapping[str, Any], problem_data: Mapping[str, Any] | None, folder: Path) -> Working:
     mistakes = [f"{shorten(key)} is not a key. Keys are words." for key in data if not isinstance(key, str)]
     fields = _Fields({key: value for key, value in data.items() if isinstance(key, str)}, mistakes)
@@ -242,6 +221,7 @@ def _read_working(data: Mapping[str, Any], problem_data: Mapping[str, Any] | Non
         rounded=fields.rounded(),
         has_decimal_comma=fields.has_decimal_comma(),
         notes=(*fields.notes, *reader.notes),
+        problem_file=fields.problem_file,
     )
     if mistakes:
         raise ProblemError(mistakes)
@@ -276,6 +256,7 @@ def _read_table(
         rounded=rounded,
         has_decimal_comma=table.has_decimal_comma,
         notes=(*fields.notes, *table.notes),
+        problem_file=fields.problem_file,
     )
 
 
@@ -285,6 +266,7 @@ class _Fields:
     def __init__(self, data: Mapping[str, Any], mistakes: list[str]) -> None:
         self.data = data
         self.notes: list[Note] = []
+        self.problem_file = ""  # the file that the problem of the working was read from
         self._mistakes = mistakes
 
     def problem(self, expected: Mapping[str, Any] | None, folder: Path) -> Mapping[str, Any]:
@@ -292,11 +274,7 @@ class _Fields:
         others = {key: value for key, value in self.data.items() if key not in KEYS}
         own: Mapping[str, Any] | None = None
         if "problem" in self.data:
-            try:
-                own = _load_problem(self.data["problem"], folder)
-            except ProblemError as wrong:
-                self._mistakes += wrong.mistakes
-                own = expected or {}
+            own = self._named_problem(expected, folder)
             self._refuse(others, "beside problem and written")
         elif "kind" in others or "parts" in others:
             own = {**({"title": self.data["title"]} if "title" in self.data else {}), **others}
@@ -319,6 +297,21 @@ class _Fields:
                 )
             )
         return expected if expected is not None else own or {}
+
+    def _named_problem(self, expected: Mapping[str, Any] | None, folder: Path) -> Mapping[str, Any]:
+        """Return the problem under `problem`; where another one was given, a name that cannot be used is only noted."""
+        name = self.data["problem"]
+        try:
+            own = load_named_problem(name, folder)
+        except ProblemError as wrong:
+            if expected is None:
+                self._mistakes += wrong.mistakes
+                return {}
+            self.notes.append(Note("warning", f"{visible(wrong.mistakes[0])} It was marked against the given problem."))
+            return expected
+        if expected is None and is_problem_file(name):
+            self.problem_file = shorten(name)
+        return own
 
     def _refuse(self, keys: Mapping[str, Any], where: str) -> None:
         for key in keys:
