@@ -151,7 +151,10 @@ def test_output_is_written_to_a_file_and_a_failure_creates_none(tmp_path: Path) 
     assert "Part 1" in text.read_text(encoding="utf-8")
     failed = run("solve", "leak", "-o", str(tmp_path / "nowhere" / "sheet.md"))
     assert failed.returncode == 2
-    assert "cannot be written: No such file or directory. Choose another place." in failed.stderr
+    assert (
+        f"the folder of {tmp_path / 'nowhere' / 'sheet.md'} does not exist. Create it first (--output)."
+        in failed.stderr
+    )
     assert sorted(file.name for file in tmp_path.iterdir()) == ["sheet.md", "sheet.txt"]
 
 

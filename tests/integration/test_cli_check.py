@@ -139,10 +139,31 @@ def test_a_worksheet_of_another_problem_earns_nothing() -> None:
 def test_a_report_never_overwrites_the_working(tmp_path: Path) -> None:
     path = write(tmp_path / "ada.json", GOOD)
     before = path.read_bytes()
-    done = run("check", "ada.json", "-o", "./ada.json", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "is the working itself" in done.stderr
-    assert path.read_bytes() == before
+    (tmp_path / "link.json").hardlink_to(path)
+    for name in ("./ada.json", "link.json", "../" + tmp_path.name + "/ada.json"):
+        done = run("check", "ada.json", "-o", name, cwd=tmp_path)
+        assert done.returncode == 2
+        assert (
+            "read, and the output would overwrite it. Choose another name for the output (--output).\n" in done.stderr
+        )
+        assert path.read_bytes() == before
+
+
+def test_grades_and_reports_never_overwrite_what_is_read(tmp_path: Path) -> None:
+    (tmp_path / "class").mkdir()
+    path = write(tmp_path / "class" / "ada.json", GOOD)
+    (tmp_path / "reports").mkdir()
+    for name, option in (("grades.csv", "csv"), ("reports/ada.json.html", "reports")):
+        (tmp_path / name).hardlink_to(path)
+        done = run("check", "class", "--csv", "grades.csv", "--reports", "reports", cwd=tmp_path)
+        assert done.returncode == 2
+        assert f"{name} is the same file as class/ada.json, which is read" in done.stderr
+        assert f"(--{option})" in done.stderr
+        (tmp_path / name).unlink()
+    scheme = tmp_path / "scheme.yaml"
+    scheme.write_text("strict_rounding: true\n")
+    done = run("check", "class/ada.json", "--scheme", "scheme.yaml", "-o", "scheme.yaml", cwd=tmp_path)
+    assert (done.returncode, scheme.read_text()) == (2, "strict_rounding: true\n")
 
 
 def test_a_wrong_shape_is_reported_and_is_not_correct(tmp_path: Path) -> None:

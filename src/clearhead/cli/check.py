@@ -134,18 +134,43 @@ def check(
 
 def _check_class(folder: Path, marking: MarkingOptions, report: ReportOptions) -> int:
     """Mark the workings in a folder, and return the exit code."""
+    from clearhead.check.classroom import working_files
+
     rules = marking.rules()
     if report.output is not None:
         raise ProblemError("a folder produces one report for each student: use --reports FOLDER instead of --output.")
     form, csv = report.chosen_form or ReportFormat.html, report.csv
     to = report.reports or (csv.parent if csv is not None else Path()) / "reports"
-    others = (marking.scheme, csv, marking.problem, rules.problem)
-    besides = [Path(str(other)) for other in others if isinstance(other, str | Path)]
+    inputs = _inputs(marking, rules)
+    besides = [*inputs, *([csv] if csv is not None else [])]
     _check_targets(folder, csv, to, form)
+    _check_outputs(csv, to, form, inputs, working_files(folder, besides))
     marked = _mark_class(folder, rules, marking, besides)
     _deliver_class(marked, csv, to, form)
     _show_class(marked, _written(to, csv), folder, besides)
     return marked.exit_code
+
+
+def _inputs(marking: MarkingOptions, rules: "Scheme") -> list[Path]:
+    """Return the files that are read besides the workings: the mark scheme and the problem."""
+    others = (marking.scheme, marking.problem, rules.problem)
+    return [Path(str(other)) for other in others if isinstance(other, str | Path)]
+
+
+def _check_outputs(
+    csv: Path | None, to: Path, form: ReportFormat, inputs: "Sequence[Path]", workings: "Sequence[Path]"
+) -> None:
+    """Raise an error if the grades or a report would overwrite a working, the mark scheme or the problem."""
+    from clearhead.files.destination import Output, check_outputs
+
+    outputs = [] if csv is None else [Output(csv, "csv")]
+    if to.is_dir():
+        outputs += [Output(_report_path(to, working, form), "reports") for working in workings]
+    check_outputs(outputs, [*inputs, *workings])
+
+
+def _report_path(to: Path, working: Path, form: ReportFormat) -> Path:
+    return to / f"{working.name}{_SUFFIX[form]}"
 
 
 def _written(to: Path, csv: Path | None) -> str:
@@ -158,8 +183,10 @@ def _check_one(working: str, marking: MarkingOptions, report: ReportOptions) -> 
     rules, output = marking.rules(), report.output
     if report.csv is not None or report.reports is not None:
         raise ProblemError(f"--csv and --reports are for a folder of workings, and {working} is not a folder.")
-    if output is not None and working != "-" and output.resolve() == Path(working).resolve():
-        raise ProblemError(f"{output} is the working itself, which the report would overwrite. Choose another name.")
+    if output is not None:
+        from clearhead.files.destination import Output, check_outputs
+
+        check_outputs([Output(output)], [working, *_inputs(marking, rules)])
 
     from clearhead.check import check as mark
 
@@ -268,9 +295,9 @@ def _deliver_class(marked: "ClassReport", csv: Path | None, to: Path, form: Repo
         raise ProblemError(f"{to} cannot be created: {wrong.strerror}.") from None
     for result in marked.results:
         if result.reports:
-            write_file(to / f"{result.path.name}{_SUFFIX[form]}", _content(result.reports, form))
+            write_file(_report_path(to, result.path, form), _content(result.reports, form))
         elif form is ReportFormat.json:
-            write_file(to / f"{result.path.name}{_SUFFIX[form]}", unusable_json(result))
+            write_file(_report_path(to, result.path, form), unusable_json(result))
     if csv is not None:
         write_file(csv, grades_csv(marked).encode())
 

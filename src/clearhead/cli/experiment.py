@@ -35,6 +35,9 @@ def experiment(
 
     chosen = find_experiment(name)
     if picture is not None:
+        from clearhead.files.destination import Output, check_outputs
+
+        check_outputs([Output(picture, "picture")])
         check_picture(picture)
     result = chosen.run(seed)
     if picture is not None:

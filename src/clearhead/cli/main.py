@@ -1,12 +1,16 @@
 """`clearhead VERB`: assemble the verbs, and turn errors into a message and an exit code.
 
-Exit codes: 0 success, 1 an error was found or a requirement was not met, 2 invalid input, 3 a bug, 130 interrupted.
+Exit codes: 0 success, 1 an error was found or a requirement was not met, 2 invalid input, 3 a bug, 130 interrupted
+(143 by SIGTERM).
 """
 
 import io
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -16,6 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 from clearhead import __version__
 from clearhead.cli.flags import with_flags
 from clearhead.errors import ClearheadError, printable
+from clearhead.files.standard_streams import discard_output, replace_closed_streams
 
 _GROUPS = {
     "Exercises": ("solve", "check", "experiment"),
@@ -23,6 +28,7 @@ _GROUPS = {
     "Training and evaluation": ("train", "evaluate", "score"),
 }
 VERBS = tuple(verb for verbs in _GROUPS.values() for verb in verbs)
+_INTERRUPTED = 130
 _TAGLINE = (
     "A Transformer toolkit that shows its calculations. It solves attention exercises, checks students' solutions, and "
     "trains and runs translation models."
@@ -41,7 +47,12 @@ class _UntypedFlags:
 
 
 class _Verb(_UntypedFlags, TyperCommand):
-    pass
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # the reader of our output has exited, as with `| head`
+            discard_output()
+            raise typer.Exit from None
 
 
 class _Group(_UntypedFlags, TyperGroup):
@@ -90,9 +101,18 @@ def options(
 
 def main() -> None:
     """Run the command line."""
+    replace_closed_streams()
+    _prepare_streams()
+    with _termination() as signals:
+        try:
+            _run()
+        except SystemExit as end:
+            raise SystemExit(128 + signals[0] if signals and end.code == _INTERRUPTED else end.code) from None
+
+
+def _run() -> None:
     # Also read directly from the arguments, to cover errors that are raised while options are parsed.
     is_debug = "--debug" in sys.argv[1:]
-    _prepare_streams()
     name = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     app = build_app((name,) if name in VERBS else VERBS)
     try:
@@ -103,17 +123,14 @@ def main() -> None:
         lines = _message(problem, app, name).split("\n")
         typer.echo("\n".join(["clearhead: " + printable(lines[0]), *map(printable, lines[1:])]), err=True)
         raise SystemExit(2) from None
-    except BrokenPipeError:  # the reader of our output has exited, as with `| head`
-        _forget_output()
-        raise SystemExit(0) from None
     except OSError as problem:
         if is_debug:
             raise
-        _forget_output()
+        discard_output()
         typer.echo(f"clearhead: the output cannot be written: {problem.strerror}.", err=True)
         raise SystemExit(2) from None
     except KeyboardInterrupt:
-        raise SystemExit(130) from None
+        raise SystemExit(_INTERRUPTED) from None
     except Exception as fault:
         if is_debug:
             raise
@@ -123,6 +140,26 @@ def main() -> None:
             err=True,
         )
         raise SystemExit(3) from None
+
+
+@contextmanager
+def _termination() -> Iterator[list[int]]:
+    """Treat SIGTERM like Ctrl-C, so that the terminal is restored and a job can be resumed; yield the signals."""
+    signals: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        signals.append(number)
+        raise KeyboardInterrupt
+
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield signals
+        return
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield signals
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _message(problem: ClearheadError, app: typer.Typer, name: str) -> str:
@@ -139,11 +176,6 @@ def _prepare_streams() -> None:
             if not stream.isatty() and "PYTHONIOENCODING" not in os.environ:
                 stream.reconfigure(encoding="utf-8")
             stream.reconfigure(errors="replace")
-
-
-def _forget_output() -> None:
-    """Discard buffered output, so that the interpreter does not fail on it at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

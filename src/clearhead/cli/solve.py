@@ -153,6 +153,10 @@ def solve(
 
         typer.echo(describe_kinds(fields), nl=False)
     else:
+        if sheet.output is not None:
+            from clearhead.files.destination import Output, check_outputs
+
+            check_outputs([Output(sheet.output)], [name for name in (problem, trace.from_trace) if name is not None])
         _show(_worksheet(problem, rounding, trace), sheet)
 
 

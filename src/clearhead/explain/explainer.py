@@ -16,6 +16,7 @@ from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError
 from clearhead.explain.search import Explanation, explain_search
 from clearhead.explain.search_text import render_explanation
+from clearhead.files.destination import Output, check_outputs
 from clearhead.files.writing import write_file
 from clearhead.text.tokeniser import Vocabularies
 
@@ -75,6 +76,7 @@ class ExplanationFile:
     """Collects the explanations of all lines, and writes them to one JSON file at the end."""
 
     def __init__(self, explainer: SearchExplainer, path: Path, *, all_heads: bool = False) -> None:
+        check_outputs([Output(path, "explain")], explainer.translator.files)
         self.explainer, self.path, self.all_heads = explainer, path, all_heads
         self._lines: list[dict[str, Any]] = []
 

@@ -6,6 +6,7 @@
 import errno
 import os
 import shutil
+import stat
 from collections.abc import Callable, Mapping
 from filecmp import cmp
 from pathlib import Path
@@ -13,6 +14,7 @@ from secrets import token_hex
 from typing import IO, Any
 
 from clearhead.errors import CheckpointError, ClearheadError, printable
+from clearhead.files.destination import Destination
 
 FileWriter = Callable[[Path], None]  # writes one file at the path that it is called with
 
@@ -22,16 +24,22 @@ _NO_FOLDER_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # some network fil
 def write_file(path: Path, content: bytes) -> None:
     """Write a file that a user named, completely or not at all; an old file remains until the new one is complete.
 
-    Links are followed, and an old file keeps its permissions. A pipe or a device is written to directly.
+    Links are followed, and an old file keeps its permissions. A pipe, a device or an open descriptor such as
+    /dev/stdout is written to directly.
     """
     try:
-        path = path.resolve()
-        if path.exists() and not path.is_file() and not path.is_dir():
-            path.write_bytes(content)
+        destination = Destination.of(path)
+        if destination.is_stream:
+            with destination.open_stream() as stream:
+                stream.write(content)
             return
-        replace_file(path, content, mode=path.stat().st_mode & 0o777 if path.exists() else None)
+        target = destination.path
+        replace_file(target, content, mode=stat.S_IMODE(target.stat().st_mode) if target.exists() else None)
+    except BrokenPipeError:  # the reader has exited, as with `| head`
+        raise
     except OSError as problem:
-        raise ClearheadError(f"{path} cannot be written: {problem.strerror}. Choose another place.") from None
+        shown = printable(str(path))
+        raise ClearheadError(f"{shown} cannot be written: {problem.strerror}. Choose another place.") from None
 
 
 def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None:

@@ -1,0 +1,95 @@
+"""The entry point: closed streams, signals and readers that exit end a command with the right code, in one sentence."""
+
+import io
+import os
+import signal
+import sys
+import threading
+
+import pytest
+
+from clearhead.cli import main as entry
+from clearhead.cli.main import main
+
+
+def exit_code(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int | str | None:
+    monkeypatch.setattr(sys, "argv", ["clearhead", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    return end.value.code
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("solve", "leak"),
+        ("solve", "leak", "--json"),
+        ("solve", "--list"),
+        ("solve", "--fields", "positions"),
+        ("check", "--list"),
+        ("check", "seq2seq-multiplicative"),
+        ("experiment",),
+        ("train", "--help-config"),
+        ("--version",),
+        ("--help",),
+    ],
+    ids=" ".join,
+)
+def test_a_result_is_never_lost_when_standard_output_is_closed(
+    monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    errors = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", errors)
+    assert exit_code(monkeypatch, *arguments) == 2
+    sentence = "clearhead: standard output is closed, so the result would be lost. Write it to a file"
+    assert errors.getvalue().startswith(sentence)
+    assert errors.getvalue().count("\n") == 1
+
+
+def test_the_work_is_done_when_standard_error_is_closed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    assert exit_code(monkeypatch, "solve", "leak") == 0
+    assert "masked" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "stderr", None)
+    assert exit_code(monkeypatch, "solve", "nothing") == 2
+
+
+@pytest.mark.parametrize("verb", ["solve", "check"])
+def test_a_closed_standard_input_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert exit_code(monkeypatch, verb, "-") == 2
+    assert "is closed. Give a file" in capsys.readouterr().err
+
+
+def test_a_reader_that_exits_ends_the_command_quietly(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        assert exit_code(monkeypatch, "solve", "leak") == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_sigterm_ends_a_command_like_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_restored = []
+
+    def run() -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            threading.Event().wait(60)
+        except KeyboardInterrupt:
+            is_restored.append(True)
+            raise SystemExit(130) from None
+
+    monkeypatch.setattr(entry, "_run", run)
+    before = signal.getsignal(signal.SIGTERM)
+    assert exit_code(monkeypatch) == 143
+    assert is_restored == [True]
+    assert signal.getsignal(signal.SIGTERM) == before

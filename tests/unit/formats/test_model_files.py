@@ -1,0 +1,21 @@
+"""The files of a model that no output may overwrite."""
+
+from pathlib import Path
+
+from clearhead.formats.model_files import model_files
+from clearhead.formats.model_folder import ModelFolder
+
+
+def test_config_weights_and_tokeniser_are_files_of_a_model(tmp_path: Path) -> None:
+    names = ("best/config.json", "best/model.safetensors", "tokeniser/source.model", "tokeniser/tokeniser.json")
+    for name in (*names, "best/notes.txt", "metrics.jsonl"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    model = ModelFolder(tmp_path / "best", tmp_path, is_marian=False)
+    assert {path.relative_to(tmp_path).as_posix() for path in model_files(model)} == set(names)
+
+
+def test_an_opus_mt_folder_has_its_tokeniser_beside_its_weights(tmp_path: Path) -> None:
+    for name in ("config.json", "source.spm", "target.spm", "vocab.json", "model.safetensors"):
+        (tmp_path / name).write_bytes(b"")
+    assert len(model_files(ModelFolder(tmp_path, tmp_path, is_marian=True))) == 5
