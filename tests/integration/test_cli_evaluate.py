@@ -64,7 +64,10 @@ def test_a_named_pipe_is_read_once(folder: Path) -> None:
 def test_systems_are_compared_as_tables_in_markdown(folder: Path) -> None:
     systems = ("--system", "base=bad", "--system", "new=good", "--system", "new=right")
     done = run("evaluate", *systems, "--reference", "right", "--test", "both", *FEW, "--format", "markdown", cwd=folder)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (
+        0,
+        "clearhead: note: right is given as the translations and as the reference. Check that these are the right files.\n",
+    )
     for part in (
         "### Scores of 43 sentences",
         "### Compared with base",
@@ -174,8 +177,14 @@ def test_a_pipe_that_is_not_text_is_reported(folder: Path, content: bytes, sente
 def test_any_script_can_be_scored(folder: Path) -> None:
     lines = ["नमस्ते दुनिया", "শুভ সকাল", "مرحبا بالعالم", "👩‍👩‍👧 ok", "  ", "a\u2028b"]
     (folder / "many").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    done = run("evaluate", "many", "--reference", "many", "--json", *FEW, cwd=folder)
-    assert (done.returncode, done.stderr) == (0, "")
+    (folder / "same").write_text((folder / "many").read_text(encoding="utf-8"), encoding="utf-8")
+    done = run("evaluate", "many", "--reference", "same", "--source", "many", "--json", *FEW, cwd=folder)
+    assert (done.returncode, done.stderr) == (
+        0,
+        "clearhead: note: the translations in many are identical to the reference in same. "
+        "Check that these are the right files.\n"
+        "clearhead: note: many is given as the translations and as the source. Check that these are the right files.\n",
+    )
     report = json.loads(done.stdout)
     assert report["sentences"] == 6
     assert report["systems"][0]["scores"][3]["value"] == 100.0

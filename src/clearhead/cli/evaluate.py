@@ -262,6 +262,8 @@ def _measure(texts: TextOptions, training: TrainingTextOptions, request: "Evalua
         evaluation = evaluate_files(files, request)
     for name, number in evaluation.num_skipped_lines.items():
         typer.echo(f"clearhead: {printable(name)}: {number:,} lines are not UTF-8 and were skipped.", err=True)
+    for note in evaluation.notes:
+        typer.echo(f"clearhead: note: {note}", err=True)
     return evaluation.report
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from clearhead.errors import ConfigError, DataError
+from clearhead.errors import ConfigError, DataError, printable
 from clearhead.evaluation.leaks import TrainingPair
 from clearhead.evaluation.report import EvaluationReport, EvaluationRequest, HeldOut, evaluate
 from clearhead.files.input import STANDARD_INPUT, whole_input
@@ -27,10 +27,14 @@ class EvaluationFiles:
 
 @dataclass(frozen=True)
 class FileEvaluation:
-    """A report, and the number of lines of each training file that were skipped because they are not UTF-8."""
+    """A report, and the number of lines of each training file that were skipped because they are not UTF-8.
+
+    `notes` are sentences about texts that are identical.
+    """
 
     report: EvaluationReport
     num_skipped_lines: Mapping[str, int]
+    notes: Sequence[str] = ()
 
 
 def evaluate_files(files: EvaluationFiles, request: EvaluationRequest) -> FileEvaluation:
@@ -46,7 +50,31 @@ def evaluate_files(files: EvaluationFiles, request: EvaluationRequest) -> FileEv
         training if files.train_sources or files.train_targets else None,
     )
     systems = {name: [whole_input(file) for file in outputs] for name, outputs in files.systems.items()}
-    return FileEvaluation(evaluate(systems, held_out, request), training.num_skipped_lines)
+    report = evaluate(systems, held_out, request)
+    return FileEvaluation(report, training.num_skipped_lines, list(_identical_texts(files, systems, held_out)))
+
+
+def _identical_texts(
+    files: EvaluationFiles, systems: Mapping[str, Sequence[Sequence[str]]], held_out: HeldOut
+) -> Iterator[str]:
+    """Yield a sentence for each output of a system that is the same text as a reference or the source."""
+    others = [("the reference", name, lines) for name, lines in zip(files.references, held_out.references, strict=True)]
+    if files.source is not None and held_out.sources is not None:
+        others.append(("the source", files.source, held_out.sources))
+    for system, names in files.systems.items():
+        for name, lines in zip(names, systems[system], strict=True):
+            for kind, other, other_lines in others:
+                if list(lines) == list(other_lines):
+                    fact = (
+                        f"{_shown(name)} is given as the translations and as {kind}"
+                        if name == other
+                        else f"the translations in {_shown(name)} are identical to {kind} in {_shown(other)}"
+                    )
+                    yield f"{fact}. Check that these are the right files."
+
+
+def _shown(name: str) -> str:
+    return "standard input" if name == STANDARD_INPUT else printable(name)
 
 
 class _TrainingFiles:
