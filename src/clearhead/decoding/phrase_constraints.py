@@ -25,6 +25,20 @@ class PhraseConstraints:
         for name in ("forbidden", "required"):
             if isinstance(getattr(self, name), str):
                 raise ConfigError(f"{name} must be a tuple of phrases, not a single string. Put the phrase in a tuple.")
+        required = {"prefix": [self.prefix], "required": self.required, "glossary": self.glossary.values()}
+        for option, phrases in required.items():
+            for phrase in phrases:
+                self._refuse_forbidden(phrase, option)
+
+    def _refuse_forbidden(self, phrase: str, option: str) -> None:
+        """Raise ConfigError if a required phrase contains a forbidden one, so that no translation satisfies both."""
+        for forbidden in self.forbidden:
+            if forbidden.strip() and _pattern(forbidden, is_exact=True).search(phrase):
+                fact = "is" if forbidden == phrase else f"contains '{printable(forbidden)}', which is"
+                raise ConfigError(
+                    f"'{printable(phrase)}' must be in translations, but {fact} forbidden. Remove one of them.",
+                    options=("forbidden", option),
+                )
 
     @property
     def uses(self) -> tuple[Use, ...]:

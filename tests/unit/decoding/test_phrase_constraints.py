@@ -1,6 +1,7 @@
 """Phrases of a translation and glossaries: in ids, line by line, and rejected if they cannot be tokenised."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from clearhead.decoding.pipeline import TranslationOptions
 from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translator import Translator
-from clearhead.errors import DataError
+from clearhead.errors import ConfigError, DataError
 
 SHORT = SearchSettings(max_length=13)
 
@@ -81,3 +82,26 @@ def test_a_forbidden_phrase_in_other_pieces_is_a_separate_spelling(translator: T
     assert encoder.other_spellings(tokens, target.decode([tokens])[0]) == [other]
     longer = (*tokens[:-1], ids["e"])
     assert encoder.other_spellings(longer, target.decode([longer])[0]) == [], "Hunde is another word"
+
+
+@pytest.mark.parametrize(
+    ("phrases", "sentence"),
+    [
+        ({"required": ("Hund",)}, "'Hund' must be in translations, but is forbidden. Remove one of them."),
+        (
+            {"required": ("der  Hund bellt",)},
+            "'der  Hund bellt' must be in translations, but contains 'Hund', which is forbidden. Remove one of them.",
+        ),
+        ({"prefix": "Hund und"}, "'Hund und' must be in translations, but contains 'Hund', which is forbidden."),
+        ({"glossary": {"dog": "Hund"}}, "'Hund' must be in translations, but is forbidden."),
+    ],
+)
+def test_a_phrase_is_not_required_and_forbidden_at_once(phrases: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        PhraseConstraints(forbidden=("Katze", "Hund"), **phrases)
+    assert str(error.value).startswith(sentence)
+    assert error.value.options == ("forbidden", *phrases)
+
+
+def test_a_required_phrase_can_contain_part_of_a_forbidden_one() -> None:
+    PhraseConstraints("Hundert", forbidden=("Hund bellt", "hund", ""), required=("Hunde", "Hund"))
