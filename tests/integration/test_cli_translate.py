@@ -363,7 +363,7 @@ def test_a_run_that_is_killed_five_times_and_resumed_gives_the_same_output(model
     assert done.returncode == 0
     assert (tmp_path / "out.txt").read_text() == expected
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
-    again = run(*translate(model, tmp_path)[3:], "--resume")
+    again = run(*translate(model, tmp_path)[3:], "--resume", "--window", "32")
     assert again.stderr.endswith("out.txt is already complete.\n")
 
 

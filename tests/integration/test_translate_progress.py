@@ -115,7 +115,7 @@ def test_only_the_lines_done_are_shown_where_the_total_is_not_known(model: str, 
     assert "3 lines, " in terminal.lines[0]
 
 
-def test_ctrl_c_restores_the_terminal_and_a_resumed_bar_starts_where_it_stopped(model: str, tmp_path: Path) -> None:
+def test_signals_restore_the_terminal_and_a_resumed_bar_starts_where_it_stopped(model: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "in.txt")
     files = ("-i", str(tmp_path / "in.txt"), "-o", str(tmp_path / "out.txt"))
     arguments = ["translate", "-m", model, *files, *SHORT, "--window", "1"]
@@ -143,9 +143,15 @@ def test_ctrl_c_restores_the_terminal_and_a_resumed_bar_starts_where_it_stopped(
         resumed.read(until=lambda: any("2 lines, 0:" in line for line in resumed.lines))
         assert any("2 lines, 0:" in line for line in resumed.lines), "no line of this run, so no rate"
         pipe.write("a bird\n" * 5)
-    assert resumed.close() == 0
-    assert "7 lines, " in resumed.lines[0]
-    assert "lines/s" in resumed.lines[0]
+        pipe.flush()
+        resumed.read(until=lambda: any("7 lines, " in line for line in resumed.lines))
+        assert "lines/s" in resumed.lines[0]
+        assert resumed.screen.cursor.hidden
+        time.sleep(0.2)
+        resumed.process.send_signal(signal.SIGTERM)
+        assert resumed.close() == 143
+    assert not resumed.screen.cursor.hidden
+    assert resumed.lines[-1].startswith("clearhead: interrupted. 7 lines are done.")
 
 
 def test_a_remark_is_printed_above_the_bar(tmp_path: Path) -> None:

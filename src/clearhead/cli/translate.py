@@ -60,8 +60,7 @@ def translate(
         shown.check(lines)
         source, settings = lines.source(sentences), search.settings()
         options = lines.options(phrases, has_scores=shown.scores or as_json or settings.n_best > 1)
-        if lines.resume and _is_complete(lines.output):
-            return
+        _check_outputs(folder, lines, shown, phrases, has_texts=bool(sentences))
         translator = engine.load(folder, EngineNeeds(settings, (*options.constraints.uses, *shown.uses)))
         for note in translator.notes:
             typer.echo(f"clearhead: {note}", err=True)
@@ -98,13 +97,23 @@ def _refuse_files(sentences: list[str]) -> None:
                 )
 
 
-def _is_complete(output: Path | None) -> bool:
-    from clearhead.files.line_output import LineOutput
+def _check_outputs(
+    model: Path, lines: LineOptions, shown: ShownOptions, phrases: PhraseOptions, *, has_texts: bool
+) -> None:
+    """Raise an error, before the model is loaded, if an output cannot be written or would overwrite an input."""
+    from clearhead.files.destination import Output, check_outputs, check_standard_output
+    from clearhead.files.line_output import COMPANIONS
+    from clearhead.formats.model_files import model_files
+    from clearhead.formats.model_folder import find_model
 
-    if output is None or not LineOutput.is_complete(output):
-        return False
-    typer.echo(f"clearhead: {printable(str(output))} is already complete.", err=True)
-    return True
+    inputs: list[str | Path] = [] if phrases.glossary is None else [phrases.glossary]
+    inputs += [] if has_texts else [lines.input or "-"]
+    outputs = [] if lines.output is None else [Output(lines.output, companions=COMPANIONS)]
+    outputs += [] if shown.explain in (None, "-") else [Output(str(shown.explain), "explain")]
+    if outputs:
+        check_outputs(outputs, [*inputs, *model_files(find_model(model))])
+    if lines.output is None:
+        check_standard_output(inputs)
 
 
 def _alignment_rule(translator: "Translator", model: Path, shown: ShownOptions) -> "AlignmentRule | None":

@@ -53,6 +53,13 @@ class LongLines(StrEnum):
     refuses = "refuse"
 
 
+class FaultyLines(StrEnum):
+    """How to handle a line that cannot be read."""
+
+    refuse = "refuse"
+    skip = "skip"
+
+
 class Stopping(StrEnum):
     """When a beam search stops."""
 
@@ -78,6 +85,13 @@ class LineOptions:
     column: Annotated[
         str | None, typer.Option(help="Column (name or number) or key to translate. \\[default: source]")
     ] = None
+    on_fault: Annotated[
+        FaultyLines,
+        typer.Option(
+            help="For lines with invalid UTF-8, NUL bytes or missing fields: stop with an error (refuse), or skip and "
+            "count them; the translation of a skipped line is an empty line."
+        ),
+    ] = FaultyLines.refuse
     language: Annotated[str | None, typer.Option("--to", help="Target language, for a model with several.")] = None
     paragraphs: Annotated[
         bool, typer.Option("--paragraphs", help="Split each line into sentences and join their translations.")
@@ -108,7 +122,9 @@ class LineOptions:
         if texts and self.input is not None:
             raise ClearheadError("both a sentence and a file (--input) are given. Give only one of them.")
         text = "\n".join(text.removesuffix("\n") for text in texts) if texts else None
-        return LineSource.of(self.input, None if self.form is None else self.form.value, self.column, text)
+        return LineSource.of(
+            self.input, None if self.form is None else self.form.value, self.column, text, self.on_fault.value
+        )
 
     def options(self, phrases: "PhraseOptions", *, has_scores: bool) -> "TranslationOptions":
         """Return the options of the translation pipeline."""

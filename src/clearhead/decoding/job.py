@@ -18,11 +18,15 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ClearheadError, DataError, RunError, printable
+from clearhead.files.destination import Output, check_outputs, check_standard_output, find_destination
 from clearhead.files.line_input import InputLine, LineSource
-from clearhead.files.line_output import LineOutput
+from clearhead.files.line_output import COMPANIONS, LineOutput
+from clearhead.files.lines import Fault
 
 if TYPE_CHECKING:
     from clearhead.decoding.annotation import Annotator
+
+_MAX_LISTED = 5  # skipped lines that are named in the message; the others are counted
 
 
 class Explainer(Protocol):
@@ -88,6 +92,7 @@ class TranslationJob:
         self.translator, self.source, self.output, self.hooks = translator, source, output, hooks
         self.pipeline = translator.pipeline(search, options)
         self.num_lines = 0
+        self.skipped: list[Fault] = []  # of lines that could not be translated
         self.columns = OutputColumns(
             n_best=search.n_best > 1,
             scores=output.scores,
@@ -120,15 +125,28 @@ class TranslationJob:
         }
 
     def run(self, output: Path | None = None, *, window: int = WINDOW, resume: bool = False) -> None:
-        """Translate all lines to standard output, a device, a pipe, or a file that gets its name when complete."""
+        """Translate all lines to standard output, a device, a pipe, or a file that gets its name when complete.
+
+        An output that is the input or a file of the model is an error. Resuming a complete file checks that the same
+        settings and input made it.
+        """
+        inputs: list[str | Path] = [*self.translator.files, *([self.source.name] if self.source.text is None else [])]
         if output is None:
+            check_standard_output(inputs)
             self.to_stream(sys.stdout.buffer, window)
-        elif output.exists() and not output.is_file() and not output.is_dir():
-            with output.open("wb") as stream:
+            return
+        check_outputs([Output(output, companions=COMPANIONS)], inputs)
+        destination = find_destination(output)
+        if destination.is_stream:
+            with destination.open_stream() as stream:
                 self.to_stream(stream, window)
+            return
+        file = LineOutput.open(output, {**self.settings, "window": window}, resume=resume)
+        if file.is_finished:
+            file.check_finished(record.line for record in self.source.records())
+            self.hooks.remark(Remark(f"{printable(str(output))} is already complete."))
         else:
-            settings = {**self.settings, "window": window}
-            self.to_file(LineOutput.open(output, settings, resume=resume), window)
+            self.to_file(file, window)
 
     def to_stream(self, stream: BinaryIO, window: int) -> None:
         """Write each window of lines as soon as it is translated."""
@@ -142,7 +160,7 @@ class TranslationJob:
         records = self.source.records()
         with output:
             try:
-                output.skip(record.line for record in _first(records, output.num_done))
+                output.skip(self._noted(record).line for record in _first(records, output.num_done))
                 self.hooks.resumed(output.num_done)
                 for lines in windows(records, window):
                     content = self.translated(lines)
@@ -160,22 +178,63 @@ class TranslationJob:
                 ) from None
         self._finish()
 
+    def _noted(self, line: InputLine) -> InputLine:
+        """Note the fault of a line that an earlier run skipped."""
+        if self.source.on_fault == "skip":
+            self.skipped += [] if (fault := self._fault(line)) is None else [fault]
+        return line
+
     def _finish(self) -> None:
         if self.hooks.explainer is not None:
             self.hooks.explainer.finish()
+        if self.skipped:
+            self.hooks.remark(Remark(_skipped_sentence(self.skipped)))
 
     def translated(self, window: Sequence[InputLine]) -> bytes:
         """Translate one window of lines; return the bytes to write."""
-        translations = self.pipeline.translate([SourceLine(line.number, line.text) for line in window])
         output_lines: list[str] = []
-        for line, translation in zip(window, translations, strict=True):
-            output_lines += self._written_lines(line, translation)
+        for line, translation in zip(window, self._translations(window), strict=True):
+            if isinstance(translation, Fault):
+                output_lines.append(self._skipped_line(line, translation))
+            else:
+                output_lines += self._written_lines(line, translation)
         for remark in self.pipeline.remarks:
             self.hooks.remark(remark)
         self.pipeline.remarks.clear()
         self.num_lines += len(window)
         self.hooks.progress(self.num_lines)
         return "".join(line + "\n" for line in output_lines).encode(errors="replace")
+
+    def _translations(self, window: Sequence[InputLine]) -> list[Translation | Fault]:
+        """Return the translation of each line, or why it was skipped."""
+        faults = {line.number: line.fault for line in window if line.fault is not None}
+        while True:
+            lines = [SourceLine(line.number, line.text) for line in window if line.number not in faults]
+            try:
+                translations = iter(self.pipeline.translate(lines))
+                break
+            except DataError:
+                if self.source.on_fault == "refuse":
+                    raise
+                all_faults = {line.number: fault for line in window if (fault := self._fault(line)) is not None}
+                if len(all_faults) == len(faults):
+                    raise
+                faults = all_faults
+        self.skipped += [faults[number] for number in sorted(faults)]
+        return [faults[line.number] if line.number in faults else next(translations) for line in window]
+
+    def _fault(self, line: InputLine) -> Fault | None:
+        """Return why a line cannot be read or translated."""
+        if line.fault is not None:
+            return line.fault
+        detail = self.pipeline.fault(SourceLine(line.number, line.text))
+        return None if detail is None else Fault(self.source.shown, line.number, "cannot be translated", detail)
+
+    def _skipped_line(self, line: InputLine, fault: Fault) -> str:
+        """Return the output of a skipped line: a record with the error, or an empty line."""
+        if self.output.as_json or self.source.form == "jsonl":
+            return _json({"line": line.number, "error": fault.detail or fault.reason})
+        return ""
 
     def _written_lines(self, line: InputLine, translation: Translation) -> list[str]:
         if line.is_header:
@@ -230,6 +289,14 @@ class TranslationJob:
                 options=("as_json",),
             )
         return _json({**line.data, **new_values})
+
+
+def _skipped_sentence(faults: Sequence[Fault]) -> str:
+    """Return how many lines were skipped, with the numbers of the first ones and their reasons."""
+    places = ", ".join(f"{fault.line} ({fault.reason})" for fault in faults[:_MAX_LISTED])
+    more = f" and {len(faults) - _MAX_LISTED:,} more" if len(faults) > _MAX_LISTED else ""
+    count = "1 line was skipped: line" if len(faults) == 1 else f"{len(faults):,} lines were skipped: lines"
+    return f"{printable(faults[0].file)}: {count} {places}{more}."
 
 
 def _json(data: Mapping[str, Any]) -> str:

@@ -150,6 +150,14 @@ class TranslationPipeline:
             translations.append(Translation(line.number, line.text, tuple(row.part for row in rows), penalty, notes))
         return translations
 
+    def fault(self, line: SourceLine) -> str | None:
+        """Return why a line cannot be translated, such as its length; None if it can be."""
+        try:
+            self._rows([self._open(line)])
+        except DataError as wrong:
+            return str(wrong)
+        return None
+
     def _open(self, line: SourceLine) -> _OpenedLine:
         if len(line.text) > _MAX_CHARACTERS:
             raise DataError(

@@ -13,6 +13,7 @@ from clearhead.decoding.pipeline import WINDOW, SourceLine, TranslationOptions, 
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.errors import ConfigError, DataError
+from clearhead.formats.model_files import model_files
 from clearhead.formats.model_folder import ModelFolder, find_model, fingerprint, load_vocabularies
 from clearhead.text.tokeniser import Vocabularies
 
@@ -65,6 +66,11 @@ class Translator:
     def fingerprint(self) -> str | None:
         """A hash of the model files; None if the model was not loaded from files."""
         return None if self._folder is None else fingerprint(self._folder.folder)
+
+    @property
+    def files(self) -> list[Path]:
+        """The model files; empty if the model was not loaded from files."""
+        return [] if self._folder is None else model_files(self._folder)
 
     def translate(
         self,

@@ -5,18 +5,28 @@ a hash of the input up to there. A later process can resume from it without repe
 """
 
 import hashlib
-import json
 import os
+import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from clearhead.errors import RunError, printable
+from clearhead.files.destination import find_destination
+from clearhead.files.line_record import (
+    LineRecord,
+    describe_differences,
+    load_finished,
+    plain_data,
+    save_finished,
+    start_hash,
+)
 from clearhead.files.lock import lock_file
 from clearhead.files.writing import flush_to_disk, sync_folder
 
-_PART, _JOURNAL = ".part", ".part.json"
+_PART, _JOURNAL, _NEW = ".part", ".part.json", ".part.json.new"
+COMPANIONS = (_PART, _JOURNAL, _NEW)  # suffixes of the files next to an unfinished output
 
 
 class LineOutput:
@@ -24,25 +34,21 @@ class LineOutput:
 
     def __init__(self, path: Path, made_with: Mapping[str, Any]) -> None:
         self.path = path
-        self.part = path.with_name(path.name + _PART)
-        self.journal = path.with_name(path.name + _JOURNAL)
+        self.part, self.journal, self._new_journal = (path.with_name(path.name + suffix) for suffix in COMPANIONS)
         self.num_done = 0
-        self._made_with = dict(made_with)
+        self.is_finished = False  # it was finished by an earlier process: see check_finished
+        self._made_with = plain_data(made_with)
         self._num_bytes = 0
-        self._input = hashlib.sha256()
+        self._input, self._output = hashlib.sha256(), hashlib.sha256()
         self._expected: str | None = None  # the hash of the input lines that an earlier process did
         self._file: int | None = None
 
     @staticmethod
     def open(path: str | Path, made_with: Mapping[str, Any], *, resume: bool = False) -> "LineOutput":
-        """Start or resume an output file; nothing is written before the first line is done."""
-        output = LineOutput(Path(path), made_with)
-        shown = printable(str(path))
-        if output.path.is_dir():
-            raise RunError(f"{shown} is a folder. Give the name of a file.", options=("output",))
-        if not output.path.parent.is_dir():
-            raise RunError(f"the folder of {shown} does not exist. Create it first.")
+        """Start or resume an output file; nothing is written before the first line is done, and links are followed."""
+        output = LineOutput(find_destination(path).path, made_with)
         if not output.part.exists():
+            output.is_finished = resume and output.path.exists()
             return output
         if not resume:
             raise RunError(
@@ -53,38 +59,77 @@ class LineOutput:
         output._reopen()
         return output
 
-    @staticmethod
-    def is_complete(path: str | Path) -> bool:
-        """Return whether the file has its final name and there is no part file next to it."""
-        output = LineOutput(Path(path), {})
-        return output.path.is_file() and not output.part.exists()
-
     def _reopen(self) -> None:
         shown = printable(str(self.part))
         try:
-            state = json.loads(self.journal.read_text(encoding="utf-8"))
-            lines, num_bytes = int(state["lines"]), int(state["bytes"])
-            self._expected, before = str(state["input"]), dict(state["made_with"])
+            status = self.part.stat()
+            if not stat.S_ISREG(status.st_mode):
+                raise RunError(f"{shown} is not a file. Remove it, or choose another name for the output.")
+            if not status.st_size:
+                return  # killed before the first line was written: a journal next to it is of an earlier output
+            record = LineRecord.read(self.journal)
         except FileNotFoundError:
-            lines, num_bytes, before, self._expected = 0, 0, self._made_with, None  # killed before its first line
-        except (OSError, ValueError, KeyError, TypeError) as wrong:
+            return  # killed before the first journal was written: start again
+        except (OSError, ValueError) as wrong:
             raise RunError(
                 f"{printable(str(self.journal))} cannot be read ({wrong}), so {shown} cannot be resumed. "
                 "Delete both files and start again."
             ) from None
-        mine = json.loads(json.dumps(self._made_with))
-        other = [name for name in {**before, **mine} if before.get(name) != mine.get(name)]
-        if other:
-            differences = "; ".join(
-                f"{name} was {_shown(before.get(name))} and is now {_shown(mine.get(name))}" for name in other
-            )
+        differences = describe_differences(record.made_with, self._made_with)
+        if differences:
             raise RunError(
                 f"{shown} was made with other settings: {differences}. "
                 "Use the same settings, or delete it and start again."
             )
-        if self.part.stat().st_size < num_bytes:
+        try:
+            self._check_part(record)
+        except OSError as wrong:
+            raise RunError(f"{shown} cannot be read: {wrong.strerror}.") from None
+        self.num_done, self._num_bytes, self._expected = record.num_lines, record.num_bytes, record.input_hash
+
+    def _check_part(self, record: LineRecord) -> None:
+        """Check that the part file starts with the bytes that its journal counts."""
+        shown = printable(str(self.part))
+        if self.part.stat().st_size < record.num_bytes:
             raise RunError(f"{shown} is shorter than its journal records. Delete both files and start again.")
-        self.num_done, self._num_bytes = lines, num_bytes
+        self._output = start_hash(self.part, record.num_bytes)
+        if self._output.hexdigest() != record.output_hash:
+            raise RunError(f"{shown} was changed after it was written. Delete it and its journal, and start again.")
+
+    def check_finished(self, lines: Iterable[str]) -> None:
+        """Raise RunError unless the finished file was made from these lines with these settings and is unchanged."""
+        shown, advice = printable(str(self.path)), "Run without resuming to replace it."
+        try:
+            size, output_hash = self.path.stat().st_size, start_hash(self.path).hexdigest()
+        except OSError as wrong:
+            raise RunError(f"{shown} cannot be read: {wrong.strerror}.") from None
+        records = [record for record in (load_finished(self.path), self._last_journal()) if record is not None]
+        own = [record for record in records if (record.num_bytes, record.output_hash) == (size, output_hash)]
+        if not records:
+            fact = f"{shown} exists, and nothing records how it was made."
+        elif not own:
+            fact = f"{shown} was changed after it was written."
+        elif differences := describe_differences(own[0].made_with, self._made_with):
+            fact = f"{shown} is complete, but it was made with other settings: {differences}."
+        elif change := self._input_change(lines, own[0]):
+            fact = f"{shown} is complete, but it was made from another input: {change}."
+        else:
+            save_finished(self.path, own[0])
+            return
+        raise RunError(f"{fact} {advice}", options=("resume",))
+
+    def _last_journal(self) -> LineRecord | None:
+        """Return the last journal of a file that was finished by a process that was killed before removing it."""
+        try:
+            return LineRecord.read(self.journal)
+        except (OSError, ValueError):
+            return None
+
+    def _input_change(self, lines: Iterable[str], record: LineRecord) -> str:
+        number = self._note(lines)
+        if number != record.num_lines:
+            return f"it has {number:,} lines, and had {record.num_lines:,}"
+        return "" if self._input.hexdigest() == record.input_hash else f"its {number:,} lines are not the same"
 
     def skip(self, lines: Iterable[str]) -> None:
         """Record the input lines that are already done, and check that they have not changed."""
@@ -95,9 +140,13 @@ class LineOutput:
                 "made from. Give the same input, or delete the part file and start again."
             )
 
-    def _note(self, lines: Iterable[str]) -> None:
+    def _note(self, lines: Iterable[str]) -> int:
+        """Add input lines to their hash, and return how many there were."""
+        number = 0
         for line in lines:
             self._input.update(line.encode(errors="surrogatepass") + b"\n")
+            number += 1
+        return number
 
     def write(self, content: bytes, lines: Iterable[str], num_lines: int) -> None:
         """Write the output of the next `num_lines` lines of the input."""
@@ -109,6 +158,7 @@ class LineOutput:
                 view = view[os.write(self._file, view) :]
             os.fsync(self._file)
             self._note(lines)
+            self._output.update(content)
             self.num_done += num_lines
             self._num_bytes += len(content)
             self._write_journal()
@@ -121,39 +171,43 @@ class LineOutput:
             ) from None
 
     def _open_part(self) -> int:
-        handle = os.open(self.part, os.O_WRONLY | os.O_CREAT, 0o666)
-        if not lock_file(handle):
+        handle = os.open(self.part, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        # After the lock of another process, the file can already have its final name, and must not be changed.
+        if not lock_file(handle) or not self.part.exists() or not os.path.samestat(os.fstat(handle), self.part.stat()):
             os.close(handle)
             raise RunError(f"{printable(str(self.part))} is being written by another process. Wait for it.")
+        if not self.num_done:
+            self.journal.unlink(missing_ok=True)  # of an earlier output, whose process was killed before removing it
         os.ftruncate(handle, self._num_bytes)  # later bytes are of an unfinished batch
         os.lseek(handle, self._num_bytes, os.SEEK_SET)
         return handle
 
+    @property
+    def _record(self) -> LineRecord:
+        hashes = self._input.hexdigest(), self._output.hexdigest()
+        return LineRecord(self.num_done, self._num_bytes, *hashes, self._made_with)
+
     def _write_journal(self) -> None:
-        state = {
-            "lines": self.num_done,
-            "bytes": self._num_bytes,
-            "input": self._input.hexdigest(),
-            "made_with": self._made_with,
-        }
         # A fixed temporary name is safe because we hold the lock, and even many killed processes leave only one behind.
         # The folder is not synced: after a power cut the previous journal serves as well, and batches stay fast.
-        fresh = self.journal.with_name(self.journal.name + ".new")
         try:
-            with fresh.open("wb") as file:
-                file.write(json.dumps(state, ensure_ascii=False).encode())
+            with self._new_journal.open("wb") as file:
+                file.write(self._record.to_bytes())
                 flush_to_disk(file)
-            fresh.replace(self.journal)
+            self._new_journal.replace(self.journal)
         finally:
-            fresh.unlink(missing_ok=True)
+            self._new_journal.unlink(missing_ok=True)
 
     def finish(self) -> None:
-        """Give the complete file its final name."""
+        """Give the complete file its final name, and the permissions of the file that it replaces."""
         try:
             if self._file is None:
                 self._file = self._open_part()
+            if self.path.exists():
+                self.part.chmod(stat.S_IMODE(self.path.stat().st_mode))
             self.part.replace(self.path)
             sync_folder(self.path.parent)
+            save_finished(self.path, self._record)
             self.journal.unlink(missing_ok=True)
         except OSError as wrong:
             raise RunError(f"{printable(str(self.path))} cannot be written: {wrong.strerror}.") from None
@@ -169,8 +223,3 @@ class LineOutput:
             self._file = None
             if not self.num_done and self.part.exists() and not self.journal.exists():
                 self.part.unlink()  # it is empty, so there is nothing to resume
-
-
-def _shown(value: object) -> str:
-    text = printable(json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= 60 else text[:59] + "…"

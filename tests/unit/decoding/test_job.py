@@ -18,6 +18,7 @@ from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ClearheadError, DataError, RunError
 from clearhead.files.line_input import LineSource
+from tests.small_run import make_run
 
 LINES = ["the red cat", "", "a dog", "where is the old house?", "a bird"]
 TEXT = "".join(f"{line}\n" for line in LINES)
@@ -131,12 +132,12 @@ def half_done(translator: Translator, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("changes", "window", "name"),
     [
-        ({"search": SearchSettings(max_length=11)}, 2, "search"),
-        ({"options": TranslationOptions(PhraseConstraints(prefix="die"))}, 2, "phrases"),
+        ({"search": SearchSettings(max_length=11)}, 2, "search.max_length"),
+        ({"options": TranslationOptions(PhraseConstraints(prefix="die"))}, 2, "phrases.prefix"),
         ({"options": TranslationOptions(is_paragraphs=True)}, 2, "paragraphs"),
         ({"options": TranslationOptions(max_source=11)}, 2, "max_source"),
         ({"options": TranslationOptions(long="refuse")}, 2, "long"),
-        ({"output": JobOutput(scores=True)}, 2, "output"),
+        ({"output": JobOutput(scores=True)}, 2, "output.scores"),
         ({"source": LineSource(form="tsv", column="1", text=TEXT)}, 2, "form"),
         ({}, 3, "window"),
     ],
@@ -175,6 +176,95 @@ def test_a_line_that_cannot_be_read_keeps_the_lines_before_it(
     with pytest.raises(DataError, match=r"line 3 has 200,001 characters, .* Check that this is a text file"):
         TranslationJob(translator, endless, SHORT).run(tmp_path / "first.txt")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.txt.part", "out.txt.part.json"]
+
+
+# Files that are finished, and files that are read
+
+
+def test_a_finished_file_is_only_complete_for_the_same_job(translator: Translator, tmp_path: Path) -> None:
+    path, remarks = tmp_path / "out.txt", list[Remark]()
+    job = TranslationJob(translator, SOURCE, SHORT, hooks=JobHooks(remark=remarks.append))
+    job.run(path)
+    output = path.read_bytes()
+    job.run(path, resume=True)
+    assert remarks == [Remark(f"{path} is already complete.")]
+    assert job.num_lines == len(LINES), "nothing is translated again"
+    for source, search, difference in (
+        (LineSource(text=TEXT + "a fish\n"), SHORT, "made from another input: it has 6 lines, and had 5"),
+        (LineSource(text=TEXT.replace("red", "blue")), SHORT, "made from another input: its 5 lines are not the same"),
+        (SOURCE, SearchSettings(max_length=7, beam=3), "made with other settings: search.beam was 1 and is now 3"),
+    ):
+        with pytest.raises(RunError, match=rf"is complete, but it was {difference}"):
+            TranslationJob(translator, source, search).run(path, resume=True)
+    assert path.read_bytes() == output
+    TranslationJob(translator, SOURCE, SearchSettings(max_length=1)).run(path)
+    assert path.read_bytes() != output, "without resuming, it is replaced"
+
+
+def test_a_job_never_overwrites_its_input_or_its_model(tmp_path: Path) -> None:
+    translator = Translator.load(make_run(tmp_path / "run"))
+    (tmp_path / "in.txt").write_text(TEXT)
+    (tmp_path / "out.txt.part").hardlink_to(tmp_path / "in.txt")
+    assert {path.name for path in translator.files} >= {"config.json", "model.safetensors"}
+    assert any(path.parent.name == "tokeniser" for path in translator.files)
+    contents = {path: path.read_bytes() for path in [*translator.files, tmp_path / "in.txt"]}
+    job = TranslationJob(translator, LineSource(str(tmp_path / "in.txt")), SHORT)
+    for path in [*contents, tmp_path / "out.txt"]:
+        with pytest.raises(RunError, match="which is read|is read, and the output would overwrite it"):
+            job.run(path, resume=True)
+    assert {path: path.read_bytes() for path in contents} == contents
+    with (tmp_path / "in.txt").open("a") as stdout, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdout", stdout)
+        with pytest.raises(RunError, match="standard output is the same file as"):
+            job.run()
+
+
+# Lines that are skipped
+
+FAULTY = b"the red cat\n\xff\na dog\n" + b"a" * 200_001 + b"\na bird\n"
+
+
+@pytest.mark.parametrize("window", [1, 2, 1024])
+def test_skipped_lines_are_empty_and_reported(
+    translator: Translator, texts: list[str], tmp_path: Path, window: int
+) -> None:
+    (tmp_path / "in.txt").write_bytes(FAULTY)
+    remarks: list[Remark] = []
+    source = LineSource(str(tmp_path / "in.txt"), on_fault="skip")
+    job = TranslationJob(translator, source, SHORT, hooks=JobHooks(remark=remarks.append))
+    assert output_of(job, window) == f"{texts[0]}\n\n{texts[2]}\n\n{texts[4]}\n"
+    sentence = f"{tmp_path / 'in.txt'}: 2 lines were skipped: lines 2 (invalid UTF-8), 4 (cannot be translated)."
+    assert remarks == [Remark(sentence)]
+    as_json = TranslationJob(translator, source, SHORT, output=JobOutput(as_json=True))
+    records = [json.loads(line) for line in output_of(as_json, window).splitlines()]
+    assert [record["line"] for record in records] == [1, 2, 3, 4, 5]
+    assert records[1] == {"line": 2, "error": "not UTF-8: byte 0xff at byte 1. Convert the file to UTF-8."}
+    assert "200,001 characters" in records[3]["error"]
+
+
+def test_a_resumed_job_reports_all_skipped_lines(translator: Translator, texts: list[str], tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_bytes(FAULTY)
+    source, remarks = LineSource(str(tmp_path / "in.txt")), list[Remark]()
+    with pytest.raises(DataError, match=r"in\.txt:2: not UTF-8.* The first 1 lines are translated and saved\."):
+        TranslationJob(translator, source, SHORT).run(tmp_path / "out.txt", window=1)
+    skipping = replace(source, on_fault="skip")
+    hooks = JobHooks(progress=interrupt_at(4))
+    with pytest.raises(JobInterrupted):
+        TranslationJob(translator, skipping, SHORT, hooks=hooks).run(tmp_path / "out.txt", window=1, resume=True)
+    hooks = JobHooks(remark=remarks.append)
+    TranslationJob(translator, skipping, SHORT, hooks=hooks).run(tmp_path / "out.txt", window=1, resume=True)
+    assert (tmp_path / "out.txt").read_text() == f"{texts[0]}\n\n{texts[2]}\n\n{texts[4]}\n"
+    assert "2 lines were skipped: lines 2 (invalid UTF-8), 4 (cannot be translated)." in remarks[0].sentence
+
+
+def test_skipped_objects_have_an_error(translator: Translator, texts: list[str]) -> None:
+    objects = LineSource(form="jsonl", text='{"source": "a dog"}\n{"sauce": 1}\n', on_fault="skip")
+    first, second = output_of(TranslationJob(translator, objects, SHORT)).splitlines()
+    assert json.loads(first) == {"source": "a dog", "translation": texts[2]}
+    assert json.loads(second) == {
+        "line": 2,
+        "error": "no key 'source', but 'sauce' is similar: rename it, or give that name. Keys: sauce.",
+    }
 
 
 # Hooks

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clearhead.errors import DataError
-from clearhead.files.line_input import InputLine, LineSource
+from clearhead.files.line_input import Form, InputLine, LineSource, is_interactive
 
 
 def texts(source: LineSource) -> list[str]:
@@ -82,3 +82,51 @@ def test_input_that_is_not_text_is_reported_with_its_line(tmp_path: Path) -> Non
         texts(LineSource.of(None, None, None, "a\udcff"))
     with pytest.raises(DataError, match="does not exist"):
         texts(LineSource(str(tmp_path / "none.txt")))
+
+
+def test_lines_that_cannot_be_read_are_skipped_on_request(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\n\xff\ntwo\nx\0\n")
+    with pytest.raises(
+        DataError, match=r"a\.txt:2: .*Convert the file to UTF-8\. Such lines can be skipped\.$"
+    ) as error:
+        texts(LineSource(str(path)))
+    assert error.value.options == {"on_fault": "skip"}
+    lines = list(LineSource(str(path), on_fault="skip").records())
+    assert [(line.number, line.text) for line in lines] == [(1, "one"), (2, ""), (3, "two"), (4, "")]
+    assert [line.fault and line.fault.reason for line in lines] == [None, "invalid UTF-8", None, "NUL byte"]
+    assert all("\0" in line.line for line in lines if line.fault), "no line that can be read has this text"
+
+
+@pytest.mark.parametrize(
+    ("form", "content", "reasons"),
+    [
+        ("tsv", b"id\tsource\n1\tone\n2\n\xff\n", [None, None, "missing column", "invalid UTF-8"]),
+        (
+            "jsonl",
+            b'{"source": "one"}\n{"sauce": "one"}\n\n{"source": 7}\n{\n[]\n\0\n',
+            [None, "missing key", None, "not text", "not JSON", "not JSON", "NUL byte"],
+        ),
+    ],
+)
+def test_rows_and_objects_that_cannot_be_read_are_skipped_on_request(
+    tmp_path: Path, form: Form, content: bytes, reasons: list[str | None]
+) -> None:
+    (tmp_path / "lines").write_bytes(content)
+    source = LineSource(str(tmp_path / "lines"), form, on_fault="skip")
+    assert [line.fault and line.fault.reason for line in source.records()] == reasons
+
+
+@pytest.mark.parametrize(("form", "content"), [("text", b"a\n" + b"x" * (2**24 + 2**20)), ("tsv", b"\xff\na\n")])
+def test_a_file_that_cannot_be_read_is_never_skipped(tmp_path: Path, form: Form, content: bytes) -> None:
+    (tmp_path / "lines").write_bytes(content)
+    with pytest.raises(DataError, match=r"lines:\d: (the line is longer than 16 MB|not UTF-8)"):
+        list(LineSource(str(tmp_path / "lines"), form, on_fault="skip").records())
+
+
+def test_a_closed_standard_input_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(DataError, match=r"^standard input is closed\. Give a file\.$") as error:
+        texts(LineSource())
+    assert error.value.options == ("input",)
+    assert not is_interactive()
