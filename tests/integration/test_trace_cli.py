@@ -101,7 +101,7 @@ def test_a_worksheet_that_solve_wrote_opens_at_a_place(tmp_path: Path) -> None:
         (["--where", HEAD], f"--where {HEAD} selects a part of a trace. Give the trace with --from-trace FILE."),
         (["--from-trace", "none.json"], "none.json cannot be read: No such file or directory. Give a file written by save_trace."),
         (["--from-trace", "."], ". cannot be read: Is a directory. Give a file written by save_trace."),
-        (["--from-trace", "text.json"], "text.json is not a trace file. Write one with clearhead.explain.trace_file.save_trace, or write a worksheet with Worksheet.to_json."),
+        (["--from-trace", "text.json"], "text.json is not a trace file (this is not a worksheet: invalid literal, expected 'null': line 1 column 1 (char 0)). Write one with clearhead.explain.trace_file.save_trace, or write a worksheet with Worksheet.to_json."),
         (["--from-trace", "trace.json", "--where", "encoder.0.self_attention.head.7"], "trace.json: there is no part 'encoder.0.self_attention.head.7' in this trace."),
         (["--from-trace", "trace.json", "--round-lines"], "--round-lines cannot be used with a trace: its numbers are already calculated. Remove --round-lines."),
     ],

@@ -5,6 +5,7 @@ A choice is only used with the weights it was made for.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 
 import torch
@@ -15,7 +16,7 @@ from clearhead.decoding.word_alignment import Links, word_links, words_of
 from clearhead.errors import CheckpointError, DataError, printable
 from clearhead.files.json_file import json_writer, read_json
 from clearhead.files.writing import write_together
-from clearhead.formats.model_folder import find_model, fingerprint
+from clearhead.formats.model_folder import find_model, fingerprint, load_config
 from clearhead.text.tokeniser import split_tag
 
 CHOICE = "alignment.json"
@@ -76,13 +77,22 @@ def save_choice(path: str | Path, choice: HeadChoice) -> Path:
 
 def read_choice(path: str | Path) -> HeadChoice | None:
     """Return the choice saved with a model; None if there is none, or if it was made for other weights."""
-    folder = find_model(path).folder
+    model = find_model(path)
+    folder = model.folder
     if not (folder / CHOICE).is_file():
         return None
     data = read_json(folder / CHOICE)
+    config = load_config(model)
     block, head, is_shifted = data.get("block"), data.get("head"), data.get("is_shifted")
-    is_complete = isinstance(block, int) and isinstance(head, int | None) and isinstance(is_shifted, bool)
-    if data.get(_MARK) != _FORMAT or not is_complete or min(block or 0, head or 0) < 0:
+    error = data.get("error_rate", 0.0)
+    is_valid = (
+        _is_index(block, config.decoder_blocks)
+        and (head is None or _is_index(head, config.num_heads))
+        and isinstance(is_shifted, bool)
+        and isinstance(error, int | float)
+        and isfinite(error)
+    )
+    if data.get(_MARK) != _FORMAT or not is_valid:
         raise CheckpointError(
             f"{printable(str(folder / CHOICE))} does not name a valid head. "
             "Delete it, or choose a head again with `clearhead evaluate`."
@@ -91,5 +101,8 @@ def read_choice(path: str | Path) -> HeadChoice | None:
         return None
     assert isinstance(block, int)
     rule = AlignmentRule(Head(block, head), is_shifted is True)
-    error = float(data.get("error_rate", 0.0))
-    return HeadChoice(rule, str(data.get("chosen_by", "")), error, str(data.get("signature", "")))
+    return HeadChoice(rule, str(data.get("chosen_by", "")), float(error), str(data.get("signature", "")))
+
+
+def _is_index(value: object, size: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < size

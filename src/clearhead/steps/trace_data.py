@@ -60,17 +60,31 @@ def trace_from_data(data: Mapping[str, Any], make_value: Callable[[Any], Any]) -
     try:
         trace = Trace(data["layout"])
         for entry in data["given"]:
-            value, name = make_value(entry["value"]), entry["name"]
-            trace.givens[name] = Given(name, entry["symbol"], value, tuple(entry["rows"]), tuple(entry["columns"]))
+            value, name = make_value(entry["value"]), _text(entry, "name")
+            rows, columns = _names(entry, "rows"), _names(entry, "columns")
+            trace.givens[name] = Given(name, _text(entry, "symbol"), value, rows, columns)
         for entry in data["records"]:
             if entry["step"] not in STEPS:
                 raise TraceError(f"'{entry['step']}' is not a step.{did_you_mean(str(entry['step']), STEPS)}")
             inputs = {name: _resolve(reference, trace) for name, reference in entry["inputs"].items()}
             value = make_value(entry["value"])
-            trace.records.append(Record(STEPS[entry["step"]], entry["where"], inputs, value, entry["symbol"]))
+            where, symbol = _text(entry, "where"), _text(entry, "symbol")
+            trace.records.append(Record(STEPS[entry["step"]], where, inputs, value, symbol))
     except (KeyError, TypeError, IndexError, ValueError, AttributeError) as problem:
         raise TraceError(f"this is not a trace written by clearhead: {type(problem).__name__} {problem}.") from problem
     return trace
+
+
+def _text(entry: Mapping[str, Any], key: str) -> str:
+    if not isinstance(entry[key], str):
+        raise ValueError(f"{key} is not a text")
+    return str(entry[key])
+
+
+def _names(entry: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    if not isinstance(entry[key], list) or not all(isinstance(name, str) for name in entry[key]):
+        raise ValueError(f"{key} is not a list of texts")
+    return tuple(entry[key])
 
 
 def _resolve(reference: Mapping[str, Any], trace: Trace) -> Any:

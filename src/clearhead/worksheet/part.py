@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from clearhead.errors import ClearheadError, ProblemError, did_you_mean
+from clearhead.errors import ClearheadError, ProblemError, TraceError, did_you_mean, printable
 from clearhead.files.bounded import UnreadableFileError, read_bounded
 from clearhead.steps import Given, Record, Trace
 from clearhead.worksheet.pen import in_rows, transpose_trace
+from clearhead.worksheet.reference import replay
 from clearhead.worksheet.view import Labels, encoder_or_decoder, place_name, propagate_names
 from clearhead.worksheet.worksheet import Worksheet
 
@@ -26,7 +27,7 @@ def load_sheet(path: str | Path) -> Worksheet:
     """Load a worksheet or a saved trace from a JSON file."""
     path = Path(path)
     try:
-        return Worksheet.from_json(read_bounded(path, MAX_TRACE_BYTES))
+        return _checked(Worksheet.from_json(read_bounded(path, MAX_TRACE_BYTES)))
     except UnreadableFileError as wrong:
         if wrong.size is None:
             raise ProblemError(f"{path} {wrong}.") from None
@@ -38,11 +39,24 @@ def load_sheet(path: str | Path) -> Worksheet:
         raise ProblemError(f"{path} cannot be read: {wrong.strerror}. Give a file written by save_trace.") from None
     except ProblemError:
         raise
-    except ClearheadError:
+    except ClearheadError as wrong:
         raise ProblemError(
-            f"{path} is not a trace file. Write one with clearhead.explain.trace_file.save_trace, or write a worksheet "
-            "with Worksheet.to_json."
+            f"{path} is not a trace file ({printable(str(wrong)).rstrip('.')}). Write one with "
+            "clearhead.explain.trace_file.save_trace, or write a worksheet with Worksheet.to_json."
         ) from None
+
+
+def _checked(sheet: Worksheet) -> Worksheet:
+    """Return the sheet if each of its steps can be computed from its inputs and has a result of that shape."""
+    for record in in_rows(sheet.trace):
+        try:
+            with np.errstate(all="ignore"):  # only the shape counts
+                shape = np.shape(replay(record))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as wrong:
+            raise TraceError(f"{record.where}: {record.symbol} cannot be computed from its inputs ({wrong}).") from None
+        if shape != np.shape(record.value):
+            raise TraceError(f"{record.where}: {record.symbol} has another shape than the result of its inputs.")
+    return sheet
 
 
 def part_of_sheet(sheet: Worksheet, where: str) -> Worksheet:

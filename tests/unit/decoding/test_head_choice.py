@@ -1,6 +1,7 @@
 """The head that alignments are read from: chosen on text, saved with the model, and used for these weights only."""
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,11 +40,14 @@ def test_a_choice_for_other_weights_is_not_used(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"block": None}, {"block": -1}, {"head": "1"}, {"is_shifted": 1}, {"clearhead_alignment": 2}],
+    [
+        {"block": None}, {"block": -1}, {"block": True}, {"block": 2}, {"head": "1"}, {"head": 2}, {"head": 10**30},
+        {"is_shifted": 1}, {"clearhead_alignment": 2}, {"error_rate": "x"}, {"error_rate": None},
+    ],
     ids=str,
-)
-def test_a_file_without_a_valid_head_is_reported(tmp_path: Path, changes: dict[str, object]) -> None:
-    folder = make_run(tmp_path)
+)  # fmt: skip
+def test_a_file_without_a_valid_head_is_reported(run: Path, tmp_path: Path, changes: dict[str, object]) -> None:
+    folder = shutil.copytree(run, tmp_path / "run")
     place = save_choice(folder, HeadChoice(AlignmentRule(Head(1, 1)), "gold links", 12.5, ""))
     place.write_text(json.dumps({**json.loads(place.read_text()), **changes}))
     with pytest.raises(CheckpointError, match=r"alignment\.json does not name a valid head\. Delete it, or choose"):

@@ -1,8 +1,10 @@
 """A part of a sheet is a sheet: the same numbers, a complete chain, and inputs from outside given under a sensible symbol."""
 
+import json
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -150,6 +152,30 @@ def test_a_file_without_a_trace_is_an_error(tmp_path: Path) -> None:
             load_sheet(tmp_path / name)
     solve(HEADS).save(tmp_path / "sheet.json")
     assert load_sheet(tmp_path / "sheet.json") == solve(HEADS)
+
+
+DAMAGES: dict[str, tuple[tuple[str | int, ...], object, str]] = {
+    "a name that is a list": (("given", 0, "rows", 0), [[1]], "rows is not a list of texts"),
+    "names that are a text": (("given", 0, "rows"), "ab", "rows is not a list of texts"),
+    "a symbol that is a number": (("records", 0, "symbol"), 5, "symbol is not a text"),
+    "a place that is null": (("records", 0, "where"), None, "where is not a text"),
+    "a single number": (("records", 3, "value"), -1, "has another shape than the result of its inputs"),
+    "a given number": (("given", 0, "value"), True, "cannot be computed from its inputs"),
+    "an input that is missing": (("records", 3, "inputs"), {}, "cannot be computed from its inputs"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_trace_is_an_error_in_one_sentence(tmp_path: Path, damage: str) -> None:
+    data = json.loads(solve(HEADS).to_json())
+    (*path, last), value, sentence = DAMAGES[damage]
+    place: Any = data
+    for key in path:
+        place = place[key]
+    place[last] = value
+    (tmp_path / "sheet.json").write_text(json.dumps(data))
+    with pytest.raises(ProblemError, match=rf"sheet.json is not a trace file \(.*{sentence}.*\)\. Write one with"):
+        load_sheet(tmp_path / "sheet.json")
 
 
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:

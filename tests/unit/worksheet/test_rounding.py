@@ -122,6 +122,10 @@ def test_significant_lines_read_back_too(value: float, figures: int) -> None:
     assert float(read_shown(Digits(line, policy).text(0, 0))) == float(line[0, 0])
 
 
+def test_the_largest_numbers_are_shown_without_a_warning() -> None:
+    assert Digits(np.array([[1e308, 0.5]]), Rounding()).text(0, 0) == "1.000×10³⁰⁸"
+
+
 def test_changes_replace_the_way_digits_are_counted() -> None:
     policy = Rounding(lines="rounded", decimals=3, ties="half-even")
     changed = with_changes(policy, significant=2)
