@@ -6,7 +6,7 @@ A store is built under a temporary name and then renamed, so that an interrupted
 import json
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
@@ -21,10 +21,11 @@ from clearhead.data.clean import TOO_MANY_TOKENS, CleaningReport, Filter, report
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.corpora import Corpus, fingerprint, open_corpus
 from clearhead.data.ragged import Ragged, RaggedWriter, map_numbers, open_ragged
-from clearhead.errors import DataError, printable
+from clearhead.errors import CheckpointError, DataError, printable
 from clearhead.files.json_file import parse_object
+from clearhead.files.manifest import unverified_note, verify_if_listed
 from clearhead.files.pair_reader import SentencePair
-from clearhead.files.writing import flush_to_disk, move_folder, replace_file, temporary_beside
+from clearhead.files.writing import flush_to_disk, move_folder, replace_file, temporary_beside, write_manifest
 from clearhead.text.config import Task
 from clearhead.text.tokeniser import Vocabularies
 
@@ -101,6 +102,7 @@ def build_store(
     try:
         index = _write(recipe, store_fingerprint, part)
         replace_file(part / _INDEX, json.dumps(index, indent=1).encode() + b"\n")
+        write_manifest(part, sorted(path.name for path in part.iterdir()))
         _move(part, place)
     except OSError as wrong:
         raise DataError(
@@ -119,8 +121,12 @@ def open_store(folder: str | Path, message: str = "") -> PairStore:
     if index is None:
         raise DataError(f"{printable(str(place))} is not a token store, or is incomplete. Build it again.")
     try:
+        advice = f"Delete {printable(str(place))}; it will be created again."
+        is_verified = verify_if_listed(place, _file_names(index), advice)
         opened = {name: open_ragged(place, name, dtype) for name, dtype in index["arrays"].items()}
         corpus = map_numbers(place / "corpus.values", "uint16")
+    except CheckpointError as wrong:
+        raise DataError(str(wrong)) from None
     except (OSError, ValueError) as wrong:
         raise DataError(f"{printable(str(place))} is damaged ({wrong}). Delete it; it will be created again.") from None
     if {len(array) for array in opened.values()} != {len(corpus)}:
@@ -134,7 +140,8 @@ def open_store(folder: str | Path, message: str = "") -> PairStore:
     return PairStore(
         place, opened["source"], opened["target"], corpus,
         tuple(map(CleaningReport.from_json, index["reports"])), index["fingerprint"],
-        opened.get("source_texts"), opened.get("target_texts"), message,
+        opened.get("source_texts"), opened.get("target_texts"),
+        message if is_verified else f"{message} {unverified_note(place)}".strip(),
     )  # fmt: skip
 
 
@@ -172,6 +179,11 @@ def _check_ids(store: PairStore, recipe: "_StoreRecipe") -> None:
                 f"{printable(str(store.folder))} is damaged: {side} has ids that are not in the vocabulary, or "
                 "sentences without tokens. Delete the folder; it will be created again."
             )
+
+
+def _file_names(index: Mapping[str, Any]) -> list[str]:
+    arrays = [f"{name}.{part}" for name in index["arrays"] for part in ("values", "offsets")]
+    return [_INDEX, "corpus.values", *arrays]
 
 
 @dataclass(frozen=True)

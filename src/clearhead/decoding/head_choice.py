@@ -16,7 +16,7 @@ from clearhead.decoding.word_alignment import Links, word_links, words_of
 from clearhead.errors import CheckpointError, DataError, printable
 from clearhead.files.json_file import json_writer, read_json
 from clearhead.files.writing import write_together
-from clearhead.formats.model_folder import find_model, fingerprint, load_config
+from clearhead.formats.model_folder import find_model, load_config
 from clearhead.text.tokeniser import split_tag
 
 CHOICE = "alignment.json"
@@ -59,8 +59,8 @@ def rate_heads(
 
 def save_choice(path: str | Path, choice: HeadChoice) -> Path:
     """Write a choice to the folder of the model, and return the path of the file."""
-    folder = find_model(path).folder
-    head = choice.rule.head
+    model = find_model(path)
+    folder, head = model.folder, choice.rule.head
     data = {
         _MARK: _FORMAT,
         "block": head.block,
@@ -69,7 +69,7 @@ def save_choice(path: str | Path, choice: HeadChoice) -> Path:
         "chosen_by": choice.chosen_by,
         "error_rate": choice.error,
         "signature": choice.signature,
-        "model": fingerprint(folder),
+        "model": model.fingerprint,
     }
     write_together(folder, {CHOICE: json_writer(data)})
     return folder / CHOICE
@@ -97,7 +97,7 @@ def read_choice(path: str | Path) -> HeadChoice | None:
             f"{printable(str(folder / CHOICE))} does not name a valid head. "
             "Delete it, or choose a head again with `clearhead evaluate`."
         )
-    if data.get("model") != fingerprint(folder):
+    if data.get("model") != model.fingerprint:
         return None
     assert isinstance(block, int)
     rule = AlignmentRule(Head(block, head), is_shifted is True)

@@ -14,7 +14,7 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.errors import ConfigError, DataError
 from clearhead.formats.model_files import model_files
-from clearhead.formats.model_folder import ModelFolder, find_model, fingerprint, load_vocabularies
+from clearhead.formats.model_folder import ModelFolder, find_model, load_vocabularies
 from clearhead.text.tokeniser import Vocabularies
 
 if TYPE_CHECKING:
@@ -44,9 +44,10 @@ class Translator:
         The engine is chosen so that it supports `needs`. A translation that needs more switches to another engine.
         """
         folder, choice = find_model(path), EngineChoice(engine, device, precision)
+        folder.start_verification()
         vocabularies = load_vocabularies(folder)
         opened = open_engine(folder, choice, needs)
-        translator = cls(vocabularies, opened.engine, opened.notes)
+        translator = cls(vocabularies, opened.engine, (*folder.notes, *opened.notes))
         translator._folder, translator._choice = folder, choice
         return translator
 
@@ -65,7 +66,7 @@ class Translator:
     @property
     def fingerprint(self) -> str | None:
         """A hash of the model files; None if the model was not loaded from files."""
-        return None if self._folder is None else fingerprint(self._folder.folder)
+        return None if self._folder is None else self._folder.fingerprint
 
     @property
     def files(self) -> list[Path]:

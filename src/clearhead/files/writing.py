@@ -7,7 +7,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from filecmp import cmp
 from pathlib import Path
 from secrets import token_hex
@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from clearhead.errors import CheckpointError, ClearheadError, printable
 from clearhead.files.destination import Destination
+from clearhead.files.manifest import MANIFEST, file_digest, manifest_bytes, read_manifest
 
 FileWriter = Callable[[Path], None]  # writes one file at the path that it is called with
 
@@ -57,17 +58,18 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None
         temporary.unlink(missing_ok=True)
 
 
-def write_together(folder: Path, writers: Mapping[str, FileWriter]) -> None:
+def write_together(folder: Path, writers: Mapping[str, FileWriter], *, has_manifest: bool = False) -> None:
     """Write several files of a folder, all of them or none; a new folder appears together with all its files.
 
     Readers need the last file to use the others. In an existing folder the last file, if it changes, is removed before
-    the others are moved into place, so that a reader never combines old and new files.
+    the others are moved into place, so that a reader never combines old and new files. With `has_manifest`, their
+    hashes are added to the folder's SHA256SUMS, which is removed first and written last.
     """
     try:
         if folder.exists():
-            _replace_together(folder, writers)
+            _replace_together(folder, writers, has_manifest)
         else:
-            _write_new_folder(folder, writers)
+            _write_new_folder(folder, writers, has_manifest)
     except OSError as problem:
         raise CheckpointError(
             f"{printable(str(folder))} could not be written: {problem}. No partial files remain. "
@@ -75,34 +77,58 @@ def write_together(folder: Path, writers: Mapping[str, FileWriter]) -> None:
         ) from None
 
 
-def _write_new_folder(folder: Path, writers: Mapping[str, FileWriter]) -> None:
+def _write_new_folder(folder: Path, writers: Mapping[str, FileWriter], has_manifest: bool) -> None:
     temporary = temporary_beside(folder)
     try:
         temporary.mkdir(parents=True)
         for name, write in writers.items():
             _write_to_disk(temporary / name, write)
+        if has_manifest:
+            write_manifest(temporary, writers)
         move_folder(temporary, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _replace_together(folder: Path, writers: Mapping[str, FileWriter]) -> None:
+def _replace_together(folder: Path, writers: Mapping[str, FileWriter], has_manifest: bool) -> None:
     temporaries = {name: temporary_beside(folder / name) for name in writers}
     *others, last = writers
     try:
         for name, write in writers.items():
             _write_to_disk(temporaries[name], write)
+        if has_manifest:
+            digests = {**_other_digests(folder), **{name: file_digest(path) for name, path in temporaries.items()}}
+            temporaries[MANIFEST] = temporary_beside(folder / MANIFEST)
+            _write_to_disk(temporaries[MANIFEST], bytes_writer(manifest_bytes(digests)))
+            (folder / MANIFEST).unlink(missing_ok=True)
         if others and (folder / last).is_file() and not cmp(folder / last, temporaries[last], shallow=False):
             (folder / last).unlink()
-            sync_folder(folder)
+        sync_folder(folder)
         for name in others:
             temporaries[name].replace(folder / name)
         sync_folder(folder)
         temporaries[last].replace(folder / last)
         sync_folder(folder)
+        if has_manifest:
+            temporaries[MANIFEST].replace(folder / MANIFEST)
+            sync_folder(folder)
     finally:
         for temporary in temporaries.values():
             temporary.unlink(missing_ok=True)
+
+
+def _other_digests(folder: Path) -> dict[str, str]:
+    """Return the hashes that a folder lists; none if its manifest is damaged, because it is about to be replaced."""
+    try:
+        listed = read_manifest(folder) or {}
+    except CheckpointError:
+        return {}
+    return {name: digest for name, digest in listed.items() if (folder / name).is_file()}
+
+
+def write_manifest(folder: Path, names: Iterable[str]) -> None:
+    """Write SHA256SUMS for these files of a folder that nobody reads yet."""
+    replace_file(folder / MANIFEST, manifest_bytes({name: file_digest(folder / name) for name in names}))
 
 
 def _write_to_disk(path: Path, write: FileWriter) -> None:

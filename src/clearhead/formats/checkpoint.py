@@ -8,26 +8,21 @@ import torch
 from clearhead import __version__
 from clearhead.errors import CheckpointError, printable
 from clearhead.files.json_file import json_writer, read_json
+from clearhead.files.manifest import verify_if_listed
 from clearhead.files.writing import write_together
 from clearhead.formats.config_file import FORMAT, MARK, VERSION, read_model_config
-from clearhead.formats.files import CONFIG, WEIGHTS, find_files, read_tensors, tensor_writer
+from clearhead.formats.files import CONFIG, PICKLE_ADVICE, WEIGHTS, find_files, read_tensors, tensor_writer
 from clearhead.formats.weights import build, checked_tensors, misfits, shapes_of
 from clearhead.model import TrainableModel, Transformer
 
-_ADVICE = (
-    "Convert it once where you trust it: read it with torch.load(…, weights_only=True) "
-    "and write it with safetensors.torch.save_file."
-)
-
 
 def save_checkpoint(model: TrainableModel, folder: str | Path) -> None:
-    """Write the weights (tied ones once) and the config; an older checkpoint remains until both are complete."""
+    """Write the weights (tied ones once), the config and their hashes; an older checkpoint remains until then."""
     folder = Path(folder)
     config = {MARK: FORMAT, VERSION: __version__, **model.config.model_dump(mode="json")}
     tensors = checked_tensors(model)
     _make_room(folder, config)
-    weights = tensor_writer(tensors, {VERSION: __version__})
-    write_together(folder, {WEIGHTS: weights, CONFIG: json_writer(config)})
+    write_together(folder, {WEIGHTS: tensor_writer(tensors), CONFIG: json_writer(config)}, has_manifest=True)
 
 
 def _make_room(folder: Path, config: dict[str, Any]) -> None:
@@ -42,9 +37,18 @@ def _make_room(folder: Path, config: dict[str, Any]) -> None:
 def load_checkpoint(
     folder: str | Path, device: str | torch.device = "cpu", dtype: torch.dtype | None = None
 ) -> Transformer:
-    """Return the model in a folder, in eval mode; by default in the dtype of its file."""
+    """Return the model in a folder, in eval mode; by default in the dtype of its file. Its hashes are verified."""
+    find_files(Path(folder), PICKLE_ADVICE)
+    verify_if_listed(Path(folder), (CONFIG, WEIGHTS))
+    return read_checkpoint(folder, device, dtype)
+
+
+def read_checkpoint(
+    folder: str | Path, device: str | torch.device = "cpu", dtype: torch.dtype | None = None
+) -> Transformer:
+    """Return the model in a folder whose hashes are verified already."""
     folder = Path(folder)
-    config_path, weights_path = find_files(folder, _ADVICE)
+    config_path, weights_path = find_files(folder, PICKLE_ADVICE)
     data = read_json(config_path)
     writer = str(data.get(VERSION, "an unknown version"))
     config = read_model_config(config_path, data)

@@ -1,22 +1,24 @@
 """Convert a model to CTranslate2 with CTranslate2's own specification classes.
 
-Conversion needs torch; checking whether a model can be converted, and finding an existing conversion, do not.
+Conversion needs torch; checking whether a model can be converted, and finding a conversion in the cache, do not.
 """
 
+import os
 import shutil
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from clearhead import __version__
 from clearhead.errors import CheckpointError, printable
-from clearhead.files.json_file import json_bytes, parse_object
-from clearhead.files.writing import move_folder, replace_file, temporary_beside
-from clearhead.formats.files import find_files
+from clearhead.files.cache import user_cache
+from clearhead.files.manifest import MANIFEST, read_manifest, verify_if_listed
+from clearhead.files.writing import move_folder, temporary_beside, write_manifest
+from clearhead.formats.model_folder import ModelFolder
 from clearhead.model.config import ModelConfig
 
 if TYPE_CHECKING:
@@ -24,11 +26,9 @@ if TYPE_CHECKING:
 
 Storage = Literal["float32", "int8", "float16"]
 HIDDEN_LOGIT = -1e4  # of padding and bos, which are never generated; it fits in float16
-NOTES = "clearhead.json"
-_MARK = "clearhead_ctranslate2"
-_FORMAT = 2  # format 1 could generate bos
-_PREFIX = "ctranslate2"
-_PART = 2**20
+_FORMAT = 3  # conversions of format 1 could generate bos; format 2 was kept in the model's folder
+_CACHE = "ctranslate2"
+_DAY, _MONTH = 86400.0, 30 * 86400.0
 
 
 def model_lacks(config: ModelConfig) -> str | None:
@@ -51,104 +51,87 @@ def model_lacks(config: ModelConfig) -> str | None:
 
 @dataclass(frozen=True)
 class Converted:
-    """A folder that CTranslate2 can open; a temporary one if the folder of the model is not writable."""
+    """A folder that CTranslate2 can open; a temporary one if there is no cache to keep it in."""
 
     folder: Path
     is_temporary: bool = False
 
 
-def converted(folder: Path, storage: Storage, load: Callable[[], "Transformer"]) -> Converted:
-    """Return the conversion of the model in a folder; it is made on first use and stored there.
+def converted(model: ModelFolder, storage: Storage, load: Callable[[], "Transformer"]) -> Converted:
+    """Return the conversion of a model; it is made on first use and kept in the user's cache.
 
-    It is reused until the model's two files change; `load` returns the model, in float32 on the CPU.
+    It is found by the hashes of the model's two files, never by its name or time, and nothing in the model's own folder
+    is used in its place. `load` returns the model, in float32 on the CPU.
     """
-    conversion = find_conversion(folder, storage)
-    if conversion is not None:
-        return Converted(conversion)
-    model = load()
-    target = folder / _folder_name(folder, storage)
+    name = _folder_name(model, storage)
+    try:
+        cache = user_cache(_CACHE)
+    except OSError:  # a user without a writable home can still translate
+        return _temporary(load, storage)
+    target = cache / name
+    if _is_intact(target):
+        return Converted(target)
     part = temporary_beside(target)
     try:
-        part.mkdir()
-    except OSError:  # a model on a read-only disk can still translate
-        place = Path(mkdtemp(prefix="clearhead-ctranslate2-"))
-        convert(model, place, storage)
-        return Converted(place, is_temporary=True)
+        part.mkdir(mode=0o700)
+    except OSError:
+        return _temporary(load, storage)
     try:
-        convert(model, part, storage)
-        _write_notes(part, folder, storage)
-        if not target.exists():  # another process can have been faster
-            move_folder(part, target)
+        convert(load(), part, storage)
+        write_manifest(part, sorted(path.name for path in part.iterdir()))
+        if target.exists():
+            if _is_intact(target):  # another process was faster
+                return Converted(target)
+            shutil.rmtree(target, ignore_errors=True)
+        move_folder(part, target)
     except OSError as wrong:
-        if not (target / NOTES).is_file():
+        if not _is_intact(target):
             raise CheckpointError(
                 f"{printable(str(target))} could not be written: {wrong}. No partial files remain. "
                 "Free some space on the disk, or use the engine torch, which needs no conversion."
             ) from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    _tidy(folder, target, storage)
+    _tidy(cache)
     return Converted(target)
 
 
-def find_conversion(folder: Path, storage: Storage) -> Path | None:
-    """Return the folder of the conversion of exactly these weights, or None."""
-    size, changed = _stamp(folder)
-    for place in _conversions(folder, storage):
-        notes = _read_notes(place)
-        # hashing all weights takes longer than loading them, so they are recognised by size and time
-        if notes.get(_MARK) == _FORMAT and notes.get("size") == size and notes.get("changed") == changed:
-            return place
-    place = folder / _folder_name(folder, storage)
-    if _read_notes(place).get(_MARK) != _FORMAT:
-        return None
-    with suppress(OSError):
-        _write_notes(place, folder, storage)  # the same weights, with a new time
-    return place
+def _temporary(load: Callable[[], "Transformer"], storage: Storage) -> Converted:
+    model = load()
+    place = Path(mkdtemp(prefix="clearhead-ctranslate2-"))
+    convert(model, place, storage)
+    return Converted(place, is_temporary=True)
 
 
-def _conversions(folder: Path, storage: Storage) -> list[Path]:
-    return sorted(folder.glob(f"{_PREFIX}-{storage}-*"))
+def _folder_name(model: ModelFolder, storage: Storage) -> str:
+    return f"{storage}-{sha256(f'{_FORMAT} {model.fingerprint}'.encode()).hexdigest()[:32]}"
 
 
-def _folder_name(folder: Path, storage: Storage) -> str:
-    """Return the name of a conversion; it ends with a hash of the config and the weights."""
-    digest = sha256(str(_FORMAT).encode())
-    for path in _files(folder):
-        with path.open("rb") as file:
-            while part := file.read(_PART):
-                digest.update(part)
-    return f"{_PREFIX}-{storage}-{digest.hexdigest()[:16]}"
+def _is_intact(place: Path) -> bool:
+    """Return whether a conversion is complete and unchanged; then its time of use is set, for `_tidy`.
 
-
-def _files(folder: Path) -> tuple[Path, Path]:
-    return find_files(folder, "Convert it once to safetensors where you trust it.")
-
-
-def _stamp(folder: Path) -> tuple[list[int], list[int]]:
-    stats = [path.stat() for path in _files(folder)]
-    return [stat.st_size for stat in stats], [stat.st_mtime_ns for stat in stats]
-
-
-def _read_notes(place: Path) -> Mapping[str, Any]:
+    CTranslate2 can crash on a damaged file, so all bytes are compared with their hashes first.
+    """
     try:
-        notes = parse_object((place / NOTES).read_bytes())
-    except (OSError, ValueError, TypeError):
-        return {}
-    return notes if _MARK in notes else {}
+        names = read_manifest(place)
+        if names is None or "model.bin" not in names or not verify_if_listed(place, names):
+            return False
+    except CheckpointError:
+        return False
+    with suppress(OSError):
+        os.utime(place / MANIFEST)
+    return True
 
 
-def _write_notes(place: Path, folder: Path, storage: Storage) -> None:
-    size, changed = _stamp(folder)
-    notes = {_MARK: _FORMAT, "clearhead": __version__, "storage": storage, "size": size, "changed": changed}
-    replace_file(place / NOTES, json_bytes(notes))
-
-
-def _tidy(folder: Path, current: Path, storage: Storage) -> None:
-    """Delete conversions of weights that no longer exist, or in a format that is no longer read."""
-    for place in _conversions(folder, storage):
-        if place != current and _read_notes(place):
-            shutil.rmtree(place, ignore_errors=True)
+def _tidy(cache: Path) -> None:
+    """Delete conversions that were not used for a month, and incomplete ones of killed processes."""
+    now = time.time()
+    for place in cache.iterdir():
+        with suppress(OSError):
+            manifest = place / MANIFEST
+            used = (manifest if manifest.exists() else place).stat().st_mtime
+            if now - used > (_MONTH if manifest.exists() else _DAY):
+                shutil.rmtree(place, ignore_errors=True)
 
 
 # The conversion itself

@@ -18,19 +18,27 @@ if TYPE_CHECKING:
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 _MAX_REASON = 200  # characters of a message of safetensors, which can quote the file
+PICKLE_ADVICE = (
+    "Convert it once where you trust it: read it with torch.load(…, weights_only=True) "
+    "and write it with safetensors.torch.save_file."
+)
+MARIAN_ADVICE = (
+    "Convert it once where you trust it: "
+    "python -c \"from transformers import MarianMTModel as M; M.from_pretrained('OLD').save_pretrained('NEW')\""
+)
 _PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
 _PICKLE_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 
 
-def tensor_writer(tensors: Mapping[str, "Tensor"], metadata: Mapping[str, str]) -> FileWriter:
-    """Return a function that writes tensors as safetensors."""
+def tensor_writer(tensors: Mapping[str, "Tensor"]) -> FileWriter:
+    """Return a function that writes tensors as safetensors; equal tensors always give the same bytes."""
     from safetensors.torch import save_file  # it loads torch, which is not needed to read a config
 
     contiguous = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
 
     def write(path: Path) -> None:
         try:
-            save_file(contiguous, path, {"format": "pt", **metadata})
+            save_file(contiguous, path, {"format": "pt"})  # several entries would be written in a random order
         except SafetensorError as wrong:  # raised when the disk is full
             raise OSError(str(wrong)) from None
 

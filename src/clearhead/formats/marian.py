@@ -14,9 +14,10 @@ from torch import Tensor
 
 from clearhead.errors import CheckpointError, printable
 from clearhead.files.json_file import json_writer, read_json
+from clearhead.files.manifest import verify_if_listed
 from clearhead.files.writing import copy_writer, write_together
 from clearhead.formats.checkpoint import load_checkpoint, save_checkpoint
-from clearhead.formats.files import CONFIG, WEIGHTS, find_files, read_tensors, tensor_writer
+from clearhead.formats.files import CONFIG, MARIAN_ADVICE, WEIGHTS, find_files, read_tensors, tensor_writer
 from clearhead.formats.marian_config import EPSILON, config_from_marian, read_settings, refuse
 from clearhead.formats.marian_names import BIAS, each_once, weight_mappings
 from clearhead.formats.weights import build, checked_tensors, misfits, shapes_elsewhere, shapes_of, to_ours, to_theirs
@@ -30,10 +31,6 @@ TOKENIZER_FILES = (
     "target_vocab.json",
     "tokenizer_config.json",
     "special_tokens_map.json",
-)
-_ADVICE = (
-    "Convert it once where you trust it: "
-    "python -c \"from transformers import MarianMTModel as M; M.from_pretrained('OLD').save_pretrained('NEW')\""
 )
 
 
@@ -66,7 +63,7 @@ def export_marian(checkpoint: str | Path, folder: str | Path) -> None:
 def _copy_tokenizer(source: Path, target: Path) -> None:
     writers = {name: copy_writer(source / name) for name in TOKENIZER_FILES if (source / name).is_file()}
     if writers:
-        write_together(target, writers)
+        write_together(target, writers, has_manifest=True)
 
 
 # Import
@@ -76,7 +73,16 @@ def from_marian(
     folder: str | Path, device: str | torch.device = "cpu", dtype: torch.dtype | None = None
 ) -> Transformer:
     """Return the model in a MarianMT folder (config.json and model.safetensors), in eval mode."""
-    config_path, weights_path = find_files(Path(folder), _ADVICE)
+    find_files(Path(folder), MARIAN_ADVICE)
+    verify_if_listed(Path(folder), (CONFIG, WEIGHTS))
+    return read_marian(folder, device, dtype)
+
+
+def read_marian(
+    folder: str | Path, device: str | torch.device = "cpu", dtype: torch.dtype | None = None
+) -> Transformer:
+    """Return the model in a MarianMT folder whose hashes are verified already."""
+    config_path, weights_path = find_files(Path(folder), MARIAN_ADVICE)
     config = read_json(config_path)
     tensors, _ = read_tensors(weights_path)
     try:
@@ -120,10 +126,11 @@ def to_marian(model: Transformer, folder: str | Path) -> None:
     write_together(
         folder,
         {
-            WEIGHTS: tensor_writer(marian.tensors, {}),
+            WEIGHTS: tensor_writer(marian.tensors),
             "generation_config.json": json_writer(marian.generation),
             CONFIG: json_writer(marian.config),
         },
+        has_manifest=True,
     )
 
 

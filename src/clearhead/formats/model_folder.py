@@ -4,16 +4,19 @@ Nothing here imports torch, so a model can be found and recognised without loadi
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clearhead.errors import CheckpointError, printable
 from clearhead.files.json_file import read_json
+from clearhead.files.manifest import VerifiedFiles, unverified_note, verify_files
 from clearhead.files.reading import missing_file_hint
 from clearhead.formats.config_file import read_model_config
-from clearhead.formats.files import CONFIG
+from clearhead.formats.files import CONFIG, MARIAN_ADVICE, PICKLE_ADVICE, WEIGHTS, find_files
 from clearhead.formats.marian_config import config_from_marian, read_settings
 from clearhead.model.config import ModelConfig
 from clearhead.text.marian import MARIAN_FILES, load_marian_vocabularies
@@ -32,6 +35,37 @@ class ModelFolder:
     folder: Path
     vocabularies: Path
     is_marian: bool  # config.json is MarianMT's, not clearhead's
+
+    def verify(self) -> VerifiedFiles:
+        """Return the hashes of its config and weights, compared with SHA256SUMS; they are computed once."""
+        return self._verification.result()
+
+    def start_verification(self) -> None:
+        """Start to hash the files in the background, while vocabularies are read and libraries imported."""
+        assert self._verification
+
+    @cached_property
+    def _verification(self) -> Future[VerifiedFiles]:
+        pool = ThreadPoolExecutor(max_workers=1)
+        try:
+            return pool.submit(self._hashed)
+        finally:
+            pool.shutdown(wait=False)
+
+    def _hashed(self) -> VerifiedFiles:
+        find_files(self.folder, MARIAN_ADVICE if self.is_marian else PICKLE_ADVICE)
+        return verify_files(self.folder, (CONFIG, WEIGHTS))
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of its config and weights, to recognise it."""
+        digests = self.verify().digests
+        return sha256(f"{digests[CONFIG]} {digests[WEIGHTS]}".encode()).hexdigest()[:32]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A note if its files could not be verified."""
+        return () if self.verify().is_listed else (unverified_note(self.folder),)
 
 
 def find_model(path: str | Path) -> ModelFolder:
@@ -70,18 +104,6 @@ def is_model_folder(path: str | Path) -> bool:
     return True
 
 
-def fingerprint(folder: Path) -> str:
-    """Return a hash of a model's config and of the end of its weights, to recognise it."""
-    digest = sha256((folder / CONFIG).read_bytes())
-    weights = folder / "model.safetensors"
-    if weights.is_file():
-        size = weights.stat().st_size
-        with weights.open("rb") as file:
-            file.seek(max(0, size - 2**20))
-            digest.update(str(size).encode() + file.read())
-    return digest.hexdigest()[:16]
-
-
 def load_vocabularies(model: ModelFolder) -> Vocabularies:
     """Read the vocabularies of a model."""
     if (model.vocabularies / FOLDER).is_dir():
@@ -109,11 +131,12 @@ def load_config(model: ModelFolder) -> ModelConfig:
 def load_model(
     model: ModelFolder, device: "torch.device | str" = "cpu", dtype: "torch.dtype | None" = None
 ) -> "Transformer":
-    """Load the weights of a model on a device and in a dtype; None is the dtype of its files."""
-    from clearhead.formats import from_marian, load_checkpoint
+    """Verify and load the weights of a model on a device and in a dtype; None is the dtype of its files."""
+    from clearhead.formats.checkpoint import read_checkpoint
+    from clearhead.formats.marian import read_marian
 
-    load = from_marian if model.is_marian else load_checkpoint
-    return load(model.folder, device, dtype)
+    model.verify()
+    return (read_marian if model.is_marian else read_checkpoint)(model.folder, device, dtype)
 
 
 def run_of(folder: Path) -> Path:

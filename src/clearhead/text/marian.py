@@ -10,6 +10,7 @@ from pathlib import Path
 
 from clearhead.errors import CheckpointError, printable
 from clearhead.files.json_file import read_json
+from clearhead.files.manifest import listed_files, verify_if_listed
 from clearhead.files.reading import read_file
 from clearhead.settings import shown
 from clearhead.text.config import TextConfig
@@ -69,6 +70,7 @@ def load_marian_vocabularies(folder: str | Path) -> Vocabularies:
                 f"{printable(str(place))} has no {name}. "
                 f"The tokeniser of an OPUS-MT folder is {', '.join(MARIAN_FILES)}."
             )
+    verify_if_listed(place, listed_files(place, (*MARIAN_FILES, _TARGET_VOCABULARY, _TOKENISER_SETTINGS)))
     settings = read_json(place / _TOKENISER_SETTINGS) if (place / _TOKENISER_SETTINGS).is_file() else {}
     for name, expected in _SPECIAL_PIECES.items():
         token = settings.get(name, expected)

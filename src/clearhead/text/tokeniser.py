@@ -17,6 +17,7 @@ import sentencepiece
 from pydantic import Field, ValidationError
 
 from clearhead.errors import CheckpointError, DataError, did_you_mean, printable
+from clearhead.files.manifest import verify_if_listed
 from clearhead.files.reading import read_file
 from clearhead.files.writing import bytes_writer, write_together
 from clearhead.settings import Settings
@@ -246,13 +247,15 @@ class Vocabularies:
         })  # fmt: skip
         contents = {f"{side}.spm": tokeniser.model for side, tokeniser in sides.items()}
         contents[SETTINGS] = saved.model_dump_json(indent=1).encode() + b"\n"
-        write_together(Path(folder) / FOLDER, {name: bytes_writer(content) for name, content in contents.items()})
+        writers = {name: bytes_writer(content) for name, content in contents.items()}
+        write_together(Path(folder) / FOLDER, writers, has_manifest=True)
 
     @staticmethod
     def load(folder: str | Path) -> "Vocabularies":
         """Read folder/tokeniser, as written by `save`."""
         place = Path(folder) / FOLDER
         saved = _read_saved(place / SETTINGS)
+        verify_if_listed(place, (SETTINGS, *(f"{side}.spm" for side in saved.files)))
         tokenisers = []
         for side, digest in saved.files.items():
             path = place / f"{side}.spm"

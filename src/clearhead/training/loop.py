@@ -16,6 +16,7 @@ import torch
 from clearhead.data.batches import BatchStream, TokenBatch, make_layout
 from clearhead.errors import CheckpointError, RunError, printable
 from clearhead.evaluation.scores import Score
+from clearhead.files.manifest import read_manifest, unverified_note
 from clearhead.formats.checkpoint import save_checkpoint
 from clearhead.formats.weights import own_tensors
 from clearhead.model import TrainableModel, build_model
@@ -143,6 +144,8 @@ class _Run:
             if not wrong:
                 wrong = self._load_if_complete(place)
             if not wrong:
+                if read_manifest(place) is None:
+                    self.reporter.message(unverified_note(place))
                 break
             passed_over.append(f"{place.name} is skipped: {wrong}")
             self.reporter.message(passed_over[-1])

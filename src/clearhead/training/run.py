@@ -1,6 +1,7 @@
 """The run folder: the inputs of a run (config, environment, data), its results, and a lock during training.
 
 config.yaml        every setting, as it was read     metrics.jsonl   a line for each log line
+SHA256SUMS         the hash of config.yaml           (other folders have a SHA256SUMS of their own)
 environment.json   versions, commit, hardware        curves/         the same for TensorBoard
 data.json          hashes and counts of the data     checkpoints/    to resume from
 tokeniser/         the vocabularies                  best/, last/    models to use
@@ -17,10 +18,11 @@ from typing import Any, Self
 
 import yaml
 
-from clearhead.errors import RunError, printable
+from clearhead.errors import CheckpointError, RunError, printable
 from clearhead.files.json_file import json_bytes, parse_object
 from clearhead.files.lock import LOCK, FolderInUseError, FolderLock
-from clearhead.files.writing import replace_file
+from clearhead.files.manifest import MANIFEST, verify_if_listed
+from clearhead.files.writing import bytes_writer, replace_file, write_together
 from clearhead.training.config import RunConfig, load_run_config
 from clearhead.training.environment import describe_environment
 from clearhead.training.outcome import WORDS, Outcome
@@ -113,7 +115,7 @@ class RunFolder:
         if self.was_only_prepared:
             for name in (STORES, self.tokeniser.name):
                 shutil.rmtree(self.path / name, ignore_errors=True)
-            for name in (DATA, ENVIRONMENT, CONFIG):
+            for name in (MANIFEST, DATA, ENVIRONMENT, CONFIG):
                 (self.path / name).unlink(missing_ok=True)
 
     @property
@@ -148,12 +150,28 @@ class RunFolder:
 
     def read_config(self, changes: Sequence[str] = (), *, change_label: str = "change") -> RunConfig:
         """Return the config of the run, with changes. Its data files are not checked: they may no longer exist."""
+        self._verify_config()
         return load_run_config(self.path / CONFIG, changes, check_files=False, change_label=change_label)
+
+    def _verify_config(self) -> None:
+        """Refuse an edited config: resuming would continue with settings that the run was not started with."""
+        advice = (
+            f"Restore it. To change a setting, give the change when you resume; if all edits are intended, delete "
+            f"{MANIFEST} next to it."
+        )
+        try:
+            verify_if_listed(self.path, (CONFIG,), advice)
+        except CheckpointError as wrong:
+            raise RunError(str(wrong), options=("changes",)) from None
 
     def write_config(self, config: RunConfig) -> None:
         """Write every setting."""
         text = yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=120)
-        self.write(CONFIG, f"# Every setting of this run, as it was read.\n{text}".encode())
+        content = f"# Every setting of this run, as it was read.\n{text}".encode()
+        try:
+            write_together(self.path, {CONFIG: bytes_writer(content)}, has_manifest=True)
+        except CheckpointError as wrong:
+            raise RunError(str(wrong)) from None
 
     def write_environment(self, seed: int) -> None:
         """Add this process to the list of processes that worked on the run."""

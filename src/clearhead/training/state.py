@@ -20,10 +20,11 @@ from torch import Tensor
 from clearhead import __version__
 from clearhead.data.batches import Position
 from clearhead.errors import CheckpointError, printable
-from clearhead.files.json_file import json_bytes, json_writer, read_json
-from clearhead.files.writing import move_folder, replace_file, temporary_beside, write_together
+from clearhead.files.json_file import json_writer, read_json
+from clearhead.files.manifest import verify_if_listed
+from clearhead.files.writing import move_folder, temporary_beside, write_together
 from clearhead.formats.checkpoint import save_checkpoint
-from clearhead.formats.files import WEIGHTS, read_tensors, tensor_writer
+from clearhead.formats.files import CONFIG, WEIGHTS, read_tensors, tensor_writer
 from clearhead.settings import shown
 from clearhead.training.step import Updater
 
@@ -81,11 +82,11 @@ def save_state(folder: Path, updater: Updater, progress: Progress) -> Path:
     index = {"format": FORMAT, "clearhead_version": __version__, **asdict(progress)}
     try:
         if place in checkpoints(folder):
-            replace_file(place / _INDEX, json_bytes(index))
+            write_together(place, {_INDEX: json_writer(index)}, has_manifest=True)
             return place
         save_checkpoint(updater.model, part)
         on_host = {name: tensor.cpu() for name, tensor in tensors.items()}
-        write_together(part, {_STATE: tensor_writer(on_host, {}), _INDEX: json_writer(index)})
+        write_together(part, {_STATE: tensor_writer(on_host), _INDEX: json_writer(index)}, has_manifest=True)
         move_folder(part, place)
     except (OSError, CheckpointError) as wrong:
         names = [checkpoint.name for checkpoint in checkpoints(folder)]
@@ -179,6 +180,7 @@ def readable_checkpoints(folder: Path) -> Iterator[tuple[Path, str]]:
     for place in reversed(checkpoints(folder)):
         try:
             _read_progress(place)
+            verify_if_listed(place, (_INDEX, _STATE, WEIGHTS, CONFIG))
             _read_state(place)
         except (CheckpointError, OSError) as wrong:
             yield place, str(wrong)

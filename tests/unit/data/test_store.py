@@ -16,6 +16,7 @@ from clearhead.data.ragged import Ragged, RaggedWriter, open_ragged
 from clearhead.data.store import PairStore, build_store, open_store
 from clearhead.errors import DataError
 from clearhead.files import lines as lines_module
+from clearhead.files.manifest import MANIFEST
 from clearhead.text.config import TextConfig
 from clearhead.text.tokeniser import Vocabularies
 from clearhead.text.train import train_vocabularies
@@ -196,6 +197,9 @@ def test_a_store_with_a_missing_file_is_not_a_store(
 ) -> None:
     build(corpus, vocabularies, tmp_path)
     (tmp_path / "store" / name).unlink()
+    with pytest.raises(DataError, match=rf"store is not a token store|{name} does not exist"):
+        open_store(tmp_path / "store")
+    (tmp_path / "store" / MANIFEST).unlink()
     with pytest.raises(DataError, match=r"store is (not a token store|damaged)"):
         open_store(tmp_path / "store")
 
@@ -207,6 +211,9 @@ def test_a_truncated_store_is_rejected_and_rebuilt(
     complete = build(corpus, vocabularies, tmp_path)
     path = tmp_path / "store" / name
     os.truncate(path, path.stat().st_size - 8)
+    with pytest.raises(DataError, match=rf"{name} has changed since it was written.* it will be created again\.$"):
+        open_store(tmp_path / "store")
+    (tmp_path / "store" / MANIFEST).unlink()
     with pytest.raises(
         DataError,
         match=r"(is truncated\. Delete the folder|its sides differ in length\. Delete it); it will be created again\.$",
@@ -246,6 +253,7 @@ def test_a_store_with_impossible_numbers_is_recognised_and_rebuilt(
     corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path, damage: str
 ) -> None:
     build(corpus, vocabularies, tmp_path)
+    (tmp_path / "store" / MANIFEST).unlink()
     name, dtype, place, value, message = NUMBERS[damage]
     path = tmp_path / "store" / name
     before = path.read_bytes()
@@ -293,6 +301,32 @@ def test_stored_texts_that_are_not_utf8_are_reported(corpus: CorpusConfig, tmp_p
     change_numbers(tmp_path / "store/source_texts.values", "uint8", 3, 255)
     with pytest.raises(DataError, match=r"store is damaged: source_texts is not UTF-8 .* Delete the folder"):
         store.texts("source", [0])
+
+
+@pytest.mark.parametrize("name", ["store.json", "source.values", "source.offsets", "target.values", "corpus.values"])
+def test_one_changed_bit_in_a_store_is_noticed_and_the_store_is_rebuilt(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path, name: str
+) -> None:
+    ids = build(corpus, vocabularies, tmp_path).source.values.tolist()
+    path = tmp_path / "store" / name
+    content = bytearray(path.read_bytes())
+    content[content.index(b"4") if name == "store.json" else len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=rf"store/{name} has changed since it was written"):
+        open_store(tmp_path / "store")
+    again = build(corpus, vocabularies, tmp_path)
+    assert "because the" in again.message
+    assert again.source.values.tolist() == ids
+
+
+def test_a_store_without_hashes_is_opened_with_a_note(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path
+) -> None:
+    build(corpus, vocabularies, tmp_path)
+    (tmp_path / "store" / MANIFEST).unlink()
+    again = build(corpus, vocabularies, tmp_path)
+    assert again.message.startswith("store: 48 pairs, unchanged.")
+    assert "store has no SHA256SUMS, so its files were not verified." in again.message
 
 
 def test_a_folder_with_other_files_is_not_overwritten(

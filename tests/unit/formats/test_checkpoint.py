@@ -62,6 +62,13 @@ def saved(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+@pytest.fixture
+def unlisted(saved: Path) -> Path:
+    """A checkpoint as older versions wrote it: nothing but its content shows that it is damaged."""
+    (saved / "SHA256SUMS").unlink()
+    return saved
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)
 def test_a_model_comes_back_bit_for_bit(changes: dict[str, object], dtype: torch.dtype, tmp_path: Path) -> None:
@@ -95,8 +102,15 @@ def test_the_files_record_their_format_and_version(saved: Path) -> None:
     assert config["clearhead_version"] == __version__
     assert config["d_model"] == 6
     with safe_open(saved / "model.safetensors", framework="pt") as file:
-        assert file.metadata()["clearhead_version"] == __version__
-    assert sorted(path.name for path in saved.iterdir()) == ["config.json", "model.safetensors"]
+        assert file.metadata() == {"format": "pt"}, "more entries would be written in a random order"
+    assert sorted(path.name for path in saved.iterdir()) == ["SHA256SUMS", "config.json", "model.safetensors"]
+
+
+def test_equal_models_are_equal_files(saved: Path, tmp_path: Path) -> None:
+    for name in ("two", "three"):
+        save_checkpoint(load_checkpoint(saved), tmp_path / name)
+        for path in saved.iterdir():
+            assert (tmp_path / name / path.name).read_bytes() == path.read_bytes()
 
 
 def test_a_dtype_can_be_requested(saved: Path) -> None:
@@ -173,33 +187,33 @@ def test_a_model_whose_tie_was_cut_is_not_saved(tmp_path: Path) -> None:
 # Errors
 
 
-def test_a_missing_folder_or_file_is_reported(saved: Path, tmp_path: Path) -> None:
+def test_a_missing_folder_or_file_is_reported(unlisted: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="nowhere does not exist. Give the folder"):
         load_checkpoint(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
     with pytest.raises(CheckpointError, match="empty has no config.json. It is empty."):
         load_checkpoint(tmp_path / "empty")
     with pytest.raises(CheckpointError, match="model.safetensors is a file. Give the folder"):
-        load_checkpoint(saved / "model.safetensors")
-    (saved / "model.safetensors").unlink()
+        load_checkpoint(unlisted / "model.safetensors")
+    (unlisted / "model.safetensors").unlink()
     with pytest.raises(CheckpointError, match="run has no model.safetensors. It contains config.json."):
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 0.999])
-def test_truncated_weights_are_reported(saved: Path, share: float) -> None:
-    path = saved / "model.safetensors"
+def test_truncated_weights_are_reported(unlisted: Path, share: float) -> None:
+    path = unlisted / "model.safetensors"
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
     with pytest.raises(CheckpointError, match=r"model.safetensors is damaged .*has [\d,]+ bytes.*copy it again"):
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
 
 
-def test_garbage_weights_are_reported(saved: Path) -> None:
+def test_garbage_weights_are_reported(unlisted: Path) -> None:
     for garbage in (b"\xff" * 400, b"{}" * 100, b"\x10" + b"\0" * 7 + b"{not json at all"):
-        (saved / "model.safetensors").write_bytes(garbage)
+        (unlisted / "model.safetensors").write_bytes(garbage)
         with pytest.raises(CheckpointError, match="is damaged"):
-            load_checkpoint(saved)
+            load_checkpoint(unlisted)
 
 
 class Bomb:
@@ -212,25 +226,25 @@ class Bomb:
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 @pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin", "model.pt"])
 def test_a_pickle_is_refused_and_never_opened(
-    saved: Path, name: str, protocol: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    unlisted: Path, name: str, protocol: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (saved / "model.safetensors").unlink()
-    (saved / name).write_bytes(pickle.dumps(Bomb(), protocol=protocol))
-    for path in (saved, saved / name):
+    (unlisted / "model.safetensors").unlink()
+    (unlisted / name).write_bytes(pickle.dumps(Bomb(), protocol=protocol))
+    for path in (unlisted, unlisted / name):
         with pytest.raises(CheckpointError, match=f"{name} is a pickle, which can run any code.*save_file"):
             load_checkpoint(path)
     assert not (tmp_path / "unpickled").exists()
 
 
-def test_a_zip_archive_of_pytorch_is_refused_under_any_name(saved: Path) -> None:
-    torch.save({"a": torch.ones(3)}, saved / "model.safetensors")
+def test_a_zip_archive_of_pytorch_is_refused_under_any_name(unlisted: Path) -> None:
+    torch.save({"a": torch.ones(3)}, unlisted / "model.safetensors")
     with pytest.raises(CheckpointError, match="is a pickle"):
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
 
 
-def test_a_header_length_that_looks_like_a_pickle_is_not_taken_for_one(saved: Path) -> None:
-    path = saved / "model.safetensors"
+def test_a_header_length_that_looks_like_a_pickle_is_not_taken_for_one(unlisted: Path) -> None:
+    path = unlisted / "model.safetensors"
     tensors = load_file(path)
     for length in (0x0280, 0x0480, 0x0580):  # its first two bytes are those of a pickle
         length += 0x10000
@@ -238,21 +252,21 @@ def test_a_header_length_that_looks_like_a_pickle_is_not_taken_for_one(saved: Pa
         header = int.from_bytes(path.read_bytes()[:8], "little")
         save_file(tensors, path, {"note": "x" * (length - header)})
         assert int.from_bytes(path.read_bytes()[:8], "little") == length
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
 
 
-def test_a_git_lfs_pointer_is_reported(saved: Path) -> None:
-    (saved / "model.safetensors").write_text(
+def test_a_git_lfs_pointer_is_reported(unlisted: Path) -> None:
+    (unlisted / "model.safetensors").write_text(
         "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", encoding="utf-8"
     )
     with pytest.raises(CheckpointError, match="is a Git LFS pointer, not the weights. Run git lfs pull"):
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
 
 
-def test_weights_that_do_not_fit_the_config_are_named_and_counted(saved: Path) -> None:
-    change_config(saved, encoder_blocks=3, d_ff=5, clearhead_version="0.0.7")
+def test_weights_that_do_not_fit_the_config_are_named_and_counted(unlisted: Path) -> None:
+    change_config(unlisted, encoder_blocks=3, d_ff=5, clearhead_version="0.0.7")
     with pytest.raises(CheckpointError) as wrong:
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
     message = str(wrong.value)
     assert "12 tensors are missing (encoder_blocks.2.self_attention.packed.weight, " in message
     assert (
@@ -260,64 +274,64 @@ def test_weights_that_do_not_fit_the_config_are_named_and_counted(saved: Path) -
     )
     assert f"They were written by clearhead 0.0.7; this is {__version__}." in message
     assert "Take both files from one checkpoint" in message
-    change_config(saved, encoder_blocks=1, d_ff=7)
+    change_config(unlisted, encoder_blocks=1, d_ff=7)
     with pytest.raises(
         CheckpointError, match=r"12 tensors are not part of this model \(encoder_blocks.1.feed_forward.first.bias, "
     ):
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
 
 
-def test_a_tensor_that_does_not_contain_real_numbers_is_reported(saved: Path) -> None:
-    tensors = load_file(saved / "model.safetensors")
+def test_a_tensor_that_does_not_contain_real_numbers_is_reported(unlisted: Path) -> None:
+    tensors = load_file(unlisted / "model.safetensors")
     tensors["encoder_blocks.0.feed_forward.first.bias"] = torch.arange(7)
-    save_file(tensors, saved / "model.safetensors")
+    save_file(tensors, unlisted / "model.safetensors")
     with pytest.raises(CheckpointError, match=r"not float16.*\(encoder_blocks.0.feed_forward.first.bias is int64\)"):
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
 
 
-def test_a_newer_format_is_reported_with_the_version_to_install(saved: Path) -> None:
-    change_config(saved, clearhead_model=2, clearhead_version="9.1.0")
+def test_a_newer_format_is_reported_with_the_version_to_install(unlisted: Path) -> None:
+    change_config(unlisted, clearhead_model=2, clearhead_version="9.1.0")
     with pytest.raises(
         CheckpointError, match=r"is in format 2, written by clearhead 9.1.0.*Install clearhead 9.1.0 or later"
     ):
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
 
 
 @pytest.mark.parametrize("number", ["one", 0, True, 1.0])
-def test_a_format_that_is_not_a_number_is_reported(saved: Path, number: object) -> None:
-    change_config(saved, clearhead_model=number)
+def test_a_format_that_is_not_a_number_is_reported(unlisted: Path, number: object) -> None:
+    change_config(unlisted, clearhead_model=number)
     with pytest.raises(CheckpointError, match="is not a format. This clearhead reads 1."):
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
 
 
-def test_a_config_of_another_program_is_reported(saved: Path) -> None:
-    change_config(saved, clearhead_model="GONE", model_type="marian")
+def test_a_config_of_another_program_is_reported(unlisted: Path) -> None:
+    change_config(unlisted, clearhead_model="GONE", model_type="marian")
     with pytest.raises(
         CheckpointError, match="not the config of a clearhead model. Read it with clearhead.formats.from_marian"
     ):
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
 
 
-def test_a_wrong_or_unknown_setting_is_reported_with_the_file(saved: Path) -> None:
-    change_config(saved, num_heads=4, depth=3)
+def test_a_wrong_or_unknown_setting_is_reported_with_the_file(unlisted: Path) -> None:
+    change_config(unlisted, num_heads=4, depth=3)
     with pytest.raises(CheckpointError, match=r"config.json: model.depth is not a setting.*written by clearhead"):
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [("{", "is not JSON"), ("[1]", "contains a list"), ("[" * 100_000, "is not JSON"), ("\xff", "is not JSON")],
 )
-def test_a_config_that_is_not_an_object_is_reported(saved: Path, text: str, sentence: str) -> None:
-    (saved / "config.json").write_text(text, encoding="utf-8")
+def test_a_config_that_is_not_an_object_is_reported(unlisted: Path, text: str, sentence: str) -> None:
+    (unlisted / "config.json").write_text(text, encoding="utf-8")
     with pytest.raises(CheckpointError, match=sentence):
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
 
 
-def test_a_config_that_is_not_utf8_is_reported(saved: Path) -> None:
-    (saved / "config.json").write_bytes(b"\xff\xfe{\x00")
+def test_a_config_that_is_not_utf8_is_reported(unlisted: Path) -> None:
+    (unlisted / "config.json").write_bytes(b"\xff\xfe{\x00")
     with pytest.raises(CheckpointError, match="config.json cannot be read"):
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
 
 
 def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:

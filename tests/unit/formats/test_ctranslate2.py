@@ -1,8 +1,8 @@
-"""Conversions for CTranslate2: saved beside the model, for exactly these weights, complete or not at all."""
+"""Conversions for CTranslate2: kept in the cache, for exactly these weights, complete or not at all."""
 
 import os
 import shutil
-from collections.abc import Callable
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import torch
 from clearhead.errors import CheckpointError
 from clearhead.formats import ctranslate2 as conversions
 from clearhead.formats import load_checkpoint, save_checkpoint
-from clearhead.formats.ctranslate2 import convert, converted, find_conversion, model_lacks
+from clearhead.formats.ctranslate2 import Converted, Storage, convert, converted, model_lacks
+from clearhead.formats.model_folder import ModelFolder
 from clearhead.model import ModelConfig, Transformer
 from tests.unit.decoding.toys import random_model
 
@@ -25,96 +26,119 @@ def saved(tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def loading(folder: Path, calls: list[Path]) -> Callable[[], Transformer]:
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CLEARHEAD_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "ctranslate2"
+
+
+def conversion_of(folder: Path, storage: Storage = "float32", calls: list[Path] | None = None) -> Converted:
     def load() -> Transformer:
-        calls.append(folder)
+        if calls is not None:
+            calls.append(folder)
         return load_checkpoint(folder)
 
-    return load
+    return converted(ModelFolder(folder, folder, is_marian=False), storage, load)
 
 
-def test_a_conversion_is_made_once_and_kept_beside_the_model(saved: Path) -> None:
-    calls: list[Path] = []
-    first, second = (converted(saved, "int8", loading(saved, calls)) for _ in range(2))
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_conversion_is_made_once_and_kept_in_the_cache(saved: Path, cache: Path) -> None:
+    before, calls = files_of(saved), []
+    first, second = (conversion_of(saved, "int8", calls) for _ in range(2))
     assert first == second
     assert not first.is_temporary
     assert calls == [saved]
-    assert first.folder.parent == saved
-    assert first.folder.name.startswith("ctranslate2-int8-")
-    assert {path.name for path in first.folder.iterdir()} == {
-        "clearhead.json",
-        "config.json",
-        "model.bin",
-        "shared_vocabulary.json",
-    }
+    assert first.folder.parent == cache
+    assert set(files_of(first.folder)) == {"SHA256SUMS", "config.json", "model.bin", "shared_vocabulary.json"}
+    assert files_of(saved) == before
 
 
 def test_each_precision_has_its_own_conversion(saved: Path) -> None:
-    folders = {converted(saved, storage, loading(saved, [])).folder for storage in ("float32", "int8", "float16")}
-    assert len(folders) == 3
-    sizes = {folder.name.split("-")[1]: (folder / "model.bin").stat().st_size for folder in folders}
+    storages: tuple[Storage, ...] = ("float32", "int8", "float16")
+    sizes = {storage: (conversion_of(saved, storage).folder / "model.bin").stat().st_size for storage in storages}
     assert sizes["int8"] < sizes["float16"] < sizes["float32"]
 
 
-def test_other_weights_are_converted_again_and_the_old_conversion_is_removed(saved: Path) -> None:
+def test_equal_models_share_a_conversion_wherever_they_are(saved: Path, tmp_path: Path) -> None:
     calls: list[Path] = []
-    old = converted(saved, "float32", loading(saved, calls)).folder
-    save_checkpoint(random_model(seed=7).float(), saved)
-    new = converted(saved, "float32", loading(saved, calls)).folder
-    assert new != old
-    assert not old.exists()
-    assert len(calls) == 2
+    first = conversion_of(saved, calls=calls)
+    copy = tmp_path / "copy"
+    shutil.copytree(saved, copy, copy_function=shutil.copyfile)
+    assert conversion_of(copy, calls=calls) == first
+    assert len(calls) == 1
 
 
-def test_a_copied_model_keeps_its_conversion(saved: Path, tmp_path: Path) -> None:
-    old = converted(saved, "float32", loading(saved, [])).folder
-    copied = tmp_path / "copied"
-    shutil.copytree(saved, copied, copy_function=shutil.copyfile)
-    assert find_conversion(copied, "float32") == copied / old.name
-
-
-def test_weights_of_the_same_size_and_another_time_are_read(saved: Path) -> None:
-    converted(saved, "float32", loading(saved, []))
+def test_weights_of_the_same_size_and_time_are_told_apart_by_their_content(saved: Path) -> None:
     weights = saved / "model.safetensors"
-    data = bytearray(weights.read_bytes())
-    data[-1] ^= 1
-    weights.write_bytes(data)
-    os.utime(weights, ns=(1, 1))
-    assert find_conversion(saved, "float32") is None
+    old, stat = conversion_of(saved).folder, weights.stat()
+    save_checkpoint(random_model(seed=7).float(), saved)
+    os.utime(weights, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert (weights.stat().st_size, weights.stat().st_mtime_ns) == (stat.st_size, stat.st_mtime_ns)
+    new = conversion_of(saved).folder
+    assert new != old
+    assert (new / "model.bin").read_bytes() != (old / "model.bin").read_bytes()
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"clearhead_ctranslate2": 3}'])
-def test_an_incomplete_folder_is_not_a_conversion(saved: Path, damage: bytes) -> None:
-    place = converted(saved, "float32", loading(saved, [])).folder
-    (place / "clearhead.json").write_bytes(damage)
-    assert find_conversion(saved, "float32") is None
+def test_a_conversion_in_the_folder_of_a_model_is_ignored(saved: Path) -> None:
+    honest = conversion_of(saved).folder
+    forged = saved / "ctranslate2-float32-0123456789abcdef"
+    shutil.copytree(honest, forged)
+    (forged / "model.bin").write_bytes(b"forged")
+    assert conversion_of(saved).folder == honest
 
 
-def test_a_failed_conversion_leaves_no_files(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["model.bin", "config.json", "shared_vocabulary.json", "SHA256SUMS"])
+def test_a_damaged_conversion_is_made_again(saved: Path, name: str) -> None:
+    place, calls = conversion_of(saved).folder, []
+    intact = files_of(place)
+    content = bytearray(intact[name])
+    content[len(content) // 2] ^= 1
+    (place / name).write_bytes(content)
+    assert conversion_of(saved, calls=calls).folder == place
+    assert len(calls) == 1
+    assert files_of(place) == intact
+
+
+def test_an_incomplete_conversion_is_made_again(saved: Path) -> None:
+    place = conversion_of(saved).folder
+    (place / "SHA256SUMS").unlink()
+    conversion_of(saved)
+    assert (place / "SHA256SUMS").is_file()
+
+
+def test_a_failed_conversion_leaves_no_files(saved: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fill_the_disk(model: Transformer, folder: Path, storage: str) -> None:
         (folder / "model.bin").write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
-    before = sorted(path.name for path in saved.iterdir())
     monkeypatch.setattr(conversions, "convert", fill_the_disk)
     with pytest.raises(CheckpointError, match="could not be written.*No space left.*No partial files.*engine torch"):
-        converted(saved, "float32", loading(saved, []))
-    assert sorted(path.name for path in saved.iterdir()) == before
+        conversion_of(saved)
+    assert list(cache.iterdir()) == []
 
 
-def test_a_model_in_a_read_only_folder_is_converted_elsewhere(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Path.mkdir
-
-    def refuse(path: Path, *more: Any, **others: Any) -> None:
-        if path.parent == saved:
-            raise PermissionError(13, "Permission denied")
-        real(path, *more, **others)
-
-    monkeypatch.setattr(Path, "mkdir", refuse)
-    conversion = converted(saved, "float32", loading(saved, []))
+def test_without_a_cache_the_conversion_is_temporary(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CLEARHEAD_CACHE", str(tmp_path / "file"))
+    conversion = conversion_of(saved)
     assert conversion.is_temporary
     assert (conversion.folder / "model.bin").is_file()
     shutil.rmtree(conversion.folder)
+
+
+def test_conversions_that_nobody_uses_are_deleted_after_a_month(saved: Path, cache: Path) -> None:
+    old, unused = conversion_of(saved, "int8").folder, 31 * 86400
+    os.utime(old / "SHA256SUMS", (time.time() - unused, time.time() - unused))
+    part = cache / ".float32-0123.part"
+    part.mkdir()
+    os.utime(part, (time.time() - unused, time.time() - unused))
+    new = conversion_of(saved, "float32").folder
+    assert list(cache.iterdir()) == [new]
 
 
 @pytest.mark.parametrize(
@@ -140,13 +164,3 @@ def test_conversion_changes_no_number_of_the_model(tmp_path: Path) -> None:
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     convert(model, tmp_path, "int8")
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
-
-
-def test_a_conversion_in_an_older_format_is_replaced(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conversions, "_FORMAT", 1)
-    old = converted(saved, "float32", loading(saved, [])).folder
-    monkeypatch.undo()
-    assert find_conversion(saved, "float32") is None
-    new = converted(saved, "float32", loading(saved, [])).folder
-    assert find_conversion(saved, "float32") == new != old
-    assert not old.exists()

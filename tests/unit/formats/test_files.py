@@ -11,18 +11,26 @@ from clearhead.formats.files import CONFIG, WEIGHTS, find_files, read_tensors, r
 ADVICE = "Convert it."
 
 
-def test_tensors_come_back_with_their_notes_even_if_they_were_views(tmp_path: Path) -> None:
+def test_tensors_come_back_even_if_they_were_views(tmp_path: Path) -> None:
     table = torch.arange(15.0).reshape(3, 5)
-    tensor_writer({"turned": table.T, "whole": table}, {"vocabulary": "ab12"})(tmp_path / WEIGHTS)
+    tensor_writer({"turned": table.T, "whole": table})(tmp_path / WEIGHTS)
     tensors, notes = read_tensors(tmp_path / WEIGHTS)
     assert torch.equal(tensors["turned"], table.T)
     assert torch.equal(tensors["whole"], table)
-    assert notes == {"format": "pt", "vocabulary": "ab12"}
+    assert notes == {"format": "pt"}
+
+
+def test_equal_tensors_are_written_as_equal_bytes(tmp_path: Path) -> None:
+    tensors = {name: torch.arange(7.0) for name in "abcdefgh"}
+    for number in range(8):
+        ordered = dict(sorted(tensors.items(), key=lambda entry: hash((entry[0], number))))
+        tensor_writer(ordered)(tmp_path / str(number))
+    assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
 
 
 def test_both_files_are_found(tmp_path: Path) -> None:
     (tmp_path / CONFIG).write_text("{}")
-    tensor_writer({"x": torch.ones(2)}, {})(tmp_path / WEIGHTS)
+    tensor_writer({"x": torch.ones(2)})(tmp_path / WEIGHTS)
     assert find_files(tmp_path, ADVICE) == (tmp_path / CONFIG, tmp_path / WEIGHTS)
 
 
@@ -60,7 +68,7 @@ def test_a_header_length_that_looks_like_a_pickle_is_not_taken_for_one(tmp_path:
 
 
 def test_a_truncated_file_is_reported_with_its_size(tmp_path: Path) -> None:
-    tensor_writer({"x": torch.ones(1000)}, {})(tmp_path / WEIGHTS)
+    tensor_writer({"x": torch.ones(1000)})(tmp_path / WEIGHTS)
     (tmp_path / WEIGHTS).write_bytes((tmp_path / WEIGHTS).read_bytes()[:1234])
     with pytest.raises(CheckpointError, match=r"is damaged .* it has 1,234 bytes"):
         read_tensors(tmp_path / WEIGHTS)

@@ -7,9 +7,10 @@ import pytest
 
 from clearhead.decoding.translator import Translator
 from clearhead.errors import CheckpointError
+from clearhead.files.manifest import MANIFEST
+from clearhead.formats import load_checkpoint
 from clearhead.formats.model_folder import (
     find_model,
-    fingerprint,
     is_model_folder,
     load_config,
     load_model,
@@ -43,6 +44,9 @@ def test_what_is_missing_in_a_model_is_named(tmp_path: Path, load: Callable[[Pat
     load(run)
     weights = (run / "best" / "model.safetensors").read_bytes()
     (run / "best" / "model.safetensors").write_bytes(weights[:1000])
+    with pytest.raises(CheckpointError, match=r"model\.safetensors has changed .*Copy it again"):
+        load(run)
+    (run / "best" / MANIFEST).unlink()
     with pytest.raises(CheckpointError, match=r"model\.safetensors is damaged .*copy it again"):
         load(run)
     (run / "best" / "model.safetensors").unlink()
@@ -86,13 +90,53 @@ def test_a_model_without_a_tokeniser_is_named(tmp_path: Path) -> None:
         (alone / path.name).write_bytes(path.read_bytes())
     with pytest.raises(CheckpointError, match=r"best has no tokeniser: .*Copy the entire run folder\."):
         load_vocabularies(find_model(alone))
-    assert fingerprint(alone) == fingerprint(run / "best"), "a copy is the same model"
+    assert find_model(alone).fingerprint == find_model(run / "best").fingerprint, "a copy is the same model"
 
 
 def test_another_weight_or_config_is_another_fingerprint(tmp_path: Path) -> None:
     folders = [make_run(tmp_path / str(seed), seed=seed) / "best" for seed in (2, 3)]
-    assert len({fingerprint(folder) for folder in folders}) == 2
-    before = fingerprint(folders[0])
+    assert len({find_model(folder).fingerprint for folder in folders}) == 2
+    before = find_model(folders[0]).fingerprint
+    (folders[0] / MANIFEST).unlink()
     (folders[0] / "config.json").write_text((folders[0] / "config.json").read_text() + " ")
-    assert fingerprint(folders[0]) != before
-    assert len(before) == 16
+    assert find_model(folders[0]).fingerprint != before
+    assert len(before) == 32
+
+
+@pytest.mark.parametrize("place", [0.2, 0.6, 0.99])
+def test_the_fingerprint_covers_all_weights(tmp_path: Path, place: float) -> None:
+    folder = make_run(tmp_path, seed=2) / "best"
+    (folder / MANIFEST).unlink()
+    before = find_model(folder).fingerprint
+    _flip(folder / "model.safetensors", place)
+    assert find_model(folder).fingerprint != before
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+def test_a_changed_file_of_a_model_is_named_by_every_way_to_load_it(tmp_path: Path, name: str) -> None:
+    folder = make_run(tmp_path, seed=2) / "best"
+    _flip(folder / name, 0.99)
+    loaders: list[Callable[[], object]] = [
+        lambda: load_model(find_model(folder)),
+        lambda: load_checkpoint(folder),
+        lambda: find_model(folder).fingerprint,
+    ]
+    for load in loaders:
+        with pytest.raises(CheckpointError, match=f"best/{name} has changed since it was written"):
+            load()
+
+
+def test_a_folder_without_hashes_loads_with_a_note(tmp_path: Path) -> None:
+    folder = make_run(tmp_path, seed=2) / "best"
+    assert find_model(folder).notes == ()
+    (folder / MANIFEST).unlink()
+    load_model(find_model(folder))
+    load_checkpoint(folder)
+    assert "best has no SHA256SUMS, so its files were not verified" in find_model(folder).notes[0]
+
+
+def _flip(path: Path, place: float) -> None:
+    """Change one bit; in a JSON file, of a digit, so that it stays JSON."""
+    content = bytearray(path.read_bytes())
+    content[content.rindex(b"0") if path.suffix == ".json" else int(len(content) * place)] ^= 1
+    path.write_bytes(content)

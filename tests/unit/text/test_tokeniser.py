@@ -185,7 +185,7 @@ def test_vocabularies_are_the_same_after_saving(tmp_path: Path, is_joint: bool) 
     assert after.source.encode([">>hi<< ﬁve CATS"]) == before.source.encode([">>hi<< ﬁve CATS"])
     assert after.target.encode(GERMAN) == before.target.encode(GERMAN)
     names = {"joint.spm"} if is_joint else {"source.spm", "target.spm"}
-    assert {path.name for path in (tmp_path / "tokeniser").iterdir()} == {*names, "tokeniser.json"}
+    assert {path.name for path in (tmp_path / "tokeniser").iterdir()} == {*names, "tokeniser.json", "SHA256SUMS"}
 
 
 def test_saving_again_replaces_and_a_failure_leaves_nothing_behind(tmp_path: Path, bytewise: Tokeniser) -> None:
@@ -202,6 +202,9 @@ def test_saving_again_replaces_and_a_failure_leaves_nothing_behind(tmp_path: Pat
 def test_another_model_beside_the_settings_is_refused(tmp_path: Path, bytewise: Tokeniser) -> None:
     train_vocabularies(PAIRS, TextConfig(vocabulary=151)).save(tmp_path)
     bytewise.save(tmp_path / "tokeniser" / "joint.spm")
+    with pytest.raises(CheckpointError, match=r"joint\.spm has changed since it was written"):
+        Vocabularies.load(tmp_path)
+    (tmp_path / "tokeniser" / "SHA256SUMS").unlink()
     with pytest.raises(CheckpointError, match=r"joint\.spm is not the file that tokeniser\.json was written with"):
         Vocabularies.load(tmp_path)
 

@@ -43,7 +43,7 @@ def test_a_run_leaves_all_that_is_needed_to_make_it_again(tmp_path: Path, loop: 
     assert (outcome.steps, outcome.stopped, loop.calls) == (7, "steps", [(1, False, "run")])
     names = {path.name for path in (tmp_path / "run").iterdir()}
     files = {"config.yaml", "environment.json", "data.json", "metrics.jsonl", "outcome.json", "README.md"}
-    assert names == {".lock", *files}
+    assert names == {".lock", "SHA256SUMS", *files}
     assert RunFolder(tmp_path / "run").read_outcome() == outcome
 
 
@@ -54,6 +54,20 @@ def test_an_interrupted_run_resumes(tmp_path: Path, loop: FakeLoop) -> None:
     assert loop.calls == [(1, False, "run"), (1, True, "run")]
     sessions = json.loads((tmp_path / "run" / "environment.json").read_text())["sessions"]
     assert len(sessions) == 2
+
+
+def test_an_edited_config_is_not_resumed_unless_its_hash_is_deleted(tmp_path: Path, loop: FakeLoop) -> None:
+    loop.stops = ["interrupted", "steps"]
+    launch(least(), tmp_path / "run", console=quiet())
+    config = tmp_path / "run" / "config.yaml"
+    config.write_text(config.read_text().replace("seed: 1\n", "seed: 3\n"))
+    with pytest.raises(
+        RunError, match=r"config\.yaml has changed since .* SHA256SUMS\. Restore it\. To change a setting"
+    ):
+        launch(RunFolder(tmp_path / "run").read_config(), tmp_path / "run", resume=True, console=quiet())
+    (tmp_path / "run" / "SHA256SUMS").unlink()
+    launch(RunFolder(tmp_path / "run").read_config(), tmp_path / "run", resume=True, console=quiet())
+    assert loop.calls[-1] == (3, True, "run")
 
 
 def test_resuming_a_run_removes_its_earlier_outcome(

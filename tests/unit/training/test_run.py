@@ -48,7 +48,7 @@ def test_a_new_run_records_its_inputs(tmp_path: Path) -> None:
     config = least()
     with RunFolder.create(tmp_path / "deep" / "run", config) as folder:
         names = sorted(path.name for path in folder.path.iterdir())
-        assert names == [".lock", "config.yaml", "environment.json"]
+        assert names == [".lock", "SHA256SUMS", "config.yaml", "environment.json"]
         assert folder.read_config() == config.model_copy(update={"run": "runs/config"})
         environment = folder.read_environment()
     assert environment["clearhead"] == __version__

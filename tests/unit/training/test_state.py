@@ -15,6 +15,7 @@ from torch import Tensor
 
 from clearhead.data.batches import Position
 from clearhead.errors import CheckpointError
+from clearhead.files.manifest import MANIFEST
 from clearhead.formats import load_checkpoint
 from clearhead.training import state as state_module
 from clearhead.training.state import (
@@ -114,7 +115,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_one_sentence(
 
 
 def test_a_full_disk_before_any_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, has_manifest: bool) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(state_module, "write_together", full)
@@ -222,6 +223,37 @@ def test_a_checkpoint_with_numbers_that_are_not_finite_is_reported(tmp_path: Pat
         "Use another checkpoint, or copy the file again from its source."
     )
     assert right == ""
+
+
+@pytest.mark.parametrize("name", ["state.safetensors", "model.safetensors", "state.json", "config.json"])
+def test_one_changed_bit_in_a_checkpoint_is_reported(tmp_path: Path, name: str) -> None:
+    save_steps(tmp_path, 5, 7)
+    file = tmp_path / "step-00000007" / name
+    content = bytearray(file.read_bytes())
+    content[content.rindex(b"0") if name.endswith(".json") else -100] ^= 1
+    file.write_bytes(content)
+    reasons = [reason for _, reason in readable_checkpoints(tmp_path)]
+    assert f"step-00000007/{name} has changed since it was written" in reasons[0]
+    assert reasons[1] == ""
+
+
+def test_a_checkpoint_of_an_older_version_without_hashes_is_readable(tmp_path: Path) -> None:
+    save_steps(tmp_path, 5)
+    (tmp_path / "step-00000005" / MANIFEST).unlink()
+    assert [reason for _, reason in readable_checkpoints(tmp_path)] == [""]
+    assert load_state(tmp_path / "step-00000005", make_updater()).step == 5
+
+
+def test_equal_states_are_equal_files(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        torch.manual_seed(5)
+        save_state(tmp_path / name, trained(), PROGRESS)
+    files = [
+        {path.name: path.read_bytes() for path in (tmp_path / name / "step-00000007").iterdir()}
+        for name in ("one", "two")
+    ]
+    assert files[0] == files[1]
+    assert set(files[0]) == {"SHA256SUMS", "config.json", "model.safetensors", "state.json", "state.safetensors"}
 
 
 def test_a_checkpoint_that_lacks_a_file_is_reported(tmp_path: Path) -> None:

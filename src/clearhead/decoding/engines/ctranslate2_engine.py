@@ -108,11 +108,11 @@ def _vocabulary_lacks(config: ModelConfig, settings: SearchSettings) -> str | No
 def open_ctranslate2(
     model: ModelFolder, device: DeviceName = "auto", precision: Precision = "auto", num_threads: int = 0
 ) -> "CTranslate2Engine":
-    """Load a model; the first use converts it and saves the result next to it. 0 threads means one for each core."""
+    """Load a model; the first use converts it and caches the result. 0 threads means one for each core."""
     if precision not in _STORAGES:
         raise ConfigError(f"the engine ctranslate2 does not support {precision}. Use float32, int8 or float16.")
     storage = _STORAGES[precision]
-    conversion = converted(model.folder, storage, lambda: load_model(model).float())
+    conversion = converted(model, storage, lambda: load_model(model).float())
     try:
         return CTranslate2Engine(conversion.folder, load_config(model), storage, device, num_threads)
     finally:

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from clearhead.decoding.engines import ctranslate2_engine
-from clearhead.decoding.engines.ctranslate2_engine import lacks, open_ctranslate2, shared
+from clearhead.decoding.engines.ctranslate2_engine import CTranslate2Engine, lacks, open_ctranslate2, shared
 from clearhead.decoding.engines.engine import EngineNeeds, Request, Use, batches_by_length
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import CheckpointError, ConfigError
 from clearhead.formats import save_checkpoint
-from clearhead.formats.model_folder import ModelFolder
+from clearhead.formats.ctranslate2 import convert
+from clearhead.formats.model_folder import ModelFolder, load_config, load_model
 from tests.unit.decoding.toys import random_model
 
 pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install '.[translate]'")
@@ -104,13 +105,14 @@ def test_an_absent_or_old_library_is_named(place: ModelFolder, monkeypatch: pyte
     assert "not installed: pip install 'ctranslate2>=4.8'" in str(lacks(place, EngineNeeds(), "cpu", "auto"))
 
 
-def test_a_damaged_conversion_is_named(place: ModelFolder) -> None:
-    open_ctranslate2(place)
-    folder = next(place.folder.glob("ctranslate2-float32-*"))
+def test_a_conversion_that_ctranslate2_cannot_open_is_named(place: ModelFolder, tmp_path: Path) -> None:
+    folder = tmp_path / "converted"
+    folder.mkdir()
+    convert(load_model(place), folder, "float32")
     binary = (folder / "model.bin").read_bytes()
     (folder / "model.bin").write_bytes(binary[: len(binary) // 2])
-    with pytest.raises(CheckpointError, match=f"CTranslate2 cannot open .*{folder.name}.*Delete that folder"):
-        open_ctranslate2(place)
+    with pytest.raises(CheckpointError, match="CTranslate2 cannot open .*converted.*Delete that folder"):
+        CTranslate2Engine(folder, load_config(place), "float32")
 
 
 def test_only_the_best_hypotheses_are_returned_in_the_order_of_the_requests(place: ModelFolder) -> None:
