@@ -351,19 +351,19 @@ def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
         {"auto_map": {"AutoModel": "evil.Model"}, "trust_remote_code": True},
     ],
 )
-def test_sizes_are_refused_before_any_memory_is_taken_for_them(saved: Path, changes: dict[str, object]) -> None:
-    change_config(saved, **changes)
+def test_sizes_are_refused_before_any_memory_is_taken_for_them(unlisted: Path, changes: dict[str, object]) -> None:
+    change_config(unlisted, **changes)
     with pytest.raises(
         CheckpointError, match=r"config\.json: model: max_length|is not a whole number|is not a setting"
     ):
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
 
 
-def test_the_name_of_a_tensor_is_shortened_and_cannot_control_the_terminal(saved: Path) -> None:
-    tensors = load_file(saved / "model.safetensors")
-    save_file({**tensors, "\x1b[31m\n" + "x" * 9999: torch.ones(1)}, saved / "model.safetensors")
+def test_the_name_of_a_tensor_is_shortened_and_cannot_control_the_terminal(unlisted: Path) -> None:
+    tensors = load_file(unlisted / "model.safetensors")
+    save_file({**tensors, "\x1b[31m\n" + "x" * 9999: torch.ones(1)}, unlisted / "model.safetensors")
     with pytest.raises(CheckpointError) as wrong:
-        load_checkpoint(saved)
+        load_checkpoint(unlisted)
     assert "1 tensor is not part of this model (\\x1b[31m\\nxxx" in str(wrong.value)
     assert len(str(wrong.value)) < 600
 
