@@ -1,6 +1,6 @@
 """SHA256SUMS: the hashes of a folder's files, to recognise a file that was damaged or exchanged after it was written.
 
-The format is that of the program sha256sum, so `sha256sum --check SHA256SUMS` compares the files too. Whoever can
+The format is that of the program sha256sum, so `sha256sum -c SHA256SUMS` compares the files too. Whoever can
 change the files can change their hashes as well: the hashes protect against damage, not against forgery.
 """
 
