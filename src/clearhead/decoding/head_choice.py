@@ -15,6 +15,7 @@ from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import Links, word_links, words_of
 from clearhead.errors import CheckpointError, DataError, printable
 from clearhead.files.json_file import json_writer, read_json
+from clearhead.files.manifest import MANIFEST, listed_files, verify_if_listed
 from clearhead.files.writing import write_together
 from clearhead.formats.model_folder import find_model, load_config
 from clearhead.text.tokeniser import split_tag
@@ -71,7 +72,7 @@ def save_choice(path: str | Path, choice: HeadChoice) -> Path:
         "signature": choice.signature,
         "model": model.fingerprint,
     }
-    write_together(folder, {CHOICE: json_writer(data)})
+    write_together(folder, {CHOICE: json_writer(data)}, has_manifest=(folder / MANIFEST).is_file())
     return folder / CHOICE
 
 
@@ -81,6 +82,7 @@ def read_choice(path: str | Path) -> HeadChoice | None:
     folder = model.folder
     if not (folder / CHOICE).is_file():
         return None
+    verify_if_listed(folder, listed_files(folder, (CHOICE,)), "Delete it, or choose a head again.")
     data = read_json(folder / CHOICE)
     config = load_config(model)
     block, head, is_shifted = data.get("block"), data.get("head"), data.get("is_shifted")

@@ -21,7 +21,7 @@ from clearhead import __version__
 from clearhead.data.batches import Position
 from clearhead.errors import CheckpointError, printable
 from clearhead.files.json_file import json_writer, read_json
-from clearhead.files.manifest import verify_if_listed
+from clearhead.files.manifest import MANIFEST, verify_if_listed
 from clearhead.files.writing import move_folder, temporary_beside, write_together
 from clearhead.formats.checkpoint import save_checkpoint
 from clearhead.formats.files import CONFIG, WEIGHTS, read_tensors, tensor_writer
@@ -82,7 +82,8 @@ def save_state(folder: Path, updater: Updater, progress: Progress) -> Path:
     index = {"format": FORMAT, "clearhead_version": __version__, **asdict(progress)}
     try:
         if place in checkpoints(folder):
-            write_together(place, {_INDEX: json_writer(index)}, has_manifest=True)
+            has_manifest = (place / MANIFEST).is_file()  # an older version wrote none, and this one file is not enough
+            write_together(place, {_INDEX: json_writer(index)}, has_manifest=has_manifest)
             return place
         save_checkpoint(updater.model, part)
         on_host = {name: tensor.cpu() for name, tensor in tensors.items()}

@@ -38,6 +38,15 @@ def test_a_choice_for_other_weights_is_not_used(tmp_path: Path) -> None:
     assert read_choice(folder) is None
 
 
+def test_a_model_without_hashes_can_have_a_choice(tmp_path: Path) -> None:
+    folder = make_run(tmp_path)
+    (folder / "best" / "SHA256SUMS").unlink()
+    choice = HeadChoice(AlignmentRule(Head(1, 1)), "gold links", 12.5, "")
+    save_choice(folder, choice)
+    assert read_choice(folder) == choice
+    assert not (folder / "best" / "SHA256SUMS").exists()
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -50,6 +59,11 @@ def test_a_file_without_a_valid_head_is_reported(run: Path, tmp_path: Path, chan
     folder = shutil.copytree(run, tmp_path / "run")
     place = save_choice(folder, HeadChoice(AlignmentRule(Head(1, 1)), "gold links", 12.5, ""))
     place.write_text(json.dumps({**json.loads(place.read_text()), **changes}))
+    with pytest.raises(
+        CheckpointError, match=r"alignment\.json has changed since it was written.* choose a head again"
+    ):
+        read_choice(folder)
+    (folder / "best" / "SHA256SUMS").unlink()
     with pytest.raises(CheckpointError, match=r"alignment\.json does not name a valid head\. Delete it, or choose"):
         read_choice(folder)
 

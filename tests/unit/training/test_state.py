@@ -244,6 +244,10 @@ def test_a_checkpoint_of_an_older_version_without_hashes_is_readable(tmp_path: P
     (tmp_path / "step-00000005" / MANIFEST).unlink()
     assert [reason for _, reason in readable_checkpoints(tmp_path)] == [""]
     assert load_state(tmp_path / "step-00000005", make_updater()).step == 5
+    save_state(tmp_path, trained(), Progress(5, seconds=2.5))
+    assert [reason for _, reason in readable_checkpoints(tmp_path)] == [""], (
+        "its hash of state.json alone is no manifest"
+    )
 
 
 def test_equal_states_are_equal_files(tmp_path: Path) -> None:
