@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 TEXT ?= Let's go
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check format docs package bench clean
+.PHONY: demo test check format docs package bench audit clean
 
 demo: $(VENV)/train
 	$(BIN)/clearhead solve lets-go
@@ -50,6 +50,13 @@ package: $(VENV)/dev
 
 bench: $(VENV)/core
 	$(BIN)/python benchmarks/solve_speed.py
+
+# Compare the pinned versions with the database of known vulnerabilities. This needs the network, so no test does it.
+# --strict: without it, packages that the database could not be asked about count as sound.
+audit:
+	$(PYTHON) -m venv build/audit
+	build/audit/bin/python -m pip install --quiet --disable-pip-version-check "pip-audit>=2.7"
+	build/audit/bin/pip-audit --strict --no-deps --disable-pip --progress-spinner off --requirement constraints.txt
 
 clean:
 	rm -rf $(VENV) site dist build

@@ -115,7 +115,7 @@ def read_glossary(path: str | Path) -> dict[str, str]:
     """Read a glossary: on each line a source term, a tab and its translation; lines that start with # are comments."""
     shown = printable(str(path))
     try:
-        text = read_file(Path(path), allows_pipe=True).decode("utf-8-sig")
+        text = read_file(Path(path)).decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
         raise DataError(f"{shown} is not UTF-8 (at byte {wrong.start + 1}). Convert it to UTF-8.") from None
     glossary: dict[str, str] = {}

@@ -1,6 +1,7 @@
 """COMET, a learned metric. It needs a package and a model that are not part of clearhead.
 
-Nothing is downloaded: the model must be a checkpoint on disk.
+Nothing is downloaded: the model must be a checkpoint on disk, and so must the encoder that it names. The package opens
+the checkpoint as a pickle, which can run any code.
 """
 
 from collections.abc import Sequence
@@ -41,10 +42,13 @@ def comet(model: Path, outputs: Sequence[str], references: Sequence[str], source
     check_line_counts(outputs, (references, sources))
     package = _import_comet()
     try:
-        scorer = package.load_from_checkpoint(str(model))
+        scorer = package.load_from_checkpoint(str(model), local_files_only=True)
     except Exception as wrong:  # the package can raise any exception for a foreign file
         first = (str(wrong).splitlines() or [""])[0]
-        raise ConfigError(f"{printable(str(model))} is not a COMET checkpoint: {printable(first)}.") from None
+        raise ConfigError(
+            f"the package of COMET cannot open {printable(str(model))}: {printable(first)}. "
+            "The checkpoint and the encoder that its hparams.yaml names must be on disk."
+        ) from None
     rows = [
         {"src": source, "mt": output, "ref": reference}
         for source, output, reference in zip(sources, outputs, references, strict=True)

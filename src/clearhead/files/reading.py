@@ -1,30 +1,22 @@
 """Read files as bytes, decode UTF-8, and explain why a file cannot be read."""
 
-import stat
 from pathlib import Path
 
 from clearhead.errors import CheckpointError, did_you_mean, printable
+from clearhead.files.bounded import UnreadableFileError, read_bounded
 
 MAX_BYTES = 64 * 2**20  # of a file of settings, a vocabulary or a glossary, which is read into memory
 
 
-def read_file(path: Path, *, allows_pipe: bool = False) -> bytes:
+def read_file(path: Path) -> bytes:
     """Return the bytes of a file of limited size, or raise CheckpointError with the reason.
 
-    A pipe or a device is only read if the user named it: inside a downloaded folder it would never end.
+    A device in a folder from elsewhere would never end, so it is not read.
     """
     try:
-        state = path.stat()
-        if allows_pipe and stat.S_ISFIFO(state.st_mode):
-            return path.read_bytes()
-        if not stat.S_ISREG(state.st_mode) and not stat.S_ISDIR(state.st_mode):
-            raise CheckpointError(f"{printable(str(path))} is a pipe or a device. Replace it by a regular file.")
-        if state.st_size > MAX_BYTES:
-            raise CheckpointError(
-                f"{printable(str(path))} has {state.st_size / 2**20:.0f} MiB; such a file can have at most "
-                f"{MAX_BYTES // 2**20} MiB. Copy it again from its source."
-            )
-        return path.read_bytes()
+        return read_bounded(path, MAX_BYTES)
+    except UnreadableFileError as reason:
+        raise CheckpointError(f"{printable(str(path))} {reason}.") from None
     except FileNotFoundError:
         raise CheckpointError(f"{printable(str(path))} does not exist.{missing_file_hint(path)}") from None
     except OSError as problem:

@@ -1,8 +1,6 @@
 """Tests of reading files as bytes, and of the hint for a file that does not exist."""
 
-import os
 from pathlib import Path
-from threading import Timer
 
 import pytest
 
@@ -33,24 +31,14 @@ def test_a_missing_problem_gets_the_full_name_of_the_closest_file(tmp_path: Path
         load_problem(tmp_path / "homewrk.yml")
 
 
-def test_a_device_or_a_pipe_in_a_folder_is_refused_instead_of_read_for_ever(tmp_path: Path) -> None:
-    (tmp_path / "device").symlink_to("/dev/zero")
-    os.mkfifo(tmp_path / "pipe")
-    for name in ("device", "pipe"):
-        with pytest.raises(CheckpointError, match=f"{name} is a pipe or a device. Replace it by a regular file"):
-            read_file(tmp_path / name)
-
-
-def test_a_pipe_that_the_user_named_is_read(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    handle = os.open(tmp_path / "pipe", os.O_RDWR)
-    os.write(handle, b"a\tb")
-    Timer(0.1, os.close, [handle]).start()
-    assert read_file(tmp_path / "pipe", allows_pipe=True) == b"a\tb"
+def test_a_device_in_a_folder_is_refused_instead_of_read_for_ever(tmp_path: Path) -> None:
+    (tmp_path / "tokeniser.json").symlink_to("/dev/zero")
+    with pytest.raises(CheckpointError, match=r"tokeniser\.json is a device, not a file\. Give a file\.$"):
+        read_file(tmp_path / "tokeniser.json")
 
 
 def test_a_file_is_refused_by_its_size_before_it_is_read(tmp_path: Path) -> None:
     with (tmp_path / "config.json").open("wb") as file:
         file.truncate(MAX_BYTES + 2**20)  # without blocks on the disk
-    with pytest.raises(CheckpointError, match="config.json has 65 MiB; such a file can have at most 64 MiB"):
+    with pytest.raises(CheckpointError, match=r"config\.json has 65 MiB; the limit is 64 MiB\.$"):
         read_file(tmp_path / "config.json")
