@@ -96,6 +96,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("solve", "lets-go", "-o", "sheet.html"),
         ("check", "numerical-self-attention", "-o", "marked.html"),
         ("translate", "-m", "MODEL", "--engine", "torch", "where is the house?"),
+        ("translate", "-m", "MODEL", "the red cat"),
     ],
     ids=" ".join,
 )
