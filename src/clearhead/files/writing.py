@@ -136,6 +136,11 @@ def _write_to_disk(path: Path, write: FileWriter) -> None:
     mode = path.stat().st_mode
     write(path)
     path.chmod(mode)  # safetensors makes the file private to its owner
+    sync_file(path)
+
+
+def sync_file(path: Path) -> None:
+    """Flush a file that a library has written to disk."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 

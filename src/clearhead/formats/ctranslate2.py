@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from clearhead.errors import CheckpointError, printable
 from clearhead.files.cache import user_cache
 from clearhead.files.manifest import MANIFEST, read_manifest, verify_if_listed
-from clearhead.files.writing import move_folder, temporary_beside, write_manifest
+from clearhead.files.writing import move_folder, sync_file, temporary_beside, write_manifest
 from clearhead.formats.model_folder import ModelFolder
 from clearhead.model.config import ModelConfig
 
@@ -78,7 +78,10 @@ def converted(model: ModelFolder, storage: Storage, load: Callable[[], "Transfor
         return _temporary(load, storage)
     try:
         convert(load(), part, storage)
-        write_manifest(part, sorted(path.name for path in part.iterdir()))
+        names = sorted(path.name for path in part.iterdir())
+        for name in names:
+            sync_file(part / name)
+        write_manifest(part, names)
         if target.exists():
             if _is_intact(target):  # another process was faster
                 return Converted(target)

@@ -44,6 +44,10 @@ class Tokeniser:
             raise CheckpointError("this is not a SentencePiece model, or it is truncated. Copy it again.") from None
         self.model, self.config = model, config
         self.size: int = self._processor.get_piece_size()
+        try:
+            self._processor.id_to_piece(list(range(self.size)))
+        except UnicodeDecodeError:
+            raise CheckpointError("this SentencePiece model has pieces that are not UTF-8. Copy it again.") from None
         self.pad: int = self._special(self._processor.pad_id())
         self.bos: int = self._special(self._processor.bos_id())
         self.eos: int = self._special(self._processor.eos_id())
@@ -146,7 +150,7 @@ class Tokeniser:
         tag_id: int = self._processor.piece_to_id(language_tag(language))
         if tag_id == self.unk:
             raise CheckpointError(
-                f"this SentencePiece model has no piece {language_tag(language)}. "
+                f"this SentencePiece model has no piece {language_tag(printable(language))}. "
                 "To train a vocabulary for these languages, remove text.tokeniser."
             )
         return tag_id
@@ -259,12 +263,11 @@ class Vocabularies:
         tokenisers = []
         for side, digest in saved.files.items():
             path = place / f"{side}.spm"
-            tokeniser = _open_side(path, side, saved)
-            if tokeniser.digest != digest:
+            if sha256(read_file(path)).hexdigest() != digest:  # before the parser of SentencePiece sees it
                 raise CheckpointError(
                     f"{printable(str(path))} is not the file that {SETTINGS} was written with. Copy the folder again."
                 )
-            tokenisers.append(tokeniser)
+            tokenisers.append(_open_side(path, side, saved))
         return Vocabularies(tokenisers[0], tokenisers[-1], saved.languages, saved.labels)
 
 
@@ -287,7 +290,7 @@ def _read_saved(path: Path) -> _SavedVocabularies:
         where = ".".join(map(str, first["loc"]))
         raise CheckpointError(
             f"{printable(str(path))} is damaged, or was written by another version of clearhead: "
-            f"{where + ': ' if where else ''}{first['msg']}."
+            f"{printable(where) + ': ' if where else ''}{printable(first['msg'])}."
         ) from None
 
 

@@ -209,6 +209,14 @@ def test_another_model_beside_the_settings_is_refused(tmp_path: Path, bytewise: 
         Vocabularies.load(tmp_path)
 
 
+def test_a_model_with_pieces_that_are_not_utf8_is_refused() -> None:
+    model = train_vocabularies(PAIRS, TextConfig(vocabulary=151)).source.model
+    mark = "\u2581".encode()
+    place = model.index(mark, model.index(mark) + 1)
+    with pytest.raises(CheckpointError, match=r"has pieces that are not UTF-8\. Copy it again\."):
+        Tokeniser(model[: place + 1] + b"\xff" + model[place + 2 :], TextConfig())
+
+
 def test_damaged_settings_are_reported_with_their_file(tmp_path: Path) -> None:
     train_vocabularies(PAIRS, TextConfig(vocabulary=151)).save(tmp_path)
     path = tmp_path / "tokeniser" / "tokeniser.json"
