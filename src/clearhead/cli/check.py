@@ -28,6 +28,7 @@ class ReportFormat(StrEnum):
     json = "json"
 
 
+_MAX_MENTIONS = 2**25  # bytes of a working that are searched for the name of its problem
 _SUFFIX = {
     ReportFormat.terminal: ".txt",
     ReportFormat.markdown: ".md",
@@ -157,6 +158,15 @@ def _inputs(marking: MarkingOptions, rules: "Scheme") -> list[Path]:
     return [Path(str(other)) for other in others if isinstance(other, str | Path)]
 
 
+def _named_file(working: str, output: Path) -> list[Path]:
+    """Return the output if the working mentions it and is in the same folder: it can be the problem of the working."""
+    path, target = Path(working), output.resolve()
+    if working == "-" or not path.is_file() or path.resolve().parent != target.parent:
+        return []
+    with path.open("rb") as file:
+        return [target] if target.name.encode() in file.read(_MAX_MENTIONS) else []
+
+
 def _check_outputs(
     csv: Path | None, to: Path, form: ReportFormat, inputs: "Sequence[Path]", workings: "Sequence[Path]"
 ) -> None:
@@ -186,7 +196,7 @@ def _check_one(working: str, marking: MarkingOptions, report: ReportOptions) -> 
     if output is not None:
         from clearhead.files.destination import Output, check_outputs
 
-        check_outputs([Output(output)], [working, *_inputs(marking, rules)])
+        check_outputs([Output(output)], [working, *_inputs(marking, rules), *_named_file(working, output)])
 
     from clearhead.check import check as mark
 

@@ -289,8 +289,13 @@ def _alignment_scores(texts: TextOptions, alignments: AlignmentOptions) -> list[
     if len(files) != 2:
         raise ConfigError(f"--choose-head needs two files, sentences and their translations, not {len(files)}.")
     from clearhead.cli.translate_options import rule_with_flags
+    from clearhead.decoding.head_choice import CHOICE
     from clearhead.explain.head_selection import select_head
+    from clearhead.files.destination import Output, check_outputs
+    from clearhead.formats.model_folder import find_model
 
+    links = [] if alignments.gold_links is None else [alignments.gold_links]
+    check_outputs([Output(find_model(model).folder / CHOICE, "model")], [*files, *links])
     with waiting():
         selection = select_head(model, files[0], files[1], alignments.gold_links)
     path = printable(str(selection.path))

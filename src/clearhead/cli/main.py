@@ -146,8 +146,12 @@ def _run() -> None:
 def _termination() -> Iterator[list[int]]:
     """Treat SIGTERM like Ctrl-C, so that the terminal is restored and a job can be resumed; yield the signals."""
     signals: list[int] = []
+    process = os.getpid()
 
     def stop(number: int, frame: object) -> None:
+        if os.getpid() != process:  # a forked child ends at once
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
         signals.append(number)
         raise KeyboardInterrupt
 

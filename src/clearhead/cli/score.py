@@ -61,10 +61,12 @@ def score(
     """Compute the log-probability (natural logarithm) and perplexity of given sentences under a model."""
     try:
         from clearhead.decoding.scoring import ScoreTotal, open_scorer
+        from clearhead.files.destination import check_standard_output
 
         folder = chosen_model(model, files)
         if files.count("-") > 1:
             raise ConfigError("standard input can only be read once. Give a file for one of them.")
+        check_standard_output(files)
         scorer = open_scorer(folder, device=device.value, precision=precision.value, too_long=too_long.value)
     except ModuleNotFoundError as missing:
         if missing.name in _EXTRA:

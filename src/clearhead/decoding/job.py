@@ -92,7 +92,8 @@ class TranslationJob:
         self.translator, self.source, self.output, self.hooks = translator, source, output, hooks
         self.pipeline = translator.pipeline(search, options)
         self.num_lines = 0
-        self.skipped: list[Fault] = []  # of lines that could not be translated
+        self.num_skipped = 0
+        self.skipped: list[Fault] = []  # of the first lines that were skipped
         self.columns = OutputColumns(
             n_best=search.n_best > 1,
             scores=output.scores,
@@ -138,6 +139,8 @@ class TranslationJob:
         check_outputs([Output(output, companions=COMPANIONS)], inputs)
         destination = find_destination(output)
         if destination.is_stream:
+            if resume:
+                raise RunError(f"{printable(str(output))} is not a file, so it cannot be resumed.", options=("resume",))
             with destination.open_stream() as stream:
                 self.to_stream(stream, window)
             return
@@ -180,15 +183,19 @@ class TranslationJob:
 
     def _noted(self, line: InputLine) -> InputLine:
         """Note the fault of a line that an earlier run skipped."""
-        if self.source.on_fault == "skip":
-            self.skipped += [] if (fault := self._fault(line)) is None else [fault]
+        if self.source.on_fault == "skip" and (fault := self._fault(line)) is not None:
+            self._skip([fault])
         return line
+
+    def _skip(self, faults: Sequence[Fault]) -> None:
+        self.num_skipped += len(faults)
+        self.skipped += faults[: _MAX_LISTED - len(self.skipped)]
 
     def _finish(self) -> None:
         if self.hooks.explainer is not None:
             self.hooks.explainer.finish()
         if self.skipped:
-            self.hooks.remark(Remark(_skipped_sentence(self.skipped)))
+            self.hooks.remark(Remark(_skipped_sentence(self.skipped, self.num_skipped)))
 
     def translated(self, window: Sequence[InputLine]) -> bytes:
         """Translate one window of lines; return the bytes to write."""
@@ -220,7 +227,7 @@ class TranslationJob:
                 if len(all_faults) == len(faults):
                     raise
                 faults = all_faults
-        self.skipped += [faults[number] for number in sorted(faults)]
+        self._skip([faults[number] for number in sorted(faults)])
         return [faults[line.number] if line.number in faults else next(translations) for line in window]
 
     def _fault(self, line: InputLine) -> Fault | None:
@@ -291,11 +298,11 @@ class TranslationJob:
         return _json({**line.data, **new_values})
 
 
-def _skipped_sentence(faults: Sequence[Fault]) -> str:
+def _skipped_sentence(faults: Sequence[Fault], number: int) -> str:
     """Return how many lines were skipped, with the numbers of the first ones and their reasons."""
-    places = ", ".join(f"{fault.line} ({fault.reason})" for fault in faults[:_MAX_LISTED])
-    more = f" and {len(faults) - _MAX_LISTED:,} more" if len(faults) > _MAX_LISTED else ""
-    count = "1 line was skipped: line" if len(faults) == 1 else f"{len(faults):,} lines were skipped: lines"
+    places = ", ".join(f"{fault.line} ({fault.reason})" for fault in faults)
+    more = f" and {number - len(faults):,} more" if number > len(faults) else ""
+    count = "1 line was skipped: line" if number == 1 else f"{number:,} lines were skipped: lines"
     return f"{printable(faults[0].file)}: {count} {places}{more}."
 
 

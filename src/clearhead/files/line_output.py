@@ -8,6 +8,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -115,6 +116,8 @@ class LineOutput:
             fact = f"{shown} is complete, but it was made from another input: {change}."
         else:
             save_finished(self.path, own[0])
+            with suppress(OSError):
+                self.journal.unlink()
             return
         raise RunError(f"{fact} {advice}", options=("resume",))
 
@@ -172,15 +175,24 @@ class LineOutput:
 
     def _open_part(self) -> int:
         handle = os.open(self.part, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        # After the lock of another process, the file can already have its final name, and must not be changed.
-        if not lock_file(handle) or not self.part.exists() or not os.path.samestat(os.fstat(handle), self.part.stat()):
+        try:
+            if not lock_file(handle) or not self._is_part(handle):
+                raise RunError(f"{printable(str(self.part))} is being written by another process. Wait for it.")
+            if not self.num_done:
+                self.journal.unlink(missing_ok=True)  # of an earlier output, whose process was killed at its end
+            os.ftruncate(handle, self._num_bytes)  # later bytes are of an unfinished batch
+            os.lseek(handle, self._num_bytes, os.SEEK_SET)
+        except BaseException:
             os.close(handle)
-            raise RunError(f"{printable(str(self.part))} is being written by another process. Wait for it.")
-        if not self.num_done:
-            self.journal.unlink(missing_ok=True)  # of an earlier output, whose process was killed before removing it
-        os.ftruncate(handle, self._num_bytes)  # later bytes are of an unfinished batch
-        os.lseek(handle, self._num_bytes, os.SEEK_SET)
+            raise
         return handle
+
+    def _is_part(self, handle: int) -> bool:
+        """Return whether an open file is the part file; the process that had locked it can have finished it."""
+        try:
+            return os.path.samestat(os.fstat(handle), self.part.stat())
+        except FileNotFoundError:
+            return False
 
     @property
     def _record(self) -> LineRecord:

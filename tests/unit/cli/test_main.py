@@ -93,3 +93,16 @@ def test_sigterm_ends_a_command_like_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> 
     assert exit_code(monkeypatch) == 143
     assert is_restored == [True]
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_sigterm_ends_a_forked_child_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run() -> None:
+        child = os.fork()
+        if not child:
+            os.kill(os.getpid(), signal.SIGTERM)
+            os._exit(5)
+        _, status = os.waitpid(child, 0)
+        raise SystemExit(os.waitstatus_to_exitcode(status))
+
+    monkeypatch.setattr(entry, "_run", run)
+    assert exit_code(monkeypatch) == -signal.SIGTERM

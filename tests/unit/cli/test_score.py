@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from clearhead.cli import score as score_module
 from clearhead.decoding.scoring import ScoredTarget, ScoreTotal
-from clearhead.errors import ConfigError
+from clearhead.errors import ConfigError, RunError
 
 SCORER: Any = SimpleNamespace(
     vocabularies=SimpleNamespace(target=SimpleNamespace(pieces=lambda ids: [f"p{number}" for number in ids])),
@@ -71,3 +72,10 @@ def test_a_source_is_needed_exactly_where_the_model_reads_one() -> None:
         score_module._pairs(SCORER, ["target"])
     with pytest.raises(ConfigError, match="reads no source"):
         score_module._pairs(writer, ["source", "target"])
+
+
+def test_scores_are_not_written_to_a_file_that_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (tmp_path / "text").open("a") as stdout:
+        monkeypatch.setattr("sys.stdout", stdout)
+        with pytest.raises(RunError, match="standard output is the same file as"):
+            score_module.score([str(tmp_path / "source"), str(tmp_path / "text")], tmp_path)

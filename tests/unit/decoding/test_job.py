@@ -77,6 +77,18 @@ def test_a_stream_has_every_window_as_soon_as_it_is_done(translator: Translator,
 def test_a_device_is_written_as_a_stream(translator: Translator) -> None:
     TranslationJob(translator, SOURCE, SHORT).run(Path("/dev/null"))
     assert Path("/dev/null").is_char_device()
+    with pytest.raises(RunError, match=r"^/dev/null is not a file, so it cannot be resumed\.$"):
+        TranslationJob(translator, SOURCE, SHORT).run(Path("/dev/null"), resume=True)
+
+
+def test_an_open_descriptor_gets_lines_after_what_it_has(
+    translator: Translator, texts: list[str], tmp_path: Path
+) -> None:
+    with (tmp_path / "out.txt").open("w") as file:
+        print("before", file=file, flush=True)
+        TranslationJob(translator, SOURCE, SHORT).run(Path(f"/dev/fd/{file.fileno()}"))
+        print("after", file=file)
+    assert (tmp_path / "out.txt").read_text().splitlines() == ["before", *texts, "after"]
 
 
 # To a file

@@ -2,7 +2,9 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -206,6 +208,68 @@ def test_a_file_that_was_finished_meanwhile_is_not_changed(tmp_path: Path, monke
     assert path.read_text() == "t0\nt1\n"
 
 
+class Killed(BaseException):
+    """The process is gone: no cleanup runs after it."""
+
+
+def kill_at(patch: pytest.MonkeyPatch, number: int) -> None:
+    """Let the call with this number to the file system, and all later ones, raise Killed; a killed write wrote one byte."""
+    num_calls = 0
+
+    def counted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            nonlocal num_calls
+            num_calls += 1
+            if num_calls >= number:
+                if name == "write" and num_calls == number:
+                    function(arguments[0], arguments[1][:1])
+                raise Killed
+            return function(*arguments, **options)
+
+        return call
+
+    for name in ("open", "write", "fsync", "ftruncate"):
+        patch.setattr(os, name, counted(name, getattr(os, name)))
+    for name in ("open", "replace", "unlink", "chmod"):
+        patch.setattr(Path, name, counted(name, getattr(Path, name)))
+
+
+@pytest.mark.parametrize("is_second", [False, True], ids=["first run", "over an old output"])
+def test_a_kill_at_any_call_to_the_file_system_can_be_resumed(tmp_path: Path, is_second: bool) -> None:
+    lines, complete = ["s0", "s1"], "(5, 7) s0\n(5, 7) s1\n"
+
+    def run(made_with: dict[str, object], *, resume: bool) -> None:
+        with LineOutput.open(path, made_with, resume=resume) as output:
+            if output.is_finished:
+                output.check_finished(lines)
+                return
+            output.skip(lines[: output.num_done])
+            for line in lines[output.num_done :]:
+                output.write(f"{made_with['beam']} {line}\n".encode(), [line], 1)
+            output.finish()
+
+    for number in range(1, 100):
+        folder = tmp_path / f"{number}"
+        folder.mkdir()
+        path = folder / "out.txt"
+        if is_second:
+            run(MADE_WITH, resume=False)
+        with pytest.MonkeyPatch.context() as patch:
+            kill_at(patch, number)
+            try:
+                run({"beam": (5, 7)}, resume=False)
+                break
+            except Killed:
+                pass
+        before = path.read_text() if path.exists() else ""
+        assert before in ("", "3 s0\n3 s1\n", complete)
+        is_resumed = not before.startswith("3") or (folder / "out.txt.part").exists()
+        run({"beam": (5, 7)}, resume=is_resumed)
+        assert path.read_text() == complete
+        assert [file.name for file in folder.iterdir()] == ["out.txt"]
+    assert number > 20, "the calls are counted"
+
+
 # Links and permissions
 
 
@@ -278,5 +342,5 @@ def test_the_last_journal_records_a_file_whose_process_was_killed_at_the_end(
         monkeypatch.undo()
     output.journal.write_bytes(journal)
     check_again(path, ["s0", "s1"])
-    output.journal.unlink()
+    assert not output.journal.exists()
     check_again(path, ["s0", "s1"])
