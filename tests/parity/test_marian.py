@@ -256,7 +256,7 @@ def test_learned_positions_are_rejected() -> None:
         ({"is_encoder_decoder": False}, "it has only a decoder"),
         ({"model_type": "bart"}, "config.json is of a 'bart' model"),
         ({"d_model": "wide"}, "config.json is not a MarianMT config: d_model = 'wide'"),
-        ({"pad_token_id": None}, "pad_token_id = None"),
+        ({"pad_token_id": None}, "pad_token_id = null"),
         ({"d_model": 14}, "num_heads = 3 does not divide d_model = 14"),
         ({"encoder_layers": 3}, "16 tensors are missing (model.encoder.layers.2.self_attn_layer_norm.weight, "),
         ({"vocab_size": 60}, "model.shared.weight is 53×12 instead of 60×12, final_logits_bias is 53 instead of 60"),

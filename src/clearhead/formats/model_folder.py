@@ -105,7 +105,20 @@ def is_model_folder(path: str | Path) -> bool:
 
 
 def load_vocabularies(model: ModelFolder) -> Vocabularies:
-    """Read the vocabularies of a model."""
+    """Read the vocabularies of a model, or raise CheckpointError if they have ids that the model does not have."""
+    vocabularies = _read_vocabularies(model)
+    config = load_config(model)
+    sizes = {"source": config.source_vocabulary, "target": config.target_size}
+    for side, tokeniser in {"source": vocabularies.source, "target": vocabularies.target}.items():
+        if tokeniser.size > sizes[side]:
+            raise CheckpointError(
+                f"{printable(str(model.folder))}: the {side} vocabulary has ids up to {tokeniser.size - 1:,}, but the "
+                f"model has {sizes[side]:,} tokens. Tokeniser and model do not belong together: copy both again."
+            )
+    return vocabularies
+
+
+def _read_vocabularies(model: ModelFolder) -> Vocabularies:
     if (model.vocabularies / FOLDER).is_dir():
         return Vocabularies.load(model.vocabularies)
     if model.is_marian or any((model.folder / name).is_file() for name in MARIAN_FILES):

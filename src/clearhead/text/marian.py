@@ -18,6 +18,7 @@ from clearhead.text.tokeniser import Tokeniser, Vocabularies, split_tag
 
 MARIAN_FILES = ("source.spm", "target.spm", "vocab.json")
 _TARGET_VOCABULARY, _TOKENISER_SETTINGS = "target_vocab.json", "tokenizer_config.json"
+_LARGEST_ID = 2**24 - 1
 _SPECIAL_PIECES = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
 
 
@@ -84,20 +85,32 @@ def load_marian_vocabularies(folder: str | Path) -> Vocabularies:
     is_separate = bool(settings.get("separate_vocabs", False))
     target_ids = _read_ids(place / _TARGET_VOCABULARY) if is_separate else ids
     config = TextConfig(normalisation="none", vocabulary=max(5, len(ids)), is_joint=not is_separate)
-    try:
-        source = MarianTokeniser(read_file(place / "source.spm"), ids, config)
-        target = MarianTokeniser(read_file(place / "target.spm"), target_ids, config)
-    except CheckpointError as wrong:
-        raise CheckpointError(f"{printable(str(place))}: {wrong}") from None
+    source = _open_side(place / "source.spm", ids, config)
+    target = _open_side(place / "target.spm", target_ids, config)
     return Vocabularies(source, target, tuple(source.tags))
+
+
+def _open_side(path: Path, ids: Mapping[str, int], config: TextConfig) -> MarianTokeniser:
+    model = read_file(path)
+    try:
+        return MarianTokeniser(model, ids, config)
+    except CheckpointError as wrong:
+        raise CheckpointError(f"{printable(str(path))}: {wrong}") from None
 
 
 def _read_ids(path: Path) -> dict[str, int]:
     ids = read_json(path)
-    wrong = next((piece for piece, number in ids.items() if type(number) is not int or number < 0), None)
+    wrong = next(
+        (piece for piece, number in ids.items() if type(number) is not int or not 0 <= number <= _LARGEST_ID), None
+    )
     if wrong is not None or not ids:
         detail = f"{shown(wrong)} has {shown(ids[wrong])}" if wrong is not None else "it is empty"
-        raise CheckpointError(f"{printable(str(path))} must map each piece to its id, an integer, but {detail}.")
+        raise CheckpointError(
+            f"{printable(str(path))} must map each piece to its id, an integer from 0 to {_LARGEST_ID:,}, but {detail}."
+        )
     if len(set(ids.values())) != len(ids):
         raise CheckpointError(f"{printable(str(path))} maps two pieces to the same id. Copy it again from its source.")
+    missing = next((name for name in _SPECIAL_PIECES.values() if name not in ids), None)
+    if missing is not None:
+        raise CheckpointError(f"{printable(str(path))}: the vocabulary has no {missing}, which MarianMT requires.")
     return ids

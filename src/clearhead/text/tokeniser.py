@@ -39,6 +39,8 @@ class Tokeniser:
 
     def __init__(self, model: bytes, config: TextConfig, languages: Sequence[str] = ()) -> None:
         try:
+            if not model:  # SentencePiece would accept it, and fail at the first sentence
+                raise RuntimeError
             self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         except (RuntimeError, OSError):
             raise CheckpointError("this is not a SentencePiece model, or it is truncated. Copy it again.") from None

@@ -1,10 +1,15 @@
 """From a path to the parts of a model: found, loaded, and named where one is missing or damaged."""
 
+import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
+from clearhead.decoding.engines.engine import EngineName
 from clearhead.decoding.translator import Translator
 from clearhead.errors import CheckpointError
 from clearhead.files.manifest import MANIFEST
@@ -80,6 +85,38 @@ def test_a_model_is_found_by_any_of_its_folders(tmp_path: Path) -> None:
         find_model(tmp_path / "file")
     with pytest.raises(CheckpointError, match=r"rum does not exist\. Did you mean 'run'\?"):
         find_model(tmp_path / "rum")
+
+
+def test_a_tokeniser_with_ids_that_the_model_does_not_have_is_refused(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    config = json.loads((run / "best/config.json").read_text())
+    num_tokens = config["source_vocabulary"]
+    (run / "best/config.json").write_text(json.dumps({**config, "source_vocabulary": num_tokens - 1}))
+    engines: tuple[EngineName, ...] = ("torch", "ctranslate2")
+    for engine in engines:
+        with pytest.raises(
+            CheckpointError,
+            match=rf"best: the source vocabulary has ids up to {num_tokens - 1}, but the model has {num_tokens - 1} tokens",
+        ):
+            Translator.load(run, engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_weights_that_are_not_finite_are_refused(
+    tmp_path: Path, engine: EngineName, number: float, dtype: torch.dtype
+) -> None:
+    run = make_run(tmp_path / "run")
+    path = run / "best/model.safetensors"
+    tensors = {name: tensor.to(dtype) for name, tensor in load_file(path).items()}
+    name = sorted(tensors)[3]
+    tensors[name].view(-1)[0] = number
+    save_file(tensors, path)
+    with pytest.raises(
+        CheckpointError, match=rf"model.safetensors is not usable: {name} contains numbers that are NaN or"
+    ):
+        Translator.load(run, engine=engine)
 
 
 def test_a_model_without_a_tokeniser_is_named(tmp_path: Path) -> None:
