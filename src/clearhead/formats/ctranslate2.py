@@ -143,10 +143,13 @@ def _tidy(cache: Path) -> None:
 def convert(model: "Transformer", folder: Path, storage: Storage) -> None:
     """Write a model into an empty folder; the token with id i is named by the number i."""
     from clearhead.formats.ctranslate2_spec import specification
+    from clearhead.formats.weights import check_float16
 
     reason = model_lacks(model.config)
     if reason is not None:
         raise CheckpointError(f"CTranslate2 does not support this model: {reason}. Use the engine torch.")
+    if storage == "float16":
+        check_float16(model)
     spec = specification(model)
     spec.validate()
     spec.optimize(quantization=storage)

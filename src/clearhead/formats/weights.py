@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from clearhead.errors import CheckpointError, printable
+from clearhead.formats.files import is_finite
 from clearhead.model import ModelConfig, TrainableModel, Transformer
 
 Shapes = Mapping[str, Sequence[int]]
@@ -63,7 +64,19 @@ def build(
     with torch.no_grad():
         for name, tensor in own_tensors(model).items():
             tensor.copy_(tensors[name])
+    if dtype == torch.float16:
+        check_float16(model)
     return model.eval()
+
+
+def check_float16(model: TrainableModel) -> None:
+    """Raise CheckpointError if a weight is beyond the range of float16, and would become infinite."""
+    for name, tensor in own_tensors(model).items():
+        if not is_finite(tensor.detach().to(torch.float16)):
+            raise CheckpointError(
+                f"{name} has numbers beyond ±65,504, the range of float16. Use float32 or bfloat16.",
+                options=("precision",),
+            )
 
 
 def misfits(tensors: Mapping[str, Tensor], wanted: Shapes) -> str:

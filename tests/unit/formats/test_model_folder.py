@@ -119,6 +119,18 @@ def test_weights_that_are_not_finite_are_refused(
         Translator.load(run, engine=engine)
 
 
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+def test_weights_beyond_the_range_of_float16_are_refused_in_float16(tmp_path: Path, engine: EngineName) -> None:
+    run = make_run(tmp_path / "run")
+    path = run / "best/model.safetensors"
+    tensors = load_file(path)
+    tensors["output.weight"][3, 5] = 7e4
+    save_file(tensors, path)
+    with pytest.raises(CheckpointError, match=r"^output.weight has numbers beyond ±65,504, the range of float16\. Use"):
+        Translator.load(run, engine=engine, device="cpu", precision="float16")
+    Translator.load(run, engine=engine, device="cpu", precision="float32")
+
+
 def test_a_model_without_a_tokeniser_is_named(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     alone = tmp_path / "alone" / "below" / "best"
