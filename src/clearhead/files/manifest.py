@@ -24,6 +24,8 @@ _ADVICE = f"Copy it again from its source, or use another checkpoint. If it was 
 
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file's content, or raise CheckpointError."""
+    if path.exists() and not path.is_file():  # a pipe or a device would never end
+        raise CheckpointError(f"{printable(str(path))} is not a regular file. Copy it again from its source.")
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

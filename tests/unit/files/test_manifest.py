@@ -26,6 +26,13 @@ def test_unchanged_files_are_verified(folder: Path) -> None:
     assert verified.digests == file_digests(folder, ("weights", "config"))
 
 
+def test_a_device_is_not_hashed_for_ever(folder: Path) -> None:
+    (folder / "weights").unlink()
+    (folder / "weights").symlink_to("/dev/zero")
+    with pytest.raises(CheckpointError, match=r"model/weights is not a regular file\. Copy it again"):
+        verify_if_listed(folder, ("weights", "config"))
+
+
 @pytest.mark.skipif(shutil.which("sha256sum") is None, reason="there is no sha256sum on this machine")
 def test_sha256sum_reads_our_file_and_we_read_its(folder: Path) -> None:
     subprocess.run(["sha256sum", "--check", "--strict", "--quiet", MANIFEST], cwd=folder, check=True)

@@ -217,6 +217,14 @@ def test_a_model_with_pieces_that_are_not_utf8_is_refused() -> None:
         Tokeniser(model[: place + 1] + b"\xff" + model[place + 2 :], TextConfig())
 
 
+def test_sentencepiece_does_not_read_a_model_with_another_hash(tmp_path: Path) -> None:
+    train_vocabularies(PAIRS, TextConfig(vocabulary=151)).save(tmp_path)
+    (tmp_path / "tokeniser" / "SHA256SUMS").unlink()
+    (tmp_path / "tokeniser" / "joint.spm").write_bytes(b"not a model")
+    with pytest.raises(CheckpointError, match=r"joint\.spm is not the file that tokeniser\.json was written with"):
+        Vocabularies.load(tmp_path)
+
+
 def test_damaged_settings_are_reported_with_their_file(tmp_path: Path) -> None:
     train_vocabularies(PAIRS, TextConfig(vocabulary=151)).save(tmp_path)
     path = tmp_path / "tokeniser" / "tokeniser.json"
@@ -225,6 +233,9 @@ def test_damaged_settings_are_reported_with_their_file(tmp_path: Path) -> None:
     with pytest.raises(
         CheckpointError, match=r"tokeniser\.json is damaged, or was written by another version of clearhead: format: "
     ):
+        Vocabularies.load(tmp_path)
+    path.write_text(json.dumps({**settings, "\x1b[31m": 7}))
+    with pytest.raises(CheckpointError, match=r"version of clearhead: \\x1b\[31m: Extra inputs are not permitted\.$"):
         Vocabularies.load(tmp_path)
     path.write_text("{")
     with pytest.raises(CheckpointError, match=r"tokeniser\.json is damaged"):
