@@ -112,6 +112,7 @@ class TranslationJob:
         options, annotator = self.pipeline.options, self.hooks.annotator
         return {
             "model": self.translator.fingerprint,
+            "vocabulary": self.translator.vocabularies.digest,
             "engine": self.translator.engine.described,
             "search": self.pipeline.search.model_dump(),
             "phrases": asdict(options.constraints),

@@ -168,7 +168,7 @@ class LineOutput:
         except OSError as wrong:
             fact = f"{printable(str(self.part))} cannot be written: {wrong.strerror}."
             if not self.num_done:
-                raise RunError(f"{fact} Choose a place with enough space.") from None
+                raise RunError(f"{fact} Choose another place.", options=("output",)) from None
             raise RunError(
                 f"{fact} {self.num_done:,} lines are done and saved. Free some space, then resume.", options=("resume",)
             ) from None

@@ -213,8 +213,24 @@ def test_a_finished_file_is_only_complete_for_the_same_job(translator: Translato
     assert path.read_bytes() != output, "without resuming, it is replaced"
 
 
-def test_a_job_never_overwrites_its_input_or_its_model(tmp_path: Path) -> None:
-    translator = Translator.load(make_run(tmp_path / "run"))
+@pytest.fixture(scope="module")
+def other_translator(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    """A model with the same vocabulary and config as the translator, and other weights."""
+    return Translator.load(make_run(tmp_path_factory.mktemp("run"), seed=13), engine="torch")
+
+
+def test_neither_a_finished_nor_an_unfinished_file_is_resumed_with_another_model(
+    translator: Translator, other_translator: Translator, half_done: Path
+) -> None:
+    for is_finished in (False, True):
+        with pytest.raises(RunError, match=r'made with other settings: model was "\w+" and is now "\w+"\.'):
+            TranslationJob(other_translator, SOURCE, SHORT).run(half_done, window=2, resume=True)
+        if not is_finished:
+            TranslationJob(translator, SOURCE, SHORT).run(half_done, window=2, resume=True)
+
+
+def test_a_job_never_overwrites_its_input_or_its_model(other_translator: Translator, tmp_path: Path) -> None:
+    translator = other_translator
     (tmp_path / "in.txt").write_text(TEXT)
     (tmp_path / "out.txt.part").hardlink_to(tmp_path / "in.txt")
     assert {path.name for path in translator.files} >= {"config.json", "model.safetensors"}
@@ -414,6 +430,7 @@ def test_a_json_record_has_the_piece_of_every_token(translator: Translator, text
 def test_the_recorded_settings_include_everything_that_determines_the_output(translator: Translator) -> None:
     settings = TranslationJob(translator, SOURCE, SHORT).settings
     assert settings["model"] == translator.fingerprint
+    assert settings["vocabulary"] == translator.vocabularies.digest
     assert settings["alignment"] is None
     assert json.loads(json.dumps(settings)) is not None, "a journal can hold them"
     annotator = Annotator(translator, SHORT)
