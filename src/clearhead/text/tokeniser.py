@@ -14,7 +14,7 @@ from random import Random
 from typing import Literal
 
 import sentencepiece
-from pydantic import Field, ValidationError
+from pydantic import Field, NonNegativeInt, ValidationError
 
 from clearhead.errors import CheckpointError, DataError, did_you_mean, printable
 from clearhead.files.manifest import verify_if_listed
@@ -281,7 +281,7 @@ class _SavedVocabularies(Settings):
     languages: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     text: TextConfig
-    ids: dict[Literal["source", "target"], dict[str, int]] | None = None  # only for MarianMT
+    ids: dict[Literal["source", "target"], dict[str, NonNegativeInt]] | None = None  # only for MarianMT
 
 
 def _read_saved(path: Path) -> _SavedVocabularies:
@@ -301,4 +301,6 @@ def _open_side(path: Path, side: Literal["joint", "source", "target"], saved: _S
         return Tokeniser.load(path, saved.text, () if side == "target" else saved.languages)
     from clearhead.text.marian import MarianTokeniser  # imported here because it imports this file
 
+    if side not in saved.ids:
+        raise CheckpointError(f"{printable(str(path.with_name(SETTINGS)))} has no ids of the {side}. Copy it again.")
     return MarianTokeniser(read_file(path), saved.ids[side], saved.text)

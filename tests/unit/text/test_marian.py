@@ -89,6 +89,19 @@ def test_it_is_the_same_in_a_run_folder(tmp_path: Path) -> None:
     assert (after.languages, after.target.bos) == (before.languages, before.target.bos)
 
 
+def test_damaged_ids_in_a_run_folder_are_reported(tmp_path: Path) -> None:
+    load_marian_vocabularies(make_folder(tmp_path)).save(tmp_path / "run")
+    path = tmp_path / "run" / "tokeniser" / "tokeniser.json"
+    path.with_name("SHA256SUMS").unlink()
+    saved = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**saved, "ids": {"source": saved["ids"]["source"]}}), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"tokeniser\.json has no ids of the target\. Copy it again\.$"):
+        Vocabularies.load(tmp_path / "run")
+    path.write_text(json.dumps({**saved, "ids": {**saved["ids"], "source": {"<pad>": -5}}}), encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"ids\.source\.<pad>: Input should be greater than or equal to 0"):
+        Vocabularies.load(tmp_path / "run")
+
+
 def test_sampling_can_be_turned_on_by_a_run(tmp_path: Path) -> None:
     tokeniser = open_vocabularies(make_folder(tmp_path), TextConfig(sampling=0.1), ("nld",)).source
     assert tokeniser.sample(ENGLISH, 3) == tokeniser.sample(ENGLISH, 3) != tokeniser.sample(ENGLISH, 5)
