@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+_MAX_HEADER = 8 * 2**20  # bytes; that of a model with 400 layers has less than one million
 _MAX_REASON = 200  # characters of a message of safetensors, which can quote the file
 PICKLE_ADVICE = (
     "Convert it once where you trust it: read it with torch.load(…, weights_only=True) "
@@ -94,6 +95,7 @@ def _refusal(path: Path, advice: str) -> str:
 def read_tensors(path: Path) -> tuple[dict[str, "Tensor"], dict[str, str]]:
     """Return the tensors of a safetensors file, all of them finite, and its metadata."""
     try:
+        _check_header(path)
         with safe_open(path, framework="pt") as file:
             names = list(file.keys())  # the file object is not iterable
             tensors, metadata = {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
@@ -110,6 +112,14 @@ def read_tensors(path: Path) -> tuple[dict[str, "Tensor"], dict[str, str]]:
             "Use another checkpoint, or copy the file again from its source."
         )
     return tensors, metadata
+
+
+def _check_header(path: Path) -> None:
+    """Raise ValueError for a header that would take long to read; safetensors allows 100 MB, which takes a minute."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+    if length > _MAX_HEADER:
+        raise ValueError(f"its header has {length:,} bytes, but the limit is {_MAX_HEADER:,}")
 
 
 def is_finite(tensor: "Tensor") -> bool:

@@ -1,5 +1,6 @@
 """Files of a model: tensors in and out, the two files found in a folder, and everything else rejected."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,16 @@ def test_other_formats_are_recognised_by_their_first_bytes(tmp_path: Path, conte
 def test_a_header_length_that_looks_like_a_pickle_is_not_taken_for_one(tmp_path: Path) -> None:
     (tmp_path / WEIGHTS).write_bytes(b"\x80\x04\0\0\0\0\0\0{")
     refuse_other_formats(tmp_path / WEIGHTS, ADVICE)
+
+
+def test_a_header_that_would_take_a_minute_to_read_is_refused(tmp_path: Path) -> None:
+    entries = {f"t{number}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for number in range(3)}
+    header = json.dumps(entries).encode().ljust(8 * 2**20 + 1)
+    (tmp_path / WEIGHTS).write_bytes(len(header).to_bytes(8, "little") + header)
+    with pytest.raises(
+        CheckpointError, match=r"damaged \(its header has 8,388,609 bytes, but the limit is 8,388,608\)"
+    ):
+        read_tensors(tmp_path / WEIGHTS)
 
 
 def test_a_truncated_file_is_reported_with_its_size(tmp_path: Path) -> None:
