@@ -49,7 +49,9 @@ class _UntypedFlags:
 class _Verb(_UntypedFlags, TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            outcome = super().invoke(ctx)
+            sys.stdout.flush()
+            return outcome
         except BrokenPipeError:  # the reader of our output has exited, as with `| head`
             discard_output()
             raise typer.Exit from None
@@ -127,7 +129,7 @@ def _run() -> None:
         if is_debug:
             raise
         discard_output()
-        typer.echo(f"clearhead: the output cannot be written: {problem.strerror}.", err=True)
+        typer.echo(f"clearhead: the output cannot be written: {problem.strerror or problem}.", err=True)
         raise SystemExit(2) from None
     except KeyboardInterrupt:
         raise SystemExit(_INTERRUPTED) from None

@@ -129,27 +129,19 @@ class LineOutput:
             return None
 
     def _input_change(self, lines: Iterable[str], record: LineRecord) -> str:
-        number = self._note(lines)
+        number = _add_lines(self._input, lines)
         if number != record.num_lines:
             return f"it has {number:,} lines, and had {record.num_lines:,}"
         return "" if self._input.hexdigest() == record.input_hash else f"its {number:,} lines are not the same"
 
     def skip(self, lines: Iterable[str]) -> None:
         """Record the input lines that are already done, and check that they have not changed."""
-        self._note(lines)
+        _add_lines(self._input, lines)
         if self._expected is not None and self._input.hexdigest() != self._expected:
             raise RunError(
                 f"the first {self.num_done:,} lines of the input are not those that {printable(str(self.part))} was "
                 "made from. Give the same input, or delete the part file and start again."
             )
-
-    def _note(self, lines: Iterable[str]) -> int:
-        """Add input lines to their hash, and return how many there were."""
-        number = 0
-        for line in lines:
-            self._input.update(line.encode(errors="surrogatepass") + b"\n")
-            number += 1
-        return number
 
     def write(self, content: bytes, lines: Iterable[str], num_lines: int) -> None:
         """Write the output of the next `num_lines` lines of the input."""
@@ -160,11 +152,7 @@ class LineOutput:
             while view:
                 view = view[os.write(self._file, view) :]
             os.fsync(self._file)
-            self._note(lines)
-            self._output.update(content)
-            self.num_done += num_lines
-            self._num_bytes += len(content)
-            self._write_journal()
+            self._count(content, lines, num_lines)
         except OSError as wrong:
             fact = f"{printable(str(self.part))} cannot be written: {wrong.strerror}."
             if not self.num_done:
@@ -199,11 +187,26 @@ class LineOutput:
         hashes = self._input.hexdigest(), self._output.hexdigest()
         return LineRecord(self.num_done, self._num_bytes, *hashes, self._made_with)
 
+    def _count(self, content: bytes, lines: Iterable[str], num_lines: int) -> None:
+        """Count lines that are on the disk: if the journal cannot be written, they are not done."""
+        before = self.num_done, self._num_bytes, self._input, self._output
+        try:
+            self._input, self._output = self._input.copy(), self._output.copy()
+            _add_lines(self._input, lines)
+            self._output.update(content)
+            self.num_done += num_lines
+            self._num_bytes += len(content)
+            self._write_journal()
+        except BaseException:
+            self.num_done, self._num_bytes, self._input, self._output = before
+            raise
+
     def _write_journal(self) -> None:
         # A fixed temporary name is safe because we hold the lock, and even many killed processes leave only one behind.
         # The folder is not synced: after a power cut the previous journal serves as well, and batches stay fast.
         try:
-            with self._new_journal.open("wb") as file:
+            self._new_journal.unlink(missing_ok=True)
+            with self._new_journal.open("xb") as file:
                 file.write(self._record.to_bytes())
                 flush_to_disk(file)
             self._new_journal.replace(self.journal)
@@ -235,3 +238,12 @@ class LineOutput:
             self._file = None
             if not self.num_done and self.part.exists() and not self.journal.exists():
                 self.part.unlink()  # it is empty, so there is nothing to resume
+
+
+def _add_lines(digest: "hashlib._Hash", lines: Iterable[str]) -> int:
+    """Add input lines to their hash, and return how many there were."""
+    number = 0
+    for line in lines:
+        digest.update(line.encode(errors="surrogatepass") + b"\n")
+        number += 1
+    return number

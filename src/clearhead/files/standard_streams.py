@@ -22,9 +22,9 @@ def replace_closed_streams() -> None:
     if sys.stdout is None:
         sys.stdout = ClosedOutput()
     if sys.stderr is None or sys.stderr is sys.__stderr__:
-        sys.stderr = io.TextIOWrapper(
-            io.BufferedWriter(_MessageStream(sys.stderr)), encoding="utf-8", errors="replace", line_buffering=True
-        )
+        encoding = "utf-8" if sys.stderr is None else sys.stderr.encoding
+        stream = io.BufferedWriter(_MessageStream(sys.stderr))
+        sys.stderr = io.TextIOWrapper(stream, encoding=encoding, errors="replace", line_buffering=True)
 
 
 def discard_output() -> None:

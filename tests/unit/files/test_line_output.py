@@ -1,5 +1,6 @@
 """An unfinished output file: after a kill it is resumed where it stopped, and it gets its name when it is complete."""
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -270,7 +271,31 @@ def test_a_kill_at_any_call_to_the_file_system_can_be_resumed(tmp_path: Path, is
     assert number > 20, "the calls are counted"
 
 
+def test_lines_that_the_journal_cannot_count_are_not_called_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fill_the_disk(path: Path, target: Path) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with begun(tmp_path / "out.txt") as output:
+        monkeypatch.setattr(Path, "replace", fill_the_disk)
+        with pytest.raises(RunError, match=r"No space left on device\. 2 lines are done and saved\. Free some space"):
+            output.write(b"t2\n", ["s2"], 1)
+        monkeypatch.undo()
+    monkeypatch.setattr(Path, "replace", fill_the_disk)
+    with begun(tmp_path / "other.txt", 0) as output, pytest.raises(RunError, match="Choose another place"):
+        output.write(b"t0\n", ["s0"], 1)
+    assert not output.part.exists(), "nothing was done"
+
+
 # Links and permissions
+
+
+def test_a_link_in_place_of_a_new_journal_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("other")
+    (tmp_path / "out.txt.part.json.new").symlink_to("other")
+    with begun(tmp_path / "out.txt"):
+        assert (tmp_path / "other").read_text() == "other"
 
 
 def test_a_link_stays_a_link_and_its_target_keeps_its_permissions(tmp_path: Path) -> None:
