@@ -231,6 +231,18 @@ def test_a_full_disk_and_a_closed_input_are_reported() -> None:
     assert "standard input is closed" in closed.stderr
 
 
+def test_closed_output_streams_are_reported_and_harm_no_file(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m clearhead.cli.main solve leak"
+    lost = subprocess.run(["bash", "-c", f"{command} >&-"], capture_output=True, text=True, check=False)
+    assert (lost.returncode, lost.stderr) == (
+        2,
+        "clearhead: standard output is closed, so the result would be lost. Write it to a file (--output).\n",
+    )
+    closed = f"{command} --format markdown -o {tmp_path / 'sheet.md'} <&- >&- 2>&-"
+    assert subprocess.run(["bash", "-c", closed], check=False).returncode == 0
+    assert (tmp_path / "sheet.md").read_text(encoding="utf-8") == solve("leak").to_markdown("matrices")
+
+
 @pytest.mark.parametrize("name", ["", "x" * 5000, "no\x1b[31m\x07such"])
 def test_invalid_file_names_are_rejected_in_plain_text(name: str) -> None:
     done = run("solve", name)
