@@ -28,6 +28,7 @@ _GROUPS = {
     "Training and evaluation": ("train", "evaluate", "score"),
 }
 VERBS = tuple(verb for verbs in _GROUPS.values() for verb in verbs)
+_MAX_LINE = 4000  # characters of a line of a message
 _INTERRUPTED = 130
 _TAGLINE = (
     "A Transformer toolkit that shows its calculations. It solves attention exercises, checks students' solutions, and "
@@ -122,8 +123,8 @@ def _run() -> None:
     except ClearheadError as problem:
         if is_debug:
             raise
-        lines = _message(problem, app, name).split("\n")
-        typer.echo("\n".join(["clearhead: " + printable(lines[0]), *map(printable, lines[1:])]), err=True)
+        lines = [_shown(line) for line in _message(problem, app, name).split("\n")]
+        typer.echo("\n".join(["clearhead: " + lines[0], *lines[1:]]), err=True)
         raise SystemExit(2) from None
     except OSError as problem:
         if is_debug:
@@ -136,8 +137,9 @@ def _run() -> None:
     except Exception as fault:
         if is_debug:
             raise
+        description = _shown(f"{type(fault).__name__}: {fault}")
         typer.echo(
-            f"clearhead: this is a bug in clearhead, not a mistake of yours: {type(fault).__name__}: {fault}. "
+            f"clearhead: this is a bug in clearhead, not a mistake of yours: {description}. "
             "Run it again as 'clearhead --debug …' and report what it prints.",
             err=True,
         )
@@ -166,6 +168,13 @@ def _termination() -> Iterator[list[int]]:
         yield signals
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _shown(line: str) -> str:
+    """Return a line of a message for the terminal: it can quote a file, which may contain escapes or be very long."""
+    if len(line) > _MAX_LINE:
+        line = f"{line[: _MAX_LINE // 2]} … {line[-_MAX_LINE // 2 :]}"
+    return printable(line)
 
 
 def _message(problem: ClearheadError, app: typer.Typer, name: str) -> str:

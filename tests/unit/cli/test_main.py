@@ -10,6 +10,7 @@ import pytest
 
 from clearhead.cli import main as entry
 from clearhead.cli.main import main
+from clearhead.errors import ClearheadError
 
 
 def exit_code(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int | str | None:
@@ -106,3 +107,19 @@ def test_sigterm_ends_a_forked_child_at_once(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(entry, "_run", run)
     assert exit_code(monkeypatch) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(("kind", "code"), [(ClearheadError, 2), (RuntimeError, 3)])
+def test_a_message_is_shortened_and_cannot_control_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kind: type[Exception], code: int
+) -> None:
+    def run() -> None:
+        raise kind("\x1b[31m" + "long " * 10**6 + "what to do.")
+
+    monkeypatch.setattr(entry, "build_app", lambda verbs: run)
+    monkeypatch.setattr(entry, "_message", lambda problem, app, name: str(problem))
+    assert exit_code(monkeypatch) == code
+    message = capsys.readouterr().err
+    assert "\x1b" not in message
+    assert "what to do." in message
+    assert len(message) < 5000
