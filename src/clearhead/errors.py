@@ -21,6 +21,8 @@ from typing import Self
 Options = Sequence[str] | Mapping[str, str]
 
 _MAX_LISTED = 20  # further mistakes are only counted
+# In the messages of torch, CUDA, C++ and oneDNN.
+_MEMORY_CLUES = ("allocate memory", "out of memory", "bad_alloc", "could not create a primitive")
 _JOINERS = "\u200c\u200d"  # needed by Indic scripts and emoji, and harmless
 
 
@@ -95,6 +97,16 @@ class RunError(ClearheadError):
 
 class TraceError(ClearheadError):
     """A trace whose chain is broken, or that does not contain what was requested."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error of Python, torch or CTranslate2 says that memory ran out, on a CPU or a GPU.
+
+    On a CPU torch and CTranslate2 raise a RuntimeError that only its text tells from others.
+    """
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    return isinstance(error, RuntimeError) and any(clue in str(error) for clue in _MEMORY_CLUES)
 
 
 def printable(text: str) -> str:

@@ -286,6 +286,16 @@ def test_an_internal_error_is_reported_as_one() -> None:
     assert "this is a bug in clearhead, not a mistake of yours: RuntimeError: boom" in done.stderr
 
 
+def test_too_little_memory_is_an_error_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_memory(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("clearhead.worksheet.solve", without_memory)
+    done = run("solve", "leak")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("clearhead: there is not enough memory for this. Close other programs, or use a ")
+
+
 def test_a_page_is_written_to_a_file(tmp_path: Path) -> None:
     done = run("solve", "lets-go-encoder", "--format", "html", "--blank", "A", "-o", "sheet.html", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "")

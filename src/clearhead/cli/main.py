@@ -19,7 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from clearhead import __version__
 from clearhead.cli.flags import with_flags
-from clearhead.errors import ClearheadError, printable
+from clearhead.errors import ClearheadError, is_out_of_memory, printable
 from clearhead.files.standard_streams import discard_output, replace_closed_streams
 
 _GROUPS = {
@@ -33,6 +33,10 @@ _INTERRUPTED = 130
 _TAGLINE = (
     "A Transformer toolkit that shows its calculations. It solves attention exercises, checks students' solutions, and "
     "trains and runs translation models."
+)
+_NO_MEMORY = (
+    "there is not enough memory for this. Close other programs, or use a smaller model, smaller batches or "
+    "shorter texts."
 )
 
 
@@ -137,6 +141,9 @@ def _run() -> None:
     except Exception as fault:
         if is_debug:
             raise
+        if is_out_of_memory(fault):
+            typer.echo(f"clearhead: {_NO_MEMORY}", err=True)
+            raise SystemExit(2) from None
         description = _shown(f"{type(fault).__name__}: {fault}")
         typer.echo(
             f"clearhead: this is a bug in clearhead, not a mistake of yours: {description}. "

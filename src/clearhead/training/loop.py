@@ -14,7 +14,7 @@ from typing import Literal
 import torch
 
 from clearhead.data.batches import BatchStream, TokenBatch, make_layout
-from clearhead.errors import CheckpointError, RunError, printable
+from clearhead.errors import CheckpointError, RunError, is_out_of_memory, printable
 from clearhead.evaluation.scores import Score
 from clearhead.files.manifest import read_manifest, unverified_note
 from clearhead.formats.checkpoint import save_checkpoint
@@ -56,11 +56,18 @@ def train(config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool
     """Train the model of a config in a run folder, from the start or from the last checkpoint."""
     torch.manual_seed(config.training.seed)
     device = choose_device(config.training.device)
-    with warming_up(device):
-        prepared = prepare(config, folder, reporter)
-    run = _Run(config, folder, reporter, prepared, device)
-    if resume:
-        run.resume()
+    try:
+        with warming_up(device):
+            prepared = prepare(config, folder, reporter)
+        run = _Run(config, folder, reporter, prepared, device)
+        if resume:
+            run.resume()
+    except (RuntimeError, MemoryError) as wrong:
+        if not is_out_of_memory(wrong):
+            raise
+        raise RunError(
+            "There is not enough memory for the model and its optimiser. Use a smaller preset, or smaller model sizes."
+        ) from None
     with stopping() as stop, sharing():
         return run.go(stop)
 
@@ -191,7 +198,9 @@ class _Run:
                 reason = self._go_on(stop)
             except DivergenceError as fault:
                 self._roll_back(fault)
-            except torch.OutOfMemoryError:
+            except (RuntimeError, MemoryError) as wrong:
+                if not is_out_of_memory(wrong):
+                    raise
                 raise RunError(_no_memory(self.progress.step + 1)) from None
         save_checkpoint(self._averaged(), self.folder.last)
         scores = {

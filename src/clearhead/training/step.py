@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from clearhead.errors import is_out_of_memory
 from clearhead.formats.weights import own_tensors
 from clearhead.model import Batch, Loss, TrainableModel
 from clearhead.training.average import RunningAverage
@@ -95,8 +96,12 @@ class Updater:
             except _compiler_failures() as wrong:
                 torch._foreach_copy_(counters, saved_counters)
                 self._give_up_compiling(wrong)
-            except torch.OutOfMemoryError:
-                if self._has_changed or self.parts >= max(batch.num_rows for batch in batches):
+            except (RuntimeError, MemoryError) as wrong:
+                if (
+                    not is_out_of_memory(wrong)
+                    or self._has_changed
+                    or self.parts >= max(batch.num_rows for batch in batches)
+                ):
                     raise
                 torch._foreach_copy_(counters, saved_counters)
                 self._halve()

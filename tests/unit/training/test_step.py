@@ -14,6 +14,10 @@ from clearhead.training.objective import LossFunction, objective
 from clearhead.training.step import Updater, split
 from tests.unit.training.models import joined, settings, tiny_batch, tiny_model, weights
 
+NO_MEMORY_ON_CPU = (
+    "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+    "65536000 bytes. Error code 12 (Cannot allocate memory)"
+)
 RATE = 0.01
 
 
@@ -99,6 +103,22 @@ def test_gradients_do_not_leak_into_the_next_update(monkeypatch: pytest.MonkeyPa
         assert all(torch.equal(a, b) for a, b in zip(one[0], other[0], strict=True))
 
 
+@pytest.mark.parametrize("error", [RuntimeError(NO_MEMORY_ON_CPU), MemoryError()])
+def test_a_cpu_without_memory_halves_the_batch_too(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    updater = make_updater()
+    monkeypatch.setattr(step_module, "objective", only(3, error))
+    assert updater.step([tiny_batch(11)], RATE, 1)
+    assert updater.parts == 4
+
+
+def test_another_error_is_not_taken_for_a_lack_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    updater = make_updater()
+    monkeypatch.setattr(step_module, "objective", only(3, RuntimeError("shapes cannot be multiplied")))
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        updater.step([tiny_batch(11)], RATE, 1)
+    assert updater.parts == 1
+
+
 @pytest.mark.parametrize("kind", ["adamw", "muon"])
 def test_out_of_memory_halves_the_batch_until_it_fits(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     config = settings(optimiser=kind, clip=1.0, average="ema", epsilon=1e-4)
@@ -120,13 +140,15 @@ def test_out_of_memory_halves_the_batch_until_it_fits(monkeypatch: pytest.Monkey
     assert one.loss == pytest.approx(other.loss, rel=1e-4)
 
 
-def only(rows: int) -> Callable[[Transformer, Batch, TrainingConfig, LossFunction], Loss]:
+def only(
+    rows: int, error: Exception | None = None
+) -> Callable[[Transformer, Batch, TrainingConfig, LossFunction], Loss]:
     """Return an objective with memory for a limited number of rows, which fails at its end."""
 
     def limited(model: Transformer, batch: Batch, config: TrainingConfig, loss_function: LossFunction) -> Loss:
         loss = objective(model, batch, config, loss_function)
         if batch.num_rows > rows:
-            raise torch.OutOfMemoryError("CUDA out of memory")
+            raise error or torch.OutOfMemoryError("CUDA out of memory")
         return loss
 
     return limited

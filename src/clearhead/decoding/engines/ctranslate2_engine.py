@@ -23,11 +23,12 @@ from clearhead.decoding.engines.engine import (
     Request,
     Use,
     batches_by_length,
+    halves,
 )
 from clearhead.decoding.search.constraints import NO_CONSTRAINTS
 from clearhead.decoding.search.hypothesis import Hypothesis, normalised
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.errors import CheckpointError, ConfigError, printable
+from clearhead.errors import CheckpointError, ConfigError, is_out_of_memory, printable
 from clearhead.formats.ctranslate2 import Storage, converted, model_lacks
 from clearhead.formats.model_folder import ModelFolder, load_config, load_model
 from clearhead.model.config import ModelConfig
@@ -215,11 +216,17 @@ class CTranslate2Engine:
     ) -> list[list[int]]:
         """Wait for a batch; return the sentences that reached their own, shorter limit and must be searched again.
 
-        All hypotheses are requested, because the longest one shows how long the search of a sentence ran.
+        If there was not enough memory for the batch, return its halves. All hypotheses are requested, because the
+        longest one shows how long the search of a sentence ran.
         """
         late: dict[int, list[int]] = {}
         for place, waiting in zip(batch.places, batch.results, strict=True):
-            hypotheses = self._hypotheses(waiting.result(), settings, batch.has_scores)
+            try:
+                hypotheses = self._hypotheses(waiting.result(), settings, batch.has_scores)
+            except (RuntimeError, MemoryError) as wrong:
+                if not is_out_of_memory(wrong):
+                    raise
+                return halves(batch.places, requests)
             limit = requests[place].limit
             if limit < batch.limit and max(len(hypothesis.tokens) for hypothesis in hypotheses) >= limit:
                 late.setdefault(limit, []).append(place)

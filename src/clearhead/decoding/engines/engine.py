@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
+from clearhead.errors import DataError
 
 if TYPE_CHECKING:
     from clearhead.model.config import ModelConfig
@@ -85,6 +86,18 @@ def length_limit(source_length: int, settings: SearchSettings, info: ModelInfo, 
     """
     most = settings.max_length if info.max_length is None else min(settings.max_length, info.max_length)
     return min(most, int(settings.max_ratio * source_length) + settings.max_extra + num_required)
+
+
+def halves(indices: Sequence[int], requests: Sequence[Request]) -> list[list[int]]:
+    """Return the two halves of a batch for which memory ran out, or raise DataError if it is a single sentence."""
+    if len(indices) == 1:
+        raise DataError(
+            f"a sentence of {len(requests[indices[0]].ids):,} tokens needs more memory than is available. "
+            "Use a smaller beam, split long lines into shorter parts, or use a smaller model.",
+            options=("beam", "max_source"),
+        )
+    middle = len(indices) // 2
+    return [list(indices[:middle]), list(indices[middle:])]
 
 
 def batches_by_length(requests: Sequence[Request], batch_tokens: int, max_rows: int | None = None) -> list[list[int]]:

@@ -1,5 +1,6 @@
 """The PyTorch engine, on a CPU or a GPU: it supports every search and option."""
 
+from collections import deque
 from collections.abc import Sequence
 
 import torch
@@ -11,6 +12,7 @@ from clearhead.decoding.engines.engine import (
     Precision,
     Request,
     batches_by_length,
+    halves,
 )
 from clearhead.decoding.engines.packing import packed
 from clearhead.decoding.search.beam import beam_search, search_with
@@ -19,7 +21,7 @@ from clearhead.decoding.search.sampling import sample
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.search.static_search import can_choose, static_search
 from clearhead.decoding.search.static_step import StaticStepPool, StepShape, can_record, shape_bytes
-from clearhead.errors import ConfigError
+from clearhead.errors import ConfigError, is_out_of_memory
 from clearhead.formats import model_folder
 from clearhead.formats.model_folder import ModelFolder
 from clearhead.model import SequenceModel
@@ -46,6 +48,7 @@ class TorchEngine:
         self.model = model.eval()
         self._fast = packed(model)
         self._step_pool = StaticStepPool(self._fast) if can_record(self._fast) else None
+        self._divisor = 1  # of the batch size, doubled each time that memory runs out
         self.described = f"torch, {model.device.type}, {str(model.dtype).removeprefix('torch.')}"
 
     @property
@@ -58,15 +61,32 @@ class TorchEngine:
         return None
 
     def translate(self, requests: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]]:
-        """Return the hypotheses of each request, best first."""
+        """Return the hypotheses of each request, best first. If memory runs out, batches are halved from then on."""
         translations: list[list[Hypothesis]] = [[] for _ in requests]
         with evaluation_mode(self._fast), torch.inference_mode():
-            batch_tokens = settings.tokens_on(self.model.device.type)
-            for indices in batches_by_length(requests, batch_tokens, self._max_rows(requests, settings)):
-                hypotheses = self._search([requests[index] for index in indices], settings)
+            batch_tokens = max(1, settings.tokens_on(self.model.device.type) // self._divisor)
+            batches = deque(batches_by_length(requests, batch_tokens, self._max_rows(requests, settings)))
+            while batches:
+                indices = batches.popleft()
+                hypotheses = self._search_if_it_fits([requests[index] for index in indices], settings)
+                if hypotheses is None:
+                    batches.extendleft(reversed(halves(indices, requests)))
+                    self._divisor *= 2
+                    continue
                 for index, best in zip(indices, hypotheses, strict=True):
                     translations[index] = best
         return translations
+
+    def _search_if_it_fits(self, batch: Sequence[Request], settings: SearchSettings) -> list[list[Hypothesis]] | None:
+        """Return the hypotheses of a batch, or None if there is not enough memory for it."""
+        try:
+            return self._search(batch, settings)
+        except (RuntimeError, MemoryError) as wrong:
+            if not is_out_of_memory(wrong):
+                raise
+        if self.model.device.type == "cuda":
+            torch.cuda.empty_cache()
+        return None
 
     def _max_rows(self, requests: Sequence[Request], settings: SearchSettings) -> int | None:
         """Return the most sentences in a batch that fit in the free memory of a GPU; None (no limit) on a CPU."""

@@ -130,6 +130,23 @@ def test_only_the_best_hypotheses_are_returned_in_the_order_of_the_requests(plac
     assert engine.described == "ctranslate2, cpu, float32"
 
 
+def test_a_batch_is_halved_until_it_fits_in_memory(place: ModelFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = open_ctranslate2(place, num_threads=1)
+    requests = [Request((5, 7, 11, 2), 9)] * 7
+    expected = [best[0].tokens for best in engine.translate(requests, SearchSettings())]
+    hypotheses, failures = engine._hypotheses, []
+
+    def limited(*arguments: Any) -> Any:
+        if len(failures) < 3:
+            failures.append(None)
+            raise RuntimeError("mkl_malloc: failed to allocate memory")
+        return hypotheses(*arguments)
+
+    monkeypatch.setattr(engine, "_hypotheses", limited)
+    assert [best[0].tokens for best in engine.translate(requests, SearchSettings())] == expected
+    assert len(failures) == 3
+
+
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.parametrize("number", [1, 2, 7, 40])
 def test_one_batch_is_shared_among_all_workers(workers: int, number: int) -> None:
