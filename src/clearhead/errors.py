@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import islice
 from typing import Self
 
 Options = Sequence[str] | Mapping[str, str]
@@ -23,6 +24,8 @@ Options = Sequence[str] | Mapping[str, str]
 _MAX_LISTED = 20  # further mistakes are only counted
 # In the messages of torch, CUDA, C++ and oneDNN.
 _MEMORY_CLUES = ("allocate memory", "out of memory", "bad_alloc", "could not create a primitive")
+_MAX_COMPARED = 200  # characters of a word, and of a choice, whose spellings are compared
+_MAX_CHOICES = 10_000  # further choices are not compared
 _JOINERS = "\u200c\u200d"  # needed by Indic scripts and emoji, and harmless
 
 
@@ -126,7 +129,10 @@ def not_installed(user: str, package: str, extra: str) -> str:
 
 def closest_match(word: str, choices: Iterable[str]) -> str | None:
     """Return the choice with the most similar spelling, or None if none is similar."""
-    spellings = {choice.lower(): choice for choice in choices}
+    if len(word) > _MAX_COMPARED:
+        return None
+    some = islice((choice for choice in choices if len(choice) <= _MAX_COMPARED), _MAX_CHOICES)
+    spellings = {choice.lower(): choice for choice in some}
     matches = get_close_matches(word.lower(), spellings, n=1, cutoff=0.6)
     return spellings[matches[0]] if matches else None
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from clearhead.check.limits import WorkLimitError
 from clearhead.check.working import Note, Working
 from clearhead.errors import ProblemError
 from clearhead.worksheet.reading import parse_problem
@@ -62,6 +63,8 @@ def compare_by_best_convention(working: Working, compare: Compare) -> "ComparedW
     """Compare a working under the best of the conventions that the question does not exclude."""
     try:
         plain: ComparedWorking | None = compare(working)
+    except WorkLimitError:
+        raise
     except ProblemError:
         plain = None
         if not _open_keys(working.problem):

@@ -6,6 +6,7 @@ right rule does not.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from clearhead.worksheet.arrays import Array, Mask
 Cell = tuple[int, int]
 _MAX_SITES = 12  # unwritten lines above a wrong one that are searched for a misconception
 _MAX_CLAIMS = 3  # misconceptions of one line
+_MAX_EXCHANGED = 200  # wrong rows, and wrong cells, of one line among which two that were exchanged are searched for
 _ALONE = 4  # wrong cells of one line that are reported one by one; more are reported together
 
 
@@ -188,22 +190,32 @@ def _exchanges(judged: JudgedStatement, wrong: Mask) -> Iterator[tuple[tuple[Cel
             yield tuple(cells), "rows and columns exchanged"
             return
     rows = sorted({row for row, _ in cells})
-    for first in rows:
-        for second in rows:
-            if first < second and right.shape[1] > 1:
-                order = list(range(right.shape[0]))
-                order[first], order[second] = second, first
-                swapped = fit(statement, right[order])
-                good = swapped.half | swapped.cut | ~everywhere
-                inside = tuple(cell for cell in cells if cell[0] in (first, second))
-                if np.all(good[[first, second]]) and len(inside) >= 2:
-                    yield inside, "two rows exchanged"
-                    return
-    for number, (i, j) in enumerate(cells):
+    for first, second in combinations(rows, 2) if len(rows) <= _MAX_EXCHANGED and right.shape[1] > 1 else ():
+        pair, other = [first, second], [second, first]
+        swapped = fit(_rows_of(statement, pair), right[other])
+        if np.all(swapped.half | swapped.cut | ~everywhere[pair]):
+            inside = tuple(cell for cell in cells if cell[0] in pair)
+            if len(inside) >= 2:
+                yield inside, "two rows exchanged"
+                return
+    for number, (i, j) in enumerate(cells if len(cells) <= _MAX_EXCHANGED else ()):
         for k, m in cells[number + 1 :]:
             if _is_number(judged, (i, j), right[k, m]) and _is_number(judged, (k, m), right[i, j]):
                 yield ((i, j), (k, m)), "two numbers exchanged"
                 return
+
+
+def _rows_of(statement: Statement, rows: list[int]) -> Statement:
+    """Return some rows of a statement, without their texts."""
+    return replace(
+        statement,
+        value=statement.value[rows],
+        unit=statement.unit[rows],
+        unit_inwards=statement.unit_inwards[rows],
+        is_whole=statement.is_whole[rows],
+        unreadable=statement.unreadable[rows],
+        texts=(),
+    )
 
 
 def _differ(judged: JudgedStatement, other: Array, wrong: Mask) -> bool:
@@ -244,8 +256,8 @@ def _slip_roots(comparison: SheetComparison, judged: JudgedStatement, slips: Mas
             roots.append(RootError(judged, ((row, column),), Verdict.TRANSCRIPTION, slip or "miscopied"))
         else:
             roots.append(RootError(judged, ((row, column),), Verdict.SLIP))
+    named = [root for root in roots if root.verdict is not Verdict.SLIP or root.name]
     plain = [root for root in roots if root.verdict is Verdict.SLIP and not root.name]
     if len(plain) > _ALONE:
-        together = RootError(judged, tuple(root.cells[0] for root in plain), Verdict.SLIP)
-        return [root for root in roots if root not in plain] + [together]
+        return [*named, RootError(judged, tuple(root.cells[0] for root in plain), Verdict.SLIP)]
     return roots

@@ -70,6 +70,9 @@ class Graph:
         for index, above in enumerate(self.parents):
             for parent in above:
                 self.children[parent].append(index)
+        self.by_place: dict[str, list[int]] = {}
+        for index, record in enumerate(self.records):
+            self.by_place.setdefault(record.where, []).append(index)
         self.is_move = [WORKINGS[record.step.name] is moves for record in self.records]
 
     def __len__(self) -> int:

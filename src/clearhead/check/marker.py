@@ -7,6 +7,13 @@ import numpy as np
 from clearhead.check.compare import SheetComparison
 from clearhead.check.conventions import compare_by_best_convention
 from clearhead.check.graph import Graph
+from clearhead.check.limits import (
+    MAX_SHEET_CELLS,
+    MAX_SHEET_STEPS,
+    MAX_WRITTEN_CELLS,
+    MAX_WRITTEN_LINES,
+    WorkLimitError,
+)
 from clearhead.check.marks import Scheme
 from clearhead.check.placing import Placer, Placing
 from clearhead.check.read.problem_source import unusable_problem
@@ -23,7 +30,6 @@ from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.solver import solve
 from clearhead.worksheet.worksheet import Worksheet
 
-_MAX_LINES = 2000
 # The allowed error of a full-precision number, relative to itself or to 1: the rounding of one step of a model.
 _TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 5e-3, "bfloat16": 4e-2}
 _MAX_DOUBTS = 4  # ambiguous lines, and records for each of them, that are tried
@@ -37,12 +43,20 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
             "Name one: a file or a gallery id.",
             options=("problem",),
         )
-    if len(working.lines) > _MAX_LINES:
+    if len(working.lines) > MAX_WRITTEN_LINES:
         raise ProblemError(
-            f"contains {len(working.lines):,} lines; the limit is {_MAX_LINES:,}. Give the lines of one problem only."
+            f"contains {len(working.lines):,} lines; the limit is {MAX_WRITTEN_LINES:,}. "
+            "Give the lines of one problem only."
+        )
+    num_cells = sum(len(row) for line in working.lines for row in line.cells)
+    if num_cells > MAX_WRITTEN_CELLS:
+        raise ProblemError(
+            f"contains {num_cells:,} written numbers; the limit is {MAX_WRITTEN_CELLS:,}. Give fewer lines."
         )
     try:
         marked = compare_by_best_convention(working, _compare)
+    except WorkLimitError:
+        raise
     except ProblemError:
         if not working.problem_file:
             raise
@@ -119,7 +133,9 @@ def _mark_loaded_worksheet(sheet: Worksheet, scheme: Scheme | None) -> Report:
 
 def _compare(working: Working) -> ComparedWorking:
     """Compare a working; an ambiguous line is read as the record that its numbers fit best."""
-    graph = Graph(solve(parse_problem(working.problem), Rounding()))
+    sheet = solve(parse_problem(working.problem), Rounding())
+    _check_sheet_size(sheet)
+    graph = Graph(sheet)
     with np.errstate(all="ignore"):
         best, decided = _compare_placed(graph, working, {}), dict[int, int]()
         for line, others in list(best.placing.doubtful.items())[:_MAX_DOUBTS]:
@@ -129,6 +145,17 @@ def _compare(working: Working) -> ComparedWorking:
                 if best.num_wrong - other.num_wrong > best.num_wrong_in(line) / 2:
                     best, decided = other, {**decided, line: node}
     return best
+
+
+def _check_sheet_size(sheet: Worksheet) -> None:
+    """Raise an error for an exercise that nobody calculates by hand: it is compared many times."""
+    num_steps, arrays = len(sheet.trace.records), [entry.value for entry in sheet.trace.givens.values()]
+    num_cells = sum(np.size(value) for value in [*arrays, *(record.value for record in sheet.trace)])
+    if num_cells > MAX_SHEET_CELLS or num_steps > MAX_SHEET_STEPS:
+        raise WorkLimitError(
+            f"the exercise has {num_steps:,} steps with {num_cells:,} numbers; a working is checked against at most "
+            f"{MAX_SHEET_STEPS:,} steps with {MAX_SHEET_CELLS:,} numbers. Give fewer tokens."
+        )
 
 
 def _compare_placed(graph: Graph, working: Working, decided: Mapping[int, int]) -> ComparedWorking:
@@ -145,10 +172,10 @@ def _compare_placed(graph: Graph, working: Working, decided: Mapping[int, int]) 
 
 def _rounded_units(graph: Graph, names: Sequence[str]) -> dict[str, Array]:
     """Return the unit of every rounded given, named by its symbol or by a place that contains it."""
-    units = {}
+    units, wanted = {}, frozenset(names)
     for name, matrix in graph.givens.items():
         value = np.asarray(matrix.value)
-        is_meant = any(wanted in (matrix.symbol, name, *name.split(".")) for wanted in names)
+        is_meant = not wanted.isdisjoint((matrix.symbol, name, *name.split(".")))
         if is_meant and value.dtype.kind == "f":
             decimals = max((len(f"{v:.12g}".partition(".")[2]) for v in value.flat), default=0)
             units[name] = np.full(value.shape, 10.0**-decimals)

@@ -50,6 +50,7 @@ def symbol_key(name: str) -> str:
     return _DROPPED.sub("", text)
 
 
+@lru_cache(maxsize=4096)
 def word_key(name: str) -> str:
     """Normalise a word: Scaled-Scores, scaled_scores and `scaled scores` are the same.
 
@@ -179,7 +180,7 @@ _PLACE_WORDS = {
 _COUNTED = {"head": "head", "part": "part", "block": "", "layer": "", "time": "time", "t": "time", "step": "generate"}
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2**15)
 def matches_place(where: str, record_where: str) -> bool:
     """Return whether a record is in the named part of the model.
 
@@ -225,10 +226,10 @@ def find_records(graph: Graph, name: str, where: str) -> RecordCandidates:
         plain = (head[1] + head[3]).strip(" _,()") or "Z"
         return find_records(graph, plain, f"{where}.head {head[2]}".lstrip("."))
     key = symbol_key(name)
-    exact = [i for i, r in enumerate(graph.records) if r.where == where and symbol_key(r.symbol) == key]
+    exact = [i for i in graph.by_place.get(where, ()) if symbol_key(graph.records[i].symbol) == key]
     if exact and where:
         return RecordCandidates(tuple(exact))
-    here = [i for i, r in enumerate(graph.records) if matches_place(where, r.where)]
+    here = sorted(i for place, indices in graph.by_place.items() if matches_place(where, place) for i in indices)
     named = [i for i in here if symbol_key(graph.records[i].symbol) == key]
     if not named and where:  # the Q of head 2 is Q₂
         named = [i for i in here if symbol_key(graph.records[i].symbol).rstrip("0123456789") == key]

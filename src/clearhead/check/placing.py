@@ -4,14 +4,16 @@ No guess is silent: if a name fits several records and the numbers decide, a not
 fits no record is reported too.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from clearhead.check.graph import FromGiven, FromRecord, Graph
+from clearhead.check.limits import WorkLimitError
 from clearhead.check.names import (
     SUBSCRIPTS,
     Pick,
@@ -31,6 +33,7 @@ from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.view import SheetView
 
 Grid = list[list[WrittenNumber | None]]
+_MAX_PLACED = 2**20  # cells of the matrices that lines are parts of, each counted for every line
 _DEFINED = re.compile(r"([^()\[\]=]+(?:\[[^\]]*\])?)\s*=").match  # Q = X W_Q is Q, but PE(pos=1) is not a definition
 
 
@@ -68,6 +71,30 @@ class _PlacedLine:
     is_copy: bool = False
 
 
+@lru_cache(maxsize=2**12)  # a working is placed again under every convention
+def _read_row(row: tuple[str, ...], has_decimal_comma: bool) -> tuple[WrittenNumber | None, ...]:
+    return tuple(None if is_blank(text) else read_cell(text, has_decimal_comma=has_decimal_comma) for text in row)
+
+
+def _values_and_units(grid: Grid) -> tuple[Array, Array]:
+    """Return the numbers of a grid and their units; nan where nothing is written or readable."""
+    values = [[math.nan if cell is None or cell.problem else cell.value for cell in row] for row in grid]
+    units = [[0.0 if cell is None else cell.unit for cell in row] for row in grid]
+    return np.array(values), np.array(units)
+
+
+def _share_close(values: Array, units: Array, truth: Array) -> float:
+    """Return the share of numbers that are close to the true value."""
+    is_number = ~np.isnan(values)
+    total = int(is_number.sum())
+    if not total:
+        return 0.0
+    with np.errstate(invalid="ignore", over="ignore"):
+        reach = np.maximum(np.maximum(units, 0.02 * np.abs(truth)), 1e-9)
+        is_close = (np.abs(values - truth) <= reach) | (values == truth)
+    return int((is_close & is_number).sum()) / total
+
+
 class Placer:
     """Match the lines of one working to the records of one sheet."""
 
@@ -76,11 +103,16 @@ class Placer:
         self._decided = decided or {}
         self.result = Placing()
         self._placed: list[_PlacedLine] = []
+        self._room = _MAX_PLACED
         self._taken: set[tuple[int, int]] = set()
 
     @cached_property
     def _view(self) -> SheetView:
         return SheetView(self.graph.sheet)
+
+    @cached_property
+    def _symbols(self) -> frozenset[str]:
+        return frozenset(symbol_key(record.symbol) for record in self.graph.records)
 
     @cached_property
     def _equations(self) -> list[str]:
@@ -154,6 +186,12 @@ class Placer:
             self._wrong_shape(number, line, candidates.nodes[0], grid)
             return
         node = self._choose(number, line, shaped)
+        self._room -= self.graph.records[node].value.size
+        if self._room < 0:
+            raise WorkLimitError(
+                f"the lines are parts of matrices with more than {_MAX_PLACED:,} numbers in all. Write a matrix as one "
+                "line."
+            )
         self._taken |= {(node, i) for i, row in enumerate(shaped[node]) if any(row)}
         if not pick.row and len(grid) < len(shaped[node]) and len(shaped[node][0]) > 1:
             first = next(i for i, row in enumerate(shaped[node]) if any(row)) + 1
@@ -165,8 +203,7 @@ class Placer:
         """Read `A[2]` as row 2 of A, but `W[h; s]` as one name if the sheet has a line of that name."""
         defined = _DEFINED(name)
         name = defined[1].strip() if defined else name
-        key = symbol_key(name)
-        return Pick(name) if any(symbol_key(r.symbol) == key for r in self.graph.records) else split_pick(name)
+        return Pick(name) if symbol_key(name) in self._symbols else split_pick(name)
 
     def _by_equation(self, name: str, where: str) -> RecordCandidates:
         """Match a line that is named by its calculation, `X + Y` or `A V`, to the record with that equation."""
@@ -188,10 +225,7 @@ class Placer:
         return not row or row.isdecimal() or row.casefold() in {label.strip("<>").casefold() for label in labels}
 
     def _read(self, line: WrittenLine) -> Grid:
-        comma = self.working.has_decimal_comma
-        return [
-            [None if is_blank(text) else read_cell(text, has_decimal_comma=comma) for text in row] for row in line.cells
-        ]
+        return [list(_read_row(row, self.working.has_decimal_comma)) for row in line.cells]
 
     def _choose(self, number: int, line: WrittenLine, shaped: dict[int, Grid]) -> int:
         """Choose the most likely record that is not written yet, or one that the numbers clearly fit better."""
@@ -216,16 +250,7 @@ class Placer:
 
     def _agreement(self, grid: Grid, node: int) -> float:
         """Return the share of cells that are close to the true value."""
-        truth = self._sheet_value(node)
-        hits = total = 0
-        for row, column in np.ndindex(*truth.shape):
-            cell = grid[row][column]
-            if cell is not None and not cell.problem:
-                total += 1
-                true = float(truth[row, column])
-                reach = max(cell.unit, 0.02 * abs(true), 1e-9)
-                hits += abs(cell.value - true) <= reach or cell.value == true
-        return hits / total if total else 0.0
+        return _share_close(*_values_and_units(grid), self._sheet_value(node))
 
     def _sheet_value(self, node: int) -> Array:
         value = np.asarray(self.graph.records[node].value)
@@ -243,10 +268,14 @@ class Placer:
         if len(grid) >= height or not _is_full(grid) or len(grid[0]) != width:
             return None
         blank: Grid = [[None] * width for _ in range(height)]
-        windows = [blank[:start] + grid + blank[start + len(grid) :] for start in range(height - len(grid) + 1)]
-        agreement = [self._agreement(window, node) for window in windows]
-        best = max(range(len(windows)), key=lambda start: agreement[start])
-        return windows[best] if agreement[best] >= 0.5 and agreement.count(agreement[best]) == 1 else None
+        values, units = _values_and_units(grid)
+        truth = self._sheet_value(node)
+        starts = range(height - len(grid) + 1)
+        agreement = [_share_close(values, units, truth[start : start + len(grid)]) for start in starts]
+        best = max(starts, key=lambda start: agreement[start])
+        if agreement[best] < 0.5 or agreement.count(agreement[best]) > 1:
+            return None
+        return blank[:best] + grid + blank[best + len(grid) :]
 
     def labels(self, node: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the names of a record's rows and columns, in the layout of the sheet."""

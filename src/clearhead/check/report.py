@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +147,7 @@ class Report:
     out_of: float
     is_strict: bool = False  # whether rounding faults count as errors
 
-    @property
+    @cached_property
     def counts(self) -> Counter[Verdict]:
         """The number of cells with each verdict."""
         return Counter(cell.verdict for line in self.lines for cell in line.marked)

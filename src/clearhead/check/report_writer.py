@@ -1,5 +1,7 @@
 """Write a report from a comparison: lines with their cells and marks, a description of every root error, and notes."""
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -59,6 +61,7 @@ class ReportWriter:
         self.groups = _grouped(self.judged)
         self.below = [self._contaminated(root) for root in self.roots]
         self.findings_at = self._findings_at()
+        self.num_affected = self._num_affected()
 
     def report(self) -> Report:
         """Return the report."""
@@ -160,18 +163,18 @@ class ReportWriter:
 
     # Cells
 
-    def _line(self, group: list[JudgedStatement], marks: LineMarks) -> LineMark:
+    def _line(self, group: list[JudgedStatement], marks: LineMarks, *, has_cells: bool = True) -> LineMark:
         judged = group[0]
         statement = judged.statement
         lines = [self.working.lines[part.statement.line] for part in group] if self.working.lines else []
         step = self.view.steps[statement.node] if statement.node >= 0 else None
-        cells = self._cells(judged)
+        cells = self._cells(judged) if has_cells else []
         for other in group[1:]:
             cells = [
                 [mine or more for mine, more in zip(row, added, strict=True)]
                 for row, added in zip(cells, self._cells(other), strict=True)
             ]
-        if self.graph.is_turned:
+        if self.graph.is_turned and cells:
             cells = [list(row) for row in zip(*cells, strict=True)]
         source = judged.copy.source if judged.copy is not None and isinstance(judged.copy.source, FromGiven) else None
         symbol = step.record.symbol if step is not None else self.graph.givens[source.name].symbol if source else ""
@@ -236,9 +239,9 @@ class ReportWriter:
     def _shown(judged: JudgedStatement, number: float, row: int, column: int) -> str:
         """Format a number to one digit more than was written."""
         unit = float(judged.statement.unit[row, column])
-        if not unit or not np.isfinite(unit):
+        if not unit or not math.isfinite(unit):
             return plain_number(number, 6)
-        decimals = max(0, round(-np.log10(unit))) + 1
+        decimals = max(0, round(-math.log10(unit))) + 1
         if decimals > 9 and number != 0 and abs(number) < 1e-6:
             return f"{number:.3e}"
         return plain_number(number, min(decimals, 12))
@@ -277,33 +280,36 @@ class ReportWriter:
 
     def _findings_at(self) -> dict[tuple[int, int, int], tuple[int, ...]]:
         numbers_at: dict[tuple[int, int, int], list[int]] = {}
+        affected_cells = [judged.where(Verdict.CARRIED, Verdict.PLAUSIBLE) for judged in self.comparison.judged]
         for number, root in enumerate(self.roots):
             for row, column in root.cells:
                 numbers_at.setdefault((id(root.judged), row, column), []).append(number)
-            for judged in self.comparison.judged:
+            for judged, affected in zip(self.comparison.judged, affected_cells, strict=True):
                 mask = self.below[number].get(judged.statement.node)
                 if mask is None or judged is root.judged or judged.copy is not None:
                     continue
-                for row, column in np.argwhere(mask & judged.where(Verdict.CARRIED, Verdict.PLAUSIBLE)).tolist():
+                for row, column in np.argwhere(mask & affected).tolist():
                     numbers_at.setdefault((id(judged), row, column), []).append(number)
         return {key: tuple(numbers) for key, numbers in numbers_at.items()}
+
+    def _num_affected(self) -> dict[int, Counter[int]]:
+        """Return, for each finding, the number of its cells in each judged statement, by the statement's id."""
+        counts: dict[int, Counter[int]] = {}
+        for (judged_id, _, _), numbers in self.findings_at.items():
+            for number in numbers:
+                counts.setdefault(number, Counter())[judged_id] += 1
+        return counts
 
     def _finding(self, number: int, root: RootError, places: dict[int, int]) -> Finding:
         judged, statement = root.judged, root.judged.statement
         row, column = root.cells[0]
         step: StepView | None = self.view.steps[statement.node] if statement.node >= 0 else None
-        line = self._line([judged], LineMarks(0, 0, 0, 0))
+        line = self._line([judged], LineMarks(0, 0, 0, 0), has_cells=False)
         in_sheet = tuple((j, i) if self.graph.is_turned else (i, j) for i, j in root.cells)
         right = self._shown(judged, float(judged.expected[row, column]), row, column)
-        below = [
-            other
-            for other in self.judged
-            if other is not judged
-            and any(number in numbers for key, numbers in self.findings_at.items() if key[0] == id(other))
-        ]
-        num_cells = sum(
-            number in numbers for key, numbers in self.findings_at.items() if key[0] in {id(other) for other in below}
-        )
+        counts = self.num_affected.get(number, Counter())
+        below = [other for other in self.judged if other is not judged and id(other) in counts]
+        num_cells = sum(counts[id(other)] for other in below)
         is_sum = step is not None and judged.copy is None and root.verdict is not Verdict.INVARIANT
         return Finding(
             line=places[id(judged)],

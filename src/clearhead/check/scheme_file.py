@@ -1,16 +1,16 @@
 """Read a teacher's mark scheme from a YAML or JSON file; all its errors are reported together."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from clearhead.check.limits import MAX_SCHEME_BYTES, MAX_SCHEME_LINES
 from clearhead.check.marks import LineScheme, Scheme
 from clearhead.errors import ProblemError, did_you_mean
 from clearhead.files.bounded import UnreadableFileError, read_bounded
 from clearhead.worksheet.problem import shorten
 from clearhead.worksheet.reading import read_data
-
-MAX_SCHEME_BYTES = 2**20
 
 
 def load_scheme(path: str | Path) -> Scheme:
@@ -24,6 +24,9 @@ def load_scheme(path: str | Path) -> Scheme:
         raise ProblemError(f"{path} cannot be read: {wrong.strerror}.") from None
     try:
         data = dict(read_data(content))
+        lines = data.get("lines")
+        if isinstance(lines, Mapping) and len(lines) > MAX_SCHEME_LINES:
+            raise ProblemError(f"lines has {len(lines):,} names; the limit is {MAX_SCHEME_LINES:,}.")
         scheme = Scheme.model_validate(data)
     except ValidationError as wrong:
         mistakes = [_sentence(error["loc"], error["type"], error["msg"], error["input"]) for error in wrong.errors()]

@@ -109,16 +109,14 @@ def make_statement(
     """Return the statement of a grid of read cells (None: not written), transposed where tokens are columns."""
     grid = [list(row) for row in (zip(*cells, strict=True) if turned else cells)]
     shape = (len(grid), len(grid[0]))
-    value, unit = np.full(shape, np.nan), np.zeros(shape)
-    is_whole, unreadable = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
-    for row, column in np.ndindex(*shape):
-        cell = grid[row][column]
-        if cell is None:
-            continue
-        if cell.problem:
-            unreadable[row, column] = True
-            continue
-        value[row, column], unit[row, column], is_whole[row, column] = cell.value, cell.unit, cell.is_whole
+    flat = [cell for row in grid for cell in row]
+    is_read = [cell is not None and not cell.problem for cell in flat]
+    numbers = [(cell.value, cell.unit, cell.is_whole) for cell in flat if cell is not None and not cell.problem]
+    value, unit, is_whole = np.full(shape, np.nan), np.zeros(shape), np.zeros(shape, dtype=bool)
+    if numbers:
+        where = np.array(is_read).reshape(shape)
+        value[where], unit[where], is_whole[where] = (np.array(column) for column in zip(*numbers, strict=True))
+    unreadable = np.array([cell is not None and bool(cell.problem) for cell in flat], dtype=bool).reshape(shape)
     inwards = unit
     if is_whole.any():
         own = _own_units(value)  # 45 was not rounded to tens

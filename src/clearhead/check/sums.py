@@ -1,5 +1,6 @@
 """Write the calculation of a cell with the student's own digits."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from clearhead.worksheet.working import WORKINGS
 
 def plain_number(number: float, decimals: int = 6) -> str:
     """Format a number with at most `decimals` decimals, without trailing zeros; tiny ones in scientific notation."""
-    if not np.isfinite(number):
+    if not math.isfinite(number):
         return "-∞" if number < 0 else "∞"
     if number != 0 and abs(number) < 10.0**-decimals:
         return f"{number:.3g}"

@@ -42,8 +42,9 @@ def read_bounded(path: Path, max_bytes: int) -> bytes:
 
 
 def _too_large(size: int | None, max_bytes: int) -> str:
-    limit = f"{max_bytes // 2**20} MiB"
-    return f"has more than {limit}" if size is None else f"has {size / 2**20:.0f} MiB; the limit is {limit}"
+    unit, name = (2**20, "MiB") if max_bytes >= 2**20 else (2**10, "KiB")
+    limit = f"{max_bytes / unit:.3g} {name}"
+    return f"has more than {limit}" if size is None else f"has {size / unit:.0f} {name}; the limit is {limit}"
 
 
 def _read_pipe(path: Path, max_bytes: int) -> bytes:

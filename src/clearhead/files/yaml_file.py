@@ -4,6 +4,7 @@ Here `1e-3` is a number and `no` is text, as the code of Norwegian must be. (YAM
 `no` as false.) Errors are raised as YamlFileError, which the caller turns into its own message.
 """
 
+import gc
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -84,6 +85,8 @@ def load_yaml(text: str, limits: YamlLimits, raw_key: str = "") -> Any:
         _check_depth(text, limits.max_depth)
     try:
         loader = (_FastLoader if limits.is_fast else _SmallLoader)(text)
+        was_collecting = gc.isenabled()
+        gc.disable()  # it would search the growing tree again and again, which doubles the time
         try:
             root = loader.get_single_node()
             if root is None:
@@ -94,6 +97,8 @@ def load_yaml(text: str, limits: YamlLimits, raw_key: str = "") -> Any:
             return {**data, **raw} if raw else data
         finally:
             loader.dispose()
+            if was_collecting:
+                gc.enable()
     except RecursionError:
         raise YamlFileError("depth") from None
     except yaml.MarkedYAMLError as problem:

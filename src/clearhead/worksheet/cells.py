@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, PlainValidator
 from clearhead.worksheet.arrays import Array
 
 MAX_CELLS = 2**20  # of one matrix: about a million
+MAX_TEXT = 1_000  # characters of a title or a name
 _MAX_COMPLAINTS = 3  # of one matrix
 _DECIMAL = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d{1,4})?"
 _NUMBER = re.compile(rf"\s*({_DECIMAL})\s*(?:/\s*({_DECIMAL})\s*)?")
@@ -152,7 +153,7 @@ def read_embedding(raw: object) -> dict[str, Array]:
         try:
             table[read_text(word)] = read_vector(vector)
         except ValueError as problem:
-            raise ValueError(f"the vector of '{word}': {problem}") from None
+            raise ValueError(f"the vector of {_short(word)}: {problem}") from None
     cells = sum(len(vector) for vector in table.values())
     if cells > MAX_CELLS:
         raise ValueError(_too_large(cells))
@@ -184,6 +185,8 @@ def read_text(raw: object) -> str:
     if isinstance(raw, bool) or not isinstance(raw, str | int | float):
         raise ValueError(f"expected text, but found {_short(raw)}. Put it in quotes")
     text = str(raw)
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"{_short(raw)} has {len(text):,} characters; the limit is {MAX_TEXT:,}")
     if any("\ud800" <= letter <= "\udfff" for letter in text):
         raise ValueError(f"{_short(raw)} contains half of a surrogate pair, which is not a character")
     return text

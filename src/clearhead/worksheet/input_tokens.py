@@ -13,6 +13,9 @@ from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import ProblemFields
 from clearhead.worksheet.shapes import Shapes
 
+_MAX_WORDS = 50  # words of an embedding that a message lists
+_MAX_HINTS = 5  # missing words for which a similar one is searched
+
 
 class PositionRule(ProblemFields):
     """The rule that gives each position its vector."""
@@ -120,13 +123,12 @@ class EmbeddedTokens(ProblemFields):
         if self.X is not None:
             shapes.names("tokens", self.tokens, name, self.size(shapes)[0])
         elif self.embedding is not None:
-            for word in self.tokens:
-                if word not in self.embedding:
-                    hint = did_you_mean(word, self.embedding)
-                    shapes.add(
-                        ("tokens", "embedding"),
-                        f"tokens: '{word}' has no vector in embedding.{hint} Words: {', '.join(self.embedding)}.",
-                    )
+            missing = [word for word in self.tokens if word not in self.embedding]
+            words = ", ".join(list(self.embedding)[:_MAX_WORDS]) + (" …" if len(self.embedding) > _MAX_WORDS else "")
+            for number, word in enumerate(missing):
+                hint = did_you_mean(word, self.embedding) if number < _MAX_HINTS else ""
+                sentence = f"tokens: '{word}' has no vector in embedding.{hint} Words: {words}."
+                shapes.add(("tokens", "embedding"), sentence)
 
     def work_embedding(self, pen: Pen) -> Array:
         """Write the vectors of the tokens, and return them with tokens as rows."""

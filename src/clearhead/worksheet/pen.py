@@ -19,6 +19,7 @@ from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.working import WORKINGS, moves
 
 MAX_LINE = 2**24  # numbers in one line
+MAX_SHEET = 2**26  # numbers in all lines: half a gigabyte
 
 
 class Pen:
@@ -30,6 +31,7 @@ class Pen:
         self.warnings: list[str] = []
         self._trace = Trace()
         self._given: dict[int, tuple[AnyArray, AnyArray]] = {}
+        self._room = [MAX_SHEET]  # shared by all pens of a sheet
 
     @property
     def where(self) -> str:
@@ -40,6 +42,7 @@ class Pen:
         """Return a pen that writes into the same trace, under `place`."""
         child = Pen(self.layout, self.rounding)
         child.warnings, child._trace, child._given = self.warnings, self._trace.at(*place), self._given
+        child._room = self._room
         return child
 
     def give(
@@ -84,6 +87,12 @@ class Pen:
         if step.name != "mask" and not np.all(np.isfinite(line)):
             raise ProblemError(
                 f"{step.name} gives numbers that are too large (beyond about 1.8e308). Give smaller numbers."
+            )
+        self._room[0] -= line.size
+        if self._room[0] < 0:
+            raise ProblemError(
+                f"the lines have more than {MAX_SHEET:,} numbers in all, the limit of a worksheet. "
+                "Give fewer tokens or parts."
             )
         symbol = symbol or step.symbol_in(self.layout)
         self._trace.record(step, line, symbol=symbol, **inputs)

@@ -13,6 +13,8 @@ from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.shapes import Shapes
 
+_MAX_DESCRIBED = 200  # errors with a full sentence; of others, which are only counted, the fact is enough
+
 
 class ProblemFields(BaseModel):
     """A frozen part of a problem; an unknown key is an error."""
@@ -48,10 +50,12 @@ def build_problem(problem_class: type[Problem], data: Mapping[str, Any]) -> Prob
     try:
         problem = problem_class.model_validate(data)
     except ValidationError as wrong:
-        by_sentence = {_sentence(error, problem_class): _path(error["loc"]) for error in wrong.errors()}
+        errors = wrong.errors(include_url=False)
+        by_sentence = {_sentence(error, problem_class): _path(error["loc"]) for error in errors[:_MAX_DESCRIBED]}
+        by_sentence |= {f"{_path(error['loc'])}: {error['msg']}": "" for error in errors[_MAX_DESCRIBED:]}
         mistakes = [Mistake((path,), sentence) for sentence, path in by_sentence.items()]
         # Check the shapes of the remaining entries too, so that all errors are reported together.
-        blamed = {error["loc"][0] for error in wrong.errors() if error["loc"]}
+        blamed = {error["loc"][0] for error in errors if error["loc"]}
         if any(key in problem_class.model_fields and _holds_parts(problem_class, key) for key in blamed):
             raise ProblemError(mistakes) from None
         try:

@@ -4,6 +4,7 @@ A YAML alias can repeat a matrix, but not so often that the file expands to giga
 """
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from importlib.resources import files
@@ -16,12 +17,14 @@ from clearhead.files.bounded import UnreadableFileError, read_bounded
 from clearhead.files.reading import utf8_text
 from clearhead.files.yaml_file import YamlFileError, YamlLimits, load_yaml
 from clearhead.worksheet.kinds import KINDS
-from clearhead.worksheet.kinds.parts import part_data
+from clearhead.worksheet.kinds.parts import MAX_PARTS, part_data
 from clearhead.worksheet.problem import Problem, build_problem, shorten
 
 MAX_BYTES = 32 * 2**20
 _LIMITS = YamlLimits(max_depth=40, max_nodes=4 * 2**20, is_fast=True)
-_MAX_VALUES = 2 * 2**20  # in the text of a YAML file, before aliases are expanded
+MAX_YAML_VALUES = 2**18  # in the text of a YAML file, before aliases are expanded; JSON is read ten times as fast
+MAX_KEYS = 1_000  # at the first level
+_KEY = re.compile(r"^[^\s#\[\]{},-][^:\n]{0,200}:", re.MULTILINE)
 _TOO_MANY_DIGITS = "contains an integer with thousands of digits. Write it as 1.5e300, or give smaller numbers."
 
 
@@ -96,12 +99,25 @@ def read_data(content: bytes, raw_key: str = "") -> Mapping[str, Any]:
         raise ProblemError(
             "is empty. Write an exercise into it: the kind, and the keys of that kind.", options={"fields": "all"}
         )
+    if _num_keys(text) > MAX_KEYS:
+        raise ProblemError(_too_many_keys())
     data = _read_json(text, raw_key) if text.lstrip().startswith("{") else _read_yaml(text, raw_key)
     if not isinstance(data, Mapping):
         raise ProblemError(
             f"contains {shorten(data)}, not an exercise. Write keys and values, such as 'kind: self-attention'."
         )
+    if len(data) > MAX_KEYS:
+        raise ProblemError(_too_many_keys())
     return data
+
+
+def _num_keys(text: str) -> int:
+    """Return the number of keys of a YAML text at the first level, one on each line, without reading it."""
+    return sum(1 for _ in _KEY.finditer(text))
+
+
+def _too_many_keys() -> str:
+    return f"contains more than {MAX_KEYS:,} keys. An exercise has a few dozen at most."
 
 
 def _read_json(text: str, raw_key: str) -> Any:
@@ -133,8 +149,11 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _read_yaml(text: str, raw_key: str) -> Any:
     num_values = text.count(",") + text.count("\n")
-    if num_values > _MAX_VALUES:
-        raise ProblemError(f"contains more than {_MAX_VALUES:,} values, the limit of a worksheet. Give fewer tokens.")
+    if num_values > MAX_YAML_VALUES:
+        raise ProblemError(
+            f"contains more than {MAX_YAML_VALUES:,} values, the limit of a YAML file. "
+            "Give fewer tokens, or write JSON."
+        )
     try:
         return load_yaml(text, _LIMITS, raw_key)
     except YamlFileError as fault:
@@ -185,6 +204,8 @@ def _parse_parts(data: Mapping[str, Any]) -> Problem:
     parts: list[Problem] = []
     mistakes: list[Mistake] = []
     raw = data.get("parts")
+    if isinstance(raw, list | tuple) and len(raw) > MAX_PARTS:
+        raise ProblemError(f"parts has {len(raw):,} exercises; the limit is {MAX_PARTS:,}.")
     if not isinstance(raw, list | tuple) or not raw:
         raise ProblemError("parts must be a list of exercises, each with its own kind.")
     try:

@@ -125,7 +125,7 @@ def _complaint(error: ErrorDetails) -> str:
     if error["type"] == "value_error":
         return f"rounding: {error['ctx']['error']}."
     name, least = str(error["loc"][0]), 1 if error["loc"][0] == "significant" else 0
-    return f"{name} = {error['input']!r} is not possible. Give an integer from {least} to 15."
+    return f"{name} = {repr(error['input'])[:50]} is not possible. Give an integer from {least} to 15."
 
 
 def round_decimals(values: Array, decimals: int, ties: str = "half-up") -> Array:

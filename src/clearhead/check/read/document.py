@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from clearhead.check.limits import MAX_DOCUMENT, MAX_DOCUMENT_LINE
 from clearhead.check.read.latex import (
     CLOSE_MARK,
     LINE_MARK,
@@ -38,7 +39,6 @@ from clearhead.check.read.symbol import Symbol, plain, read_symbol
 from clearhead.check.working import Working
 from clearhead.errors import ProblemError
 
-MAX_CHARACTERS = 4 * 2**20
 _MAX_SIDES = 400  # sides of one statement
 _DISPLAY = re.compile(
     r"(?<!\\)\$\$|\\\[|\\\]|\\(begin|end)\{((?:equation|align|gather|displaymath|eqnarray|multline|flalign|math)\*?)\}"
@@ -70,13 +70,19 @@ def read_document(text: str, problem: Mapping[str, Any] | None = None, *, name: 
 
 def scan_document(text: str) -> Document:
     """Return the headings, the prose and the statements of a document."""
-    if len(text) > MAX_CHARACTERS:
+    if len(text) > MAX_DOCUMENT:
         raise ProblemError(
-            f"this document has {len(text) / 2**20:.1f} million characters; the limit is "
-            f"{MAX_CHARACTERS // 2**20} million. Give only the pages with the exercises."
+            f"this document has {len(text):,} characters; the limit is {MAX_DOCUMENT:,}. "
+            "Give only the pages with the exercises."
         )
     text = re.sub(r"\r\n?", "\n", text).replace("\ufeff", "")
     text = re.sub(r"[\ue000-\ue00f]", "�", text)
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > MAX_DOCUMENT_LINE:
+            raise ProblemError(
+                f"line {number} has {len(line):,} characters; the limit is {MAX_DOCUMENT_LINE:,}. "
+                "Write a matrix on several lines."
+            )
     reader = _Reader()
     for block in _displays(text):
         if block.is_maths:

@@ -6,6 +6,7 @@ No code is executed: a small parser reads digits, fractions, roots and powers, w
 import math
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from clearhead.check.read.sum import read_sum
 from clearhead.errors import printable
@@ -84,6 +85,7 @@ def is_blank(text: str) -> bool:
     return _BLANK(text.strip()) is not None
 
 
+@lru_cache(maxsize=2**14)  # a working is compared under many conventions
 def read_cell(text: str, *, has_decimal_comma: bool = False, dot_is_point: bool = False) -> WrittenNumber:
     """Return the number in a cell; if there is none, `problem` is the reason.
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
+from clearhead.check.limits import MAX_DOCUMENT_ITEMS
 from clearhead.check.read.latex import (
     CLOSE_MARK,
     MARK,
@@ -19,7 +20,6 @@ from clearhead.check.read.symbol import Symbol, plain
 from clearhead.check.working import Note, NoteKind, line_note
 from clearhead.errors import ProblemError
 
-MAX_ITEMS = 20_000
 MAX_BLOCK = 40_000  # characters of one display; a longer one was never closed
 _MAX_NOTES = 200
 _ARROW = re.compile(r"→|⟶|\\(?:long)?rightarrow(?![a-zA-Z])|\\to(?![a-zA-Z])")
@@ -89,9 +89,9 @@ class Document:
 
     def add(self, item: Item) -> None:
         """Add an item, or raise an error if there are too many."""
-        if len(self.items) >= MAX_ITEMS:
+        if len(self.items) >= MAX_DOCUMENT_ITEMS:
             raise ProblemError(
-                f"line {item.line}: this document contains more than {MAX_ITEMS:,} lines and statements. "
+                f"line {item.line}: this document contains more than {MAX_DOCUMENT_ITEMS:,} lines and statements. "
                 "Give only the pages with the exercises."
             )
         self.items.append(item)

@@ -12,6 +12,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from clearhead.check.limits import MAX_VALUES, MAX_WORKING_BYTES
 from clearhead.check.read.number import visible
 from clearhead.check.read.problem_source import is_problem_file, load_given_problem, load_named_problem
 from clearhead.check.read.written import WrittenReader
@@ -26,6 +27,7 @@ from clearhead.worksheet.worksheet import Worksheet
 KEYS = ("problem", "written", "rounded", "student", "title", "decimal")
 DATA, TABLES, BOOKS = (".yaml", ".yml", ".json"), (".csv", ".tsv"), (".xlsx", ".xlsm")
 DOCUMENTS = (".md", ".markdown", ".tex", ".txt", ".html", ".htm")
+_MAX_HINTS = 100  # unknown keys for which a similar one is searched
 _SHEET = re.compile(rb'\s*\{\s*"clearhead"\s*:').match
 _HAS_WRITTEN = re.compile(rb"^[\"']?written[\"']?\s*:", re.MULTILINE).search
 _IS_TABLE = re.compile(
@@ -107,8 +109,8 @@ def _bounded(content: bytes) -> bytes:
     return content
 
 
-def _too_long(size: int) -> str:
-    return f"has {size / 2**20:.0f} MiB; the limit is {MAX_BYTES // 2**20} MiB. Give the lines of one working only."
+def _too_long(size: int, limit: int = MAX_BYTES) -> str:
+    return f"has {size / 2**20:.0f} MiB; the limit is {limit // 2**20} MiB. Give the lines of one working only."
 
 
 def _read_content(
@@ -131,8 +133,10 @@ def _read_content(
     if suffix in DATA:
         if _SHEET(content):
             return [_sheet(content, problem)]
-        data = read_data(content, "written")
+        data = read_data(_few_values(content), "written")
         workings_read = [_sheet(content, problem) if "clearhead" in data else _read_working(data, problem, folder)]
+    elif len(content) > MAX_WORKING_BYTES:
+        raise ProblemError(_too_long(len(content), MAX_WORKING_BYTES))
     elif suffix in (*TABLES, *BOOKS):
         workings_read = [_read_table(content, name, suffix, folder, problem)]
     else:
@@ -143,6 +147,16 @@ def _read_content(
         replace(working, notes=(*notes, *working.notes)) if isinstance(working, Working) else working
         for working in workings_read
     ]
+
+
+def _few_values(content: bytes) -> bytes:
+    """Return the content unless it has too many values, which are counted before they are read."""
+    if len(content) > MAX_WORKING_BYTES:
+        raise ProblemError(_too_long(len(content), MAX_WORKING_BYTES))
+    num_values = content.count(b",") + content.count(b"\n")
+    if num_values > MAX_VALUES:
+        raise ProblemError(f"contains more than {MAX_VALUES:,} values. Give the lines of one working only.")
+    return content
 
 
 def _guessed_suffix(content: bytes) -> str:
@@ -202,7 +216,7 @@ def _read_working(data: Mapping[str, Any], problem_data: Mapping[str, Any] | Non
     problem = fields.problem(problem_data, folder)
     reader = WrittenReader()
     if "written" not in data:
-        near = did_you_mean("written", [key for key in fields.data if key not in KEYS])
+        near = did_you_mean("written", [key for key in fields.data if key not in KEYS][:_MAX_HINTS])
         mistakes.append(
             f"written is missing. Add 'written:' with the lines of the working, such as 'Q: [[0.50, 1.2], …]'.{near}"
         )
@@ -314,9 +328,10 @@ class _Fields:
         return own
 
     def _refuse(self, keys: Mapping[str, Any], where: str) -> None:
-        for key in keys:
+        for number, key in enumerate(keys):
             name = visible(key)
-            self._mistakes.append(f"'{name}' is not a key {where}.{did_you_mean(name, KEYS)} Keys: {', '.join(KEYS)}.")
+            near = did_you_mean(name, KEYS) if number < _MAX_HINTS else ""
+            self._mistakes.append(f"'{name}' is not a key {where}.{near} Keys: {', '.join(KEYS)}.")
 
     def text(self, key: str) -> str:
         """Return a title or the name of a student."""

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from clearhead.check.read.table import MAX_CELLS, Place, WorkingTable, read_grid
+from clearhead.check.limits import MAX_TABLE_CELLS, MAX_UNPACKED_BYTES
+from clearhead.check.read.table import Place, WorkingTable, read_grid
 from clearhead.check.working import Note
 from clearhead.errors import ProblemError, printable
 
-_MAX_UNPACKED = 64 * 2**20
 _MAX_FILES = 2000  # files in the archive
 _MAX_ROWS = 2**16
 _NO_WORDS = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|_.|\*.')  # colours, units and padding in a number format
@@ -46,10 +46,10 @@ def _check_archive(content: bytes) -> None:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = archive.infolist()
             size = sum(part.file_size for part in parts)  # an upper bound on what is unpacked
-            if size > _MAX_UNPACKED or len(parts) > _MAX_FILES:
+            if size > MAX_UNPACKED_BYTES or len(parts) > _MAX_FILES:
                 raise ProblemError(
                     f"unpacks to {size / 2**20:.0f} MiB in {len(parts)} parts; the limit is "
-                    f"{_MAX_UNPACKED // 2**20} MiB in {_MAX_FILES} parts. Give only the sheet with the working."
+                    f"{MAX_UNPACKED_BYTES // 2**20} MiB in {_MAX_FILES} parts. Give only the sheet with the working."
                 )
             if any(part.flag_bits & 1 for part in parts):
                 raise ProblemError("is protected by a password. Save it without one.")
@@ -87,7 +87,7 @@ def _read_sheet(source: Any) -> _Sheet:
     num_cells = 0
     for number, row in enumerate(source.iter_rows(max_row=_MAX_ROWS + 1)):
         num_cells += len(row) + 1
-        if num_cells > 4 * MAX_CELLS or number >= _MAX_ROWS:
+        if num_cells > 4 * MAX_TABLE_CELLS or number >= _MAX_ROWS:
             raise ProblemError(f"sheet '{printable(source.title)}' is too large. Give the lines of one working only.")
         for cell in row:
             if cell.value is None:

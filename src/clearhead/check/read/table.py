@@ -15,12 +15,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from clearhead.check.limits import MAX_TABLE_CELLS
 from clearhead.check.read.heading import read_heading
 from clearhead.check.read.number import read_cell, visible
 from clearhead.check.working import Note, WrittenLine
 from clearhead.errors import ProblemError
 
-MAX_CELLS = 2**20
 _MAX_NOTES = 50
 ENTRIES = ("problem", "student", "title", "decimal", "rounded")
 Place = tuple[int, int]  # row and column, from 0
@@ -44,7 +44,7 @@ def read_csv(content: bytes, name: str = "") -> WorkingTable:
     """Return the content of a text table with commas, semicolons or tabs between the cells."""
     text = _decoded(content)
     delimiter = "\t" if name.lower().endswith(".tsv") else _delimiter(text)
-    if text.count(delimiter) + text.count("\n") > 4 * MAX_CELLS:
+    if text.count(delimiter) + text.count("\n") > 4 * MAX_TABLE_CELLS:
         raise ProblemError(_too_many())
     grid: dict[Place, str] = {}
     try:
@@ -52,7 +52,7 @@ def read_csv(content: bytes, name: str = "") -> WorkingTable:
             for column, cell in enumerate(cells):
                 if cell.strip():
                     grid[row, column] = cell
-            if len(grid) > MAX_CELLS:
+            if len(grid) > MAX_TABLE_CELLS:
                 raise ProblemError(_too_many())
     except csv.Error as wrong:
         raise ProblemError(f"is not a readable table: {wrong}. Save it as CSV in UTF-8.") from None
@@ -60,7 +60,7 @@ def read_csv(content: bytes, name: str = "") -> WorkingTable:
 
 
 def _too_many() -> str:
-    return f"contains more than {MAX_CELLS:,} cells. Give the lines of one working only."
+    return f"contains more than {MAX_TABLE_CELLS:,} cells. Give the lines of one working only."
 
 
 def _decoded(content: bytes) -> str:
@@ -233,7 +233,7 @@ class _Grid:
 
     def _check_size(self, more: int) -> None:
         """Raise an error for cells so far apart that the matrix around them is huge."""
-        if self._size + more > MAX_CELLS:
+        if self._size + more > MAX_TABLE_CELLS:
             raise ProblemError(_too_many())
 
     def tell_the_rest(self) -> None:

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from clearhead.check.limits import MAX_WRITTEN_CELLS, MAX_WRITTEN_LINES
 from clearhead.check.read.heading import LineHeading, read_heading
 from clearhead.check.read.number import visible
 from clearhead.check.working import Cells, Note, WrittenLine
 from clearhead.errors import ProblemError
 
-MAX_CELLS = 2**20
 _MAX_DEPTH, _MAX_MISTAKES = 20, 1000
 _MAX_TEXT = 2**20  # characters of one text
 _COPIES = ("operands", "copies")
@@ -27,7 +27,7 @@ class WrittenReader:
         self.lines: list[WrittenLine] = []
         self.notes: list[Note] = []
         self.mistakes: list[str] = []
-        self._room = MAX_CELLS
+        self._room = MAX_WRITTEN_CELLS
 
     def read(self, data: Any, path: tuple[str, ...] = ("written",), where: str = "") -> None:
         """Read a mapping of names to numbers, rows, matrices, or places that contain more of them."""
@@ -37,6 +37,10 @@ class WrittenReader:
                 [*self.mistakes[:20], f"written contains {what}. Write, for example, 'cross: {{Q: …}}'."]
             )
         for key, value in data.items():
+            if len(self.lines) > MAX_WRITTEN_LINES:
+                raise ProblemError(
+                    f"written contains more than {MAX_WRITTEN_LINES:,} lines. Give the lines of one working only."
+                )
             below = (*path, visible(str(key)))
             if str(key).strip().casefold() in _COPIES and isinstance(value, Mapping):
                 self._read_copies(value, below, where)
@@ -98,7 +102,7 @@ class WrittenReader:
             self._room -= len(row)
             if self._room < 0:  # checked at once, because a YAML alias can repeat a matrix endlessly
                 raise ProblemError(
-                    f"written contains more than {MAX_CELLS:,} cells. Give the lines of one working only."
+                    f"written contains more than {MAX_WRITTEN_CELLS:,} cells. Give the lines of one working only."
                 )
             counted_rows.append(row)
         return tuple(counted_rows)

@@ -108,6 +108,7 @@ class Marking:
 
     def __init__(self, report: Report) -> None:
         self.report = report
+        self._wrong: tuple[LineMark, list[CellMark]] | None = None  # of the line that is being drawn
         self._roots: dict[int, dict[tuple[int, int], list[int]]] = {}
         for number, finding in enumerate(report.findings):
             for cell in finding.cells:
@@ -153,7 +154,9 @@ class Marking:
 
     def window(self, line: LineMark, max_rows: int, max_columns: int) -> "Window":
         """Choose the rows and columns to draw: both ends, those with errors, then from the beginning."""
-        wrong = [cell for cell in line.marked if self.is_wrong(cell)]
+        if self._wrong is None or self._wrong[0] is not line:
+            self._wrong = (line, [cell for cell in line.marked if self.is_wrong(cell)])
+        wrong = self._wrong[1]
         rows = _keep(len(line.cells), max_rows, {cell.row for cell in wrong})
         width = max((len(row) for row in line.cells), default=0)
         columns = _keep(width, max_columns, {cell.column for cell in wrong if cell.row in rows})

@@ -1,4 +1,4 @@
-"""Print a marked working in the terminal: every cell has a colour and a symbol; every error is shown at any width."""
+"""Print a marked working in the terminal: every cell has a colour and a symbol; errors that do not fit are listed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +31,10 @@ STYLES: Mapping[Verdict, str] = {
     Verdict.UNCHECKED: "dim",
 }
 _INDENT = "  "
+_LEAST_WIDTH = 4  # of a column: a digit, a space, a symbol, and the space between columns
+_GREATEST_WIDTH = 2 * 16 + 8  # of a column, with the space or the ellipsis before it
+_MAX_LINES = 100  # of a report that shows all lines; of a longer one, only lines with errors are shown
+_MAX_OUTSIDE = 40  # errors of one line that are listed because they do not fit into its matrix
 _MAX_CELL = 16  # width of a student's text in the grid, in terminal cells; longer text is cut
 
 
@@ -56,15 +60,31 @@ class _Page:
         self.header()
         for story in words.stories(self.report):
             self.story(story)
+        shown = self.shown_lines()
         for heading, indices in words.sections(self.report):
-            self.heading(heading or "Working", "bold underline")
-            for index in indices:
+            lines = [index for index in indices if index in shown]
+            if lines:
+                self.heading(heading or "Working", "bold underline")
+            for index in lines:
                 self.line(index)
+        num_hidden = len(self.report.lines) - len(shown)
+        if num_hidden:
+            which = "without errors" if len(shown) < _MAX_LINES else "without errors or after many with errors"
+            self.heading(f"{num_hidden:,} lines {which} are not shown; the JSON report contains all of them.", "")
         for group in words.notes(self.report):
             self.heading(group.heading)
             for sentence in group.sentences:
                 self.say(sentence, "yellow" if group.is_warning else "", indent=2, hang="- ")
         self.legend()
+
+    def shown_lines(self) -> set[int]:
+        """Return the lines to print: all of them, or in a long report the first lines with errors."""
+        lines = self.report.lines
+        if len(lines) <= _MAX_LINES:
+            return set(range(len(lines)))
+        starts = {finding.line for finding in self.report.findings}
+        wanted = [i for i, line in enumerate(lines) if i in starts or line.marks.earned < line.marks.out_of]
+        return set(wanted[:_MAX_LINES])
 
     def say(self, text: str, style: str = "", *, indent: int = 0, hang: str = "") -> None:
         """Print text without markup, wrapped; later lines are indented to the text after `hang`."""
@@ -128,13 +148,15 @@ class _Page:
 
     def grid(self, line: LineMark) -> None:
         """Print the cells in brackets, then every error in a row or column that does not fit."""
-        fits = max(len(row) for row in line.cells)
+        most = max(2, (self.console.width - 4) // _LEAST_WIDTH)  # more columns cannot fit
+        fits = min(most, max(len(row) for row in line.cells))
         while True:  # remove columns until it fits; two are always shown
             window = self.marking.window(line, MAX_DRAWN, fits)
             lines = self.draw(line, window.rows, window.columns)
-            if fits <= 2 or max(cell_len(text.plain.replace(ANCHOR, "")) for text in lines) <= self.console.width - 4:
+            excess = max(cell_len(text.plain.replace(ANCHOR, "")) for text in lines) - (self.console.width - 4)
+            if fits <= 2 or excess <= 0:
                 break
-            fits -= 1
+            fits = max(2, fits - max(1, excess // _GREATEST_WIDTH))
         for text in lines:
             self.console.print(self.placed(Text(_INDENT * 2).append_text(text)), soft_wrap=True)
         if window.note:
@@ -142,8 +164,12 @@ class _Page:
         cut = [
             cell for cell in line.marked if self.marking.is_wrong(cell) and cell_len(printable(cell.text)) > _MAX_CELL
         ]
-        for cell in dict.fromkeys([*window.hidden, *cut]):
+        outside = list(dict.fromkeys([*window.hidden, *cut]))
+        for cell in outside[:_MAX_OUTSIDE]:
             self.say(self.marking.describe(line, cell), STYLES[cell.verdict], indent=4, hang="- ")
+        if len(outside) > _MAX_OUTSIDE:
+            more = len(outside) - _MAX_OUTSIDE
+            self.say(f"… and {more:,} more errors; the JSON report contains all of them.", "dim", indent=4)
 
     def draw(self, line: LineMark, rows: Sequence[int], columns: Sequence[int]) -> list[Text]:
         """Return the chosen rows and columns as lines, with an ellipsis where some are omitted."""

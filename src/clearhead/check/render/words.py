@@ -232,9 +232,9 @@ def _story(marking: Marking, number: int, finding: Finding) -> Story:
     if line and finding.cells:  # the title states the place already
         what = what.removeprefix(f"{line.place_of_cells(finding.cells)}: ")
     below = [lines[index].symbol for index in finding.below if index < len(lines)]
-    num_below = marking.num_below(number)
     follows = finding.follows
-    if not follows and num_below:
+    num_below = 0 if follows else marking.num_below(number)
+    if num_below:
         follows = f"{_count(num_below, 'cell is', 'cells are')} affected by it" + (
             f", in {join_words(dict.fromkeys(below))}." if below else "."
         )

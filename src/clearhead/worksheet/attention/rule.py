@@ -10,7 +10,7 @@ from clearhead.steps.vocabulary import DIVIDE, MASK, SCALE, SOFTMAX
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.cells import Allowed, Real, read_allowed, read_count, read_number
 from clearhead.worksheet.pen import Pen, transpose
-from clearhead.worksheet.problem import ProblemFields
+from clearhead.worksheet.problem import ProblemFields, shorten
 from clearhead.worksheet.shapes import Shapes
 
 Names = tuple[str, ...]
@@ -93,7 +93,7 @@ def _mask_rule(raw: object) -> object:
         return {"explicit": raw}
     if isinstance(raw, str):
         raise ValueError(
-            f"'{raw}' is not a mask. Give none, causal, a matrix of 0 and 1, or {{causal, padding, explicit}}"
+            f"'{str(raw)[:50]}' is not a mask. Give none, causal, a matrix of 0 and 1, or {{causal, padding, explicit}}"
         )
     return raw
 
@@ -107,10 +107,10 @@ def _scale(raw: object) -> str | float:
         divisor = read_number(raw)
     except ValueError:
         raise ValueError(
-            f"{raw!r} is not a scale. Give none, sqrt(d_k), sqrt(d_model) or a number to divide by"
+            f"{shorten(raw)} is not a scale. Give none, sqrt(d_k), sqrt(d_model) or a number to divide by"
         ) from None
     if divisor <= 0:
-        raise ValueError(f"{raw!r} is not greater than 0. Give the number to divide the scores by")
+        raise ValueError(f"{shorten(raw)} is not greater than 0. Give the number to divide the scores by")
     return divisor
 
 

@@ -8,6 +8,8 @@ from pydantic import Field
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
 
+MAX_PARTS = 1_000
+
 
 class PartsProblem(Problem):
     """Several problems under one title."""
@@ -15,7 +17,9 @@ class PartsProblem(Problem):
     summary: ClassVar[str] = "several exercises on one sheet"
 
     kind: Literal["parts"] = "parts"
-    parts: tuple[Problem, ...] = Field(max_length=1000, description="the exercises, each with its own kind and title")
+    parts: tuple[Problem, ...] = Field(
+        max_length=MAX_PARTS, description="the exercises, each with its own kind and title"
+    )
 
     def work(self, pen: Pen) -> None:
         """Write one part after the other."""

@@ -2,9 +2,10 @@
 
 import pytest
 
-from clearhead.check.read.document import MAX_CHARACTERS, read_document, scan_document
+from clearhead.check.limits import MAX_DOCUMENT, MAX_DOCUMENT_ITEMS
+from clearhead.check.read.document import read_document, scan_document
 from clearhead.check.read.latex import MAX_DEPTH, is_number, split_numbers
-from clearhead.check.read.page_item import MAX_ITEMS, Equation, PageHeading
+from clearhead.check.read.page_item import Equation, PageHeading
 from clearhead.check.read.symbol import plain, read_symbol
 from clearhead.errors import ProblemError
 
@@ -227,14 +228,14 @@ def test_a_long_run_of_one_sign_is_read_in_one_pass(unit):
 def test_too_long_a_document_is_refused():
     with pytest.raises(
         ProblemError,
-        match="notes.md: this document has 4.0 million characters; the limit is 4 million. Give only the pages",
+        match="notes.md: this document has 1,048,577 characters; the limit is 1,048,576. Give only the pages",
     ):
-        read_document(" " * (MAX_CHARACTERS + 1), name="notes.md")
+        read_document(" " * (MAX_DOCUMENT + 1), name="notes.md")
 
 
 def test_too_many_statements_are_refused():
-    with pytest.raises(ProblemError, match="line 1: this document contains more than 20,000 lines and statements"):
-        read_document("Q=1," * (MAX_ITEMS + 1))
+    with pytest.raises(ProblemError, match="line 1: this document contains more than 5,000 lines and statements"):
+        read_document("Q=1," * (MAX_DOCUMENT_ITEMS + 1))
 
 
 def test_a_forged_internal_mark_in_a_document_is_plain_text():

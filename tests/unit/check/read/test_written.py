@@ -2,7 +2,8 @@
 
 import pytest
 
-from clearhead.check.read.written import MAX_CELLS, WrittenReader
+from clearhead.check.limits import MAX_WRITTEN_CELLS
+from clearhead.check.read.written import WrittenReader
 from clearhead.errors import ProblemError
 
 
@@ -47,5 +48,5 @@ def test_mistakes_are_collected_with_their_path():
 
 def test_too_many_cells_are_rejected():
     row = ["1"] * 2**10
-    with pytest.raises(ProblemError, match=f"more than {MAX_CELLS:,} cells"):
+    with pytest.raises(ProblemError, match=f"more than {MAX_WRITTEN_CELLS:,} cells"):
         reader_of({f"Q{number}": [row] * 2**5 for number in range(33)})
