@@ -16,6 +16,7 @@ from clearhead.evaluation.scores import (
     Score,
     Tokenisation,
     check_line_counts,
+    check_line_lengths,
     check_metric,
     exact_match,
 )
@@ -43,6 +44,7 @@ def compute_counts(
     """Count the statistics of the metric in every sentence."""
     check_metric(metric, COUNTED_METRICS)
     streams = check_line_counts(outputs, references)
+    check_line_lengths(metric, outputs, streams)
     if metric == "exact":
         return _count_hits(outputs, streams)
     definition = SACREBLEU_METRICS[metric]

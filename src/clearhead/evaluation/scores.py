@@ -14,6 +14,7 @@ from sacrebleu.metrics.ter import TER
 
 from clearhead.errors import ConfigError, DataError, did_you_mean, printable
 
+_MAX_TER_WORDS = 1000
 Tokenisation = Literal["13a", "intl", "zh", "char", "none"]
 
 
@@ -150,6 +151,7 @@ def _sacrebleu_score(
     name: str, outputs: Sequence[str], *references: Sequence[str], tokenisation: Tokenisation = "13a"
 ) -> Score:
     streams = check_line_counts(outputs, references)
+    check_line_lengths(name, outputs, streams)
     definition = SACREBLEU_METRICS[name]
     metric = definition.make(tokenisation)
     value = float(metric.corpus_score(list(outputs), streams).score)
@@ -167,3 +169,20 @@ def check_line_counts(outputs: Sequence[str], references: Sequence[Sequence[str]
                 "Line i of one belongs to line i of the other, so the numbers of lines must be equal."
             )
     return [list(stream) for stream in references]
+
+
+def check_line_lengths(metric: str, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+    """Raise DataError if TER would take minutes or hours for a line; the time of other metrics grows with the length.
+
+    TER looks for shifts of words, in a time that grows with the cube of the number of words: 1,000 take up to a minute.
+    """
+    if metric != "ter":
+        return
+    for number, lines in enumerate(zip(outputs, *references, strict=True), 1):
+        num_words = max(len(line.split()) for line in lines)
+        if num_words > _MAX_TER_WORDS:
+            raise DataError(
+                f"line {number} has {num_words:,} words, but TER is computed only for lines of at most "
+                f"{_MAX_TER_WORDS:,} words. Split the line into sentences, or use other metrics.",
+                options=("metric",),
+            )

@@ -10,6 +10,7 @@ import pytest
 import sacrebleu
 
 from clearhead.errors import ConfigError, DataError
+from clearhead.evaluation.counts import compute_counts
 from clearhead.evaluation.scores import (
     METRICS,
     Score,
@@ -122,3 +123,18 @@ def test_outputs_and_references_of_different_numbers_are_refused() -> None:
         bleu(OUTPUTS, RIGHT, OTHER[:4])
     with pytest.raises(DataError, match="no outputs to score"):
         exact_match([], [])
+
+
+def test_ter_of_a_line_that_would_take_hours_is_refused() -> None:
+    long = "word " * 400_000
+    for compute in (
+        lambda: ter(["a", long], ["a", "b"]),
+        lambda: compute_counts("ter", ["a", "b"], [["a", "b"], ["a", long]]),
+    ):
+        with pytest.raises(DataError) as error:
+            compute()
+        assert str(error.value) == (
+            "line 2 has 400,000 words, but TER is computed only for lines of at most 1,000 words. "
+            "Split the line into sentences, or use other metrics."
+        )
+    assert ter(["a b " * 500], ["a b " * 500]).value == 0
