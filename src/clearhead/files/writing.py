@@ -61,9 +61,9 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None
 def write_together(folder: Path, writers: Mapping[str, FileWriter], *, has_manifest: bool = False) -> None:
     """Write several files of a folder, all of them or none; a new folder appears together with all its files.
 
-    Readers need the last file to use the others. In an existing folder the last file, if it changes, is removed before
-    the others are moved into place, so that a reader never combines old and new files. With `has_manifest`, their
-    hashes are added to the folder's SHA256SUMS, which is removed first and written last.
+    Readers need the last file to use the others. In an existing folder it is removed before the others are moved into
+    place, unless only one of them changes, so that a reader never combines old and new files. With `has_manifest`,
+    their hashes are added to the folder's SHA256SUMS, which is removed first and written last.
     """
     try:
         if folder.exists():
@@ -101,8 +101,9 @@ def _replace_together(folder: Path, writers: Mapping[str, FileWriter], has_manif
             temporaries[MANIFEST] = temporary_beside(folder / MANIFEST)
             _write_to_disk(temporaries[MANIFEST], bytes_writer(manifest_bytes(digests)))
             (folder / MANIFEST).unlink(missing_ok=True)
-        if others and (folder / last).is_file() and not cmp(folder / last, temporaries[last], shallow=False):
-            (folder / last).unlink()
+        changed = [name for name in writers if not _is_same(folder / name, temporaries[name])]
+        if others and (last in changed or len(changed) > 1):
+            (folder / last).unlink(missing_ok=True)
         sync_folder(folder)
         for name in others:
             temporaries[name].replace(folder / name)
@@ -115,6 +116,10 @@ def _replace_together(folder: Path, writers: Mapping[str, FileWriter], has_manif
     finally:
         for temporary in temporaries.values():
             temporary.unlink(missing_ok=True)
+
+
+def _is_same(old: Path, new: Path) -> bool:
+    return old.is_file() and cmp(old, new, shallow=False)
 
 
 def _other_digests(folder: Path) -> dict[str, str]:

@@ -1,6 +1,8 @@
 """Save a model as model.safetensors and config.json, completely or not at all, and check both when loading."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -9,20 +11,23 @@ from clearhead import __version__
 from clearhead.errors import CheckpointError, printable
 from clearhead.files.json_file import json_writer, read_json
 from clearhead.files.manifest import verify_if_listed
-from clearhead.files.writing import write_together
+from clearhead.files.writing import FileWriter, write_together
 from clearhead.formats.config_file import FORMAT, MARK, VERSION, read_model_config
 from clearhead.formats.files import CONFIG, PICKLE_ADVICE, WEIGHTS, find_files, read_tensors, tensor_writer
 from clearhead.formats.weights import build, checked_tensors, misfits, shapes_of
 from clearhead.model import TrainableModel, Transformer
 
 
-def save_checkpoint(model: TrainableModel, folder: str | Path) -> None:
-    """Write the weights (tied ones once), the config and their hashes; an older checkpoint remains until then."""
+def save_checkpoint(
+    model: TrainableModel, folder: str | Path, others: Mapping[str, FileWriter] = MappingProxyType({})
+) -> None:
+    """Write the weights (tied ones once), the config, other files and their hashes, all of them or none."""
     folder = Path(folder)
     config = {MARK: FORMAT, VERSION: __version__, **model.config.model_dump(mode="json")}
     tensors = checked_tensors(model)
     _make_room(folder, config)
-    write_together(folder, {WEIGHTS: tensor_writer(tensors), CONFIG: json_writer(config)}, has_manifest=True)
+    writers = {WEIGHTS: tensor_writer(tensors), **others, CONFIG: json_writer(config)}
+    write_together(folder, writers, has_manifest=True)
 
 
 def _make_room(folder: Path, config: dict[str, Any]) -> None:

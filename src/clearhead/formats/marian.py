@@ -7,6 +7,7 @@ decoder that starts from the padding token.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from torch import Tensor
 from clearhead.errors import CheckpointError, printable
 from clearhead.files.json_file import json_writer, read_json
 from clearhead.files.manifest import verify_if_listed
-from clearhead.files.writing import copy_writer, write_together
+from clearhead.files.writing import FileWriter, copy_writer, write_together
 from clearhead.formats.checkpoint import load_checkpoint, save_checkpoint
 from clearhead.formats.files import CONFIG, MARIAN_ADVICE, WEIGHTS, find_files, read_tensors, tensor_writer
 from clearhead.formats.marian_config import EPSILON, config_from_marian, read_settings, refuse
@@ -49,21 +50,17 @@ class Marian:
 def import_marian(folder: str | Path, checkpoint: str | Path) -> Transformer:
     """Convert a MarianMT folder to a clearhead checkpoint, with the files of its tokenizer."""
     model = from_marian(folder)
-    save_checkpoint(model, checkpoint)
-    _copy_tokenizer(Path(folder), Path(checkpoint))
+    save_checkpoint(model, checkpoint, _tokenizer_writers(Path(folder)))
     return model
 
 
 def export_marian(checkpoint: str | Path, folder: str | Path) -> None:
     """Convert a clearhead checkpoint to a MarianMT folder, with the files of its tokenizer."""
-    to_marian(load_checkpoint(checkpoint), folder)
-    _copy_tokenizer(Path(checkpoint), Path(folder))
+    to_marian(load_checkpoint(checkpoint), folder, _tokenizer_writers(Path(checkpoint)))
 
 
-def _copy_tokenizer(source: Path, target: Path) -> None:
-    writers = {name: copy_writer(source / name) for name in TOKENIZER_FILES if (source / name).is_file()}
-    if writers:
-        write_together(target, writers, has_manifest=True)
+def _tokenizer_writers(folder: Path) -> dict[str, FileWriter]:
+    return {name: copy_writer(folder / name) for name in TOKENIZER_FILES if (folder / name).is_file()}
 
 
 # Import
@@ -114,8 +111,11 @@ def from_marian_tensors(
 # Export
 
 
-def to_marian(model: Transformer, folder: str | Path) -> None:
-    """Write config.json, generation_config.json and model.safetensors, for MarianMTModel.from_pretrained(folder)."""
+def to_marian(model: Transformer, folder: str | Path, others: Mapping[str, FileWriter] = MappingProxyType({})) -> None:
+    """Write config.json, generation_config.json and model.safetensors, for MarianMTModel.from_pretrained(folder).
+
+    Other files, such as those of a tokenizer, are written together with them.
+    """
     folder = Path(folder)
     marian = to_marian_tensors(model)
     old = folder / CONFIG
@@ -128,6 +128,7 @@ def to_marian(model: Transformer, folder: str | Path) -> None:
         {
             WEIGHTS: tensor_writer(marian.tensors),
             "generation_config.json": json_writer(marian.generation),
+            **others,
             CONFIG: json_writer(marian.config),
         },
         has_manifest=True,
