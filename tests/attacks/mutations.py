@@ -298,7 +298,9 @@ class _TooSlow(BaseException):
 def attack(kind: Kind, count: int, seed: int) -> Iterator[Case]:
     """Yield the outcome of reading mutated inputs, and of the cases that were found before."""
     examples = kind.examples()
-    inputs = [path.read_bytes() for path in sorted((CASES / kind.name.replace(",", "").replace(" ", "-").lower()).glob("*"))]
+    inputs = [
+        path.read_bytes() for path in sorted((CASES / kind.name.replace(",", "").replace(" ", "-").lower()).glob("*"))
+    ]
     for index in range(round(kind.share * count)):
         random = Random(f"{kind.name} {seed} {index}")
         inputs.append(mutated(random.choice(examples), random, is_structured=kind.is_structured))

@@ -5,8 +5,9 @@ Everything is written to standard error or to files. Standard output is only for
 
 import json
 import math
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +24,7 @@ from clearhead.training.timeline import duration
 _IN_BAR = ("loss", "tokens_per_second")  # what fits next to a bar
 _ONLY_IN_FILES = ("gradient", "epoch", "waiting")  # so that a line fits 100 columns
 _VALID = "valid/"
+ThreadHook = Callable[[threading.ExceptHookArgs], object]
 
 
 class Reporter:
@@ -36,6 +38,7 @@ class Reporter:
         self._total: int | None = None
         self._latest: dict[str, float] = {}
         self._writer: Any = None
+        self._thread_hook: ThreadHook | None = None  # of other threads, while curves are written
 
     def begin(self, total: int | None, step: int = 0) -> None:
         """Show a bar of `total` updates, of which `step` are done. Without a total it only counts."""
@@ -90,6 +93,8 @@ class Reporter:
             with suppress(OSError):  # the same numbers are in metrics.jsonl
                 self._writer.close()
             self._writer = None
+        if self._thread_hook is not None:
+            threading.excepthook, self._thread_hook = self._thread_hook, None
 
     def __enter__(self) -> Self:
         return self
@@ -118,24 +123,41 @@ class Reporter:
     def _write_curves(self, step: int, values: Mapping[str, float]) -> None:
         if self._curves is None:
             return
-        if self._writer is None:
-            if find_spec("tensorboard") is None:
-                self._curves = None
-                self.message(
-                    "TensorBoard is not installed, so no curves are written (pip install tensorboard). "
-                    "The same numbers are in metrics.jsonl."
-                )
-                return
-            from torch.utils.tensorboard import SummaryWriter
-
-            # TensorBoard hides the points of an earlier process from this step on: they are computed again.
-            self._writer = SummaryWriter(log_dir=str(self._curves), purge_step=step)
+        if self._writer is None and find_spec("tensorboard") is None:
+            self._curves = None
+            self.message(
+                "TensorBoard is not installed, so no curves are written (pip install tensorboard). "
+                "The same numbers are in metrics.jsonl."
+            )
+            return
         try:
+            if self._writer is None:
+                self._thread_hook = threading.excepthook
+                threading.excepthook = without_writer_errors(self._thread_hook)
+                self._writer = _curve_writer(self._curves, step)
             for name, value in values.items():
                 self._writer.add_scalar(name, value, step)
         except OSError as wrong:  # for example a full disk, raised by the writer thread
             self._curves = None
             self.message(f"The curves cannot be written ({wrong}). The same numbers are in metrics.jsonl.")
+
+
+def _curve_writer(folder: Path, step: int) -> Any:
+    from torch.utils.tensorboard import SummaryWriter
+
+    # TensorBoard hides the points of an earlier process from this step on: they are computed again.
+    return SummaryWriter(log_dir=str(folder), purge_step=step)
+
+
+def without_writer_errors(hook: ThreadHook) -> ThreadHook:
+    """Return a hook that ignores the OSError of TensorBoard's writer thread: the next call of the writer raises it."""
+
+    def report(error: threading.ExceptHookArgs) -> None:
+        is_of_writer = type(error.thread).__module__.startswith("tensorboard.")
+        if not (is_of_writer and issubclass(error.exc_type, OSError)):
+            hook(error)
+
+    return report
 
 
 def log_line(

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+import threading
 from io import StringIO
 from pathlib import Path
 
@@ -139,6 +140,31 @@ def test_curves_on_a_full_disk_are_given_up_with_a_sentence(tmp_path: Path) -> N
         reporter.log(2, {"loss": 0.25})
     assert text.getvalue().count("The curves cannot be written ([Errno 28] No space left on device).") == 1
     assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_full_disk_before_the_first_curve_is_reported_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    console, text = plain()
+    hook = threading.excepthook
+    monkeypatch.setattr(progress, "_curve_writer", full)
+    with Reporter(tmp_path / "metrics.jsonl", tmp_path / "curves", console) as reporter:
+        reporter.log(1, {"loss": 0.5})
+        reporter.log(2, {"loss": 0.25})
+    assert text.getvalue().count("The curves cannot be written ([Errno 28] No space left on device).") == 1
+    assert threading.excepthook is hook
+
+
+@pytest.mark.parametrize(("module", "error", "count"), [
+    ("tensorboard.summary", OSError, 0), ("tensorboard.summary", ValueError, 1), ("mine", OSError, 1),
+])  # fmt: skip
+def test_only_the_writer_of_curves_fails_without_a_traceback(module: str, error: type[Exception], count: int) -> None:
+    reports: list[object] = []
+    thread = type("Writer", (threading.Thread,), {"__module__": module})()
+    hook = progress.without_writer_errors(reports.append)
+    hook(threading.ExceptHookArgs((error, error(), None, thread)))
+    assert len(reports) == count
 
 
 def test_tensorboard_is_not_loaded_unless_curves_are_requested() -> None:
