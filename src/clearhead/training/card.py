@@ -143,7 +143,9 @@ def _data(data: Mapping[str, Any], config: RunConfig) -> Iterator[str]:
     if data.get("tokeniser"):
         yield (
             "Tokeniser: "
-            + ", ".join(f"{_cell(str(key))} {_cell(str(v))}" for key, v in data["tokeniser"].items())
+            + ", ".join(
+                f"{_cell(str(key))} {_cell(str(v))}" for key, v in data["tokeniser"].items() if key != "valid_pairs"
+            )
             + "."
         )
 

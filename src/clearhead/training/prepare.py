@@ -51,7 +51,9 @@ def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepare
         valid = build_store([corpus], vocabularies, unfiltered, stores / "valid", task=config.task, keep_texts=True)
         _report(valid, reporter)
     _check_unchanged(folder, train)
-    folder.write_data(_records(config, train, valid), {**_described(vocabularies), "pairs": train.fingerprint})
+    _note_changed_validation(folder, valid, reporter)
+    fingerprints = {"pairs": train.fingerprint, **({} if valid is None else {"valid_pairs": valid.fingerprint})}
+    folder.write_data(_records(config, train, valid), {**_described(vocabularies), **fingerprints})
     return Prepared(vocabularies, train, valid, model)
 
 
@@ -62,6 +64,16 @@ def _check_unchanged(folder: RunFolder, train: PairStore) -> None:
         raise RunError(
             f"the training data has changed since {printable(str(folder.path))} was started, so it cannot be resumed. "
             "Restore the files, or start another run; training.init_from starts it from the weights of this one."
+        )
+
+
+def _note_changed_validation(folder: RunFolder, valid: PairStore | None, reporter: Reporter) -> None:
+    """Print a note if a run is resumed with other validation data."""
+    before = folder.read_data().get("tokeniser", {}).get("valid_pairs")
+    if valid is not None and before not in (None, valid.fingerprint) and checkpoints(folder.checkpoints):
+        reporter.message(
+            "The validation data has changed since this run was started: its scores before and after are not "
+            "comparable, and the best checkpoint is still chosen among all of them."
         )
 
 

@@ -113,6 +113,7 @@ def test_weights_that_are_not_finite_are_refused(
     name = sorted(tensors)[3]
     tensors[name].view(-1)[0] = number
     save_file(tensors, path)
+    (path.parent / MANIFEST).unlink()
     with pytest.raises(
         CheckpointError, match=rf"model.safetensors is not usable: {name} contains numbers that are NaN or"
     ):
@@ -126,6 +127,7 @@ def test_weights_beyond_the_range_of_float16_are_refused_in_float16(tmp_path: Pa
     tensors = load_file(path)
     tensors["output.weight"][3, 5] = 7e4
     save_file(tensors, path)
+    (path.parent / MANIFEST).unlink()
     with pytest.raises(CheckpointError, match=r"^output.weight has numbers beyond ±65,504, the range of float16\. Use"):
         Translator.load(run, engine=engine, device="cpu", precision="float16")
     Translator.load(run, engine=engine, device="cpu", precision="float32")

@@ -129,6 +129,20 @@ def test_validation_removes_sentences_without_positions_and_reports_it(tmp_path:
     assert result.outcome.best_step == 2
 
 
+def test_changed_validation_data_is_noted_when_a_run_is_resumed(tmp_path: Path) -> None:
+    corpora = {
+        "train": [tsv(tmp_path / "train.tsv", [("a b c", "c b a"), ("c a", "b")])],
+        "valid": {**tsv(tmp_path / "valid.tsv", [("a b", "b a")]), "built_in": None},
+    }
+    train(tmp_path / "run", data=corpora, training={"steps": 2})
+    note = "The validation data has changed since this run was started: its scores before and after are not comparable"
+    same_data = train(tmp_path / "run", resume=True, data=corpora, training={"steps": 3})
+    assert note not in same_data.output
+    tsv(tmp_path / "valid.tsv", [("a b", "b a"), ("c", "c")])
+    assert note in train(tmp_path / "run", resume=True, data=corpora, training={"steps": 4}).output
+    assert "valid_pairs" not in (tmp_path / "run/README.md").read_text()
+
+
 def test_a_validation_set_that_no_model_could_read_is_refused(tmp_path: Path) -> None:
     train_corpus = tsv(tmp_path / "train.tsv", [("a b c", "c b a"), ("c a", "b")])
     valid = tsv(tmp_path / "valid.tsv", [("a " * 40, "b")])
