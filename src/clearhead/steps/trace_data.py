@@ -62,6 +62,10 @@ def trace_from_data(data: Mapping[str, Any], make_value: Callable[[Any], Any]) -
         for entry in data["given"]:
             value, name = make_value(entry["value"]), _text(entry, "name")
             rows, columns = _names(entry, "rows"), _names(entry, "columns")
+            if value.ndim == 2 and any(
+                names and len(names) < length for names, length in zip((rows, columns), value.shape, strict=True)
+            ):
+                raise ValueError(f"{name} has too few names of rows or columns")
             trace.givens[name] = Given(name, _text(entry, "symbol"), value, rows, columns)
         for entry in data["records"]:
             if entry["step"] not in STEPS:

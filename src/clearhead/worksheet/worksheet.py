@@ -96,6 +96,9 @@ class Worksheet:
                 raise TraceError(
                     f"this is not a worksheet of format {FORMAT}. Solve the exercise again and write it as JSON."
                 )
+            texts = [data["kind"], data["title"], *data["warnings"], *data["titles"]]
+            if not all(isinstance(text, str) for text in texts):
+                raise TypeError("its kind, title or warnings are not text")
             return cls(
                 kind=data["kind"],
                 title=data["title"],

@@ -159,6 +159,13 @@ DAMAGES: dict[str, tuple[tuple[str | int, ...], object, str]] = {
     "names that are a text": (("given", 0, "rows"), "ab", "rows is not a list of texts"),
     "a symbol that is a number": (("records", 0, "symbol"), 5, "symbol is not a text"),
     "a place that is null": (("records", 0, "where"), None, "where is not a text"),
+    "too few names": (("given", 0, "rows"), ["a"], "X has too few names of rows or columns"),
+    "a title that is a number": (("title",), 5, "its kind, title or warnings are not text"),
+    "a scale by nothing": (
+        ("records", 4),
+        {"step": "scale", "where": "", "symbol": "S", "value": [[1]], "inputs": {"scores": {"record": 3}}},
+        "cannot be computed from its inputs",
+    ),
     "a single number": (("records", 3, "value"), -1, "has another shape than the result of its inputs"),
     "a given number": (("given", 0, "value"), True, "cannot be computed from its inputs"),
     "an input that is missing": (("records", 3, "inputs"), {}, "cannot be computed from its inputs"),
