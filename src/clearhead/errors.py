@@ -12,6 +12,7 @@ An inner function states the fact; the public function adds the file or the fiel
 an error carries the names of the parameters that the user can change, and the command line adds their flags.
 """
 
+import errno
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +23,14 @@ from typing import Self
 Options = Sequence[str] | Mapping[str, str]
 
 _MAX_LISTED = 20  # further mistakes are only counted
-# In the messages of torch, CUDA, C++ and oneDNN.
-_MEMORY_CLUES = ("allocate memory", "out of memory", "bad_alloc", "could not create a primitive")
+# In the messages of torch, CUDA, C++, oneDNN, and the loader of shared libraries.
+_MEMORY_CLUES = (
+    "allocate memory",
+    "out of memory",
+    "bad_alloc",
+    "could not create a primitive",
+    "failed to map segment",
+)
 _MAX_COMPARED = 200  # characters of a word, and of a choice, whose spellings are compared
 _MAX_CHOICES = 10_000  # further choices are not compared
 _JOINERS = "\u200c\u200d"  # needed by Indic scripts and emoji, and harmless
@@ -109,7 +116,9 @@ def is_out_of_memory(error: BaseException) -> bool:
     """
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return True
-    return isinstance(error, RuntimeError) and any(clue in str(error) for clue in _MEMORY_CLUES)
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    return isinstance(error, RuntimeError | ImportError) and any(clue in str(error) for clue in _MEMORY_CLUES)
 
 
 def printable(text: str) -> str:

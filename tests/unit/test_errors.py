@@ -16,6 +16,7 @@ from clearhead.errors import (
     TraceError,
     closest_match,
     did_you_mean,
+    is_out_of_memory,
 )
 
 KINDS = (ClearheadError, CheckpointError, ConfigError, DataError, ProblemError, RunError, TraceError)
@@ -51,3 +52,22 @@ def test_an_error_carries_the_paths_of_its_mistakes() -> None:
     with pytest.raises(ProblemError) as problem:
         load_problem({"kind": "self-attention", "X": [[1, 0]], "W_Q": "two", "W_K": [[1], [2], [3]], "W_V": [[1], [2]]})
     assert [mistake.paths for mistake in problem.value.details] == [("W_Q",), ("X", "W_K")]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_so"),
+    [
+        (MemoryError(), True),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 65536000 bytes."), True),
+        (RuntimeError("mkl_malloc: failed to allocate memory"), True),
+        (RuntimeError("could not create a primitive"), True),
+        (ImportError("libtorch_cpu.so: failed to map segment from shared object"), True),
+        (OSError(12, "Cannot allocate memory"), True),
+        (OSError(28, "No space left on device"), False),
+        (ImportError("No module named 'torch'"), False),
+        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
+        (ValueError("out of memory"), False),
+    ],
+)
+def test_a_lack_of_memory_is_recognised(error: Exception, is_so: bool) -> None:
+    assert is_out_of_memory(error) is is_so

@@ -26,7 +26,7 @@ class TextConfig(Settings):
     byte_fallback: bool = Field(False, description="encode unseen characters as bytes, so that no text is unknown")
     coverage: float = Field(
         0.9995,
-        gt=0,
+        ge=0.98,
         le=1,
         description="share of the text that the characters of the vocabulary must cover; use 1.0 for small alphabets",
     )

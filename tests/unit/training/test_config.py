@@ -149,6 +149,7 @@ def test_settings_that_contradict_each_other_are_reported(
         ("training.clip=.inf", "training.clip = inf is not a number above 0, or null (clip: "),
         ("training.label_smoothing=.nan", "training.label_smoothing = nan is not a number of at least 0 and below 1"),
         ("validation.max_ratio=1e308", "1e+308 is not a number above 0 and of at most 1000 (max_ratio: "),
+        ("text.coverage=0.5", "text.coverage = 0.5 is not a number from 0.98 to 1 (coverage: "),
         ("model.d_ff=1" + 30 * "0", "is not a whole number from 1 to 1048576 (d_ff: "),
     ],
 )
