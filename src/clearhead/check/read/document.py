@@ -39,6 +39,8 @@ from clearhead.check.read.symbol import Symbol, plain, read_symbol
 from clearhead.check.working import Working
 from clearhead.errors import ProblemError
 
+_MAX_COLUMNS = 1000  # of a table
+_MAX_ATTEMPTS = 20  # lines of a block with pipes at which a table can start
 _MAX_SIDES = 400  # sides of one statement
 _DISPLAY = re.compile(
     r"(?<!\\)\$\$|\\\[|\\\]|\\(begin|end)\{((?:equation|align|gather|displaymath|eqnarray|multline|flalign|math)\*?)\}"
@@ -132,6 +134,8 @@ class _Reader:
 
     def __init__(self) -> None:
         self.document = Document()
+        self._no_table_before = 0  # the lines before this one were read as a table without success,
+        self._num_attempts = 0  # starting at this number of them
 
     def read_maths(self, text: str, line: int) -> None:
         """Read one display."""
@@ -223,6 +227,9 @@ class _Reader:
     def _table(self, lines: list[str], at: int, line: int) -> int:
         """Read a table with pipes or tabs, and return its number of lines (0 if it is not a table)."""
         parting = "\t" if "\t" in lines[at] else "|"
+        is_hopeless = line < self._no_table_before and self._num_attempts >= _MAX_ATTEMPTS
+        if parting == "|" and (is_hopeless or lines[at].count("|") > _MAX_COLUMNS):
+            return 0
         end = at
         while end < len(lines) and lines[end].count(parting) >= (1 if parting == "\t" else 2) and end - at < 2000:
             end += 1
@@ -230,6 +237,9 @@ class _Reader:
         table = as_table(rows)
         if table is None:
             if parting == "|":
+                is_same = line < self._no_table_before
+                self._num_attempts = self._num_attempts + 1 if is_same else 1
+                self._no_table_before = line + end - at
                 return 0
             self._worded_table(rows, line)
             return end - at

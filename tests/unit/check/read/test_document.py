@@ -3,6 +3,7 @@
 import pytest
 
 from clearhead.check.limits import MAX_DOCUMENT, MAX_DOCUMENT_ITEMS
+from clearhead.check.read import document
 from clearhead.check.read.document import read_document, scan_document
 from clearhead.check.read.latex import MAX_DEPTH, is_number, split_numbers
 from clearhead.check.read.page_item import Equation, PageHeading
@@ -240,3 +241,12 @@ def test_too_many_statements_are_refused():
 
 def test_a_forged_internal_mark_in_a_document_is_plain_text():
     assert named("Q = \ue0000\ue001 [1, 2]") == {}, "a forged mark does not point at a matrix"
+
+
+@pytest.mark.parametrize("unit", ["|" * 20_000 + "\n", "| a word | another |\n"])
+def test_lines_with_pipes_that_are_no_table_are_not_read_again_for_every_line(monkeypatch, unit):
+    rows_read = []
+    read = document.table_cells
+    monkeypatch.setattr(document, "table_cells", lambda *line: rows_read.append(1) or read(*line))
+    read_document(unit * 40, name="pipes")
+    assert len(rows_read) <= 20 * 40, "each of the 40 lines was the first of a table of up to 40 lines"
