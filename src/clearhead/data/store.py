@@ -98,8 +98,10 @@ def build_store(
     elif (place / _INDEX).is_file():
         why = "converted to tokens again, because the token store was damaged"
     _refuse_other_things(place)
-    part = _new_part(place)
+    part = temporary_beside(place)
     try:
+        _remove_stale(place)
+        part.mkdir(parents=True)
         index = _write(recipe, store_fingerprint, part)
         replace_file(part / _INDEX, json.dumps(index, indent=1).encode() + b"\n")
         write_manifest(part, sorted(path.name for path in part.iterdir()))
@@ -309,16 +311,12 @@ def _read_index(place: Path) -> dict[str, Any] | None:
     return index if {"source", "target"} <= set(index["arrays"]) else None
 
 
-def _new_part(place: Path) -> Path:
-    """Create the folder that a store is built in, and delete those of killed builds."""
-    place.parent.mkdir(parents=True, exist_ok=True)
+def _remove_stale(place: Path) -> None:
+    """Remove the folders of killed builds."""
     for other in [*place.parent.glob(f".{place.name}.*.part"), *place.parent.glob(f".{place.name}.*.old")]:
         newest = max((file.stat().st_mtime for file in other.glob("*")), default=other.stat().st_mtime)
         if time.time() - newest > _STALE_AFTER:
             shutil.rmtree(other, ignore_errors=True)
-    part = temporary_beside(place)
-    part.mkdir()
-    return part
 
 
 def _refuse_other_things(place: Path) -> None:

@@ -163,7 +163,10 @@ class _Run:
                     "Move them away to start from the first update."
                 )
         forget_after(self.folder.checkpoints, self.progress.step)
-        self.folder.truncate_metrics(self.progress.step)
+        self._forget_old()  # the process may have ended before
+        num_damaged = self.folder.truncate_metrics(self.progress.step)
+        if num_damaged:
+            self.reporter.message(f"metrics.jsonl: {num_damaged:,} damaged lines are removed.")
         if self.progress.best_step == self.progress.step:
             save_checkpoint(self._averaged(), self.folder.best)  # the process may have ended before it was written
         self.reporter.message(f"Resuming from update {self.progress.step:,}.")
@@ -410,6 +413,9 @@ class _Run:
         self.progress = replace(self.progress, seconds=self._seconds())
         self._clock = time.perf_counter()
         save_state(self.folder.checkpoints, self.updater, self.progress)
+        self._forget_old()
+
+    def _forget_old(self) -> None:
         keep = self.training.keep_checkpoints
         if self.training.average == "last":
             keep = max(keep, self.training.average_last)

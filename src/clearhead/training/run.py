@@ -230,24 +230,26 @@ class RunFolder:
         """Remove the outcome of an earlier process, because the run is being resumed."""
         (self.path / OUTCOME).unlink(missing_ok=True)
 
-    def truncate_metrics(self, step: int) -> None:
-        """Drop the metrics after a step, which will be computed again, and incomplete lines."""
-        if self.metrics.is_file() or self.metrics.is_symlink():  # a link would be followed when a line is added
-            lines = [line for line in self.read_metrics() if line["step"] <= step]
-            self.write(METRICS, "".join(json.dumps(line) + "\n" for line in lines).encode())
+    def truncate_metrics(self, step: int) -> int:
+        """Drop the metrics after a step, which will be computed again, and lines that cannot be read.
+
+        Return the number of damaged lines. An incomplete last line is not one: its process was killed.
+        """
+        if not self.metrics.is_file() and not self.metrics.is_symlink():  # a link would be followed on adding a line
+            return 0
+        *complete, _ = self._metrics_text().split("\n")
+        num_damaged = sum(_metrics_line(line) is None for line in complete)
+        lines = [line for line in self.read_metrics() if line["step"] <= step]
+        self.write(METRICS, "".join(json.dumps(line) + "\n" for line in lines).encode())
+        return num_damaged
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """Return the complete lines of metrics.jsonl."""
-        lines = []
-        text = self.metrics.read_text(encoding="utf-8", errors="replace") if self.metrics.is_file() else ""
-        for line in text.split("\n"):
-            try:
-                data = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(data, dict) and isinstance(data.get("step"), int):
-                lines.append(data)
-        return lines
+        lines = map(_metrics_line, self._metrics_text().split("\n"))
+        return [line for line in lines if line is not None]
+
+    def _metrics_text(self) -> str:
+        return self.metrics.read_text(encoding="utf-8", errors="replace") if self.metrics.is_file() else ""
 
     def write_json(self, name: str, data: Mapping[str, Any]) -> None:
         """Write a JSON file atomically."""
@@ -306,6 +308,15 @@ class RunFolder:
             raise RunError(
                 f"{shown} does not contain a JSON object, {{…}}. Remove it, or restore it from a copy."
             ) from None
+
+
+def _metrics_line(line: str) -> dict[str, Any] | None:
+    """Return the content of a line of metrics.jsonl, or None if it is damaged or incomplete."""
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) and isinstance(data.get("step"), int) else None
 
 
 def _state(outcome: Outcome | None) -> str:

@@ -424,3 +424,14 @@ def test_gathering_is_the_same_as_taking_row_by_row() -> None:
     values, row_lengths = ragged.gather(wanted)
     assert np.array_equal(values, np.concatenate([ragged.row(i) for i in wanted]))
     assert np.array_equal(row_lengths, lengths[wanted])
+
+
+def test_a_store_that_cannot_be_created_is_reported(
+    corpus: CorpusConfig, vocabularies: Vocabularies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Path, *arguments: object, **options: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(Path, "mkdir", fail)
+    with pytest.raises(DataError, match=r"store could not be written: .*Input/output error.*Choose a writable folder"):
+        build(corpus, vocabularies, tmp_path / "store")

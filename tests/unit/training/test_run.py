@@ -179,11 +179,11 @@ def test_every_process_that_worked_on_a_run_is_noted(tmp_path: Path) -> None:
 
 def test_metrics_after_a_step_and_an_incomplete_line_are_dropped(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run", least()) as folder:
-        folder.truncate_metrics(3)
+        assert folder.truncate_metrics(3) == 0
         assert not folder.metrics.exists()
         lines = [json.dumps({"step": step, "loss": step / 7}) for step in (1, 3, 5)]
         folder.metrics.write_text("\n".join(lines) + '\n[3]\nnull\n{"step": 7, "lo')
-        folder.truncate_metrics(3)
+        assert folder.truncate_metrics(3) == 2, "the last line is only incomplete"
         assert folder.metrics.read_text() == "\n".join(lines[:2]) + "\n"
         assert [line["step"] for line in folder.read_metrics()] == [1, 3]
 
