@@ -4,6 +4,7 @@ A job starts from a folder, writes into it, and can be run again after a fault. 
 finds afterwards; it raises a ClearheadError if the files are refused.
 """
 
+import gc
 import hashlib
 import json
 import os
@@ -314,3 +315,4 @@ def warm_up() -> None:
         import_module("torch.utils.tensorboard")
     with tempfile.TemporaryDirectory() as folder:
         save_checkpoint(small_model(1), Path(folder) / "model")  # torch imports more on its first use
+    gc.freeze()  # otherwise a collection in a child would copy the memory that it shares with this process
