@@ -162,10 +162,17 @@ class LineOutput:
             ) from None
 
     def _open_part(self) -> int:
-        handle = os.open(self.part, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        creation = 0 if self._num_bytes else os.O_CREAT  # a part file that is resumed must still be there
+        try:
+            handle = os.open(self.part, os.O_RDWR | creation | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        except FileNotFoundError:
+            raise RunError(
+                f"{printable(str(self.part))} is gone: another process has finished or removed it. Start again."
+            ) from None
         try:
             if not lock_file(handle) or not self._is_part(handle):
                 raise RunError(f"{printable(str(self.part))} is being written by another process. Wait for it.")
+            self._check_unchanged()
             if not self.num_done:
                 self.journal.unlink(missing_ok=True)  # of an earlier output, whose process was killed at its end
             os.ftruncate(handle, self._num_bytes)  # later bytes are of an unfinished batch
@@ -174,6 +181,14 @@ class LineOutput:
             os.close(handle)
             raise
         return handle
+
+    def _check_unchanged(self) -> None:
+        """Check a resumed part file again, now that it is locked: another process can have changed it in between."""
+        if not self._num_bytes:
+            return
+        start = start_hash(self.part, self._num_bytes)
+        if self.part.stat().st_size < self._num_bytes or start.hexdigest() != self._output.hexdigest():
+            raise RunError(f"{printable(str(self.part))} was changed by another process. Resume it again.")
 
     def _is_part(self, handle: int) -> bool:
         """Return whether an open file is the part file; the process that had locked it can have finished it."""

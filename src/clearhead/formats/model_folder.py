@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class _HashedModel:
+    """The hashes of a model's files, and which versions of the files were hashed."""
+
+    files: VerifiedFiles
+    versions: tuple[tuple[int, int, int, int], ...]
+
+
+@dataclass(frozen=True)
 class ModelFolder:
     """Where a model is: the folder of its weights and config, and the folder of its vocabularies."""
 
@@ -38,23 +46,35 @@ class ModelFolder:
 
     def verify(self) -> VerifiedFiles:
         """Return the hashes of its config and weights, compared with SHA256SUMS; they are computed once."""
-        return self._verification.result()
+        return self._verification.result().files
 
     def start_verification(self) -> None:
         """Start to hash the files in the background, while vocabularies are read and libraries imported."""
         assert self._verification
 
     @cached_property
-    def _verification(self) -> Future[VerifiedFiles]:
+    def _verification(self) -> Future[_HashedModel]:
         pool = ThreadPoolExecutor(max_workers=1)
         try:
             return pool.submit(self._hashed)
         finally:
             pool.shutdown(wait=False)
 
-    def _hashed(self) -> VerifiedFiles:
+    def _hashed(self) -> _HashedModel:
         find_files(self.folder, MARIAN_ADVICE if self.is_marian else PICKLE_ADVICE)
-        return verify_files(self.folder, (CONFIG, WEIGHTS))
+        versions = self._file_versions()
+        return _HashedModel(verify_files(self.folder, (CONFIG, WEIGHTS)), versions)
+
+    def check_unchanged(self) -> None:
+        """Raise CheckpointError if a file was replaced after it was hashed, as a running training does."""
+        if self._file_versions() != self._verification.result().versions:
+            raise CheckpointError(
+                f"{printable(str(self.folder))} was replaced by another process while it was being read. Run it again."
+            )
+
+    def _file_versions(self) -> tuple[tuple[int, int, int, int], ...]:
+        states = [(self.folder / name).stat() for name in (CONFIG, WEIGHTS) if (self.folder / name).is_file()]
+        return tuple((state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in states)
 
     @property
     def fingerprint(self) -> str:
@@ -149,7 +169,9 @@ def load_model(
     from clearhead.formats.marian import read_marian
 
     model.verify()
-    return (read_marian if model.is_marian else read_checkpoint)(model.folder, device, dtype)
+    loaded = (read_marian if model.is_marian else read_checkpoint)(model.folder, device, dtype)
+    model.check_unchanged()  # otherwise a conversion of new weights would be kept under the hash of the old ones
+    return loaded
 
 
 def run_of(folder: Path) -> Path:

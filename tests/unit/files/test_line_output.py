@@ -209,6 +209,32 @@ def test_a_file_that_was_finished_meanwhile_is_not_changed(tmp_path: Path, monke
     assert path.read_text() == "t0\nt1\n"
 
 
+def test_an_output_that_another_process_resumed_and_finished_is_not_written_again(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    with begun(path) as first:
+        late = LineOutput.open(path, MADE_WITH, resume=True)
+        late.skip(["s0", "s1"])
+        first.write(b"t2\n", ["s2"], 1)
+        first.finish()
+    with late, pytest.raises(RunError, match=r"out\.txt\.part is gone: another process has finished or removed it"):
+        late.write(b"t2\n", ["s2"], 1)
+    assert path.read_text() == "t0\nt1\nt2\n"
+    assert [file.name for file in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_a_part_that_another_process_started_again_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    with begun(path):
+        late = LineOutput.open(path, MADE_WITH, resume=True)
+    late.skip(["s0", "s1"])
+    late.part.unlink()
+    with LineOutput.open(path, MADE_WITH) as other:
+        other.write(b"a longer line of another input\n", ["u0"], 1)
+    with late, pytest.raises(RunError, match=r"out\.txt\.part was changed by another process\. Resume it again\."):
+        late.write(b"t2\n", ["s2"], 1)
+    assert other.part.read_text() == "a longer line of another input\n"
+
+
 class Killed(BaseException):
     """The process is gone: no cleanup runs after it."""
 

@@ -191,3 +191,13 @@ def _flip(path: Path, place: float) -> None:
     content = bytearray(path.read_bytes())
     content[content.rindex(b"0") if path.suffix == ".json" else int(len(content) * place)] ^= 1
     path.write_bytes(content)
+
+
+def test_a_model_that_is_replaced_after_it_was_hashed_is_not_used(tmp_path: Path) -> None:
+    folder = make_run(tmp_path, seed=2) / "best"
+    model = find_model(folder)
+    model.verify()
+    make_run(tmp_path, seed=3)
+    with pytest.raises(CheckpointError, match=r"best was replaced by another process while .* Run it again\."):
+        load_model(model)
+    load_model(find_model(folder))
