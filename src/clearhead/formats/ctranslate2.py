@@ -28,6 +28,7 @@ Storage = Literal["float32", "int8", "float16"]
 HIDDEN_LOGIT = -1e4  # of padding and bos, which are never generated; it fits in float16
 _FORMAT = 3  # conversions of format 1 could generate bos; format 2 was kept in the model's folder
 _CACHE = "ctranslate2"
+_NO_SPACE = "No partial files remain. Free some space on the disk, or use the engine torch, which needs no conversion."
 _DAY, _MONTH = 86400.0, 30 * 86400.0
 
 
@@ -89,10 +90,7 @@ def converted(model: ModelFolder, storage: Storage, load: Callable[[], "Transfor
         move_folder(part, target)
     except OSError as wrong:
         if not _is_intact(target):
-            raise CheckpointError(
-                f"{printable(str(target))} could not be written: {wrong}. No partial files remain. "
-                "Free some space on the disk, or use the engine torch, which needs no conversion."
-            ) from None
+            raise CheckpointError(f"{printable(str(target))} could not be written: {wrong}. {_NO_SPACE}") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
     _tidy(cache)
@@ -102,7 +100,13 @@ def converted(model: ModelFolder, storage: Storage, load: Callable[[], "Transfor
 def _temporary(load: Callable[[], "Transformer"], storage: Storage) -> Converted:
     model = load()
     place = Path(mkdtemp(prefix="clearhead-ctranslate2-"))
-    convert(model, place, storage)
+    try:
+        convert(model, place, storage)
+    except BaseException as wrong:
+        shutil.rmtree(place, ignore_errors=True)
+        if isinstance(wrong, OSError):
+            raise CheckpointError(f"{printable(str(place))} could not be written: {wrong}. {_NO_SPACE}") from None
+        raise
     return Converted(place, is_temporary=True)
 
 

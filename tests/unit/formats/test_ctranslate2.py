@@ -109,15 +109,24 @@ def test_an_incomplete_conversion_is_made_again(saved: Path) -> None:
     assert (place / "SHA256SUMS").is_file()
 
 
-def test_a_failed_conversion_leaves_no_files(saved: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("has_cache", [True, False])
+def test_a_failed_conversion_leaves_no_files(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_cache: bool
+) -> None:
     def fill_the_disk(model: Transformer, folder: Path, storage: str) -> None:
         (folder / "model.bin").write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
+    place = tmp_path / "place"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CLEARHEAD_CACHE", str(place if has_cache else tmp_path / "file"))
     monkeypatch.setattr(conversions, "convert", fill_the_disk)
-    with pytest.raises(CheckpointError, match="could not be written.*No space left.*No partial files.*engine torch"):
+    with pytest.raises(CheckpointError, match="place.* could not be written.*No space left.*No partial .*engine torch"):
         conversion_of(saved)
-    assert list(cache.iterdir()) == []
+    assert [path for path in place.rglob("*") if path.is_file()] == []
+    assert [path for path in place.rglob("*") if path.name != "ctranslate2"] == []
 
 
 def test_without_a_cache_the_conversion_is_temporary(
