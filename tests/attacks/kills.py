@@ -41,7 +41,7 @@ def undisturbed(job: Job, folder: Path) -> Undisturbed:
     start, place = folder / "start", folder / "place"
     start.mkdir(parents=True)
     _check(in_child(lambda: job.prepare(start)))
-    before = _check(in_child(lambda: read(job, start)))
+    before = _check(in_child(lambda: read(job, start) if job.is_atomic else Reading(None)))
     shutil.copytree(start, place)
 
     def counted() -> tuple[list[str], list[str], View]:
@@ -128,7 +128,7 @@ def read(job: Job, place: Path) -> Reading:
 
 
 def _look_and_repeat(job: Job, place: Path, *, is_done: bool) -> tuple[Reading, View]:
-    between = read(job, place)
+    between = read(job, place) if job.is_atomic else Reading(None)
     if not is_done:
         to_its_end(job.after or job.run, place)
     return between, job.view(place)
