@@ -50,7 +50,7 @@ SHORT = {
     "a whole number": "integer",
     "a number": "number",
     " of at least ": " ≥ ",
-    " and of at most ": " and ≤ ",
+    " and at most ": " and ≤ ",
     " above ": " > ",
     " below ": " < ",
     "one of ": "",

@@ -170,7 +170,7 @@ def _bounds(metadata: Sequence[Any]) -> str:
         return f" from {bounds['ge']} to {bounds['le']}"
     words = {"gt": "above", "ge": "of at least", "lt": "below", "le": "of at most"}
     phrases = [f"{word} {bounds[name]}" for name, word in words.items() if name in bounds]
-    return f" {' and '.join(phrases)}" if phrases else ""
+    return f" {' and '.join(phrases).replace(' and of at', ' and at')}" if phrases else ""
 
 
 def _flat(metadata: Sequence[Any]) -> Iterator[Any]:

@@ -84,7 +84,7 @@ REFUSED = {
     "nowhere.yaml": (b"problem: nothing-here\nwritten: {Q: [[1]]}\n", "no gallery problem with that name"),
     "lines.yaml": (
         b"problem: exam-self-attention\nwritten:\n" + b"".join(b"  Q%d: [1]\n" % i for i in range(2001)),
-        "the limit is 2,000",
+        "contains more than 1,000 lines",
     ),
 }
 
@@ -174,7 +174,7 @@ def test_grades_and_reports_never_overwrite_what_is_read(tmp_path: Path) -> None
 
 def test_a_wrong_shape_is_reported_and_is_not_correct(tmp_path: Path) -> None:
     path = write(tmp_path / "max.json", {**GOOD, "weights": [row[:2] for row in GOOD["weights"]]})
-    done = run("check", str(path))
+    done = run("check", str(path), "--problem", str(PROBLEM))
     assert done.returncode == 2
     assert "No error in what could be marked." in done.stdout
     assert "1 line has a wrong shape" in " ".join(done.stdout.split())

@@ -171,8 +171,9 @@ def _check_outputs(
     csv: Path | None, to: Path, form: ReportFormat, inputs: "Sequence[Path]", workings: "Sequence[Path]"
 ) -> None:
     """Raise an error if the grades or a report would overwrite a working, the mark scheme or the problem."""
-    from clearhead.files.destination import Output, check_outputs
+    from clearhead.files.destination import Output, check_outputs, check_standard_output
 
+    check_standard_output([*inputs, *workings])
     outputs = [] if csv is None else [Output(csv, "csv")]
     if to.is_dir():
         outputs += [Output(_report_path(to, working, form), "reports") for working in workings]
@@ -193,12 +194,14 @@ def _check_one(working: str, marking: MarkingOptions, report: ReportOptions) -> 
     rules, output = marking.rules(), report.output
     if report.csv is not None or report.reports is not None:
         raise ProblemError(f"--csv and --reports are for a folder of workings, and {working} is not a folder.")
-    if output is not None:
-        from clearhead.files.destination import Output, check_outputs
-
-        check_outputs([Output(output)], [working, *_inputs(marking, rules), *_named_file(working, output)])
-
     from clearhead.check import check as mark
+    from clearhead.files.destination import Output, check_outputs, check_standard_output
+
+    inputs: list[str | Path] = [working, *_inputs(marking, rules)]
+    if output is not None:
+        check_outputs([Output(output)], [*inputs, *_named_file(working, output)])
+    else:
+        check_standard_output(inputs)
 
     problem = marking.problem if marking.problem is not None else rules.problem
     reports = mark(working, problem, rules, marking.max_seconds)

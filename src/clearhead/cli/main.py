@@ -134,7 +134,8 @@ def _run() -> None:
         if is_debug:
             raise
         discard_output()
-        reason = f"the output cannot be written: {problem.strerror or problem}."
+        fact = "the output cannot be written" if problem.filename is None else f"{problem.filename} cannot be used"
+        reason = _shown(f"{fact}: {problem.strerror or problem}.")
         typer.echo(f"clearhead: {_NO_MEMORY if is_out_of_memory(problem) else reason}", err=True)
         raise SystemExit(2) from None
     except KeyboardInterrupt:

@@ -153,10 +153,13 @@ def solve(
 
         typer.echo(describe_kinds(fields), nl=False)
     else:
-        if sheet.output is not None:
-            from clearhead.files.destination import Output, check_outputs
+        from clearhead.files.destination import Output, check_outputs, check_standard_output
 
-            check_outputs([Output(sheet.output)], [name for name in (problem, trace.from_trace) if name is not None])
+        inputs = [name for name in (problem, trace.from_trace) if name is not None]
+        if sheet.output is not None:
+            check_outputs([Output(sheet.output)], inputs)
+        else:
+            check_standard_output(inputs)
         _show(_worksheet(problem, rounding, trace), sheet)
 
 

@@ -130,6 +130,11 @@ def find_destination(name: str | Path, option: str = "output") -> Destination:
             raise RunError(f"{shown} is a folder. Give the name of a file.", options=(option,))
         elif not destination.path.parent.is_dir():
             raise RunError(f"the folder of {shown} does not exist. Create it first.", options=(option,))
+        elif (other := _unfinished(destination.path)) is not None:
+            raise RunError(
+                f"{shown} belongs to the output {printable(other)}, which is not finished. Choose another name.",
+                options=(option,),
+            )
         elif not destination.is_stream and not os.access(destination.path.parent, os.W_OK | os.X_OK):
             raise RunError(
                 f"{shown} cannot be written: its folder is not writable. Choose another place.", options=(option,)
@@ -138,6 +143,13 @@ def find_destination(name: str | Path, option: str = "output") -> Destination:
         reason = wrong.strerror if isinstance(wrong, OSError) else wrong
         raise RunError(f"{shown} cannot be written: {reason}. Choose another place.", options=(option,)) from None
     return destination
+
+
+def _unfinished(path: Path) -> str | None:
+    """Return the name of the unfinished output that a file belongs to, as its part or its journal; otherwise None."""
+    name = path.name.removesuffix(".json")
+    has_both = all(path.with_name(file).is_file() for file in (name, f"{name}.json"))
+    return name.removesuffix(".part") if name.endswith(".part") and has_both else None
 
 
 def _check_descriptor(shown: str, descriptor: int, option: str) -> None:

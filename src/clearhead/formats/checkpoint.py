@@ -10,7 +10,7 @@ import torch
 from clearhead import __version__
 from clearhead.errors import CheckpointError, printable
 from clearhead.files.json_file import json_writer, read_json
-from clearhead.files.manifest import verify_if_listed
+from clearhead.files.manifest import MANIFEST, verify_if_listed
 from clearhead.files.writing import FileWriter, write_together
 from clearhead.formats.config_file import FORMAT, MARK, VERSION, read_model_config
 from clearhead.formats.files import CONFIG, PICKLE_ADVICE, WEIGHTS, find_files, read_tensors, tensor_writer
@@ -33,7 +33,15 @@ def save_checkpoint(
 def _make_room(folder: Path, config: dict[str, Any]) -> None:
     """Raise an error if a model of another program would be overwritten."""
     old = folder / CONFIG
-    if old.is_file() and MARK not in read_json(old):
+    if not old.is_file():
+        return
+    try:
+        is_ours = MARK in read_json(old)
+    except CheckpointError:
+        if not (folder / MANIFEST).is_file():
+            raise
+        is_ours = True  # damaged, and about to be replaced
+    if not is_ours:
         raise CheckpointError(
             f"{printable(str(old))} belongs to another program and would be overwritten. Choose an empty folder."
         )

@@ -72,6 +72,8 @@ def converted(model: ModelFolder, storage: Storage, load: Callable[[], "Transfor
     target = cache / name
     if _is_intact(target):
         return Converted(target)
+    if target.exists() and not os.access(target, os.R_OK | os.W_OK | os.X_OK):  # another user made it
+        return _temporary(load, storage)
     part = temporary_beside(target)
     try:
         part.mkdir(mode=0o700)
@@ -123,7 +125,7 @@ def _is_intact(place: Path) -> bool:
         names = read_manifest(place)
         if names is None or "model.bin" not in names or not verify_if_listed(place, names):
             return False
-    except CheckpointError:
+    except (CheckpointError, OSError):  # OSError: a cache that another user made
         return False
     with suppress(OSError):
         os.utime(place / MANIFEST)

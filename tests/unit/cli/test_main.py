@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -123,3 +124,28 @@ def test_a_message_is_shortened_and_cannot_control_the_terminal(
     assert "\x1b" not in message
     assert "what to do." in message
     assert len(message) < 5000
+
+
+@pytest.mark.parametrize("arguments", [("solve", "input.yaml"), ("check", "input.yaml")])
+def test_output_is_not_appended_to_the_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("input.yaml").write_text("problem: exam-self-attention\nwritten: {Q: [[1, 2]]}\n")
+    before = Path("input.yaml").read_bytes()
+    with Path("input.yaml").open("a") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        assert exit_code(monkeypatch, *arguments) == 2
+    assert "standard output is the same file as input.yaml, which is read." in capsys.readouterr().err
+    assert Path("input.yaml").read_bytes() == before
+
+
+def test_a_file_that_cannot_be_used_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run() -> None:
+        raise PermissionError(13, "Permission denied", "model/tokeniser")
+
+    monkeypatch.setattr(entry, "build_app", lambda verbs: run)
+    assert exit_code(monkeypatch) == 2
+    assert capsys.readouterr().err == "clearhead: model/tokeniser cannot be used: Permission denied.\n"

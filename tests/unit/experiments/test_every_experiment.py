@@ -140,7 +140,10 @@ def test_the_verb_draws_and_prints_the_file_name(tmp_path: Path) -> None:
     [
         (("experiment", "lek"), "'lek' is not an experiment. Did you mean 'leak'?"),
         (("experiment", "norms", "--picture", "slide.pdf"), "slide.pdf is neither an SVG nor a PNG."),
-        (("experiment", "norms", "--picture", "/no/such/folder/slide.svg"), "cannot be written"),
+        (
+            ("experiment", "norms", "--picture", "/no/such/folder/slide.svg"),
+            "the folder of /no/such/folder/slide.svg does not exist",
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence_and_exit_code_2(arguments: tuple[str, ...], sentence: str) -> None:

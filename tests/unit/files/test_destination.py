@@ -154,3 +154,12 @@ def test_standard_output_is_not_an_input(text: Path, monkeypatch: pytest.MonkeyP
         check_standard_output([])
     monkeypatch.setattr(sys, "stdout", io.StringIO())
     check_standard_output(["in.txt"])
+
+
+@pytest.mark.parametrize("name", ["out.txt.part", "out.txt.part.json"])
+def test_the_part_of_an_unfinished_output_is_not_overwritten(tmp_path: Path, name: str) -> None:
+    check_outputs([Output(tmp_path / name)])
+    for file in ("out.txt.part", "out.txt.part.json"):
+        (tmp_path / file).touch()
+    with pytest.raises(RunError, match=rf"{name} belongs to the output out\.txt, which is not finished"):
+        check_outputs([Output(tmp_path / name)])

@@ -174,6 +174,12 @@ def test_the_model_of_another_program_is_not_overwritten(tmp_path: Path) -> None
         save_checkpoint(model_of(), tmp_path)
 
 
+def test_a_damaged_checkpoint_of_ours_can_be_replaced(saved: Path) -> None:
+    (saved / "config.json").write_bytes(b"{")
+    save_checkpoint(model_of(), saved)
+    load_checkpoint(saved)
+
+
 def test_a_model_whose_tie_was_cut_is_not_saved(tmp_path: Path) -> None:
     model = model_of()
     model.output.weight = torch.nn.Parameter(model.output.weight.detach().clone())

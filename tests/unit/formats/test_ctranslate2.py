@@ -140,6 +140,19 @@ def test_without_a_cache_the_conversion_is_temporary(
     shutil.rmtree(conversion.folder)
 
 
+def test_a_conversion_that_another_user_made_is_not_needed(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = conversion_of(saved).folder
+
+    def refuse(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(conversions, "read_manifest", refuse)
+    monkeypatch.setattr(os, "access", lambda path, mode: path != place)
+    conversion = conversion_of(saved)
+    assert conversion.is_temporary
+    shutil.rmtree(conversion.folder)
+
+
 def test_conversions_that_nobody_uses_are_deleted_after_a_month(saved: Path, cache: Path) -> None:
     old, unused = conversion_of(saved, "int8").folder, 31 * 86400
     os.utime(old / "SHA256SUMS", (time.time() - unused, time.time() - unused))
