@@ -89,7 +89,7 @@ def test_the_help_of_the_config_is_printed() -> None:
         ),
         (
             ("--resume", "--run", "nothing"),
-            "clearhead: nothing does not exist, so there is nothing to resume. To start a new run, do not resume (--resume).\n",
+            "clearhead: nothing does not exist, so there is nothing to resume. To start a new run, do not resume.\n",
         ),
         (
             ("--resume", "--run", "nothing", "--seeds", "3"),

@@ -45,6 +45,8 @@ class Destination:
     def of(name: str | Path) -> "Destination":
         """Follow links to the file to write, which need not exist, or to a descriptor; raise OSError if it fails."""
         path = Path(name)
+        if str(path) == STANDARD_INPUT:  # by the same convention, standard output
+            return Destination(path, 1)
         for _ in range(_MAX_LINKS):
             place = Path(os.path.realpath(path.parent), path.name)
             if str(place.parent) in map(os.path.realpath, _DESCRIPTOR_FOLDERS) and place.name.isdecimal():

@@ -69,8 +69,11 @@ class LineOutput:
             if not status.st_size:
                 return  # killed before the first line was written: a journal next to it is of an earlier output
             record = LineRecord.read(self.journal)
-        except FileNotFoundError:
-            return  # killed before the first journal was written: start again
+        except FileNotFoundError:  # not a file of ours: the journal is written before the first line
+            raise RunError(
+                f"{shown} exists, but there is no {printable(self.journal.name)}, so it cannot be resumed. "
+                "Move it away, or choose another name for the output."
+            ) from None
         except (OSError, ValueError) as wrong:
             raise RunError(
                 f"{printable(str(self.journal))} cannot be read ({wrong}), so {shown} cannot be resumed. "
@@ -119,7 +122,7 @@ class LineOutput:
             with suppress(OSError):
                 self.journal.unlink()
             return
-        raise RunError(f"{fact} {advice}", options=("resume",))
+        raise RunError(f"{fact} {advice}")
 
     def _last_journal(self) -> LineRecord | None:
         """Return the last journal of a file that was finished by a process that was killed before removing it."""
@@ -169,18 +172,30 @@ class LineOutput:
             raise RunError(
                 f"{printable(str(self.part))} is gone: another process has finished or removed it. Start again."
             ) from None
+        is_ours = False
         try:
-            if not lock_file(handle) or not self._is_part(handle):
+            is_ours = lock_file(handle) and self._is_part(handle)
+            if not is_ours:
                 raise RunError(f"{printable(str(self.part))} is being written by another process. Wait for it.")
             self._check_unchanged()
             if not self.num_done:
                 self.journal.unlink(missing_ok=True)  # of an earlier output, whose process was killed at its end
             os.ftruncate(handle, self._num_bytes)  # later bytes are of an unfinished batch
             os.lseek(handle, self._num_bytes, os.SEEK_SET)
+            if not self.num_done:
+                self._write_journal()  # before the first line, so that a part file without a journal is not ours
         except BaseException:
             os.close(handle)
+            if is_ours:
+                self._remove_if_empty()
             raise
         return handle
+
+    def _remove_if_empty(self) -> None:
+        """Remove the part file and its journal if no line is done: there is nothing to resume."""
+        if not self.num_done:
+            self.part.unlink(missing_ok=True)
+            self.journal.unlink(missing_ok=True)
 
     def _check_unchanged(self) -> None:
         """Check a resumed part file again, now that it is locked: another process can have changed it in between."""
@@ -251,8 +266,8 @@ class LineOutput:
         if self._file is not None:
             os.close(self._file)
             self._file = None
-            if not self.num_done and self.part.exists() and not self.journal.exists():
-                self.part.unlink()  # it is empty, so there is nothing to resume
+            if self.part.exists():  # otherwise it is finished
+                self._remove_if_empty()
 
 
 def _add_lines(digest: "hashlib._Hash", lines: Iterable[str]) -> int:

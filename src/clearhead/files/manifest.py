@@ -66,7 +66,9 @@ def read_manifest(folder: Path) -> dict[str, str] | None:
         lines = [""]
     entries = [_LINE.fullmatch(line) for line in lines]
     if not entries or None in entries:
-        raise CheckpointError(f"{shown} is damaged: a line of it is not a SHA-256 and a file name. {_ADVICE}")
+        raise CheckpointError(
+            f"{shown} is damaged: it is empty, or a line of it is not a SHA-256 and a file name. {_ADVICE}"
+        )
     return {entry[2]: entry[1] for entry in entries if entry is not None}
 
 
@@ -123,7 +125,4 @@ def listed_files(folder: Path, names: Iterable[str]) -> list[str]:
 
 def unverified_note(folder: Path) -> str:
     """Return the note about a folder without SHA256SUMS."""
-    return (
-        f"{printable(str(folder))} has no {MANIFEST}, so its files were not verified. It was written by another "
-        "program, or by an older version of clearhead."
-    )
+    return f"{printable(str(folder))} has no {MANIFEST}, so its files were not verified."

@@ -104,10 +104,16 @@ def find_model(path: str | Path) -> ModelFolder:
     for folder in _candidates(location):
         if (folder / CONFIG).is_file():
             return ModelFolder(folder, run_of(folder), read_json(folder / CONFIG).get("model_type") == "marian")
-    weights = [folder for folder in _candidates(location) if (folder / "model.safetensors").is_file()]
-    if weights:
+        if (folder / WEIGHTS).is_file():  # a later candidate would be another model
+            raise CheckpointError(
+                f"{printable(str(folder))} has no {CONFIG}, which describes its weights. Copy it too."
+            )
+    steps = sorted(location.glob("checkpoints/step-*"))
+    if steps:
         raise CheckpointError(
-            f"{printable(str(weights[0]))} has no {CONFIG}, which describes its weights. Copy it too."
+            f"{printable(str(location))} has no best or last model yet. Give one of its checkpoints, such as "
+            f"{printable(str(steps[-1]))}.",
+            options=("model",),
         )
     raise CheckpointError(
         f"{printable(str(location))} contains no model. "
@@ -145,7 +151,7 @@ def _read_vocabularies(model: ModelFolder) -> Vocabularies:
         return load_marian_vocabularies(model.folder)
     raise CheckpointError(
         f"{printable(str(model.folder))} has no tokeniser: there is no {FOLDER}/ in it or in its run, and no "
-        f"{', '.join(MARIAN_FILES)}. Copy the entire run folder."
+        f"{', '.join(MARIAN_FILES)}. Copy {FOLDER}/ of the run too, next to the model."
     )
 
 

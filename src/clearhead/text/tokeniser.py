@@ -261,7 +261,7 @@ class Vocabularies:
         """Read folder/tokeniser, as written by `save`."""
         place = Path(folder) / FOLDER
         saved = _read_saved(place / SETTINGS)
-        verify_if_listed(place, (SETTINGS, *(f"{side}.spm" for side in saved.files)))
+        verify_if_listed(place, (SETTINGS, *(f"{side}.spm" for side in saved.files)), "Copy the folder again.")
         tokenisers = []
         for side, digest in saved.files.items():
             path = place / f"{side}.spm"

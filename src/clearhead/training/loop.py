@@ -440,7 +440,7 @@ class _Run:
             raise RunError(
                 f"{sentence} {advice} again with a lower training.rate, a longer training.warm_up, or "
                 "training.on_divergence: roll_back.",
-                options=("resume", "changes"),
+                options=("changes",) if good is None else {"resume": "", "changes": "training.rate=LOWER"},
             )
         assert good is not None, "a run with roll_back has a checkpoint of its initial weights"
         self.num_roll_backs += 1

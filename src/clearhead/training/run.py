@@ -83,7 +83,6 @@ class RunFolder:
             there = "contains no run" if folder.path.is_dir() else "does not exist"
             raise RunError(
                 f"{shown} {there}, so there is nothing to resume. To start a new run, do not resume.",
-                options=("resume",),
             )
         folder._take()
         return folder
@@ -156,8 +155,8 @@ class RunFolder:
     def _verify_config(self) -> None:
         """Refuse an edited config: resuming would continue with settings that the run was not started with."""
         advice = (
-            f"Restore it. To change a setting, give the change when you resume; if all edits are intended, delete "
-            f"{MANIFEST} next to it."
+            "It is the config that the run was started with: restore it. To change a setting, give the change when you "
+            "resume."
         )
         try:
             verify_if_listed(self.path, (CONFIG,), advice)

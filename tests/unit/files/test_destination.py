@@ -163,3 +163,7 @@ def test_the_part_of_an_unfinished_output_is_not_overwritten(tmp_path: Path, nam
         (tmp_path / file).touch()
     with pytest.raises(RunError, match=rf"{name} belongs to the output out\.txt, which is not finished"):
         check_outputs([Output(tmp_path / name)])
+
+
+def test_a_hyphen_is_standard_output() -> None:
+    assert Destination.of("-") == Destination.of(Path("-")) == Destination(Path("-"), 1)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -133,13 +134,44 @@ def test_weights_beyond_the_range_of_float16_are_refused_in_float16(tmp_path: Pa
     Translator.load(run, engine=engine, device="cpu", precision="float32")
 
 
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+def test_weights_that_overflow_are_refused(tmp_path: Path, engine: EngineName) -> None:
+    run = make_run(tmp_path / "run")
+    path = run / "best/model.safetensors"
+    tensors = load_file(path)
+    tensors["decoder_blocks.0.cross_attention.output.weight"][:] = 3e38
+    save_file(tensors, path)
+    (path.parent / MANIFEST).unlink()
+    with pytest.raises(CheckpointError, match=r"best cannot be used: its weights overflow in float32, so that .* NaN"):
+        Translator.load(run, engine=engine, device="cpu")
+
+
+def test_the_last_model_is_not_used_in_place_of_an_incomplete_best_one(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    shutil.copytree(run / "best", run / "last")
+    (run / "best" / "config.json").unlink()
+    with pytest.raises(CheckpointError, match=r"best has no config\.json, which describes its weights"):
+        find_model(run)
+
+
+def test_a_run_that_has_only_checkpoints_names_one(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    (run / "checkpoints").mkdir()
+    (run / "best").rename(run / "checkpoints" / "step-00000020")
+    with pytest.raises(CheckpointError, match=r"run has no best or last model yet\. .* such as .*step-00000020\."):
+        find_model(run)
+    find_model(run / "checkpoints" / "step-00000020")
+
+
 def test_a_model_without_a_tokeniser_is_named(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     alone = tmp_path / "alone" / "below" / "best"
     alone.mkdir(parents=True)
     for path in (run / "best").iterdir():
         (alone / path.name).write_bytes(path.read_bytes())
-    with pytest.raises(CheckpointError, match=r"best has no tokeniser: .*Copy the entire run folder\."):
+    with pytest.raises(
+        CheckpointError, match=r"best has no tokeniser: .*Copy tokeniser/ of the run too, next to the model\."
+    ):
         load_vocabularies(find_model(alone))
     assert find_model(alone).fingerprint == find_model(run / "best").fingerprint, "a copy is the same model"
 

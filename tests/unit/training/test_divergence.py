@@ -59,7 +59,7 @@ def test_a_loss_that_is_no_number_stops_with_a_sentence_and_its_batch(
         "The last good checkpoint is step-00000005: resume the run with a lower training.rate. "
         "Or start again with a lower training.rate, a longer training.warm_up, or training.on_divergence: roll_back."
     )
-    assert error.value.options == ("resume", "changes")
+    assert error.value.options == {"resume": "", "changes": "training.rate=LOWER"}
     saved = json.loads(place.read_text())
     (batch,) = faults.batches
     assert batch.target is not None

@@ -62,7 +62,7 @@ def test_an_edited_config_is_not_resumed_unless_its_hash_is_deleted(tmp_path: Pa
     config = tmp_path / "run" / "config.yaml"
     config.write_text(config.read_text().replace("seed: 1\n", "seed: 3\n"))
     with pytest.raises(
-        RunError, match=r"config\.yaml has changed since .* SHA256SUMS\. Restore it\. To change a setting"
+        RunError, match=r"config\.yaml has changed since .* SHA256SUMS\. .*: restore it\. To change a setting"
     ):
         launch(RunFolder(tmp_path / "run").read_config(), tmp_path / "run", resume=True, console=quiet())
     (tmp_path / "run" / "SHA256SUMS").unlink()

@@ -24,6 +24,7 @@ from clearhead.decoding.engines.engine import (
     Use,
     batches_by_length,
     halves,
+    not_finite,
 )
 from clearhead.decoding.search.constraints import NO_CONSTRAINTS
 from clearhead.decoding.search.hypothesis import Hypothesis, normalised
@@ -115,7 +116,10 @@ def open_ctranslate2(
     storage = _STORAGES[precision]
     conversion = converted(model, storage, lambda: load_model(model).float())
     try:
-        return CTranslate2Engine(conversion.folder, load_config(model), storage, device, num_threads)
+        engine = CTranslate2Engine(conversion.folder, load_config(model), storage, device, num_threads)
+        if not engine.is_finite:
+            raise not_finite(model.folder, engine.translator.compute_type)
+        return engine
     finally:
         if conversion.is_temporary:
             shutil.rmtree(conversion.folder, ignore_errors=True)
@@ -160,6 +164,12 @@ class CTranslate2Engine:
         self.described = f"ctranslate2, {self.translator.device}, {self.translator.compute_type}"
         self._names = [str(number) for number in range(max(config.source_vocabulary, config.target_size))]
         self._numbers = {name: number for number, name in enumerate(self._names)}
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether it computes finite numbers, tried with an empty sentence; CTranslate2 would write empty lines."""
+        eos = [self._names[self.config.eos]]
+        return all(math.isfinite(log_prob) for log_prob in self.translator.score_batch([eos], [eos])[0].log_probs)
 
     @property
     def info(self) -> ModelInfo:

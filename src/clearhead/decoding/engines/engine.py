@@ -5,12 +5,13 @@ This module does not import torch, so that translating with CTranslate2 starts i
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
-from clearhead.errors import DataError
+from clearhead.errors import CheckpointError, DataError, printable
 
 if TYPE_CHECKING:
     from clearhead.model.config import ModelConfig
@@ -48,6 +49,15 @@ class Request:
     constraints: Constraints = NO_CONSTRAINTS
     number: int = 0
     has_score: bool = True
+
+
+def not_finite(folder: Path, precision: str) -> CheckpointError:
+    """Return the error about a model whose probabilities are not numbers, although all its weights are."""
+    return CheckpointError(
+        f"{printable(str(folder))} cannot be used: its weights overflow in {precision}, so that probabilities are NaN. "
+        "Use another checkpoint, or a wider precision.",
+        options=("precision",),
+    )
 
 
 @dataclass(frozen=True)

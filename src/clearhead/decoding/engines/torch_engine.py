@@ -13,6 +13,7 @@ from clearhead.decoding.engines.engine import (
     Request,
     batches_by_length,
     halves,
+    not_finite,
 )
 from clearhead.decoding.engines.packing import packed
 from clearhead.decoding.search.beam import beam_search, search_with
@@ -113,8 +114,15 @@ class TorchEngine:
 
 
 def open_torch(model: ModelFolder, device: DeviceName = "auto", precision: Precision = "auto") -> TorchEngine:
-    """Load a translation model."""
-    return TorchEngine(load_model(model, device, precision))
+    """Load a translation model, and check that it computes finite numbers."""
+    loaded = load_model(model, device, precision)
+    if loaded.can_translate:
+        ids = torch.tensor([[loaded.config.eos]], device=loaded.device)
+        with evaluation_mode(loaded), torch.inference_mode():
+            logits = loaded.decode(loaded.shifted(ids), loaded.encode(ids))
+        if not torch.isfinite(logits).all():
+            raise not_finite(model.folder, str(loaded.dtype).removeprefix("torch."))
+    return TorchEngine(loaded)
 
 
 def load_model(model: ModelFolder, device: DeviceName = "auto", precision: Precision = "auto") -> SequenceModel:
