@@ -125,10 +125,19 @@ def other_files(folder: Path, besides: Collection[Path] = ()) -> list[Path]:
     return [path for path in _files(folder, besides) if path.suffix.casefold() not in SUFFIXES]
 
 
+def entries_left_out(folder: Path, besides: Collection[Path] = ()) -> list[Path]:
+    """Return the entries of a folder that are no files: sub-folders, broken links and pipes."""
+    return [path for path in _entries(folder, besides) if not path.is_file()]
+
+
 def _files(folder: Path, besides: Collection[Path]) -> list[Path]:
+    return [path for path in _entries(folder, besides) if path.is_file()]
+
+
+def _entries(folder: Path, besides: Collection[Path]) -> list[Path]:
     excluded = {path.resolve() for path in besides}
     try:
-        paths = sorted(path for path in folder.iterdir() if path.is_file() and path.resolve() not in excluded)
+        paths = sorted(path for path in folder.iterdir() if path.resolve() not in excluded)
     except OSError as wrong:
         raise ProblemError(f"{folder} cannot be read: {wrong.strerror}.") from None
     return [path for path in paths if not path.name.startswith((".", "~$"))]  # temporary files of editors

@@ -148,7 +148,7 @@ def _check_class(folder: Path, marking: MarkingOptions, report: ReportOptions) -
     _check_outputs(csv, to, form, inputs, working_files(folder, besides))
     marked = _mark_class(folder, rules, marking, besides)
     _deliver_class(marked, csv, to, form)
-    _show_class(marked, _written(to, csv), folder, besides)
+    _show_class(marked, _written(to, csv), folder, [*besides, to])
     return marked.exit_code
 
 
@@ -320,7 +320,7 @@ def _show_class(marked: "ClassReport", footer: str, folder: Path, besides: "Sequ
     from rich.table import Table
     from rich.text import Text
 
-    from clearhead.check.classroom import other_files
+    from clearhead.check.classroom import entries_left_out, other_files
     from clearhead.errors import printable
 
     console = Console(highlight=False)
@@ -345,6 +345,10 @@ def _show_class(marked: "ClassReport", footer: str, folder: Path, besides: "Sequ
             (
                 "Not marked, because the file type is not supported",
                 [path.name for path in other_files(folder, besides)],
+            ),
+            (
+                "Not marked, because it is not a file",
+                [path.name for path in entries_left_out(folder, besides)],
             ),
         ):
             if lines:

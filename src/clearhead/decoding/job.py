@@ -283,7 +283,7 @@ class TranslationJob:
         return to_record(translation, self.columns, target.pieces(tokens) if self.columns.scores else ())
 
     def _completed_object(self, line: InputLine, translation: Translation) -> str:
-        """Return the JSON object of an input line with the translation added."""
+        """Return the JSON object of an input line with the translation added; the rest is copied byte for byte."""
         if line.data is None:
             return ""
         is_plain = not (self.columns.scores or self.columns.n_best)
@@ -296,7 +296,7 @@ class TranslationJob:
                 "Write separate JSON records.",
                 options=("as_json",),
             )
-        return _json({**line.data, **new_values})
+        return f"{line.line.rstrip().removesuffix('}').rstrip()}, {_json(new_values)[1:]}"
 
 
 def _skipped_sentence(faults: Sequence[Fault], number: int) -> str:

@@ -12,24 +12,24 @@ def user_cache(name: str) -> Path:
 
     Raise OSError if there is no place for it.
     """
-    folder = _cache() / name
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return folder
+    cache = _cache()
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    for folder in (cache, cache / name):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    return cache / name
 
 
 def _cache() -> Path:
-    if os.environ.get(VARIABLE):
-        return Path(os.environ[VARIABLE])
-    return _system_cache() / "clearhead"
+    try:
+        if os.environ.get(VARIABLE):
+            return Path(os.environ[VARIABLE]).expanduser()
+        return _system_cache() / "clearhead"
+    except RuntimeError:
+        raise OSError("the user has no home folder") from None
 
 
 def _system_cache() -> Path:
     chosen = Path(os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", ""))
     if chosen.is_absolute():
         return chosen
-    try:
-        home = Path.home()
-    except RuntimeError:
-        raise OSError("the user has no home folder") from None
-    return home / {"win32": "AppData/Local", "darwin": "Library/Caches"}.get(sys.platform, ".cache")
+    return Path.home() / {"win32": "AppData/Local", "darwin": "Library/Caches"}.get(sys.platform, ".cache")

@@ -56,6 +56,8 @@ class LineSource:
         name: str | None, form: Form | None, column: str | None, text: str | None, on_fault: OnFault = "refuse"
     ) -> "LineSource":
         """Return the requested source; without `form`, the file name decides the format."""
+        if name == "":
+            raise DataError("the name of the input is empty. Give a file, or - for standard input.", options=("input",))
         suffixes = Path(name or "").suffixes
         form_of_name: Form = next((_FORMS[suffix] for suffix in suffixes if suffix in _FORMS), "text")
         form = form or form_of_name

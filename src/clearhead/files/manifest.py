@@ -15,7 +15,7 @@ from clearhead.errors import CheckpointError, printable
 from clearhead.files.reading import missing_file_hint, read_file
 
 MANIFEST = "SHA256SUMS"
-_LINE = re.compile(r"([0-9a-f]{64}) [ *](?:\./)?([^/\\]+)")
+_LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](?:\./)?([^/\\]+)")
 _MAX_BYTES = 2**20  # of a manifest; ours have a few hundred
 _MAX_TRIES = 5
 _MIN_PARALLEL = 2**24  # bytes; less is hashed sooner than threads are started
@@ -61,7 +61,7 @@ def read_manifest(folder: Path) -> dict[str, str] | None:
     shown = printable(str(path))
     content = read_file(path) if path.stat().st_size <= _MAX_BYTES else b"\xff"
     try:
-        lines = content.decode().splitlines()
+        lines = [line for line in content.decode("utf-8-sig").splitlines() if line.strip()]
     except UnicodeDecodeError:
         lines = [""]
     entries = [_LINE.fullmatch(line) for line in lines]
@@ -69,7 +69,7 @@ def read_manifest(folder: Path) -> dict[str, str] | None:
         raise CheckpointError(
             f"{shown} is damaged: it is empty, or a line of it is not a SHA-256 and a file name. {_ADVICE}"
         )
-    return {entry[2]: entry[1] for entry in entries if entry is not None}
+    return {entry[2]: entry[1].lower() for entry in entries if entry is not None}
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def converted(model: ModelFolder, storage: Storage, load: Callable[[], "Transfor
     target = cache / name
     if _is_intact(target):
         return Converted(target)
-    if target.exists() and not os.access(target, os.R_OK | os.W_OK | os.X_OK):  # another user made it
+    if target.is_dir() and not os.access(target, os.R_OK | os.W_OK | os.X_OK):  # another user made it
         return _temporary(load, storage)
     part = temporary_beside(target)
     try:
@@ -85,10 +85,9 @@ def converted(model: ModelFolder, storage: Storage, load: Callable[[], "Transfor
         for name in names:
             sync_file(part / name)
         write_manifest(part, names)
-        if target.exists():
-            if _is_intact(target):  # another process was faster
-                return Converted(target)
-            shutil.rmtree(target, ignore_errors=True)
+        if _is_intact(target):  # another process was faster
+            return Converted(target)
+        _remove(target)
         move_folder(part, target)
     except OSError as wrong:
         if not _is_intact(target):
@@ -130,6 +129,14 @@ def _is_intact(place: Path) -> bool:
     with suppress(OSError):
         os.utime(place / MANIFEST)
     return True
+
+
+def _remove(place: Path) -> None:
+    """Remove a damaged conversion, or whatever else has its name."""
+    if place.is_symlink() or place.is_file():
+        place.unlink()
+    else:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _tidy(cache: Path) -> None:

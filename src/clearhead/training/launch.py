@@ -55,6 +55,8 @@ def _open(config: RunConfig, path: str | Path, resume: bool) -> RunFolder:
 
 def _check_resumed(folder: RunFolder, config: RunConfig) -> None:
     """Refuse to resume a finished run, or a run with settings that cannot change."""
+    from clearhead.training.state import checkpoints
+
     place = printable(str(folder.path))
     changes = dict(changed_settings(folder.read_config(), config))
     fixed = [path for path in changes if not path.startswith(_MAY_CHANGE)]
@@ -65,6 +67,12 @@ def _check_resumed(folder: RunFolder, config: RunConfig) -> None:
                 "Start another run."
                 for path in fixed
             ],
+            options=("run",),
+        )
+    if not checkpoints(folder.checkpoints) and any(model.exists() for model in (folder.best, folder.last)):
+        raise RunError(
+            f"{place} contains a trained model, but no checkpoint: resuming would start from the first update and "
+            "overwrite the model. Restore the folder checkpoints, or start another run.",
             options=("run",),
         )
     outcome = folder.read_outcome()

@@ -2,11 +2,12 @@
 
 import csv
 import io
+import os
 
 import pytest
 import yaml
 
-from clearhead.check.classroom import grades_csv, mark_class, working_files
+from clearhead.check.classroom import entries_left_out, grades_csv, mark_class, working_files
 from clearhead.check.marks import LineScheme, Scheme
 from clearhead.check.scheme_file import load_scheme
 from clearhead.errors import ProblemError
@@ -99,6 +100,17 @@ def test_the_files_of_a_folder_are_those_that_can_be_workings(tmp_path):
     for name in ("b.yaml", "a.TEX", "notes.pdf", ".hidden"):
         (tmp_path / name).write_text("", encoding="utf-8")
     assert [path.name for path in working_files(tmp_path)] == ["a.TEX", "b.yaml"]
+
+
+def test_what_is_not_a_file_is_listed_and_never_opened(tmp_path):
+    (tmp_path / "a.yaml").write_text("", encoding="utf-8")
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "group-b").mkdir()
+    (tmp_path / "broken.yaml").symlink_to(tmp_path / "nowhere.yaml")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    assert [path.name for path in working_files(tmp_path)] == ["a.yaml"]
+    left_out = entries_left_out(tmp_path, [tmp_path / "reports"])
+    assert [path.name for path in left_out] == ["broken.yaml", "group-b", "pipe.yaml"]
 
 
 def test_an_empty_folder_and_a_missing_one_are_reported(tmp_path):

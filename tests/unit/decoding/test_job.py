@@ -403,6 +403,14 @@ def test_objects_get_a_key_and_keep_their_other_keys(translator: Translator, tex
     assert list(json.loads(best)) == ["source", "id", "translation", "score", "log_prob", "n_best"]
 
 
+def test_the_other_values_of_an_object_are_copied_byte_for_byte(translator: Translator, texts: list[str]) -> None:
+    rest = r'"id":12345678901234567890.10, "big": 1e400, "letter": "\u00e9", "slash": "\/", "id": 2'
+    objects = LineSource(form="jsonl", text=f'{{ "source": "a dog",{rest} }} \n')
+    assert output_of(TranslationJob(translator, objects, SHORT)) == (
+        f'{{ "source": "a dog",{rest}, "translation": {json.dumps(texts[2], ensure_ascii=False)}}}\n'
+    )
+
+
 def test_an_existing_key_is_not_overwritten(translator: Translator) -> None:
     objects = LineSource("in.jsonl", "jsonl", text='{"source": "a"}\n{"source": "a dog", "translation": "mine"}\n')
     with pytest.raises(

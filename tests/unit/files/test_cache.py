@@ -15,9 +15,16 @@ def no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_variable_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "mine"))
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "new" / "mine"))
+    cache = tmp_path / "new" / "mine"
+    assert user_cache("kind") == cache / "kind"
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (cache, cache / "kind")] == [0o700, 0o700]
+
+
+def test_the_variable_can_refer_to_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(VARIABLE, "~/mine")
     assert user_cache("kind") == tmp_path / "mine" / "kind"
-    assert stat.S_IMODE((tmp_path / "mine" / "kind").stat().st_mode) == 0o700
 
 
 def test_a_relative_xdg_folder_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,14 @@ def test_keys_of_jsonl_are_found_inside_keys(tmp_path: Path) -> None:
         texts(LineSource.of(str(path), None, None, None))
 
 
+def test_an_empty_name_is_not_standard_input() -> None:
+    with pytest.raises(
+        DataError, match=r"the name of the input is empty\. Give a file, or - for standard input\."
+    ) as no:
+        LineSource.of("", None, None, None)
+    assert no.value.options == ("input",)
+
+
 def test_a_column_of_plain_text_is_refused() -> None:
     with pytest.raises(DataError, match="column = b selects a part of a TSV or JSONL line") as error:
         LineSource.of("a.txt", None, "b", None)

@@ -42,6 +42,15 @@ def test_sha256sum_reads_our_file_and_we_read_its(folder: Path) -> None:
     assert read_manifest(folder) == ours
 
 
+def test_capitals_blank_lines_and_a_byte_order_mark_are_accepted(folder: Path) -> None:
+    ours = read_manifest(folder)
+    lines = (folder / MANIFEST).read_text().splitlines()
+    edited = "".join(f"{line[:64].upper()}{line[64:]}\r\n\r\n" for line in lines)
+    (folder / MANIFEST).write_bytes(f"\ufeff{edited}".encode())
+    assert read_manifest(folder) == ours
+    assert verify_files(folder, ("weights", "config")).is_listed
+
+
 @pytest.mark.parametrize("name", ["weights", "a name", "config"])
 def test_one_changed_bit_is_noticed_and_the_file_is_named(folder: Path, name: str) -> None:
     content = bytearray((folder / name).read_bytes())

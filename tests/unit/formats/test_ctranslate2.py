@@ -102,6 +102,22 @@ def test_a_damaged_conversion_is_made_again(saved: Path, name: str) -> None:
     assert files_of(place) == intact
 
 
+def test_a_file_or_a_link_in_the_place_of_a_conversion_is_replaced(saved: Path, tmp_path: Path) -> None:
+    place = conversion_of(saved).folder
+    intact = files_of(place)
+    moved = place.rename(tmp_path / "moved")
+    place.write_text("not a folder")
+    conversion_of(saved)
+    assert files_of(place) == intact
+    place.rename(tmp_path / "again")
+    (moved / "model.bin").write_bytes(b"damaged")
+    place.symlink_to(moved)
+    conversion_of(saved)
+    assert not place.is_symlink()
+    assert files_of(place) == intact
+    assert (moved / "model.bin").read_bytes() == b"damaged"
+
+
 def test_an_incomplete_conversion_is_made_again(saved: Path) -> None:
     place = conversion_of(saved).folder
     (place / "SHA256SUMS").unlink()

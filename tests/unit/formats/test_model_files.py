@@ -6,9 +6,10 @@ from clearhead.formats.model_files import model_files
 from clearhead.formats.model_folder import ModelFolder
 
 
-def test_config_weights_and_tokeniser_are_files_of_a_model(tmp_path: Path) -> None:
-    names = ("best/config.json", "best/model.safetensors", "tokeniser/source.model", "tokeniser/tokeniser.json")
-    for name in (*names, "best/notes.txt", "metrics.jsonl"):
+def test_a_model_has_a_config_weights_a_tokeniser_and_the_records_of_its_run(tmp_path: Path) -> None:
+    model_names = ("best/config.json", "best/model.safetensors", "tokeniser/source.model", "tokeniser/tokeniser.json")
+    names = (*model_names, "config.yaml", "environment.json", "data.json", "metrics.jsonl", "outcome.json")
+    for name in (*names, "best/notes.txt", "notes.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"")
     model = ModelFolder(tmp_path / "best", tmp_path, is_marian=False)

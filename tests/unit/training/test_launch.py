@@ -70,6 +70,24 @@ def test_an_edited_config_is_not_resumed_unless_its_hash_is_deleted(tmp_path: Pa
     assert loop.calls[-1] == (3, True, "run")
 
 
+@pytest.mark.parametrize("model", ["best", "last"])
+def test_a_trained_model_without_checkpoints_is_not_overwritten_by_resuming(
+    tmp_path: Path, loop: FakeLoop, model: str
+) -> None:
+    loop.stops = ["interrupted", "steps"]
+    launch(least(), tmp_path / "run", console=quiet())
+    (tmp_path / "run" / model).mkdir()
+    with pytest.raises(RunError, match=r"run contains a trained model, but no checkpoint: .* Restore the folder"):
+        launch(least(), tmp_path / "run", resume=True, console=quiet())
+    assert len(loop.calls) == 1
+    assert RunFolder(tmp_path / "run").read_outcome() is not None
+    checkpoint = tmp_path / "run" / "checkpoints" / "step-00000001"
+    checkpoint.mkdir(parents=True)
+    (checkpoint / "state.json").write_text("{}")
+    launch(least(), tmp_path / "run", resume=True, console=quiet())
+    assert len(loop.calls) == 2
+
+
 def test_resuming_a_run_removes_its_earlier_outcome(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loop: FakeLoop
 ) -> None:
