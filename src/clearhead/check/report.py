@@ -63,7 +63,8 @@ class LineMark:
 
     `section` is the part of the model in words. `copy_of` is the symbol of the line that this one copies.
     `note` is a remark about the complete line, for example a wrong shape. `is_missing` is true for a line that the
-    scheme requires and that was not written.
+    scheme requires and that was not written. `unwritten` are the symbols of the lines before it that were not written,
+    if its numbers cannot be judged without them.
     """
 
     name: str
@@ -80,6 +81,7 @@ class LineMark:
     copy_of: str = ""
     note: str = ""
     is_missing: bool = False
+    unwritten: tuple[str, ...] = ()
 
     @property
     def marked(self) -> list[CellMark]:
@@ -158,6 +160,11 @@ class Report:
         return any(v.is_error or (self.is_strict and v in ROUNDING_FAULTS) for v in self.counts)
 
     @property
+    def is_unsupported(self) -> bool:
+        """Whether numbers cannot be judged because too many lines before them were not written."""
+        return Verdict.UNSUPPORTED in self.counts
+
+    @property
     def num_misshapen(self) -> int:
         """The number of written lines that could not be compared because of their shape."""
         return sum(not line.cells and not line.is_missing for line in self.lines)
@@ -170,8 +177,8 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """1 if there is an error, 2 if there is none but part could not be read, otherwise 0."""
-        return 1 if self.has_error else (0 if self.is_fully_read else 2)
+        """1 if there is an error or not enough working, 2 if there is neither but part was not read, otherwise 0."""
+        return 1 if self.has_error or self.is_unsupported else (0 if self.is_fully_read else 2)
 
     def to_json(self) -> bytes:
         """Return the complete report as JSON."""

@@ -192,7 +192,21 @@ class ReportWriter:
             marks=marks,
             copy_of=symbol if judged.copy is not None else "",
             note=self._line_note(judged),
+            unwritten=self._unwritten(group),
         )
+
+    def _unwritten(self, group: list[JudgedStatement]) -> tuple[str, ...]:
+        """Return the symbols of the unwritten lines that the unsupported numbers of a line depend on, in order."""
+        if not any(judged.where(Verdict.UNSUPPORTED).any() for judged in group):
+            return ()
+        unwritten: set[int] = set()
+        todo = [group[0].statement.node]
+        while todo:
+            for parent in self.graph.parents[todo.pop()]:
+                if parent not in unwritten and parent not in self.comparison.statements:
+                    unwritten.add(parent)
+                    todo.append(parent)
+        return tuple(self._symbol_at(node) for node in sorted(unwritten) if not self.graph.is_move[node])
 
     def _line_note(self, judged: JudgedStatement) -> str:
         if judged.copy is None:
@@ -325,7 +339,10 @@ class ReportWriter:
         )
 
     def _symbol(self, judged: JudgedStatement) -> str:
-        return self.graph.records[judged.statement.node].symbol
+        return self._symbol_at(judged.statement.node)
+
+    def _symbol_at(self, node: int) -> str:
+        return self.graph.records[node].symbol
 
 
 def _grouped(judged: Sequence[JudgedStatement]) -> list[list[JudgedStatement]]:

@@ -21,6 +21,7 @@ class Verdict(StrEnum):
     MISCONCEPTION = "misconception"
     SLIP = "arithmetic slip"
     INVARIANT = "invariant violated"
+    UNSUPPORTED = "not enough working"
     UNREADABLE = "cannot read"
     UNCHECKED = "not checked"
 
@@ -77,6 +78,7 @@ SYMBOLS = {
     Verdict.MISCONCEPTION: "✗",
     Verdict.SLIP: "✗",
     Verdict.INVARIANT: "✗",
+    Verdict.UNSUPPORTED: "…",
     Verdict.UNREADABLE: "?",
     Verdict.UNCHECKED: "·",
 }

@@ -26,6 +26,7 @@ LETTERS = {
     Verdict.INVARIANT: "I",
     Verdict.UNREADABLE: "?",
     Verdict.UNCHECKED: "u",
+    Verdict.UNSUPPORTED: "n",
 }
 
 

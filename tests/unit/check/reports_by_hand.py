@@ -1,6 +1,7 @@
 """Marked workings written by hand: what a renderer must be able to show, created without the marker."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from clearhead.check.report import CellMark, Finding, LineMark, LineMarks, Report
 from clearhead.check.verdict import Verdict
@@ -21,6 +22,7 @@ CODES = {
     "I": Verdict.INVARIANT,
     "?": Verdict.UNREADABLE,
     "u": Verdict.UNCHECKED,
+    "n": Verdict.UNSUPPORTED,
 }
 FULL = LineMarks(1, 1, 1, 1)
 FOLLOWED = LineMarks(1, 1, 1, 1, is_follow_through=True, because="Follow-through: it agrees with your own S.")
@@ -169,6 +171,15 @@ def slipped() -> Report:
         "Exam question, scaled self-attention", "self-attention", "Ada L.", "rows", tuple(lines), (finding,), notes,
         10 + 4 / 3, 13,
     )  # fmt: skip
+
+
+def unsupported() -> Report:
+    """Only the output, which nothing leads to."""
+    output = replace(
+        line("Z", "A V", cells("-3 7 1; 8 0 2; 1 1 1", "n"), step="mix", marks=LineMarks(0, 1, 0, 1)),
+        unwritten=("Q", "K", "V", "S", "S′", "A"),
+    )
+    return Report("Exam question", "self-attention", "Ada L.", "rows", (output,), (), (), 0, 2)
 
 
 def misconceived() -> Report:

@@ -24,7 +24,14 @@ from tests.unit.check import reports_by_hand as by_hand
 from tests.unit.check.reports_by_hand import cells, line
 from tests.unit.worksheet.render.test_html import contrast, mixed
 
-REPORTS = [by_hand.faultless, by_hand.slipped, by_hand.misconceived, by_hand.hostile, by_hand.large]
+REPORTS = [
+    by_hand.faultless,
+    by_hand.slipped,
+    by_hand.misconceived,
+    by_hand.hostile,
+    by_hand.large,
+    by_hand.unsupported,
+]
 
 
 def terminal(report: Report, width: int = 80, **options: bool) -> str:
@@ -62,6 +69,7 @@ def test_a_line_has_its_method_and_accuracy_marks(marks: LineMarks, text: str) -
 SUMMARIES = [
     (by_hand.slipped, "1 error. 7 later cells are affected by it and still earn their marks. 1 number was truncated instead of rounded; 1 number differs by a rounding error; 1 number is plausible, but not confirmed; 1 cell could not be read."),
     (by_hand.misconceived, "2 errors. 3 later cells are affected by error 1 and still earn their marks. 1 line has a wrong shape."),
+    (by_hand.unsupported, "Not enough working: 9 numbers of Z cannot be judged, because Q, K, V and 3 other lines were not written."),
     (by_hand.faultless, "No error. 3 numbers were truncated instead of rounded; 1 number differs by a rounding error; 3 numbers are plausible, but not confirmed."),
 ]  # fmt: skip
 
@@ -141,6 +149,36 @@ def test_a_finding_without_a_sentence_on_what_follows_gets_one() -> None:
 
 def test_every_verdict_has_words_and_a_style() -> None:
     assert set(MEANINGS) == set(STYLES) == set(Verdict)
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "html"])
+def test_not_enough_working_is_neither_an_error_nor_no_error(form: str) -> None:
+    report = by_hand.unsupported()
+    assert (report.exit_code, report.has_error) == (1, False)
+    text = plain(form, report)
+    assert "no error" not in text.casefold()
+    assert "Not enough working: write Q, K, V and 3 other lines too, so that these numbers can be judged." in text
+    assert "-3 …" in text
+    assert "cannot be judged, because too many lines before it were not written" in text.partition("Symbols")[2]
+
+
+def test_the_page_shows_not_enough_working_in_its_own_colour() -> None:
+    page = to_html([by_hand.unsupported(), by_hand.faultless()])
+    assert '<p class="summary lacking">' in page
+    assert '<td class="lacking"' in page
+    assert "<b>0 / 2</b>, not enough working</li>" in page
+
+
+def test_the_summary_names_every_line_without_enough_working_beside_the_errors() -> None:
+    slip = Finding(0, ((0, 1),), Verdict.SLIP, "", "", "", "")
+    weights, output = (line(symbol, "", cells("0.5 0.5", "n")) for symbol in "AZ")
+    report = report_of(line("Q", "X W_Q", cells("1 2", "cS;", {(0, 1): (0,)})), weights, output, findings=(slip,))
+    assert words.summary(report) == (
+        "1 error. No later cell is affected. Not enough working: 4 numbers in 2 lines cannot be judged."
+    )
+    one = report_of(replace(output, unwritten=("A",)))
+    assert words.summary(one) == "Not enough working: 2 numbers of Z cannot be judged, because A was not written."
+    assert words.summary(report_of(output)).endswith("because the lines before were not written.")
 
 
 def test_the_legend_has_only_what_occurs() -> None:
@@ -448,7 +486,7 @@ def test_every_tint_has_the_contrast_of_wcag_aa(theme: int) -> None:
     verdicts = re.findall(r"\{([^{}]*--tint: [^{}]*)\}", style)[theme]
     colours = dict(re.findall(r"--([\w-]+): (#\w{6});", palette + verdicts))
     tint = int(re.findall(r"--tint: (\d+)%", verdicts)[0]) / 100
-    for name in ("well", "carried", "loose", "maybe", "wrong", "unread", "unchecked"):
+    for name in ("well", "carried", "loose", "maybe", "lacking", "wrong", "unread", "unchecked"):
         ground = mixed(colours[name], colours["card"], tint)
         assert contrast(colours[name], ground) >= 4.5, f"the symbol of {name}"
         assert contrast(colours["ink"], ground) >= 4.5, f"the number of {name}"
@@ -457,7 +495,7 @@ def test_every_tint_has_the_contrast_of_wcag_aa(theme: int) -> None:
         assert contrast(colours[name], colours["paper"]) >= 4.5, name
     lit = mixed(colours["frame"], colours["card"], 0.30)
     assert contrast(colours["ink"], lit) >= 4.5
-    for tone in ("well", "wrong"):
+    for tone in ("well", "wrong", "lacking"):
         assert contrast(colours["ink"], mixed(colours[tone], colours["paper"], 0.08)) >= 4.5
 
 

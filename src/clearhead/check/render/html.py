@@ -20,6 +20,7 @@ _CLASSES: Mapping[Verdict, str] = {
     Verdict.CARRIED: "carried",
     Verdict.TRUNCATED: "loose",
     Verdict.ROUNDING: "loose",
+    Verdict.UNSUPPORTED: "lacking",
     Verdict.PLAUSIBLE: "maybe",
     Verdict.TRUE: "loose",
     Verdict.UNREADABLE: "unread",
@@ -74,6 +75,8 @@ def _shortly(report: Report) -> str:
     number = len(report.findings)
     if number:
         return "1 error" if number == 1 else f"{number} errors"
+    if report.is_unsupported:
+        return "not enough working"
     return "rounding errors only" if report.has_error else "no error"
 
 
@@ -125,6 +128,8 @@ class _Article:
             items = "".join(f"<span><b>{name}</b>: {meaning}</span> " for name, meaning in names)
             yield f'<p class="mark-names">{items.strip()}</p>'
         kind = "good" if report.exit_code == 0 else "bad"  # unreadable parts count as bad too
+        if report.is_unsupported and not report.has_error:
+            kind = "lacking"
         yield f'<p class="summary {kind}">{escape(words.summary(report))}</p>'
         yield f"{_HELP if self.level == 1 else ''}</header>"
 

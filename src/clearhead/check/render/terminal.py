@@ -21,6 +21,7 @@ STYLES: Mapping[Verdict, str] = {
     Verdict.CARRIED: "cyan",
     Verdict.TRUNCATED: "yellow",
     Verdict.ROUNDING: "yellow",
+    Verdict.UNSUPPORTED: "bold yellow",
     Verdict.PLAUSIBLE: "blue",
     Verdict.TRUE: "yellow",
     Verdict.TRANSCRIPTION: "bold red",
@@ -111,7 +112,8 @@ class _Page:
         width = max((len(name) for name, _ in names), default=0)
         for name, meaning in names:
             self.say(meaning, "dim", indent=2, hang=f"{name:{width}}  ")
-        self.say(words.summary(report), "red" if report.has_error else "")
+        style = "red" if report.has_error else "bold yellow" if report.is_unsupported else ""
+        self.say(words.summary(report), style)
 
     def story(self, story: words.Story) -> None:
         """Print a finding: what, where, what it affects, the remedy, and the two calculations."""

@@ -20,6 +20,7 @@ MEANINGS: Mapping[Verdict, str] = {
     Verdict.CARRIED: "the step is right, but it uses a number with an earlier error",
     Verdict.TRUNCATED: "digits were cut off instead of rounded",
     Verdict.ROUNDING: "differs by less than one unit in the last digit",
+    Verdict.UNSUPPORTED: "cannot be judged, because too many lines before it were not written; earns no marks",
     Verdict.PLAUSIBLE: "possible within rounding, but not confirmed; earns full marks",
     Verdict.TRUE: "the correct value, but it does not follow from your own lines; earns the accuracy mark",
     Verdict.TRANSCRIPTION: "the right number, but written or copied incorrectly",
@@ -35,6 +36,7 @@ MARK_NAMES: Mapping[str, str] = {
     "A-ft": "accuracy mark with follow-through: correct for your earlier numbers",
 }
 _WRITTEN = "written: "  # how the place of a line in a working file begins
+_MAX_UNWRITTEN = 4  # symbols of lines that were not written in a sentence
 _MAX_NAME = 60  # characters of a line's name in a sentence
 _FRACTIONS = {
     (1, 2): "½", (1, 3): "⅓", (2, 3): "⅔", (1, 4): "¼", (3, 4): "¾", (1, 5): "⅕", (2, 5): "⅖", (3, 5): "⅗",
@@ -112,7 +114,18 @@ def remarks(line: LineMark) -> list[str]:
     sentences = [your_line(line)]
     if line.copy_of and not line.note:
         sentences.append(f"This is a copy of {line.copy_of}, and it is compared with the original.")
+    if line.unwritten:
+        sentences.append(f"Not enough working: write {_unwritten(line)} too, so that these numbers can be judged.")
     return list(dict.fromkeys(text for text in (*sentences, line.note, _marks_reason(line.marks)) if text))
+
+
+def _unwritten(line: LineMark) -> str:
+    """Return `S, S′ and A`, or `S, S′, A and 5 other lines`: the lines before this one that were not written."""
+    symbols = list(dict.fromkeys(line.unwritten))
+    if len(symbols) <= _MAX_UNWRITTEN:
+        return join_words(symbols)
+    shown = symbols[: _MAX_UNWRITTEN - 1]
+    return join_words([*shown, f"{len(symbols) - len(shown)} other lines"])
 
 
 def your_line(line: LineMark) -> str:
@@ -151,12 +164,26 @@ def summary(report: Report) -> str:
     """Summarise the number of errors, the cells that they affect, and anything else worth noticing."""
     if not report.counts and not report.findings:
         return "Nothing could be marked: no line was recognised as a step of the exercise."
-    noticed = _noticed(report)
-    return _errors(report) + (f" {noticed}" if noticed else "")
+    return " ".join(text for text in (_errors(report), _lacking(report), _noticed(report)) if text)
+
+
+def _lacking(report: Report) -> str:
+    """Name the lines that cannot be judged because lines before them were not written."""
+    lines = [line for line in report.lines if any(cell.verdict is Verdict.UNSUPPORTED for cell in line.marked)]
+    if not lines:
+        return ""
+    cells = _count(report.counts[Verdict.UNSUPPORTED], "number", "numbers")
+    if len(lines) > 1:
+        return f"Not enough working: {cells} in {len(lines)} lines cannot be judged."
+    missing = _unwritten(lines[0]) if lines[0].unwritten else "the lines before"
+    was = "was" if len(set(lines[0].unwritten)) == 1 else "were"
+    return f"Not enough working: {cells} of {lines[0].symbol} cannot be judged, because {missing} {was} not written."
 
 
 def _errors(report: Report) -> str:
     if not report.findings:
+        if report.is_unsupported and not report.has_error:
+            return ""
         if not report.has_error:
             return "No error." if report.is_fully_read else "No error in what could be marked."
         wrong = sum(number for verdict, number in report.counts.items() if verdict.is_error)
