@@ -20,9 +20,14 @@ NUM_EXERCISE_OUTPUTS = 6  # those before the model, which do not depend on train
 
 
 def visible(notebook: nbformat.NotebookNode) -> list[list[str]]:
-    """Return the text of every output, without its styling."""
+    """Return the text of every output, without its styling and without warnings.
+
+    On a new and busy machine, for example, matplotlib reports that it collects the fonts.
+    """
     texts = []
     for output in make_tour.outputs_of(notebook):
+        if output.get("name") == "stderr":
+            continue
         text = output.get("text", "") or output.get("data", {}).get("text/html", "")
         texts.append(re.sub(r"(?s)<style.*?</style>|<[^>]*>", " ", text).split())
     return texts

@@ -79,7 +79,7 @@ def test_translations_are_those_of_transformers(opus: Path, tmp_path: Path, engi
         *("--beam", str(beam), "--max-length", str(STEPS), "--max-ratio", "100", "--to", "deu"),
         text="".join(line + "\n" for line in [*lines, ">>nld<< the cat sees a book.", ""]),
     )
-    note = f"clearhead: {opus} has no SHA256SUMS, so its files were not verified. "
+    note = f"clearhead: {opus} has no SHA256SUMS, so its files were not verified."
     assert done.returncode == 0
     assert done.stderr.startswith(note), done.stderr
     assert done.stderr.count("\n") == 1, "and it is the engine that was asked for"
