@@ -1,16 +1,20 @@
 """Find the convention of a working where the question does not fix it: rows or columns, scale, mask, norm …
 
 The working is first compared under the default convention. Other conventions are tried only if some lines remain
-unexplained. If one explains more, it is used and reported.
+unexplained. If one explains more, it is used and reported. A convention that has no place for a written line explains
+nothing.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from clearhead.check.limits import WorkLimitError
-from clearhead.check.working import Note, Working
+from clearhead.check.read.number import is_blank
+from clearhead.check.verdict import Verdict
+from clearhead.check.working import Note, Working, WrittenLine
 from clearhead.errors import ProblemError
 from clearhead.worksheet.reading import parse_problem
 
@@ -35,13 +39,25 @@ CHOICES: Mapping[str, Mapping[str, str]] = {
     },
     "normaliser": {"softmax": "softmax", "division": "each score divided by the sum of its row"},
     "mask": {"none": "no mask", "causal": "a causal mask"},
-    "norm": {"layer": "layer norm", "batch": "batch norm", "all": "a norm over the entire matrix", "none": "no norm"},
+    "norm": {
+        "layer": "layer norm",
+        "batch": "batch norm",
+        "all": "a norm over the entire matrix",
+        "rms": "RMS norm",
+        "none": "no norm",
+    },
     "norm_place": {"post": "the norm after the residual", "pre": "the norm before the sublayer"},
     "formula": {
         "sinusoidal": "sine and cosine of the same angle in each pair",
         "sinusoidal-odd-exponent": "2i+1 in the cosine's exponent",
     },
 }
+# What a problem means that does not state the key; it is tried first, and not again.
+_DEFAULTS: Mapping[str, str] = {
+    **{"layout": "rows", "scale": "sqrt(d_k)", "normaliser": "softmax", "mask": "none"},
+    **{"norm": "layer", "norm_place": "post", "formula": "sinusoidal"},
+}
+_UNEXPLAINED = (Verdict.SLIP, Verdict.TRANSCRIPTION, Verdict.UNSUPPORTED, Verdict.UNCHECKED)
 _ATTENTION = ("scale", "normaliser", "mask")
 _BY_KIND: Mapping[str, tuple[str, ...]] = {
     "self-attention": ("layout", *_ATTENTION),
@@ -62,38 +78,93 @@ _IN_LAYER: Mapping[str, tuple[str, ...]] = {
 def compare_by_best_convention(working: Working, compare: Compare) -> "ComparedWorking":
     """Compare a working under the best of the conventions that the question does not exclude."""
     try:
-        plain: ComparedWorking | None = compare(working)
+        plain: _Attempt | None = _Attempt({}, compare(working), working)
     except WorkLimitError:
         raise
     except ProblemError:
         plain = None
         if not _open_keys(working.problem):
             raise
-    if plain is not None and plain.num_wrong == 0:
-        return plain
-    best, chosen, is_tied = plain, dict[str, str](), False
+    if plain is not None and plain.num_unexplained == 0:
+        return plain.compared
+    best, is_tied = plain, False
     for change in _alternative_conventions(working.problem):
-        if change.get("layout") == "turned" and plain is not None and not plain.placing.misshapen:
+        if change.get("layout") == "turned" and plain is not None and not plain.compared.placing.misshapen:
             continue  # square matrices alone do not prove it: K Qᵀ is the transpose of Q Kᵀ
         try:
-            other = compare(replace(working, problem=_with_convention(working.problem, change)))
+            compared = compare(replace(working, problem=_with_convention(working.problem, change)))
         except ProblemError:
             continue
-        if best is None or other.num_wrong < best.num_wrong:
-            best, chosen, is_tied = other, change, False
-        elif chosen and other.num_wrong == best.num_wrong and len(change) == len(chosen):
+        attempt = _Attempt(change, compared, working)
+        if plain is not None and attempt.unplaced - plain.unplaced:
+            continue  # it has no place for a line that was written
+        if best is None or attempt.is_better_than(best):
+            best, is_tied = attempt, False
+        elif best.change and attempt.num_unexplained == best.num_unexplained and len(change) == len(best.change):
             is_tied = True
     if best is None:
         return compare(working)  # raises the error again
-    if chosen and not (is_tied and plain is not None) and _is_much_better(plain, best, chosen):
-        words = " and ".join(CHOICES[key][value] for key, value in chosen.items())
-        sentence = (
-            f"The exercise does not state the convention. Your lines use {words}, so they were marked with that "
-            "convention."
-        )
-        best.placing.notes.append(Note("convention", sentence))
-        return best
-    return plain if plain is not None else best
+    if plain is not None and (best is plain or not _is_convincing(plain, best, is_tied=is_tied)):
+        return plain.compared
+    words = " and ".join(CHOICES[key][value] for key, value in best.change.items())
+    sentence = (
+        f"The exercise does not state the convention. Your lines use {words}, so they were marked with that convention."
+    )
+    best.compared.placing.notes.append(Note("convention", sentence))
+    return best.compared
+
+
+class _Attempt:
+    """A working compared under one convention, and the cells of every line that the convention does not explain.
+
+    A line without a place or of the wrong shape counts with all its cells, and so does every cell that cannot be
+    checked because of it. Otherwise a convention could win by removing the wrong line.
+    """
+
+    def __init__(self, change: Mapping[str, str], compared: "ComparedWorking", working: Working) -> None:
+        self.change, self.compared = change, compared
+        self.unplaced = frozenset(compared.placing.unplaced)
+        self.lost = self.unplaced | {wrong_shape.line for wrong_shape in compared.placing.misshapen}
+        self.unexplained = Counter({line: _num_written(working.lines[line]) for line in self.lost})
+        self.mask_lines = set[int]()
+        for judged in compared.comparison.judged:
+            line, node = judged.statement.line, judged.statement.node
+            self.unexplained[line] += int(judged.where(*_UNEXPLAINED).sum())
+            if node >= 0 and compared.graph.records[node].step.name == "mask":
+                self.mask_lines.add(line)
+
+    @property
+    def num_unexplained(self) -> int:
+        """The number of cells that the convention does not explain."""
+        return self.unexplained.total()
+
+    def num_unexplained_without(self, lines: Collection[int]) -> int:
+        """The number of such cells, without those of these lines."""
+        return sum(count for line, count in self.unexplained.items() if line not in lines)
+
+    def is_better_than(self, other: "_Attempt") -> bool:
+        """Return whether this convention explains more cells; one with more changes must explain at least two more."""
+        gain = other.num_unexplained - self.num_unexplained
+        return gain >= (2 if len(self.change) > len(other.change) else 1)
+
+
+def _num_written(line: WrittenLine) -> int:
+    return sum(1 for row in line.cells for cell in row if not is_blank(cell))
+
+
+def _is_convincing(plain: _Attempt, best: _Attempt, *, is_tied: bool) -> bool:
+    """Return whether a convention explains at least two more cells, and most of those that were not explained.
+
+    A mask hides the cells in which slips occur, so it must explain nearly all of them. Masked scores of 0 instead of
+    −∞ do not show that scores were divided by their sum: other lines must show it. If another convention explains as
+    much, this one must explain everything. Lines that neither can place are left out.
+    """
+    ignored = plain.lost & best.lost
+    if "normaliser" in best.change:
+        ignored |= best.mask_lines
+    before, after = plain.num_unexplained_without(ignored), best.num_unexplained_without(ignored)
+    share = 0.0 if is_tied else 0.25 if "mask" in best.change else 0.5
+    return before - after >= 2 and after <= share * before
 
 
 def check_problem(problem: Mapping[str, Any]) -> None:
@@ -113,17 +184,6 @@ def _is_usable(problem: Mapping[str, Any]) -> bool:
     return True
 
 
-def _is_much_better(plain: "ComparedWorking | None", best: "ComparedWorking", chosen: Mapping[str, str]) -> bool:
-    """Return whether a convention explains at least two more cells, and most of those that were wrong.
-
-    A mask hides the cells in which slips occur, so it must explain nearly all of them.
-    """
-    if plain is None:
-        return True
-    share = 0.25 if "mask" in chosen else 0.5
-    return plain.num_wrong - best.num_wrong >= 2 and best.num_wrong <= share * plain.num_wrong
-
-
 def _open_keys(problem: Mapping[str, Any]) -> list[str]:
     kind = str(problem.get("kind", ""))
     keys = [key for key in _BY_KIND.get(kind, ()) if key not in problem]
@@ -141,7 +201,7 @@ def _open_keys(problem: Mapping[str, Any]) -> list[str]:
 def _alternative_conventions(problem: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     """Return the other conventions, those with the fewest changes first."""
     keys = _open_keys(problem)
-    options = [[None, *CHOICES[key]] for key in keys]
+    options = [[None, *(choice for choice in CHOICES[key] if choice != _DEFAULTS[key])] for key in keys]
     combinations = [
         {key: choice for key, choice in zip(keys, chosen, strict=True) if choice is not None}
         for chosen in product(*options)

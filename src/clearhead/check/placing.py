@@ -48,11 +48,12 @@ class WrongShape:
 
 @dataclass
 class Placing:
-    """The result of matching: statements by record, copies, lines of the wrong shape, and notes."""
+    """The result of matching: statements by record, copies, lines of the wrong shape or without a record, and notes."""
 
     statements: dict[int, list[Statement]] = field(default_factory=dict)
     copies: list[Copy] = field(default_factory=list)
     misshapen: list[WrongShape] = field(default_factory=list)
+    unplaced: list[int] = field(default_factory=list)  # lines with a name that no record has
     notes: list[Note] = field(default_factory=list)
     doubtful: dict[int, list[int]] = field(
         default_factory=dict
@@ -297,6 +298,7 @@ class Placer:
             if fitted is not None and np.asarray(self.graph.givens[name].value).ndim == 2:
                 self._placed.append(_PlacedLine(number, fitted, None, name, None, is_copy=True))
                 return
+        self.result.unplaced.append(number)
         symbols = list(dict.fromkeys(record.symbol for record in self.graph.records))
         near = did_you_mean(pick.name, symbols)
         shown = ", ".join(symbols[:20]) + (" …" if len(symbols) > 20 else "")

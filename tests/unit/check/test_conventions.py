@@ -138,6 +138,89 @@ def test_one_number_that_another_convention_explains_is_not_enough_to_change_it(
     assert report.has_error
 
 
+# A convention must not win because it has no place for the wrong line
+
+
+def test_wrong_scaled_scores_are_not_removed_by_a_convention_without_scaling():
+    """S is right. S′ must be 0.71 1.41 / 2.12 0.71; "no scaling" has no S′, so it explains none of the four cells."""
+    report = marked(ABOUT_SCALE, {**QUERIES, "S'": "0.61 1.24 / 2.45 0.85"})
+    assert said(report) == ""
+    assert [line.symbol for line in report.lines] == ["Q", "K", "V", "S", "S′"]
+    assert report.has_error
+    assert report.earned < report.out_of
+
+
+def test_wrong_scaled_scores_are_marked_even_if_the_weights_use_the_unscaled_ones():
+    report = marked(ABOUT_SCALE, {**QUERIES, "S'": "0.61 1.24 / 2.45 0.85", **UNSCALED})
+    assert said(report) == ""
+    assert {report.lines[finding.line].symbol for finding in report.findings} >= {"S′"}
+
+
+NORMED = {"kind": "add-and-norm", "X": [[1, 3], [2, 6]], "Y": [[1, 1], [2, 1]], "epsilon": 0.00001}
+
+
+def test_a_wrong_norm_is_not_removed_by_a_convention_without_a_norm():
+    """R = 2 4 / 4 7: the norm is -1 1 / -1 1, and every written number is wrong. R alone would be "no norm"."""
+    report = marked(NORMED, {"R": "2 4 / 4 7", "N": "-0.25 0.62 / 1.41 0.33"})
+    assert said(report) == ""
+    assert [line.symbol for line in report.lines] == ["R", "N"]
+    assert report.has_error
+
+
+# Q = 1 2 / 3 1 / 4 3 and K = X = 1 0 / 0 1 / 1 1, so S = 1 2 3 / 3 1 4 / 4 3 7
+MASKED = {
+    **ATTENTION,
+    "kind": "masked-self-attention",
+    "X": [[1, 0], [0, 1], [1, 1]],
+    "scale": "none",
+    "layout": "rows",
+}
+MASKED_LINES = {"S": "1 2 3 / 3 1 4 / 4 3 7", "S''": "1 0 0 / 3 1 0 / 4 3 7"}
+
+
+@pytest.mark.parametrize("weights", [{}, {"A": "0.58 0.21 0.21 / 0.84 0.11 0.04 / 0.05 0.02 0.94"}])
+def test_masked_scores_of_0_are_a_misconception_and_not_a_division_by_the_sum(weights):
+    """e/(e + 1 + 1) = 0.58: with 0 for −∞ a masked key keeps the weight of e⁰ = 1."""
+    report = marked(MASKED, {**MASKED_LINES, **weights})
+    assert said(report) == ""
+    assert [finding.name for finding in report.findings] == ["mask with 0 instead of −∞"]
+
+
+def test_masked_scores_of_0_are_right_if_the_weights_show_the_division():
+    """Row 2: 3/4 and 1/4; row 3: 4/14, 3/14 and 7/14."""
+    report = marked(MASKED, {**MASKED_LINES, "A": "1 0 0 / 0.75 0.25 0 / 0.29 0.21 0.5"})
+    assert not report.has_error, verdicts(report)
+    assert "divided by the sum of its row" in said(report)
+
+
+def test_a_layout_in_which_no_line_has_its_shape_is_not_chosen():
+    """X is 4 × 2 and W is 2 × 4, so tokens as columns would have scores of 2 × 2: 8 cells of the wrong shape, not 16."""
+    problem = {
+        "kind": "self-attention", "mask": "none", "scale": "none",
+        "X": [[1, 0], [0, 1], [1, 1], [2, 1]], "W_Q": [[1, 2, 0, 1], [3, 1, 1, 0]],
+        "W_K": [[1, 0, 0, 0], [0, 1, 0, 0]], "W_V": [[1, 2, 1, 0], [3, 4, 0, 1]],
+    }  # fmt: skip
+    wrong = "0.91 -0.33 0.72 -0.30 / 0.44 0.93 -0.31 -0.06 / 0.21 0.95 -0.66 0.50 / 0.93 0.44 -0.48 0.11"
+    report = marked(problem, {"S": "1 2 3 4 / 3 1 4 7 / 4 3 7 11 / 5 5 10 15", "A": wrong})
+    assert said(report) == ""
+    assert report.layout == "rows"
+    assert verdicts(report)[0] == "S cccc cccc cccc cccc"
+
+
+def test_masked_scores_alone_show_that_a_mask_was_used():
+    """The line has no place without a mask, so the other conventions are tried."""
+    report = marked({**ABOUT_MASK, "scale": "none"}, {"S": "1 2 / 3 1", "S''": "1 -inf / 3 1"})
+    assert verdicts(report) == ["S cc cc", "S″ cc cc"]
+    assert "causal mask" in said(report)
+
+
+def test_a_name_that_no_convention_knows_does_not_hide_the_convention():
+    """ "Zed" has 9 cells and is unknown everywhere; the four weights still decide."""
+    report = marked(ABOUT_SCALE, {**QUERIES, "Zed": "1 2 3 / 4 5 6 / 7 8 9", **UNSCALED})
+    assert "no scaling" in said(report)
+    assert not report.has_error
+
+
 def test_a_convention_is_tried_only_if_the_question_does_not_state_it():
     """Each comparison of the wrong working counts; a question that states everything is compared once."""
     tried: list[object] = []
