@@ -16,6 +16,7 @@ from clearhead.check.limits import (
 )
 from clearhead.check.marks import Scheme
 from clearhead.check.placing import Placer, Placing
+from clearhead.check.product_order import with_written_order
 from clearhead.check.read.problem_source import unusable_problem
 from clearhead.check.report import Report
 from clearhead.check.report_writer import ComparedWorking, ReportWriter
@@ -133,7 +134,7 @@ def _mark_loaded_worksheet(sheet: Worksheet, scheme: Scheme | None) -> Report:
 
 def _compare(working: Working) -> ComparedWorking:
     """Compare a working; an ambiguous line is read as the record that its numbers fit best."""
-    sheet = solve(parse_problem(working.problem), Rounding())
+    sheet = solve(parse_problem(with_written_order(working)), Rounding())
     _check_sheet_size(sheet)
     graph = Graph(sheet)
     with np.errstate(all="ignore"):

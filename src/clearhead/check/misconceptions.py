@@ -142,7 +142,7 @@ def _project(site: Site) -> Iterator[Variant]:
     if w.shape[1] == x.shape[0] and w.shape[0] == x.shape[0]:
         yield Variant("WX instead of XW", w @ x + bias)
     if w.shape[0] == w.shape[1]:
-        is_bilinear = site.symbol in ("Wh", "W h")
+        is_bilinear = site.symbol in ("Wh", "W h", "sᵀW")
         yield Variant(
             "W on the wrong side in the multiplicative score" if is_bilinear else "weights transposed", x @ w.T + bias
         )

@@ -347,6 +347,7 @@ PLACES: Mapping[str, str] = {
     "self_attention": "Self-attention",
     "cross_attention": "Cross-attention",
     "add_and_norm": "Residual and norm",
+    "dense": "Dense layer",
     "feed_forward": "Feed-forward",
     "output": "Output layer",
     "generate": "Generated token",

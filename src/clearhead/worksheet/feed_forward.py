@@ -1,6 +1,8 @@
 """The feed-forward network of a layer: two linear layers with an activation between them, the same for every token.
 
 W_2 f(W_1 x + b_1) + b_2          (with tokens as rows: f(x W_1 + b_1) W_2 + b_2)
+
+A second activation can follow the second linear layer.
 """
 
 from typing import Literal
@@ -10,6 +12,7 @@ from pydantic import Field
 from clearhead.steps.vocabulary import ACTIVATE, CONVOLVE, PROJECT
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.cells import Matrix, Vector
+from clearhead.worksheet.dense import OutputActivation, work_output_activation
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import ProblemFields
 from clearhead.worksheet.shapes import Shapes
@@ -24,6 +27,9 @@ class FeedForwardLayer(ProblemFields):
     b_2: Vector | None = Field(None, description="bias of the second linear layer")
     activation: Literal["relu", "gelu", "silu", "tanh", "sigmoid"] = Field(
         "relu", description="the activation function"
+    )
+    output_activation: OutputActivation = Field(
+        "none", description="a second activation, after the second linear layer"
     )
     as_convolution: bool = Field(
         False, description="compute the same result as two 1-D convolutions with filters of one token"
@@ -50,4 +56,4 @@ class FeedForwardLayer(ProblemFields):
                 x = here.work(PROJECT, symbol=symbol, x=x, w=weights, b=bias)
             if number == 1:
                 x = here.work(ACTIVATE, symbol="F₁′", x=x, function=self.activation)
-        return x
+        return work_output_activation(pen.at("second"), x, self.output_activation, "F₂′")

@@ -14,6 +14,7 @@ _CLASSES = {
     "positions": "positions.PositionsProblem",
     "context": "context.ContextProblem",
     "add-and-norm": "add_norm.AddAndNormProblem",
+    "dense-layer": "dense.DenseLayerProblem",
     "feed-forward": "blocks.FeedForwardProblem",
     "encoder-block": "blocks.EncoderBlockProblem",
     "decoder-block": "blocks.DecoderBlockProblem",

@@ -9,6 +9,7 @@ from clearhead.steps.symbols import subscript
 from clearhead.steps.vocabulary import ACTIVATE, ADD, MULTIPLY, PICK, PROJECT, TRANSFORM
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.cells import Matrix, Vector
+from clearhead.worksheet.dense import StateOutputLayer
 from clearhead.worksheet.input_tokens import EmbeddedTokens
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem, ProblemFields
@@ -59,16 +60,29 @@ class LstmGates(ProblemFields):
     output: CellWeights = Field(description="output gate, how much of the cell state to output: {W, U, b}")
 
 
+class RecurrentOutput(StateOutputLayer):
+    """The output layer of a recurrent network, after the last token or after every token."""
+
+    after: Literal["last", "every"] = Field(
+        "last", description="last: one output after the last token; every: one output after every token"
+    )
+
+
 class RecurrentProblem(EmbeddedTokens, Problem):
     """A recurrent network that reads the tokens one by one: a plain cell or an LSTM."""
 
-    summary: ClassVar[str] = "a recurrent network, step by step: h = tanh(W x + U h + b), or an LSTM"
+    summary: ClassVar[str] = (
+        "a recurrent network, step by step: h = tanh(W x + U h + b), or an LSTM; with an optional output layer"
+    )
 
     kind: Literal["recurrent"] = "recurrent"
     cell: CellWeights | None = Field(None, description="a plain cell: {W, U, b}")
     lstm: LstmGates | None = Field(None, description="an LSTM: {forget, input, candidate, output}, each {W, U, b}")
     h0: Vector = Field(description="the hidden state before the first token")
     c0: Vector | None = Field(None, description="for an LSTM: the cell state before the first token")
+    output: RecurrentOutput | None = Field(
+        None, description="an output layer, softmax(W h + b): {W, b, activation, classes, after}"
+    )
 
     def mistakes(self, shapes: Shapes) -> None:
         """Report missing values and shapes that do not fit."""
@@ -90,6 +104,8 @@ class RecurrentProblem(EmbeddedTokens, Problem):
                 shapes.add(("lstm", "c0"), "an lstm needs c0: the cell state before the first token.")
             else:
                 shapes.vector("c0", self.c0, state, f"the state has {state} numbers")
+        if self.output is not None:
+            self.output.output_mistakes(shapes, "the state", state)
 
     def work(self, pen: Pen) -> None:
         """Write the states in order."""
@@ -103,6 +119,10 @@ class RecurrentProblem(EmbeddedTokens, Problem):
                 h = self.cell.work_cell(here, "", token, h, "tanh", f"h{sub}")
             elif self.lstm is not None and c is not None:
                 h, c = self._lstm_step(here, token, h, c, sub)
+            if self.output is not None and self.output.after == "every":
+                self.output.work_output(here.at("output"), h, sub)
+        if self.output is not None and self.output.after == "last":
+            self.output.work_output(pen.at("output"), h)
 
     def _lstm_step(self, pen: Pen, x: Array, h: Array, c: Array, sub: str) -> tuple[Array, Array]:
         """c = f ⊙ c + i ⊙ g, h = o ⊙ tanh(c)"""

@@ -11,6 +11,7 @@ from pydantic import Field
 from clearhead.steps.vocabulary import ACTIVATE, ADD, JOIN, MIX, PROJECT, SCALE, SCORE, SOFTMAX, TRANSFORM
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.cells import Matrix, Tokens, Vector
+from clearhead.worksheet.dense import StateOutputLayer
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
 from clearhead.worksheet.shapes import Shapes
@@ -28,7 +29,9 @@ _WEIGHTS = ("W", "W_h", "W_s", "v")
 class Seq2SeqAttentionProblem(Problem):
     """Attention of one decoder state over the encoder states of a recurrent network."""
 
-    summary: ClassVar[str] = "attention in a recurrent encoder-decoder: scores, weights, context, new state"
+    summary: ClassVar[str] = (
+        "attention in a recurrent encoder-decoder: scores, weights, context, new state; with an optional output layer"
+    )
 
     kind: Literal["seq2seq-attention"] = "seq2seq-attention"
     h: Matrix = Field(description="the encoder states, one per row (per column in layout columns)")
@@ -38,6 +41,11 @@ class Seq2SeqAttentionProblem(Problem):
         description="dot: s·hᵢ; scaled-dot: s·hᵢ/√d; multiplicative: sᵀ W hᵢ; additive: vᵀ tanh(W_h hᵢ + W_s s); "
         "additive-concatenated: vᵀ tanh(W [hᵢ; s])",
     )
+    order: Literal["s(Wh)", "(sW)h"] = Field(
+        "s(Wh)",
+        description="the order of the products in the multiplicative score: s(Wh) computes W hᵢ first, (sW)h computes "
+        "sᵀW first",
+    )
     W: Matrix | None = Field(
         None, description="weights of the multiplicative or additive-concatenated score, on the left of the state"
     )
@@ -45,6 +53,9 @@ class Seq2SeqAttentionProblem(Problem):
     W_s: Matrix | None = Field(None, description="weights of the decoder state in the additive score")
     v: Vector | None = Field(None, description="the vector v of the additive scores")
     W_c: Matrix | None = Field(None, description="weights of the new state tanh(W_c [a; s])")
+    output: StateOutputLayer | None = Field(
+        None, description="an output layer on the new state, softmax(W s + b): {W, b, activation, classes}"
+    )
     tokens: Tokens = Field((), description="names of the encoder states")
 
     def mistakes(self, shapes: Shapes) -> None:
@@ -76,6 +87,14 @@ class Seq2SeqAttentionProblem(Problem):
             self._check_weights(shapes, "W_s", self.W_s, ("v", len(self.v)), ("s", state))
         if self.W_c is not None:
             self._check_weights(shapes, "W_c", self.W_c, None, ("[a; s]", width + state))
+        if self.order != "s(Wh)" and self.score != "multiplicative":
+            shapes.add(
+                ("order", "score"),
+                f"score {self.score} does not use order. Remove it, or choose score: multiplicative.",
+            )
+        if self.output is not None:
+            new_state = width + state if self.W_c is None else len(self.W_c)
+            self.output.output_mistakes(shapes, "the new state", new_state)
 
     def _check_weights(
         self, shapes: Shapes, name: str, weights: Array, rows: tuple[str, int] | None, columns: tuple[str, int]
@@ -100,7 +119,9 @@ class Seq2SeqAttentionProblem(Problem):
         state = pen.at("state").work(JOIN, symbol="s′", parts=(context, s))
         if self.W_c is not None:
             before = self._transform(pen.at("state"), "W_c", self.W_c, state, "W_c s′")
-            pen.at("state").work(ACTIVATE, symbol="s̃", x=before, function="tanh")
+            state = pen.at("state").work(ACTIVATE, symbol="s̃", x=before, function="tanh")
+        if self.output is not None:
+            self.output.work_output(pen.at("output"), state)
 
     def _work_scores(self, pen: Pen, h: Array, s: Array) -> Array:
         if self.score == "dot":
@@ -110,6 +131,8 @@ class Seq2SeqAttentionProblem(Problem):
             return pen.work(SCALE, symbol="e′", scores=raw, root_of=s.shape[1])
         if self.score == "multiplicative":
             assert self.W is not None
+            if self.order == "(sW)h":
+                return pen.work(SCORE, symbol="e", q=self._weighted_state(pen.at("query"), self.W, s), k=h)
             return pen.work(SCORE, symbol="e", q=s, k=self._transform(pen.at("key"), "W", self.W, h, "Wh"))
         assert self.v is not None
         if self.score == "additive-concatenated":
@@ -125,6 +148,13 @@ class Seq2SeqAttentionProblem(Problem):
         activated = pen.at("key").work(ACTIVATE, symbol="T", x=before, function="tanh")
         v = pen.give_as_rows("v", self.v[None, :], rows=("s",))
         return pen.work(SCORE, symbol="e", q=v, k=activated)
+
+    def _weighted_state(self, pen: Pen, weights: Array, s: Array) -> Array:
+        """Write sᵀW; with states as columns this is the product Wᵀ s."""
+        w = pen.give("W", weights)
+        if pen.layout == "columns":
+            return pen.work(SCORE, symbol="Wᵀs", q=s, k=w)
+        return pen.work(PROJECT, symbol="sᵀW", x=s, w=w)
 
     def _transform(self, pen: Pen, name: str, weights: Array, x: Array, symbol: str) -> Array:
         """Write W xᵢ. With tokens as columns this is the product W x."""

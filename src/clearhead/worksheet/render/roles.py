@@ -41,6 +41,6 @@ def role_at(where: str, step: str) -> Role | None:
         return FEED_FORWARD
     if step == "add" and "add_and_norm" in words:
         return RESIDUAL
-    if words[-1] == "output":  # the softmax over the vocabulary is not attention
+    if words[-1] in ("output", "dense"):  # the softmax over the vocabulary is not attention
         return None
     return _BY_PLACE.get(words[-1]) or _BY_STEP.get(step)
