@@ -1,6 +1,8 @@
 """Is the marker fair? Simulated students hand in their sheets: without a fault, with one, with two.
 
-Tables: false alarms on faultless sheets, faults found, correct cells blamed, misconceptions named, marking time.
+Tables: false alarms and verdicts by step on faultless sheets, faults found, correct cells blamed, misconceptions
+named, probes (slips of 3 to 40 units, random lines, answers and nonsense alone, unstated conventions, sums of
+weights), marking time. Each part can be run alone with --modes.
 Run from the repository: python benchmarks/check_students.py --lines 100000 --jobs 2
 """
 
@@ -14,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -22,29 +24,15 @@ from typing import Any
 
 from clearhead.check.working import Working
 from student_faults import Fault, Spoilt, faulty
+from student_probes import MODES, Probe, probe
 from student_problems import MAKERS, random_exercise
+from student_tables import Outcome, show_faultless, show_faults, show_pairs, show_probes, show_steps
 from students import Desk, MeaninglessError, faultless
 
 BATCH = 50
 SPEED_SHEETS = 1000
+PARTS = ("faultless", "faults", *MODES, "speed")
 SWAPS = ("two cells swapped", "rows and columns swapped")
-
-
-@dataclass
-class Outcome:
-    """The marker's results for one sheet."""
-
-    seed: int
-    kind: str
-    mode: str
-    lines: int = 0
-    cells: int = 0
-    seconds: float = 0.0
-    verdicts: dict[str, int] = field(default_factory=dict)
-    steps: dict[str, int] = field(default_factory=dict)
-    alarms: list[str] = field(default_factory=list)  # faultless: errors; faulty: correct cells that were blamed
-    faults: list[dict[str, Any]] = field(default_factory=list)
-    crash: str = ""
 
 
 def mark_sheet(working: Working, outcome: Outcome) -> Any:
@@ -106,6 +94,10 @@ def run_faultless(seed: int, kinds: tuple[str, ...] = ()) -> Outcome | None:
         return outcome
     is_turned = exercise.sheet.layout == "columns"
     steps = {(line.record.symbol, line.record.where): line.record.step.name for line in desk.lines}
+    for line in report.lines:
+        counts = Counter(outcome.steps.get(line.step, {}))
+        counts.update(str(cell.verdict.value) for cell in line.marked)
+        outcome.steps[line.step] = dict(counts)
     for key, place, cell in blamed_cells(report, is_turned):
         outcome.alarms.append(f"[{steps.get(key, '?')}] {describe(key, place, cell)}")
     outcome.alarms += whole_line_alarms(report, working)
@@ -218,83 +210,6 @@ def until(run: Run, first: int, lines: int, pool: ProcessPoolExecutor | None) ->
     return done
 
 
-def percent(part: int, total: int) -> str:
-    """Format a share as a percentage; a dash if the total is 0."""
-    return f"{100 * part / total:.2f} %" if total else "-"
-
-
-def table(head: str, rows: Iterable[Iterable[object]]) -> None:
-    """Print a table in Markdown."""
-    print(f"| {head} |")
-    print("|" + "---|" * (head.count("|") + 1))
-    for row in rows:
-        print("| " + " | ".join(str(cell) for cell in row) + " |")
-    print()
-
-
-def show_faultless(done: list[Outcome]) -> None:
-    """Print the false alarms by kind, and the verdicts."""
-    print("## Faultless students\n")
-    kinds = sorted({outcome.kind for outcome in done})
-    rows = []
-    for kind in [*kinds, "all"]:
-        mine = [outcome for outcome in done if kind in (outcome.kind, "all")]
-        rows.append(
-            (
-                kind,
-                len(mine),
-                sum(outcome.lines for outcome in mine),
-                sum(outcome.cells for outcome in mine),
-                sum(bool(outcome.alarms) for outcome in mine),
-                sum(len(outcome.alarms) for outcome in mine),
-                sum(bool(outcome.crash) for outcome in mine),
-            )
-        )
-    table("kind | sheets | lines | cells | sheets with a false alarm | false alarms | crashes", rows)
-    verdicts: Counter[str] = Counter()
-    for outcome in done:
-        verdicts.update(outcome.verdicts)
-    table("verdict | cells | share", [(name, n, percent(n, verdicts.total())) for name, n in verdicts.most_common()])
-
-
-def show_faults(done: list[Outcome]) -> None:
-    """Print what was found, named and wrongly blamed, for large faults and for small ones."""
-    for is_large in (True, False):
-        mine = [outcome for outcome in done if outcome.faults and outcome.faults[0]["large"] == is_large]
-        print(f"## One fault, {'two units or more and outside its image' if is_large else 'smaller'}\n")
-        slips = [outcome for outcome in mine if not outcome.faults[0]["misconception"]]
-        beliefs = [outcome for outcome in mine if outcome.faults[0]["misconception"]]
-        rows = []
-        for label, part in (("slips", slips), ("misconceptions", beliefs), ("all", mine)):
-            num_found = sum(outcome.faults[0]["found"] for outcome in part)
-            clean = sum(not outcome.alarms for outcome in part)
-            rows.append((label, len(part), percent(num_found, len(part)), percent(clean, len(part))))
-        table("faults | sheets | root found | no correct cell blamed", rows)
-        names = sorted({(o.faults[0]["misconception"], o.faults[0]["name"]) for o in mine})
-        rows = []
-        for is_belief, name in names:
-            part = [outcome for outcome in mine if outcome.faults[0]["name"] == name]
-            num_found = sum(outcome.faults[0]["found"] for outcome in part)
-            named = sum(outcome.faults[0]["named"] for outcome in part)
-            clean = sum(not outcome.alarms for outcome in part)
-            called = percent(named, len(part)) if is_belief else "-"
-            rows.append((name, len(part), percent(num_found, len(part)), called, percent(clean, len(part))))
-        named = sum(outcome.faults[0]["named"] for outcome in beliefs)
-        rows.append(("all misconceptions", len(beliefs), "", percent(named, len(beliefs)), ""))
-        table("fault | sheets | found | named | no correct cell blamed", rows)
-
-
-def show_pairs(done: list[Outcome]) -> None:
-    """Print how often both of two faults were found."""
-    print("## Two independent faults\n")
-    large = [outcome for outcome in done if outcome.faults and all(fault["large"] for fault in outcome.faults)]
-    both = sum(all(fault["found"] for fault in outcome.faults) for outcome in large)
-    one = sum(any(fault["found"] for fault in outcome.faults) for outcome in large)
-    clean = sum(not outcome.alarms for outcome in large)
-    row = (len(large), percent(both, len(large)), percent(one, len(large)), percent(clean, len(large)))
-    table("sheets with two large faults | both found | at least one | no correct cell blamed", [row])
-
-
 def show_failures(done: list[Outcome], most: int) -> None:
     """Print the first sheets on which the marker failed, so that they can be run again."""
     shown = 0
@@ -351,6 +266,9 @@ def rerun(seed: int, kinds: tuple[str, ...]) -> None:
         run = partial(run_faulty, count=count) if count else run_faultless
         outcome = run(seed, kinds)
         print(json.dumps(asdict(outcome), ensure_ascii=False, indent=1) if outcome else "no outcome")
+    for mode in MODES:
+        for result in probe(seed, mode, kinds):
+            print(f"{mode}: {', '.join(result.group)}: {result.result}; {result.detail}")
 
 
 def header(seed: int) -> str:
@@ -363,11 +281,36 @@ def header(seed: int) -> str:
     )
 
 
-def main() -> None:
-    """Run the students and print the tables."""
+def probes_of(mode: str, seeds: range, kinds: tuple[str, ...], pool: ProcessPoolExecutor | None) -> list[Probe]:
+    """Run one mode of student_probes."""
+    run = partial(probe, mode=mode, kinds=kinds)
+    batches = map(run, seeds) if pool is None else pool.map(run, seeds, chunksize=10)
+    return [result for batch in batches for result in batch]
+
+
+def show_probe_failures(mode: str, probes: list[Probe], most: int) -> None:
+    """Print the first probes with a wrong result, so that they can be run again."""
+    wanted = {"slips": "error", "random": "error", "conventions": "error", "sums": "error"}.get(mode)
+    failures = [
+        result
+        for result in probes
+        if (result.result != wanted if wanted else result.result not in ("error", "not enough working"))
+        and "inside" not in result.group
+    ]
+    for result in failures[:most]:
+        print(f"{mode}, seed {result.seed}, {', '.join(result.group)}: {result.result}; {result.detail[:160]}")
+    print()
+
+
+def parse_options() -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, default=10_000, help="lines of faultless students")
     parser.add_argument("--faults", type=int, default=2_000, help="students with one fault; half this number have two")
+    parser.add_argument("--probes", type=int, default=400, help="seeds for each of the other modes")
+    parser.add_argument(
+        "--modes", default=",".join(PARTS), help=f"parts to run, separated by commas: {', '.join(PARTS)}"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the first student")
     parser.add_argument("--kinds", default="", help="kinds of problems, separated by commas")
     parser.add_argument("--json", type=Path, help="write every outcome to this file")
@@ -376,30 +319,51 @@ def main() -> None:
     parser.add_argument("--only", type=int, help="run the sheets of one seed again and print them")
     parser.add_argument("--no-speed", action="store_true", help="skip the timing")
     options = parser.parse_args()
-    kinds = tuple(kind for kind in options.kinds.split(",") if kind)
-    unknown = set(kinds) - set(MAKERS)
-    if unknown:
-        parser.error(f"not a kind: {', '.join(sorted(unknown))}. Kinds: {', '.join(MAKERS)}.")
+    options.kinds = tuple(kind for kind in options.kinds.split(",") if kind)
+    options.modes = tuple(mode for mode in options.modes.split(",") if mode)
+    for name, chosen, known in (("kind", options.kinds, MAKERS), ("mode", options.modes, PARTS)):
+        unknown = set(chosen) - set(known)
+        if unknown:
+            parser.error(f"not a {name}: {', '.join(sorted(unknown))}. Choices: {', '.join(known)}.")
+    return options
+
+
+def main() -> None:
+    """Run the students and print the tables."""
+    options = parse_options()
+    kinds, modes = options.kinds, options.modes
     if options.only is not None:
         rerun(options.only, kinds)
         return
     print(header(options.seed))
     pool = ProcessPoolExecutor(options.jobs) if options.jobs > 1 else None
-    one = until(partial(run_faultless, kinds=kinds), options.seed, options.lines, pool) if options.lines else []
+    results: list[Outcome | Probe] = []
+    if "faultless" in modes and options.lines:
+        done = until(partial(run_faultless, kinds=kinds), options.seed, options.lines, pool)
+        show_faultless(done)
+        show_steps(done)
+        show_failures(done, options.show)
+        results += done
     seeds = range(options.seed, options.seed + options.faults)
-    two = list(outcomes(partial(run_faulty, kinds=kinds), seeds, pool))
-    three = list(outcomes(partial(run_faulty, kinds=kinds, count=2), seeds[: len(seeds) // 2], pool))
+    if "faults" in modes and options.faults:
+        single = list(outcomes(partial(run_faulty, kinds=kinds), seeds, pool))
+        pairs = list(outcomes(partial(run_faulty, kinds=kinds, count=2), seeds[: len(seeds) // 2], pool))
+        show_faults(single)
+        show_pairs(pairs)
+        for done in (single, pairs):
+            show_failures(done, options.show)
+            results += done
+    for mode in (mode for mode in MODES if mode in modes):
+        probes = probes_of(mode, range(options.seed, options.seed + options.probes), kinds, pool)
+        show_probes(mode, probes)
+        show_probe_failures(mode, probes, options.show)
+        results += probes
     if pool is not None:
         pool.shutdown()
-    show_faultless(one)
-    show_faults(two)
-    show_pairs(three)
-    if not options.no_speed:
+    if "speed" in modes and not options.no_speed:
         show_speed(options.seed, kinds)
-    for done in (one, two, three):
-        show_failures(done, options.show)
     if options.json:
-        options.json.write_text(json.dumps([asdict(outcome) for outcome in (*one, *two, *three)], ensure_ascii=False))
+        options.json.write_text(json.dumps([asdict(result) for result in results], ensure_ascii=False))
 
 
 if __name__ == "__main__":

@@ -164,13 +164,14 @@ def _spoil(line: Written, kind: str, draw: random.Random, is_copied: bool, style
         for place, other in changes.items():
             line.texts[place], line.values[place], line.units[place] = texts[other], values[other], units[other]
             if not is_copied:
-                line.own[place] = own[other]
+                line.own[place] = line.source[place] = own[other]
         return
     place = draw.choice(places)
     text = _slipped(line.texts[place], kind, draw, style, line, place)
     line.texts[place], line.values[place] = text, read_text(text)
     if not is_copied:
-        line.own[place] = line.values[place]
+        line.own[place] = line.source[place] = line.values[place]
+        line.is_literal[place] = True
 
 
 def _slipped(text: str, kind: str, draw: random.Random, style: Style, line: Written, place: tuple[int, int]) -> str:

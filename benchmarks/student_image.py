@@ -1,79 +1,165 @@
-"""How far rounding can move a line: the lines above it are sampled within their digits.
+"""How far faultless roundings can move a line: the habits of many students are tried on the lines above it.
 
-It does not use the bounds of the marker, so that "outside its image" does not depend on them.
+Each sample is a faultless student who wrote the same digits above. It does not use the bounds of the marker, so that
+"outside its reach" does not depend on them.
 """
 
 import math
+import random
 import re
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from students import Desk, Written, compute
+from student_rounding import CALCULATOR, Constants, Precision, compute
+from students import CARRIES, MOVES, Desk, Habit, Written, random_habit, unwritten_precision
 
-SAMPLES = 48
-SPREAD = 2.0  # random samples rarely reach the corners of a box: their range is widened by this factor
+SAMPLES = 60
+MARGIN = 1.2  # a finite number of samples misses the last bit of the range
+PURE = len(CARRIES) + 1  # the first samples: the digits as written, then each habit in every line
 
 
 def image(desk: Desk, index: int) -> tuple[Any, tuple[Any, Any]]:
     """Return a line by the right rule from the lines above as written, and its smallest and largest possible values."""
-    source = {id(record.value): number for number, record in enumerate(desk.trace)}
-    draws = np.random.default_rng(index)
-    outcomes = [_Sample(desk, source, draws, number).result(index) for number in range(SAMPLES)]
+    lines = Lines(desk)
+    outcomes = [Sample(lines, index, number).result(index) for number in range(SAMPLES)]
     stack = np.stack(outcomes)
     centre = stack[0]
     with np.errstate(all="ignore"):
-        low = centre - SPREAD * (centre - stack.min(axis=0))
-        high = centre + SPREAD * (stack.max(axis=0) - centre)
+        low = centre - MARGIN * (centre - stack.min(axis=0))
+        high = centre + MARGIN * (stack.max(axis=0) - centre)
     return centre, (low, high)
 
 
-class _Sample:
-    """Sample the lines above, each cell within its digits (the first sample takes them as they are)."""
+class Lines:
+    """What all samples have in common: where lines come from, what they show, and which ones are exact."""
 
-    def __init__(self, desk: Desk, source: dict[int, int], draws: np.random.Generator, number: int) -> None:
-        self.desk, self.source, self.draws = desk, source, draws
-        self.kind = "centre" if number == 0 else ("corner" if number % 2 else "inside")
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.source = {id(record.value): number for number, record in enumerate(desk.trace)}
+        self.exact: dict[int, bool] = {}
+        self.shown: dict[int, tuple[Any, Any]] = {}
+        self.finest: dict[int, Precision] = {}
+
+    def parents(self, index: int) -> list[int]:
+        """Return the lines from which a line is computed."""
+        values = self.desk.trace[index].inputs.values()
+        parts = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
+        return [self.source[id(part)] for part in parts if id(part) in self.source]
+
+    def is_exact(self, index: int) -> bool:
+        """Return whether a line is written in full with exact numbers, as are all lines above it."""
+        if index not in self.exact:
+            line = self.desk.lines[index]
+            is_exact = bool(np.all(line.texts != "")) and np.allclose(
+                line.values, line.record.value, rtol=0, atol=1e-12
+            )
+            self.exact[index] = is_exact and all(self.is_exact(parent) for parent in self.parents(index))
+        return self.exact[index]
+
+    def units(self, index: int) -> tuple[Any, Any]:
+        """Return where a line is written, and the units of its digits."""
+        if index not in self.shown:
+            line = self.desk.lines[index]
+            self.shown[index] = (line.texts != "", shown_units(line))
+        return self.shown[index]
+
+    def unwritten(self, index: int) -> Precision:
+        """Return the precision of the sheet for a line that is not written."""
+        if index not in self.finest:
+            self.finest[index] = unwritten_precision(self.desk, self.desk.lines[index].record)
+        return self.finest[index]
+
+
+@cache
+def _constants() -> tuple[Constants, ...]:
+    """e and π in full, and with two to four decimals."""
+    digits = [Precision(decimals, None, way) for decimals in (2, 3, 4) for way in ("half-up", "cut")]
+    return (CALCULATOR, *(Constants(float(d.kept(math.e)), float(d.kept(math.pi))) for d in digits))
+
+
+class Sample:
+    """One way in which the lines above may have been worked; the first takes their digits as they are."""
+
+    def __init__(self, lines: Lines, target: int, number: int) -> None:
+        self.lines, self.desk, desk = lines, lines.desk, lines.desk
+        self.draw = random.Random(f"{target} {number}")
         self.values: dict[int, Any] = {}
-        self.style = replace(
-            desk.style, euler=math.e + 0.01 * float(self.shake(())), pi=math.pi + 0.01 * float(self.shake(()))
-        )
+        self.is_centre = number == 0
+        if number < PURE:
+            self.style = replace(
+                desk.style, carries=CARRIES[max(0, number - 1)], inner=0.0, keeps_skipped="full", root=None
+            )
+            self.constants = CALCULATOR
+        else:
+            self.style = replace(
+                desk.style,
+                carries=self.draw.choice([*CARRIES, "mixed", "mixed"]),
+                inner=self.draw.choice([0.0, 0.5, 1.0, 1.0]),
+                keeps_skipped=self.draw.choice(["full", "rounded", "mixed"]),
+                root=None,
+            )
+            is_plain = self.draw.random() < 0.6
+            self.constants = CALCULATOR if is_plain else self.draw.choice(_constants())
 
-    def shake(self, shape: tuple[int, ...]) -> Any:
-        if self.kind == "centre":
-            return np.zeros(shape)
-        if self.kind == "corner":
-            return self.draws.choice([-1.0, 1.0], size=shape)
-        return self.draws.uniform(-1.0, 1.0, size=shape)
+    def habit(self, index: int) -> Habit:
+        """Draw the habit of a line."""
+        if self.is_centre:
+            return Habit()
+        line = self.desk.lines[index]
+        finest = self.lines.unwritten(index)
+        if self.style.varies and finest.figures is None:  # nothing shows how fine an unwritten line was
+            finest = replace(finest, decimals=self.draw.choice([2, 3, 4, 5]))
+        return random_habit(self.draw, self.style, line.record, line.precision, finest)
 
     def result(self, index: int) -> Any:
         """Return the line by the right rule from the lines above it."""
+        return self._worked(index, self.habit(index))
+
+    def _worked(self, index: int, habit: Habit) -> Any:
         record = self.desk.trace[index]
         inputs = {name: self.mine(value) for name, value in record.inputs.items()}
-        if record.step.name == "scale" and "root_of" in inputs:
-            root = math.sqrt(inputs["root_of"])
-            return inputs["scores"] / (root + (0.01 * float(self.shake(())) if root % 1 else 0.0))
-        return compute(record, inputs, self.style)
+        return compute(record, inputs, self.constants, habit.inner)
 
     def mine(self, value: Any) -> Any:
+        """Return an input as this student has it."""
         if isinstance(value, tuple):
             return tuple(self.mine(part) for part in value)
-        return self.line(self.source[id(value)]) if id(value) in self.source else value
+        index = self.lines.source.get(id(value))
+        return value if index is None else self.line(index)
 
     def line(self, index: int) -> Any:
+        """Return the numbers of a line with which this student continues."""
         if index not in self.values:
-            line = self.desk.lines[index]
-            is_written = line.texts != ""
-            width = shown_units(line) * (1.0 if line.precision.way == "cut" else 0.5)
-            value = line.values + width * self.shake(line.values.shape)
-            if not np.all(is_written):
-                redone = self.result(index)
-                # Where the precision varies, that of an unwritten line is unknown: it can be the coarsest.
-                units = np.maximum(line.units, 0.01) if self.style.varies else line.units
-                value = np.where(is_written, value, redone + units * self.shake(redone.shape))
-            self.values[index] = value
+            is_exact = self.lines.is_exact(index)
+            self.values[index] = self.desk.lines[index].values if is_exact else self._line(index)
         return self.values[index]
+
+    def _line(self, index: int) -> Any:
+        line, habit = self.desk.lines[index], self.habit(index)
+        is_written, units = self.lines.units(index)
+        if habit.carries == "rounded" and np.all(is_written):
+            return line.values
+        full = self._worked(index, habit)
+        is_moved = line.record.step.name in MOVES
+        unwritten = full if habit.unwritten is None or is_moved else habit.unwritten.kept_all(full)
+        if habit.carries == "rounded":
+            return np.where(is_written, line.values, unwritten)
+        carried = full if habit.carries == "full" or is_moved else line.precision.finer.kept_all(full)
+        # Where the digits cannot come from this number, the student has another one: that of the digits.
+        carried = np.where(_is_shown(line, units, full), carried, line.values)
+        return np.where(is_written, carried, unwritten)
+
+
+def _is_shown(line: Written, units: Any, full: Any) -> Any:
+    """Return where a number gives the written digits, rounded or cut."""
+    with np.errstate(invalid="ignore"):
+        gaps = np.abs(full - line.values)
+        is_rounded = gaps <= units * (0.5 + 1e-9) + 1e-12
+        is_cut = (gaps < units) & (np.abs(full) >= np.abs(line.values))
+        return is_rounded | is_cut | (full == line.values)
 
 
 def large_cells(desk: Desk, index: int, cells: list[tuple[int, int]] | None = None) -> list[tuple[int, int]]:
@@ -90,7 +176,7 @@ def large_cells(desk: Desk, index: int, cells: list[tuple[int, int]] | None = No
                 large.append(place)
             continue
         is_far = abs(value - centre[place]) >= 2 * unit
-        if is_far and (value + unit / 2 < low[place] or value - unit / 2 > high[place]):
+        if is_far and (value + unit < low[place] or value - unit > high[place]):
             large.append(place)
     return large
 

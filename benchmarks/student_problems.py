@@ -11,8 +11,8 @@ from typing import Any
 from clearhead.errors import ClearheadError
 from clearhead.worksheet.solver import solve
 from clearhead.worksheet.worksheet import Worksheet
+from student_exact import Data, with_exact_scores
 
-Data = dict[str, Any]
 WORDS = ("the", "cat", "sat", "on", "a", "mat", "we", "go")
 MAX_RECORDS = 140  # longer workings are not realistic exercises
 
@@ -30,7 +30,9 @@ def random_exercise(seed: int, kinds: tuple[str, ...] = ()) -> Exercise:
     chooser = random.Random(seed)
     for _ in range(200):
         kind = chooser.choice(kinds or tuple(MAKERS))
-        data = Maker(chooser).problem(kind)
+        data = (maker := Maker(chooser)).problem(kind)
+        if maker.decimals == 0 and maker.often(0.5):
+            data = with_exact_scores(data, chooser)
         try:
             sheet = solve(data)
         except ClearheadError:
@@ -263,7 +265,7 @@ def _seq2seq(make: Maker) -> Data:
 
 def _self_attention(make: Maker, heads: str = "") -> Data:
     count, width = make.size(), make.size()
-    if not heads and make.often(0.12):
+    if not heads and make.often(0.2):
         inner = make.size()
         matrices = {name: make.matrix(count, inner) for name in "QKV"}
         return {**matrices, **make.rule(), "mask": make.mask(count, count)}

@@ -1,6 +1,17 @@
 """Students who work a problem by hand: each line is computed from the student's own earlier numbers and then written.
 
 A student without a fault rounds, cuts, skips lines and writes digits as people do. Nothing here looks at the marker.
+
+Habits that are drawn for each sheet or for each line:
+- continue with the rounded number, with the full one, or with one digit more than is written (a guard digit);
+- keep a line that is not written in full, with the digits of the sheet, or with one more, rounded or cut;
+- keep quantities inside a line in full or rounded (see student_rounding);
+- write a line whose numbers are exact without trailing zeros (1.4 beside weights with three decimals).
+
+Limits, because no teacher would call the results faultless: a number that is not written is never coarser than the
+digits shown (a mean, variance or length has at least two significant figures), the numbers inside a line have at most
+one decimal less than the line, a number is rounded from its full value and not twice, and the sum in a division, the
+sines of a rotation and a normalised number before its gain are computed in full.
 """
 
 import math
@@ -8,7 +19,7 @@ import random
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -19,50 +30,27 @@ from clearhead.worksheet.pen import in_rows
 from clearhead.worksheet.reference import REFERENCE
 
 from student_problems import Exercise  # isort: skip  # beside this file, in benchmarks/
+from student_rounding import (  # isort: skip
+    CALCULATOR,
+    DIVISORS,
+    IN_FULL,
+    Constants,
+    Inner,
+    Inputs,
+    Precision,
+    compute,
+    random_inner,
+)
 
-Inputs = dict[str, Any]
-WAYS = {"half-up": ROUND_HALF_UP, "half-even": ROUND_HALF_EVEN, "cut": ROUND_DOWN}
 MOVES = frozenset({"embed", "split", "append", "join", "pick", "mask", "one_hot", "choose"})
 COPIES = frozenset({"embed", "one_hot", "choose"})  # of what was given
+MOVED = {"split": ("x",), "append": ("cached", "new"), "join": ("parts",), "pick": ("x",), "mask": ("scores",)}
 LARGEST = 1e7  # larger numbers do not occur in work by hand
+CARRIES = ("rounded", "full", "guard")
 
 
 class MeaninglessError(Exception):
     """Rounding changed the rest of the sheet: another word was chosen, or something was divided by 0."""
-
-
-@dataclass(frozen=True)
-class Precision:
-    """Decimals or significant figures, and the direction of rounding."""
-
-    decimals: int | None
-    figures: int | None
-    way: str = "half-up"
-
-    def kept(self, value: float) -> Decimal:
-        """Return the digits that are written of a value."""
-        # Binary noise would turn a cut 0.3 into 0.29; and a calculator shows nine digits or so, and 1 - 1e-10 as 1.
-        number = Decimal(f"{value:.8e}" if self.way == "cut" else f"{value:.12e}")
-        if self.figures is None:
-            assert self.decimals is not None
-            return number.quantize(Decimal(1).scaleb(-self.decimals), WAYS[self.way], Context(prec=60))
-        if number == number.to_integral_value():
-            return number.quantize(Decimal(1), context=Context(prec=60))  # nobody writes 120 for an exact 123
-        rounded = Context(prec=self.figures, rounding=WAYS[self.way]).plus(number)
-        top = rounded.adjusted() - self.figures + 1
-        return rounded.quantize(Decimal(1).scaleb(top), context=Context(prec=60))
-
-    def unit(self, value: float) -> float:
-        """Return the unit of the last digit written of a value."""
-        if self.figures is None:
-            assert self.decimals is not None
-            return float(10.0**-self.decimals)
-        return float(10.0 ** (math.floor(math.log10(abs(value))) - self.figures + 1)) if value else 0.0
-
-    @property
-    def fineness(self) -> int:
-        """A number that grows with the number of digits."""
-        return (self.decimals or 0) + (self.figures or 0)
 
 
 @dataclass(frozen=True)
@@ -72,13 +60,14 @@ class Style:
     precision: Precision
     finest: Precision  # of skipped lines, where they are rounded at all
     varies: bool = False  # another precision from line to line
-    works_on_rounded: bool = True
-    euler: float | None = None  # e, pi and √d as they are used; None for the calculator's
-    pi: float | None = None
-    root: Precision | None = None
+    carries: str = "rounded"  # what later lines use: "rounded", "full", "guard", or "mixed": drawn for each line
+    constants: Constants = CALCULATOR
+    root: Precision | None = None  # √d as it is always used; None where it is drawn for each line
+    inner: float = 0.0  # the probability that the quantities inside a line are rounded
     skips: float = 0.0
     skips_rows: float = 0.0
-    keeps_skipped: bool = True  # in full; else rounded
+    keeps_skipped: str = "full"  # "full", "rounded", or "mixed": drawn for each line
+    shortens_exact: bool = False  # a line of exact numbers is written without trailing zeros
     drops_zeros: float = 0.0
     bare: bool = False  # 0 and 1 without decimals
     negative_zero: bool = False
@@ -106,19 +95,20 @@ def random_style(seed: int) -> Style:
     is_by_figures = draw.random() < 0.3
     chosen, varies = precision(), draw.random() < 0.15
     most = Precision(*((None, 5) if is_by_figures else (5, None)), way=way)
-    constants = draw.random() < 0.3
+    has_constants = draw.random() < 0.3
     digits = Precision(draw.choice([2, 2, 3, 4]), None, draw.choice(["half-up", "cut"]))
     return Style(
         precision=chosen,
         finest=most if varies else chosen,
         varies=varies,
-        works_on_rounded=draw.random() < 0.6,
-        euler=float(digits.kept(math.e)) if constants else None,
-        pi=float(digits.kept(math.pi)) if constants else None,
-        root=digits if constants else None,
+        carries=draw.choice(["rounded"] * 6 + ["full"] * 4 + ["guard"] * 3 + ["mixed"] * 5),
+        constants=Constants(float(digits.kept(math.e)), float(digits.kept(math.pi))) if has_constants else CALCULATOR,
+        root=digits if has_constants else None,
+        inner=draw.choice([0.0, 0.0, 0.5, 0.9]),
         skips=draw.choice([0.0, 0.0, 0.2, 0.4, 0.6]),
         skips_rows=draw.choice([0.0, 0.0, 0.0, 0.1, 0.3]),
-        keeps_skipped=draw.random() < 0.6,
+        keeps_skipped=draw.choice(["full", "full", "rounded", "mixed"]),
+        shortens_exact=draw.random() < 0.4 and not is_by_figures,
         drops_zeros=draw.choice([0.0, 0.0, 0.3, 1.0]) if not is_by_figures else 0.0,
         bare=draw.random() < 0.2 and not is_by_figures,
         negative_zero=draw.random() < 0.3,
@@ -128,6 +118,29 @@ def random_style(seed: int) -> Style:
         drops_leading=draw.random() < 0.1,
         infinity=draw.choice(["-∞", "−∞", "-inf"]),
     )
+
+
+@dataclass(frozen=True)
+class Habit:
+    """How a student works in one line."""
+
+    carries: str = "rounded"
+    unwritten: Precision | None = None  # of numbers that are not written; None for in full
+    inner: Inner = IN_FULL
+
+
+def random_habit(draw: random.Random, style: Style, record: Record, precision: Precision, finest: Precision) -> Habit:
+    """Draw how a student works in a line of this precision; `finest` is that of numbers that are not written."""
+    carries = draw.choice(CARRIES) if style.carries == "mixed" else style.carries
+    inner = random_inner(draw, style.inner, precision, np.asarray(record.value))
+    if style.root is not None:
+        inner = replace(inner, root=style.root)
+    if record.step.name in DIVISORS and inner.precision is not None:
+        return Habit(carries, inner.precision, inner)
+    if style.keeps_skipped == "full" or (style.keeps_skipped == "mixed" and draw.random() < 0.5):
+        return Habit(carries, None, inner)
+    unwritten = draw.choice([finest, finest, finest.finer, replace(finest, way=draw.choice(["half-up", "cut"]))])
+    return Habit(carries, replace(unwritten, least=2) if record.step.name in DIVISORS else unwritten, inner)
 
 
 @dataclass
@@ -145,6 +158,8 @@ class Written:
     values: Any  # as they were written
     units: Any  # of the last digit, as this student means it
     precision: Precision
+    source: Any = None  # the numbers from which a later line copies
+    is_literal: Any = None  # whether a copy repeats these digits as they are
 
     @property
     def is_written(self) -> bool:
@@ -187,6 +202,15 @@ class Desk:
         """Return the inputs of a line as the student has them."""
         return {name: self.mine(value) for name, value in self.trace[index].inputs.items()}
 
+    def copied(self, value: Any, part: str) -> Any:
+        """Return the `source` or `is_literal` of an input; what was given is copied as it is."""
+        if isinstance(value, tuple):
+            return tuple(self.copied(element, part) for element in value)
+        for line in self.lines:
+            if line.record.value is value:
+                return np.asarray(getattr(line, part), dtype=np.float64)
+        return np.asarray(value if part == "source" else np.ones(np.shape(value)), dtype=np.float64)
+
     def working(self) -> Working:
         """Return the sheet as it is handed in, in the layout of the problem."""
         is_turned = self.exercise.sheet.layout == "columns"
@@ -216,20 +240,47 @@ def work(exercise: Exercise, style: Style, seed: int, deeds: Deeds | None = None
 def _line(desk: Desk, index: int, record: Record, deeds: Deeds, draw: random.Random, is_skipped: bool) -> Written:
     style, inputs = desk.style, desk.inputs(index)
     precision = _varied(style.precision, draw) if style.varies else style.precision
-    right = compute(record, inputs, style)
+    habit = random_habit(draw, style, record, precision, unwritten_precision(desk, record))
+    right = compute(record, inputs, style.constants, habit.inner)
     full = deeds.wrong[index](desk, index, inputs, right) if index in deeds.wrong else right
     _check(record, inputs, full)
     rows = np.zeros(full.shape[0], dtype=bool) if is_skipped else np.ones(full.shape[0], dtype=bool)
     if not is_skipped and index not in deeds.present and full.shape[0] > 1 and draw.random() < style.skips_rows:
         rows[draw.randrange(full.shape[0])] = False
     line = Written(record, right, full, full.copy(), None, None, None, precision)
-    _write(line, replace(style, finest=_unwritten_precision(desk, record)), rows, draw)
+    if style.shortens_exact:
+        line.precision = _shortened(precision, full, record.value)
+    line.source, line.is_literal = _copied(desk, record, full, index in deeds.wrong)
+    _write(line, style, habit, rows, draw)
     if index in deeds.spoilt:
         deeds.spoilt[index](line)
     return line
 
 
-def _unwritten_precision(desk: Desk, record: Record) -> Precision:
+def _shortened(precision: Precision, full: Any, exact: Any) -> Precision:
+    """The precision of a line without trailing zeros, if all its numbers are exact."""
+    numbers, known = full[np.isfinite(full)], np.asarray(exact, dtype=np.float64)[np.isfinite(full)]
+    if precision.figures is not None or not numbers.size or np.any(np.abs(numbers - known) > 1e-12):
+        return precision
+    for decimals in range(precision.decimals or 0):
+        if np.all(np.abs(numbers - np.round(numbers, decimals)) < 1e-12):
+            return replace(precision, decimals=decimals)
+    return precision
+
+
+def _copied(desk: Desk, record: Record, full: Any, is_wrong: bool) -> tuple[Any, Any]:
+    """Return the numbers from which a line is written, and whether its digits are copied from another line."""
+    names = MOVED.get(record.step.name)
+    if names is None or is_wrong:
+        return full, np.full(full.shape, record.step.name in MOVES)
+    move = REFERENCE[record.step.name]
+    sources = {name: desk.copied(record.inputs[name], "source") for name in names}
+    literal = {name: desk.copied(record.inputs[name], "is_literal") for name in names}
+    rest = dict(record.inputs)
+    return move(**{**rest, **sources}), np.asarray(move(**{**rest, **literal}) == 1.0)
+
+
+def unwritten_precision(desk: Desk, record: Record) -> Precision:
     """Return the rounding of a number that is not written: the student's, or that of the finest line above it."""
     finest, above = desk.style.finest, {id(value) for value in record.inputs.values()}
     shown = [line.precision.figures for line in desk.lines if id(line.record.value) in above and line.is_written]
@@ -242,26 +293,6 @@ def _varied(precision: Precision, draw: random.Random) -> Precision:
     digits = draw.choice([2, 3, 4, 5])
     is_by_figures = precision.figures is not None
     return replace(precision, figures=digits) if is_by_figures else replace(precision, decimals=digits)
-
-
-def compute(record: Record, inputs: Inputs, style: Style) -> Any:
-    """Compute one step correctly, with the constants as the student uses them."""
-    name = record.step.name
-    with np.errstate(all="ignore"):
-        if name == "scale" and "root_of" in inputs and style.root is not None:
-            return inputs["scores"] / float(style.root.kept(math.sqrt(inputs["root_of"])))
-        if name == "softmax" and style.euler is not None and inputs.get("base") is None:
-            return REFERENCE["softmax"](scores=inputs["scores"], base=style.euler)
-        if name == "activate" and style.euler is not None and inputs["function"] in ("tanh", "sigmoid", "silu"):
-            stretched = inputs["x"] * math.log(style.euler)
-            bend = "sigmoid" if inputs["function"] == "silu" else inputs["function"]
-            bent = REFERENCE["activate"](x=stretched, function=bend)
-            return bent * inputs["x"] if inputs["function"] == "silu" else bent
-        if name == "kernel" and style.euler is not None and style.pi is not None:
-            gaps = inputs["key_times"][None, :] - inputs["query_times"][:, None]
-            top = style.euler ** (-(gaps**2) / (2.0 * inputs["variance"]))
-            return top / math.sqrt(2.0 * style.pi * inputs["variance"])
-        return np.asarray(REFERENCE[name](**inputs), dtype=np.float64)
 
 
 def _check(record: Record, inputs: Inputs, full: Any) -> None:
@@ -283,20 +314,20 @@ def _check(record: Record, inputs: Inputs, full: Any) -> None:
         raise MeaninglessError("the logarithm of 0")
 
 
-def _write(line: Written, style: Style, rows: Any, draw: random.Random) -> None:
+def _write(line: Written, style: Style, habit: Habit, rows: Any, draw: random.Random) -> None:
     """Fill in the texts, the values as written and the values that later lines use."""
     shape = line.full.shape
     line.texts, line.values = np.full(shape, "", dtype=object), np.full(shape, np.nan)
     line.units = np.zeros(shape)
-    # A copied number keeps its digits; a student who continues with the full number shows the same digits again.
-    is_moved = line.record.step.name in (MOVES if style.works_on_rounded else COPIES)
     written_out = replace(style, drops_zeros=0.0, bare=False)
+    source, is_literal = line.source.copy(), line.is_literal.copy()
     for pen, more in ((style, 0), (written_out, 0), (written_out, 2)):
         state = draw.getstate()
+        line.source, line.is_literal = source.copy(), is_literal.copy()
         if more and line.precision.figures is not None:
             line.precision = replace(line.precision, figures=line.precision.figures + more)
         for place in np.ndindex(shape):
-            _cell(line, place, pen, bool(rows[place[0]]), is_moved, draw)
+            _cell(line, place, pen, habit, bool(rows[place[0]]), draw)
         texts = {text for text in line.texts.flat if text}
         # A line of only 0 and ±1 is taken to be exact to 0.01, so a coarser one is written in full.
         if not texts <= {"0", "1", "-0", "−0", "-1", "−1"} or np.all(line.units[line.texts != ""] <= 0.01):
@@ -305,27 +336,35 @@ def _write(line: Written, style: Style, rows: Any, draw: random.Random) -> None:
 
 
 def _cell(
-    line: Written, place: tuple[int, ...], style: Style, is_written: bool, is_moved: bool, draw: random.Random
+    line: Written, place: tuple[int, ...], style: Style, habit: Habit, is_written: bool, draw: random.Random
 ) -> None:
-    value = float(line.full[place])
+    value, source, is_literal = float(line.full[place]), float(line.source[place]), bool(line.is_literal[place])
+    is_moved = line.record.step.name in MOVES
     if math.isinf(value):
         line.own[place], line.values[place] = value, value
         line.texts[place] = style.infinity if is_written else ""
         return
-    precision = line.precision if is_written else style.finest
-    rounded = precision.kept(value)
-    if is_moved and _decimals(value) <= 6:
-        exact = Decimal(f"{value:.12e}").normalize()
-        is_longer = -int(exact.as_tuple().exponent) > -int(rounded.as_tuple().exponent)
-        rounded = exact.quantize(Decimal(1).scaleb(-_decimals(value))) if is_longer or precision.figures else rounded
-    line.units[place] = 10.0 ** int(rounded.as_tuple().exponent)
     if not is_written:
-        is_copy = line.record.step.name in MOVES  # numbers that are only looked up are not rounded
-        line.own[place] = value if style.keeps_skipped or is_copy else float(rounded)
+        rounded = (habit.unwritten or style.finest).kept(value)
+        line.units[place] = 10.0 ** int(rounded.as_tuple().exponent)
+        if habit.unwritten is not None and not is_moved:  # numbers that are only looked up are not rounded
+            line.own[place] = line.source[place] = float(rounded)
+            line.is_literal[place] = True
         return
+    rounded = line.precision.kept(source)
+    if is_literal and _decimals(source) <= 6:
+        exact = Decimal(f"{source:.12e}").normalize()
+        is_longer = -int(exact.as_tuple().exponent) > -int(rounded.as_tuple().exponent)
+        if is_longer or line.precision.figures:
+            rounded = exact.quantize(Decimal(1).scaleb(-_decimals(source)))
+    line.units[place] = 10.0 ** int(rounded.as_tuple().exponent)
     line.texts[place] = digits_text(rounded, style, draw, is_weight=line.record.step.name in ("softmax", "divide"))
     line.values[place] = float(rounded)
-    line.own[place] = float(rounded) if style.works_on_rounded else value
+    if habit.carries == "rounded":
+        line.own[place] = line.source[place] = float(rounded)
+        line.is_literal[place] = True
+    elif habit.carries == "guard" and not is_moved:
+        line.own[place] = float(line.precision.finer.kept(value))
 
 
 def _decimals(value: float) -> int:
