@@ -14,7 +14,7 @@ import numpy as np
 from clearhead.check.graph import FromGiven, FromRecord, Source
 from clearhead.check.norm_misconceptions import mean_rules, normalise_rules, variance_rules
 from clearhead.check.position_misconceptions import angle_rules, position_rules, rotate_rules
-from clearhead.check.wrong_rule import Site, Variant
+from clearhead.check.wrong_rule import Site, Variant, worked, worked_down_columns, worked_over_all
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import REFERENCE
 
@@ -23,9 +23,10 @@ _MAX_ORDERS = 24  # orders of heads that are tried: all orders of up to four hea
 
 def _score(site: Site) -> Iterator[Variant]:
     q, k = site.inputs["q"], site.inputs["k"]
-    yield Variant("KQᵀ instead of QKᵀ", k @ q.T)
+    if q.shape[1] == k.shape[1]:
+        yield site.changed("KQᵀ instead of QKᵀ", q=k, k=q)
     if q.shape[1] == k.shape[0]:
-        yield Variant("QK instead of QKᵀ", q @ k)
+        yield site.changed("QK instead of QKᵀ", k=k.T)
     if "key" in site.where or site.symbol == "e":
         yield from _bilinear(site)
 
@@ -36,19 +37,19 @@ def _bilinear(site: Site) -> Iterator[Variant]:
         x, w = key.inputs["x"], key.inputs["w"]
         if w.shape[0] == w.shape[1]:
             other = x @ w if key.step == "transform" else x @ w.T
-            yield Variant("W on the wrong side in the multiplicative score", site.inputs["q"] @ other.T)
+            yield site.changed("W on the wrong side in the multiplicative score", k=other)
 
 
 def _scale(site: Site) -> Iterator[Variant]:
     scores, root_of = site.inputs["scores"], site.inputs.get("root_of")
-    yield Variant("no scaling", scores)
+    yield worked("no scaling", "scale", {"scores": scores, "divisor": 1.0})
     if root_of is None:
         return
-    yield Variant("divided by d_k", scores / root_of)
+    yield worked("divided by d_k", "scale", {"scores": scores, "divisor": root_of})
     for width in _model_widths(site):
         if width != root_of:
             many = " in multi-head attention" if "head" in site.where else ""
-            yield Variant(f"divided by √d_model{many}", scores / math.sqrt(width))
+            yield site.changed(f"divided by √d_model{many}", root_of=width)
     yield Variant("multiplied by √d_k", scores * math.sqrt(root_of))
 
 
@@ -74,51 +75,51 @@ def _mask(site: Site) -> Iterator[Variant]:
 
 
 def _softmax(site: Site) -> Iterator[Variant]:
-    scores, base = site.inputs["scores"], site.inputs.get("base")
-    soft = REFERENCE["softmax"]
+    inputs = site.inputs
+    scores, base = inputs["scores"], inputs.get("base")
     if scores.shape[0] > 1:
-        yield Variant("softmax down the columns", soft(scores.T, base).T)
-        yield Variant("softmax over the whole matrix", soft(scores.reshape(1, -1), base).reshape(scores.shape))
-    finite_scores = np.where(np.isfinite(scores), scores, 0.0)
-    yield Variant("no exp (divided by the sum)", REFERENCE["divide"](finite_scores))
+        yield worked_down_columns("softmax down the columns", "softmax", inputs)
+        yield worked_over_all("softmax over the whole matrix", "softmax", inputs)
+    yield worked("no exp (divided by the sum)", "divide", {"scores": np.where(np.isfinite(scores), scores, 0.0)})
     for other in (2.0, 3.0, 10.0):
         if other != base:
-            yield Variant(f"base {other:g}", soft(scores, other))
+            yield site.changed(f"base {other:g}", base=other)
     if base is not None:
-        yield Variant("e instead of the base in the question", soft(scores))
+        yield site.changed("e instead of the base in the question", base=None)
     yield Variant(
         "not divided by the sum", np.exp(np.minimum(scores * (1.0 if base is None else math.log(base)), 700.0))
     )
     mask = site.above("scores")
     if mask is not None and mask.step == "mask":
         allowed = np.asarray(mask.inputs["allowed"], dtype=bool)
-        open_weights = soft(mask.inputs["scores"], base)
-        yield Variant("mask after softmax, weights not renormalised", np.where(allowed, open_weights, 0.0))
-        yield Variant("mask forgotten", open_weights)
+        unmasked = site.changed("mask forgotten", scores=mask.inputs["scores"])
+        late = np.where(allowed, unmasked.value, 0.0)
+        yield Variant("mask after softmax, weights not renormalised", late, unmasked.shown)
+        yield unmasked
     scorer = mask.above("scores") if mask is not None and mask.step == "mask" else mask
     if scorer is not None and scorer.step == "score":
-        yield Variant(
-            "scaled, but the question has no scaling", soft(scores / math.sqrt(scorer.inputs["q"].shape[1]), base)
-        )
+        root = math.sqrt(scorer.inputs["q"].shape[1])
+        yield site.changed("scaled, but the question has no scaling", scores=scores / root)
 
 
 def _divide(site: Site) -> Iterator[Variant]:
-    scores = site.inputs["scores"]
+    inputs = site.inputs
+    scores = inputs["scores"]
     yield Variant("weights not renormalised", scores)
     if scores.shape[0] > 1:
-        yield Variant("divided down the columns", REFERENCE["divide"](scores.T).T)
-        yield Variant("divided over the whole matrix", scores / (np.sum(scores) or 1.0))
-    yield Variant("softmax instead of division", REFERENCE["softmax"](np.where(scores == 0.0, -np.inf, scores)))
-    yield Variant("softmax instead of division", REFERENCE["softmax"](scores))
+        yield worked_down_columns("divided down the columns", "divide", inputs)
+        yield worked_over_all("divided over the whole matrix", "divide", inputs)
+    for exponents in (np.where(scores == 0.0, -np.inf, scores), scores):
+        yield worked("softmax instead of division", "softmax", {"scores": exponents})
 
 
 def _mix(site: Site) -> Iterator[Variant]:
     weights, v = site.inputs["weights"], site.inputs["v"]
     if weights.shape[0] == weights.shape[1]:
-        yield Variant("AᵀV instead of AV", weights.T @ v)
+        yield site.changed("AᵀV instead of AV", weights=weights.T)
     keys = _keys_of(site)
     if keys is not None and keys.shape == v.shape and keys is not v:
-        yield Variant("K used for V", weights @ keys)
+        yield site.changed("K used for V", v=keys)
 
 
 def _keys_of(site: Site) -> Array | None:
@@ -133,24 +134,24 @@ def _project(site: Site) -> Iterator[Variant]:
     x, w, b = inputs["x"], inputs["w"], inputs.get("b")
     bias = 0.0 if b is None else b
     if b is not None:
-        yield Variant("bias forgotten", x @ w)
+        yield site.changed("bias forgotten", b=None)
     name = site.given_name("w")
     if name.startswith("W_O") and w.shape[0] == w.shape[1]:
         yield Variant("W_O forgotten", x + 0.0)
         if b is not None:
             yield Variant("W_O forgotten", x + bias)
     if w.shape[1] == x.shape[0] and w.shape[0] == x.shape[0]:
-        yield Variant("WX instead of XW", w @ x + bias)
+        yield site.changed("WX instead of XW", x=w, w=x)
     if w.shape[0] == w.shape[1]:
         is_bilinear = site.symbol in ("Wh", "W h", "sᵀW")
-        yield Variant(
-            "W on the wrong side in the multiplicative score" if is_bilinear else "weights transposed", x @ w.T + bias
+        yield site.changed(
+            "W on the wrong side in the multiplicative score" if is_bilinear else "weights transposed", w=w.T
         )
-    yield from _other_weights(site, x, w)
+    yield from _other_weights(site, w)
     yield from _other_states(site)
 
 
-def _other_weights(site: Site, x: Array, w: Array) -> Iterator[Variant]:
+def _other_weights(site: Site, w: Array) -> Iterator[Variant]:
     """Calculate the product with the weights of another role of the same layer: V computed with W_K."""
     for index, sources in enumerate(site.graph.sources):
         other = sources.get("w")
@@ -163,11 +164,10 @@ def _other_weights(site: Site, x: Array, w: Array) -> Iterator[Variant]:
         if weights.shape == w.shape and weights is not w:
             own = re.sub(r"[₀-₉′]|_new", "", site.symbol)
             name = f"{own} computed with {re.sub(r'[₀-₉]', '', site.graph.givens[other.name].symbol)}"
-            product = x @ (weights.T if site.step == "transform" else weights)
             biases = [site.inputs.get("b"), Site(site.graph, index, site.fetch).inputs.get("b")]
             for bias in dict.fromkeys(map(id, biases)):
                 chosen = next(candidate for candidate in biases if id(candidate) == bias)
-                yield Variant(name, product if chosen is None else product + chosen)
+                yield site.changed(name, w=weights, b=chosen)
 
 
 def _layer(where: str) -> str:
@@ -176,17 +176,15 @@ def _layer(where: str) -> str:
 
 
 def _transform(site: Site) -> Iterator[Variant]:
-    inputs = site.inputs
-    x, w, b = inputs["x"], inputs["w"], inputs.get("b")
-    bias = 0.0 if b is None else b
-    if b is not None:
-        yield Variant("bias forgotten", x @ w.T)
+    w = site.inputs["w"]
+    if site.inputs.get("b") is not None:
+        yield site.changed("bias forgotten", b=None)
     if w.shape[0] == w.shape[1]:
         is_bilinear = site.symbol == "Wh"
-        yield Variant(
-            "W on the wrong side in the multiplicative score" if is_bilinear else "weights transposed", x @ w + bias
+        yield site.changed(
+            "W on the wrong side in the multiplicative score" if is_bilinear else "weights transposed", w=w.T
         )
-    yield from _other_weights(site, x, w)
+    yield from _other_weights(site, w)
     yield from _other_states(site)
 
 
@@ -194,19 +192,13 @@ def _other_states(site: Site) -> Iterator[Variant]:
     """Calculate a recurrent step from the state of another time step."""
     if site.where[-1] != "from_state":
         return
-    inputs, own = site.inputs, site.graph.sources[site.index]["x"]
-    tried: list[Source] = [own]
+    tried: list[Source] = [site.graph.sources[site.index]["x"]]
     for index, record in enumerate(site.graph.records):
         is_alike = record.step.name == site.step and record.where.endswith("from_state") and index != site.index
         source = site.graph.sources[index].get("x") if is_alike else None
         if source is not None and source not in tried and _is_before(source, site.index):
             tried.append(source)
-            state = site.fetch(source)
-            w = inputs["w"]
-            product = state @ (w.T if site.step == "transform" else w) + (
-                0.0 if inputs.get("b") is None else inputs["b"]
-            )
-            yield Variant("h_t used for h_{t−1}", product)
+            yield site.changed("h_t used for h_{t−1}", x=site.fetch(source))
 
 
 def _is_before(source: Source, index: int) -> bool:
@@ -234,13 +226,13 @@ def _add(site: Site) -> Iterator[Variant]:
     else:
         yield Variant("second term forgotten", first)
         yield Variant("first term forgotten", second)
-    yield Variant("subtracted instead of added", a - b)
-    yield Variant("multiplied instead of added", a * b)
+    yield site.changed("subtracted instead of added", b=-b)
+    yield worked("multiplied instead of added", "multiply", {"a": first, "b": second})
 
 
 def _multiply(site: Site) -> Iterator[Variant]:
     a, b = site.inputs["a"], site.inputs["b"]
-    yield Variant("added instead of multiplied", a + b)
+    yield worked("added instead of multiplied", "add", {"a": a, "b": b})
 
 
 def _activate(site: Site) -> Iterator[Variant]:
@@ -252,15 +244,14 @@ def _activate(site: Site) -> Iterator[Variant]:
         yield Variant(f"{name} forgotten", x + 0.0)
     for other in ("relu", "tanh", "sigmoid"):
         if other != function:
-            yield Variant(f"{other} instead of {function}", REFERENCE["activate"](x, other))
+            yield site.changed(f"{other} instead of {function}", function=other)
 
 
 def _convolve(site: Site) -> Iterator[Variant]:
     inputs = site.inputs
-    convolve = REFERENCE["convolve"]
-    yield Variant("filter reversed", convolve(**{**inputs, "taps": tuple(reversed(inputs["taps"]))}))
+    yield site.changed("filter reversed", taps=tuple(reversed(inputs["taps"])))
     if inputs.get("b") is not None:
-        yield Variant("bias forgotten", convolve(**{key: value for key, value in inputs.items() if key != "b"}))
+        yield site.changed("bias forgotten", b=None)
 
 
 def _loss(site: Site) -> Iterator[Variant]:

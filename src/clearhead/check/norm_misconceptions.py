@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from clearhead.check.wrong_rule import Site, Variant
+from clearhead.check.wrong_rule import Site, Variant, worked
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import NORM_AXES, REFERENCE
 
@@ -38,16 +38,15 @@ def _number(inputs: Mapping[str, Any]) -> int:
 def normalise_rules(site: Site) -> Iterator[Variant]:
     """Return the values that misconceptions about a norm give."""
     inputs = site.inputs
-    norm = REFERENCE["normalise"]
     mean = site.above("mean")
     if mean is None:
         return
     over, x = str(mean.inputs["over"]), inputs["x"]
     options = {key: value for key, value in inputs.items() if key not in ("x", "mean", "variance")}
 
-    def own_norm(matrix: Array, axis: str) -> Array:
+    def own_norm(matrix: Array, axis: str) -> dict[str, Any]:
         mu = REFERENCE["mean"](matrix, axis)
-        return np.asarray(norm(matrix, mu, REFERENCE["variance"](matrix, mu, axis), **options))
+        return {"x": matrix, "mean": mu, "variance": REFERENCE["variance"](matrix, mu, axis), **options}
 
     for other in ("tokens", "features", "all"):
         if other != over:
@@ -56,32 +55,28 @@ def normalise_rules(site: Site) -> Iterator[Variant]:
                 "features": "normalised over features",
                 "all": "normalised over the whole matrix",
             }
-            yield Variant(named[other], own_norm(x, other))
+            yield worked(named[other], "normalise", own_norm(x, other))
     number = _number(mean.inputs)
     if number > 1:
-        yield Variant(
-            "n−1 in the variance", norm(x, inputs["mean"], inputs["variance"] * number / (number - 1), **options)
-        )
-    swapped = {key: value for key, value in options.items() if not key.startswith("epsilon")}
+        yield site.changed("n−1 in the variance", variance=inputs["variance"] * number / (number - 1))
     if options.get("epsilon"):
-        swapped["epsilon_outside"] = options["epsilon"]
-        yield Variant("ε outside the root", norm(x, inputs["mean"], inputs["variance"], **swapped))
+        yield site.changed("ε outside the root", epsilon=None, epsilon_outside=options["epsilon"])
     elif options.get("epsilon_outside"):
-        swapped["epsilon"] = options["epsilon_outside"]
-        yield Variant("ε inside the root", norm(x, inputs["mean"], inputs["variance"], **swapped))
-    yield Variant("divided by the variance", norm(x, inputs["mean"], inputs["variance"] ** 2, **options))
+        yield site.changed("ε inside the root", epsilon=options["epsilon_outside"], epsilon_outside=None)
+    yield site.changed("divided by the variance", variance=inputs["variance"] ** 2)
     for rule_name, key in (("gain forgotten", "gain"), ("shift forgotten", "shift")):
         if key in options:
-            rest = {name: value for name, value in options.items() if name != key}
-            yield Variant(rule_name, norm(x, inputs["mean"], inputs["variance"], **rest))
+            yield site.changed(rule_name, **{key: None})
     yield from _norm_and_add(site, lambda matrix: own_norm(matrix, over))
 
 
-def _norm_and_add(site: Site, own_norm: Callable[[Array], Array]) -> Iterator[Variant]:
+def _norm_and_add(site: Site, own_norm: Callable[[Array], dict[str, Any]]) -> Iterator[Variant]:
     residual = site.above("x")
     if residual is not None and residual.step == "add":
         a, b = residual.inputs["a"], residual.inputs["b"]
         if a.shape == b.shape:
-            yield Variant("norm before the addition", a + own_norm(b))
-            yield Variant("norm before the addition", own_norm(a) + b)
-        yield Variant("residual forgotten", own_norm(np.broadcast_to(b, site.inputs["x"].shape) + 0.0))
+            for first, second in ((a, b), (b, a)):
+                normal = worked("norm before the addition", "normalise", own_norm(second)).value
+                yield worked("norm before the addition", "add", {"a": first, "b": normal})
+        forgotten = np.broadcast_to(b, site.inputs["x"].shape) + 0.0
+        yield worked("residual forgotten", "normalise", own_norm(forgotten))

@@ -14,7 +14,7 @@ def position_rules(site: Site) -> Iterator[Variant]:
     inputs = site.inputs
     formula, base, width = inputs["formula"], inputs["base"], inputs["width"]
     pos, dim = np.asarray(inputs["positions"], dtype=np.float64), np.asarray(inputs["dimensions"])
-    yield Variant("positions from 1", REFERENCE["position"](**{**inputs, "positions": pos + 1}))
+    yield site.changed("positions from 1", positions=pos + 1)
     if not str(formula).startswith("sinusoidal"):
         return
     column, is_odd = dim[None, :], dim[None, :] % 2 == 1
@@ -43,7 +43,7 @@ def angle_rules(site: Site) -> Iterator[Variant]:
     """Return the values that misconceptions about the angles of rotary positions give."""
     inputs = site.inputs
     pos = np.asarray(inputs["positions"], dtype=np.float64)
-    yield Variant("positions from 1", REFERENCE["angle"](**{**inputs, "positions": pos + 1}))
+    yield site.changed("positions from 1", positions=pos + 1)
     pairs = np.arange(inputs["width"] // 2, dtype=np.float64)
     angles = pos[:, None] / inputs["base"] ** (pairs / inputs["width"])[None, :]
     yield Variant("2i in the exponent taken as the dimension", angles)
@@ -55,8 +55,7 @@ def rotate_rules(site: Site) -> Iterator[Variant]:
     inputs = site.inputs
     x, angles, pairing = inputs["x"], inputs["angles"], inputs["pairing"]
     other = "halves" if pairing == "neighbours" else "neighbours"
-    rotate = REFERENCE["rotate"]
-    yield Variant("rotated in the wrong direction", rotate(x, -angles, pairing))
-    yield Variant("dimensions paired differently", rotate(x, angles, other))
-    yield Variant("degrees instead of radians", rotate(x, np.deg2rad(angles), pairing))
+    yield site.changed("rotated in the wrong direction", angles=-angles)
+    yield site.changed("dimensions paired differently", pairing=other)
+    yield site.changed("degrees instead of radians", angles=np.deg2rad(angles))
     yield Variant("rotation forgotten", x + 0.0)

@@ -42,7 +42,7 @@ def failing_product(
                     student_terms = (*before, *slip.instead, *after)
                     total = judged.statement.texts[row][column]
                     student_sum = f"{write(Sum(student_terms))} = {total}"
-                explanations.append(FailingProduct(f"the term {write(term)} {slip.name}", student_sum))
+                explanations.append(FailingProduct(f"as if the term {write(term)} {slip.name}", student_sum))
     return explanations[0] if len(explanations) == 1 else None
 
 
@@ -61,11 +61,11 @@ class _TermSlip:
 def _term_slips(term: Expression, number: float) -> tuple[_TermSlip, ...]:
     """Return the known slips for a term of this value."""
     return (
-        _TermSlip("is missing", -number, ()),
-        _TermSlip("has the wrong sign", -2 * number, (Negative(term),)),
-        _TermSlip("is ten times too large", 9 * number, None),
-        _TermSlip("is ten times too small", -0.9 * number, None),
-        _TermSlip("is counted twice", number, (term, term)),
+        _TermSlip("were missing", -number, ()),
+        _TermSlip("had the other sign", -2 * number, (Negative(term),)),
+        _TermSlip("were ten times larger", 9 * number, None),
+        _TermSlip("were ten times smaller", -0.9 * number, None),
+        _TermSlip("were counted twice", number, (term, term)),
     )
 
 

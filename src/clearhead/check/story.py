@@ -90,9 +90,9 @@ _TRANSCRIPTIONS = {
 }
 _CORRECTIONS = {  # of a number that was calculated, not copied
     "sign": "Compare the sign on paper with the sign of your calculation.",
+    "one digit changed": "Compare the number on paper with your calculation, digit by digit.",
     "decimal slip": "Compare the decimal point on paper with your calculation.",
     "digit swap": "Compare the number on paper with your calculation, digit by digit.",
-    "one digit changed": "Compare the number on paper with your calculation, digit by digit.",
     "rows and columns exchanged": "Write the result of each row as a row.",
     "two rows exchanged": "Compare the order of the rows with your calculation.",
     "two numbers exchanged": "Compare the order of the numbers with your calculation.",
@@ -116,7 +116,9 @@ def remedy(root: RootError, equation: str, sentence: str) -> str:
         return "Copy the number again, and compare it with the line that it comes from."
     if root.verdict is Verdict.INVARIANT:
         return "Calculate the row again. This property holds for all correct answers, whatever the earlier lines are."
-    return f"Calculate it again: {equation}."
+    if root.name.startswith("as if √"):
+        return "Use at least two decimals of the square root."
+    return f"Calculate {'it' if len(root.cells) == 1 else 'them'} again: {equation}."
 
 
 def what_is_wrong(root: RootError, where: str, text: str, right: str) -> str:
@@ -129,6 +131,11 @@ def what_is_wrong(root: RootError, where: str, text: str, right: str) -> str:
         return f"{where}: you wrote {text}, but it should be {right}: {how}."
     if root.verdict is Verdict.INVARIANT:
         return f"{where}: {root.name}."
+    if len(root.cells) > 1:
+        what = f"these numbers are {root.name}" if root.name else "these numbers do not follow from your line above"
+        return f"{where}: {what}. In the first of these cells you wrote {text}; your own lines give {right}."
+    if root.name.startswith("as if"):
+        return f"{where}: you wrote {text}, {root.name}; your own lines give {right}."
     named = f": {root.name}" if root.name else ""
     return f"{where}: you wrote {text}, but your own lines give {right}{named}."
 

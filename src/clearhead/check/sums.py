@@ -7,8 +7,9 @@ import numpy as np
 
 from clearhead.check.compare import SheetComparison
 from clearhead.check.graph import FromGiven, FromRecord, Plain, Source
-from clearhead.steps import Record
-from clearhead.worksheet.expression import Number, write
+from clearhead.check.wrong_rule import Calculation
+from clearhead.steps import STEPS, Record
+from clearhead.worksheet.expression import Number, evaluate, write
 from clearhead.worksheet.working import WORKINGS
 
 
@@ -69,3 +70,19 @@ def right_sum(comparison: SheetComparison, index: int, row: int, column: int, to
     own = Record(record.step, record.where, show.inputs(index), record.value, record.symbol)
     expression = WORKINGS[record.step.name](own, row, column, show)
     return "" if expression is None else f"{write(expression)} = {total}"
+
+
+def calculation_text(
+    comparison: SheetComparison, calculation: Calculation, cell: tuple[int, int], written: tuple[str, float, float]
+) -> str:
+    """Write a calculation by another rule and its written result (text, value, unit), if it gives these digits."""
+    text, value, unit = written
+    show = StudentShow(comparison)
+    record = Record(STEPS[calculation.step], "", dict(calculation.inputs), np.zeros((1, 1)), "")
+    expression = WORKINGS[calculation.step](record, *cell, show)
+    result = None if expression is None else evaluate(expression)
+    if expression is None or result is None:
+        return ""
+    gap = abs(float(result) - value)
+    is_cut = abs(value) <= abs(float(result)) and gap < unit
+    return f"{write(expression)} = {text}" if gap <= unit / 2 * (1 + 1e-6) + 1e-9 or is_cut else ""

@@ -44,5 +44,5 @@ def test_a_misconception_covers_all_cells_that_it_explains():
 def test_the_wrong_product_of_a_weighted_sum_is_named_with_the_students_sum():
     """0.27×1 + 0.73×3 = 2.46; without its first term 2.19."""
     (root,) = roots_of({"V": "1 2 / 3 4", "A": "0.27 0.73 / 0.88 0.12", "Z": "2.19 3.46 / 1.24 2.24"})
-    assert (root.verdict, root.name) == (Verdict.SLIP, "the term 0.27×1 is missing")
+    assert (root.verdict, root.name) == (Verdict.SLIP, "as if the term 0.27×1 were missing")
     assert root.student_sum == "0.73×3 = 2.19"

@@ -50,7 +50,7 @@ def listed_names() -> dict[str, list[str]]:
 def test_every_plain_name_in_the_source_is_on_the_page() -> None:
     modules = (misconceptions, norm_misconceptions, position_misconceptions)
     source = "".join(Path(module.__file__).read_text(encoding="utf-8") for module in modules)
-    plain = set(re.findall(r'Variant\(\s*"([^"]+)"', source))
+    plain = set(re.findall(r'(?:Variant|worked|worked_down_columns|worked_over_all|changed)\(\s*"([^"]+)"', source))
     listed = {name for names in listed_names().values() for name in names}
     assert len(plain) > 40, "the pattern finds hardly any names"
     assert plain <= listed, f"not on the page: {plain - listed}"

@@ -30,11 +30,11 @@ def explained(text: str) -> FailingProduct | None:
 @pytest.mark.parametrize(
     ("text", "name", "student_sum"),
     [
-        ("22", "the term 2×5 is missing", "1×4 + 3×6 = 22"),
-        ("12", "the term 2×5 has the wrong sign", "1×4 + (-2×5) + 3×6 = 12"),
-        ("68", "the term 1×4 is ten times too large", ""),
-        ("15.8", "the term 3×6 is ten times too small", ""),
-        ("42", "the term 2×5 is counted twice", "1×4 + 2×5 + 2×5 + 3×6 = 42"),
+        ("22", "as if the term 2×5 were missing", "1×4 + 3×6 = 22"),
+        ("12", "as if the term 2×5 had the other sign", "1×4 + (-2×5) + 3×6 = 12"),
+        ("68", "as if the term 1×4 were ten times larger", ""),
+        ("15.8", "as if the term 3×6 were ten times smaller", ""),
+        ("42", "as if the term 2×5 were counted twice", "1×4 + 2×5 + 2×5 + 3×6 = 42"),
     ],
 )
 def test_a_slip_in_one_term_is_named(text, name, student_sum):

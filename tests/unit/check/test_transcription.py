@@ -40,10 +40,10 @@ DOT = {"kind": "seq2seq-attention", "score": "dot", "h": [[2, 3, 5], [1, 0, 4]],
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("79", "is missing"),  # 14 + 65
-        ("46", "has the wrong sign"),  # 14 − 33 + 65
-        ("409", "ten times too large"),  # 14 + 330 + 65
-        ("145", "is counted twice"),  # 14 + 33 + 33 + 65
+        ("79", "were missing"),  # 14 + 65
+        ("46", "had the other sign"),  # 14 − 33 + 65
+        ("409", "ten times larger"),  # 14 + 330 + 65
+        ("145", "were counted twice"),  # 14 + 33 + 33 + 65
     ],
 )
 def test_the_wrong_product_is_named(value, words):
