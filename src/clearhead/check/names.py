@@ -242,6 +242,7 @@ def find_records(graph: Graph, name: str, where: str) -> RecordCandidates:
     if not named and where:  # the Q of head 2 is Q₂
         named = [i for i in here if symbol_key(graph.records[i].symbol).rstrip("0123456789") == key]
     if named:
+        named = _new_rows(graph, here, key) + named
         return RecordCandidates(tuple(named + _further_readings(graph, here, name, named)))
     matches = _by_word(graph, here, word_key(name))
     if matches:
@@ -258,6 +259,14 @@ def find_records(graph: Graph, name: str, where: str) -> RecordCandidates:
         if deeper.nodes and not deeper.row
         else RecordCandidates(())
     )
+
+
+def _new_rows(graph: Graph, here: list[int], key: str) -> list[int]:
+    """Return the keys or values of the new tokens where the others are cached: a student's K can be K_new alone."""
+    letter = re.fullmatch(r"([KV])(\d*)", key)
+    if letter is None:
+        return []
+    return [i for i in here if symbol_key(graph.records[i].symbol) == f"{letter[1]}new{letter[2]}"]
 
 
 def _in_capitals(graph: Graph, here: list[int], key: str) -> list[int]:

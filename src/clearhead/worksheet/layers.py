@@ -104,20 +104,24 @@ class DecoderLayer(NormedBlock):
     )
     feed_forward: FeedForwardLayer | None = Field(None, description="{W_1, b_1, W_2, b_2, activation}")
 
-    def layer_mistakes(self, shapes: Shapes, count: int, width: int, memory: SequenceShape) -> None:
-        """Report errors in the layer."""
+    def layer_mistakes(self, shapes: Shapes, count: int, width: int, memory: SequenceShape | None) -> None:
+        """Report errors in the layer; `memory` is None if the keys and values of the cross-attention are given."""
         x_shape = SequenceShape("X", count, width)
-        check_attention(shapes, "self_attention", self.self_attention, x_shape, x_shape)
+        # Given keys and values are those of all tokens so far, so X, the new tokens, can be fewer.
+        own_keys = None if self.self_attention.has_given_keys else x_shape
+        check_attention(shapes, "self_attention", self.self_attention, x_shape, own_keys)
         check_attention(shapes, "cross_attention", self.cross_attention, x_shape, memory)
         check_feed_forward(shapes, self.feed_forward, count, width)
         self.block_norm_mistakes(shapes, 2 + (self.feed_forward is not None), count, width)
 
-    def work_layer(self, pen: Pen, x: Array, names: Names, memory: TokenSequence) -> Array:
-        """Write the block."""
+    def work_layer(self, pen: Pen, x: Array, names: Names, memory: TokenSequence, cached_names: Names = ()) -> Array:
+        """Write the block; `cached_names` are the names of the earlier tokens."""
 
         def attend(x: Array) -> Array:
-            tokens = TokenSequence(x, names)
-            return work_attention(pen.at("self_attention"), self.self_attention, tokens, tokens)
+            keys = TokenSequence(x, names, cached_names)
+            if self.self_attention.has_given_keys:
+                keys = TokenSequence(x, cached_names + names)
+            return work_attention(pen.at("self_attention"), self.self_attention, TokenSequence(x, names), keys)
 
         def attend_to_memory(x: Array) -> Array:
             return work_attention(pen.at("cross_attention"), self.cross_attention, TokenSequence(x, names), memory)
@@ -131,7 +135,7 @@ class DecoderLayer(NormedBlock):
 
 
 def check_attention(
-    shapes: Shapes, name: str, layer: AttentionLayer, query_shape: SequenceShape, key_shape: SequenceShape
+    shapes: Shapes, name: str, layer: AttentionLayer, query_shape: SequenceShape, key_shape: SequenceShape | None
 ) -> None:
     """Report errors in an attention layer with a residual, so that its output must have the width of its input."""
     inner = Shapes(shapes.layout)

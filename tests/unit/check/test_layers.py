@@ -120,3 +120,44 @@ def test_the_order_is_followed_in_columns_and_in_a_part() -> None:
     parts = {"parts": [{"kind": "positions", "d_model": 2, "positions": 1}, BILINEAR]}
     report = marked(parts, {"part.1: sᵀW": "-0.30 -0.21 0.45", "part.1: e": SCORES})
     assert verdicts(report) == ["sᵀW ccc", "e ccc"]
+
+
+STEP: dict[str, Any] = {
+    "kind": "decoder-block",
+    "X": [[0.4, 0.8]],
+    "norm": "none",
+    "self_attention": {
+        "scale": "none",
+        "W_Q": [[0.6, -0.2], [0.1, 0.9]],
+        "W_K": [[0.5, 0.3], [-0.4, 0.8]],
+        "W_V": [[1, 0], [0, 1]],
+        "cached_K": [[0.5, 0.3], [0.1, 0.7]],
+        "cached_V": [[1, 0], [0.2, 0.9]],
+    },
+    "cross_attention": {"scale": "none", "W_Q": [[1, 0], [0, 1]], "K": [[1, 0], [0, 1]], "V": [[2, 0], [0, 4]]},
+}
+# q = [0.24 + 0.08, -0.08 + 0.72], k = [0.2 - 0.32, 0.12 + 0.64], v = [0.4, 0.8]; scores 0.352, 0.48, 0.448
+OWN = {"self: Q": "0.32 0.64", "self: K": "-0.12 0.76", "self: V": "0.4 0.8", "self: scores": "0.352 0.48 0.448"}
+
+
+def test_a_decoder_step_from_caches_is_marked_through_both_attentions() -> None:
+    # weights 0.3085 0.3506 0.3408, Z = 0.5149 0.5882, R1 = 0.9149 1.3882; scores of the memory are R1 itself
+    lines = {"self: weights": "0.309 0.351 0.341", "self: Z": "0.515 0.588", "R1": "0.915 1.388"}
+    # e^0.9149 / (e^0.9149 + e^1.3882) = 0.3838; Z = 0.7676 2.4647, R2 = 1.6825 3.8529
+    lines |= {"cross: weights": "0.384 0.616", "cross: Z": "0.768 2.464", "R2": "1.683 3.852"}
+    report = marked(STEP, OWN | lines)
+    assert not report.findings
+    assert [line.symbol for line in report.lines][:4] == ["Q", "K_new", "V_new", "S"]
+    assert report.exit_code == 0
+
+
+def test_the_key_of_the_new_token_is_marked_under_the_name_of_all_keys() -> None:
+    # 0.64×0.36 - 0.32×0.12 = 0.192: the score follows from the wrong key
+    report = marked(STEP, OWN | {"self: K": "-0.12 0.36", "self: scores": "0.352 0.48 0.192"})
+    assert [(report.lines[finding.line].symbol, finding.cells) for finding in report.findings] == [("K_new", ((0, 1),))]
+    assert "S ccf" in verdicts(report)
+
+
+def test_all_keys_are_marked_where_the_cached_ones_are_written_too() -> None:
+    report = marked(STEP, {"self: K": "0.5 0.3 / 0.1 0.7 / -0.12 0.76", "self: scores": "0.352 0.48 0.448"})
+    assert verdicts(report) == ["K cc cc cc", "S ccc"]

@@ -76,11 +76,23 @@ class AttentionLayer(AttentionRule, HeadWeights):
         """The number of key/value heads."""
         return (len(self.kv_heads) or len(self.heads)) if self.heads else (self.num_kv_heads or self.head_count)
 
+    def num_given(self, layout: Layout) -> int:
+        """Return the number of tokens whose keys are given as K."""
+        owners: list[KeyValueWeights] = [self, *self.heads, *self.kv_heads]
+        keys = next((owner.K for owner in owners if owner.K is not None), None)
+        return 0 if keys is None else int(keys.shape[0 if layout == "rows" else 1])
+
     def num_cached(self, layout: Layout) -> int:
         """Return the number of tokens with cached keys and values."""
         owners: list[KeyValueWeights] = [self, *self.heads, *self.kv_heads]
         cached = next((owner.cached_K for owner in owners if owner.cached_K is not None), None)
         return 0 if cached is None else int(cached.shape[0 if layout == "rows" else 1])
+
+    @property
+    def has_given_keys(self) -> bool:
+        """Whether the keys and values of every head are given, so that no tokens are needed for them."""
+        owners: list[KeyValueWeights] = list(self.kv_heads) or list(self.heads) or [self]
+        return all(owner.K is not None and owner.V is not None for owner in owners)
 
     def projection(self, role: str, head: KeyValueWeights | None = None) -> "Projection":
         """Return the projection of queries, keys or values, of the layer or of one head."""
