@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -303,7 +304,10 @@ def test_the_grades_of_a_class_are_right(graded: tuple[Path, subprocess.Complete
     assert (table["ada.json"]["marks"], table["ada.json"]["out of"]) == ("17", "17")
     assert table["ed.json"]["marks"] == "3", "M 2 and one row of three"
     assert (table["flo.json"]["marks"], table["flo.json"]["out of"]) == ("12", "17"), "worth what the scheme says"
-    assert "wrong shape" in table["flo.json"]["first error"]
+    assert table["flo.json"]["not marked"] == "weights (wrong shape)"
+    assert (table["gus.json"]["marks"], table["gus.json"]["out of"], table["gus.json"]["errors"]) == ("", "", "")
+    assert "Not marked: weights (wrong shape)." in done.stdout
+    assert "Wrote 6 reports to reports/ and the grades to grades.csv." in done.stdout
     assert table["gus.json"]["cannot be used"] == "line 1 is not UTF-8 text. Save the file as UTF-8."
     assert table["han.csv"]["cannot be used"].startswith("is empty")
     assert "ben and cy share " in done.stdout
@@ -318,6 +322,25 @@ def test_no_cell_of_the_grades_is_a_formula(graded: tuple[Path, subprocess.Compl
     cells = [cell for row in csv.reader(io.StringIO((school / "grades.csv").read_text("utf-8"))) for cell in row]
     assert len(cells) > 80
     assert not [cell for cell in cells if cell[:1] in tuple("=+-@＝＋－＠")]
+
+
+def test_no_cell_of_the_grades_is_taken_for_a_date(graded: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
+    """A spreadsheet turns 2/2 into the second of February."""
+    row = grades(graded[0])["ed.json"]
+    name = "A (Self-attention)"
+    assert (row[name], row[f"{name}, out of"]) == ("3", "5")
+    assert not [cell for cell in row.values() if re.fullmatch(r"[\d.]+/[\d.]+", cell)]
+
+
+@pytest.mark.parametrize("options", [(), ("--csv", "grades.csv")])
+def test_reports_are_announced_only_if_they_were_written(options: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "a.json").write_text("{", encoding="utf-8")
+    done = run("check", "class", *options, cwd=tmp_path)
+    assert done.returncode == 2
+    wrote_grades = " Wrote the grades to grades.csv." if options else ""
+    assert done.stdout.endswith(f"No report was written, because no file could be used.{wrote_grades}\n")
+    assert not (tmp_path / "reports").exists()
 
 
 TARGETS = [

@@ -5,7 +5,7 @@ A file that cannot be used is reported with the reason, and the other files are 
 
 import csv
 import io
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -18,6 +18,7 @@ from clearhead.check.marker import mark_all
 from clearhead.check.marks import Scheme
 from clearhead.check.read.problem_source import load_given_problem
 from clearhead.check.read.reading import load_workings, shown_name
+from clearhead.check.render.words import not_enough_working
 from clearhead.check.report import FORMAT, Finding, Report
 from clearhead.check.time_limit import DEFAULT_SECONDS, TimeUpError, late_sentence, time_limit
 from clearhead.check.verdict import Verdict
@@ -26,6 +27,7 @@ from clearhead.errors import ClearheadError, ProblemError
 SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".tsv", ".xlsx", ".md", ".markdown", ".tex", ".txt")
 GRADES = ("file", "student", "marks", "out of")  # the first columns of a table of grades
 _ALIKE = 0.9  # the share of wrong numbers that two workings must have in common to be reported
+_MAX_NAMES = 6  # lines of one student that are named in the table
 _LEAST_ALIKE = 2  # the fewest wrong numbers in common
 
 CellKey = tuple[int, int, int, int]
@@ -42,10 +44,11 @@ class StudentResult:
 
     @property
     def remark(self) -> str:
-        """The first error, or why there is no report."""
-        if self.reports or self.is_late:
-            return self.first_error if self.reports else self.problem
-        return f"cannot be used: {self.problem}"
+        """The first error and what was not marked, or why there is no report."""
+        if not self.reports:
+            return self.problem if self.is_late else f"cannot be used: {self.problem}"
+        lost = f"Not marked: {_first_few(self.not_marked)}." if self.not_marked else ""
+        return "\n".join(text for text in (self.first_error, lost) if text)
 
     @property
     def student(self) -> str:
@@ -69,10 +72,17 @@ class StudentResult:
 
     @property
     def first_error(self) -> str:
-        """The first error or, if there is none, the reason why marks were first lost."""
-        sentences = (finding.what for report in self.reports for finding in report.findings)
+        """The first error or, if there is none, what is missing or the reason why marks were first lost."""
+        sentences = [finding.what for report in self.reports for finding in report.findings]
+        sentences += [not_enough_working(report) for report in self.reports if report.is_unsupported]
         lines = [line for report in self.reports for line in report.lines if line.marks.earned < line.marks.out_of]
-        return next(sentences, next((f"{line.heading}: {line.marks.because}" for line in lines), ""))
+        sentences += [f"{line.heading}: {line.marks.because}" for line in lines if not line.is_misshapen]
+        return sentences[0] if sentences else ""
+
+    @property
+    def not_marked(self) -> list[str]:
+        """What was written and not marked, in a few words each."""
+        return [name for report in self.reports for name in report.not_marked]
 
 
 @dataclass(frozen=True)
@@ -160,9 +170,15 @@ def mark_class(
     data = None if wanted is None else load_given_problem(wanted)
     if data is not None:
         check_problem(data)
-    results = []
-    for path in working_files(Path(folder), besides):
-        results.append(_mark_file(path, scheme, data, max_seconds))
+    results, paths = [], working_files(Path(folder), besides)
+    originals = {path.resolve(): path for path in paths if not path.is_symlink()}
+    for path in paths:
+        original = originals.setdefault(path.resolve(), path)
+        if original is path:
+            results.append(_mark_file(path, scheme, data, max_seconds))
+        else:
+            sentence = f"it is a link to {original.name}, which has its own row. Replace the link by a file."
+            results.append(StudentResult(path, problem=sentence))
         if on_marked is not None:
             on_marked(path)
     return ClassReport(tuple(results), commonest_slips(results), look_alikes(results))
@@ -232,23 +248,39 @@ def _own_slips(result: StudentResult) -> set[CellKey]:
     return {key for key, _, verdict in _cells(result) if verdict in (Verdict.SLIP, Verdict.TRANSCRIPTION)}
 
 
+def _first_few(names: Sequence[str]) -> str:
+    more = len(names) - _MAX_NAMES
+    return ", ".join(names[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
 def grades_csv(class_report: ClassReport) -> str:
-    """Return the grades as CSV: a row for each student, a column for each line that any student wrote."""
+    """Return the grades as CSV: a row for each student, two columns (marks, out of) for each line that is marked.
+
+    Marks are plain numbers, because a spreadsheet turns `1/2` into a date. A file that cannot be used has no marks.
+    """
     names: dict[str, None] = {}
     for result in class_report.results:
         for label, _, _ in _line_grades(result):
             names[label] = None
-    head = [*GRADES, "percent", "errors", "first error", "cannot be used"]
+    head = [*GRADES, "percent", "errors", "first error", "not marked", "cannot be used"]
+    head += [column for name in names for column in (name, f"{name}, out of")]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([_harmless(cell) for cell in [*head, *names]])
+    writer.writerow([_harmless(cell) for cell in head])
     for result in class_report.results:
-        grades = {label: f"{earned:g}/{out_of:g}" for label, earned, out_of in _line_grades(result)}
-        percent = f"{100 * result.earned / result.out_of:.1f}" if result.out_of else ""
-        row = [result.path.name, result.student, f"{result.earned:g}", f"{result.out_of:g}", percent]
-        row += [str(result.num_errors), result.first_error, result.problem, *(grades.get(name, "") for name in names)]
+        grades = {label: (f"{earned:g}", f"{out_of:g}") for label, earned, out_of in _line_grades(result)}
+        row = [result.path.name, result.student, *_totals(result), result.first_error, "; ".join(result.not_marked)]
+        row += [result.problem, *(cell for name in names for cell in grades.get(name, ("", "")))]
         writer.writerow([_harmless(cell) for cell in row])
     return text.getvalue()
+
+
+def _totals(result: StudentResult) -> list[str]:
+    """Return marks, out of, percent and errors; empty cells for a file that cannot be used."""
+    if not result.reports:
+        return ["", "", "", ""]
+    percent = f"{100 * result.earned / result.out_of:.1f}" if result.out_of else ""
+    return [f"{result.earned:g}", f"{result.out_of:g}", percent, str(result.num_errors)]
 
 
 def unusable_json(result: StudentResult) -> bytes:

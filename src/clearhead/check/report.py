@@ -89,6 +89,11 @@ class LineMark:
         return [cell for row in self.cells for cell in row if cell is not None]
 
     @property
+    def is_misshapen(self) -> bool:
+        """Whether the line could not be compared because of its shape."""
+        return not self.cells and not self.is_missing
+
+    @property
     def is_good_copy(self) -> bool:
         """Whether the line is a correct copy of another line."""
         return bool(self.copy_of) and all(cell.verdict.is_accepted for cell in self.marked)
@@ -167,13 +172,24 @@ class Report:
     @property
     def num_misshapen(self) -> int:
         """The number of written lines that could not be compared because of their shape."""
-        return sum(not line.cells and not line.is_missing for line in self.lines)
+        return sum(line.is_misshapen for line in self.lines)
+
+    @property
+    def not_marked(self) -> list[str]:
+        """What was written and not marked, in a few words each: `S (wrong shape)`, `"foo"`, `line 12`."""
+        names = []
+        for line in self.lines:
+            num_unread = sum(cell.verdict is Verdict.UNREADABLE for cell in line.marked)
+            if line.is_misshapen or num_unread:
+                cells = "1 cell cannot be read" if num_unread == 1 else f"{num_unread} cells cannot be read"
+                names.append(f"{line.name or line.symbol} ({cells if num_unread else 'wrong shape'})")
+        names += [note.short_place for note in self.notes if note.kind in ("unplaced", "unreadable")]
+        return list(dict.fromkeys(names))
 
     @property
     def is_fully_read(self) -> bool:
         """Whether everything that was written could be read and compared."""
-        is_read = Verdict.UNREADABLE not in self.counts and not any(note.kind == "unreadable" for note in self.notes)
-        return is_read and not self.num_misshapen
+        return not self.not_marked
 
     @property
     def exit_code(self) -> int:

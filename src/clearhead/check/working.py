@@ -39,6 +39,12 @@ class Note:
     is_unknown_line: bool = False
     line: int = 0
 
+    @property
+    def short_place(self) -> str:
+        """The place in a few words: the name of a line of a working file in quotes, or `line 12`."""
+        name = self.place.removeprefix("written: ")
+        return f'"{name}"' if name != self.place else self.place or "part of the working"
+
 
 def line_note(kind: NoteKind, sentence: str, line: int) -> Note:
     """Return a note about a line of a document."""

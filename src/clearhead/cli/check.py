@@ -147,8 +147,8 @@ def _check_class(folder: Path, marking: MarkingOptions, report: ReportOptions) -
     _check_targets(folder, csv, to, form)
     _check_outputs(csv, to, form, inputs, working_files(folder, besides))
     marked = _mark_class(folder, rules, marking, besides)
-    _deliver_class(marked, csv, to, form)
-    _show_class(marked, _written(to, csv), folder, [*besides, to])
+    num_reports = _deliver_class(marked, csv, to, form)
+    _show_class(marked, _written(num_reports, to, csv), folder, [*besides, to])
     return marked.exit_code
 
 
@@ -184,9 +184,12 @@ def _report_path(to: Path, working: Path, form: ReportFormat) -> Path:
     return to / f"{working.name}{_SUFFIX[form]}"
 
 
-def _written(to: Path, csv: Path | None) -> str:
+def _written(num_reports: int, to: Path, csv: Path | None) -> str:
     """State where the reports and the grades were written."""
-    return f"Wrote the reports to {to}{os.sep}" + (f" and the grades to {csv}." if csv else ".")
+    if not num_reports:
+        return "No report was written, because no file could be used." + (f" Wrote the grades to {csv}." if csv else "")
+    reports = "1 report" if num_reports == 1 else f"{num_reports} reports"
+    return f"Wrote {reports} to {to}{os.sep}" + (f" and the grades to {csv}." if csv else ".")
 
 
 def _check_one(working: str, marking: MarkingOptions, report: ReportOptions) -> int:
@@ -298,21 +301,23 @@ def _mark_class(folder: Path, rules: "Scheme", marking: MarkingOptions, besides:
         return mark_class(folder, rules, marking.problem, lambda path: bar.advance(task), besides, marking.max_seconds)
 
 
-def _deliver_class(marked: "ClassReport", csv: Path | None, to: Path, form: ReportFormat) -> None:
+def _deliver_class(marked: "ClassReport", csv: Path | None, to: Path, form: ReportFormat) -> int:
+    """Write the reports and the grades, and return the number of reports."""
     from clearhead.check.classroom import grades_csv, unusable_json
     from clearhead.files.writing import write_file
 
+    results = [result for result in marked.results if result.reports or form is ReportFormat.json]
     try:
-        to.mkdir(parents=True, exist_ok=True)
+        if results:
+            to.mkdir(parents=True, exist_ok=True)
     except OSError as wrong:
         raise ProblemError(f"{to} cannot be created: {wrong.strerror}.") from None
-    for result in marked.results:
-        if result.reports:
-            write_file(_report_path(to, result.path, form), _content(result.reports, form))
-        elif form is ReportFormat.json:
-            write_file(_report_path(to, result.path, form), unusable_json(result))
+    for result in results:
+        content = _content(result.reports, form) if result.reports else unusable_json(result)
+        write_file(_report_path(to, result.path, form), content)
     if csv is not None:
         write_file(csv, grades_csv(marked).encode())
+    return len(results)
 
 
 def _show_class(marked: "ClassReport", footer: str, folder: Path, besides: "Sequence[Path]") -> None:
@@ -325,11 +330,13 @@ def _show_class(marked: "ClassReport", footer: str, folder: Path, besides: "Sequ
 
     console = Console(highlight=False)
     table = Table(box=None, pad_edge=False)
-    for heading in ("student", "marks", "errors", "first error"):
+    for heading in ("student", "marks", "errors", "remark"):
         table.add_column(heading, justify="right" if heading in ("marks", "errors") else "left")
     for result in marked.results:
         marks = f"{result.earned:g} / {result.out_of:g}" if result.reports else "—"
-        table.add_row(Text(printable(result.student)), marks, str(result.num_errors), Text(printable(result.remark)))
+        errors = str(result.num_errors) if result.reports else "—"
+        remark = "\n".join(printable(line) for line in result.remark.split("\n"))
+        table.add_row(Text(printable(result.student)), marks, errors, Text(remark))
     with console.capture() as shown:
         console.print(table)
         for heading, lines in (
@@ -355,7 +362,7 @@ def _show_class(marked: "ClassReport", footer: str, folder: Path, besides: "Sequ
                 console.print(f"\n{heading}")
                 for line in lines:
                     console.print(Text("  " + printable(line)))
-        console.print(Text(f"\n{footer}"))
+        console.print(Text(f"\n{footer}"), soft_wrap=True)
     typer.echo(shown.get(), nl=False, color=True)
 
 

@@ -39,7 +39,7 @@ def test_every_student_has_a_row_and_every_line_a_column(tmp_path):
     assert [row["marks"] for row in rows] == ["6", "5.5"]
     assert [row["percent"] for row in rows] == ["100.0", "91.7"]
     assert [row["errors"] for row in rows] == ["0", "1"]
-    assert rows[1]["S (Self-attention)"] == "1.5/2"
+    assert (rows[1]["S (Self-attention)"], rows[1]["S (Self-attention), out of"]) == ("1.5", "2")
     assert "S" in rows[1]["first error"]
 
 
@@ -58,6 +58,34 @@ def test_an_unusable_file_is_named_and_does_not_affect_other_students(tmp_path):
     assert report.exit_code == 2
     (tmp_path / "a.yaml").unlink()
     assert mark_class(tmp_path, Scheme()).exit_code == 2, "no file could be used"
+
+
+def test_lines_that_were_not_marked_are_in_the_table_and_in_the_grades(tmp_path):
+    hand_in(tmp_path, "a.yaml", {**SLIP, "A": [["0.27", "0.73", "0"]], "foo": [["1", "2"]]}, "Ada")
+    hand_in(tmp_path, "b.yaml", {**GOOD, "Q": [["1", "zwei"], ["3", "1"]]}, "Bo")
+    (one, two), rows = mark_class(tmp_path, Scheme()).results, grades(tmp_path)
+    assert one.remark.startswith("S (Self-attention), row 2")
+    assert one.remark.endswith('\nNot marked: A (wrong shape), "foo".'), "the first error does not hide it"
+    assert two.remark.endswith("Not marked: Q (1 cell cannot be read).")
+    assert [row["not marked"] for row in rows] == ['A (wrong shape); "foo"', "Q (1 cell cannot be read)"]
+    assert rows[0]["A (Self-attention)"] == "0"
+
+
+def test_a_file_that_cannot_be_used_has_no_marks(tmp_path):
+    hand_in(tmp_path, "a.yaml", GOOD)
+    (tmp_path / "broken.yaml").write_text("[1, 2", encoding="utf-8")
+    row = grades(tmp_path)[1]
+    assert [row[name] for name in ("marks", "out of", "percent", "errors")] == ["", "", "", ""]
+    assert "not YAML" in row["cannot be used"]
+
+
+def test_a_link_to_another_working_of_the_folder_has_no_marks(tmp_path):
+    hand_in(tmp_path, "b.yaml", GOOD, "Bo")
+    (tmp_path / "a.yaml").symlink_to(tmp_path / "b.yaml")
+    link, working = mark_class(tmp_path, Scheme()).results
+    assert (link.student, link.reports) == ("a", ())
+    assert link.remark.startswith("cannot be used: it is a link to b.yaml, which has its own row.")
+    assert working.earned == 6
 
 
 @pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "+1+2", "-2+3", "@SUM(A1)", "\t=1"])

@@ -35,6 +35,7 @@ MARK_NAMES: Mapping[str, str] = {
     "A": "accuracy mark, divided equally among the rows",
     "A-ft": "accuracy mark with follow-through: correct for your earlier numbers",
 }
+_NO_LINE = "no line was recognised as a step of the exercise"
 _WRITTEN = "written: "  # how the place of a line in a working file begins
 _MAX_UNWRITTEN = 4  # symbols of lines that were not written in a sentence
 _MAX_NAME = 60  # characters of a line's name in a sentence
@@ -163,12 +164,13 @@ def _count(number: int, one: str, many: str) -> str:
 def summary(report: Report) -> str:
     """Summarise the number of errors, the cells that they affect, and anything else worth noticing."""
     if not report.counts and not report.findings:
-        return "Nothing could be marked: no line was recognised as a step of the exercise."
-    return " ".join(text for text in (_errors(report), _lacking(report), _noticed(report)) if text)
+        shapes = _count(report.num_misshapen, "line has", "lines have") + " a wrong shape"
+        return f"Nothing could be marked: {shapes if report.num_misshapen else _NO_LINE}."
+    return " ".join(text for text in (_errors(report), not_enough_working(report), _noticed(report)) if text)
 
 
-def _lacking(report: Report) -> str:
-    """Name the lines that cannot be judged because lines before them were not written."""
+def not_enough_working(report: Report) -> str:
+    """Name the lines that cannot be judged because lines before them were not written; empty if there is none."""
     lines = [line for line in report.lines if any(cell.verdict is Verdict.UNSUPPORTED for cell in line.marked)]
     if not lines:
         return ""
