@@ -101,7 +101,7 @@ class Graph:
                 touched |= right_mask.any(axis=0 if step in ("project", "mix") else 1)[None, :]
             return touched
         touched = np.zeros(record.value.shape, dtype=bool)
-        if step in _BY_ROW:
+        if step in _BY_ROW and "exponentials" not in record.inputs:
             mask = marked[_BY_ROW[step]]
             return touched if mask is None else touched | mask.any(axis=1)[:, None]
         if step in _BY_CELL:
@@ -129,8 +129,16 @@ _PRODUCTS: Mapping[str, tuple[str, str]] = {
 }
 
 
-_BY_ROW: Mapping[str, str] = {"softmax": "scores", "divide": "scores", "choose": "probabilities", "length": "x"}
-_BY_CELL = frozenset({"add", "multiply", "scale", "activate", "mask"})
+_BY_ROW: Mapping[str, str] = {
+    "softmax": "scores",
+    "divide": "scores",
+    "shift": "scores",
+    "row_sum": "x",
+    "choose": "probabilities",
+    "length": "x",
+    "root_mean_square": "x",
+}
+_BY_CELL = frozenset({"add", "multiply", "scale", "exponentiate", "deviation", "activate", "mask"})
 
 
 def _source(value: Any, homes: Mapping[int, Source]) -> Source:

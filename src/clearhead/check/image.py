@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from clearhead.check.interval import Inputs, Range, add, around, hull, low_of, multiply, product, without_nan
-from clearhead.check.norm_image import mean, normalise, rms_normalise, variance
+from clearhead.check.norm_image import deviation, mean, normalise, rms_normalise, root_mean_square, variance
+from clearhead.check.softmax_image import divided, exponentiate, shift
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import ACTIVATIONS, REFERENCE, rotary_pairs
 
@@ -21,7 +22,7 @@ _TIE = 1e-12  # of a probability: float64 cannot distinguish which side of a dra
 _GELU_DIP = (-0.7517915, -0.1699713)  # the position of its minimum, and a number just below the minimum
 _SILU_DIP = (-1.2784645, -0.2784646)
 SHORTENED = frozenset(
-    {"scale", "softmax", "activate", "kernel"}
+    {"scale", "softmax", "exponentiate", "activate", "kernel"}
 )  # the steps with images that allow shortened constants
 
 
@@ -76,6 +77,8 @@ def softmax(inputs: Inputs) -> Range:
 
     An e with relative error δ multiplies the distance of every score from the greatest of its row by 1 ± δ.
     """
+    if inputs.get("exponentials") is not None:
+        return divided(inputs["exponentials"], inputs["total"])
     scores: Range = inputs["scores"]
     base = inputs.get("base")
     low, high = scores.low, scores.high
@@ -282,12 +285,16 @@ IMAGES: Mapping[str, Image] = {
     "multiply": multiply,
     "scale": scale,
     "mask": mask,
+    "shift": shift,
+    "exponentiate": exponentiate,
     "softmax": softmax,
     "divide": divide,
     "activate": activate,
     "mean": mean,
     "variance": variance,
+    "deviation": deviation,
     "normalise": normalise,
+    "root_mean_square": root_mean_square,
     "rms_normalise": rms_normalise,
     "rotate": rotate,
     "convolve": convolve,
@@ -301,7 +308,7 @@ IMAGES: Mapping[str, Image] = {
     **{
         step: both_ends(step)
         for step in (
-            *("embed", "split", "append", "join", "pick", "total"),
+            *("embed", "split", "append", "join", "pick", "total", "row_sum"),
             *("position", "angle", "one_hot"),
         )
     },

@@ -25,6 +25,8 @@ def variance(inputs: Inputs) -> Range:
 def normalise(inputs: Inputs) -> Range:
     """Bound by the ends of numerator and deviation or, without written mean and variance, by the joint Jacobian."""
     x: Range = inputs["x"]
+    if inputs.get("deviation") is not None:
+        return _by_deviation(x, inputs)
     if inputs.get("mean") is None or inputs.get("variance") is None:
         epsilon, outside = inputs.get("epsilon") or 0.0, inputs.get("epsilon_outside") or 0.0
         return gained(joint_norm(x, (-1,), None, epsilon, outside), inputs)
@@ -32,6 +34,25 @@ def normalise(inputs: Inputs) -> Range:
     epsilon, outside = inputs.get("epsilon") or 0.0, inputs.get("epsilon_outside") or 0.0
     least = np.sqrt(np.maximum(inputs["variance"].low, 0.0) + epsilon) + outside
     most = np.sqrt(np.maximum(inputs["variance"].high, 0.0) + epsilon) + outside
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result = hull(gap.low / least, gap.low / most, gap.high / least, gap.high / most)
+    return gained(without_nan(result), inputs)
+
+
+def deviation(inputs: Inputs) -> Range:
+    """Return the roots of the ends."""
+    return Range(*(_root(end, inputs) for end in (inputs["variance"].low, inputs["variance"].high)))
+
+
+def _root(variance: Array, inputs: Inputs) -> Array:
+    epsilon, outside = inputs.get("epsilon") or 0.0, inputs.get("epsilon_outside") or 0.0
+    return np.asarray(np.sqrt(np.maximum(variance, 0.0) + epsilon) + outside)
+
+
+def _by_deviation(x: Range, inputs: Inputs) -> Range:
+    """Bound a norm with a written deviation by the ends of numerator and deviation."""
+    gap = Range(x.low - inputs["mean"].high, x.high - inputs["mean"].low)
+    least, most = np.maximum(inputs["deviation"].low, 0.0), inputs["deviation"].high
     with np.errstate(divide="ignore", invalid="ignore"):
         result = hull(gap.low / least, gap.low / most, gap.high / least, gap.high / most)
     return gained(without_nan(result), inputs)
@@ -69,9 +90,22 @@ def joint_norm(x: Range, axes: tuple[int, ...], counted: Array | None, epsilon: 
     return Range(np.maximum(y - spread, -far), np.minimum(y + spread, far))
 
 
+def root_mean_square(inputs: Inputs) -> Range:
+    """Return the root mean squares of the nearest and of the farthest corner."""
+    x = inputs["x"]
+    most = np.maximum(np.abs(x.low), np.abs(x.high))
+    least = np.where((x.low <= 0) & (x.high >= 0), 0.0, np.minimum(np.abs(x.low), np.abs(x.high)))
+    epsilon = inputs.get("epsilon") or 0.0
+    return Range(*(REFERENCE["root_mean_square"](end, epsilon) for end in (least, most)))
+
+
 def rms_normalise(inputs: Inputs) -> Range:
     """Bound by the ends of numerator and root mean square; no number is further than √n from 0."""
     x: Range = inputs["x"]
+    if inputs.get("rms") is not None:
+        rms_low, rms_high = np.maximum(inputs["rms"].low, 0.0), inputs["rms"].high
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return gained(without_nan(hull(*(a / b for a in (x.low, x.high) for b in (rms_low, rms_high)))), inputs)
     most = np.maximum(np.abs(x.low), np.abs(x.high)) ** 2
     least = np.where((x.low <= 0) & (x.high >= 0), 0.0, np.minimum(np.abs(x.low), np.abs(x.high))) ** 2
     epsilon, number = inputs.get("epsilon") or 0.0, x.low.shape[-1]

@@ -42,7 +42,7 @@ def normalise_rules(site: Site) -> Iterator[Variant]:
     if mean is None:
         return
     over, x = str(mean.inputs["over"]), inputs["x"]
-    options = {key: value for key, value in inputs.items() if key not in ("x", "mean", "variance")}
+    options = {key: value for key, value in inputs.items() if key not in ("x", "mean", "variance", "deviation")}
 
     def own_norm(matrix: Array, axis: str) -> dict[str, Any]:
         mu = REFERENCE["mean"](matrix, axis)

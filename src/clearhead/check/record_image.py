@@ -107,12 +107,14 @@ class RecordImages:
     def _joint_norm(self, index: int, inputs: Mapping[str, Any]) -> Range | None:
         sources = self.graph.sources[index]
         mean, variance = sources["mean"], sources["variance"]
-        if not (self._is_unwritten(mean) and self._is_unwritten(variance)):
+        deviation = sources.get("deviation", variance)
+        if not (self._is_unwritten(mean) and self._is_unwritten(variance) and self._is_unwritten(deviation)):
             return None
         of_mean = self.graph.inputs(_index(mean), self._range_of)
         if self.graph.sources[_index(mean)]["x"] != sources["x"]:
             return None
-        epsilon, outside = inputs.get("epsilon") or 0.0, inputs.get("epsilon_outside") or 0.0
+        rule = self.graph.records[_index(deviation)].inputs if "deviation" in sources else inputs
+        epsilon, outside = rule.get("epsilon") or 0.0, rule.get("epsilon_outside") or 0.0
         x: Range = inputs["x"]
         joint = joint_norm(x, NORM_AXES[of_mean["over"]], low_of(of_mean.get("counted")), epsilon, outside)
         # mean and variance may each have been rounded in between, with the precision of a neighbouring line

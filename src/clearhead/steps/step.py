@@ -23,7 +23,7 @@ AXES: Mapping[str, str] = {
     "V": "vocabulary",
 }
 
-_OPTIONAL_PART = re.compile(r"\[\?(?:(\w+)\|)?(.*?)\?\]")
+_OPTIONAL_PART = re.compile(r"\[\?(?:(!?)(\w+)\|)?(.*?)\?\]")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 
@@ -41,7 +41,7 @@ class Step:
     """One line of arithmetic: `symbol = equation`, with named inputs and the axes of the result.
 
     An equation has its inputs in braces, and the text of an optional input between `[?` and `?]`:
-    `{x} {w}[? + {b}?]`. The text of `[?b|(?]` is written only if `b` is given.
+    `{x} {w}[? + {b}?]`. The text of `[?b|(?]` is written only if `b` is given, that of `[?!b|(?]` only if it is not.
     `symbol` and `equation` are for tokens as rows, `columns_symbol` and `columns_equation` for tokens as columns.
     A value can have fewer leading axes than declared (a worksheet has no batch): `axes` is aligned at the end.
     """
@@ -79,8 +79,8 @@ class Step:
         template = (self.columns_equation or self.equation) if layout == "columns" else self.equation
 
         def keep(part: re.Match[str]) -> str:
-            needed = {part[1]} if part[1] else set(_PLACEHOLDER.findall(part[2]))
-            return part[2] if needed <= set(names) else ""
+            needed = {part[2]} if part[2] else set(_PLACEHOLDER.findall(part[3]))
+            return part[3] if (needed <= set(names)) != bool(part[1]) else ""
 
         return _PLACEHOLDER.sub(lambda hit: names.get(hit[1], hit[1]), _OPTIONAL_PART.sub(keep, template))
 

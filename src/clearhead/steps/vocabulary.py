@@ -118,13 +118,40 @@ MASK = Step(
     axes="BHQK",
     sentence="Hide the keys that a query must not attend to.",
 )
+SHIFT = Step(
+    name="shift",
+    symbol="D",
+    equation="{scores} - the largest number of its row",
+    columns_equation="{scores} - the largest number of its column",
+    inputs=parse_inputs("scores:QK"),
+    axes="BHQK",
+    sentence="Subtract each query's largest score, which does not change its weights.",
+)
+EXPONENTIATE = Step(
+    name="exponentiate",
+    symbol="exp",
+    equation="[?!base|e?][?{base}?]^{scores}, number by number",
+    inputs=parse_inputs("scores:QK base?"),
+    axes="BHQK",
+    sentence="Compute the exponential of every score.",
+)
+ROW_SUM = Step(
+    name="row_sum",
+    symbol="Σ",
+    equation="the sum of each row of {x}",
+    columns_equation="the sum of each column of {x}",
+    inputs=parse_inputs("x:QK"),
+    axes="BHQK",
+    sentence="Sum the exponentials of each query.",
+)
 SOFTMAX = Step(
     name="softmax",
     symbol="A",
-    equation="softmax of each row of {scores}[?, base {base}?]",
+    equation="[?!exponentials|softmax of each row of {scores}?][?{exponentials} / {total}?][?, base {base}?]",
     columns_symbol="W",
-    columns_equation="softmax of each column of {scores}[?, base {base}?]",
-    inputs=parse_inputs("scores:QK base?"),
+    columns_equation="[?!exponentials|softmax of each column of {scores}?][?{exponentials} / {total}?]"
+    "[?, base {base}?]",
+    inputs=parse_inputs("scores:QK base? exponentials?:QK total?:QK"),
     axes="BHQK",
     sentence="Convert each query's scores to weights that sum to 1.",
 )
@@ -181,20 +208,37 @@ VARIANCE = Step(
     axes="TD",
     sentence="Average the squared distances from the mean.",
 )
+DEVIATION = Step(
+    name="deviation",
+    symbol="σ",
+    equation="√[?epsilon|(?]{variance}[? + {epsilon}?][?epsilon|)?][? + {epsilon_outside}?]",
+    inputs=parse_inputs("variance:TD epsilon? epsilon_outside?"),
+    axes="TD",
+    sentence="Take the square root of the variance: the standard deviation.",
+)
 NORMALISE = Step(
     name="normalise",
     symbol="N",
-    equation="[?{gain} × ?]({x} - {mean}) / [?epsilon_outside|(?]√[?epsilon|(?]{variance}[? + {epsilon}?][?epsilon|)?]"
+    equation="[?{gain} × ?]({x} - {mean}) / [?{deviation}?][?epsilon_outside|(?][?!deviation|√?][?epsilon|(?]"
+    "[?!deviation|{variance}?][? + {epsilon}?][?epsilon|)?]"
     "[? + {epsilon_outside}?][?epsilon_outside|)?][? + {shift}?]",
-    inputs=parse_inputs("x:TD mean?:TD variance?:TD epsilon? epsilon_outside? gain?:D shift?:D"),
+    inputs=parse_inputs("x:TD mean?:TD variance?:TD epsilon? epsilon_outside? gain?:D shift?:D deviation?:TD"),
     axes="BTD",
     sentence="Subtract the mean and divide by the standard deviation.",
+)
+ROOT_MEAN_SQUARE = Step(
+    name="root_mean_square",
+    symbol="RMS",
+    equation="√(mean of {x}² over each token[? + {epsilon}?])",
+    inputs=parse_inputs("x:TD epsilon?"),
+    axes="TD",
+    sentence="Average the squares of every token's numbers and take the square root.",
 )
 RMS_NORMALISE = Step(
     name="rms_normalise",
     symbol="N",
-    equation="[?{gain} × ?]{x} / √(mean of {x}²[? + {epsilon}?])",
-    inputs=parse_inputs("x:TD epsilon? gain?:D"),
+    equation="[?{gain} × ?]{x} / [?!rms|√(mean of {x}²?][? + {epsilon}?][?!rms|)?][?{rms}?]",
+    inputs=parse_inputs("x:TD epsilon? gain?:D rms?:TD"),
     axes="BTD",
     sentence="Divide every token's numbers by their root mean square.",
 )
@@ -307,6 +351,9 @@ STEPS: Mapping[str, Step] = {
         KERNEL,
         SCALE,
         MASK,
+        SHIFT,
+        EXPONENTIATE,
+        ROW_SUM,
         SOFTMAX,
         DIVIDE,
         MIX,
@@ -314,7 +361,9 @@ STEPS: Mapping[str, Step] = {
         ACTIVATE,
         MEAN,
         VARIANCE,
+        DEVIATION,
         NORMALISE,
+        ROOT_MEAN_SQUARE,
         RMS_NORMALISE,
         CONVOLVE,
         PICK,

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BeforeValidator, PlainValidator
 
+from clearhead.errors import did_you_mean
 from clearhead.worksheet.arrays import Array
 
 MAX_CELLS = 2**20  # of one matrix: about a million
@@ -192,6 +193,23 @@ def read_text(raw: object) -> str:
     return text
 
 
+SHOWN_LINES = ("exponentials", "shifted-exponentials", "deviation")
+
+
+def read_shown_lines(raw: object) -> tuple[str, ...]:
+    """Read the lines to show: one name or a list of names."""
+    names = [raw] if isinstance(raw, str) else raw
+    if not isinstance(names, list | tuple):
+        raise ValueError(f"expected a name or a list of names, but found {_short(raw)}")
+    for name in names:
+        if name not in SHOWN_LINES:
+            near = did_you_mean(str(name), SHOWN_LINES)
+            raise ValueError(f"{_short(name)} is not a line that can be shown.{near} Lines: {', '.join(SHOWN_LINES)}")
+    if {"exponentials", "shifted-exponentials"} <= set(names):
+        raise ValueError("both exponentials and shifted-exponentials are given. Remove one of them")
+    return tuple(dict.fromkeys(names))
+
+
 Count = Annotated[int, BeforeValidator(read_count)]
 Real = Annotated[float, BeforeValidator(read_number)]
 Title = Annotated[str, BeforeValidator(read_text)]
@@ -200,3 +218,4 @@ Vector = Annotated[Array, PlainValidator(read_vector)]
 Allowed = Annotated[Array, PlainValidator(read_allowed)]
 Tokens = Annotated[tuple[str, ...], PlainValidator(read_tokens)]
 Embedding = Annotated[dict[str, Array], PlainValidator(read_embedding)]
+ShownLines = Annotated[tuple[str, ...], PlainValidator(read_shown_lines)]

@@ -10,7 +10,7 @@ from clearhead.settings import choices_in, models_in
 from clearhead.worksheet.kinds import KINDS
 from clearhead.worksheet.problem import Problem, keys_in_order
 
-_COMMON = ("title", "layout", "rounding")
+_COMMON = ("title", "layout", "rounding", "show")
 
 
 def describe_kinds(which: str = "all") -> str:

@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from clearhead.errors import ProblemError
-from clearhead.steps.vocabulary import ADD, MEAN, NORMALISE, RMS_NORMALISE, VARIANCE
+from clearhead.steps.vocabulary import ADD, DEVIATION, MEAN, NORMALISE, RMS_NORMALISE, ROOT_MEAN_SQUARE, VARIANCE
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.cells import Count, Real, Vector
 from clearhead.worksheet.pen import Pen
@@ -72,6 +72,10 @@ class NormRule(ProblemFields):
         place = "epsilon" if self.epsilon_place == "inside" else "epsilon_outside"
         epsilon: dict[str, Any] = {place: self.epsilon} if self.epsilon else {}
         inputs = {"x": x, "mean": mean, "variance": variance, "gain": gain, "shift": shift, **epsilon}
+        if "deviation" in pen.show:
+            symbol = f"{DEVIATION.symbol}{sub}"
+            inputs["deviation"] = pen.work(DEVIATION, symbol=symbol, variance=variance, **epsilon)
+            inputs = {name: value for name, value in inputs.items() if name not in epsilon}
         return pen.work(NORMALISE, symbol=f"{NORMALISE.symbol}{sub}", **inputs)
 
     def _work_rms(self, pen: Pen, x: Array, names: tuple[str, ...], sub: str) -> Array:
@@ -80,7 +84,11 @@ class NormRule(ProblemFields):
             raise ProblemError(self._zero_variance(np.any(x, axis=1).astype(np.float64), names))
         gain = None if self.gain is None else pen.give_as_rows("γ", self.gain)
         epsilon: dict[str, Any] = {"epsilon": self.epsilon} if self.epsilon else {}
-        return pen.work(RMS_NORMALISE, symbol=f"{RMS_NORMALISE.symbol}{sub}", x=x, gain=gain, **epsilon)
+        symbol = f"{RMS_NORMALISE.symbol}{sub}"
+        if "deviation" not in pen.show:
+            return pen.work(RMS_NORMALISE, symbol=symbol, x=x, gain=gain, **epsilon)
+        rms = pen.work(ROOT_MEAN_SQUARE, symbol=f"{ROOT_MEAN_SQUARE.symbol}{sub}", x=x, **epsilon)
+        return pen.work(RMS_NORMALISE, symbol=symbol, x=x, gain=gain, rms=rms)
 
     def _zero_variance(self, variance: Array, names: tuple[str, ...]) -> str:
         index = int(np.flatnonzero(variance == 0.0)[0])

@@ -114,6 +114,13 @@ def mask(record: Record, row: int, column: int) -> list[Parent]:
     return _same(record, row, column, *names)
 
 
+def softmax(record: Record, row: int, column: int) -> list[Parent]:
+    """Return the row of scores; if the exponentials are recorded, the own exponential and the sum of the row."""
+    if "exponentials" in record.inputs:
+        return _same(record, row, column, "exponentials", "total")
+    return _row(record, "scores", row)
+
+
 def mix(record: Record, row: int, column: int) -> list[Parent]:
     """Return a row of weights and a column of v."""
     return [*_row(record, "weights", row), *_column(record, "v", column)]
@@ -139,14 +146,16 @@ def variance(record: Record, row: int, column: int) -> list[Parent]:
 
 
 def normalise(record: Record, row: int, column: int) -> list[Parent]:
-    """Return the cell with its mean and variance; the entire row if these are not given."""
+    """Return the cell with its mean and its variance or deviation; the entire row if these are not given."""
     x = _same(record, row, column, "x") if "mean" in record.inputs else _row(record, "x", row)
-    return [*x, *_same(record, row, column, "mean", "variance", "gain", "shift")]
+    spread = "deviation" if "deviation" in record.inputs else "variance"
+    return [*x, *_same(record, row, column, "mean", spread, "gain", "shift")]
 
 
 def rms_normalise(record: Record, row: int, column: int) -> list[Parent]:
-    """Return the token's row, and the gain."""
-    return [*_row(record, "x", row), *_same(record, 0, column, "gain")]
+    """Return the token's row, or its own number and the root mean square, and the gain."""
+    x = _same(record, row, column, "x", "rms") if "rms" in record.inputs else _row(record, "x", row)
+    return [*x, *_same(record, 0, column, "gain")]
 
 
 def convolve(record: Record, row: int, column: int) -> list[Parent]:
@@ -209,14 +218,19 @@ PARENTS: Mapping[str, Parents] = {
     "kernel": kernel,
     "scale": same_cell("scores"),
     "mask": mask,
-    "softmax": same_row("scores"),
+    "shift": same_row("scores"),
+    "exponentiate": same_cell("scores"),
+    "row_sum": same_row("x"),
+    "softmax": softmax,
     "divide": same_row("scores"),
     "mix": mix,
     "join": join,
     "activate": same_cell("x"),
     "mean": mean,
     "variance": variance,
+    "deviation": same_cell("variance"),
     "normalise": normalise,
+    "root_mean_square": same_row("x"),
     "rms_normalise": rms_normalise,
     "convolve": convolve,
     "pick": pick,

@@ -25,9 +25,10 @@ MAX_SHEET = 2**26  # numbers in all lines: half a gigabyte
 class Pen:
     """Write steps into a Trace, at one place of the model; `at` moves the pen."""
 
-    def __init__(self, layout: Layout, rounding: Rounding) -> None:
+    def __init__(self, layout: Layout, rounding: Rounding, show: frozenset[str] = frozenset()) -> None:
         self.layout = layout
         self.rounding = rounding
+        self.show = show  # the lines that are written only if the problem asks for them
         self.warnings: list[str] = []
         self._trace = Trace()
         self._given: dict[int, tuple[AnyArray, AnyArray]] = {}
@@ -40,7 +41,7 @@ class Pen:
 
     def at(self, *place: str | int) -> "Pen":
         """Return a pen that writes into the same trace, under `place`."""
-        child = Pen(self.layout, self.rounding)
+        child = Pen(self.layout, self.rounding, self.show)
         child.warnings, child._trace, child._given = self.warnings, self._trace.at(*place), self._given
         child._room = self._room
         return child
@@ -84,7 +85,7 @@ class Pen:
         inputs = {name: value for name, value in inputs.items() if value is not None}
         _check_size(step, inputs)
         line = compute_line(Record(step, self.where, inputs, None, ""), self.rounding)
-        if step.name != "mask" and not np.all(np.isfinite(line)):
+        if step.name not in ("mask", "shift") and not np.all(np.isfinite(line)):
             raise ProblemError(
                 f"{step.name} gives numbers that are too large (beyond about 1.8e308). Give smaller numbers."
             )

@@ -8,7 +8,7 @@ from pydantic_core import ErrorDetails
 
 from clearhead.errors import Mistake, ProblemError, did_you_mean
 from clearhead.settings import choices_in, models_in
-from clearhead.worksheet.cells import Title
+from clearhead.worksheet.cells import ShownLines, Title
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.shapes import Shapes
@@ -34,6 +34,12 @@ class Problem(ProblemFields):
         "rows", description="rows: each token is a row, Q = X W_Q; columns: each token is a column, Q = W_Q X"
     )
     rounding: Rounding = Field(default_factory=Rounding, description="how numbers are rounded and shown")
+    show: ShownLines = Field(
+        (),
+        description="lines to add, one or a list. exponentials: the exponentials of every softmax and their sum; "
+        "shifted-exponentials: the same with the row's largest score subtracted first; deviation: the standard "
+        "deviation σ of every norm (of an RMS norm, the root mean square)",
+    )
 
     def mistakes(self, shapes: Shapes) -> None:
         """Add every error in the problem to `shapes`, with the keys that it concerns."""
@@ -86,7 +92,7 @@ def keys_in_order(model: type[BaseModel]) -> list[str]:
     """Return the keys of a model except `kind`, the usual ones first."""
     rank = {key: place for place, key in enumerate(_FIRST_KEYS)}
     keys = [key for key, field in model.model_fields.items() if key != "kind" and not field.exclude]
-    return sorted(keys, key=lambda key: (key in ("title", "layout", "rounding"), rank.get(key, len(rank))))
+    return sorted(keys, key=lambda key: (key in ("title", "layout", "rounding", "show"), rank.get(key, len(rank))))
 
 
 def _sentence(error: ErrorDetails, problem_class: type[Problem]) -> str:

@@ -126,11 +126,34 @@ def mask(scores: Array, allowed: Mask, fill: float) -> Array:
     return np.where(np.asarray(allowed, dtype=bool), scores, fill)
 
 
-def softmax(scores: Array, base: float | None = None) -> Array:
+def shift(scores: Array) -> Array:
+    """sᵢⱼ - maxⱼ sᵢⱼ along the last axis; a row that contains only -∞ is unchanged"""
+    largest = np.max(scores, axis=-1, keepdims=True)
+    return scores - np.where(np.isfinite(largest), largest, 0.0)
+
+
+def exponentiate(scores: Array, base: float | None = None) -> Array:
+    """base^s, number by number; 0 for -∞"""
+    is_masked = np.isneginf(scores)
+    exponents = np.where(is_masked, 0.0, scores)
+    return np.where(is_masked, 0.0, np.exp(exponents) if base is None else np.power(base, exponents))
+
+
+def row_sum(x: Array) -> Array:
+    """Σⱼ xᵢⱼ along the last axis"""
+    return np.asarray(np.sum(x, axis=-1, keepdims=True))
+
+
+def softmax(
+    scores: Array, base: float | None = None, exponentials: Array | None = None, total: Array | None = None
+) -> Array:
     """base^sᵢⱼ / Σⱼ base^sᵢⱼ along the last axis; the largest score is subtracted first, so that nothing overflows.
 
-    A row that contains only -∞ gives zeros, where the formula would give 0/0.
+    A row that contains only -∞ gives zeros, where the formula would give 0/0. With `exponentials` and their `total`,
+    these are divided instead.
     """
+    if exponentials is not None and total is not None:
+        return np.asarray(exponentials / np.where(total == 0.0, 1.0, total))
     exponents = scores if base is None else np.where(np.isneginf(scores), scores, scores * np.log(base))
     largest = np.max(exponents, axis=-1, keepdims=True)
     powers = np.exp(exponents - np.where(np.isfinite(largest), largest, 0.0))
@@ -178,6 +201,11 @@ def _counted(x: Array, over: str, counted: Mask | None) -> Mask:
     return np.broadcast_to(np.asarray(counted, dtype=bool)[..., :, None], x.shape)
 
 
+def deviation(variance: Array, epsilon: float = 0.0, epsilon_outside: float = 0.0) -> Array:
+    """√(σ² + ε); ε is inside the root unless it is given as `epsilon_outside`"""
+    return np.asarray(np.sqrt(variance + epsilon) + epsilon_outside)
+
+
 def normalise(
     x: Array,
     mean: Array | None = None,
@@ -186,21 +214,28 @@ def normalise(
     epsilon_outside: float = 0.0,
     gain: Array | None = None,
     shift: Array | None = None,
+    deviation: Array | None = None,
 ) -> Array:
     """γ (x - μ) / √(σ² + ε) + β; ε is inside the root unless it is given as `epsilon_outside`
 
-    By default mean and variance are those of each token: layer norm, as in the fused kernel of a model.
+    By default mean and variance are those of each token: layer norm, as in the fused kernel of a model. With
+    `deviation`, that is the divisor.
     """
     mu = np.mean(x, axis=-1, keepdims=True) if mean is None else mean
     var = np.mean((x - mu) ** 2, axis=-1, keepdims=True) if variance is None else variance
-    normal = (x - mu) / (np.sqrt(var + epsilon) + epsilon_outside)
+    normal = (x - mu) / (np.sqrt(var + epsilon) + epsilon_outside if deviation is None else deviation)
     scaled = normal if gain is None else gain * normal
     return scaled if shift is None else scaled + shift
 
 
-def rms_normalise(x: Array, epsilon: float = 0.0, gain: Array | None = None) -> Array:
-    """γ x / √(mean of x² + ε), with the mean over each token's numbers"""
-    normal = x / np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + epsilon)
+def root_mean_square(x: Array, epsilon: float = 0.0) -> Array:
+    """√(mean of x² + ε), with the mean over each token's numbers"""
+    return np.asarray(np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + epsilon))
+
+
+def rms_normalise(x: Array, epsilon: float = 0.0, gain: Array | None = None, rms: Array | None = None) -> Array:
+    """γ x / √(mean of x² + ε), with the mean over each token's numbers, or γ x / `rms`"""
+    normal = x / (root_mean_square(x, epsilon) if rms is None else rms)
     return np.asarray(normal if gain is None else gain * normal)
 
 
@@ -286,6 +321,9 @@ REFERENCE: Mapping[str, Callable[..., Array]] = {
     "kernel": kernel,
     "scale": scale,
     "mask": mask,
+    "shift": shift,
+    "exponentiate": exponentiate,
+    "row_sum": row_sum,
     "softmax": softmax,
     "divide": divide,
     "mix": mix,
@@ -293,7 +331,9 @@ REFERENCE: Mapping[str, Callable[..., Array]] = {
     "activate": activate,
     "mean": mean,
     "variance": variance,
+    "deviation": deviation,
     "normalise": normalise,
+    "root_mean_square": root_mean_square,
     "rms_normalise": rms_normalise,
     "convolve": convolve,
     "pick": pick,

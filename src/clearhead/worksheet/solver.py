@@ -17,14 +17,26 @@ def solve(problem: str | Path | Mapping[str, Any] | Problem, rounding: Rounding 
     """Solve a problem, given as a file, a gallery id, plain data or a Problem; `rounding` overrides the problem's."""
     loaded = load_problem(problem)
     policy = rounding or loaded.rounding
-    pen = Pen(loaded.layout, policy)
+    pen = Pen(loaded.layout, policy, frozenset(loaded.show))
     try:
         loaded.work(pen)
     except ProblemError as wrong:
         if isinstance(problem, str | Path):
             raise wrong.located(str(problem)) from None
         raise
+    if loaded.show:
+        _warn_of_idle_lines(pen, loaded.show)
     titles: tuple[str, ...] = ()
     if isinstance(loaded, PartsProblem):
         titles = tuple(part.title or part.kind for part in loaded.parts)
     return Worksheet(loaded.kind, loaded.title, policy, pen.finish(), tuple(pen.warnings), titles)
+
+
+def _warn_of_idle_lines(pen: Pen, show: tuple[str, ...]) -> None:
+    """Warn of lines to show that the problem does not have."""
+    steps = {record.step.name for record in pen.finish()}
+    for name in show:
+        needed = {"deviation", "root_mean_square"} if name == "deviation" else {"exponentiate"}
+        if not steps & needed:
+            reason = "norm" if name == "deviation" else "softmax"
+            pen.warn(f"show: {name} adds no line, because this exercise has no {reason}.")

@@ -95,11 +95,37 @@ def scale(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expre
     return Quotient(numbers.cell(inputs["scores"], row, column), by)
 
 
+def shift(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression | None:
+    """s - the largest s of the row"""
+    scores = record.inputs["scores"]
+    if not np.isfinite(scores[row, column]):
+        return None
+    largest = int(np.argmax(scores[row]))
+    return Difference(numbers.cell(scores, row, column), numbers.cell(scores, row, largest))
+
+
+def exponentiate(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression | None:
+    """e^s"""
+    scores, base = record.inputs["scores"], record.inputs.get("base")
+    if not np.isfinite(scores[row, column]):
+        return None
+    return Power(EULER if base is None else numbers.plain(base), numbers.cell(scores, row, column))
+
+
+def row_sum(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
+    """Σ x"""
+    x = record.inputs["x"]
+    return long_sum(range(x.shape[1]), lambda k: numbers.cell(x, row, k), numbers.max_terms)
+
+
 def softmax(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression | None:
     """e^s / Σ e^s, over the keys that are not masked"""
     scores, base = record.inputs["scores"], record.inputs.get("base")
     if not np.isfinite(scores[row, column]):
         return None
+    if "exponentials" in record.inputs:
+        exponentials, total = record.inputs["exponentials"], record.inputs["total"]
+        return Quotient(numbers.cell(exponentials, row, column), numbers.cell(total, row, 0))
     foot = EULER if base is None else numbers.plain(base)
     keys = np.flatnonzero(np.isfinite(scores[row])).tolist()
     total = long_sum(keys, lambda k: Power(foot, numbers.cell(scores, row, k)), numbers.max_terms)
@@ -192,10 +218,17 @@ def normalised_together(record: Record, row: int, column: int) -> list[tuple[int
     return [(i, j) for i in rows for j in columns if is_counted[i]]
 
 
+def deviation(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
+    """√(σ² + ε)"""
+    return _root(record.inputs, numbers.cell(record.inputs["variance"], row, column), numbers)
+
+
 def normalise(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """γ (x - μ) / √(σ² + ε) + β; a mean and variance that are not recorded are the token's, to six figures"""
     inputs = record.inputs
-    if "mean" in inputs:
+    if "deviation" in inputs:
+        average, spread = (_spread(inputs[name], row, column, numbers) for name in ("mean", "deviation"))
+    elif "mean" in inputs:
         average, spread = (_spread(inputs[name], row, column, numbers) for name in ("mean", "variance"))
     else:
         average, spread = (numbers.plain(float(f"{of(inputs['x'][row]):.6g}")) for of in (np.mean, np.var))
@@ -205,25 +238,33 @@ def normalise(record: Record, row: int, column: int, numbers: ShownNumbers) -> E
 def _normalised(
     inputs: Mapping[str, Any], x: Number, average: Number, spread: Expression, column: int, numbers: ShownNumbers
 ) -> Expression:
-    if "epsilon" in inputs:
-        spread = Sum((spread, numbers.plain(inputs["epsilon"])))
-    deviation: Expression = Call("√", spread)
-    if "epsilon_outside" in inputs:
-        deviation = Sum((deviation, numbers.plain(inputs["epsilon_outside"])))
-    result: Expression = Quotient(Difference(x, average), deviation)
+    divisor = spread if "deviation" in inputs else _root(inputs, spread, numbers)
+    result: Expression = Quotient(Difference(x, average), divisor)
     if "gain" in inputs:
         result = Product((numbers.cell(inputs["gain"], column), result))
     return Sum((result, numbers.cell(inputs["shift"], column))) if "shift" in inputs else result
 
 
+def _root(inputs: Mapping[str, Any], spread: Expression, numbers: ShownNumbers) -> Expression:
+    """√(σ² + ε), or √σ² + ε"""
+    if "epsilon" in inputs:
+        spread = Sum((spread, numbers.plain(inputs["epsilon"])))
+    root = Call("√", spread)
+    return Sum((root, numbers.plain(inputs["epsilon_outside"]))) if "epsilon_outside" in inputs else root
+
+
+def root_mean_square(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
+    """√(Σ x² / n + ε)"""
+    x = record.inputs["x"]
+    squares = long_sum(range(x.shape[1]), lambda d: Power(numbers.cell(x, row, d), Number("2")), numbers.max_terms)
+    return _root(record.inputs, Quotient(squares, numbers.plain(x.shape[1])), numbers)
+
+
 def rms_normalise(record: Record, row: int, column: int, numbers: ShownNumbers) -> Expression:
     """γ x / √(Σ x² / n + ε)"""
     inputs, x = record.inputs, record.inputs["x"]
-    squares = long_sum(range(x.shape[1]), lambda d: Power(numbers.cell(x, row, d), Number("2")), numbers.max_terms)
-    spread: Expression = Quotient(squares, numbers.plain(x.shape[1]))
-    if "epsilon" in inputs:
-        spread = Sum((spread, numbers.plain(inputs["epsilon"])))
-    result: Expression = Quotient(numbers.cell(x, row, column), Call("√", spread))
+    rms = numbers.cell(inputs["rms"], row, 0) if "rms" in inputs else root_mean_square(record, row, column, numbers)
+    result: Expression = Quotient(numbers.cell(x, row, column), rms)
     return Product((numbers.cell(inputs["gain"], column), result)) if "gain" in inputs else result
 
 
@@ -311,6 +352,9 @@ WORKINGS: Mapping[str, Working] = {
     "kernel": kernel,
     "scale": scale,
     "mask": moves,
+    "shift": shift,
+    "exponentiate": exponentiate,
+    "row_sum": row_sum,
     "softmax": softmax,
     "divide": divide,
     "mix": mix,
@@ -318,7 +362,9 @@ WORKINGS: Mapping[str, Working] = {
     "activate": activate,
     "mean": mean,
     "variance": variance,
+    "deviation": deviation,
     "normalise": normalise,
+    "root_mean_square": root_mean_square,
     "rms_normalise": rms_normalise,
     "convolve": convolve,
     "pick": moves,

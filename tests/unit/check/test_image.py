@@ -29,12 +29,21 @@ def with_bias(rng: Numbers, inputs: Inputs, width: int) -> Inputs:
 
 
 def softmax_inputs(rng: Numbers) -> Inputs:
+    if rng.random() < 0.3:
+        exponentials = some(rng, 3, 4, least=0.0, most=9.0)
+        total = some(rng, 3, 1, least=of_choice(rng, 0.0, 0.5), most=30.0)
+        return {"scores": some(rng, 3, 4), "exponentials": exponentials, "total": total}
     size = of_choice(rng, 1.0, 5.0, 30.0, 1000.0)
     scores = some(rng, 3, 4, least=-size, most=size)
     if rng.random() < 0.5:
         hidden = rng.random((3, 4)) < 0.3
         scores = Range(np.where(hidden, -np.inf, scores.low), np.where(hidden, -np.inf, scores.high))
     return {"scores": scores, "base": of_choice(rng, None, None, 2.0, 10.0, 0.5)}
+
+
+def exponentiate_inputs(rng: Numbers) -> Inputs:
+    inputs = softmax_inputs(rng)
+    return {"scores": inputs["scores"], "base": inputs.get("base")}
 
 
 def divide_inputs(rng: Numbers) -> Inputs:
@@ -47,6 +56,8 @@ def normal_inputs(rng: Numbers) -> Inputs:
     if rng.random() < 0.7:
         inputs["mean"] = some(rng, 3, 1, radius=0.1)
         inputs["variance"] = some(rng, 3, 1, least=0.0, most=3.0, radius=0.1)
+        if rng.random() < 0.3:
+            return {**inputs, "deviation": some(rng, 3, 1, least=0.1, most=3.0, radius=0.1), "gain": some(rng, 4)}
     inputs[of_choice(rng, "epsilon", "epsilon_outside")] = of_choice(rng, 1e-5, 0.01, 0.3)
     if rng.random() < 0.5:
         inputs["gain"] = some(rng, 4)
@@ -108,6 +119,9 @@ MAKERS: Mapping[str, Callable[[Numbers], Inputs]] = {
     "mask": lambda rng: {
         "scores": some(rng, 3, 4), "allowed": exactly(rng.random((3, 4)) < 0.5), "fill": of_choice(rng, -np.inf, -1e9, 0.0)
     },
+    "shift": lambda rng: {"scores": exponentiate_inputs(rng)["scores"]},
+    "exponentiate": exponentiate_inputs,
+    "row_sum": lambda rng: {"x": some(rng, 3, 4)},
     "softmax": softmax_inputs,
     "divide": divide_inputs,
     "mix": lambda rng: {"weights": probabilities(rng), "v": some(rng, 4, 2)},
@@ -115,9 +129,14 @@ MAKERS: Mapping[str, Callable[[Numbers], Inputs]] = {
     "activate": activate_inputs,
     "mean": mean_inputs,
     "variance": variance_inputs,
+    "deviation": lambda rng: {
+        "variance": some(rng, 3, 1, least=0.0, most=3.0), of_choice(rng, "epsilon", "epsilon_outside"): of_choice(rng, 1e-5, 0.3)
+    },
     "normalise": normal_inputs,
+    "root_mean_square": lambda rng: {"x": some(rng, 3, 4), "epsilon": of_choice(rng, 0.0, 0.01)},
     "rms_normalise": lambda rng: {
-        "x": some(rng, 3, 4), "epsilon": of_choice(rng, 0.0, 0.01), "gain": of_choice(rng, None, some(rng, 4))
+        "x": some(rng, 3, 4), "epsilon": of_choice(rng, 0.0, 0.01), "gain": of_choice(rng, None, some(rng, 4)),
+        "rms": of_choice(rng, None, None, some(rng, 3, 1, least=0.1, most=3.0)),
     },
     "convolve": convolve_inputs,
     "pick": lambda rng: {"x": some(rng, 3, 2), "row": 2},
@@ -147,7 +166,13 @@ def short_scale(rng: Numbers, scores: Any, root_of: float | None = None, divisor
     return scores / (cut_or_round(math.sqrt(root_of) * places) / places)
 
 
-def short_softmax(rng: Numbers, scores: Any, base: float | None = None) -> Any:
+def short_exponentiate(rng: Numbers, scores: Any, base: float | None = None) -> Any:
+    return REFERENCE["exponentiate"](scores, of_choice(rng, *EULERS) if base is None else base)
+
+
+def short_softmax(rng: Numbers, scores: Any, base: float | None = None, **exponentials: Any) -> Any:
+    if exponentials:
+        return REFERENCE["softmax"](scores, **exponentials)
     return REFERENCE["softmax"](scores, of_choice(rng, *EULERS) if base is None else base)
 
 
@@ -166,6 +191,7 @@ def short_kernel(rng: Numbers, query_times: Any, key_times: Any, variance: float
 
 SHORTENED: Mapping[str, Callable[..., Any]] = {
     "scale": short_scale,
+    "exponentiate": short_exponentiate,
     "softmax": short_softmax,
     "activate": short_activate,
     "kernel": short_kernel,
@@ -188,7 +214,9 @@ def test_every_step_has_an_image_and_is_drawn_here():
 def test_for_any_inputs_within_their_ranges_the_value_is_in_the_image(step):
     rng = np.random.default_rng([7, *map(ord, step)])
     num_finite = 0
-    for case in range(30 if step in ("activate", "softmax", "normalise", "divide", "cosine") else 8):
+    for case in range(
+        30 if step in ("activate", "shift", "exponentiate", "softmax", "normalise", "divide", "cosine") else 8
+    ):
         inputs = MAKERS[step](rng)
         with np.errstate(all="ignore"):
             image = without_nan(IMAGES[step](inputs))

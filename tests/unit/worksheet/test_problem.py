@@ -11,7 +11,7 @@ from clearhead.worksheet.problem import build_problem, keys_in_order, shorten
 def test_keys_come_in_the_order_in_which_people_think_of_them() -> None:
     keys = keys_in_order(SelfAttentionProblem)
     assert keys[:3] == ["X", "embedding", "tokens"]
-    assert keys[-3:] == ["title", "layout", "rounding"]
+    assert keys[-4:] == ["title", "layout", "rounding", "show"]
     assert keys.index("W_Q") < keys.index("W_K") < keys.index("scale") < keys.index("num_heads")
     assert "kind" not in keys
 

@@ -6,12 +6,13 @@ import numpy as np
 from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 
 from clearhead.errors import ProblemError
-from clearhead.steps.vocabulary import DIVIDE, MASK, SCALE, SOFTMAX
+from clearhead.steps.vocabulary import DIVIDE, MASK, SCALE
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.cells import Allowed, Real, read_allowed, read_count, read_number
 from clearhead.worksheet.pen import Pen, transpose
 from clearhead.worksheet.problem import ProblemFields, shorten
 from clearhead.worksheet.shapes import Shapes
+from clearhead.worksheet.softmax import work_softmax
 
 Names = tuple[str, ...]
 MAX_SCORES = 2**24  # over all heads, to limit the memory of a worksheet
@@ -168,7 +169,7 @@ def work_weights(pen: Pen, rule: AttentionRule, scores: Array, allowed: Array | 
         fill = float("-inf") if rule.normaliser == "softmax" else 0.0
         scores = pen.work(MASK, symbol=f"{MASK.symbol_in(pen.layout)}{sub}", scores=scores, allowed=allowed, fill=fill)
     if rule.normaliser == "softmax":
-        return pen.work(SOFTMAX, symbol=f"{SOFTMAX.symbol_in(pen.layout)}{sub}", scores=scores, base=rule.base)
+        return work_softmax(pen, scores, sub=sub, base=rule.base)
     return work_division(pen, scores, allowed, sub)
 
 

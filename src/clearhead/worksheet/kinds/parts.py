@@ -24,7 +24,9 @@ class PartsProblem(Problem):
     def work(self, pen: Pen) -> None:
         """Write one part after the other."""
         for number, part in enumerate(self.parts):
-            part.work(pen.at("part", number))
+            here = pen.at("part", number)
+            here.show = pen.show | frozenset(part.show)
+            part.work(here)
 
 
 def part_data(sheet: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,13 +8,14 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from clearhead.steps.vocabulary import ACTIVATE, ADD, JOIN, MIX, PROJECT, SCALE, SCORE, SOFTMAX, TRANSFORM
+from clearhead.steps.vocabulary import ACTIVATE, ADD, JOIN, MIX, PROJECT, SCALE, SCORE, TRANSFORM
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.cells import Matrix, Tokens, Vector
 from clearhead.worksheet.dense import StateOutputLayer
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
 from clearhead.worksheet.shapes import Shapes
+from clearhead.worksheet.softmax import work_softmax
 
 _NEEDS = {
     "dot": (),
@@ -114,7 +115,7 @@ class Seq2SeqAttentionProblem(Problem):
         h = pen.give("h", self.h, rows=names)
         s = pen.give_as_rows("s", self.s[None, :], rows=("s",))
         scores = self._work_scores(pen.at("attention"), h, s)
-        weights = pen.at("attention").work(SOFTMAX, symbol="α", scores=scores)
+        weights = work_softmax(pen.at("attention"), scores, symbol="α")
         context = pen.at("attention").work(MIX, symbol="a", weights=weights, v=h)
         state = pen.at("state").work(JOIN, symbol="s′", parts=(context, s))
         if self.W_c is not None:

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from clearhead.errors import ProblemError, did_you_mean
 from clearhead.steps.symbols import subscript
-from clearhead.steps.vocabulary import ADD, CHOOSE, EMBED, GRADIENT, LOSS, PICK, PROJECT, SOFTMAX, TOTAL
+from clearhead.steps.vocabulary import ADD, CHOOSE, EMBED, GRADIENT, LOSS, PICK, PROJECT, TOTAL
 from clearhead.worksheet.arrays import Array, Ids
 from clearhead.worksheet.attention.layer import KeyValueWeights
 from clearhead.worksheet.attention.validation import SequenceShape
@@ -18,6 +18,7 @@ from clearhead.worksheet.layers import DecoderLayer, EncoderLayer, Norm
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
 from clearhead.worksheet.shapes import Shapes
+from clearhead.worksheet.softmax import work_softmax
 
 Names = tuple[str, ...]
 
@@ -212,7 +213,7 @@ class TransformerProblem(Problem):
         w = here.give("W_out", self.W_out, columns=self.words)
         b = None if self.b_out is None else here.give("b_out", self.b_out)
         logits = here.work(PROJECT, symbol="logits", x=x, w=w, b=b)
-        return here.work(SOFTMAX, symbol="p", scores=logits)
+        return work_softmax(here, logits, symbol="p")
 
     def _loss(self, pen: Pen, probabilities: Array, targets: Ids, symbol: str = "ℓ") -> Array:
         if np.any(np.take_along_axis(probabilities, targets[:, None], axis=1) <= 0.0):

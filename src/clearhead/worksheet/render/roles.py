@@ -25,7 +25,7 @@ ROLES = (QUERY, KEY, VALUE, ATTENTION, RESIDUAL, FEED_FORWARD)
 
 _BY_PLACE: Mapping[str, Role] = {"query": QUERY, "key": KEY, "value": VALUE}
 _BY_STEP: Mapping[str, Role] = dict.fromkeys(
-    ("score", "scale", "mask", "softmax", "divide", "kernel", "mix"), ATTENTION
+    ("score", "scale", "mask", "shift", "exponentiate", "row_sum", "softmax", "divide", "kernel", "mix"), ATTENTION
 )
 
 
