@@ -1,6 +1,6 @@
 """Claim a wrong rule for a wrong line, only where it gives the student's own digits and the right rule does not.
 
-The wrong rule is worked from the lines above as they are written, and from what they stand for. Lines in between that
+The wrong rule is worked from the lines above as they are written, and from what they represent. Lines in between that
 were not written are kept in full, or rounded or cut like the lines around them; √d and e in full or to two or more
 decimals. Each choice is the same for all cells of a line.
 """
@@ -108,7 +108,7 @@ class Claim:
     site: int
     explained: Mask
     score: tuple[int, ...]  # cells that it proves, cells that agree with it, whether everything is kept in full
-    shown: tuple[Calculation, ...] = ()  # by the wrong rule, from the written digits and from what they stand for
+    shown: tuple[Calculation, ...] = ()  # by the wrong rule, from the written digits and from what they represent
 
 
 def best_claim(comparison: SheetComparison, line: WrongLine) -> Claim | None:
@@ -124,10 +124,10 @@ def student_sum(comparison: SheetComparison, line: WrongLine, claim: Claim, cell
     """Return the calculation of a cell by the wrong rule, if it gives the written digits."""
     row, column = cell
     statement = line.statement
-    written = (statement.texts[row][column], float(statement.value[cell]), float(statement.unit[cell]))
+    entry = (statement.texts[row][column], float(statement.value[cell]), float(statement.unit[cell]))
     for shown in claim.shown:
         place = shown.place(row, column) if shown.place is not None else cell
-        text = calculation_text(comparison, shown, place, written)
+        text = calculation_text(comparison, shown, place, entry)
         if text:
             return text
     return ""
@@ -173,8 +173,8 @@ class _Choice:
 
 def _kept(value: Array, unit: Array, *, is_cut: bool) -> Array:
     steps = np.abs(np.where(np.isfinite(value), value, 0.0)) / unit
-    whole = np.floor(steps + (_TIE if is_cut else 0.5 + _TIE)) * unit
-    return np.asarray(np.where(np.isfinite(value), np.copysign(whole, value), value))
+    amount = np.floor(steps + (_TIE if is_cut else 0.5 + _TIE)) * unit
+    return np.asarray(np.where(np.isfinite(value), np.copysign(amount, value), value))
 
 
 class _Search:
@@ -261,7 +261,7 @@ class _Search:
         return value if self.graph.is_move[node] else choice.rounded(value)
 
     def _worlds_of(self, choice: _Choice) -> list[list[Array]]:
-        """Return the values of the sheet from the written digits and from what they stand for."""
+        """Return the values of the sheet from the written digits and from what they represent."""
         if choice not in self._worlds:
             worlds = []
             for source in self.sources:

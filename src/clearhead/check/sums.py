@@ -73,10 +73,10 @@ def right_sum(comparison: SheetComparison, index: int, row: int, column: int, to
 
 
 def calculation_text(
-    comparison: SheetComparison, calculation: Calculation, cell: tuple[int, int], written: tuple[str, float, float]
+    comparison: SheetComparison, calculation: Calculation, cell: tuple[int, int], entry: tuple[str, float, float]
 ) -> str:
     """Write a calculation by another rule and its written result (text, value, unit), if it gives these digits."""
-    text, value, unit = written
+    text, value, unit = entry
     show = StudentShow(comparison)
     record = Record(STEPS[calculation.step], "", dict(calculation.inputs), np.zeros((1, 1)), "")
     expression = WORKINGS[calculation.step](record, *cell, show)

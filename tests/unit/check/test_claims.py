@@ -3,9 +3,16 @@
 import numpy as np
 import pytest
 
+from clearhead.check.claims import best_claim, wrong_line
+from clearhead.check.compare import SheetComparison
+from clearhead.check.graph import Graph
+from clearhead.check.placing import Placer
 from clearhead.check.report import Finding, Report
 from clearhead.check.verdict import Verdict
-from tests.unit.check.desk import marked, roots, verdicts
+from clearhead.worksheet.reading import parse_problem
+from clearhead.worksheet.rounding import Rounding
+from clearhead.worksheet.solver import solve
+from tests.unit.check.desk import marked, roots, verdicts, working
 
 UNIT = [[1, 0], [0, 1]]
 SCALED = {
@@ -90,6 +97,17 @@ def test_a_misconception_is_found_in_rows_that_are_written_one_by_one():
     report = marked(problem, {"S": "3 5 / 4 7", "A[1]": "0.27 0.12", "A[2]": "0.73 0.88"})
     assert set(names(report)) == {"softmax down the columns"}
     assert {cell.verdict for line in report.lines[1:] for cell in line.marked} == {Verdict.MISCONCEPTION}
+
+
+def test_a_claim_names_its_rule_the_line_where_it_was_used_and_its_cells():
+    """A without scaling: 1/(1 + e²) = 0.1192 and 1/(1 + e³) = 0.0474; S′ was not written, so the rule is wrong there."""
+    graph = Graph(solve(parse_problem(SCALED), Rounding()))
+    lines = {"S": "3 5 / 4 7", "A": "0.1192 0.8808 / 0.0474 0.9526"}
+    comparison = SheetComparison(graph, Placer(graph, working(SCALED, lines)).place().statements).run()
+    claim = best_claim(comparison, wrong_line([comparison.judged[1]]))
+    assert claim is not None
+    assert (claim.name, claim.is_slip, int(claim.explained.sum())) == ("no scaling", False, 4)
+    assert graph.records[claim.site].step.name == "scale"
 
 
 FEED_FORWARD = {"kind": "feed-forward", "X": [[1, 2]], "W_1": [[1, -1, 3], [-2, 1, 1]], "W_2": [[1], [2], [1]]}
