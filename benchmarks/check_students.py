@@ -290,7 +290,7 @@ def probes_of(mode: str, seeds: range, kinds: tuple[str, ...], pool: ProcessPool
 
 def show_probe_failures(mode: str, probes: list[Probe], most: int) -> None:
     """Print the first probes with a wrong result, so that they can be run again."""
-    wanted = {"slips": "error", "random": "error", "conventions": "error", "sums": "error"}.get(mode)
+    wanted = {"slips": "error", "exact": "error", "random": "error", "conventions": "error", "sums": "error"}.get(mode)
     failures = [
         result
         for result in probes

@@ -112,7 +112,8 @@ class Sample:
         finest = self.lines.unwritten(index)
         if self.style.varies and finest.figures is None:  # nothing shows how fine an unwritten line was
             finest = replace(finest, decimals=self.draw.choice([2, 3, 4, 5]))
-        return random_habit(self.draw, self.style, line.record, line.precision, finest)
+        precision = line.precision if line.is_written else finest
+        return random_habit(self.draw, self.style, line.record, precision, finest)
 
     def result(self, index: int) -> Any:
         """Return the line by the right rule from the lines above it."""

@@ -22,6 +22,7 @@ from student_rounding import DIVISORS
 from students import MOVES, Deeds, Desk, MeaninglessError, Spoil, Written, digits_text, random_style, work
 
 ATTENTION = ("self-attention", "masked-self-attention", "cross-attention")
+EXACT_KINDS = (*ATTENTION, "seq2seq-attention", "add-and-norm", "add-and-norm")
 SHORT = ("self-attention", "cross-attention")
 NOT_ENOUGH = "not enough working"
 TICK_TOCK = {  # examples/workings/scheme.yaml
@@ -185,12 +186,28 @@ def outside(desk: Desk, index: int) -> set[Place]:
 
 def slips(seed: int, kinds: tuple[str, ...] = ()) -> list[Probe]:
     """One cell is 3 to 40 units off: is it called an error?"""
-    draw = random.Random(f"slips {seed}")
     desk = work(random_exercise(seed, kinds), random_style(seed), seed)
     by_step: dict[str, list[int]] = {}
     for index, line in enumerate(desk.lines):
         if line.is_written and places_of(line) and line.record.step.name not in ("choose", "one_hot"):
             by_step.setdefault(line.record.step.name, []).append(index)
+    return _slips(desk, by_step, "slips")
+
+
+def exact_slips(seed: int, kinds: tuple[str, ...] = ()) -> list[Probe]:
+    """Weights, norms and other rounded lines below lines that are exact and written without trailing zeros."""
+    style = replace(random_style(seed), skips=0.0, skips_rows=0.0, shortens_exact=True, varies=False)
+    desk = work(random_exercise(seed, EXACT_KINDS), style, seed)
+    by_step: dict[str, list[int]] = {}
+    for index, line in enumerate(desk.lines):
+        if places_of(line) and not _is_exact(line) and above(desk, index) == "exact":
+            by_step.setdefault(line.record.step.name, []).append(index)
+    return _slips(desk, by_step, "exact slips")
+
+
+def _slips(desk: Desk, by_step: dict[str, list[int]], mode: str) -> list[Probe]:
+    seed = desk.seed
+    draw = random.Random(f"{mode} {seed}")
     probes = []
     for name in draw.sample(sorted(by_step), min(SLIPS, len(by_step))):
         index = draw.choice(by_step[name])
@@ -212,7 +229,7 @@ def slips(seed: int, kinds: tuple[str, ...] = ()) -> list[Probe]:
         detail = (
             f"{record.symbol} @ {record.where} {place} '{spoilt.lines[index].texts[place]}' for {line.texts[place]}"
         )
-        probes.append(Probe(seed, "slips", (name, above(spoilt, index), where), result, detail))
+        probes.append(Probe(seed, mode, (name, above(spoilt, index), where), result, detail))
     return probes
 
 
@@ -406,6 +423,7 @@ def sums_off(seed: int, kinds: tuple[str, ...] = ()) -> list[Probe]:
 
 MODES: dict[str, Callable[..., list[Probe]]] = {
     "slips": slips,
+    "exact": exact_slips,
     "random": random_lines,
     "answers": answers_alone,
     "nonsense": nonsense,

@@ -132,6 +132,12 @@ PROBE_TABLES = {
     "slips": ProbeTable(
         "One cell 3 to 40 units off", "step | lines above | reach", ("error",), "outside: 97 % called an error"
     ),
+    "exact": ProbeTable(
+        "One cell 3 to 40 units off below exact lines",
+        "step | lines above | reach",
+        ("error",),
+        "outside: 97 % called an error",
+    ),
     "random": ProbeTable("A line of random numbers", "step", ("cause named",), "at most 1 % with a cause named"),
     "answers": ProbeTable(
         "A wrong answer alone", "given | wrong | reach", ("no error",), "no error as rare as possible, outside: 0"

@@ -240,7 +240,8 @@ def work(exercise: Exercise, style: Style, seed: int, deeds: Deeds | None = None
 def _line(desk: Desk, index: int, record: Record, deeds: Deeds, draw: random.Random, is_skipped: bool) -> Written:
     style, inputs = desk.style, desk.inputs(index)
     precision = _varied(style.precision, draw) if style.varies else style.precision
-    habit = random_habit(draw, style, record, precision, unwritten_precision(desk, record))
+    finest = unwritten_precision(desk, record)
+    habit = random_habit(draw, style, record, finest if is_skipped else precision, finest)
     right = compute(record, inputs, style.constants, habit.inner)
     full = deeds.wrong[index](desk, index, inputs, right) if index in deeds.wrong else right
     _check(record, inputs, full)

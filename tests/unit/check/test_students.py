@@ -182,7 +182,7 @@ def test_faultless_numbers_lie_within_reach_and_exact_lines_leave_little_room():
     assert num_outside <= 0.002 * num_cells, f"{num_outside} of {num_cells} faultless cells lie outside the reach"
 
 
-@pytest.mark.parametrize("mode", ["slips", "random", "answers", "nonsense", "conventions", "sums"])
+@pytest.mark.parametrize("mode", ["slips", "exact", "random", "answers", "nonsense", "conventions", "sums"])
 def test_every_mode_of_probes_gives_results_without_a_crash(mode):
     from student_probes import probe
 
