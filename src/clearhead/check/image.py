@@ -308,7 +308,7 @@ IMAGES: Mapping[str, Image] = {
     **{
         step: both_ends(step)
         for step in (
-            *("embed", "split", "append", "join", "pick", "total", "row_sum"),
+            *("embed", "split", "append", "join", "pick", "copy", "total", "row_sum"),
             *("position", "angle", "one_hot"),
         )
     },

@@ -259,6 +259,15 @@ PICK = Step(
     axes="TD",
     sentence="Take the vector of this token.",
 )
+COPY = Step(
+    name="copy",
+    symbol="X",
+    equation="[?row {row} of ?]{x} of part {part}",
+    columns_equation="[?column {row} of ?]{x} of part {part}",
+    inputs=parse_inputs("names?:T x:TD part row?"),
+    axes="BTD",
+    sentence="Use the numbers of an earlier part.",
+)
 MULTIPLY = Step(
     name="multiply",
     symbol="Y",
@@ -367,6 +376,7 @@ STEPS: Mapping[str, Step] = {
         RMS_NORMALISE,
         CONVOLVE,
         PICK,
+        COPY,
         MULTIPLY,
         CHOOSE,
         LOSS,

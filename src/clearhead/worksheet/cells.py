@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, PlainValidator
 
 from clearhead.errors import did_you_mean
 from clearhead.worksheet.arrays import Array
+from clearhead.worksheet.part_line import LinkedArray, is_reference
 
 MAX_CELLS = 2**20  # of one matrix: about a million
 MAX_TEXT = 1_000  # characters of a title or a name
@@ -46,6 +47,8 @@ def _short(value: object) -> str:
 
 def read_vector(raw: object) -> Array:
     """Read `[1, 2, 3]`."""
+    if isinstance(raw, LinkedArray):
+        raise ValueError(f"{raw.line} can be used for a matrix or a state, but not here. Write the numbers")
     if isinstance(raw, np.ndarray):
         raw = raw.tolist()
     if not isinstance(raw, list | tuple):
@@ -57,8 +60,25 @@ def read_vector(raw: object) -> Array:
     return np.asarray(_read_rows([raw])[0])
 
 
+def read_state(raw: object) -> Array:
+    """Read `[1, 2, 3]`, or one token of an earlier part."""
+    if not isinstance(raw, LinkedArray):
+        return read_vector(raw)
+    if raw.num_tokens != 1:
+        raise ValueError(
+            f"{raw.line} has {raw.num_tokens} tokens, but a state is one vector. Select one, as in {raw.line}[1]"
+        )
+    return raw.reshape(-1)
+
+
 def read_matrix(raw: object) -> Array:
     """Read `[[1, 2], [3, 4]]`: a list of rows of the same length."""
+    if isinstance(raw, LinkedArray):
+        return raw
+    if is_reference(raw):
+        raise ValueError(
+            f"{_short(raw)} refers to another part. Only a key of an exercise with parts can do so: write the numbers"
+        )
     if isinstance(raw, np.ndarray):
         if raw.size > MAX_CELLS:
             raise ValueError(_too_large(raw.size))
@@ -122,6 +142,8 @@ def read_allowed(raw: object) -> Array:
     """Read a mask of 1 (attend) and 0 (do not attend), or of true and false."""
     if isinstance(raw, list | tuple):
         raw = [[int(c) if isinstance(c, bool) else c for c in r] if isinstance(r, list | tuple) else r for r in raw]
+    if isinstance(raw, LinkedArray):
+        raise ValueError(f"{raw.line} can be used for a matrix of numbers, but not for a mask. Write 1 and 0")
     matrix = read_matrix(raw)
     wrong = np.argwhere((matrix != 0.0) & (matrix != 1.0))
     if len(wrong):
@@ -215,6 +237,7 @@ Real = Annotated[float, BeforeValidator(read_number)]
 Title = Annotated[str, BeforeValidator(read_text)]
 Matrix = Annotated[Array, PlainValidator(read_matrix)]
 Vector = Annotated[Array, PlainValidator(read_vector)]
+State = Annotated[Array, PlainValidator(read_state)]
 Allowed = Annotated[Array, PlainValidator(read_allowed)]
 Tokens = Annotated[tuple[str, ...], PlainValidator(read_tokens)]
 Embedding = Annotated[dict[str, Array], PlainValidator(read_embedding)]

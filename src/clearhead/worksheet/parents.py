@@ -174,6 +174,11 @@ def pick(record: Record, row: int, column: int) -> list[Parent]:
     return [Parent("x", record.inputs["row"] - 1, column)]
 
 
+def copy(record: Record, row: int, column: int) -> list[Parent]:
+    """Return the cell in the earlier part."""
+    return [Parent("x", record.inputs.get("row", row + 1) - 1, column)]
+
+
 def loss(record: Record, row: int, column: int) -> list[Parent]:
     """Return the target and its probability."""
     return [Parent("targets", 0, row), Parent("probabilities", row, int(record.inputs["targets"][row]))]
@@ -234,6 +239,7 @@ PARENTS: Mapping[str, Parents] = {
     "rms_normalise": rms_normalise,
     "convolve": convolve,
     "pick": pick,
+    "copy": copy,
     "multiply": same_cell("a", "b"),
     "choose": same_row("probabilities"),
     "loss": loss,

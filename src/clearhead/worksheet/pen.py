@@ -12,8 +12,10 @@ import numpy as np
 from clearhead.errors import ProblemError
 from clearhead.steps import Record, Step, Trace
 from clearhead.steps.step import Layout
+from clearhead.steps.vocabulary import COPY
 from clearhead.worksheet.arrays import AnyArray, Array
 from clearhead.worksheet.expression import Number, evaluate
+from clearhead.worksheet.part_line import LinkedArray
 from clearhead.worksheet.reference import replay
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.working import WORKINGS, moves
@@ -33,6 +35,11 @@ class Pen:
         self._trace = Trace()
         self._given: dict[int, tuple[AnyArray, AnyArray]] = {}
         self._room = [MAX_SHEET]  # shared by all pens of a sheet
+
+    @property
+    def trace(self) -> Trace:
+        """The trace so far, with tokens as rows."""
+        return self._trace
 
     @property
     def where(self) -> str:
@@ -60,12 +67,29 @@ class Pen:
         A value that was given before, such as the weights of a model that runs again, is not recorded twice.
         """
         if id(value) not in self._given:
-            transposed = transpose(value) if self.layout == "columns" else value
-            self._given[id(value)] = (
-                value,
-                self.give_as_rows(name, transposed, symbol=symbol, rows=rows, columns=columns),
-            )
+            if isinstance(value, LinkedArray):
+                in_rows = self._copy(name, value, symbol=symbol, rows=rows)
+            else:
+                transposed = transpose(value) if self.layout == "columns" else value
+                in_rows = self.give_as_rows(name, transposed, symbol=symbol, rows=rows, columns=columns)
+            self._given[id(value)] = (value, in_rows)
         return self._given[id(value)][1]
+
+    def give_vector(self, name: str, vector: Array, *, symbol: str = "", rows: tuple[str, ...] = ()) -> AnyArray:
+        """Record a given vector as a matrix of one token, in either layout."""
+        if isinstance(vector, LinkedArray):
+            return self.give(name, vector, symbol=symbol, rows=rows)
+        return self.give_as_rows(name, vector[None, :], symbol=symbol, rows=rows)
+
+    def _copy(self, name: str, value: LinkedArray, *, symbol: str, rows: tuple[str, ...]) -> Array:
+        """Write a line of an earlier part as the first line of this one; `rows` are its new names."""
+        names = None
+        if rows:
+            names = self.give_as_rows(f"{name} names", np.arange(len(rows)), symbol="tokens", rows=rows)
+        line = value.line
+        return self.work(
+            COPY, symbol=symbol or name, names=names, x=line.value(self._trace), part=line.part + 1, row=line.row
+        )
 
     def give_as_rows(
         self,

@@ -18,6 +18,7 @@ from clearhead.files.reading import utf8_text
 from clearhead.files.yaml_file import YamlFileError, YamlLimits, load_yaml
 from clearhead.worksheet.kinds import KINDS
 from clearhead.worksheet.kinds.parts import MAX_PARTS, part_data
+from clearhead.worksheet.part_order import PartLinker
 from clearhead.worksheet.problem import Problem, build_problem, shorten
 
 MAX_BYTES = 32 * 2**20
@@ -208,25 +209,37 @@ def _parse_parts(data: Mapping[str, Any]) -> Problem:
         raise ProblemError(f"parts has {len(raw):,} exercises; the limit is {MAX_PARTS:,}.")
     if not isinstance(raw, list | tuple) or not raw:
         raise ProblemError("parts must be a list of exercises, each with its own kind.")
+    shared = data
     try:
-        build_problem(KINDS["parts"], {**data, "kind": "parts", "parts": ()})
-        shared = data
+        sheet = build_problem(KINDS["parts"], {**data, "kind": "parts", "parts": ()})
     except ProblemError as wrong:
         mistakes += wrong.details
-        shared = {}
-    for number, part in enumerate(raw, 1):
+        shared, sheet = {}, build_problem(KINDS["parts"], {"kind": "parts", "parts": ()})
+    linker = PartLinker(raw, sheet)
+    for number, part in enumerate(raw):
+        if linker.is_blocked(number):  # its mistakes may be those of the part that it uses
+            linker.leave_out(number)
+            continue
         try:
-            if not isinstance(part, Mapping) or part.get("kind") == "parts" or "parts" in part:
-                raise ProblemError(f"{shorten(part)} is not an exercise. Each part needs its own kind (not parts).")
-            alone = [key for key in ("layout", "rounding") if key in part]
-            if alone:
-                raise ProblemError(f"{alone[0]} is set once for the entire sheet. Move it to the same level as parts.")
-            parts.append(parse_problem(part_data(shared, part)))
+            parts.append(_parse_part(linker, number, part, shared))
         except ProblemError as wrong:
-            mistakes += wrong.located(f"part {number}").details
+            linker.leave_out(number)
+            explained = ProblemError(linker.explained(number, wrong.details))
+            mistakes += explained.located(f"part {number + 1}").details
     if mistakes:
         raise ProblemError(mistakes)
     return build_problem(KINDS["parts"], {**data, "kind": "parts", "parts": tuple(parts)})
+
+
+def _parse_part(linker: PartLinker, number: int, part: Any, shared: Mapping[str, Any]) -> Problem:
+    if not isinstance(part, Mapping) or part.get("kind") == "parts" or "parts" in part:
+        raise ProblemError(f"{shorten(part)} is not an exercise. Each part needs its own kind (not parts).")
+    alone = [key for key in ("layout", "rounding") if key in part]
+    if alone:
+        raise ProblemError(f"{alone[0]} is set once for the entire sheet. Move it to the same level as parts.")
+    problem = parse_problem(part_data(shared, linker.linked(number, part)))
+    linker.solve(number, problem)
+    return problem
 
 
 def gallery() -> dict[str, Traversable]:

@@ -255,6 +255,12 @@ def pick(x: Array, row: int) -> Array:
     return np.ascontiguousarray(x[..., row - 1 : row, :])
 
 
+def copy(x: Array, part: int, row: int | None = None, names: Ids | None = None) -> Array:
+    """Return a line of an earlier part, or one of its rows, counted from 1."""
+    del part, names
+    return np.array(x if row is None else x[..., row - 1 : row, :])
+
+
 def multiply(a: Array, b: Array) -> Array:
     """a ⊙ b"""
     return a * b
@@ -337,6 +343,7 @@ REFERENCE: Mapping[str, Callable[..., Array]] = {
     "rms_normalise": rms_normalise,
     "convolve": convolve,
     "pick": pick,
+    "copy": copy,
     "multiply": multiply,
     "choose": choose,
     "loss": loss,

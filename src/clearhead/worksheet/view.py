@@ -383,7 +383,7 @@ def propagate_names(record: Record, labels: Mapping[int, tuple[Labels, Labels]])
     if record.step.name == "join":
         longest = max(record.inputs["parts"], key=len)
         return labels[id(longest)][0], ()
-    if record.step.name == "pick":
+    if record.step.name == "pick" or ("row" in record.inputs and "names" not in record.inputs):
         rows, columns = labels[id(record.inputs["x"])]
         return rows[record.inputs["row"] - 1 : record.inputs["row"]], columns
     if record.step.name == "choose":

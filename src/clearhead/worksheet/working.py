@@ -368,6 +368,7 @@ WORKINGS: Mapping[str, Working] = {
     "rms_normalise": rms_normalise,
     "convolve": convolve,
     "pick": moves,
+    "copy": moves,
     "multiply": multiply,
     "choose": moves,
     "loss": loss,

@@ -86,11 +86,13 @@ class MaskRule(ProblemFields):
 
 
 def _mask_rule(raw: object) -> object:
+    if isinstance(raw, np.ndarray):
+        return {"explicit": raw}
     if raw is None or raw == "none":
         return {}
     if raw == "causal":
         return {"causal": True}
-    if isinstance(raw, list | tuple | np.ndarray):
+    if isinstance(raw, list | tuple):
         return {"explicit": raw}
     if isinstance(raw, str):
         raise ValueError(
@@ -100,7 +102,7 @@ def _mask_rule(raw: object) -> object:
 
 
 def _scale(raw: object) -> str | float:
-    if raw is None or raw == "none":
+    if raw is None or (isinstance(raw, str) and raw == "none"):
         return "none"
     if isinstance(raw, str) and raw.replace(" ", "") in ("sqrt(d_k)", "sqrt(d_model)"):
         return raw.replace(" ", "")

@@ -106,6 +106,6 @@ class DecoderBlockProblem(PositionedTokens, DecoderLayer, Problem):
     def work(self, pen: Pen) -> None:
         """Write the block."""
         x = self.work_tokens(pen.at("input"))
-        given = None if self.memory is None else pen.give("memory", self.memory, rows=self.memory_tokens)
-        memory = TokenSequence(given, self.memory_tokens)
+        vectors = None if self.memory is None else pen.give("memory", self.memory, rows=self.memory_tokens)
+        memory = TokenSequence(vectors, self.memory_tokens)
         self.work_layer(pen.at("decoder", 0), x, self.names, memory, self.cached_tokens)

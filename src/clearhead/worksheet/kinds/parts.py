@@ -14,7 +14,9 @@ MAX_PARTS = 1_000
 class PartsProblem(Problem):
     """Several problems under one title."""
 
-    summary: ClassVar[str] = "several exercises on one sheet"
+    summary: ClassVar[str] = (
+        "several exercises on one sheet; a part can use the lines of earlier parts, X: part.0.answer"
+    )
 
     kind: Literal["parts"] = "parts"
     parts: tuple[Problem, ...] = Field(

@@ -8,7 +8,7 @@ from clearhead.steps.step import Step
 from clearhead.steps.symbols import subscript
 from clearhead.steps.vocabulary import ACTIVATE, ADD, MULTIPLY, PICK, PROJECT, TRANSFORM
 from clearhead.worksheet.arrays import Array
-from clearhead.worksheet.cells import Matrix, Vector
+from clearhead.worksheet.cells import Matrix, State, Vector
 from clearhead.worksheet.dense import StateOutputLayer
 from clearhead.worksheet.input_tokens import EmbeddedTokens
 from clearhead.worksheet.pen import Pen
@@ -78,8 +78,8 @@ class RecurrentProblem(EmbeddedTokens, Problem):
     kind: Literal["recurrent"] = "recurrent"
     cell: CellWeights | None = Field(None, description="a plain cell: {W, U, b}")
     lstm: LstmGates | None = Field(None, description="an LSTM: {forget, input, candidate, output}, each {W, U, b}")
-    h0: Vector = Field(description="the hidden state before the first token")
-    c0: Vector | None = Field(None, description="for an LSTM: the cell state before the first token")
+    h0: State = Field(description="the hidden state before the first token")
+    c0: State | None = Field(None, description="for an LSTM: the cell state before the first token")
     output: RecurrentOutput | None = Field(
         None, description="an output layer, softmax(W h + b): {W, b, activation, classes, after}"
     )
@@ -110,8 +110,8 @@ class RecurrentProblem(EmbeddedTokens, Problem):
     def work(self, pen: Pen) -> None:
         """Write the states in order."""
         x = self.work_embedding(pen.at("input"))
-        h = pen.give_as_rows("h0", self.h0[None, :], symbol="h₀")
-        c = None if self.c0 is None else pen.give_as_rows("c0", self.c0[None, :], symbol="c₀")
+        h = pen.give_vector("h0", self.h0, symbol="h₀")
+        c = None if self.c0 is None else pen.give_vector("c0", self.c0, symbol="c₀")
         for time in range(len(x)):
             here, sub = pen.at("time", time), subscript(time + 1)
             token = here.work(PICK, symbol=f"x{sub}", x=x, row=time + 1)

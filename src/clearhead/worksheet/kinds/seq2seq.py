@@ -5,12 +5,11 @@ eᵢ = score(s, hᵢ),  α = softmax(e),  a = Σ αᵢ hᵢ,  new state [a; s]
 
 from typing import ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 
 from clearhead.steps.vocabulary import ACTIVATE, ADD, JOIN, MIX, PROJECT, SCALE, SCORE, TRANSFORM
 from clearhead.worksheet.arrays import Array
-from clearhead.worksheet.cells import Matrix, Tokens, Vector
+from clearhead.worksheet.cells import Matrix, State, Tokens, Vector
 from clearhead.worksheet.dense import StateOutputLayer
 from clearhead.worksheet.pen import Pen
 from clearhead.worksheet.problem import Problem
@@ -36,7 +35,7 @@ class Seq2SeqAttentionProblem(Problem):
 
     kind: Literal["seq2seq-attention"] = "seq2seq-attention"
     h: Matrix = Field(description="the encoder states, one per row (per column in layout columns)")
-    s: Vector = Field(description="the decoder state")
+    s: State = Field(description="the decoder state")
     score: Literal["dot", "scaled-dot", "multiplicative", "additive", "additive-concatenated"] = Field(
         "dot",
         description="dot: s·hᵢ; scaled-dot: s·hᵢ/√d; multiplicative: sᵀ W hᵢ; additive: vᵀ tanh(W_h hᵢ + W_s s); "
@@ -113,7 +112,7 @@ class Seq2SeqAttentionProblem(Problem):
         """Write scores, weights, context and new state."""
         names = self.tokens or tuple(f"h{i}" for i in range(1, self.h.shape[pen.layout == "columns"] + 1))
         h = pen.give("h", self.h, rows=names)
-        s = pen.give_as_rows("s", self.s[None, :], rows=("s",))
+        s = pen.give_vector("s", self.s, rows=("s",))
         scores = self._work_scores(pen.at("attention"), h, s)
         weights = work_softmax(pen.at("attention"), scores, symbol="α")
         context = pen.at("attention").work(MIX, symbol="a", weights=weights, v=h)
@@ -159,5 +158,5 @@ class Seq2SeqAttentionProblem(Problem):
 
     def _transform(self, pen: Pen, name: str, weights: Array, x: Array, symbol: str) -> Array:
         """Write W xᵢ. With tokens as columns this is the product W x."""
-        w = pen.give(name, np.asarray(weights), symbol=name)
+        w = pen.give(name, weights, symbol=name)
         return pen.work(PROJECT if pen.layout == "columns" else TRANSFORM, symbol=symbol, x=x, w=w)
