@@ -59,7 +59,7 @@ _DEFAULTS: Mapping[str, str] = {
 }
 _UNEXPLAINED = (Verdict.SLIP, Verdict.TRANSCRIPTION, Verdict.UNSUPPORTED, Verdict.UNCHECKED)
 _ATTENTION = ("scale", "normaliser", "mask")
-_BY_KIND: Mapping[str, tuple[str, ...]] = {
+KEYS_BY_KIND: Mapping[str, tuple[str, ...]] = {
     "self-attention": ("layout", *_ATTENTION),
     "masked-self-attention": ("layout", "scale", "normaliser"),
     "cross-attention": ("layout", *_ATTENTION),
@@ -69,7 +69,7 @@ _BY_KIND: Mapping[str, tuple[str, ...]] = {
     "encoder-block": ("norm", "norm_place"),
     "decoder-block": ("norm", "norm_place"),
 }
-_IN_LAYER: Mapping[str, tuple[str, ...]] = {
+IN_LAYER: Mapping[str, tuple[str, ...]] = {
     "encoder-block": ("self_attention",),
     "decoder-block": ("self_attention", "cross_attention"),
 }
@@ -186,9 +186,9 @@ def _is_usable(problem: Mapping[str, Any]) -> bool:
 
 def _open_keys(problem: Mapping[str, Any]) -> list[str]:
     kind = str(problem.get("kind", ""))
-    keys = [key for key in _BY_KIND.get(kind, ()) if key not in problem]
-    if kind in _IN_LAYER:
-        layers = [problem.get(name) for name in _IN_LAYER[kind]]
+    keys = [key for key in KEYS_BY_KIND.get(kind, ()) if key not in problem]
+    if kind in IN_LAYER:
+        layers = [problem.get(name) for name in IN_LAYER[kind]]
         if all(isinstance(layer, Mapping) and "scale" not in layer for layer in layers):
             keys.append("scale")
     if "norms" in problem and "norm" in keys:
@@ -216,7 +216,7 @@ def _with_convention(problem: Mapping[str, Any], change: Mapping[str, str]) -> d
         changed |= {"layout": "columns"} | {key: _transposed(problem[key]) for key in _MATRICES if key in problem}
         if isinstance(problem.get("heads"), list | tuple):
             changed["heads"] = [{key: _transposed(value) for key, value in head.items()} for head in problem["heads"]]
-    layers = _IN_LAYER.get(str(problem.get("kind", "")))
+    layers = IN_LAYER.get(str(problem.get("kind", "")))
     if layers and "scale" in change:
         del changed["scale"]
         for name in layers:

@@ -15,6 +15,7 @@ from clearhead.check.limits import (
     WorkLimitError,
 )
 from clearhead.check.marks import Scheme
+from clearhead.check.names import words_for
 from clearhead.check.placing import Placer, Placing
 from clearhead.check.product_order import with_written_order
 from clearhead.check.read.problem_source import unusable_problem
@@ -24,7 +25,7 @@ from clearhead.check.statement import Statement
 from clearhead.check.style import Style
 from clearhead.check.sums import plain_number
 from clearhead.check.working import Note, Working
-from clearhead.errors import ProblemError
+from clearhead.errors import ProblemError, did_you_mean
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reading import parse_problem
 from clearhead.worksheet.rounding import Rounding
@@ -82,10 +83,11 @@ def _nothing_marked(working: Working, marked: ComparedWorking) -> ProblemError:
     names = list(dict.fromkeys(line.name for line in working.lines))
     symbols = list(dict.fromkeys(record.symbol for record in marked.graph.records))
     are = "is" if len(names) == 1 else "are"
+    near = did_you_mean(names[0], [*symbols, *words_for(marked.graph)]) if len(names) == 1 else ""
     return ProblemError(
         f"nothing in this working could be marked: {_first_few(names)} {are} not in this problem "
-        f"({marked.graph.sheet.kind}). Its lines are {_first_few(symbols)}. If the working belongs to another problem, "
-        "name that problem.",
+        f"({marked.graph.sheet.kind}).{near} Its lines are {_first_few(symbols)}. If the working belongs to another "
+        "problem, name that problem.",
         options=("problem",),
     )
 
@@ -139,11 +141,13 @@ def _compare(working: Working) -> ComparedWorking:
     graph = Graph(sheet)
     with np.errstate(all="ignore"):
         best, decided = _compare_placed(graph, working, {}), dict[int, int]()
-        for line, others in list(best.placing.doubtful.items())[:_MAX_DOUBTS]:
+        doubts = [(line, others) for line, others in best.placing.doubtful.items() if best.num_wrong_in(line)]
+        for line, others in doubts[:_MAX_DOUBTS]:
             for node in others[:_MAX_DOUBTS] if best.num_wrong_in(line) else ():
                 other = _compare_placed(graph, working, {**decided, line: node})
-                # a wrong number can fit another record by chance, so most of the line must fit
-                if best.num_wrong - other.num_wrong > best.num_wrong_in(line) / 2:
+                # a wrong number can fit another record by chance, so most of the line must fit, and not only possibly
+                gain = best.num_wrong - max(other.num_wrong, other.num_unproved_in(line))
+                if gain > best.num_wrong_in(line) / 2:
                     best, decided = other, {**decided, line: node}
     return best
 

@@ -6,9 +6,10 @@ It can select a row, `A[2]` or `Q[Vamos]`, or a cell, `A[2, 3]`.
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 from clearhead.check.graph import Graph
 from clearhead.steps import Record
@@ -18,7 +19,7 @@ _PICK = re.compile(r"(.+?)\s*\[\s*([^\[\],]+?)\s*(?:,\s*([^\[\],]+?)\s*)?\]\s*",
 SUBSCRIPTS = str.maketrans(SUBSCRIPT_DIGITS, "0123456789")
 _SUPERSCRIPTS = str.maketrans("ᵀᵗ", "Tt")
 _POSITION = re.compile(r"(PE?)\s*\(\s*(?:pos\s*=?\s*)?(\d+)\s*\)").fullmatch  # positions count from 0
-_HEAD = re.compile(r"(?i)(|.*[^a-z])(?:(?:of|in|for)\s+)?head[\s_]*(\d+)(?!\d)(.*)", re.DOTALL).fullmatch
+_HEAD = re.compile(r"(?i)(|.*[^a-z])head[\s_]*(\d+)(?!\d)(.*)", re.DOTALL).fullmatch
 # A row by its number, q2 or Q_2, or by its token, q_Vamos. A token needs the separator: "values" is not a row of V.
 _NUMBERED = re.compile(r"(.*?[^\W\d_]|.*[αμσθ])(?:[\s_^{]*(\d+)|[\s_^{]+([^\W\d_]{2,}))\}?")
 _DROPPED = re.compile(r"</?su[bp]>|[\s_^{}$\\*()]|\b(?:text|mathrm|mathbf)\b")
@@ -71,6 +72,10 @@ def _at(step: str, part: str) -> Test:
     return lambda record: record.step.name == step and part in record.where.split(".")
 
 
+def _in_place(part: str, *steps: str) -> Test:
+    return lambda record: record.step.name in steps and part in record.where.split(".")
+
+
 def _in_attention(*names: str) -> Test:
     """Match a step of an attention layer, but not of the output layer of a model."""
     return lambda record: record.step.name in names and record.symbol not in ("p", "logits")
@@ -86,96 +91,140 @@ def _made_for(letter: str, part: str) -> Test:
     return lambda record: record.symbol.startswith(letter) and record.where.endswith(part)
 
 
-def _word_lists(groups: Sequence[tuple[str, Sequence[Test]]]) -> dict[str, Sequence[Test]]:
-    """Return the meanings of each word; a word in several groups can have any of their meanings."""
-    tests_by_word: dict[str, Sequence[Test]] = {}
-    for words, tests in groups:
-        for key in dict.fromkeys(word_key(word) for word in words.split(", ")):
-            tests_by_word[key] = (*tests_by_word.get(key, ()), *tests)
-    return tests_by_word
+@dataclass(frozen=True)
+class Meaning:
+    """A line of a sheet: what it is called in a report, the words for it, and its records, the most likely first."""
+
+    title: str
+    words: str
+    tests: tuple[Test, ...]
 
 
-_SCORES = (_in_attention("score", "kernel"), _in_attention("scale"), _step("mask"))
 _OPEN = frozenset(
     {"score", "softmax", "mix"}
 )  # steps with symbols and words that are used for several lines: S, E, A, Z
-_WEIGHTS = (_in_attention("softmax", "divide"), _step("mask"))
-_RESULT = (_step("mix"),)
+_SCORES = (_in_attention("score", "kernel"), _in_attention("scale"), _step("mask"))
 
-# The meanings of words, the most likely record first.
-WORDS: dict[str, Sequence[Test]] = _word_lists(
-    [
-        ("queries, query", (_made_for("Q", "query"),)),
-        ("keys, key", (_made_for("K", "key"),)),
-        ("values, value", (_made_for("V", "value"),)),
-        ("scores, raw scores, attention scores, E, e, e^t, S, QK^T, QKT, QK, Q K^T, KQ, K^TQ, dot products, "
-         "similarity, similarities", _SCORES),
-        ("scaled scores, scaled, S', scaled attention scores, scaled_dot_product, QK^T/sqrt(d_k), QK^T/√d_k, "
-         "QKT/sqrtdk, frac{QK^T}{sqrt{d_k}}", (_in_attention("scale"),)),
-        ("masked scores, masked, masked_e, S'', after masking", (_step("mask"),)),
-        ("weights, attention weights, A, alpha, alpha^t, α, α^t, softmax, softmax(E), softmax(S), distribution, "
-         "attention distribution, attention, W, weights rounded, renormalised, softmax scores, softmax weights, "
-         "softmax output, attention probabilities, softmax(QK^T), softmax(QK^T/√d_k), "
-         "softmax(QK^T/sqrt(d_k))", _WEIGHTS),
-        ("attention output, context, context vector, Z, a, a^t, c, c^t, AV, A V, attended, Y, "
-         "Attention(Q,K,V)", _RESULT),
-        ("queries, query", (_at("project", "query"),)),
-        ("keys, key", (_at("project", "key"),)),
-        ("values, value", (_at("project", "value"),)),
-        ("input, inputs, X', embedded, embedding plus position", (_at("add", "input"), _at("embed", "embedding"))),
-        ("embedding, embeddings, word vectors, X", (_step("embed"),)),
-        ("positions, position, PE, P, positional encoding, added, position vectors", (_step("position"),)),
-        ("position added, with positions, X + P, X + PE, X+PE", (_at("add", "input"), _step("add"))),
-        ("Wh, W h, W_h h", (_step("transform"),)),
-        ("s^TW, sW, s W, W^Ts", (_symbol("sᵀW"), _symbol("Wᵀs"))),
-        ("s^TWh, s^TWh_i, sWh, (sW)h, s(Wh)", _SCORES),
-        ("state, new state, s', [a; s], concatenation", (_at("join", "state"),)),
-        ("heads, joined, concatenated, concat, Z", (_at("join", "output"),)),
-        ("mean, means, μ, mu", (_step("mean"),)),
-        ("variance, variances, σ², sigma^2, var", (_step("variance"),)),
-        ("norm, normalised, normalized, layer norm, layernorm, rms norm, rmsnorm, N",
-         (_step("normalise", "rms_normalise"),)),
-        ("forget gate", (_at("activate", "forget_gate"),)),
-        ("input gate", (_at("activate", "input_gate"),)),
-        ("output gate", (_at("activate", "output_gate"),)),
-        ("candidate, candidate state, c~, C~, c̃, C̃", (_at("activate", "candidate_gate"),)),
-        ("cell state, cell", (_symbol("c"),)),
-        ("hidden state", (_symbol("h"),)),
-        ("add and norm, add & norm", (_at("normalise", "add_and_norm"), _at("add", "add_and_norm"))),
-        ("residual, R, added residual, add, residual connection", (_at("add", "add_and_norm"),)),
-        ("relu, activation, hidden, F", (_step("activate"),)),
-        ("pre-activation, pre-activations, linear, linear layer, weighted sum, weighted input, Z, z, XW+b, Wx+b",
-         (_at("project", "dense"), _at("project", "second"), _at("project", "first"))),
-        ("A, a, H, h, y, Y, relu, tanh, sigmoid, gelu, silu, activation, activations, activated, F",
-         (_at("activate", "dense"), _at("softmax", "dense"), _at("activate", "feed_forward"))),
-        ("scores, z, Z, linear, pre-activation, W_out h + b_out, Wh + b, W h + b, output scores", (_symbol("logits"),)),
-        ("logits", (_symbol("logits"), _at("project", "output"))),
-        ("probabilities, p, P, probs, softmax, distribution, prediction, predictions, class probabilities, y, ŷ, y^",
-         (_at("softmax", "output"), _symbol("p"), _at("activate", "output"), _symbol("F₂′"))),
-        ("loss", (_step("loss"), _step("total"))),
-        ("gradient", (_step("gradient"),)),
-        ("angles, angle, θ, theta", (_step("angle"),)),
-        ("one hot, onehot", (_step("one_hot"),)),
-        ("length, lengths, norms", (_step("length"),)),
-        ("cosine, cosines, cos", (_step("cosine"),)),
-    ]
+MEANINGS: tuple[Meaning, ...] = (
+    Meaning("queries", "queries, query", (_made_for("Q", "query"), _at("project", "query"))),
+    Meaning("keys", "keys, key", (_made_for("K", "key"), _at("project", "key"))),
+    Meaning("values", "values, value", (_made_for("V", "value"), _at("project", "value"))),
+    Meaning("scores",
+            "scores, raw scores, attention scores, E, e, e^t, S, QK^T, QKT, QK, Q K^T, KQ, K^TQ, dot products, "
+            "similarity, similarities", _SCORES),
+    Meaning("scaled scores",
+            "scaled scores, scaled, S', scaled attention scores, scaled_dot_product, scaled dot products, "
+            "QK^T/sqrt(d_k), QK^T/√d_k, QKT/sqrtdk, frac{QK^T}{sqrt{d_k}}", (_in_attention("scale"),)),
+    Meaning("masked scores", "masked scores, masked, masked_e, S'', after masking", (_step("mask"),)),
+    Meaning("weights",
+            "weights, attention weights, A, alpha, alpha^t, α, α^t, softmax, softmax(E), softmax(S), distribution, "
+            "attention distribution, attention, W, weights rounded, renormalised, softmax scores, softmax weights, "
+            "softmax output, attention probabilities, softmax(QK^T), softmax(QK^T/√d_k), softmax(QK^T/sqrt(d_k))",
+            (_in_attention("softmax", "divide"), _step("mask"))),
+    Meaning("attention output",
+            "attention output, context, contexts, context vector, Z, a, a^t, C, c, c^t, AV, A V, attended, Y, "
+            "weighted sum, Attention(Q,K,V)", (_step("mix"),)),
+    Meaning("input", "input, inputs, X', embedded, embedding plus position",
+            (_at("add", "input"), _at("embed", "embedding"))),
+    Meaning("embeddings", "embedding, embeddings, word vectors, X", (_step("embed"),)),
+    Meaning("position vectors", "positions, position, PE, P, positional encoding, added, position vectors",
+            (_step("position"),)),
+    Meaning("input with positions", "position added, with positions, X + P, X + PE, X+PE",
+            (_at("add", "input"), _step("add"))),
+    Meaning("transformed states", "Wh, W h, W_h h", (_step("transform"),)),
+    Meaning("state times W", "s^TW, sW, s W, W^Ts", (_symbol("sᵀW"), _symbol("Wᵀs"))),
+    Meaning("bilinear scores", "s^TWh, s^TWh_i, sWh, (sW)h, s(Wh)", _SCORES),
+    Meaning("new state", "state, new state, s', [a; s], concatenation", (_at("join", "state"),)),
+    Meaning("joined heads", "heads, joined, concatenated, concat, context, C, Z", (_at("join", "output"),)),
+    Meaning("mean", "mean, means, μ, mu", (_step("mean"),)),
+    Meaning("variance", "variance, variances, σ², sigma^2, var", (_step("variance"),)),
+    Meaning("norm",
+            "norm, normalised, normalized, layer norm, layernorm, LN, layer normalisation, layer normalization, "
+            "normalisation, normalization, rms norm, rmsnorm, N", (_step("normalise", "rms_normalise"),)),
+    Meaning("forget gate", "forget gate", (_at("activate", "forget_gate"),)),
+    Meaning("input gate", "input gate", (_at("activate", "input_gate"),)),
+    Meaning("output gate", "output gate", (_at("activate", "output_gate"),)),
+    Meaning("candidate state", "candidate, candidate state, c~, C~, c̃, C̃", (_at("activate", "candidate_gate"),)),
+    Meaning("cell state", "cell state, cell", (_symbol("c"),)),
+    Meaning("hidden state", "hidden state", (_symbol("h"),)),
+    Meaning("add and norm",
+            "add and norm, add & norm, add + norm, addnorm, addandnorm, residual and norm",
+            (_in_place("add_and_norm", "normalise", "rms_normalise"), _at("add", "add_and_norm"))),
+    Meaning("residual", "residual, R, added residual, add, residual connection", (_at("add", "add_and_norm"),)),
+    Meaning("hidden layer", "relu, activation, hidden, F", (_step("activate"),)),
+    Meaning("feed-forward output", "ffn, feed forward, feed forward output, ffn output, mlp",
+            (_at("project", "second"),)),
+    Meaning("pre-activation",
+            "pre-activation, pre-activations, linear, linear layer, weighted sum, weighted input, Z, z, XW+b, Wx+b",
+            (_at("project", "dense"), _at("project", "second"), _at("project", "first"))),
+    Meaning("activation",
+            "A, a, H, h, y, Y, relu, tanh, sigmoid, gelu, silu, activation, activations, activated, F",
+            (_at("activate", "dense"), _at("softmax", "dense"), _at("activate", "feed_forward"))),
+    Meaning("output scores",
+            "scores, z, Z, linear, pre-activation, W_out h + b_out, Wh + b, W h + b, output scores",
+            (_symbol("logits"),)),
+    Meaning("logits", "logits", (_symbol("logits"), _at("project", "output"))),
+    Meaning("probabilities",
+            "probabilities, p, P, probs, softmax, distribution, prediction, predictions, class probabilities, y, ŷ, y^",
+            (_at("softmax", "output"), _symbol("p"), _at("activate", "output"), _symbol("F₂′"))),
+    Meaning("loss", "loss", (_step("loss"), _step("total"))),
+    Meaning("gradient", "gradient", (_step("gradient"),)),
+    Meaning("angles", "angles, angle, θ, theta", (_step("angle"),)),
+    Meaning("one-hot vectors", "one hot, onehot", (_step("one_hot"),)),
+    Meaning("lengths", "length, lengths, norms", (_step("length"),)),
+    Meaning("cosines", "cosine, cosines, cos", (_step("cosine"),)),
 )  # fmt: skip
-_LAST = frozenset(
-    word_key(word)
-    for word in (
-        "output",
-        "out",
-        "O",
-        "answer",
-        "result",
-        "Output",
-        "Z",
-        "attention",
-        "multihead",
-        "multihead output",
-        "multihead attention",
-    )
-)
+LAST_LINE = "output, out, O, answer, result, Z, attention, multihead, multihead output, multihead attention, y"
+# Letters that people use for other lines too: the titles of those lines, the most likely first.
+OTHER_MEANINGS: Mapping[str, tuple[str, ...]] = {
+    "Z": ("scaled scores", "scores", "norm"),
+    "z": ("scaled scores", "scores", "norm"),
+    "E": ("embeddings",),
+    "P": ("weights",),
+    "p": ("weights",),
+    "a": ("weights",),
+    "A": ("attention output", "scores"),
+    "y": ("add and norm", "norm", "residual", "feed-forward output", "attention output"),
+    "Y": ("add and norm", "norm", "residual", "feed-forward output"),
+    "h": ("hidden state", "hidden layer", "norm", "residual", "attention output"),
+    "H": ("joined heads", "hidden layer", "norm", "residual", "attention output"),
+}
+
+
+def _words_of(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word_key(word) for word in text.split(", ")))
+
+
+def _tests_by_word() -> dict[str, tuple[Test, ...]]:
+    """Return the tests of each word; a word with several meanings has the tests of all of them."""
+    tests: dict[str, tuple[Test, ...]] = {}
+    for meaning in MEANINGS:
+        for word in _words_of(meaning.words):
+            tests[word] = (*tests.get(word, ()), *meaning.tests)
+    return tests
+
+
+WORDS: Mapping[str, tuple[Test, ...]] = _tests_by_word()
+_TESTS_BY_TITLE = {meaning.title: meaning.tests for meaning in MEANINGS}
+_LAST = frozenset(_words_of(LAST_LINE))
+
+
+def line_title(record: Record) -> str:
+    """Return what a record is called in a report, such as "scaled scores"; "" if it has only its symbol."""
+    return next((meaning.title for meaning in MEANINGS if meaning.tests[0](record)), "")
+
+
+def words_for(graph: Graph) -> list[str]:
+    """Return the words that name a line of this sheet."""
+    words = [
+        word
+        for meaning in MEANINGS
+        if any(test(record) for test in meaning.tests for record in graph.records)
+        for word in meaning.words.split(", ")
+    ]
+    return list(dict.fromkeys([*words, *LAST_LINE.split(", ")]))
+
+
 _PLACE_WORDS = {
     "self": "self_attention",
     "masked": "self_attention",
@@ -192,14 +241,21 @@ _COUNTED = {"head": "head", "part": "part", "block": "", "layer": "", "time": "t
 def matches_place(where: str, record_where: str) -> bool:
     """Return whether a record is in the named part of the model.
 
-    A name is the record's path, part of it, or words such as `head 2`, `encoder layer 1` or `encoder block 1`.
+    A name is the record's path, part of it, or words such as `head 2`, `encoder layer 1` or `encoder block 1`. Paths
+    count from 0, and a number belongs to the word before it: `part.0` is not `part.1.encoder.0`.
     """
     if not where or where == record_where:
         return True
     path = record_where.split(".")
-    for hint in re.split(r"[.:/,·]|\bof\b|\bin\b", where):
-        words = hint.strip().casefold().replace("-", "_").split()
-        if words and not _hint_fits(words, path):
+    hints = [hint.strip().casefold().replace("-", "_") for hint in re.split(r"[.:/,·]|\bof\b|\bin\b", where)]
+    hints = [hint for hint in hints if hint]
+    for hint, following in pairwise([*hints, ""]):
+        if following.isdecimal() and not hint.isdecimal():
+            word = "_".join(hint.split())
+            word = _PLACE_WORDS.get(word, word)
+            if not any(step.startswith(word) and number == following for step, number in pairwise(path)):
+                return False
+        elif (not hint.isdecimal() or len(hints) == 1) and not _hint_fits(hint.split(), path):
             return False
     return True
 
@@ -221,44 +277,67 @@ def _hint_fits(words: list[str], path: list[str]) -> bool:
 
 @dataclass(frozen=True)
 class RecordCandidates:
-    """The records that a name can mean, the most likely first; `row` is set if the name itself selects one (`q2`)."""
+    """The records that a name can mean, the most likely first; `row` is set if the name itself selects one (`q2`).
+
+    `others` are records for which people use the name too. They are tried where `nodes` do not fit. With `is_symbol`,
+    the name is the sheet's own symbol of the first of the nodes. With `is_guess`, the nodes are such other records.
+    """
 
     nodes: tuple[int, ...]
     row: str = ""
+    others: tuple[int, ...] = ()
+    is_symbol: bool = False
+    is_guess: bool = False
 
 
 def find_records(graph: Graph, name: str, where: str) -> RecordCandidates:
     """Return the records that a name can mean in a part of the model."""
     head = _HEAD(name) if name.casefold().count("head") == 1 else None
     if head is not None and "head" not in where.casefold():  # `Q of head 2`; `head 2` alone means its output
-        plain = (head[1] + head[3]).strip(" _,()") or "Z"
+        plain = (re.sub(r"(?i)\s(?:of|in|for)\s+$", "", head[1]) + head[3]).strip(" _,()") or "Z"
         return find_records(graph, plain, f"{where}.head {head[2]}".lstrip("."))
     key = symbol_key(name)
     exact = [i for i in graph.by_place.get(where, ()) if symbol_key(graph.records[i].symbol) == key]
-    if exact and where:
-        return RecordCandidates(tuple(exact))
     here = sorted(i for place, indices in graph.by_place.items() if matches_place(where, place) for i in indices)
+    others = [i for i in _by_other_meaning(graph, here, key) if i not in exact]
+    if exact and where:
+        return RecordCandidates(tuple(exact), "", tuple(others), is_symbol=True)
     named = [i for i in here if symbol_key(graph.records[i].symbol) == key]
     if not named and where:  # the Q of head 2 is Q₂
         named = [i for i in here if symbol_key(graph.records[i].symbol).rstrip("0123456789") == key]
-    if named:
-        named = _new_rows(graph, here, key) + named
-        return RecordCandidates(tuple(named + _further_readings(graph, here, name, named)))
-    matches = _by_word(graph, here, word_key(name))
-    if matches:
-        return RecordCandidates(tuple(matches))
+    named = _new_rows(graph, here, key) + named if named else []
+    nodes = named + _further_readings(graph, here, name, named) if named else _by_word(graph, here, word_key(name))
+    nodes = nodes or _in_capitals(graph, here, key)
+    if nodes:
+        others = [i for i in others if i not in nodes]
+        return RecordCandidates(tuple(nodes), "", tuple(others), is_symbol=bool(named))
+    if others:
+        return RecordCandidates(tuple(others), is_guess=True)
     plainer = _without_explanation(name)
     if plainer:
         return find_records(graph, plainer, where)
     shorter = _NUMBERED.fullmatch(name.translate(SUBSCRIPTS).strip())
     if shorter is None:
-        return RecordCandidates(tuple(_in_capitals(graph, here, key)))
+        return RecordCandidates(())
     deeper = find_records(graph, shorter[1].rstrip("_^{ "), where)
-    return (
-        RecordCandidates(deeper.nodes, shorter[2] or shorter[3])
-        if deeper.nodes and not deeper.row
-        else RecordCandidates(())
-    )
+    return RecordCandidates(()) if deeper.row else replace(deeper, row=shorter[2] or shorter[3])
+
+
+def _by_other_meaning(graph: Graph, here: list[int], key: str) -> list[int]:
+    matches: list[int] = []
+    for title in OTHER_MEANINGS.get(key, ()):
+        for test in _TESTS_BY_TITLE[title]:
+            matches += [i for i in here if test(graph.records[i]) and i not in matches]
+    return matches
+
+
+def counted_from_one(places: Sequence[str]) -> list[str]:
+    """Return names and places with heads and layers counted from 1, if there is a `head 0` or a `layer0` in them."""
+    for word in ("head", "layer", "block"):
+        number = re.compile(rf"(?i)(?<![a-z])({word}[\s_]*)(\d+)(?![\d.])")
+        if any(int(match[2]) == 0 for place in places for match in number.finditer(place)):
+            places = [number.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", place) for place in places]
+    return list(places)
 
 
 def _new_rows(graph: Graph, here: list[int], key: str) -> list[int]:
@@ -316,4 +395,5 @@ def _last_lines(graph: Graph, here: list[int]) -> list[int]:
             lines.append(step)
         elif step is not None:
             break
-    return lines + [i for i in reversed(here) if graph.records[i].step.name in ("mix", "join", "project") and i != last]
+    outputs = [i for i in reversed(here) if graph.records[i].step.name in ("mix", "join", "project") and i != last]
+    return lines + [i for i in outputs if not graph.records[i].where.endswith(("query", "key", "value"))]

@@ -4,27 +4,29 @@ No guess is silent: if a name fits several records and the numbers decide, a not
 fits no record is reported too.
 """
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from clearhead.check.graph import FromGiven, FromRecord, Graph
+from clearhead.check.grid import Grid, fit_grid, is_full, name_without_percent, read_grid, share_close, values_and_units
 from clearhead.check.limits import WorkLimitError
 from clearhead.check.names import (
     SUBSCRIPTS,
     Pick,
     RecordCandidates,
+    counted_from_one,
     find_records,
+    line_title,
     matches_place,
     split_pick,
     symbol_key,
     word_key,
+    words_for,
 )
-from clearhead.check.read.number import WrittenNumber, is_blank, read_cell
 from clearhead.check.statement import Copy, Statement, make_statement
 from clearhead.check.style import Evidence, Style, evidence, line_style, sheet_style
 from clearhead.check.working import Note, NoteKind, Working, WrittenLine
@@ -32,7 +34,6 @@ from clearhead.errors import did_you_mean
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.view import SheetView
 
-Grid = list[list[WrittenNumber | None]]
 _MAX_PLACED = 2**20  # cells of the matrices that lines are parts of, each counted for every line
 _DEFINED = re.compile(r"([^()\[\]=]+(?:\[[^\]]*\])?)\s*=").match  # Q = X W_Q is Q, but PE(pos=1) is not a definition
 
@@ -72,30 +73,6 @@ class _PlacedLine:
     is_copy: bool = False
 
 
-@lru_cache(maxsize=2**12)  # a working is placed again under every convention
-def _read_row(row: tuple[str, ...], has_decimal_comma: bool) -> tuple[WrittenNumber | None, ...]:
-    return tuple(None if is_blank(text) else read_cell(text, has_decimal_comma=has_decimal_comma) for text in row)
-
-
-def _values_and_units(grid: Grid) -> tuple[Array, Array]:
-    """Return the numbers of a grid and their units; nan where nothing is written or readable."""
-    values = [[math.nan if cell is None or cell.problem else cell.value for cell in row] for row in grid]
-    units = [[0.0 if cell is None else cell.unit for cell in row] for row in grid]
-    return np.array(values), np.array(units)
-
-
-def _share_close(values: Array, units: Array, truth: Array) -> float:
-    """Return the share of numbers that are close to the true value."""
-    is_number = ~np.isnan(values)
-    total = int(is_number.sum())
-    if not total:
-        return 0.0
-    with np.errstate(invalid="ignore", over="ignore"):
-        reach = np.maximum(np.maximum(units, 0.02 * np.abs(truth)), 1e-9)
-        is_close = (np.abs(values - truth) <= reach) | (values == truth)
-    return int((is_close & is_number).sum()) / total
-
-
 class Placer:
     """Match the lines of one working to the records of one sheet."""
 
@@ -106,6 +83,13 @@ class Placer:
         self._placed: list[_PlacedLine] = []
         self._room = _MAX_PLACED
         self._taken: set[tuple[int, int]] = set()
+        self._borrowed: dict[int, list[int]] = {}  # lines named by a symbol, and the other lines it is used for
+        names, places = [line.name for line in working.lines], [line.where for line in working.lines]
+        counted = counted_from_one([*names, *places])
+        self._lines = [
+            replace(line, name=name, where=where)
+            for line, name, where in zip(working.lines, counted, counted[len(names) :], strict=False)
+        ]
 
     @cached_property
     def _view(self) -> SheetView:
@@ -121,8 +105,9 @@ class Placer:
 
     def place(self) -> Placing:
         """Match every line."""
-        for number, line in enumerate(self.working.lines):
+        for number, line in enumerate(self._lines):
             self._place_line(number, line)
+        self._doubt_lines_written_twice()
         evidences = [self._evidence(placed) for placed in self._placed]
         sheet = sheet_style(evidences)
         for placed, own in zip(self._placed, evidences, strict=True):
@@ -161,44 +146,70 @@ class Placer:
             self.result.statements.setdefault(node, []).append(statement)
 
     def _place_line(self, number: int, line: WrittenLine) -> None:
-        grid = self._read(line)
+        grid = read_grid(line, has_decimal_comma=self.working.has_decimal_comma)
         if not any(cell for row in grid for cell in row):
-            self._note("unplaced", f'"{line.name}" contains no numbers.', line)
+            self._note("unplaced", f'"{line.name}" contains no numbers.', number)
             return
-        pick = self._pick(line.name)
+        pick = self._pick(name_without_percent(line.name))
         if line.copied_into:
             self._place_copy(number, line, grid, pick)
             return
         candidates = find_records(self.graph, pick.name, line.where)
         if not candidates.nodes:
             candidates = self._by_equation(pick.name, line.where)
+        is_placeable = bool(candidates.nodes) and self._has_row(candidates)
+        if not is_placeable or self._repeats_given(grid, pick, line.where, candidates):
+            self._place_given(number, line, grid, pick)
+            return
         if candidates.row and not pick.row:
             pick = Pick(pick.name, candidates.row, pick.column)
-        if not candidates.nodes or not self._has_row(candidates):
-            self._place_given(number, line, grid, self._pick(line.name))
-            return
-        shaped = {node: fitted for node in candidates.nodes if (fitted := self._shaped(grid, node, pick)) is not None}
+        shaped, others = self._shaped_nodes(grid, candidates.nodes, pick), dict[int, Grid]()
         if not shaped and candidates.row:
-            shaped = self._shaped_for_head(line, grid, candidates.row)
+            shaped = self._shaped_for_part(line, grid, candidates.row)
+        if not shaped:
+            shaped = self._shaped_nodes(grid, candidates.others, pick)
+        else:
+            others = self._shaped_nodes(grid, candidates.others, pick)
         if not shaped:
             if self._given_named(pick.name, line.where):
                 self._place_given(number, line, grid, pick)
                 return
             self._wrong_shape(number, line, candidates.nodes[0], grid)
             return
-        node = self._choose(number, line, shaped)
+        node = self._choose(number, shaped, others, is_symbol=candidates.is_symbol)
+        cells = (shaped | others)[node]
         self._room -= self.graph.records[node].value.size
         if self._room < 0:
             raise WorkLimitError(
                 f"the lines are parts of matrices with more than {_MAX_PLACED:,} numbers in all. Write a matrix as one "
                 "line."
             )
-        self._taken |= {(node, i) for i, row in enumerate(shaped[node]) if any(row)}
-        if not pick.row and len(grid) < len(shaped[node]) and len(shaped[node][0]) > 1:
-            first = next(i for i, row in enumerate(shaped[node]) if any(row)) + 1
+        self._taken |= {(node, i) for i, row in enumerate(cells) if any(row)}
+        self._note_choice(number, node, candidates, is_only=len(shaped) + len(others) == 1)
+        if not pick.row and len(grid) < len(cells) and len(cells[0]) > 1:
+            first = next(i for i, row in enumerate(cells) if any(row)) + 1
             rows = f"row {first}" if len(grid) == 1 else f"rows {first} to {first + len(grid) - 1}"
-            self._note("placed", f'"{line.name}" was read as {rows} of {self.graph.records[node].symbol}.', line)
-        self._placed.append(_PlacedLine(number, shaped[node], node))
+            self._note("placed", f'"{line.name}" was read as {rows} of {self.graph.records[node].symbol}.', number)
+        self._placed.append(_PlacedLine(number, cells, node))
+
+    def _note_choice(self, number: int, node: int, candidates: RecordCandidates, *, is_only: bool) -> None:
+        """Report the record that was chosen, unless the name means only this one."""
+        name, record = self.working.lines[number].name, self.graph.records[node]
+        is_meant = is_only and not candidates.is_guess
+        if node == candidates.nodes[0] and (is_meant or candidates.is_symbol):
+            return
+        if symbol_key(record.symbol) == symbol_key(self._pick(name).name):
+            return
+        title = line_title(record)
+        words = f"the {title}, " if title and word_key(title) != word_key(name) else ""
+        self._note("placed", f'Your line "{name}" was taken to be {words}{self._described(node)}.', number)
+
+    def _doubt_lines_written_twice(self) -> None:
+        """Doubt a line named by a symbol that other people use for another line, if its record is written twice."""
+        for number, others in self._borrowed.items():
+            node = next(placed.node for placed in self._placed if placed.line == number)
+            if sum(placed.node == node and not placed.is_copy for placed in self._placed) > 1:
+                self.result.doubtful.setdefault(number, []).extend(others)
 
     def _pick(self, name: str) -> Pick:
         """Read `A[2]` as row 2 of A, but `W[h; s]` as one name if the sheet has a line of that name."""
@@ -212,11 +223,19 @@ class Placer:
         matches = [i for i, equation in enumerate(self._equations) if word_key(equation) == key] if len(key) > 1 else []
         return RecordCandidates(tuple(i for i in matches if matches_place(where, self.graph.records[i].where)))
 
-    def _shaped_for_head(self, line: WrittenLine, grid: Grid, number: str) -> dict[int, Grid]:
-        """Read the number at the end of a name, `scores 2`, as the number of a head."""
+    def _shaped_for_part(self, line: WrittenLine, grid: Grid, number: str) -> dict[int, Grid]:
+        """Read the number at the end of a name as that of a head, `scores 2`, or of a residual, `LN 2`."""
         name = line.name.translate(SUBSCRIPTS).strip().removesuffix("}").removesuffix(number).rstrip("_^{ ")
-        heads = find_records(self.graph, name, f"{line.where}.head {number}".lstrip("."))
-        fitted = {node: self._shaped(grid, node, Pick(name)) for node in heads.nodes}
+        for part in ("head", "residual"):
+            nodes = find_records(self.graph, name, f"{line.where}.{part} {number}".lstrip(".")).nodes
+            shaped = self._shaped_nodes(grid, nodes, Pick(name))
+            if shaped:
+                return shaped
+        return {}
+
+    def _shaped_nodes(self, grid: Grid, nodes: Sequence[int], pick: Pick) -> dict[int, Grid]:
+        """Return the records that the cells fit in shape, each with the cells in its shape."""
+        fitted = {node: self._shaped(grid, node, pick) for node in nodes}
         return {node: cells for node, cells in fitted.items() if cells is not None}
 
     def _has_row(self, candidates: RecordCandidates) -> bool:
@@ -225,25 +244,32 @@ class Placer:
         labels = (label for node in candidates.nodes for names in self.labels(node) for label in names)
         return not row or row.isdecimal() or row.casefold() in {label.strip("<>").casefold() for label in labels}
 
-    def _read(self, line: WrittenLine) -> Grid:
-        return [list(_read_row(row, self.working.has_decimal_comma)) for row in line.cells]
+    def _choose(self, number: int, shaped: dict[int, Grid], others: dict[int, Grid], *, is_symbol: bool) -> int:
+        """Choose the most likely record that is not written yet, or one that the numbers clearly fit better.
 
-    def _choose(self, number: int, line: WrittenLine, shaped: dict[int, Grid]) -> int:
-        """Choose the most likely record that is not written yet, or one that the numbers clearly fit better."""
-        nodes = list(shaped)
-        if len(nodes) == 1:
-            return nodes[0]
+        One of `others` needs stronger evidence; numbers alone do not show that a symbol of the sheet means one of them.
+        """
+        nodes, agreement = (
+            list(shaped),
+            {node: self._agreement(cells, node) for node, cells in (shaped | others).items()},
+        )
         fresh = [node for node in nodes if not self._is_taken(node, shaped[node])]
-        agreement = {node: self._agreement(shaped[node], node) for node in nodes}
         first = fresh[0] if fresh else nodes[0]
         best = max(fresh or nodes, key=lambda node: agreement[node])
         if agreement[nodes[0]] > agreement[best] + 0.25:
             best = nodes[0]
         chosen = best if agreement[best] > agreement[first] + 0.25 else first
-        if self._decided.get(number) in shaped:
+        if is_symbol:
+            self._borrowed[number] = list(others)
+        else:
+            new = [node for node in others if not self._is_taken(node, others[node])]
+            other = max(new, key=lambda node: agreement[node], default=chosen)
+            chosen = other if agreement[other] > max(0.75, agreement[chosen] + 0.5) else chosen
+        if self._decided.get(number) in agreement:
             chosen = self._decided[number]
-        self.result.doubtful[number] = [node for node in nodes if node != chosen]
-        self._note("placed", f'"{line.name}" was read as {self._described(chosen)}.', line)
+        doubts = [node for node in (nodes if is_symbol else agreement) if node != chosen]
+        if doubts:
+            self.result.doubtful[number] = doubts
         return chosen
 
     def _is_taken(self, node: int, grid: Grid) -> bool:
@@ -251,7 +277,7 @@ class Placer:
 
     def _agreement(self, grid: Grid, node: int) -> float:
         """Return the share of cells that are close to the true value."""
-        return _share_close(*_values_and_units(grid), self._sheet_value(node))
+        return share_close(*values_and_units(grid), self._sheet_value(node))
 
     def _sheet_value(self, node: int) -> Array:
         value = np.asarray(self.graph.records[node].value)
@@ -266,13 +292,13 @@ class Placer:
     def _some_rows(self, grid: Grid, node: int) -> Grid | None:
         """Match fewer rows than the record has to the rows with the same numbers."""
         height, width = self._sheet_value(node).shape
-        if len(grid) >= height or not _is_full(grid) or len(grid[0]) != width:
+        if len(grid) >= height or not is_full(grid) or len(grid[0]) != width:
             return None
         blank: Grid = [[None] * width for _ in range(height)]
-        values, units = _values_and_units(grid)
+        values, units = values_and_units(grid)
         truth = self._sheet_value(node)
         starts = range(height - len(grid) + 1)
-        agreement = [_share_close(values, units, truth[start : start + len(grid)]) for start in starts]
+        agreement = [share_close(values, units, truth[start : start + len(grid)]) for start in starts]
         best = max(starts, key=lambda start: agreement[start])
         if agreement[best] < 0.5 or agreement.count(agreement[best]) > 1:
             return None
@@ -285,25 +311,48 @@ class Placer:
 
     def _given_named(self, name: str, where: str) -> list[str]:
         key = symbol_key(name)
-        named = [n for n, matrix in self.graph.givens.items() if symbol_key(matrix.symbol) == key]
+        symbols = {n: symbol_key(matrix.symbol) for n, matrix in self.graph.givens.items()}
+        named = [n for n, symbol in symbols.items() if symbol == key]
+        if not named and len(key) == 1:  # y for Y
+            named = [n for n, symbol in symbols.items() if symbol.casefold() == key.casefold()]
         hinted = [n for n in named if where and any(word in n for word in where.split("."))]
         return hinted or named
 
+    def _repeats_given(self, grid: Grid, pick: Pick, where: str, candidates: RecordCandidates) -> bool:
+        """Return whether a line repeats a given, where its name is also used for a line that is calculated, as y is."""
+        names = self._given_named(pick.name, where)
+        if candidates.is_symbol or not names:
+            return False
+        grids = [(name, self._fit_given(grid, name, pick)) for name in names]
+        shares = [share_close(*values_and_units(cells), self._given_value(name)) for name, cells in grids if cells]
+        readings = self._shaped_nodes(grid, (*candidates.nodes, *candidates.others), pick)
+        best = max((self._agreement(cells, node) for node, cells in readings.items()), default=0.0)
+        return max(shares, default=0.0) >= max(0.5, best)
+
+    def _given_value(self, name: str) -> Array:
+        value = np.atleast_2d(np.asarray(self.graph.givens[name].value))
+        return value.T if self.graph.is_turned else value
+
+    def _fit_given(self, grid: Grid, name: str, pick: Pick) -> Grid | None:
+        matrix, shape = self.graph.givens[name], self._given_value(name).shape
+        if np.asarray(matrix.value).ndim != 2:
+            return None
+        labels = (matrix.rows, matrix.columns)
+        return fit_grid(grid, (shape[0], shape[1]), pick, labels, is_turned=self.graph.is_turned)
+
     def _place_given(self, number: int, line: WrittenLine, grid: Grid, pick: Pick) -> None:
         for name in self._given_named(pick.name, line.where):
-            value = np.atleast_2d(np.asarray(self.graph.givens[name].value))
-            shape = value.T.shape if self.graph.is_turned else value.shape
-            labels = (self.graph.givens[name].rows, self.graph.givens[name].columns)
-            fitted = fit_grid(grid, (shape[0], shape[1]), pick, labels, is_turned=self.graph.is_turned)
-            if fitted is not None and np.asarray(self.graph.givens[name].value).ndim == 2:
+            fitted = self._fit_given(grid, name, pick)
+            if fitted is not None:
                 self._placed.append(_PlacedLine(number, fitted, None, name, None, is_copy=True))
                 return
         self.result.unplaced.append(number)
         symbols = list(dict.fromkeys(record.symbol for record in self.graph.records))
-        near = did_you_mean(pick.name, symbols)
+        near = did_you_mean(pick.name, [*symbols, *words_for(self.graph)])
         shown = ", ".join(symbols[:20]) + (" …" if len(symbols) > 20 else "")
+        original = self.working.lines[number]
         sentence = (
-            f'"{line.name}"{_in(line.where)} is not a line of this exercise, so it was not marked.{near} '
+            f'"{original.name}"{_in(original.where)} is not a line of this exercise, so it was not marked.{near} '
             f'This exercise has the lines {shown}. Words such as "scores", "weights" or "output" also work.'
         )
         self.result.notes.append(Note("unplaced", sentence, line.place, is_unknown_line=True))
@@ -313,7 +362,7 @@ class Placer:
         nodes = find_records(self.graph, pick.name, line.where).nodes
         best: tuple[float, int, int | None, Grid] | None = None
         for node in nodes:
-            for way in (grid, [list(row) for row in zip(*grid, strict=True)] if _is_full(grid) else grid):
+            for way in (grid, [list(row) for row in zip(*grid, strict=True)] if is_full(grid) else grid):
                 fitted = self._shaped(way, node, pick)
                 if fitted is None:
                     continue
@@ -332,7 +381,7 @@ class Placer:
         size = f"{len(grid)} × {max((len(row) for row in grid), default=0)}"
         if len({len(row) for row in grid}) > 1:
             size += " with rows of different lengths"
-        is_turned = _is_full(grid) and (len(grid[0]), len(grid)) == (height, width) != (width, height)
+        is_turned = is_full(grid) and (len(grid[0]), len(grid)) == (height, width) != (width, height)
         turned = " It has the shape of its transpose." if is_turned else ""
         sentence = (
             f'"{line.name}" is {size}, but {self._described(node)} is {height} × {width}.{turned} '
@@ -348,75 +397,9 @@ class Placer:
             equation = f"{symbol} = {equation}"
         return f"{equation or symbol} ({step.section})" if step.section else equation or symbol
 
-    def _note(self, kind: NoteKind, sentence: str, line: WrittenLine) -> None:
-        self.result.notes.append(Note(kind, sentence, line.place))
+    def _note(self, kind: NoteKind, sentence: str, number: int) -> None:
+        self.result.notes.append(Note(kind, sentence, self.working.lines[number].place))
 
 
 def _in(where: str) -> str:
     return f" in {where}" if where else ""
-
-
-def _is_full(grid: Grid) -> bool:
-    return len({len(row) for row in grid}) == 1
-
-
-def fit_grid(
-    grid: Grid, shape: tuple[int, int], pick: Pick, labels: tuple[Sequence[str], Sequence[str]], *, is_turned: bool
-) -> Grid | None:
-    """Return the cells in the full shape of their record (None where nothing is written); None if they do not fit."""
-    height, width = shape
-    if not _is_full(grid):
-        return None
-    rows, columns = len(grid), len(grid[0])
-    full: Grid = [[None] * width for _ in range(height)]
-    if pick.row and pick.column:
-        i, j = _place_of(pick.row, labels[0], height), _place_of(pick.column, labels[1], width)
-        if i is None or j is None or (rows, columns) != (1, 1):
-            return None
-        full[i][j] = grid[0][0]
-        return full
-    if pick.row:
-        cells = [cell for row in grid for cell in row]
-        names, count, length = (labels[1], width, height) if is_turned else (labels[0], height, width)
-        place = _place_of(pick.row, names, count)
-        if height == 1 and not is_turned and place is None:  # e_2: the second number of a line of one row
-            place = _place_of(pick.row, labels[1], width)
-            if place is None or len(cells) != 1:
-                return None
-            full[0][place] = cells[0]
-            return full
-        if height == 1 and not is_turned and len(cells) == 1 and width > 1:
-            place = _place_of(pick.row, labels[1], width)
-            if place is None:
-                return None
-            full[0][place] = cells[0]
-            return full
-        if place is None or len(cells) != length or 1 not in (rows, columns):
-            return None
-        for number, cell in enumerate(cells):
-            full[number if is_turned else place][place if is_turned else number] = cell
-        return full
-    if (rows, columns) == shape:
-        return grid
-    if 1 in shape and 1 in (rows, columns) and rows * columns == height * width:  # a row or column vector
-        cells = [cell for row in grid for cell in row]
-        return [cells] if height == 1 else [[cell] for cell in cells]
-    return None
-
-
-def _place_of(wanted: str, names: Sequence[str], count: int) -> int | None:
-    lowered = [name.casefold() for name in names]
-    for form in (wanted, wanted.strip("<>")):
-        if form in names:
-            return list(names).index(form)
-        near = [i for i, name in enumerate(lowered) if name.strip("<>") == form.casefold()]
-        if near:
-            return near[0]
-    if f"pos {wanted}" in names:  # PE[2] is position 2; positions are counted from 0
-        return list(names).index(f"pos {wanted}")
-    position = wanted.removeprefix("pos ")
-    if position != wanted and position.isdecimal() and int(position) < count:
-        return int(position)
-    if wanted.isdecimal() and 1 <= int(wanted) <= count:
-        return int(wanted) - 1
-    return None

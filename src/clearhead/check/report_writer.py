@@ -45,8 +45,16 @@ class ComparedWorking:
 
     def num_wrong_in(self, line: int) -> int:
         """The number of unexplained cells in this line."""
+        return self._num_in(line, Verdict.SLIP, Verdict.TRANSCRIPTION)
+
+    def num_unproved_in(self, line: int) -> int:
+        """The number of cells in this line that are unexplained, or that could be accepted only as possible."""
+        possible = (Verdict.PLAUSIBLE, Verdict.UNSUPPORTED, Verdict.UNCHECKED)
+        return self._num_in(line, Verdict.SLIP, Verdict.TRANSCRIPTION, *possible)
+
+    def _num_in(self, line: int, *verdicts: Verdict) -> int:
         own = [judged for judged in self.comparison.judged if judged.statement.line == line]
-        return sum(int(judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION).sum()) for judged in own)
+        return sum(int(judged.where(*verdicts).sum()) for judged in own)
 
 
 class ReportWriter:

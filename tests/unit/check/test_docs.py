@@ -12,6 +12,7 @@ from clearhead.check import Scheme, Verdict, check, misconceptions, norm_misconc
 from clearhead.check.graph import Graph, fetch_from
 from clearhead.check.marks import LineScheme
 from clearhead.check.misconceptions import MISCONCEPTIONS, variants
+from clearhead.check.names import MEANINGS, find_records
 from clearhead.check.read.reading import BOOKS, DATA, DOCUMENTS, KEYS, TABLES
 from clearhead.check.story import REMEDIES
 from clearhead.check.wrong_rule import Site
@@ -30,10 +31,22 @@ def check_page() -> str:
     return (GUIDE / "check.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["make_misconceptions.py", "make_workings.py"])
+@pytest.mark.parametrize("name", ["make_misconceptions.py", "make_names.py", "make_workings.py"])
 def test_a_generated_page_is_what_its_script_writes(name: str) -> None:
     maker = script(name)
     assert maker["PAGE"].read_text(encoding="utf-8") == maker["page"](), f"run: python docs/{name}"
+
+
+def test_every_word_on_the_page_of_names_names_that_line_on_a_shipped_sheet(all_sheets: dict[str, Worksheet]) -> None:
+    """The page is written from the table, and the table is what `find_records` uses: each word finds its line."""
+    graphs = [Graph(sheet) for sheet in all_sheets.values()]
+    page = (GUIDE / "names.md").read_text(encoding="utf-8")
+    for meaning in MEANINGS:
+        nodes = [(graph, {i for i, record in enumerate(graph.records) if meaning.tests[0](record)}) for graph in graphs]
+        for word in meaning.words.split(", "):
+            assert f"`{word}`" in page
+            found_on = [graph for graph, meant in nodes if meant & set(find_records(graph, word, "").nodes)]
+            assert found_on, f"{word} does not name the {meaning.title} on any shipped sheet"
 
 
 def listed_names() -> dict[str, list[str]]:

@@ -8,6 +8,7 @@ import pytest
 from clearhead import solve
 from clearhead.check.graph import Graph
 from clearhead.check.names import Pick, find_records, matches_place, split_pick, symbol_key, word_key
+from clearhead.errors import ProblemError
 from tests.unit.check.desk import marked, notes, verdicts
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -267,14 +268,180 @@ def test_a_name_that_fits_several_records_is_decided_by_the_numbers_with_a_note(
     """S without scaling, 1 2 / 3 1, are the raw scores; 0.71 1.41 / 2.12 0.71 are the scaled ones."""
     raw, scaled = marked(ATTENTION, {"S": "1 2 / 3 1"}), marked(ATTENTION, {"S": "0.71 1.41 / 2.12 0.71"})
     assert (raw.lines[0].symbol, scaled.lines[0].symbol) == ("S", "S′")
-    assert notes(raw, "placed") == ['"S" was read as S = Q Kᵀ (Self-attention).']
-    assert notes(scaled, "placed") == ['"S" was read as S′ = S / √2 (Self-attention).']
+    assert notes(raw, "placed") == [], "the symbol of the sheet is no guess"
+    assert notes(scaled, "placed") == ['Your line "S" was taken to be the scaled scores, S′ = S / √2 (Self-attention).']
 
 
 def test_a_wrong_number_that_fits_another_record_by_chance_does_not_move_the_line():
     """QK = 24 15 / 37 17 for QKᵀ = 0 21 / 7 35: 15 is 21/√2 = 14.85 to the nearest integer, by chance."""
     problem = {**ATTENTION, "X": [[1, 2], [3, -1]], "W_Q": [[1, 2], [0, 1]], "W_K": [[2, 1], [1, -1]]}
     assert marked(problem, {"Q": "1 4 / 3 5", "K": "4 -1 / 5 4", "S": "24 15 / 37 17"}).lines[2].symbol == "S"
+
+
+# Names of other books. WIDE: scores are 2 × 2 and the attention output is 2 × 3; in ATTENTION all lines are 2 × 2.
+
+WIDE = {**ATTENTION, "W_V": [[1, 2, 0], [3, 4, 1]]}
+# S = 1 2 / 3 1, S′ = S/√2, A = softmax by rows, Z = A V
+SCALED, WEIGHTS = "0.71 1.41 / 2.12 0.71", "0.33 0.67 / 0.80 0.20"
+OUTPUT = "2.34 3.34 / 1.39 2.39"  # 0.33×1 + 0.67×3 = 2.34 …
+WIDE_OUTPUT = "2.34 3.34 0.67 / 1.39 2.39 0.20"
+
+
+def symbols(report):
+    return [line.symbol for line in report.lines]
+
+
+@pytest.mark.parametrize(
+    ("problem", "output"), [(WIDE, WIDE_OUTPUT), (ATTENTION, OUTPUT)], ids=["other shape", "same shape"]
+)
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("E", "Z", "P", "C"),
+        ("e", "z", "p", "c"),
+        ("QKᵀ", "Z", "α", "context"),
+        ("scores", "scaled", "alpha", "y"),
+        ("S", "S'", "P", "h"),
+        ("E", "scaled scores", "attention", "Y"),
+    ],
+    ids=" ".join,
+)
+def test_the_letters_of_other_books_are_read_as_the_lines_they_mean(problem, output, names):
+    report = marked(problem, dict(zip(names, ("1 2 / 3 1", SCALED, WEIGHTS, output), strict=True)))
+    assert symbols(report) == ["S", "S′", "A", "Z"]
+    assert not report.has_error, verdicts(report)
+
+
+def test_a_symbol_of_the_sheet_is_read_as_another_line_if_its_shape_cannot_be_its_own_and_the_report_says_so():
+    report = marked(WIDE, {"Z": SCALED})
+    assert verdicts(report) == ["S′ cc cc"]
+    assert notes(report, "placed") == ['Your line "Z" was taken to be the scaled scores, S′ = S / √2 (Self-attention).']
+
+
+def test_a_symbol_of_the_sheet_with_its_own_shape_keeps_its_meaning():
+    """The numbers are those of S′, but Z is 2 × 2 too, and no other line claims to be Z."""
+    report = marked(ATTENTION, {"S": "1 2 / 3 1", "Z": SCALED})
+    assert symbols(report) == ["S", "Z"]
+    assert report.has_error
+
+
+def test_wrong_numbers_of_another_shape_are_marked_as_the_line_of_that_shape():
+    report = marked(WIDE, {"S": "1 2 / 3 1", "Z": "0.71 1.41 / 2.12 0.17"})
+    assert verdicts(report) == ["S cc cc", "S′ cc cT"]
+
+
+def test_a_letter_follows_the_students_own_earlier_lines_and_not_the_true_values():
+    """S₁₁ is wrong; Z = S/√2 of the student's own scores is 5.66 1.41 / 2.12 0.71."""
+    report = marked(ATTENTION, {"S": "8 2 / 3 1", "z": "5.66 1.41 / 2.12 0.71", "P": "0.99 0.01 / 0.80 0.20"})
+    assert symbols(report) == ["S", "S′", "A"]
+    assert len(report.findings) == 1, verdicts(report)
+
+
+def test_weights_in_percent_are_read_as_percent():
+    """33 % and 67 %; 27 for 80 % is wrong."""
+    report = marked(ATTENTION, {"S": "1 2 / 3 1", "weights (%)": "33 67 / 80 20"})
+    assert verdicts(report) == ["S cc cc", "A cc cc"]
+    wrong = marked(ATTENTION, {"S": "1 2 / 3 1", "A in %": "33 67 / 27 20"})
+    assert verdicts(wrong)[1].startswith("A cc ")
+    assert wrong.has_error
+
+
+ADD_NORM = {"kind": "add-and-norm", "X": [[1, 3], [2, 6]], "Y": [[1, 1], [2, 1]], "norm": "layer", "epsilon": 0}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "LN",
+        "LN(x + y)",
+        "Norm",
+        "AddNorm",
+        "Add & Norm",
+        "add + norm",
+        "LayerNorm",
+        "Layer normalization",
+        "y",
+        "h",
+        "Y",
+    ],
+)
+def test_the_norm_has_many_names(name):
+    """R = 2 4 / 4 7, so both rows are −1, 1; Y was given, but its numbers are others."""
+    report = marked(ADD_NORM, {"R": "2 4 / 4 7", name: "-1 1 / -1 1"})
+    assert symbols(report) == ["R", "N"]
+    assert not report.has_error, verdicts(report)
+
+
+@pytest.mark.parametrize("name", ["Y", "y"])
+def test_a_letter_that_repeats_a_given_is_a_copy_of_it(name):
+    report = marked(ADD_NORM, {name: "1 1 / 2 1", "N": "-1 1 / -1 1"})
+    assert [line.copy_of for line in report.lines] == ["Y", ""]
+    assert not report.has_error
+
+
+def test_norms_can_be_numbered():
+    problem = {
+        "kind": "encoder-block", "X": [[1, 2], [3, 1]], "norm": {"norm": "layer", "epsilon": 0}, "norm_place": "post",
+        "self_attention": {"W_Q": UNIT, "W_K": UNIT, "W_V": UNIT, "scale": "none"},
+        "feed_forward": {"W_1": UNIT, "W_2": UNIT},
+    }  # fmt: skip
+    report = marked(problem, {"LN1": "-1 1 / 1 -1", "Add & Norm 2": "-1 1 / 1 -1"})
+    assert symbols(report) == ["N₁", "N₂"]
+    assert not report.has_error, verdicts(report)
+
+
+HEADS = {
+    "kind": "multi-head-attention", "X": UNIT, "num_heads": 2, "W_Q": [[1, 2], [3, 1]], "W_K": UNIT,
+    "W_V": [[1, 2], [3, 4]], "W_O": UNIT, "scale": "none", "mask": "none", "normaliser": "softmax", "layout": "rows",
+}  # fmt: skip
+
+
+def test_heads_can_be_counted_from_0():
+    """Q = 1 2 / 3 1 is split into columns, as is K: S₁ = 1 0 / 3 0, S₂ = 0 2 / 0 1."""
+    lines = {"head 0: Q": "1 / 3", "head 1: Q": "2 / 1", "head_0: S": "1 0 / 3 0", "S of head1": "0 2 / 0 1"}
+    report = marked(HEADS, lines)
+    assert symbols(report) == ["Q₁", "Q₂", "S₁", "S₂"]
+    assert not report.has_error
+    from_one = marked(HEADS, {"head 1: Q": "1 / 3", "head 2: Q": "2 / 1"})
+    assert symbols(from_one) == ["Q₁", "Q₂"]
+
+
+def test_heads_counted_from_0_can_be_written_in_one_word():
+    """softmax(1, 0) = 0.7311 0.2689 and softmax(3, 0) = 0.9526 0.0474, times 1, 3; softmax(0, 2), (0, 1) times 2, 4."""
+    report = marked(HEADS, {"head0": "1.538 / 1.095", "head1": "3.762 / 3.462"})
+    assert symbols(report) == ["Z₁", "Z₂"]
+    assert not report.has_error, verdicts(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("weihgts", "weights"), ("Scroes", "scores"), ("outptu", "output"), ("contxt", "context")]
+)
+def test_a_misspelt_word_gets_a_suggestion_and_the_other_lines_are_marked(name, near):
+    report = marked(ATTENTION, {"Q": "1 2 / 3 1", name: "1 2 / 3 4"})
+    assert verdicts(report) == ["Q cc cc"]
+    assert f"so it was not marked. Did you mean '{near}'?" in notes(report, "unplaced")[0]
+
+
+def test_a_misspelt_word_alone_gets_a_suggestion_too():
+    with pytest.raises(ProblemError, match="weihgts is not in this problem .* Did you mean 'weights'\\?"):
+        marked(ATTENTION, {"weihgts": "1 2 / 3 4"})
+
+
+@pytest.mark.parametrize(
+    ("where", "place", "fits"),
+    [
+        ("part.0", "part.0.add_and_norm", True),
+        ("part.0", "part.1.add_and_norm.0", False),
+        ("part.1", "part.0.encoder.1", False),
+        ("part.1.encoder.0", "part.1.encoder.0.self_attention", True),
+        ("part.1.encoder.0", "part.1.decoder.0.self_attention", False),
+        ("part 1", "part.0.add_and_norm", True),
+        ("part 1", "part.1.add_and_norm", False),
+        ("decoder.0.cross", "decoder.0.cross_attention.query", True),
+    ],
+)
+def test_a_number_in_a_path_belongs_to_the_word_before_it(where, place, fits):
+    assert matches_place(where, place) is fits
 
 
 def test_an_unknown_name_is_reported_with_the_known_names_and_other_lines_are_marked():
