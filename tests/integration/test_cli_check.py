@@ -343,6 +343,34 @@ def test_reports_are_announced_only_if_they_were_written(options: tuple[str, ...
     assert not (tmp_path / "reports").exists()
 
 
+def test_a_mistake_in_the_scheme_is_one_sentence_with_its_path(school: Path) -> None:
+    scheme = f"problem: {json.dumps(str(PROBLEM))}\nmarks: 34\nlines:\n  wieghts: {{M: 2, A: 3}}\n"
+    (school / "scheme.yaml").write_text(scheme, encoding="utf-8")
+    for working in (".", "ada.json"):
+        done = run("check", working, "--scheme", "scheme.yaml", cwd=school)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(
+            "clearhead: scheme.yaml: lines: 'wieghts' is not a line of this exercise. Did you"
+        )
+        assert done.stderr.count("wieghts") == 1
+
+
+def test_the_table_of_a_class_says_that_the_marks_are_scaled(school: Path) -> None:
+    with (school / "scheme.yaml").open("a", encoding="utf-8") as file:
+        file.write("marks: 34\nonly_these: true\n")
+    done = run("check", ".", "--scheme", "scheme.yaml", cwd=school)
+    assert "The marks are scaled from 5 to 34." in done.stdout
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "soon", "1e9"])
+def test_a_time_limit_that_makes_no_sense_is_reported_in_a_sentence(seconds: str) -> None:
+    done = run("check", "exam-self-attention", "--time-limit", seconds)
+    assert done.returncode == 2
+    message = f"--time-limit {seconds} is not a number of seconds from 0.1 to 86400."
+    assert message in " ".join(done.stderr.split())
+    assert "nput should" not in done.stderr
+
+
 TARGETS = [
     (("--csv", "ada.json"), "is in the folder of the workings"),
     (("--csv", "nowhere/grades.csv"), "cannot be written"),

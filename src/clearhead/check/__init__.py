@@ -7,6 +7,7 @@ from typing import Any
 from clearhead.check.marker import mark, mark_all, mark_worksheet
 from clearhead.check.marks import Scheme
 from clearhead.check.report import Report
+from clearhead.check.scheme_lines import SchemeLineError
 from clearhead.check.verdict import Verdict
 from clearhead.check.working import Note, Working, WrittenLine
 from clearhead.errors import ProblemError
@@ -57,5 +58,7 @@ def _mark(
     workings = load_workings(source, problem)
     try:
         return mark_all(workings, scheme)
+    except SchemeLineError:
+        raise
     except ProblemError as wrong:
         raise wrong if isinstance(source, Mapping) else wrong.located(shown_name(source)) from None

@@ -20,6 +20,7 @@ from clearhead.check.read.problem_source import load_given_problem
 from clearhead.check.read.reading import load_workings, shown_name
 from clearhead.check.render.words import not_enough_working
 from clearhead.check.report import FORMAT, Finding, Report
+from clearhead.check.scheme_lines import SchemeLineError, check_scheme
 from clearhead.check.time_limit import DEFAULT_SECONDS, TimeUpError, late_sentence, time_limit
 from clearhead.check.verdict import Verdict
 from clearhead.errors import ClearheadError, ProblemError
@@ -41,6 +42,7 @@ class StudentResult:
     reports: tuple[Report, ...] = ()
     problem: str = ""
     is_late: bool = False  # whether checking was stopped by the time limit
+    is_scheme_misfit: bool = False  # whether the scheme names a line that its exercise does not have
 
     @property
     def remark(self) -> str:
@@ -112,6 +114,11 @@ class ClassReport:
     alike: tuple[LookAlike, ...]
 
     @property
+    def reports(self) -> list[Report]:
+        """The reports of all students."""
+        return [report for result in self.results for report in result.reports]
+
+    @property
     def exit_code(self) -> int:
         """2 if no file could be used, 1 if any working contains an error, otherwise 0."""
         if not any(result.reports for result in self.results):
@@ -170,6 +177,7 @@ def mark_class(
     data = None if wanted is None else load_given_problem(wanted)
     if data is not None:
         check_problem(data)
+        check_scheme(scheme, data)
     results, paths = [], working_files(Path(folder), besides)
     originals = {path.resolve(): path for path in paths if not path.is_symlink()}
     for path in paths:
@@ -181,6 +189,9 @@ def mark_class(
             results.append(StudentResult(path, problem=sentence))
         if on_marked is not None:
             on_marked(path)
+    misfits = {result.problem for result in results if result.is_scheme_misfit}
+    if len(misfits) == 1 and all(result.is_scheme_misfit for result in results if not result.is_late):
+        raise SchemeLineError(misfits.pop())
     return ClassReport(tuple(results), commonest_slips(results), look_alikes(results))
 
 
@@ -194,6 +205,8 @@ def _mark_file(
             return StudentResult(path, tuple(mark_all(load_workings(path, problem), scheme)))
     except TimeUpError:
         return StudentResult(path, (), late_sentence(max_seconds or 0.0), is_late=True)
+    except SchemeLineError as wrong:
+        return StudentResult(path, (), wrong.mistakes[0], is_scheme_misfit=True)
     except ClearheadError as wrong:
         return StudentResult(path, (), str(wrong).split("\n")[0].removeprefix(f"{shown_name(path)}: "))
 

@@ -23,8 +23,8 @@ class LineScheme(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    M: float = Field(1.0, ge=0, le=1000, description="marks for the method: right operands, right shape")
-    A: float = Field(1.0, ge=0, le=1000, description="marks for accuracy, split by row")
+    M: float = Field(1.0, strict=True, ge=0, le=1000, description="marks for the method: right operands, right shape")
+    A: float = Field(1.0, strict=True, ge=0, le=1000, description="marks for accuracy, split by row")
 
 
 class Scheme(BaseModel):
@@ -35,7 +35,9 @@ class Scheme(BaseModel):
     problem: Any = Field(
         None, description="the exercise of all workings: a gallery id, a problem file, or the exercise itself"
     )
-    marks: float | None = Field(None, gt=0, le=10000, description="scale the total to this number of marks")
+    marks: float | None = Field(
+        None, strict=True, gt=0, le=10000, description="scale the total to this number of marks"
+    )
     default: LineScheme = Field(default_factory=LineScheme, description="the marks of a line that is not in lines")
     lines: Mapping[str, LineScheme] = Field(
         default_factory=dict,
@@ -54,11 +56,15 @@ class Scheme(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class MarkingContext:
-    """The comparison, root errors and scheme that marks are based on."""
+    """The comparison, root errors and scheme that marks are based on.
+
+    `charged` are the root errors that already cost the marks of a line that was not written.
+    """
 
     comparison: SheetComparison
     roots: Sequence[RootError]
     scheme: Scheme
+    charged: Sequence[RootError] = ()
 
 
 def line_marks(
@@ -81,7 +87,7 @@ def line_marks(
     elif verdicts and all(v is Verdict.TRUE for v in verdicts):
         method = 0.0
         reasons.append("the numbers do not follow from the previous line")
-    elif len(verdicts) > 1 and all(v is Verdict.SLIP for v in verdicts) and not _is_named(ledger, writings):
+    elif len(verdicts) > 1 and all(v in _NONSENSE for v in verdicts) and not _is_named(ledger, writings):
         method = 0.0
         reasons.append("none of the numbers follows from the previous line")
     elif verdicts and all(v is Verdict.UNREADABLE for v in verdicts):
@@ -96,14 +102,18 @@ def line_marks(
         num_followed += is_good and any(grid[i][j] is Verdict.CARRIED for i, j in cells)
     count = len(grid) if asks_all else len(rows)
     accuracy = worth.A * good / count if count else 0.0
-    if good < count:
+    if good == len(rows) < count:
+        reasons.append(f"{good} of {count} rows {'was' if good == 1 else 'were'} written")
+    elif good < count:
         followed = f" ({num_followed} by follow-through)" if num_followed else ""
         reasons.append(
             f"{good} of {count} rows {'is' if good == 1 else 'are'} right{followed}"
             if count > 1
             else "the row is wrong"
         )
-    if repeated:
+    if any(root.judged in writings for root in ledger.charged):
+        reasons.append("the error costs marks only once, in the line that was not written")
+    elif repeated:
         reasons.append("a repeated error costs marks only once")
     if no_follow and any(v is Verdict.CARRIED for v in verdicts):
         reasons.append("no follow-through, because an earlier error made this line trivial")
@@ -119,6 +129,8 @@ def _earns(verdict: Verdict | None, scheme: Scheme, no_follow: bool) -> bool:
 
 
 Grid = list[list[Verdict | None]]
+_NONSENSE = frozenset({Verdict.SLIP, Verdict.TRANSCRIPTION, Verdict.INVARIANT})
+_UNNAMED = ("", "miscopied", "miscopied line")  # names of slips that do not explain a number
 
 
 def _merged_verdicts(writings: Sequence[JudgedStatement]) -> Grid:
@@ -138,7 +150,12 @@ def _charged_verdicts(grid: Grid, repeated: set[tuple[int, int]]) -> list[Verdic
 
 
 def _is_named(ledger: MarkingContext, writings: Sequence[JudgedStatement]) -> bool:
-    return any(root.judged is judged and root.name for root in ledger.roots for judged in writings)
+    """Return whether the cause of an error of this line is known; a broken invariant is none."""
+    return any(
+        root.judged is judged and root.name not in _UNNAMED and root.verdict is not Verdict.INVARIANT
+        for root in ledger.roots
+        for judged in writings
+    )
 
 
 def _repeated(ledger: MarkingContext, writings: Sequence[JudgedStatement]) -> set[tuple[int, int]]:
@@ -149,7 +166,10 @@ def _repeated(ledger: MarkingContext, writings: Sequence[JudgedStatement]) -> se
         _same_slip(root) for root in ledger.roots if id(root.judged) not in mine and root.judged.statement.line < first
     }
     return {
-        cell for root in ledger.roots if id(root.judged) in mine and _same_slip(root) in charged for cell in root.cells
+        cell
+        for root in ledger.roots
+        if id(root.judged) in mine and (root in ledger.charged or _same_slip(root) in charged)
+        for cell in root.cells
     }
 
 

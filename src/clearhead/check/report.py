@@ -153,6 +153,7 @@ class Report:
     earned: float
     out_of: float
     is_strict: bool = False  # whether rounding faults count as errors
+    unscaled: tuple[float, float] | None = None  # earned and out of, if the scheme scaled them to another total
 
     @cached_property
     def counts(self) -> Counter[Verdict]:
@@ -204,7 +205,7 @@ class Report:
             "kind": self.kind,
             "student": self.student,
             "layout": self.layout,
-            "marks": {"earned": self.earned, "out_of": self.out_of},
+            "marks": {"earned": self.earned, "out_of": self.out_of, "unscaled": _json_marks(self.unscaled)},
             "has_error": self.has_error,
             "counts": {verdict.value: number for verdict, number in self.counts.items()},
             "notes": [_json_fields(note) for note in self.notes],
@@ -236,6 +237,10 @@ class Report:
         from clearhead.files.writing import write_file
 
         write_file(Path(path), self.to_json())
+
+
+def _json_marks(marks: tuple[float, float] | None) -> dict[str, float] | None:
+    return None if marks is None else {"earned": marks[0], "out_of": marks[1]}
 
 
 def _json_fields(entry: LineMark | Note) -> dict[str, Any]:

@@ -11,16 +11,16 @@ from clearhead.check.compare import SheetComparison
 from clearhead.check.diagnose import RootError, diagnose
 from clearhead.check.graph import FromGiven, FromRecord, Graph
 from clearhead.check.marks import LineScheme, MarkingContext, Scheme, line_marks
-from clearhead.check.names import find_records, split_pick
+from clearhead.check.names import split_pick
 from clearhead.check.placing import Placing
 from clearhead.check.read.number import read_cell
 from clearhead.check.report import CellMark, Finding, LineMark, LineMarks, Report
+from clearhead.check.scheme_lines import check_scheme_lines, scheme_nodes
 from clearhead.check.statement import JudgedStatement
 from clearhead.check.story import remedy, what_follows, what_is_wrong
 from clearhead.check.sums import plain_number, right_sum
 from clearhead.check.verdict import Verdict
 from clearhead.check.working import Working
-from clearhead.errors import ProblemError
 from clearhead.worksheet.arrays import Array, Mask
 from clearhead.worksheet.view import SheetView, StepView
 
@@ -73,7 +73,8 @@ class ReportWriter:
 
     def report(self) -> Report:
         """Return the report."""
-        ledger = MarkingContext(self.comparison, self.roots, self.scheme)
+        check_scheme_lines(self.scheme, self.graph, self.working.problem)
+        ledger = MarkingContext(self.comparison, self.roots, self.scheme, self._charged_above())
         lines: list[tuple[int, LineMark, list[JudgedStatement]]] = [
             (group[0].statement.line, self._line(group, self._marks(ledger, group)), group) for group in self.groups
         ]
@@ -85,7 +86,9 @@ class ReportWriter:
         marked = tuple(line for _, line, _ in lines) + tuple(self._missing())
         places = {id(judged): place for place, (_, _, group) in enumerate(lines) for judged in group}
         earned, out_of = sum(line.marks.earned for line in marked), sum(line.marks.out_of for line in marked)
-        if self.scheme.marks is not None and out_of:
+        unscaled = None
+        if self.scheme.marks is not None and out_of and out_of != self.scheme.marks:
+            unscaled = (round(earned, 6), round(out_of, 6))
             earned, out_of = earned * self.scheme.marks / out_of, self.scheme.marks
         sheet = self.graph.sheet
         return Report(
@@ -99,6 +102,7 @@ class ReportWriter:
             earned=round(earned, 6),
             out_of=round(out_of, 6),
             is_strict=self.scheme.strict_rounding,
+            unscaled=unscaled,
         )
 
     def _marks(self, ledger: MarkingContext, group: list[JudgedStatement]) -> LineMarks:
@@ -116,43 +120,74 @@ class ReportWriter:
 
     def _asks_all(self, node: int) -> bool:
         """Return whether every row must be written: the scheme names the full line, and later lines do not imply it."""
-        names = [name for name in self.scheme.lines if node in self._nodes_named(name)[:1]]
+        names = [name for name in self.scheme.lines if node in scheme_nodes(self.graph, name)[:1]]
         return bool(names) and not split_pick(names[0]).row and not self._is_implied(node)
 
     def _worth(self, node: int) -> LineScheme:
         for name, worth in self.scheme.lines.items():
-            if node in self._nodes_named(name)[:1]:
+            if node in scheme_nodes(self.graph, name)[:1]:
                 return worth
         return LineScheme(M=0.0, A=0.0) if self.scheme.only_these else self.scheme.default
 
-    def _nodes_named(self, name: str) -> tuple[int, ...]:
-        where, _, symbol = name.rpartition(":")
-        return find_records(self.graph, split_pick(symbol.strip()).name, where.strip()).nodes
+    def _unwritten_nodes(self) -> dict[str, int]:
+        """Return the lines of the scheme that were not written, by their names in the scheme.
+
+        A line that the convention of this working does not have is not required.
+        """
+        misshapen = {wrong_shape.node for wrong_shape in self.placing.misshapen}
+        first = {name: scheme_nodes(self.graph, name)[:1] for name in self.scheme.lines}
+        return {
+            name: nodes[0]
+            for name, nodes in first.items()
+            if nodes and nodes[0] not in self.comparison.statements and nodes[0] not in misshapen
+        }
 
     def _missing(self) -> list[LineMark]:
         """Return the required lines that were not written; one that later lines imply still earns its marks."""
         missing = []
-        for name, worth in self.scheme.lines.items():
-            nodes = self._nodes_named(name)
-            if not nodes:
-                raise ProblemError(f"the scheme names '{name}', which is not a line of this exercise.")
-            if nodes[0] in self.comparison.statements or any(
-                wrong_shape.node == nodes[0] for wrong_shape in self.placing.misshapen
-            ):
-                continue
-            is_implied = self._is_implied(nodes[0])
+        for name, node in self._unwritten_nodes().items():
+            worth, is_implied = self.scheme.lines[name], self._is_implied(node)
             why = "not written, but later lines show that it was done" if is_implied else "not written"
             marks = LineMarks(worth.M * is_implied, worth.M, worth.A * is_implied, worth.A, False, why)
             note = f"{why.capitalize()}."
-            missing.append(replace(self._bare_line(nodes[0], name, "", marks, note), is_missing=True))
+            missing.append(replace(self._bare_line(node, name, "", marks, note), is_missing=True))
         return missing
 
+    def _charged_above(self) -> list[RootError]:
+        """Return the wrong rules that cost the marks of an unwritten line: a forgotten mask costs marks only once."""
+        if self.scheme.charge_repeats:
+            return []
+        worth = self.scheme.lines
+        nodes = [node for name, node in self._unwritten_nodes().items() if worth[name].M or worth[name].A]
+        return [root for root in self.roots if any(self._is_rule_of(root, node) for node in nodes)]
+
+    def _is_rule_of(self, root: RootError, node: int) -> bool:
+        """Return whether a wrong rule belongs to this record, although it shows in a later line."""
+        if root.verdict is not Verdict.MISCONCEPTION or root.site is None or root.judged.statement.node == node:
+            return False
+        is_mask = root.name.startswith("mask") and self.graph.records[node].step.name == "mask"
+        return root.site == node or (is_mask and node in self.graph.parents[root.site])
+
     def _is_implied(self, node: int) -> bool:
+        """Return whether most numbers of the next written lines show that a line was done.
+
+        An error there costs marks there. A wrong rule of a later step still shows that this line was right.
+        """
         below = self.comparison.written_below(node)
-        judged = [j for j in self.comparison.judged if j.statement.node in below and j.copy is None]
-        return bool(judged) and all(
-            verdict is None or verdict.is_accepted for line in judged for row in line.verdicts for verdict in row
-        )
+        judged = [entry for entry in self.comparison.judged if entry.statement.node in below and entry.copy is None]
+        return bool(judged) and all(self._shows(entry, node) for entry in judged)
+
+    def _shows(self, judged: JudgedStatement, node: int) -> bool:
+        accepted = [verdict for verdict in Verdict if verdict.is_accepted]
+        evidence = judged.where(*accepted)
+        for root in self.roots:
+            if root.judged is judged and root.verdict is Verdict.MISCONCEPTION and root.site is not None:
+                if self._is_rule_of(root, node):
+                    return False
+                for cell in root.cells:
+                    evidence[cell] = True
+        num_written = sum(verdict is not None for row in judged.verdicts for verdict in row)
+        return not judged.where(Verdict.UNSUPPORTED).any() and 2 * int(evidence.sum()) > num_written
 
     def _misshapen(self, number: int, node: int, sentence: str) -> LineMark:
         line, worth = self.working.lines[number], self._worth(node)

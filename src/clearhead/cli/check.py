@@ -28,6 +28,7 @@ class ReportFormat(StrEnum):
     json = "json"
 
 
+_LEAST_SECONDS, _MOST_SECONDS = 0.1, 86400  # of --time-limit
 _MAX_MENTIONS = 2**25  # bytes of a working that are searched for the name of its problem
 _SUFFIX = {
     ReportFormat.terminal: ".txt",
@@ -35,6 +36,17 @@ _SUFFIX = {
     ReportFormat.html: ".html",
     ReportFormat.json: ".json",
 }
+
+
+def _seconds(text: str) -> float:
+    """Return the value of --time-limit."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not _LEAST_SECONDS <= seconds <= _MOST_SECONDS:
+        raise ProblemError(f"--time-limit {text} is not a number of seconds from {_LEAST_SECONDS} to {_MOST_SECONDS}.")
+    return seconds
 
 
 @dataclass(frozen=True)
@@ -57,8 +69,8 @@ class MarkingOptions:
     time_limit: Annotated[
         float | None,
         typer.Option(
-            min=0.1,
-            max=86400.0,
+            parser=_seconds,
+            metavar="SECONDS",
             help="The most seconds that the check of one file may take (no limit on Windows). \\[default: 60]",
         ),
     ] = None
@@ -128,9 +140,18 @@ def check(
         raise ProblemError(
             "check needs a working: a file, a folder, the name of a built-in example ('clearhead check --list'), or -."
         )
+    raise typer.Exit(_mark(working, marking, report))
+
+
+def _mark(working: str, marking: MarkingOptions, report: ReportOptions) -> int:
+    """Mark a file or a folder, and return the exit code."""
+    from clearhead.check.scheme_lines import SchemeLineError
+
     is_folder = working != "-" and Path(working).is_dir()
-    exit_code = _check_class(Path(working), marking, report) if is_folder else _check_one(working, marking, report)
-    raise typer.Exit(exit_code)
+    try:
+        return _check_class(Path(working), marking, report) if is_folder else _check_one(working, marking, report)
+    except SchemeLineError as wrong:
+        raise wrong.located(str(marking.scheme or "scheme")) from None
 
 
 def _check_class(folder: Path, marking: MarkingOptions, report: ReportOptions) -> int:
@@ -148,7 +169,8 @@ def _check_class(folder: Path, marking: MarkingOptions, report: ReportOptions) -
     _check_outputs(csv, to, form, inputs, working_files(folder, besides))
     marked = _mark_class(folder, rules, marking, besides)
     num_reports = _deliver_class(marked, csv, to, form)
-    _show_class(marked, _written(num_reports, to, csv), folder, [*besides, to])
+    footer = " ".join(text for text in (_scaling(marked), _written(num_reports, to, csv)) if text)
+    _show_class(marked, footer, folder, [*besides, to])
     return marked.exit_code
 
 
@@ -182,6 +204,14 @@ def _check_outputs(
 
 def _report_path(to: Path, working: Path, form: ReportFormat) -> Path:
     return to / f"{working.name}{_SUFFIX[form]}"
+
+
+def _scaling(marked: "ClassReport") -> str:
+    """State that the scheme scales the marks, because the marks of the lines in the grades are not scaled."""
+    totals = {(report.unscaled[1], report.out_of) for report in marked.reports if report.unscaled is not None}
+    if len(totals) == 1:
+        return "The marks are scaled from {:g} to {:g}.".format(*totals.pop())
+    return "The marks are scaled." if totals else ""
 
 
 def _written(num_reports: int, to: Path, csv: Path | None) -> str:

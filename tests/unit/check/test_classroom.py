@@ -176,8 +176,16 @@ def test_the_path_of_a_problem_is_relative_to_the_scheme(tmp_path):
     [
         ("mark: 20", "'mark' is not a key of a scheme. Did you mean 'marks'?"),
         ("lines: {Q: {B: 1}}", "'B' is not a key of a line of a scheme"),
-        ("marks: -1", "marks = -1"),
-        ("lines: {Q: {M: many}}", "M = 'many'"),
+        ("marks: -1", "marks = -1 must be a number above 0 and at most 10000."),
+        ("marks: true", "marks = True must be a number above 0"),
+        ("lines: {Q: {M: many}}", "lines: Q: M = 'many' must be a number from 0 to 1000."),
+        ("lines: {Q: {A: 3000}}", "lines: Q: A = 3000 must be a number from 0 to 1000."),
+        ("lines: {Q: 3}", "lines: Q = 3 must be the marks of a line, for example {M: 1, A: 2}."),
+        ("default: null", "default = None must be the marks of a line"),
+        ("lines: [Q, K]", "lines = ['Q', 'K'] must be names of lines with their marks"),
+        ("lines: {3: {M: 1}}", "lines: 3 must be the name of a line, in quotes if it is a number."),
+        ("only_these: maybe", "only_these = 'maybe' must be true or false."),
+        ("", "is empty. Write the marks of lines into it"),
         ("[1, 2]", "scheme.yaml"),
     ],
 )
@@ -188,6 +196,7 @@ def test_a_mistake_in_a_scheme_is_reported_with_its_place(tmp_path, content, mes
         load_scheme(path)
     assert message in str(wrong.value)
     assert "scheme.yaml" in str(wrong.value)
+    assert "nput should be" not in str(wrong.value), "no text of the library that reads it"
 
 
 def test_a_missing_scheme_is_reported(tmp_path):

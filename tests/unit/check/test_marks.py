@@ -1,5 +1,6 @@
 """Marks by hand: M for the method, A for accuracy split by row, follow-through, repeats, schemes."""
 
+import orjson
 import pytest
 
 from clearhead.check.marks import LineScheme, Scheme
@@ -140,7 +141,17 @@ def test_a_line_that_was_not_written_and_is_not_implied_earns_nothing():
 
 def test_the_total_is_scaled_to_the_marks_of_the_scheme():
     report = marked(ATTENTION, SLIP, Scheme(marks=24))
-    assert (report.earned, report.out_of) == (23, 24)
+    assert (report.earned, report.out_of, report.unscaled) == (23, 24, (11.5, 12))
+    assert orjson.loads(report.to_json())["marks"]["unscaled"] == {"earned": 11.5, "out_of": 12}
+    assert "Marks: 23 / 24 (scaled from 11½ / 12)" in report.to_markdown()
+    assert "Marks: <b>23 / 24</b> (scaled from 11½ / 12)" in report.to_html()
+    same = marked(ATTENTION, SLIP, Scheme(marks=12))
+    assert same.unscaled is None, "nothing is scaled from 12 to 12"
+
+
+def test_rows_that_were_not_written_are_not_called_wrong():
+    report = marked(ATTENTION, {**FAULTLESS, "Z[1]": "2.46 3.46", "Z": ""}, Scheme(lines={"Z": LineScheme()}))
+    assert report.lines[-1].marks.because == "1 of 2 rows was written"
 
 
 def test_with_strict_rounding_a_truncated_number_costs_its_row():
@@ -152,7 +163,7 @@ def test_with_strict_rounding_a_truncated_number_costs_its_row():
 
 
 def test_a_scheme_that_names_no_line_of_the_sheet_is_reported():
-    with pytest.raises(ProblemError, match="'logits', which is not a line of this exercise"):
+    with pytest.raises(ProblemError, match="'logits' is not a line of this exercise. Its lines are Q, K, V, S, A, Z."):
         marked(ATTENTION, FAULTLESS, Scheme(lines={"logits": LineScheme()}))
 
 

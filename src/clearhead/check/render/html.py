@@ -122,7 +122,8 @@ class _Article:
         yield f"<header>{self.heading(0, escape(words.title_of(report)), 'title')}"
         if report.student:
             yield f"<p>Student: {escape(report.student)}</p>"
-        yield f'<p class="score">Marks: <b>{words.score(report.earned, report.out_of)}</b></p>'
+        marks, _, scaled = words.total(report).partition(" (")
+        yield f'<p class="score">Marks: <b>{marks}</b>{f" ({scaled}" if scaled else ""}</p>'
         names = words.mark_names(report)
         if names:
             items = "".join(f"<span><b>{name}</b>: {meaning}</span> " for name, meaning in names)

@@ -33,7 +33,7 @@ def to_markdown(report: Report) -> str:
     lines = [f"# {escape(words.title_of(report))}", ""]
     if report.student:
         lines += [f"Student: {escape(report.student)}", ""]
-    lines += [f"**Marks: {words.score(report.earned, report.out_of)}**", ""]
+    lines += [f"**Marks: {words.total(report)}**", ""]
     if words.mark_names(report):
         lines += [f"*{escape(words.mark_legend(report))}*", ""]
     lines += [paragraph(words.summary(report)), ""]

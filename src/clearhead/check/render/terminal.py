@@ -107,7 +107,7 @@ class _Page:
         self.say(words.title_of(report), "bold")
         if report.student:
             self.say(f"Student: {report.student}")
-        self.say(f"Marks: {words.score(report.earned, report.out_of)}", "bold")
+        self.say(f"Marks: {words.total(report)}", "bold")
         names = words.mark_names(report)
         width = max((len(name) for name, _ in names), default=0)
         for name, meaning in names:

@@ -70,6 +70,12 @@ def score(earned: float, out_of: float) -> str:
     return f"{number_of_marks(earned)} / {number_of_marks(out_of)}"
 
 
+def total(report: Report) -> str:
+    """Format the marks of a report as `7½ / 10 (scaled from 6 / 8)`."""
+    scaled = f" (scaled from {score(*report.unscaled)})" if report.unscaled is not None else ""
+    return score(report.earned, report.out_of) + scaled
+
+
 def mark_parts(marks: LineMarks) -> list[tuple[str, str]]:
     """Return the marks of a line by name, `[("M", "1/1"), ("A-ft", "⅔/1")]`; empty if it has none."""
     accuracy = "A-ft" if marks.is_follow_through else "A"
