@@ -5,6 +5,9 @@ sigmoid, the product of two lengths) are kept in full, or to k decimals, rounded
 one less than the decimals of the line, so σ may have two decimals below a norm with three. Where k decimals would
 leave fewer than two significant figures of a number, people keep two figures: 0.0067, not 0.01. On a line with f
 significant figures at least f - 1 figures are kept. √d may also be used with the decimals of the line itself.
+
+No teacher would call these faultless, so they do not occur: a weight above 1 (from a sum that was cut), and tanh of a
+number below 0.5 from rounded exponentials, whose difference has hardly a figure left: it is computed in full.
 """
 
 import math
@@ -21,7 +24,10 @@ from clearhead.worksheet.reference import REFERENCE
 Inputs = dict[str, Any]
 WAYS = {"half-up": ROUND_HALF_UP, "half-even": ROUND_HALF_EVEN, "cut": ROUND_DOWN}
 LARGEST_POWER = 30.0  # nobody works with e^40: the greatest score is subtracted first
-DIVISORS = frozenset({"mean", "variance", "length"})  # lines that people often keep without writing them
+LEAST_TANH = 0.5
+DIVISORS = frozenset(  # lines that people often keep without writing them
+    {"mean", "variance", "length", "exponentiate", "row_sum", "deviation", "root_mean_square"}
+)
 
 
 @dataclass(frozen=True)
@@ -160,6 +166,8 @@ def _scale(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
 
 def _softmax(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
     scores, base = inputs["scores"], inputs.get("base") or constants.euler
+    if inputs.get("exponentials") is not None:  # lines of their own
+        return np.asarray(REFERENCE["softmax"](**inputs), dtype=np.float64)
     if inner.precision is None:
         return REFERENCE["softmax"](scores=scores, base=base)
     largest = np.max(scores, axis=-1, keepdims=True)
@@ -171,11 +179,16 @@ def _softmax(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
     powers = np.exp(exponents)
     kept = powers if inner.only_sum else inner.keep(powers)
     total = inner.keep(np.sum(kept, axis=-1, keepdims=True))
-    return kept / np.where(total == 0.0, 1.0, total)
+    weights = kept / np.where(total == 0.0, 1.0, total)
+    return weights if np.all(weights <= 1.0 + 1e-9) else REFERENCE["softmax"](scores=scores, base=base)
+
+
+def _exponentiate(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
+    return REFERENCE["exponentiate"](inputs["scores"], inputs.get("base") or constants.euler)
 
 
 def _normalise(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
-    if inner.precision is None or inputs.get("variance") is None:
+    if inner.precision is None or inputs.get("variance") is None or inputs.get("deviation") is not None:
         return np.asarray(REFERENCE["normalise"](**inputs), dtype=np.float64)
     sigma = inner.keep(np.sqrt(inputs["variance"] + inputs.get("epsilon", 0.0)))
     normal = (inputs["x"] - inputs["mean"]) / (sigma + inputs.get("epsilon_outside", 0.0))
@@ -185,6 +198,8 @@ def _normalise(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
 
 
 def _rms_normalise(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
+    if inputs.get("rms") is not None:
+        return np.asarray(REFERENCE["rms_normalise"](**inputs), dtype=np.float64)
     x, gain = inputs["x"], inputs.get("gain")
     normal = x / inner.keep(np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + inputs.get("epsilon", 0.0)))
     return normal if gain is None else gain * normal
@@ -192,22 +207,29 @@ def _rms_normalise(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
 
 def _activate(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
     x, function = inputs["x"], inputs["function"]
+    if function == "softmax":
+        return _softmax({"scores": x}, constants, inner)
     is_plain = inner.precision is None and constants.euler is None
     if is_plain or function not in ("tanh", "sigmoid", "silu") or np.any(np.abs(x) > LARGEST_POWER / 2):
         return np.asarray(REFERENCE["activate"](**inputs), dtype=np.float64)
     exponents = x * math.log(constants.euler or math.e)
     if function == "tanh":
-        if inner.has_two_powers:
-            up, down = inner.keep(np.exp(exponents)), inner.keep(np.exp(-exponents))
-            return (up - down) / (up + down)
-        power = inner.keep(np.exp(2.0 * exponents))
-        return (power - 1.0) / (power + 1.0)
+        exact = np.tanh(exponents)
+        return np.where(np.abs(x) < LEAST_TANH, exact, _tanh(exponents, inner))
     if inner.has_two_powers:
         power = inner.keep(np.exp(exponents))
         bent = power / (1.0 + power)
     else:
         bent = 1.0 / (1.0 + inner.keep(np.exp(-exponents)))
     return bent * x if function == "silu" else bent
+
+
+def _tanh(exponents: Any, inner: Inner) -> Any:
+    if inner.has_two_powers:
+        up, down = inner.keep(np.exp(exponents)), inner.keep(np.exp(-exponents))
+        return (up - down) / (up + down)
+    power = inner.keep(np.exp(2.0 * exponents))
+    return (power - 1.0) / (power + 1.0)
 
 
 def _kernel(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
@@ -224,6 +246,7 @@ def _cosine(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
 _RULES = {
     "scale": _scale,
     "softmax": _softmax,
+    "exponentiate": _exponentiate,
     "normalise": _normalise,
     "rms_normalise": _rms_normalise,
     "activate": _activate,

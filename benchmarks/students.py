@@ -79,7 +79,7 @@ class Style:
 
 
 EXACT = Precision(15, None)
-PLAIN = Style(EXACT, EXACT)
+PLAIN = Style(EXACT, EXACT, carries="full")
 
 
 def random_style(seed: int) -> Style:
@@ -308,7 +308,7 @@ def _check(record: Record, inputs: Inputs, full: Any) -> None:
         exact = np.asarray(record.inputs["scores"]).sum(axis=-1)
         if np.any((np.abs(totals) <= 1e-9 * sizes) & (np.abs(exact) > 1e-12)):
             raise MeaninglessError("divided by a rounded 0")
-    for name in ("variance", "lengths"):
+    for name in ("variance", "lengths", "deviation", "rms", "total"):
         if name in inputs and np.any((np.asarray(inputs[name]) == 0.0) & (np.asarray(record.inputs[name]) != 0.0)):
             raise MeaninglessError("divided by a rounded 0")
     if record.step.name == "loss" and np.any(full > 600):
