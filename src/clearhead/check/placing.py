@@ -347,15 +347,22 @@ class Placer:
                 self._placed.append(_PlacedLine(number, fitted, None, name, None, is_copy=True))
                 return
         self.result.unplaced.append(number)
+        sentence = self._unknown_sentence(self.working.lines[number], pick.name, line.where)
+        self.result.notes.append(Note("unplaced", sentence, line.place, is_unknown_line=True))
+
+    def _unknown_sentence(self, original: WrittenLine, name: str, where: str) -> str:
+        """Return the sentence about a line that no record has the name of, or a part that the sheet does not have."""
+        places = list(self.graph.by_place)
+        if where and not any(matches_place(where, place) for place in places):
+            near = did_you_mean(original.where, places)
+            return f'"{original.name}" was not marked: this exercise has no part "{original.where}".{near}'
         symbols = list(dict.fromkeys(record.symbol for record in self.graph.records))
-        near = did_you_mean(pick.name, [*symbols, *words_for(self.graph)])
+        near = did_you_mean(name, [*symbols, *words_for(self.graph)])
         shown = ", ".join(symbols[:20]) + (" …" if len(symbols) > 20 else "")
-        original = self.working.lines[number]
-        sentence = (
+        return (
             f'"{original.name}"{_in(original.where)} is not a line of this exercise, so it was not marked.{near} '
             f'This exercise has the lines {shown}. Words such as "scores", "weights" or "output" also work.'
         )
-        self.result.notes.append(Note("unplaced", sentence, line.place, is_unknown_line=True))
 
     def _place_copy(self, number: int, line: WrittenLine, grid: Grid, pick: Pick) -> None:
         users = find_records(self.graph, split_pick(line.copied_into).name, line.where).nodes

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from clearhead.errors import Mistake, ProblemError, did_you_mean
+from clearhead.errors import Mistake, ProblemError, closest_match, did_you_mean
 from clearhead.settings import choices_in, models_in
 from clearhead.worksheet.cells import ShownLines, Title
 from clearhead.worksheet.pen import Pen
@@ -52,16 +52,17 @@ class Problem(ProblemFields):
 def build_problem(problem_class: type[Problem], data: Mapping[str, Any]) -> Problem:
     """Build the problem, or raise ProblemError with all its errors: unknown keys, wrong types and wrong shapes."""
     mistakes: list[Mistake] = []
-    blamed: set[Any] = set()
+    blamed, suggested = set[Any](), set[Any]()
     try:
         problem = problem_class.model_validate(data)
     except ValidationError as wrong:
-        errors = wrong.errors(include_url=False)
+        errors = _without_suggested(wrong.errors(include_url=False), problem_class)
         by_sentence = {_sentence(error, problem_class): _path(error["loc"]) for error in errors[:_MAX_DESCRIBED]}
         by_sentence |= {f"{_path(error['loc'])}: {error['msg']}": "" for error in errors[_MAX_DESCRIBED:]}
         mistakes = [Mistake((path,), sentence) for sentence, path in by_sentence.items()]
         # Check the shapes of the remaining entries too, so that all errors are reported together.
         blamed = {error["loc"][0] for error in errors if error["loc"]}
+        suggested = {loc[0] for loc in _suggested(errors, problem_class) if len(loc) == 1 and loc[0] not in data}
         if any(key in problem_class.model_fields and _holds_parts(problem_class, key) for key in blamed):
             raise ProblemError(mistakes) from None
         try:
@@ -70,11 +71,29 @@ def build_problem(problem_class: type[Problem], data: Mapping[str, Any]) -> Prob
             raise ProblemError(mistakes) from None
     shapes = Shapes(problem.layout)
     problem.mistakes(shapes)
-    # An entry that was reported already now seems to be missing: do not report it again.
-    mistakes += [mistake for mistake in shapes.mistakes if not any(mistake.concerns(str(key)) for key in blamed)]
+    # An entry that was reported already, or suggested for an unknown key, now seems to be missing: do not report it.
+    reported = {str(key) for key in blamed | suggested}
+    mistakes += [mistake for mistake in shapes.mistakes if not any(mistake.concerns(key) for key in reported)]
     if mistakes:
         raise ProblemError(mistakes)
     return problem
+
+
+def _suggested(errors: Iterable[ErrorDetails], problem_class: type[Problem]) -> set[tuple[Any, ...]]:
+    """Return the places of the keys that are suggested for unknown keys."""
+    places = set()
+    for error in errors:
+        location = error["loc"]
+        if error["type"] == "extra_forbidden":
+            match = closest_match(str(location[-1]), keys_in_order(_model_at(problem_class, location[:-1])))
+            places |= {(*location[:-1], match)} if match is not None else set()
+    return places
+
+
+def _without_suggested(errors: list[ErrorDetails], problem_class: type[Problem]) -> list[ErrorDetails]:
+    """Return the errors without keys that are missing only because they are misspelt: the suggestion says enough."""
+    places = _suggested(errors[:_MAX_DESCRIBED], problem_class)
+    return [error for error in errors if error["type"] != "missing" or error["loc"] not in places]
 
 
 def _holds_parts(model: type[BaseModel], key: str) -> bool:

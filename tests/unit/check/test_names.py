@@ -444,6 +444,22 @@ def test_a_number_in_a_path_belongs_to_the_word_before_it(where, place, fits):
     assert matches_place(where, place) is fits
 
 
+PARTS = {"parts": [{"kind": "add-and-norm", "norm": "layer", "epsilon": 0, "X": x} for x in ([[1, 3]], [[2, 6]])]}
+
+
+@pytest.mark.parametrize(("first", "second"), [("part.0", "part.1"), ("part 1", "part 2")])
+def test_a_part_of_a_sheet_is_addressed_by_its_path_or_in_words(first, second):
+    """The means are 2 and 4; a path counts from 0 and words count from 1."""
+    report = marked(PARTS, {f"{second}: mean": "4", f"{first}: mean": "2"})
+    assert [line.where for line in report.lines] == ["part.1.add_and_norm", "part.0.add_and_norm"]
+    assert not report.has_error
+
+
+def test_a_part_that_the_sheet_does_not_have_is_reported():
+    report = marked(PARTS, {"part.0: mean": "2", "part.2: mean": "4"})
+    assert notes(report, "unplaced")[0].startswith('"mean" was not marked: this exercise has no part "part.2".')
+
+
 def test_an_unknown_name_is_reported_with_the_known_names_and_other_lines_are_marked():
     report = marked(ATTENTION, {"Q": "1 2 / 3 1", "Zed": "1 2 / 3 4"})
     assert verdicts(report) == ["Q cc cc"]

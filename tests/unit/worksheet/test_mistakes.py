@@ -207,6 +207,25 @@ def test_several_mistakes_are_reported_together_and_once() -> None:
     assert "is missing" not in text
 
 
+@pytest.mark.parametrize(
+    ("data", "near"),
+    [
+        ({"kind": "self-attention", "X": I2, "W_q": I2, "W_K": I2, "W_V": I2}, "W_Q"),
+        ({"kind": "seq2seq-attention", "hh": I2, "s": [1, 2]}, "h"),
+        ({"kind": "encoder-block", "X": I2, "self_attenton": {"W_Q": I2, "W_K": I2, "W_V": I2}}, "self_attention"),
+    ],
+)
+def test_a_key_that_is_suggested_for_a_misspelt_one_is_not_also_missing(data, near) -> None:
+    (sentence,) = mistakes(data)
+    assert f"Did you mean '{near}'?" in sentence
+
+
+def test_another_missing_key_is_still_reported_beside_a_misspelt_one() -> None:
+    sentences = mistakes({"kind": "self-attention", "X": I2, "W_q": I2, "W_K": I2})
+    assert len(sentences) == 2
+    assert sentences[1].startswith("W_V is missing")
+
+
 def test_a_wrong_key_hides_no_message_that_contains_its_name_as_a_word() -> None:
     assert mistakes({"kind": "add-and-norm", "X": I2, "tokens": 5, "padding": 2}) == [
         "tokens: expected a list of names such as [the, cat], but found 5.",
