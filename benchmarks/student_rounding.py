@@ -6,8 +6,9 @@ one less than the decimals of the line, so σ may have two decimals below a norm
 leave fewer than two significant figures of a number, people keep two figures: 0.0067, not 0.01. On a line with f
 significant figures at least f - 1 figures are kept. √d may also be used with the decimals of the line itself.
 
-No teacher would call these faultless, so they do not occur: a weight above 1 (from a sum that was cut), and tanh of a
-number below 0.5 from rounded exponentials, whose difference has hardly a figure left: it is computed in full.
+No teacher would call these faultless, so they do not occur: a weight above 1 (from a sum that was cut), weights
+divided by a sum with two figures (0.18 for 0.187 makes a row that sums to 1.04: the sum has at least three figures),
+and tanh of a number below 0.5 from rounded exponentials, whose difference has hardly a figure left.
 """
 
 import math
@@ -178,7 +179,9 @@ def _softmax(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
         exponents = exponents - top
     powers = np.exp(exponents)
     kept = powers if inner.only_sum else inner.keep(powers)
-    total = inner.keep(np.sum(kept, axis=-1, keepdims=True))
+    total = np.sum(kept, axis=-1, keepdims=True)
+    if inner.only_sum:  # with three figures at least: nobody accepts a row that sums to 1.04
+        total = replace(inner.precision, least=max(3, inner.precision.least)).kept_all(total)
     weights = kept / np.where(total == 0.0, 1.0, total)
     return weights if np.all(weights <= 1.0 + 1e-9) else REFERENCE["softmax"](scores=scores, base=base)
 

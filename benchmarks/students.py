@@ -358,6 +358,8 @@ def _cell(
         is_longer = -int(exact.as_tuple().exponent) > -int(rounded.as_tuple().exponent)
         if is_longer or line.precision.figures:
             rounded = exact.quantize(Decimal(1).scaleb(-_decimals(source)))
+    if line.precision.figures and _decimals(float(line.record.value[place])):
+        rounded = _with_zeros(rounded, line.precision.figures)
     line.units[place] = 10.0 ** int(rounded.as_tuple().exponent)
     line.texts[place] = digits_text(rounded, style, draw, is_weight=line.record.step.name in ("softmax", "divide"))
     line.values[place] = float(rounded)
@@ -366,6 +368,13 @@ def _cell(
         line.is_literal[place] = True
     elif habit.carries == "guard" and not is_moved:
         line.own[place] = float(line.precision.finer.kept(value))
+
+
+def _with_zeros(rounded: Decimal, figures: int) -> Decimal:
+    """A whole number is written without decimals only if it is exact: 1.00, not 1, for a weight of 0.995."""
+    missing = figures - 1 - rounded.adjusted()
+    is_whole = bool(rounded) and int(rounded.as_tuple().exponent) == 0
+    return rounded.quantize(Decimal(1).scaleb(-missing)) if is_whole and missing > 0 else rounded
 
 
 def _decimals(value: float) -> int:
