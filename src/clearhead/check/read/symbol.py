@@ -4,7 +4,8 @@ The meaning of a name (its part) depends on the name alone, so that a formula ca
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 Part = Literal[
@@ -29,7 +30,7 @@ _PREFIX = re.compile(
     r"let\b|given\b|compute\b|for\b|we get\b|step\s?\d{0,2}\s?[:.)\-–]?(?=\s|$))",
     re.IGNORECASE,
 )
-_WORDS = {
+_WORDS: dict[str, Part] = {
     "output": "output", "outputs": "output", "context": "output", "context vector": "output",
     "attention output": "output", "attention": "output", "result": "output", "z": "output", "o": "output",
     "scores": "scores", "score": "scores", "attention scores": "scores", "raw scores": "scores", "e": "scores",
@@ -38,21 +39,12 @@ _WORDS = {
     "queries": "Q", "query": "Q", "keys": "K", "key": "K", "values": "V", "value": "V",
     "input": "X", "inputs": "X", "embeddings": "X",
 }  # fmt: skip
-_LETTERS: dict[str, Part] = {
-    **{
-        "x": "X",
-        "q": "Q",
-        "k": "K",
-        "v": "V",
-        "h": "h",
-        "e": "scores",
-        "z": "output",
-        "o": "output",
-        "α": "weights",
-        "y": "Y",
-    },
-    "a": "weights",
+_ROW_LETTERS: dict[str, Part] = {
+    **{"x": "X", "q": "Q", "k": "K", "v": "V", "h": "h", "e": "scores", "z": "output", "o": "output", "α": "weights"},
+    **{"y": "Y", "a": "weights"},
 }
+_EXPLAINED = re.compile(r"\s{0,2}\([A-Za-zα]{1,3}\)$")
+_PERCENT = re.compile(r"\s{0,2}(?:\(\s?(?:in )?\\?%\s?\)|(?:in )?\\?%)$")
 _NOT_NAME = re.compile(r"(?i)\b(?:dim|var|variance|pos|mean|marks?|date|page|n|d|i|j|d_k|d_model|t)\b")
 
 
@@ -105,6 +97,9 @@ def read_symbol(raw: str) -> Symbol | None:
     if not text or len(text) > 60 or "▢" in text:
         return None
     symbol = _known(text)
+    if symbol is None and _PERCENT.search(text):  # weights (%)
+        percent = _known(_PERCENT.sub("", text))
+        return None if percent is None else replace(percent, name=f"{percent.name} (%)")
     if symbol is None and " " in text:
         last = text.rsplit(" ", 1)[1].strip("(),*")
         symbol = _known(last)
@@ -114,53 +109,78 @@ def read_symbol(raw: str) -> Symbol | None:
 
 
 def _known(text: str) -> Symbol | None:
+    """Return the symbol that a text is, by the first rule of the table that fits."""
     tight = re.sub(r"\s", "", text)
-    weights = re.fullmatch(r"[Ww][_^]?\(?([QqKkVvOo])\)?", tight)
-    if weights:
-        name = f"W_{weights[1].upper()}"
-        return Symbol(name, cast(Part, name))
-    if re.fullmatch(r"[Q∅q][×*.·]?[Kk]ᵀ?T?\)?/\(?√\(?[dD]?_?[\w]{1,6}\)?", tight):
-        return Symbol("QKᵀ/√d_k", "scaled")
-    if re.fullmatch(r"\(?[SE]\)?/\(?√\(?\w{1,6}\)?", tight):
-        return Symbol("scaled scores", "scaled")
-    if re.fullmatch(r"\(?[Q∅q][×*.·]?[Kk](?:ᵀ|T|\.T)\)?", tight):
-        return Symbol("QKᵀ", "scores")
-    if re.match(r"(?i)softmax\(", tight):
-        return Symbol(tight if len(tight) <= 24 else "softmax", "weights")
-    if re.match(r"(?i)attention\(", tight):
-        return Symbol("Attention", "output")
-    product = re.fullmatch(r"W[×*·]?[hH]_?\(?(\d{1,3})\)?", tight)
-    if product:
-        return Symbol(f"W h[{int(product[1])}]", None, int(product[1]))
-    if tight in ("W", "W_a"):
-        return Symbol("W", "W")
-    if re.fullmatch(r"[sS](?:[_^]\{?t\}?)?ᵀ?", tight) and tight not in ("S",):
-        return Symbol("s", "s")
-    if re.fullmatch(r"[eα]\^?\(?t\)?", tight):
-        return Symbol(f"{tight[0]}^t", "scores" if tight[0] == "e" else "weights")
-    if re.fullmatch(r"[ac][\^_]\(?t\)?|c", tight):
-        return Symbol(tight, "output")
-    if tight in ("X", "Y", "Q", "K", "V", "h", "H", "E", "S", "A", "P", "O", "Z", "x", "M"):
-        part = {"H": "h", "h": "h", "E": "scores", "S": "scores", "M": None, "x": "X"}.get(tight) or _WORDS.get(
-            tight.lower()
-        )
-        name = "X" if tight == "x" else tight
-        return Symbol(name, cast(Part | None, tight if tight in ("X", "Y", "Q", "K", "V") else part))
-    cell = re.fullmatch(r"([eEsSaAαP])_?\(?(\d{1,3},\d{1,3}|[1-9][1-9])\)?", tight)
-    if cell:
-        row_number, column = cell[2].split(",") if "," in cell[2] else list(cell[2])
-        name = f"{cell[1]}[{int(row_number)}, {int(column)}]"
-        return Symbol(name, "scores" if cell[1] in "eEsS" else "weights", int(row_number))
-    row = re.fullmatch(r"([A-Za-zα])_?\(?h?_?(\d{1,3})\)?", tight)
-    if row and (row[1].lower() in _LETTERS):
-        upper = row[1].upper() if row[1].lower() in "xqkvyz" else row[1]
-        return Symbol(f"{upper}[{int(row[2])}]", _LETTERS[row[1].lower()], int(row[2]))
-    word = re.sub(r"\s{0,2}\([A-Za-zα]{1,3}\)$", "", text).strip()
+    for pattern, build in _RULES:
+        match = pattern.fullmatch(tight)
+        if match is not None:
+            return build(match)
+    word = _EXPLAINED.sub("", text).strip()
     if word.lower() in _WORDS:
         inside = re.search(r"\(([A-Za-zα])\)$", text)
-        return Symbol(inside[1] if inside else word, cast(Part, _WORDS[word.lower()]))
+        return Symbol(inside[1] if inside else word, _WORDS[word.lower()])
     if _NOT_NAME.fullmatch(tight):
         return None
-    if re.fullmatch(r"[A-Za-zα-ω][\w'ᵀα-ω^]{0,11}(?:\([\w, ]{1,12}\))?", tight) and (len(text.split()) == 1):
-        return Symbol(tight)
-    return None
+    is_word = re.fullmatch(r"[A-Za-zα-ω][\w'ᵀα-ω^]{0,11}(?:\([\w, ]{1,12}\))?", tight) and len(text.split()) == 1
+    return Symbol(tight) if is_word else None
+
+
+def _weights_matrix(match: re.Match[str]) -> Symbol:
+    name = f"W_{match[1].upper()}"
+    return Symbol(name, cast(Part, name))
+
+
+def _transformed_row(match: re.Match[str]) -> Symbol:
+    return Symbol(f"W h[{int(match[1])}]", None, int(match[1]))
+
+
+def _cell(match: re.Match[str]) -> Symbol:
+    row, column = match[2].split(",") if "," in match[2] else list(match[2])
+    return Symbol(f"{match[1]}[{int(row)}, {int(column)}]", "scores" if match[1] in "eEsS" else "weights", int(row))
+
+
+def _row(match: re.Match[str]) -> Symbol:
+    letter = match[1].upper() if match[1].lower() in "xqkvyz" else match[1]
+    return Symbol(f"{letter}[{int(match[2])}]", _ROW_LETTERS[match[1].lower()], int(match[2]))
+
+
+def _fixed(name: str, part: Part | None) -> Callable[[re.Match[str]], Symbol]:
+    return lambda match: Symbol(name, part)
+
+
+def _shown(part: Part | None) -> Callable[[re.Match[str]], Symbol]:
+    """Return a rule for names that are kept as they are written."""
+    return lambda match: Symbol(match[0], part)
+
+
+# Patterns of names without blanks and what they mean; the first that fits a name decides.
+_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Symbol]], ...] = tuple(
+    (re.compile(pattern), build)
+    for pattern, build in (
+        (r"[Ww][_^]?\(?([QqKkVvOo])\)?", _weights_matrix),
+        (r"[Q∅q][×*.·]?[Kk]ᵀ?T?\)?/\(?√\(?[dD]?_?[\w]{1,6}\)?", _fixed("QKᵀ/√d_k", "scaled")),
+        (r"\(?[SE]\)?/\(?√\(?\w{1,6}\)?", _fixed("scaled scores", "scaled")),
+        (r"\(?[Q∅q][×*.·]?[Kk](?:ᵀ|T|\.T)\)?", _fixed("QKᵀ", "scores")),
+        (r"(?i)softmax\(.{0,16}", _shown("weights")),
+        (r"(?i)softmax\(.*", _fixed("softmax", "weights")),
+        (r"(?i)attention\(.*", _fixed("Attention", "output")),
+        (r"W[×*·]?[hH]_?\(?(\d{1,3})\)?", _transformed_row),
+        (r"W|W_a", _fixed("W", "W")),
+        (r"s(?:[_^]\{?t\}?)?ᵀ?|S(?:[_^]\{?t\}?ᵀ?|ᵀ)", _fixed("s", "s")),
+        (r"e\^?\(?t\)?", _fixed("e^t", "scores")),
+        (r"α\^?\(?t\)?", _fixed("α^t", "weights")),
+        (r"[ac][\^_]\(?t\)?|[cC]", _shown("output")),
+        (r"[Xx]", _fixed("X", "X")),
+        (r"Y", _fixed("Y", "Y")),
+        (r"Q", _fixed("Q", "Q")),
+        (r"K", _fixed("K", "K")),
+        (r"V", _fixed("V", "V")),
+        (r"[hH]", _shown("h")),
+        (r"[ES]", _shown("scores")),
+        (r"[AP]", _shown("weights")),
+        (r"[OZ]", _shown("output")),
+        (r"M", _fixed("M", None)),
+        (r"([eEsSaAαP])_?\(?(\d{1,3},\d{1,3}|[1-9][1-9])\)?", _cell),
+        (r"([XQKVHEZOAYxqkvhezoayα])_?\(?h?_?(\d{1,3})\)?", _row),
+    )
+)
