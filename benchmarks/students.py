@@ -358,7 +358,8 @@ def _cell(
         is_longer = -int(exact.as_tuple().exponent) > -int(rounded.as_tuple().exponent)
         if is_longer or line.precision.figures:
             rounded = exact.quantize(Decimal(1).scaleb(-_decimals(source)))
-    if line.precision.figures and _decimals(float(line.record.value[place])):
+    truth = float(line.record.value[place])
+    if line.precision.figures and math.isfinite(truth) and _decimals(truth):
         rounded = _with_zeros(rounded, line.precision.figures)
     line.units[place] = 10.0 ** int(rounded.as_tuple().exponent)
     line.texts[place] = digits_text(rounded, style, draw, is_weight=line.record.step.name in ("softmax", "divide"))
