@@ -83,7 +83,9 @@ class ReportWriter:
                 (wrong_shape.line, self._misshapen(wrong_shape.line, wrong_shape.node, wrong_shape.sentence), [])
             )
         lines.sort(key=lambda entry: entry[0])
-        marked = tuple(line for _, line, _ in lines) + tuple(self._missing())
+        for node, line in self._missing():
+            lines.insert(self._place_in_sheet(node, [group for _, _, group in lines]), (-1, line, []))
+        marked = tuple(line for _, line, _ in lines)
         places = {id(judged): place for place, (_, _, group) in enumerate(lines) for judged in group}
         earned, out_of = sum(line.marks.earned for line in marked), sum(line.marks.out_of for line in marked)
         unscaled = None
@@ -142,15 +144,24 @@ class ReportWriter:
             if nodes and nodes[0] not in self.comparison.statements and nodes[0] not in misshapen
         }
 
-    def _missing(self) -> list[LineMark]:
-        """Return the required lines that were not written; one that later lines imply still earns its marks."""
+    @staticmethod
+    def _place_in_sheet(node: int, groups: Sequence[Sequence[JudgedStatement]]) -> int:
+        """Return where an unwritten line belongs: before the first written line that comes later in the sheet."""
+        later = (number for number, group in enumerate(groups) if group and group[0].statement.node > node)
+        return next(later, len(groups))
+
+    def _missing(self) -> list[tuple[int, LineMark]]:
+        """Return the required lines that were not written, each with its record.
+
+        A line that later lines imply earns its marks.
+        """
         missing = []
         for name, node in self._unwritten_nodes().items():
             worth, is_implied = self.scheme.lines[name], self._is_implied(node)
             why = "not written, but later lines show that it was done" if is_implied else "not written"
             marks = LineMarks(worth.M * is_implied, worth.M, worth.A * is_implied, worth.A, False, why)
             note = f"{why.capitalize()}."
-            missing.append(replace(self._bare_line(node, name, "", marks, note), is_missing=True))
+            missing.append((node, replace(self._bare_line(node, name, "", marks, note), is_missing=True)))
         return missing
 
     def _charged_above(self) -> list[RootError]:

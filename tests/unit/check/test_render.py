@@ -508,18 +508,33 @@ def test_all_errors_look_like_errors() -> None:
 def test_the_marks_are_explained_where_they_are_given() -> None:
     report = by_hand.slipped()
     legend = (
-        "M: method mark; A: accuracy mark, divided equally among the rows; "
-        "A-ft: accuracy mark with follow-through: correct for your earlier numbers"
+        "M: method mark: the right step with the right inputs; "
+        "A: accuracy mark: right numbers, divided equally among the rows; "
+        "A-ft: accuracy mark with follow-through: right for your earlier numbers, although one of them is wrong"
     )
     assert words.mark_legend(report) == legend
     assert "  A-ft  accuracy mark with follow-through" in terminal(report, 120)
-    assert "*M: method mark; A: accuracy mark, divided equally among the rows; A-ft" in report.to_markdown().replace(
-        "\\", ""
-    )
+    assert "*M: method mark: the right step with the right inputs; A: " in report.to_markdown().replace("\\", "")
     page = report.to_html()
-    assert '<abbr title="method mark">M</abbr> 1/1' in page
-    assert '<abbr title="accuracy mark with follow-through: correct for your earlier numbers">A-ft</abbr>' in page
+    assert '<abbr title="method mark: the right step with the right inputs">M</abbr> 1/1' in page
+    assert '<abbr title="accuracy mark with follow-through: right for your earlier numbers' in page
     assert words.mark_names(report_of(line("Z", "A V", (), marks=LineMarks(0, 0, 0, 0)))) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "sentence"),
+    [
+        ("output", "written: output", 'Your line "output" was taken to be Z.'),
+        ("output", "written: self: output", 'Your line "self: output" was taken to be Z.'),
+        ("z[1], out", "written: z[1], written: out", 'Your lines "z[1]", "out" were taken to be Z.'),
+        ("context", "line 12", 'Your line "context" (line 12) was taken to be Z.'),
+        ("Z", "line 12", 'Your line "Z" (line 12).'),
+        ("Z", "written: Z", ""),
+        ("Z[1], Z[2]", "written: Z[1], written: Z[2]", ""),
+    ],
+)
+def test_a_report_says_which_line_a_name_was_taken_for(name: str, place: str, sentence: str) -> None:
+    assert words.remarks(line("Z", "A V", (), name=name, place=place)) == ([sentence] if sentence else [])
 
 
 def test_a_sentence_names_the_line_as_the_student_does() -> None:

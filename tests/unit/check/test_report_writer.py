@@ -52,6 +52,7 @@ def test_an_unwritten_line_of_the_scheme_is_missing_and_has_no_wrong_shape():
     report = written_report({"Q": "1 2 / 3 1", "A": "0.27 0.73 / 0.88 0.12"}, scheme)
     missing = {line.symbol: line for line in report.lines if line.is_missing}
     assert set(missing) == {"S", "Z"}
+    assert [line.symbol for line in report.lines] == ["Q", "S", "A", "Z"], "where they belong"
     assert missing["S"].marks.earned == 2, "the weights imply the scores"
     assert (missing["Z"].marks.earned, missing["Z"].marks.because) == (0, "not written")
     assert report.num_misshapen == 0

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from clearhead.check.names import split_pick, symbol_key
 from clearhead.check.render.cells import Marking, cells_place, join_words, verdict_of
 from clearhead.check.report import Finding, LineMark, LineMarks, Report
 from clearhead.check.verdict import Verdict
@@ -15,14 +16,14 @@ from clearhead.worksheet.render.text import label
 
 BLANK = "__"  # shown for an empty cell
 MEANINGS: Mapping[Verdict, str] = {
-    Verdict.CORRECT: "matches your own lines",
-    Verdict.ROUNDED: "matches your rounded numbers",
+    Verdict.CORRECT: "agrees with your earlier lines",
+    Verdict.ROUNDED: "agrees with your earlier lines as you rounded them",
     Verdict.CARRIED: "the step is right, but it uses a number with an earlier error",
     Verdict.TRUNCATED: "digits were cut off instead of rounded",
     Verdict.ROUNDING: "differs by less than one unit in the last digit",
     Verdict.UNSUPPORTED: "cannot be judged, because too many lines before it were not written; earns no marks",
     Verdict.PLAUSIBLE: "possible within rounding, but not confirmed; earns full marks",
-    Verdict.TRUE: "the correct value, but it does not follow from your own lines; earns the accuracy mark",
+    Verdict.TRUE: "the right value, but it does not follow from your earlier lines; earns the accuracy mark",
     Verdict.TRANSCRIPTION: "the right number, but written or copied incorrectly",
     Verdict.MISCONCEPTION: "calculated by an incorrect rule",
     Verdict.SLIP: "the right rule, but a calculation error",
@@ -31,9 +32,9 @@ MEANINGS: Mapping[Verdict, str] = {
     Verdict.UNCHECKED: "not checked, because a line it depends on could not be used",
 }
 MARK_NAMES: Mapping[str, str] = {
-    "M": "method mark",
-    "A": "accuracy mark, divided equally among the rows",
-    "A-ft": "accuracy mark with follow-through: correct for your earlier numbers",
+    "M": "method mark: the right step with the right inputs",
+    "A": "accuracy mark: right numbers, divided equally among the rows",
+    "A-ft": "accuracy mark with follow-through: right for your earlier numbers, although one of them is wrong",
 }
 _NO_LINE = "no line was recognised as a step of the exercise"
 _WRITTEN = "written: "  # how the place of a line in a working file begins
@@ -118,7 +119,7 @@ def equation_of(line: LineMark) -> str:
 
 def remarks(line: LineMark) -> list[str]:
     """Return sentences about a complete line: its name and place in the file, its note, the reason for its marks."""
-    sentences = [your_line(line)]
+    sentences = [_taken_for(line)]
     if line.copy_of and not line.note:
         sentences.append(f"This is a copy of {line.copy_of}, and it is compared with the original.")
     if line.unwritten:
@@ -133,6 +134,17 @@ def _unwritten(line: LineMark) -> str:
         return join_words(symbols)
     shown = symbols[: _MAX_UNWRITTEN - 1]
     return join_words([*shown, f"{len(symbols) - len(shown)} other lines"])
+
+
+def _taken_for(line: LineMark) -> str:
+    """Return `Your line "output" was taken to be Z.`; only the place of a line whose name is its symbol, if any."""
+    names = {symbol_key(split_pick(name.rpartition(":")[2]).name) for name in line.name.split(", ")}
+    phrase = your_line(line)
+    if not phrase or line.copy_of:
+        return f"{phrase}." if phrase else ""
+    if names != {symbol_key(line.symbol)}:
+        return f"{phrase} {'were' if phrase.startswith('Your lines') else 'was'} taken to be {line.symbol}."
+    return "" if _WRITTEN in line.place else f"{phrase}."
 
 
 def your_line(line: LineMark) -> str:
