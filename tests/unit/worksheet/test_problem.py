@@ -25,6 +25,25 @@ def test_mistakes_of_type_and_of_shape_are_reported_together() -> None:
     ]
 
 
+def test_a_misspelt_key_is_not_reported_as_missing_too() -> None:
+    weights = {name: [[1, 0], [0, 1]] for name in ("WQ", "W_K", "W_V")}
+    with pytest.raises(ProblemError) as wrong:
+        build_problem(SelfAttentionProblem, {"X": [[1, 2]]} | weights)
+    assert len(wrong.value.mistakes) == 1
+    assert wrong.value.mistakes[0].startswith("'WQ' is not a key of self-attention. Did you mean 'W_Q'?")
+    with pytest.raises(ProblemError) as wrong:  # a required key
+        build_problem(AddAndNormProblem, {"x": [[1, 2]]})
+    assert [sentence.partition(".")[0] for sentence in wrong.value.mistakes] == ["'x' is not a key of add-and-norm"]
+
+
+def test_a_key_that_is_given_is_checked_beside_a_similar_unknown_one() -> None:
+    weights = {name: [[1, 0], [0, 1]] for name in ("WQ", "W_K", "W_V")}
+    with pytest.raises(ProblemError) as wrong:
+        build_problem(SelfAttentionProblem, {"X": [[1, 2]], "W_Q": [[1]]} | weights)
+    assert len(wrong.value.mistakes) == 2
+    assert wrong.value.mistakes[1].startswith("X is 1 × 2 and W_Q is 1 × 1")
+
+
 def test_a_good_problem_is_built_with_its_defaults() -> None:
     problem = build_problem(AddAndNormProblem, {"X": [[1, 2]]})
     assert (problem.kind, problem.layout, problem.title) == ("add-and-norm", "rows", "")
