@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clearhead.check.claims import Claim, WrongLine, best_claim, student_sum, wrong_line
+from clearhead.check.claims import Claim, best_claim, student_sum
 from clearhead.check.compare import SheetComparison
 from clearhead.check.exchanges import exchanged_cells
 from clearhead.check.invariants import broken_invariants
@@ -17,6 +17,7 @@ from clearhead.check.products import failing_product
 from clearhead.check.statement import JudgedStatement
 from clearhead.check.transcription import pen_slip
 from clearhead.check.verdict import Verdict
+from clearhead.check.wrong_line import WrongLine, wrong_line
 from clearhead.worksheet.arrays import Mask
 
 Cell = tuple[int, int]

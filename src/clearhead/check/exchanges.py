@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clearhead.check.claims import WrongLine
 from clearhead.check.statement import Statement, fit
+from clearhead.check.wrong_line import WrongLine
 from clearhead.worksheet.arrays import Mask
 
 Cell = tuple[int, int]

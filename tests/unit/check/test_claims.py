@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from clearhead.check.claims import best_claim, wrong_line
+from clearhead.check.claims import best_claim
 from clearhead.check.compare import SheetComparison
 from clearhead.check.graph import Graph
 from clearhead.check.placing import Placer
 from clearhead.check.report import Finding, Report
 from clearhead.check.verdict import Verdict
+from clearhead.check.wrong_line import wrong_line
 from clearhead.worksheet.reading import parse_problem
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.solver import solve
@@ -57,6 +58,12 @@ def test_a_shortened_root_is_seen_in_the_weights_if_the_scaled_scores_are_not_wr
     report = marked(problem, {"S": "3 6 / 1 5", "A": "0.1462 0.8538 / 0.0868 0.9132"})
     finding = only(report)
     assert (finding.verdict, finding.name) == (Verdict.SLIP, "as if √3 were 1.7")
+
+
+def test_one_wrong_weight_is_enough_if_all_others_have_the_digits_of_the_shortened_root():
+    """1/(1 + e^(2/1.4)) = 0.1933 and 1/(1 + e^(3/1.4)) = 0.1050; with √2 0.1956 and 0.1070, which may be plausible."""
+    report = marked(SCALED, {"S": "3 5 / 4 7", "A": "0.193 0.807 / 0.105 0.895"})
+    assert set(names(report)) <= {"as if √2 were 1.4"}
 
 
 def test_one_cell_by_a_shortened_root_is_a_slip_of_that_cell():

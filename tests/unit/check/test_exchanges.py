@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from clearhead.check.claims import WrongLine, wrong_line
 from clearhead.check.compare import SheetComparison
 from clearhead.check.exchanges import exchanged_cells
 from clearhead.check.graph import Graph
 from clearhead.check.placing import Placer
+from clearhead.check.wrong_line import WrongLine, wrong_line
 from clearhead.worksheet.reading import parse_problem
 from clearhead.worksheet.rounding import Rounding
 from clearhead.worksheet.solver import solve
