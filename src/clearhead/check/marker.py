@@ -21,6 +21,7 @@ from clearhead.check.product_order import with_written_order
 from clearhead.check.read.problem_source import unusable_problem
 from clearhead.check.report import Report
 from clearhead.check.report_writer import ComparedWorking, ReportWriter
+from clearhead.check.shown_lines import compare_with_shown_lines
 from clearhead.check.statement import Statement
 from clearhead.check.style import Style
 from clearhead.check.sums import plain_number
@@ -135,6 +136,11 @@ def _mark_loaded_worksheet(sheet: Worksheet, scheme: Scheme | None) -> Report:
 
 
 def _compare(working: Working) -> ComparedWorking:
+    """Compare a working, also with the lines that it has and the exercise does not show."""
+    return compare_with_shown_lines(working, _compare_as_shown)
+
+
+def _compare_as_shown(working: Working) -> ComparedWorking:
     """Compare a working; an ambiguous line is read as the record that its numbers fit best."""
     sheet = solve(parse_problem(with_written_order(working)), Rounding())
     _check_sheet_size(sheet)

@@ -81,6 +81,11 @@ def _in_attention(*names: str) -> Test:
     return lambda record: record.step.name in names and record.symbol not in ("p", "logits")
 
 
+def _bare_softmax(record: Record) -> bool:
+    """Match the weights of an exercise that is only a softmax, which has no part of a model."""
+    return record.step.name in ("softmax", "divide") and record.where.split(".")[:-1] in ([], ["part"])
+
+
 def _symbol(base: str) -> Test:
     """Match a symbol with any subscript."""
     return lambda record: re.sub(r"[₀-₉]+$", "", record.symbol) == base
@@ -109,6 +114,7 @@ MEANINGS: tuple[Meaning, ...] = (
     Meaning("queries", "queries, query", (_made_for("Q", "query"), _at("project", "query"))),
     Meaning("keys", "keys, key", (_made_for("K", "key"), _at("project", "key"))),
     Meaning("values", "values, value", (_made_for("V", "value"), _at("project", "value"))),
+    Meaning("scores", "E, e", (_in_attention("score", "kernel"), _in_attention("scale", "exponentiate"))),
     Meaning("scores",
             "scores, raw scores, attention scores, E, e, e^t, S, QK^T, QKT, QK, Q K^T, KQ, K^TQ, dot products, "
             "similarity, similarities", _SCORES),
@@ -116,6 +122,16 @@ MEANINGS: tuple[Meaning, ...] = (
             "scaled scores, scaled, S', scaled attention scores, scaled_dot_product, scaled dot products, "
             "QK^T/sqrt(d_k), QK^T/√d_k, QKT/sqrtdk, frac{QK^T}{sqrt{d_k}}", (_in_attention("scale"),)),
     Meaning("masked scores", "masked scores, masked, masked_e, S'', after masking", (_step("mask"),)),
+    Meaning("shifted scores", "shifted scores, shifted, scores minus max, S - max, s - max, x - max, D",
+            (_step("shift"),)),
+    Meaning("exponentials",
+            "exp, exps, exponential, exponentials, exponentiated, exp scores, exp(S), exp(S'), exp(scores), exp(x), "
+            "exp(z), e^S, e^s, e^S', e^S'', e^x, e^z, e^scores, e^score, powers, numerator, numerators, num, "
+            "unnormalised weights, unnormalized weights", (_step("exponentiate"),)),
+    Meaning("sums of the exponentials",
+            "sum, sums, row sum, row sums, sum of exponentials, sum of exps, sum exp, sum of exp, sumexp, Σ, Σexp, "
+            "Σ exp, Σe^s, Σ e^s, ∑, ∑exp, sum(exp), sum of row, sum of each row, total, totals, denominator, "
+            "denominators, denom, normaliser, normalizer, Z-sum, Zsum, partition function", (_step("row_sum"),)),
     Meaning("weights",
             "weights, attention weights, A, alpha, alpha^t, α, α^t, softmax, softmax(E), softmax(S), distribution, "
             "attention distribution, attention, W, weights rounded, renormalised, softmax scores, softmax weights, "
@@ -138,6 +154,10 @@ MEANINGS: tuple[Meaning, ...] = (
     Meaning("joined heads", "heads, joined, concatenated, concat, context, C, Z", (_at("join", "output"),)),
     Meaning("mean", "mean, means, μ, mu", (_step("mean"),)),
     Meaning("variance", "variance, variances, σ², sigma^2, var", (_step("variance"),)),
+    Meaning("standard deviation",
+            "σ, sigma, std, stdev, std dev, sd, SD, standard deviation, standard deviations, deviation, deviations",
+            (_step("deviation"),)),
+    Meaning("root mean square", "RMS, rms, root mean square", (_step("root_mean_square"),)),
     Meaning("norm",
             "norm, normalised, normalized, layer norm, layernorm, LN, layer normalisation, layer normalization, "
             "normalisation, normalization, rms norm, rmsnorm, N", (_step("normalise", "rms_normalise"),)),
@@ -167,6 +187,7 @@ MEANINGS: tuple[Meaning, ...] = (
     Meaning("probabilities",
             "probabilities, p, P, probs, softmax, distribution, prediction, predictions, class probabilities, y, ŷ, y^",
             (_at("softmax", "output"), _symbol("p"), _at("activate", "output"), _symbol("F₂′"))),
+    Meaning("weights of a softmax", "p, P, probabilities, probs", (_bare_softmax,)),
     Meaning("loss", "loss", (_step("loss"), _step("total"))),
     Meaning("gradient", "gradient", (_step("gradient"),)),
     Meaning("angles", "angles, angle, θ, theta", (_step("angle"),)),
@@ -174,6 +195,8 @@ MEANINGS: tuple[Meaning, ...] = (
     Meaning("lengths", "length, lengths, norms", (_step("length"),)),
     Meaning("cosines", "cosine, cosines, cos", (_step("cosine"),)),
 )  # fmt: skip
+# Symbols that mean something else on most sheets, but may also be the exponentials or the shifted scores.
+EXPONENTIAL_SYMBOLS = frozenset(word_key(word) for word in ("E", "e", "P", "numerators", "numerator", "D"))
 LAST_LINE = "output, out, O, answer, result, Z, attention, multihead, multihead output, multihead attention, y"
 # Letters that people use for other lines too: the titles of those lines, the most likely first.
 OTHER_MEANINGS: Mapping[str, tuple[str, ...]] = {

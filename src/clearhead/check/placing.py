@@ -315,6 +315,8 @@ class Placer:
         named = [n for n, symbol in symbols.items() if symbol == key]
         if not named and len(key) == 1:  # y for Y
             named = [n for n, symbol in symbols.items() if symbol.casefold() == key.casefold()]
+        if not named:
+            named = [n for n in symbols if n.rpartition(".")[2] == name.strip().casefold()]
         hinted = [n for n in named if where and any(word in n for word in where.split("."))]
         return hinted or named
 

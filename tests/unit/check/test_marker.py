@@ -24,6 +24,7 @@ WORKED = (
     "rotate",
     "multiply",
     "divide",
+    "exponentiate",
 )
 
 

@@ -57,7 +57,7 @@ def test_a_good_problem_has_no_mistakes() -> None:
         ({"b_K": [1]}, "b_K has 1 number, but W_K is 2 × 2. Give b_K 2 numbers."),
         ({"W_K": [[1], [0]]}, "a query is 2 wide and a key 1, so they have no dot product. Give W_Q and W_K (or Q and K) the same width in every head."),
         ({"Q": X}, "both Q and W_Q are given. Remove one of them."),
-        ({"W_V": None}, "W_V is missing: give the weights W_V, or the matrix V."),
+        ({"W_V": None, "W_O": [[1, 0], [0, 1]]}, "W_V is missing: give the weights W_V, or the matrix V."),
         ({"cached_K": [[1, 1]]}, "cached_K is given without cached_V. Give both."),
         ({"cached_K": [[1, 1]], "cached_V": [[1]]}, "cached_V is 1 × 1, but V is 2 wide. Give both the same width."),
         ({"W_O": [[1, 1, 1]]}, "Z is 2 wide and W_O is 1 × 3, so Z W_O cannot be multiplied. Give W_O 2 rows, or Z 1 column."),
@@ -221,9 +221,9 @@ def test_a_key_that_is_suggested_for_a_misspelt_one_is_not_also_missing(data, ne
 
 
 def test_another_missing_key_is_still_reported_beside_a_misspelt_one() -> None:
-    sentences = mistakes({"kind": "self-attention", "X": I2, "W_q": I2, "W_K": I2})
+    sentences = mistakes({"kind": "self-attention", "X": I2, "W_q": I2, "W_V": I2})
     assert len(sentences) == 2
-    assert sentences[1].startswith("W_V is missing")
+    assert sentences[1].startswith("W_K is missing")
 
 
 def test_a_wrong_key_hides_no_message_that_contains_its_name_as_a_word() -> None:

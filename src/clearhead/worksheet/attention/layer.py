@@ -82,6 +82,14 @@ class AttentionLayer(AttentionRule, HeadWeights):
         keys = next((owner.K for owner in owners if owner.K is not None), None)
         return 0 if keys is None else int(keys.shape[0 if layout == "rows" else 1])
 
+    @property
+    def has_values(self) -> bool:
+        """Whether values, or anything that needs them, are given; without values the weights are the answer."""
+        owners: list[KeyValueWeights] = [self, *self.heads, *self.kv_heads]
+        keys = ("V", "W_V", "b_V", "cached_V")
+        is_used = self.W_O is not None or self.b_O is not None
+        return is_used or any(getattr(owner, key) is not None for owner in owners for key in keys)
+
     def num_cached(self, layout: Layout) -> int:
         """Return the number of tokens with cached keys and values."""
         owners: list[KeyValueWeights] = [self, *self.heads, *self.kv_heads]

@@ -101,7 +101,8 @@ def _mask_rule(raw: object) -> object:
     return raw
 
 
-def _scale(raw: object) -> str | float:
+def read_scale(raw: object) -> str | float:
+    """Read none, sqrt(d_k), sqrt(d_model) or a number to divide by."""
     if raw is None or (isinstance(raw, str) and raw == "none"):
         return "none"
     if isinstance(raw, str) and raw.replace(" ", "") in ("sqrt(d_k)", "sqrt(d_model)"):
@@ -117,7 +118,7 @@ def _scale(raw: object) -> str | float:
     return divisor
 
 
-Scale = Annotated[Literal["none", "sqrt(d_k)", "sqrt(d_model)"] | float, PlainValidator(_scale)]
+Scale = Annotated[Literal["none", "sqrt(d_k)", "sqrt(d_model)"] | float, PlainValidator(read_scale)]
 Mask = Annotated[MaskRule, BeforeValidator(_mask_rule)]
 
 

@@ -27,9 +27,17 @@ class SequenceShape:
 
 
 def attention_mistakes(
-    shapes: Shapes, layer: AttentionLayer, query_shape: SequenceShape | None, key_shape: SequenceShape | None
+    shapes: Shapes,
+    layer: AttentionLayer,
+    query_shape: SequenceShape | None,
+    key_shape: SequenceShape | None,
+    *,
+    needs_values: bool = True,
 ) -> None:
-    """Add a sentence for every part of the layer that does not fit its input tokens."""
+    """Add a sentence for every part of the layer that does not fit its input tokens.
+
+    Without `needs_values`, the values can be left out: the weights are then the answer.
+    """
     owners: list[tuple[str, KeyValueWeights]]
     if layer.heads:
         owners = [(f"head {n}: ", head) for n, head in enumerate(layer.heads, 1)]
@@ -43,10 +51,11 @@ def attention_mistakes(
                 "kv_heads needs heads. Give heads too, or use num_heads with num_kv_heads.",
             )
     sources = {"query": query_shape, "key": key_shape, "value": key_shape}
+    roles = ROLES if needs_values or layer.has_values else ("query", "key")
     for prefix, owner in owners:
-        required: tuple[str, ...] = ROLES
+        required: tuple[str, ...] = roles
         if layer.kv_heads:
-            required = ("query",) if isinstance(owner, HeadWeights) else ("key", "value")
+            required = ("query",) if isinstance(owner, HeadWeights) else roles[1:]
         _role_mistakes(shapes, layer, (prefix, owner), required, sources)
     if not shapes.mistakes:
         _layer_mistakes(shapes, layer, query_shape, key_shape)
@@ -135,7 +144,8 @@ def _layer_mistakes(
         kv_owner = kv_owners[number * len(kv_owners) // len(query_owners)]
         prefix = f"head {number + 1}: " if layer.heads else ""
         q = _count_and_width(shapes, layer.projection("query", owner), query_shape)
-        k, v = (_count_and_width(shapes, layer.projection(role, kv_owner), key_shape) for role in ("key", "value"))
+        k = _count_and_width(shapes, layer.projection("key", kv_owner), key_shape)
+        v = _count_and_width(shapes, layer.projection("value", kv_owner), key_shape) if layer.has_values else k
         _qkv_mistakes(shapes, layer, prefix, (q, k, v))
         caches = [("K", kv_owner.cached_K, k), ("V", kv_owner.cached_V, v)]
         _cache_mistakes(shapes, prefix, caches)

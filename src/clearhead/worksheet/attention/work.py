@@ -31,7 +31,8 @@ def work_attention(pen: Pen, layer: AttentionLayer, query_tokens: TokenSequence,
     allowed: Array | None = None
     outputs = []
     for head in range(layer.head_count):
-        q, k, v = (matrices.matrix(role, head) for role in ROLES)
+        q, k = (matrices.matrix(role, head) for role in ("query", "key"))
+        v = matrices.matrix("value", head) if layer.has_values else None
         if head == 0:
             check_scores(layer.head_count, len(q), len(k))
             allowed = _work_mask(pen, layer, (query_tokens, key_tokens), len(q), len(k))
@@ -43,7 +44,13 @@ def work_attention(pen: Pen, layer: AttentionLayer, query_tokens: TokenSequence,
         )
         scores = work_scale(here, layer, scores, q.shape[1], d_model, sub)
         weights = work_weights(here, layer, scores, allowed, sub)
-        outputs.append(here.work(MIX, symbol=f"{MIX.symbol_in(pen.layout)}{sub}", weights=weights, v=v))
+        if v is None:
+            outputs.append(weights)
+        else:
+            outputs.append(here.work(MIX, symbol=f"{MIX.symbol_in(pen.layout)}{sub}", weights=weights, v=v))
+    if not layer.has_values:
+        pen.warn("no values V are given, so the weights are the answer.")
+        return outputs[-1]
     joined = pen.at("output").work(JOIN, parts=tuple(outputs)) if matrices.is_many else outputs[0]
     if layer.W_O is None:
         return joined
@@ -77,7 +84,7 @@ class _HeadMatrices:
         self._unsplit: dict[str, Array] = {}
         self._caches: dict[str, Array | None] = {}
         if not layer.heads:
-            for role in ROLES:
+            for role in ROLES if layer.has_values else ROLES[:2]:
                 self._unsplit[role] = layer.projection(role).work(
                     pen, self._tokens[role].x, self._tokens[role].names, ""
                 )

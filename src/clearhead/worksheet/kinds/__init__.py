@@ -22,6 +22,7 @@ _CLASSES = {
     "word-vectors": "word_vectors.WordVectorsProblem",
     "recurrent": "recurrent.RecurrentProblem",
     "convolution": "convolution.ConvolutionProblem",
+    "softmax": "softmax.SoftmaxProblem",
     "parts": "parts.PartsProblem",
 }
 

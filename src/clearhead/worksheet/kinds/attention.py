@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AliasChoices, Field
 
-from clearhead.worksheet.attention.layer import AttentionLayer
+from clearhead.worksheet.attention.given_scores import ScoredAttentionLayer, names_of_scores
 from clearhead.worksheet.attention.rule import Mask, MaskRule
 from clearhead.worksheet.attention.validation import SequenceShape, attention_mistakes
 from clearhead.worksheet.attention.work import TokenSequence, work_attention
@@ -15,11 +15,12 @@ from clearhead.worksheet.problem import Problem
 from clearhead.worksheet.shapes import Shapes
 
 
-class SelfAttentionProblem(PositionedTokens, AttentionLayer, Problem):
+class SelfAttentionProblem(PositionedTokens, ScoredAttentionLayer, Problem):
     """Every token attends to every token of its sentence."""
 
     summary: ClassVar[str] = (
-        "self-attention from X and W_Q, W_K, W_V, or from Q, K, V; also for new tokens with cached keys and values"
+        "self-attention from X and W_Q, W_K, W_V, from Q, K, V, or from given scores; also for new tokens with cached "
+        "keys and values; without V, the weights are the answer"
     )
 
     kind: Literal["self-attention"] = "self-attention"
@@ -29,7 +30,12 @@ class SelfAttentionProblem(PositionedTokens, AttentionLayer, Problem):
         """Report errors in the tokens and in the layer."""
         self.token_mistakes(shapes)
         x_shape = SequenceShape("X", *self.size(shapes)) if self.is_given else None
-        attention_mistakes(shapes, self, x_shape, x_shape)
+        if self.scores is not None:
+            self.score_mistakes(shapes, x_shape)
+            names_of_scores(shapes, self.scores, self.tokens)
+            return
+        self.width_mistakes(shapes)
+        attention_mistakes(shapes, self, x_shape, x_shape, needs_values=False)
         shapes.names("cached_tokens", self.cached_tokens, "cached_K", self.num_cached(self.layout))
         if not self.is_given and self.Q is not None:
             shapes.names("tokens", self.tokens, "Q", shapes.tokens(self.Q))
@@ -40,6 +46,9 @@ class SelfAttentionProblem(PositionedTokens, AttentionLayer, Problem):
         key_names = self.names
         if x is None and self.K is not None and len(key_names) != self.K.shape[self.layout == "columns"]:
             key_names = ()
+        if self.scores is not None:
+            self.work_scores(pen.at("self_attention"), x, (self.names, self.names))
+            return
         query_tokens, key_tokens = TokenSequence(x, self.names), TokenSequence(x, key_names, self.cached_tokens)
         work_attention(pen.at("self_attention"), self, query_tokens, key_tokens)
 
@@ -56,7 +65,7 @@ class MaskedSelfAttentionProblem(SelfAttentionProblem):
     )
 
 
-class CrossAttentionProblem(AttentionLayer, Problem):
+class CrossAttentionProblem(ScoredAttentionLayer, Problem):
     """The tokens of one sentence attend to those of another."""
 
     summary: ClassVar[str] = "queries from one sentence (Y), keys and values from another (X); their widths can differ"
@@ -75,7 +84,12 @@ class CrossAttentionProblem(AttentionLayer, Problem):
         """Report errors in the two sentences and in the layer."""
         query_shape = None if self.Y is None else SequenceShape("Y", shapes.tokens(self.Y), shapes.width(self.Y))
         key_shape = None if self.X is None else SequenceShape("X", shapes.tokens(self.X), shapes.width(self.X))
-        attention_mistakes(shapes, self, query_shape, key_shape)
+        if self.scores is not None:
+            self.score_mistakes(shapes, key_shape)
+            names_of_scores(shapes, self.scores, self.tokens, self.source_tokens)
+            return
+        self.width_mistakes(shapes)
+        attention_mistakes(shapes, self, query_shape, key_shape, needs_values=False)
         for names, tokens, name, matrix in (
             ("tokens", self.tokens, "Y", self.Y if self.Y is not None else self.Q),
             ("source_tokens", self.source_tokens, "X", self.X if self.X is not None else self.K),
@@ -88,6 +102,9 @@ class CrossAttentionProblem(AttentionLayer, Problem):
         y_symbol, x_symbol = ("X_D", "X_E") if pen.layout == "columns" else ("Y", "X")
         y = None if self.Y is None else pen.give(y_symbol, self.Y, rows=self.tokens)
         x = None if self.X is None else pen.give(x_symbol, self.X, rows=self.source_tokens)
+        if self.scores is not None:
+            self.work_scores(pen.at("cross_attention"), x, (self.tokens, self.source_tokens))
+            return
         query_tokens, key_tokens = TokenSequence(y, self.tokens), TokenSequence(x, self.source_tokens)
         work_attention(pen.at("cross_attention"), self, query_tokens, key_tokens)
 
@@ -107,6 +124,11 @@ class MultiHeadAttentionProblem(SelfAttentionProblem):
 
     def mistakes(self, shapes: Shapes) -> None:
         """Report missing heads, and shapes that do not fit."""
+        if self.scores is not None:
+            shapes.add(
+                ("scores", "heads"), "multi-head-attention cannot start from scores. Use self-attention for one head."
+            )
+            return
         if not self.heads and self.num_heads is None:
             shapes.add(
                 ("heads", "num_heads"),
@@ -132,7 +154,7 @@ class MultiHeadAttentionProblem(SelfAttentionProblem):
         shapes.names("source_tokens", self.source_tokens, "X", shapes.tokens(self.X))
         query_shape = SequenceShape("Y", shapes.tokens(self.Y), shapes.width(self.Y))
         key_shape = SequenceShape("X", shapes.tokens(self.X), shapes.width(self.X))
-        attention_mistakes(shapes, self, query_shape, key_shape)
+        attention_mistakes(shapes, self, query_shape, key_shape, needs_values=False)
         if self.position is not None:
             shapes.add(("position", "X", "Y"), "position cannot be used with Y. Add the positions to X and Y yourself.")
 
