@@ -459,6 +459,21 @@ def test_several_exercises_have_a_table_of_contents() -> None:
     assert "Marked working" in to_html([])
 
 
+def test_the_table_of_contents_claims_no_error_only_where_all_was_marked() -> None:
+    lost = replace(by_hand.faultless(), notes=(Note("unplaced", "It is not a line of this exercise.", "line 3"),))
+    empty = replace(by_hand.faultless(), lines=(), earned=0, out_of=0)
+    page = to_html([by_hand.faultless(), lost, empty])
+    states = re.findall(r"</b>, ([^<]*)</li>", page)
+    assert states == ["no error", "no error in what could be marked", "nothing could be marked"]
+
+
+def test_the_help_mentions_errors_only_where_there_are_some() -> None:
+    assert "Point at an error" in to_html([by_hand.slipped()])
+    page = to_html([by_hand.unsupported()])
+    assert "Point at an error" not in page
+    assert "Click a cell to see its details." in page
+
+
 def test_a_fragment_can_be_in_a_notebook_twice() -> None:
     fragment = to_fragment(by_hand.slipped())
     tags = Tags(fragment)

@@ -28,12 +28,8 @@ _CLASSES: Mapping[Verdict, str] = {
 }  # all other verdicts are wrong
 _MAX_CELL = 24  # characters of a student's text in a cell; its details show the full text
 _NUM_HATCHES = 4  # in the stylesheet; more findings share them and are distinguished by numbers
-_HELP = (  # hidden until the script runs, because it describes what the script does
-    '<p class="help" hidden><span class="by-mouse">Point at an error, or at the cell where it starts, to highlight the '
-    "cells it affects. Click a cell to see its details. By keyboard: Tab selects a matrix, the arrow keys select a "
-    'cell, Enter opens its details, Esc closes them.</span><span class="by-touch">Tap an error, or the cell where it '
-    "starts, to highlight the cells it affects. Tap any cell to see its details.</span></p>"
-)
+_HIGHLIGHT = " an error, or the cell where it starts, to highlight the cells it affects. "
+_KEYS = "By keyboard: Tab selects a matrix, the arrow keys select a cell, Enter opens its details, Esc closes them."
 
 
 def to_html(reports: Sequence[Report], title: str = "") -> str:
@@ -64,11 +60,21 @@ def _body(reports: Sequence[Report], heading: str) -> Iterator[str]:
             marks = words.score(report.earned, report.out_of)
             names = " · ".join(escape(text) for text in (words.title_of(report), report.student) if text)
             yield f'<li><a href="#r{number}">{names}</a>: <b>{marks}</b>, {_shortly(report)}</li>'
-        yield f"</ol></nav>{_HELP}</header>"
+        yield f"</ol></nav>{_help(reports)}</header>"
     yield "<main>"
     for number, report in enumerate(reports):
         yield from _Article(report, number, level=1 if is_one else 2).lines()
     yield "</main>"
+
+
+def _help(reports: Sequence[Report]) -> str:
+    """Return what can be done on the page; hidden until the script runs, because it describes what the script does."""
+    has_finding = any(report.findings for report in reports)
+    point, tap = (f"Point at{_HIGHLIGHT}", f"Tap{_HIGHLIGHT}") if has_finding else ("", "")
+    return (
+        f'<p class="help" hidden><span class="by-mouse">{point}Click a cell to see its details. {_KEYS}</span>'
+        f'<span class="by-touch">{tap}Tap any cell to see its details.</span></p>'
+    )
 
 
 def _shortly(report: Report) -> str:
@@ -77,7 +83,11 @@ def _shortly(report: Report) -> str:
         return "1 error" if number == 1 else f"{number} errors"
     if report.is_unsupported:
         return "not enough working"
-    return "rounding errors only" if report.has_error else "no error"
+    if not report.counts:
+        return "nothing could be marked"
+    if report.has_error:
+        return "rounding errors only"
+    return "no error" if report.is_fully_read else "no error in what could be marked"
 
 
 class _Article:
@@ -132,7 +142,7 @@ class _Article:
         if report.is_unsupported and not report.has_error:
             kind = "lacking"
         yield f'<p class="summary {kind}">{escape(words.summary(report))}</p>'
-        yield f"{_HELP if self.level == 1 else ''}</header>"
+        yield f"{_help([report]) if self.level == 1 else ''}</header>"
 
     def findings(self) -> Iterator[str]:
         """Yield every finding; the first one is open."""
