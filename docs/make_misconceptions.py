@@ -73,6 +73,7 @@ HEADINGS: Mapping[str, str] = {
     "length": "Length of a vector",
     "idf": "Inverse document frequency",
     "kernel": "Attention weights from a normal density",
+    "copy": "Lines of an earlier part",
 }
 
 

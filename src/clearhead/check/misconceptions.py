@@ -13,6 +13,7 @@ import numpy as np
 
 from clearhead.check.graph import FromGiven, FromRecord, Source
 from clearhead.check.norm_misconceptions import mean_rules, normalise_rules, variance_rules
+from clearhead.check.part_misconceptions import copy_rules
 from clearhead.check.position_misconceptions import angle_rules, position_rules, rotate_rules
 from clearhead.check.wrong_rule import Site, Variant, worked, worked_down_columns, worked_over_all
 from clearhead.worksheet.arrays import Array
@@ -313,6 +314,7 @@ MISCONCEPTIONS: Mapping[str, Callable[[Site], Iterator[Variant]]] = {
     "length": _length,
     "idf": _idf,
     "kernel": _kernel,
+    "copy": copy_rules,
 }
 
 

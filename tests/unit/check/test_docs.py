@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from clearhead import Worksheet
-from clearhead.check import Scheme, Verdict, check, misconceptions, norm_misconceptions, position_misconceptions
+from clearhead.check import (
+    Scheme,
+    Verdict,
+    check,
+    misconceptions,
+    norm_misconceptions,
+    part_misconceptions,
+    position_misconceptions,
+)
 from clearhead.check.graph import Graph, fetch_from
 from clearhead.check.marks import LineScheme
 from clearhead.check.misconceptions import MISCONCEPTIONS, variants
@@ -61,7 +69,7 @@ def listed_names() -> dict[str, list[str]]:
 
 
 def test_every_plain_name_in_the_source_is_on_the_page() -> None:
-    modules = (misconceptions, norm_misconceptions, position_misconceptions)
+    modules = (misconceptions, norm_misconceptions, part_misconceptions, position_misconceptions)
     source = "".join(Path(module.__file__).read_text(encoding="utf-8") for module in modules)
     plain = set(re.findall(r'(?:Variant|worked|worked_down_columns|worked_over_all|changed)\(\s*"([^"]+)"', source))
     listed = {name for names in listed_names().values() for name in names}

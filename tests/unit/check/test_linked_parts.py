@@ -2,7 +2,11 @@
 
 from typing import Any
 
+from clearhead import solve
+from clearhead.check.graph import Graph, fetch_from
+from clearhead.check.part_misconceptions import copy_rules
 from clearhead.check.verdict import Verdict
+from clearhead.check.wrong_rule import Site
 from tests.unit.check.desk import marked, verdicts
 
 LINKED: dict[str, Any] = {
@@ -39,3 +43,24 @@ def test_a_slip_in_a_later_part_is_its_own() -> None:
     report = marked(LINKED, {"part.0: Y": "1 4 / 3 6", "part.1: Y": "2 / 8", "part.2: Y": "16 4"})
     assert [(finding.line, finding.cells) for finding in report.findings] == [(1, ((1, 0),))]
     assert verdicts(report)[2] == "Y ff"
+
+
+def test_another_line_or_token_of_the_earlier_part_is_named() -> None:
+    hidden = {"kind": "dense-layer", "X": [[1, -2], [-3, 4]], "W": [[2, 1], [0, 3]], "activation": "relu"}
+    # Z = [[2, -5], [-6, 9]], relu [[2, 0], [0, 9]]; the second part uses the first one's Z: [[-3], [3]]
+    linked = {"parts": [hidden, {"kind": "dense-layer", "X": "part.0.answer", "W": [[1], [1]]}]}
+    report = marked(linked, {"part.0: Z": "2 -5 / -6 9", "part.0: Y": "2 0 / 0 9", "part.1: Y": "-3 / 3"})
+    assert [finding.name for finding in report.findings] == ["Z used instead of the line of the earlier part"]
+    row = {"parts": [hidden, {"kind": "dense-layer", "X": "part.0.answer[2]", "W": [[1, 4], [1, 2]]}]}
+    # the first token [2, 0] gives 2, 8, the second [0, 9] gives 9, 18
+    report = marked(row, {"part.0: Y": "2 0 / 0 9", "part.1: Y": "2 8"})
+    assert [finding.name for finding in report.findings] == ["another token of the earlier part"]
+
+
+def test_the_rules_of_a_copied_line_are_other_lines_of_its_part() -> None:
+    graph = Graph(solve(LINKED))
+    fetch = fetch_from([record.value for record in graph.records], graph.givens)
+    places = [index for index, record in enumerate(graph.records) if record.step.name == "copy"]
+    names = [[variant.name for variant in copy_rules(Site(graph, index, fetch))] for index in places]
+    # part.0 has one line; of part.1 the line X is another shape, and its answer another token
+    assert names == [[], ["another token of the earlier part"]]

@@ -6,7 +6,7 @@ import inspect
 import numpy as np
 import pytest
 
-from clearhead.check import misconceptions, norm_misconceptions, position_misconceptions
+from clearhead.check import misconceptions, norm_misconceptions, part_misconceptions, position_misconceptions
 from clearhead.check.graph import Graph, fetch_from
 from clearhead.check.misconceptions import MISCONCEPTIONS, variants
 from clearhead.check.wrong_rule import Site
@@ -107,7 +107,7 @@ def test_every_misconception_belongs_to_an_existing_step():
 
 def test_every_function_that_yields_misconceptions_is_in_the_table():
     """A function that yields variants and is never called is dead code."""
-    modules = (misconceptions, norm_misconceptions, position_misconceptions)
+    modules = (misconceptions, norm_misconceptions, part_misconceptions, position_misconceptions)
     trees = [ast.parse(inspect.getsource(module)) for module in modules]
     used = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)}
     nodes = [node for tree in trees for node in tree.body]
