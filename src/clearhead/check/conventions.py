@@ -143,9 +143,9 @@ class _Attempt:
         return sum(count for line, count in self.unexplained.items() if line not in lines)
 
     def is_better_than(self, other: "_Attempt") -> bool:
-        """Return whether this convention explains more cells; one with more changes must explain at least two more."""
+        """Return whether it explains more cells; with more changes, at least two more, or a line that was lost."""
         gain = other.num_unexplained - self.num_unexplained
-        return gain >= (2 if len(self.change) > len(other.change) else 1)
+        return gain >= (2 if len(self.change) > len(other.change) and not other.lost - self.lost else 1)
 
 
 def _num_written(line: WrittenLine) -> int:
@@ -157,14 +157,16 @@ def _is_convincing(plain: _Attempt, best: _Attempt, *, is_tied: bool) -> bool:
 
     A mask hides the cells in which slips occur, so it must explain nearly all of them. Masked scores of 0 instead of
     −∞ do not show that scores were divided by their sum: other lines must show it. If another convention explains as
-    much, this one must explain everything. Lines that neither can place are left out.
+    much, this one must explain everything. Lines that neither can place are left out. One number is enough if it is a
+    line that has no place or another shape under the default, and everything is explained.
     """
     ignored = plain.lost & best.lost
     if "normaliser" in best.change:
         ignored |= best.mask_lines
     before, after = plain.num_unexplained_without(ignored), best.num_unexplained_without(ignored)
     share = 0.0 if is_tied else 0.25 if "mask" in best.change else 0.5
-    return before - after >= 2 and after <= share * before
+    needed = 1 if plain.lost - best.lost and not after else 2
+    return before - after >= needed and after <= share * before
 
 
 def check_problem(problem: Mapping[str, Any]) -> None:

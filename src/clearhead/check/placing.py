@@ -83,6 +83,7 @@ class Placer:
         self._placed: list[_PlacedLine] = []
         self._room = _MAX_PLACED
         self._taken: set[tuple[int, int]] = set()
+        self._reserved: dict[int, int] = {}  # records that only one line can mean, and that line
         self._borrowed: dict[int, list[int]] = {}  # lines named by a symbol, and the other lines it is used for
         names, places = [line.name for line in working.lines], [line.where for line in working.lines]
         counted = counted_from_one([*names, *places])
@@ -105,6 +106,10 @@ class Placer:
 
     def place(self) -> Placing:
         """Match every line."""
+        for number, line in enumerate(self._lines):
+            candidates = find_records(self.graph, self._pick(name_without_percent(line.name)).name, line.where)
+            if len(candidates.nodes) == 1 and not candidates.is_guess and not line.copied_into:
+                self._reserved.setdefault(candidates.nodes[0], number)
         for number, line in enumerate(self._lines):
             self._place_line(number, line)
         self._doubt_lines_written_twice()
@@ -254,6 +259,7 @@ class Placer:
             {node: self._agreement(cells, node) for node, cells in (shaped | others).items()},
         )
         fresh = [node for node in nodes if not self._is_taken(node, shaped[node])]
+        fresh = [node for node in fresh if self._reserved.get(node, number) == number] or fresh
         first = fresh[0] if fresh else nodes[0]
         best = max(fresh or nodes, key=lambda node: agreement[node])
         if agreement[nodes[0]] > agreement[best] + 0.25:
@@ -262,7 +268,7 @@ class Placer:
         if is_symbol:
             self._borrowed[number] = list(others)
         else:
-            new = [node for node in others if not self._is_taken(node, others[node])]
+            new = [node for node in others if not self._is_taken(node, others[node]) and node not in self._reserved]
             other = max(new, key=lambda node: agreement[node], default=chosen)
             chosen = other if agreement[other] > max(0.75, agreement[chosen] + 0.5) else chosen
         if self._decided.get(number) in agreement:

@@ -214,6 +214,13 @@ def test_masked_scores_alone_show_that_a_mask_was_used():
     assert "causal mask" in said(report)
 
 
+def test_a_single_number_of_another_shape_shows_the_norm():
+    """One variance for all four numbers of R = 2 4 / 4 7, mean 4.25: (5.0625 + 0.0625 + 0.0625 + 7.5625)/4 = 3.1875."""
+    report = marked(NORMED, {"R": "2 4 / 4 7", "variance": "3.1875"})
+    assert verdicts(report) == ["R cc cc", "σ² c"]
+    assert "a norm over the entire matrix" in said(report)
+
+
 def test_a_name_that_no_convention_knows_does_not_hide_the_convention():
     """ "Zed" has 9 cells and is unknown everywhere; the four weights still decide."""
     report = marked(ABOUT_SCALE, {**QUERIES, "Zed": "1 2 3 / 4 5 6 / 7 8 9", **UNSCALED})

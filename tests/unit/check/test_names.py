@@ -337,6 +337,13 @@ def test_a_letter_follows_the_students_own_earlier_lines_and_not_the_true_values
     assert len(report.findings) == 1, verdicts(report)
 
 
+def test_a_line_that_only_one_name_can_mean_is_not_taken_by_another_name():
+    """To one figure S = 0.8 1.4 / 1.4 2.0 is 1 1 / 1 2, and so is nearly S′: but "scaled scores" can only be S′."""
+    problem = {**ATTENTION, "X": [[0.8, 0.4], [1, 1]], "W_Q": UNIT}  # S′ = 0.57 0.85 / 0.85 1.41
+    report = marked(problem, {"QK^T": "1 1 / 1 1", "scaled scores": "0.6 0.8 / 0.8 1.4"})
+    assert symbols(report) == ["S", "S′"]
+
+
 def test_weights_in_percent_are_read_as_percent():
     """33 % and 67 %; 27 for 80 % is wrong."""
     report = marked(ATTENTION, {"S": "1 2 / 3 1", "weights (%)": "33 67 / 80 20"})
