@@ -321,6 +321,8 @@ def find_records(graph: Graph, name: str, where: str) -> RecordCandidates:
         return find_records(graph, plain, f"{where}.head {head[2]}".lstrip("."))
     key = symbol_key(name)
     exact = [i for i in graph.by_place.get(where, ()) if symbol_key(graph.records[i].symbol) == key]
+    if exact and where and key not in OTHER_MEANINGS:
+        return RecordCandidates(tuple(exact), is_symbol=True)
     here = sorted(i for place, indices in graph.by_place.items() if matches_place(where, place) for i in indices)
     others = [i for i in _by_other_meaning(graph, here, key) if i not in exact]
     if exact and where:

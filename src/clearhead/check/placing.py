@@ -83,6 +83,7 @@ class Placer:
         self._placed: list[_PlacedLine] = []
         self._room = _MAX_PLACED
         self._taken: set[tuple[int, int]] = set()
+        self._candidates_of: dict[int, RecordCandidates] = {}
         self._reserved: dict[int, int] = {}  # records that only one line can mean, and that line
         self._borrowed: dict[int, list[int]] = {}  # lines named by a symbol, and the other lines it is used for
         names, places = [line.name for line in working.lines], [line.where for line in working.lines]
@@ -107,7 +108,7 @@ class Placer:
     def place(self) -> Placing:
         """Match every line."""
         for number, line in enumerate(self._lines):
-            candidates = find_records(self.graph, self._pick(name_without_percent(line.name)).name, line.where)
+            candidates = self._candidates(number)
             if len(candidates.nodes) == 1 and not candidates.is_guess and not line.copied_into:
                 self._reserved.setdefault(candidates.nodes[0], number)
         for number, line in enumerate(self._lines):
@@ -159,9 +160,7 @@ class Placer:
         if line.copied_into:
             self._place_copy(number, line, grid, pick)
             return
-        candidates = find_records(self.graph, pick.name, line.where)
-        if not candidates.nodes:
-            candidates = self._by_equation(pick.name, line.where)
+        candidates = self._candidates(number)
         is_placeable = bool(candidates.nodes) and self._has_row(candidates)
         if not is_placeable or self._repeats_given(grid, pick, line.where, candidates):
             self._place_given(number, line, grid, pick)
@@ -196,6 +195,14 @@ class Placer:
             rows = f"row {first}" if len(grid) == 1 else f"rows {first} to {first + len(grid) - 1}"
             self._note("placed", f'"{line.name}" was read as {rows} of {self.graph.records[node].symbol}.', number)
         self._placed.append(_PlacedLine(number, cells, node))
+
+    def _candidates(self, number: int) -> RecordCandidates:
+        """Return the records that a line can mean; they are found once."""
+        if number not in self._candidates_of:
+            name, where = self._pick(name_without_percent(self._lines[number].name)).name, self._lines[number].where
+            candidates = find_records(self.graph, name, where)
+            self._candidates_of[number] = candidates if candidates.nodes else self._by_equation(name, where)
+        return self._candidates_of[number]
 
     def _note_choice(self, number: int, node: int, candidates: RecordCandidates, *, is_only: bool) -> None:
         """Report the record that was chosen, unless the name means only this one."""
