@@ -106,6 +106,24 @@ def test_a_misconception_is_found_in_rows_that_are_written_one_by_one():
     assert {cell.verdict for line in report.lines[1:] for cell in line.marked} == {Verdict.MISCONCEPTION}
 
 
+def test_a_misconception_is_named_if_the_line_above_was_used_with_one_digit_more():
+    """S′ = 2.121, 3.536 and 2.828, 4.950, written with two decimals; without e: 2.121/5.657 = 0.3749, 2.828/7.778 = 0.3636.
+
+    From the written digits 2.12/5.66 = 0.3746, in full 3/8 = 0.3750.
+    """
+    report = marked(SCALED, {"S": "3 5 / 4 7", "S′": "2.12 3.54 / 2.83 4.95", "A": "0.3749 0.6251 / 0.3636 0.6364"})
+    assert names(report) == ["no exp (divided by the sum)"]
+    assert verdicts(report)[2] == "A MM MM"
+
+
+def test_a_row_with_the_digits_of_a_wrong_rule_is_a_misconception_beside_a_right_row():
+    """softmax(1, 2) with base 10 = 1/11, 10/11 = 0.0909, 0.9091; row 2 is right: 1/(1 + e²) = 0.1192, 0.8808."""
+    problem = {**SCALED, "scale": "none", "W_Q": [[1, 2], [1, 3]]}
+    report = marked(problem, {"S": "1 2 / 1 3", "A": "0.0909 0.9091 / 0.1192 0.8808"})
+    assert names(report) == ["base 10"]
+    assert verdicts(report)[1] == "A MM cc"
+
+
 def test_a_claim_names_its_rule_the_line_where_it_was_used_and_its_cells():
     """A without scaling: 1/(1 + e²) = 0.1192 and 1/(1 + e³) = 0.0474; S′ was not written, so the rule is wrong there."""
     graph = Graph(solve(parse_problem(SCALED), Rounding()))
