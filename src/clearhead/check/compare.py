@@ -152,7 +152,7 @@ class SheetComparison:
         right = self.graph.work(index, self.fetch(self.right)) if is_below else hat
         right_x = self.graph.work(index, self.fetch(self.right_x)) if is_below else as_written
         tainted, unknown = self._affected_cells(index, self.bad), self._affected_cells(index, self.unknown)
-        if index in self.blind and not own:
+        if (index in self.blind and not own) or self.graph.has_unknown_input:
             unknown = np.ones(hat.shape, dtype=bool)
         self.x.append(as_written)
         self.hat.append(hat)

@@ -73,6 +73,9 @@ class Graph:
         self.by_place: dict[str, list[int]] = {}
         for index, record in enumerate(self.records):
             self.by_place.setdefault(record.where, []).append(index)
+        self.has_unknown_input = any(
+            matrix.value.dtype.kind == "f" and bool(np.isnan(matrix.value).any()) for matrix in trace.givens.values()
+        )
         self.is_move = [WORKINGS[record.step.name] is moves for record in self.records]
 
     def __len__(self) -> int:

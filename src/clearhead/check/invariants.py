@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from clearhead.check.compare import SheetComparison
+from clearhead.check.graph import FromRecord
 from clearhead.check.statement import JudgedStatement
 from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Mask
 
+_USUAL_EPSILON = 1e-4
 Cells = tuple[tuple[int, int], ...]
 Broken = Iterator[tuple[str, Cells]]
 
@@ -94,26 +96,51 @@ def _activation(comparison: SheetComparison, judged: JudgedStatement, open_cells
 
 
 def _normalised(comparison: SheetComparison, judged: JudgedStatement, open_cells: Mask) -> Broken:
-    """Check that a normalised vector, before gain and shift, has mean 0 and deviation at most 1."""
+    """Check that numbers normalised together, before gain and shift, have mean 0 and deviation at most 1."""
     record, statement = comparison.graph.records[judged.statement.node], judged.statement
     mean = comparison.graph.sources[judged.statement.node].get("mean")
-    over = comparison.graph.records[mean.index].inputs["over"] if mean is not None and hasattr(mean, "index") else ""
-    if "gain" in record.inputs or "shift" in record.inputs or over != "features":
+    rule = comparison.graph.records[mean.index].inputs if isinstance(mean, FromRecord) else {}
+    if "gain" in record.inputs or "shift" in record.inputs or not rule or "counted" in rule:
         return
-    for row in range(statement.value.shape[0]):
-        if not (open_cells[row].any() and statement.is_written[row].all()):
+    what = "a normalised vector" if rule["over"] == "features" else "a normalised group of numbers"
+    for group in _normalised_groups(rule["over"], open_cells.shape):
+        if not ((open_cells & group).any() and statement.is_written[group].all()):
             continue
-        y, unit = statement.value[row], float(statement.unit[row].max())
+        y, unit = statement.value[group], float(statement.unit[group].max())
+        cells = tuple((int(row), int(column)) for row, column in np.argwhere(open_cells & group))
         if abs(y.mean()) > unit:
-            yield (
-                f"a normalised vector must have mean 0, but this one has mean {y.mean():.4g}",
-                _row(row, open_cells[row]),
-            )
-        elif abs(y.std() - 1.0) > unit and y.std() > unit and "epsilon" not in record.inputs:
-            yield (
-                f"a normalised vector must have deviation 1, but this one has deviation {y.std():.4g}",
-                _row(row, open_cells[row]),
-            )
+            yield f"{what} must have mean 0, but this one has mean {y.mean():.4g}", cells
+        elif abs(y.std() - 1.0) > unit and y.std() > unit and _is_small_epsilon(comparison, statement.node):
+            yield f"{what} must have deviation 1, but this one has deviation {y.std():.4g}", cells
+
+
+def _normalised_groups(over: str, shape: tuple[int, ...]) -> Iterator[Mask]:
+    """Yield the cells that share one mean: a row, a column or all."""
+    rows, columns = np.indices(shape)
+    if over == "all":
+        yield np.ones(shape, dtype=bool)
+        return
+    index = rows if over == "features" else columns
+    for number in range(int(index.max()) + 1):
+        yield index == number
+
+
+def _is_small_epsilon(comparison: SheetComparison, node: int) -> bool:
+    """Return whether the deviation must be 1: without ε, or with a usual one where the input is unknown."""
+    deviation = comparison.graph.sources[node].get("deviation")
+    index = deviation.index if isinstance(deviation, FromRecord) else node
+    inputs = comparison.graph.records[index].inputs
+    epsilon = max(inputs.get("epsilon", 0.0), inputs.get("epsilon_outside", 0.0))
+    return bool(epsilon <= (_USUAL_EPSILON if comparison.graph.has_unknown_input else 0.0))
+
+
+def _spread(comparison: SheetComparison, judged: JudgedStatement, open_cells: Mask) -> Broken:
+    """Check that a variance, a deviation or a root mean square is not negative."""
+    with np.errstate(invalid="ignore"):
+        below = open_cells & (judged.statement.value < 0.0)
+    name = comparison.graph.records[judged.statement.node].step.name.replace("_", " ")
+    for row in np.flatnonzero(below.any(axis=1)).tolist():
+        yield f"a {name} cannot be negative", _row(row, below[row])
 
 
 def _sinusoids(comparison: SheetComparison, judged: JudgedStatement, open_cells: Mask) -> Broken:
@@ -137,6 +164,9 @@ INVARIANTS: Mapping[str, Callable[[SheetComparison, JudgedStatement, Mask], Brok
     "divide": _weights,
     "mix": _mixture,
     "activate": _activation,
+    "variance": _spread,
+    "deviation": _spread,
+    "root_mean_square": _spread,
     "normalise": _normalised,
     "position": _sinusoids,
 }

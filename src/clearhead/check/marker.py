@@ -25,6 +25,7 @@ from clearhead.check.shown_lines import compare_with_shown_lines
 from clearhead.check.statement import Statement
 from clearhead.check.style import Style
 from clearhead.check.sums import plain_number
+from clearhead.check.unknown_input import has_unknown_input, with_placeholder, with_stated_norm, without_numbers
 from clearhead.check.working import Note, Working
 from clearhead.errors import ProblemError, did_you_mean
 from clearhead.worksheet.arrays import Array
@@ -56,6 +57,7 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
         raise ProblemError(
             f"contains {num_cells:,} written numbers; the limit is {MAX_WRITTEN_CELLS:,}. Give fewer lines."
         )
+    working = with_stated_norm(working)
     try:
         marked = compare_by_best_convention(working, _compare)
     except WorkLimitError:
@@ -142,7 +144,10 @@ def _compare(working: Working) -> ComparedWorking:
 
 def _compare_as_shown(working: Working) -> ComparedWorking:
     """Compare a working; an ambiguous line is read as the record that its numbers fit best."""
-    sheet = solve(parse_problem(with_written_order(working)), Rounding())
+    problem = with_written_order(working)
+    is_unknown = has_unknown_input(problem)
+    sheet = solve(parse_problem(with_placeholder(problem, working) if is_unknown else problem), Rounding())
+    sheet = without_numbers(sheet) if is_unknown else sheet
     _check_sheet_size(sheet)
     graph = Graph(sheet)
     with np.errstate(all="ignore"):

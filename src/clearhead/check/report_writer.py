@@ -305,7 +305,9 @@ class ReportWriter:
 
     @staticmethod
     def _shown(judged: JudgedStatement, number: float, row: int, column: int) -> str:
-        """Format a number to one digit more than was written."""
+        """Format a number to one digit more than was written; "" if it is unknown."""
+        if math.isnan(number):
+            return ""
         unit = float(judged.statement.unit[row, column])
         if not unit or not math.isfinite(unit):
             return plain_number(number, 6)

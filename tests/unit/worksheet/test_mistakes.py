@@ -101,7 +101,7 @@ def test_a_wrong_type_is_reported_without_the_words_of_a_library(change: dict[st
         ({}, "kind is missing. Kinds: "),
         ({"kind": "selfattention"}, "kind = 'selfattention' is not a kind of exercise. Did you mean 'self-attention'?"),
         ({"kind": ["a"]}, "kind = ['a'] is not a kind of exercise."),
-        ({"kind": "add-and-norm"}, "add-and-norm needs X: the input of the layer, or simply the table to normalise."),
+        ({"kind": "add-and-norm"}, "add-and-norm needs X: the input of the layer, or simply the table to normalise"),
         ({"kind": "add-and-norm", "X": X, "norm": "none"}, "there is nothing to do"),
         ({"kind": "add-and-norm", "X": X, "Y": I2}, "Y is 2 × 2, but X is 3 × 2, and they are added. Make it 3 × 2."),
         ({"kind": "add-and-norm", "X": X, "gain": [1]}, "gain has 1 number, but tokens are 2 wide. Give gain 2 numbers."),
