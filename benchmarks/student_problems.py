@@ -75,7 +75,7 @@ def _self_attention(make: Maker, heads: str = "") -> Data:
     count, width = make.size(), make.size()
     if not heads and make.often(0.2):
         inner = make.size()
-        matrices = {name: make.matrix(count, inner) for name in "QKV"}
+        matrices = {name: make.matrix(count, inner) for name in ("QK" if make.often(0.15) else "QKV")}
         return {**matrices, **make.rule(), "mask": make.mask(count, count)}
     layer = make.attention(width, width, None, heads)
     data = {**make.sentence(count, width), **layer, "mask": make.mask(count, count)}
@@ -162,6 +162,18 @@ def _feed_forward(make: Maker) -> Data:
     if make.often(0.2):
         data["output_activation"] = make.chooser.choice(["tanh", "sigmoid", "softmax"])
     return data | {"as_convolution": True} if make.often(0.15) else data
+
+
+def _softmax(make: Maker) -> Data:
+    rows = make.chooser.choice([1, 1, 2, 3])
+    data: Data = {"scores": make.plain(rows, make.size()) if rows > 1 else make.vector(make.size())}
+    if make.often(0.3):
+        data["temperature"] = make.chooser.choice([0.5, 2, 4])
+    if make.often(0.15):
+        data["base"] = make.chooser.choice([2, 3, 10])
+    if make.often(0.2):
+        data["show"] = make.chooser.choice(["exponentials", "shifted-exponentials"])
+    return data
 
 
 def _dense(make: Maker) -> Data:
@@ -260,6 +272,7 @@ MAKERS: dict[str, Callable[[Maker], Data]] = {
     "context": _context,
     "add-and-norm": _add_norm,
     "feed-forward": _feed_forward,
+    "softmax": _softmax,
     "dense-layer": _dense,
     "encoder-block": _encoder,
     "decoder-block": _decoder,

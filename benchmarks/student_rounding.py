@@ -1,10 +1,11 @@
 """How people round: written numbers, numbers that they work on with, and quantities that they never write.
 
 Unwritten quantities inside one line (the exponentials of a softmax, their sum, σ, √d, the exponentials of tanh and
-sigmoid, the product of two lengths) are kept in full, or to k decimals, rounded or cut. k is at least 2 and at least
-one less than the decimals of the line, so σ may have two decimals below a norm with three. Where k decimals would
-leave fewer than two significant figures of a number, people keep two figures: 0.0067, not 0.01. On a line with f
-significant figures at least f - 1 figures are kept. √d may also be used with the decimals of the line itself.
+sigmoid) are kept in full, or to k decimals, rounded or cut. k is at least 2 and mostly at least one less than the
+decimals of the line, so σ may have two decimals below a norm with three; a few students keep two decimals below any
+line. Where k decimals would leave fewer than two significant figures of a number, people keep two figures: 0.0067, not
+0.01. On a line with f significant figures mostly f - 1 figures are kept. √d may also be used with the decimals of the
+line itself. The lengths of a cosine and the mean and variance of a norm are lines, which need not be written.
 
 No teacher would call these faultless, so they do not occur: a weight above 1 (from a sum that was cut), weights
 divided by a sum with two figures (0.18 for 0.187 makes a row that sums to 1.04: the sum has at least three figures),
@@ -26,6 +27,7 @@ Inputs = dict[str, Any]
 WAYS = {"half-up": ROUND_HALF_UP, "half-even": ROUND_HALF_EVEN, "cut": ROUND_DOWN}
 LARGEST_POWER = 30.0  # nobody works with e^40: the greatest score is subtracted first
 LEAST_TANH = 0.5
+COARSE = 0.25  # of the students who round inner quantities: two decimals, however many the line has
 DIVISORS = frozenset(  # lines that people often keep without writing them
     {"mean", "variance", "length", "exponentiate", "row_sum", "deviation", "root_mean_square"}
 )
@@ -131,12 +133,13 @@ def random_inner(draw: random.Random, chance: float, precision: Precision, value
     if not chance:
         return IN_FULL
     decimals = precision.decimals_of(value)
-    least = max(2, decimals - 1)
+    is_coarse = draw.random() < COARSE
+    least = 2 if is_coarse else max(2, decimals - 1)
     kept = Precision(
         draw.randint(least, least + 2),
         None,
         draw.choice(["half-up", "half-up", "cut"]),
-        least=max(2, (precision.figures or 0) - 1),
+        least=2 if is_coarse else max(2, (precision.figures or 0) - 1),
     )
     root = Precision(draw.choice([2, 2, 3, 4]), None, draw.choice(["half-up", "cut"]))
     if precision.figures is None and draw.random() < 0.3:
@@ -242,10 +245,6 @@ def _kernel(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
     return inner.keep(top) / float(inner.keep(bottom))
 
 
-def _cosine(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
-    return inputs["dots"] / inner.keep(inputs["lengths"] * inputs["lengths"].T)
-
-
 _RULES = {
     "scale": _scale,
     "softmax": _softmax,
@@ -254,5 +253,4 @@ _RULES = {
     "rms_normalise": _rms_normalise,
     "activate": _activate,
     "kernel": _kernel,
-    "cosine": _cosine,
 }

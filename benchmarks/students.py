@@ -9,9 +9,9 @@ Habits that are drawn for each sheet or for each line:
 - write a line whose numbers are exact without trailing zeros (1.4 beside weights with three decimals).
 
 Limits, because no teacher would call the results faultless: a number that is not written is never coarser than the
-digits shown (a mean, variance or length has at least two significant figures), the numbers inside a line have at most
-one decimal less than the line, a number is rounded from its full value and not twice, and the sum in a division, the
-sines of a rotation and a normalised number before its gain are computed in full.
+digits shown (a mean, variance or length never coarser than two decimals, and with two significant figures at least), a
+number is rounded from its full value and not twice, and the sum in a division, the sines of a rotation and a normalised
+number before its gain are computed in full.
 """
 
 import math
