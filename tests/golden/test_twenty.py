@@ -34,6 +34,7 @@ LETTERS = {
     "I": {IMPOSSIBLE},
     "e": {SLIP, IMPOSSIBLE},
     "E": ERRORS,
+    "q": {PLAUSIBLE} | ERRORS,
     "n": {"not enough working"} | ERRORS,
     "x": {CORRECT, ROUNDED, NEAR, PLAUSIBLE, "not enough working"} | ERRORS,
 }
@@ -114,6 +115,9 @@ EXACT = [
 ]
 
 ROOTS = [
+    # S over 1.4 is 2.143 2.857 5.000, 2.143 3.571 3.571, 2.857 5.000 4.286; over √2 it is 2.121 2.828 4.950 …, one to five
+    # units less. One cause for the whole line. (2.14 alone might come from √2 = 1.405, so it may be called plausible.)
+    Case("11-root-1.4-two-decimals.tex", "sky", 1, (Line("S", "ccc ccc ccc"), Line("S′", "qEE qEE EEE")), 1, ("1.4",)),
     # Over 1.41: 12.766, 14.184, 16.312. √2 may be used to two decimals (rule 5; the right numbers are 3 to 5 units less).
     Case("13-root-1.41.yaml", "wide", 0, (Line("S", "ccc"), Line("S′", "ppp", "2")), 0),
 ]
@@ -220,7 +224,48 @@ CLAIMS = [
 ]
 
 NAMES = [
+    # Z is 3 × 3 and the output 3 × 2, so Z is not the output here; the numbers are the scores over √2. All are right.
+    Case(
+        "24-names-E-Z-P-C.yaml",
+        "sky",
+        0,
+        (
+            Line("S", "ccc ccc ccc", "2"),
+            Line("S′", "ccc ccc ccc", "2"),
+            Line("A", "ccc ccc ccc", "2"),
+            Line("Z", "cc cc cc", "2"),
+        ),
+        0,
+        ('"Z"', '"E"', '"P"', '"C"'),
+    ),
     Case("33-alpha-and-context.md", "lamp", 0, (Line("S", "ccc"), Line("A", "ccc"), Line("Z", "cc")), 0),
+    # head0 is the first head, whose scores are all 2, and head1 the second: 0 4 2 over √2 gives .0454 .7679 .1867.
+    Case(
+        "25-heads-from-zero.yaml",
+        "examples/multi-head-attention",
+        0,
+        (
+            Line("S₁", "ccc ccc ccc", "2"),
+            Line("A₁", "ccc ccc ccc", "2"),
+            Line("S₂", "ccc ccc ccc", "2"),
+            Line("A₂", "ccc ccc ccc", "2"),
+        ),
+        0,
+    ),
+    # 35 % is .35 with v = .01: [.353 .338 .309; .295 .362 .343; .272 .367 .361] (rule 1).
+    Case("26-weights-in-percent.csv", "examples/cross-attention", 0, (Line("A", "ccc ccc ccc", "2"),), 0),
+    # A name that fits no line is not marked, and the report says what was probably meant: code 2. The rest is marked; the
+    # output is right without the weights.
+    Case(
+        "27-weihgts.yaml",
+        "sky",
+        2,
+        (Line("S", "ccc ccc ccc", "2"), Line("Z", "cc cc cc", "2")),
+        0,
+        ("Did you mean", "weights"),
+    ),
+    # The norm after the residual R₁, as derived for file 28.
+    Case("34-AddNorm.yaml", "block-with-norm", 0, (Line("N₁", "cccc cccc", "2"),), 0),
     # Part 0 is the first: sin(1/100) = .010, not .100. Part 1 is right.
     Case(
         "36-parts-by-path.yaml", "examples/parts", 1, (Line("P", "cccc ccEc", "1.5"), Line("N", "ccc ccc ccc", "2")), 1
