@@ -9,7 +9,8 @@ line itself. The lengths of a cosine and the mean and variance of a norm are lin
 
 No teacher would call these faultless, so they do not occur: a weight above 1 (from a sum that was cut), weights
 divided by a sum with two figures (0.18 for 0.187 makes a row that sums to 1.04: the sum has at least three figures),
-and tanh of a number below 0.5 from rounded exponentials, whose difference has hardly a figure left.
+and tanh of a number below 0.5 from rounded exponentials, whose difference has hardly a figure left: lines with such a
+number are computed in full.
 """
 
 import math
@@ -220,8 +221,8 @@ def _activate(inputs: Inputs, constants: Constants, inner: Inner) -> Any:
         return np.asarray(REFERENCE["activate"](**inputs), dtype=np.float64)
     exponents = x * math.log(constants.euler or math.e)
     if function == "tanh":
-        exact = np.tanh(exponents)
-        return np.where(np.abs(x) < LEAST_TANH, exact, _tanh(exponents, inner))
+        has_small = np.any((np.abs(x) < LEAST_TANH) & (np.abs(x) > 1e-9))
+        return np.tanh(exponents) if has_small else _tanh(exponents, inner)
     if inner.has_two_powers:
         power = inner.keep(np.exp(exponents))
         bent = power / (1.0 + power)
