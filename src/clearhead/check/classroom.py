@@ -25,7 +25,7 @@ from clearhead.check.time_limit import DEFAULT_SECONDS, TimeUpError, late_senten
 from clearhead.check.verdict import Verdict
 from clearhead.errors import ClearheadError, ProblemError
 
-SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".tsv", ".xlsx", ".md", ".markdown", ".tex", ".txt")
+SUFFIXES = (".yaml", ".yml", ".json", ".csv", ".tsv", ".xlsx", ".xlsm", ".md", ".markdown", ".tex", ".txt")
 GRADES = ("file", "student", "marks", "out of")  # the first columns of a table of grades
 _ALIKE = 0.9  # the share of wrong numbers that two workings must have in common to be reported
 _MAX_NAMES = 6  # lines of one student that are named in the table

@@ -67,7 +67,7 @@ def test_a_line_has_its_method_and_accuracy_marks(marks: LineMarks, text: str) -
 
 
 SUMMARIES = [
-    (by_hand.slipped, "1 error. 7 later cells are affected by it and still earn their marks. 1 number was truncated instead of rounded; 1 number differs by a rounding error; 1 number is plausible, but not confirmed; 1 cell could not be read."),
+    (by_hand.slipped, "1 error. 7 later cells are affected by it and still earn their marks. 1 number was truncated instead of rounded; 1 number differs by a rounding error; 1 number is plausible, but not confirmed; 1 cell could not be read; 1 line was not marked (see below)."),
     (by_hand.misconceived, "2 errors. 3 later cells are affected by error 1 and still earn their marks. 1 line has a wrong shape."),
     (by_hand.unsupported, "Not enough working: 9 numbers of Z cannot be judged, because Q, K, V and 3 other lines were not written."),
     (by_hand.faultless, "No error. 3 numbers were truncated instead of rounded; 1 number differs by a rounding error; 3 numbers are plausible, but not confirmed."),
@@ -87,6 +87,10 @@ def test_the_summary_knows_the_rare_cases() -> None:
     slip = Finding(0, ((0, 1),), Verdict.SLIP, "", "", "", "")
     alone = report_of(line("Q", "X W_Q", cells("1 2", "cS;", {(0, 1): (0,)})), findings=(slip,))
     assert words.summary(alone) == "1 error. No later cell is affected."
+    missing = replace(line("Z", "A V", (), marks=LineMarks(0, 1, 0, 1)), is_missing=True)
+    assert words.summary(report_of(line("Q", "X W_Q", cells("1 2", "c")), missing)) == (
+        "No error. 1 line of the mark scheme is missing."
+    )
     shape = Finding(0, (), Verdict.INVARIANT, "", "", "", "")
     entire = report_of(line("Z", "A V", ()), findings=(shape,))
     assert words.stories(entire)[0].title == "impossible value in Z, the entire line"

@@ -241,7 +241,11 @@ def _noticed(report: Report) -> str:
     ]
     if report.num_misshapen:
         parts.append(_count(report.num_misshapen, "line has", "lines have") + " a wrong shape")
-    num_lost = sum(note.is_unknown_line for note in report.notes)
+    num_missing = sum(line.is_missing and line.marks.earned < line.marks.out_of for line in report.lines)
+    if num_missing:
+        are = "is" if num_missing == 1 else "are"
+        parts.append(f"{_count(num_missing, 'line', 'lines')} of the mark scheme {are} missing")
+    num_lost = sum(note.kind == "unplaced" for note in report.notes)
     if num_lost:
         parts.append(_count(num_lost, "line was", "lines were") + " not marked (see below)")
     return "; ".join(parts) + "." if parts else ""
