@@ -17,7 +17,7 @@ from clearhead.check.misconceptions import variants
 from clearhead.check.record_image import nearest_records
 from clearhead.check.statement import EXACT
 from clearhead.check.sums import calculation_text
-from clearhead.check.wrong_line import AGAINST, Proof, WrongLine, prove
+from clearhead.check.wrong_line import AGAINST, Proof, Room, WrongLine, prove
 from clearhead.check.wrong_rule import Calculation, Site, Variant, worked
 from clearhead.worksheet.arrays import Array, Mask
 from clearhead.worksheet.reference import REFERENCE
@@ -110,7 +110,9 @@ class _Search:
         self.comparison, self.line, self.graph = comparison, line, comparison.graph
         self.index = line.node
         self.unwritten = sorted(comparison.unwritten_above(self.index))
-        self.reach = comparison.rounding_radius(self.index)
+        radius = comparison.rounding_radius(self.index)
+        # a copied number can have more digits than the line it comes from
+        self.room = Room(radius, radius if self.graph.is_move[self.index] else np.zeros(radius.shape))
         self.sources = _sources(comparison, self.index)
         self.choices = self._choices()
         self._worlds: dict[_Choice, list[list[Array]]] = {}
@@ -124,10 +126,10 @@ class _Search:
                 trial = _Trial(node, number, rule.name)
                 lasts = self._lasts(trial, _IN_FULL)
                 results = [last.value for last in lasts]
-                claim = self._claim(trial, prove(self.line, results, self.reach), lasts, is_in_full=True)
+                claim = self._claim(trial, prove(self.line, results, self.room), lasts, is_in_full=True)
                 if claim is not None:
                     claims.append(claim)
-                elif prove(self.line, results, self.reach, is_near_enough=True) is not None:
+                elif prove(self.line, results, self.room, is_near_enough=True) is not None:
                     hopeful.append(trial)
         if any(claim.score[0] == self.line.num_wrong for claim in claims):
             return claims
@@ -142,7 +144,7 @@ class _Search:
             num_habits = min(len(values) for values in results)
             stacked = np.stack([np.stack(values[:num_habits]) for values in results], axis=1)  # habits, worlds, cells
             for habit in self._promising(stacked):
-                proof = prove(self.line, list(stacked[habit]), self.reach)
+                proof = prove(self.line, list(stacked[habit]), self.room)
                 claim = self._claim(trial, proof, lasts, is_in_full=False)
                 if claim is not None:
                     yield claim

@@ -84,6 +84,14 @@ def _accepted(judged: JudgedStatement) -> Mask:
     return judged.where(*(verdict for verdict in Verdict if verdict.is_accepted))
 
 
+@dataclass(frozen=True, eq=False)
+class Room:
+    """How much the precision of earlier lines may change each cell: for the right rule, and for a wrong rule."""
+
+    near: Array
+    exact: Array
+
+
 def _is_near(line: WrongLine, value: Array, reach: Array) -> Mask:
     """Return the cells that the rule gives if the rounding of the right rule is allowed."""
     statement = line.to_the_last_digit
@@ -101,7 +109,7 @@ class Proof:
     score: tuple[int, int]
 
 
-def prove(line: WrongLine, results: list[Array], reach: Array, *, is_near_enough: bool = False) -> Proof | None:
+def prove(line: WrongLine, results: list[Array], room: Room, *, is_near_enough: bool = False) -> Proof | None:
     """Judge a wrong rule by the cells in which it differs from the right one; None if it is not proved.
 
     It must give at least two wrong cells to the last digit, or the only one where nothing speaks against it; no right
@@ -113,7 +121,11 @@ def prove(line: WrongLine, results: list[Array], reach: Array, *, is_near_enough
     statement = line.to_the_last_digit
     fits = [fit(statement, result) for result in results]
     exact = np.logical_or.reduce([one.half | one.cut for one in fits])
-    near = np.logical_or.reduce([_is_near(line, result, reach) for result in results])
+    near = np.logical_or.reduce([_is_near(line, result, room.near) for result in results])
+    with np.errstate(invalid="ignore"):
+        within = [np.abs(statement.value - result) <= statement.unit / 2 + room.exact for result in results]
+    if room.exact.any():
+        exact = exact | np.logical_or.reduce(within)
     exact = near if is_near_enough else exact
     with np.errstate(invalid="ignore"):
         same = [(result == line.expected) | (np.abs(result - line.expected) < statement.unit) for result in results]

@@ -198,3 +198,11 @@ def test_a_wrong_sign_in_a_sum_is_a_slip_of_the_sum():
     finding = only(marked(problem, {"Q": "-3 2 / 1 -1"}))
     assert (finding.verdict, finding.name) == (Verdict.SLIP, "as if the term 2×2 had the other sign")
     assert finding.student_sum == "1×1 + (-2×2) = -3"
+
+
+def test_a_copied_number_can_have_more_digits_than_the_line_it_comes_from():
+    """The masked scores are those of S′ = 2.1213, 3.5355, 2.8284, 4.9497; here the other half of the matrix is hidden."""
+    problem = {**SCALED, "mask": "causal"}
+    lines = {"S": "3 5 / 4 7", "S′": "2.12 3.54 / 2.83 4.95", "S″": "2.121 3.536 / -∞ 4.950"}
+    report = marked(problem, lines)
+    assert names(report) == ["mask transposed"]
