@@ -2,15 +2,15 @@
 
 Unwritten quantities inside one line (the exponentials of a softmax, their sum, σ, √d, the exponentials of tanh and
 sigmoid) are kept in full, or to k decimals, rounded or cut. k is at least 2 and mostly at least one less than the
-decimals of the line, so σ may have two decimals below a norm with three; a few students keep two decimals below any
-line. Where k decimals would leave fewer than two significant figures of a number, people keep two figures: 0.0067, not
-0.01. On a line with f significant figures mostly f - 1 figures are kept. √d may also be used with the decimals of the
-line itself. The lengths of a cosine and the mean and variance of a norm are lines, which need not be written.
+decimals of the line, at times two less, so σ may have two decimals below a norm with three or four. Where k decimals
+would leave fewer than two significant figures of a number, people keep two figures: 0.0067, not 0.01. On a line with
+f significant figures f - 1 figures are kept, at times f - 2. √d may also be used with the decimals of the line
+itself. The lengths of a cosine and the mean and variance of a norm are lines, which need not be written.
 
 No teacher would call these faultless, so they do not occur: a weight above 1 (from a sum that was cut), weights
 divided by a sum with two figures (0.18 for 0.187 makes a row that sums to 1.04: the sum has at least three figures),
-and tanh of a number below 0.5 from rounded exponentials, whose difference has hardly a figure left: lines with such a
-number are computed in full.
+σ with two decimals below a norm with five (1.00116 for 1), and tanh of a number below 0.5 from rounded exponentials,
+whose difference has hardly a figure left: lines with such a number are computed in full.
 """
 
 import math
@@ -28,7 +28,7 @@ Inputs = dict[str, Any]
 WAYS = {"half-up": ROUND_HALF_UP, "half-even": ROUND_HALF_EVEN, "cut": ROUND_DOWN}
 LARGEST_POWER = 30.0  # nobody works with e^40: the greatest score is subtracted first
 LEAST_TANH = 0.5
-COARSE = 0.25  # of the students who round inner quantities: two decimals, however many the line has
+COARSE = 0.25  # of the lines whose inner quantities are rounded: they have two digits less than the line
 DIVISORS = frozenset(  # lines that people often keep without writing them
     {"mean", "variance", "length", "exponentiate", "row_sum", "deviation", "root_mean_square"}
 )
@@ -135,12 +135,12 @@ def random_inner(draw: random.Random, chance: float, precision: Precision, value
         return IN_FULL
     decimals = precision.decimals_of(value)
     is_coarse = draw.random() < COARSE
-    least = 2 if is_coarse else max(2, decimals - 1)
+    least = max(2, decimals - (2 if is_coarse else 1))
     kept = Precision(
         draw.randint(least, least + 2),
         None,
         draw.choice(["half-up", "half-up", "cut"]),
-        least=2 if is_coarse else max(2, (precision.figures or 0) - 1),
+        least=max(2, (precision.figures or 0) - (2 if is_coarse else 1)),
     )
     root = Precision(draw.choice([2, 2, 3, 4]), None, draw.choice(["half-up", "cut"]))
     if precision.figures is None and draw.random() < 0.3:
