@@ -12,9 +12,10 @@ from itertools import permutations
 import numpy as np
 
 from clearhead.check.graph import FromGiven, FromRecord, Source
-from clearhead.check.norm_misconceptions import mean_rules, normalise_rules, variance_rules
+from clearhead.check.norm_misconceptions import deviation_rules, mean_rules, normalise_rules, variance_rules
 from clearhead.check.part_misconceptions import copy_rules
 from clearhead.check.position_misconceptions import angle_rules, position_rules, rotate_rules
+from clearhead.check.softmax_misconceptions import exponentiate_rules, row_sum_rules
 from clearhead.check.wrong_rule import Site, Variant, worked, worked_down_columns, worked_over_all
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.reference import REFERENCE
@@ -76,7 +77,7 @@ def _mask(site: Site) -> Iterator[Variant]:
 
 
 def _softmax(site: Site) -> Iterator[Variant]:
-    inputs = site.inputs
+    inputs = {name: value for name, value in site.inputs.items() if name in ("scores", "base")}
     scores, base = inputs["scores"], inputs.get("base")
     if scores.shape[0] > 1:
         yield worked_down_columns("softmax down the columns", "softmax", inputs)
@@ -301,8 +302,11 @@ MISCONCEPTIONS: Mapping[str, Callable[[Site], Iterator[Variant]]] = {
     "add": _add,
     "multiply": _multiply,
     "activate": _activate,
+    "exponentiate": exponentiate_rules,
+    "row_sum": row_sum_rules,
     "mean": mean_rules,
     "variance": variance_rules,
+    "deviation": deviation_rules,
     "normalise": normalise_rules,
     "position": position_rules,
     "angle": angle_rules,

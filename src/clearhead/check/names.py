@@ -114,7 +114,6 @@ MEANINGS: tuple[Meaning, ...] = (
     Meaning("queries", "queries, query", (_made_for("Q", "query"), _at("project", "query"))),
     Meaning("keys", "keys, key", (_made_for("K", "key"), _at("project", "key"))),
     Meaning("values", "values, value", (_made_for("V", "value"), _at("project", "value"))),
-    Meaning("scores", "E, e", (_in_attention("score", "kernel"), _in_attention("scale", "exponentiate"))),
     Meaning("scores",
             "scores, raw scores, attention scores, E, e, e^t, S, QK^T, QKT, QK, Q K^T, KQ, K^TQ, dot products, "
             "similarity, similarities", _SCORES),
@@ -202,7 +201,8 @@ LAST_LINE = "output, out, O, answer, result, Z, attention, multihead, multihead 
 OTHER_MEANINGS: Mapping[str, tuple[str, ...]] = {
     "Z": ("scaled scores", "scores", "norm"),
     "z": ("scaled scores", "scores", "norm"),
-    "E": ("embeddings",),
+    "E": ("embeddings", "exponentials"),
+    "e": ("exponentials",),
     "P": ("weights",),
     "p": ("weights",),
     "a": ("weights",),

@@ -29,6 +29,14 @@ def variance_rules(site: Site) -> Iterator[Variant]:
     yield Variant("standard deviation instead of variance", np.sqrt(value))
 
 
+def deviation_rules(site: Site) -> Iterator[Variant]:
+    """Return the values that misconceptions about a standard deviation give."""
+    above = site.above("variance")
+    number = 1 if above is None else _number(above.inputs)
+    if number > 1:
+        yield site.changed("n−1 in the variance", variance=site.inputs["variance"] * number / (number - 1))
+
+
 def _number(inputs: Mapping[str, Any]) -> int:
     x, over, counted = inputs["x"], inputs["over"], inputs.get("counted")
     rows = x.shape[0] if counted is None or over == "features" else int(np.sum(counted))
