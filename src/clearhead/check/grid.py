@@ -36,7 +36,8 @@ def _read_row(row: tuple[str, ...], has_decimal_comma: bool, is_percent: bool) -
 def values_and_units(grid: Grid) -> tuple[Array, Array]:
     """Return the numbers of a grid and their units; nan where nothing is written or readable."""
     values = [[math.nan if cell is None or cell.problem else cell.value for cell in row] for row in grid]
-    units = [[0.0 if cell is None else cell.unit for cell in row] for row in grid]
+    # an integer is within half a unit of its number: 2 is not near 1
+    units = [[0.0 if cell is None else 0.5 if cell.is_whole else cell.unit for cell in row] for row in grid]
     return np.array(values), np.array(units)
 
 

@@ -19,6 +19,7 @@ from clearhead.check.names import words_for
 from clearhead.check.placing import Placer, Placing
 from clearhead.check.product_order import with_written_order
 from clearhead.check.read.problem_source import unusable_problem
+from clearhead.check.read.settling import settle
 from clearhead.check.report import Report
 from clearhead.check.report_writer import ComparedWorking, ReportWriter
 from clearhead.check.shown_lines import compare_with_shown_lines
@@ -57,7 +58,7 @@ def mark(working: Working, scheme: Scheme | None = None) -> Report:
         raise ProblemError(
             f"contains {num_cells:,} written numbers; the limit is {MAX_WRITTEN_CELLS:,}. Give fewer lines."
         )
-    working = with_stated_norm(working)
+    working = settle(with_stated_norm(working))
     try:
         marked = compare_by_best_convention(working, _compare)
     except WorkLimitError:
@@ -82,6 +83,9 @@ def _nothing_marked(working: Working, marked: ComparedWorking) -> ProblemError:
     lost = [note for note in marked.placing.notes if note.is_unknown_line]
     if not lost or len(lost) < len(marked.placing.notes):
         notes = _as_sentences((*working.notes, *marked.placing.notes))
+        notes = (
+            notes or "No line with a name and numbers was found, such as 'Q = [[1, 2], [3, 4]]' or 'weights: 0.4 0.6'."
+        )
         return ProblemError(f"nothing in this working could be marked. {notes}".strip())
     names = list(dict.fromkeys(line.name for line in working.lines))
     symbols = list(dict.fromkeys(record.symbol for record in marked.graph.records))

@@ -82,7 +82,8 @@ class Placer:
         self.result = Placing()
         self._placed: list[_PlacedLine] = []
         self._room = _MAX_PLACED
-        self._taken: set[tuple[int, int]] = set()
+        self._taken: set[tuple[int, int, int]] = set()
+        self._chosen: dict[tuple[str, str], int] = {}  # the record of the rows or cells of a line, by name and place
         self._candidates_of: dict[int, RecordCandidates] = {}
         self._reserved: dict[int, int] = {}  # records that only one line can mean, and that line
         self._borrowed: dict[int, list[int]] = {}  # lines named by a symbol, and the other lines it is used for
@@ -180,7 +181,12 @@ class Placer:
                 return
             self._wrong_shape(number, line, candidates.nodes[0], grid)
             return
-        node = self._choose(number, shaped, others, is_symbol=candidates.is_symbol)
+        node = self._same_line(number, line, pick, shaped | others)
+        is_continued = node is not None
+        if node is None:
+            node = self._choose(number, shaped, others, is_symbol=candidates.is_symbol)
+        if pick.row:
+            self._chosen[word_key(pick.name), line.where] = node
         cells = (shaped | others)[node]
         self._room -= self.graph.records[node].value.size
         if self._room < 0:
@@ -188,8 +194,9 @@ class Placer:
                 f"the lines are parts of matrices with more than {_MAX_PLACED:,} numbers in all. Write a matrix as one "
                 "line."
             )
-        self._taken |= {(node, i) for i, row in enumerate(cells) if any(row)}
-        self._note_choice(number, node, candidates, is_only=len(shaped) + len(others) == 1)
+        self._taken |= {(node, i, j) for i, row in enumerate(cells) for j, cell in enumerate(row) if cell}
+        if not is_continued:
+            self._note_choice(number, node, candidates, is_only=len(shaped) + len(others) == 1)
         if not pick.row and len(grid) < len(cells) and len(cells[0]) > 1:
             first = next(i for i, row in enumerate(cells) if any(row)) + 1
             rows = f"row {first}" if len(grid) == 1 else f"rows {first} to {first + len(grid) - 1}"
@@ -286,7 +293,14 @@ class Placer:
         return chosen
 
     def _is_taken(self, node: int, grid: Grid) -> bool:
-        return any((node, i) in self._taken for i, row in enumerate(grid) if any(row))
+        return any((node, i, j) in self._taken for i, row in enumerate(grid) for j, cell in enumerate(row) if cell)
+
+    def _same_line(self, number: int, line: WrittenLine, pick: Pick, shaped: dict[int, Grid]) -> int | None:
+        """Return the record of the earlier rows or cells of this line, unless these cells are written already."""
+        node = self._chosen.get((word_key(pick.name), line.where))
+        if not pick.row or number in self._decided or node not in shaped or self._is_taken(node, shaped[node]):
+            return None
+        return node
 
     def _agreement(self, grid: Grid, node: int) -> float:
         """Return the share of cells that are close to the true value."""

@@ -4,11 +4,13 @@ Nothing is calculated here: a statement is a name and the text after each of its
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from clearhead.check.limits import MAX_DOCUMENT, MAX_DOCUMENT_LINE
+from clearhead.check.read.cell_name import read_name, token_lists
+from clearhead.check.read.display import displays
+from clearhead.check.read.labelled_row import LabelledRow, captioned, labelled_rows, named_row
 from clearhead.check.read.latex import (
     CLOSE_MARK,
     LINE_MARK,
@@ -16,17 +18,19 @@ from clearhead.check.read.latex import (
     NUMBER,
     SPACE,
     Folder,
+    Grid,
     TooDeepError,
     as_grid,
+    is_number,
     split_numbers,
 )
 from clearhead.check.read.page_item import (
     DIMENSIONS,
     EQUALS,
-    MAX_BLOCK,
     Document,
     Equation,
     EquationSide,
+    Item,
     PageHeading,
     Prose,
     fold_bare_lists,
@@ -35,16 +39,17 @@ from clearhead.check.read.page_item import (
     read_side,
 )
 from clearhead.check.read.page_table import HEADING, as_table, number_rows, table_cells
+from clearhead.check.read.prose_number import looks_like_calculation
+from clearhead.check.read.student_name import student_on_page
 from clearhead.check.read.symbol import Symbol, plain, read_symbol
+from clearhead.check.read.table_cells import cells_by_pair
 from clearhead.check.working import Working
 from clearhead.errors import ProblemError
 
 _MAX_COLUMNS = 1000  # of a table
+_MAX_BACK = 3  # items above a table in which its name is searched
 _MAX_ATTEMPTS = 20  # lines of a block with pipes at which a table can start
 _MAX_SIDES = 400  # sides of one statement
-_DISPLAY = re.compile(
-    r"(?<!\\)\$\$|\\\[|\\\]|\\(begin|end)\{((?:equation|align|gather|displaymath|eqnarray|multline|flalign|math)\*?)\}"
-)
 _RULER = re.compile(r"^\s{0,3}(?:X\s?[—–-]{1,30}\s?){1,4}X\s{0,3}$|^\s{0,3}(?:[-*_]\s{0,2}){3,80}$|^\s{0,3}={5,80}$")
 _STRUCK = re.compile(r"~~([^~\n]{0,400})~~|\\(?:[xb]?cancel|sout|st)\s?\{((?:[^{}\n]|\{[^{}\n]{0,100}\}){0,400})\}")
 _ASIDE = re.compile(
@@ -56,7 +61,9 @@ _NAME_AFTER_VALUE = re.compile(
 )
 _SOFT_BREAK = re.compile(r"\n(?!\s{0,20}(?:&?\s?=|\\?[^\W\d][^=\n&]{0,30}&?=))")
 _BEFORE_ROWS = re.compile(r"[=:]\s{0,9}(?:[-+−.\d][\d\s.,eE+\-−]{0,400})?$")  # Q =, or Q = 1 2
+_COMMENT = re.compile(r"<!--(?:(?!-->).){0,20000}?-->", re.DOTALL)
 _MEANS_NOTHING = re.compile(r"[\s\W_]{0,4000}")  # a line of dashes, dots or brackets
+_SOFTMAX_ROW = Symbol("softmax", "weights")
 _TITLE_WORDS = re.compile(r"(?i)attention|encoder|decoder|seq2seq|transformer|positional")
 
 
@@ -65,13 +72,14 @@ def read_document(text: str, problem: Mapping[str, Any] | None = None, *, name: 
     from clearhead.check.read.exercise import read_exercises
 
     try:
-        return read_exercises(scan_document(text), problem, name)
+        words = frozenset(word for tokens in token_lists(problem) for word in tokens)
+        return read_exercises(scan_document(text, words), problem, name)
     except ProblemError as wrong:
         raise (wrong.located(name) if name else wrong) from None
 
 
-def scan_document(text: str) -> Document:
-    """Return the headings, the prose and the statements of a document."""
+def scan_document(text: str, tokens: frozenset[str] = frozenset()) -> Document:
+    """Return the headings, the prose and the statements of a document; `tokens` are those of the exercise, if known."""
     if len(text) > MAX_DOCUMENT:
         raise ProblemError(
             f"this document has {len(text):,} characters; the limit is {MAX_DOCUMENT:,}. "
@@ -85,8 +93,10 @@ def scan_document(text: str) -> Document:
                 f"line {number} has {len(line):,} characters; the limit is {MAX_DOCUMENT_LINE:,}. "
                 "Write a matrix on several lines."
             )
-    reader = _Reader()
-    for block in _displays(text):
+    text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
+    reader = _Reader(tokens)
+    reader.document.student = student_on_page(text)
+    for block in displays(text):
         if block.is_maths:
             reader.read_maths(block.text, block.line)
         else:
@@ -94,46 +104,12 @@ def scan_document(text: str) -> Document:
     return reader.document
 
 
-@dataclass(frozen=True)
-class _Block:
-    text: str
-    line: int
-    is_maths: bool
-
-
-def _displays(text: str) -> Iterator[_Block]:
-    """Split a document into displayed maths and the lines between, in one pass."""
-    done, line = 0, 1
-    opened: re.Match[str] | None = None
-    for match in _DISPLAY.finditer(text):
-        if opened is not None and match.start() - opened.end() > MAX_BLOCK:
-            opened = None
-        if opened is None:
-            if match[0] != "\\]" and match[1] != "end":
-                opened = match
-            continue
-        if not _closes(opened, match):
-            continue
-        before, inside = text[done : opened.start()], text[opened.end() : match.start()]
-        yield _Block(before, line, is_maths=False)
-        line += before.count("\n")
-        yield _Block(inside, line, is_maths=True)
-        line += text.count("\n", opened.start(), match.end())
-        done, opened = match.end(), None
-    yield _Block(text[done:], line, is_maths=False)
-
-
-def _closes(opened: re.Match[str], match: re.Match[str]) -> bool:
-    if opened[1]:
-        return match[1] == "end" and match[2] == opened[2]
-    return match[0] == {"$$": "$$", "\\[": "\\]"}.get(opened[0])
-
-
 class _Reader:
     """Read blocks in order into a document."""
 
-    def __init__(self) -> None:
+    def __init__(self, tokens: frozenset[str]) -> None:
         self.document = Document()
+        self._tokens = tokens
         self._no_table_before = 0  # the lines before this one were read as a table without success,
         self._num_attempts = 0  # starting at this number of them
 
@@ -167,6 +143,14 @@ class _Reader:
             num_lines = self._table(lines, at, line)
             if num_lines:
                 return num_lines
+        labelled = labelled_rows(lines, at, self._tokens)
+        statement = named_row(raw, self._tokens)
+        if labelled and not (statement and self._above() is None):
+            self._labelled(labelled, line)
+            return len(labelled)
+        if statement:
+            self._equations(statement, line, is_maths=False)
+            return 1
         if HEADING.match(raw) and not NUMBER.fullmatch(raw.strip()) and len(split_numbers(raw)) < 2:
             self._heading(raw, line)
             if "=" not in raw:
@@ -190,7 +174,9 @@ class _Reader:
     def _rows_after(self, text: str, rows: list[list[str]], line: int) -> bool:
         """Read `Q =` followed by lines that contain its rows."""
         head, _, first = text.replace("$", " ").rpartition("=" if "=" in text else ":")
-        symbol = read_symbol(head)
+        symbol = read_name(head, self._tokens)
+        if symbol is None or symbol.part is None:
+            symbol = captioned(head, self._tokens) or symbol
         if symbol is None:
             return False
         own = split_numbers(first) if first.strip() else []
@@ -202,26 +188,46 @@ class _Reader:
 
     def _bare_grid(self, rows: list[list[str]], line: int) -> None:
         grid = as_grid(rows)
-        if grid is not None:
-            symbol = self._caption()
-            self.document.add(Equation(symbol, (EquationSide("▢", (grid,)),), line))
+        if grid is None:
+            shown = " ".join(cell for row in rows for cell in row)[:80]
+            self.document.note("unreadable", f"these rows are not a matrix: {shown}", line)
+            return
+        self.document.add(Equation(self._caption(), (EquationSide("▢", (grid,)),), line))
+
+    def _labelled(self, rows: list[LabelledRow], line: int) -> None:
+        """Read rows with labels; the matrix that they belong to is named above them."""
+        symbol, labels = self._caption(), tuple(row.label for row in rows)
+        grid = Grid(tuple(row.cells for row in rows))
+        raw_name = "" if symbol else f"{labels[0]}:"
+        self.document.add(Equation(symbol, (EquationSide("▢", (grid,)),), line, raw_name, labels=labels))
 
     def _caption(self) -> Symbol | None:
-        """Return the name that the line above gives to a table, and remove that line."""
-        items = self.document.items
-        if not items:
+        """Return the name that the lines above give to a table, and remove a line that is only a name."""
+        above = self._above()
+        if above is None:
             return None
-        last = items[-1]
-        if isinstance(last, Equation) and last.symbol and all(not side.grids and not side.text for side in last.sides):
-            items.pop()
-            return last.symbol
-        if isinstance(last, Prose | PageHeading) and len(last.text) <= 60:
-            symbol = read_symbol(last.text.rstrip(" =:*"))
-            symbol = symbol if symbol is not None and symbol.part is not None else _only_symbol(last.text)
+        symbol, item = above
+        is_name = isinstance(item, Prose) or (isinstance(item, Equation) and all(not side.text for side in item.sides))
+        if is_name and item is self.document.items[-1]:
+            self.document.items.pop()
+        if isinstance(item, Prose | PageHeading) and symbol.name.casefold() not in item.text.casefold():
+            shown = " ".join(item.text.split())[:60]
+            self.document.note("read", f'the numbers under "{shown}" were read as the {symbol.name}', item.line)
+        return symbol
+
+    def _above(self) -> tuple[Symbol, Item] | None:
+        """Return the name that one of the last items gives to the numbers below it, and that item."""
+        items = self.document.items
+        for back in range(1, min(_MAX_BACK, len(items)) + 1):
+            last = items[-back]
+            if isinstance(last, Equation):
+                symbol = _statement_above(last, is_next=back == 1)
+                return (symbol, last) if symbol is not None else None
+            symbol = captioned(last.text, self._tokens) or _only_symbol(last.text)
             if symbol is not None and symbol.part is not None:
-                if isinstance(last, Prose):
-                    items.pop()
-                return symbol
+                return symbol, last
+            if isinstance(last, PageHeading):
+                break
         return None
 
     def _table(self, lines: list[str], at: int, line: int) -> int:
@@ -234,6 +240,8 @@ class _Reader:
         while end < len(lines) and lines[end].count(parting) >= (1 if parting == "\t" else 2) and end - at < 2000:
             end += 1
         rows = [table_cells(text_line, parting) for text_line in lines[at:end]]
+        if self._cells(rows, line):
+            return end - at
         table = as_table(rows)
         if table is None:
             if parting == "|":
@@ -243,13 +251,24 @@ class _Reader:
                 return 0
             self._worded_table(rows, line)
             return end - at
-        symbol = table.symbol or self._caption()
-        self.document.add(Equation(symbol, (EquationSide("▢", (table.grid,)),), line, labels=table.labels))
+        has_meaning = table.symbol is not None and table.symbol.part is not None
+        symbol = table.symbol if has_meaning else self._caption() or table.symbol
+        side = EquationSide("▢", (table.grid,))
+        self.document.add(Equation(symbol, (side,), line, labels=table.labels, columns=table.columns))
         name = symbol.name if symbol else "the table"
         for stray in table.strays:
             fault = f"row {stray.row} of {name} has one number more than the other rows"
             self.document.note("unreadable", f"{fault}: {stray.text} at its end was ignored", line)
         return end - at
+
+    def _cells(self, rows: list[list[str]], line: int) -> bool:
+        """Read a table with one cell a row: q1·k2, its score and its weight."""
+        rows = [row for row in rows if any(cell.strip(" :-") for cell in row)]
+        cells = cells_by_pair(rows, self._tokens) if rows else []
+        for cell in cells:
+            side = EquationSide("▢", (Grid(((cell.text,),)),))
+            self.document.add(Equation(cell.symbol, (side,), line + cell.row, cell.symbol.name))
+        return bool(cells)
 
     def _worded_table(self, rows: list[list[str]], line: int) -> None:
         """Read a table of equations or words, each cell separately."""
@@ -315,7 +334,7 @@ class _Reader:
         head = parts[0]
         for number, part in enumerate(parts[1:], 1):
             after = None if is_maths or number == len(parts) - 1 else _NAME_AFTER_VALUE.match(part)
-            if after:
+            if after and read_side(after[1], folder).value is not None:
                 sides.append(read_side(after[1], folder))
                 self._state(head, sides, folder, line, is_anew=is_anew)
                 head, sides = after[2], []
@@ -326,12 +345,14 @@ class _Reader:
 
     def _state(self, head: str, sides: list[EquationSide], folder: Folder, line: int, *, is_anew: bool) -> None:
         if MARK.search(head):  # [1, 2] + [3, 4] = [4, 6] has no name, or only a word before it
-            symbol = None
+            symbol = _SOFTMAX_ROW if _is_softmax(head, folder) else None
             sides = [read_side(head, folder), *sides]
+        elif is_number(plain(head)):  # 2/2 = 1 and e^2 = 7.389 are sums without a name
+            symbol = None
         else:
-            symbol = read_symbol(head)
+            symbol = read_name(head, self._tokens)
             if symbol is None and head.strip() and not any(side.grids for side in sides):
-                self.document.add(Prose(plain(head)[:300], line))
+                self._prose(" = ".join([plain(head), *(side.text for side in sides)]), line)
                 return
             if symbol is None and head.strip():
                 self.document.add(Prose(plain(head)[:300], line))
@@ -348,11 +369,29 @@ class _Reader:
             return False
         bare = text.lstrip("→-–*• ").strip()
         is_title = len(bare.split()) <= 9 and _TITLE_WORDS.search(bare) is not None and not bare.endswith((".", ","))
-        if is_title and not is_maths:
+        if is_title and not is_maths and not looks_like_calculation(bare):
             self.document.add(PageHeading(bare, line, is_strong=False))
         else:
-            self.document.add(Prose(text[:300], line))
+            self._prose(text, line)
         return True
+
+    def _prose(self, text: str, line: int) -> None:
+        """Add words, and a note if they hold numbers that look like a part of the calculation."""
+        self.document.add(Prose(text[:300], line))
+        if looks_like_calculation(text):
+            self.document.note("unplaced", f"not marked, because no line is named here: {text[:100]}", line)
+
+
+def _is_softmax(head: str, folder: Folder) -> bool:
+    """Return whether the words before an equals sign are the softmax of a row: softmax(2, 7)."""
+    return re.fullmatch(r"(?i).{0,20}\bsoftmax\s{0,2}(?:of\s)?\(?▢\)?", plain(MARK.sub("▢", head))) is not None
+
+
+def _statement_above(last: Equation, *, is_next: bool) -> Symbol | None:
+    """Return the symbol of `Q =`, of `S = Q Kᵀ`, or of rows with labels that are continued."""
+    if last.symbol is None or any(side.grids for side in last.sides):
+        return last.symbol if last.labels and not last.raw_name and is_next else None
+    return last.symbol if last.symbol.part is not None or is_next else None
 
 
 def _only_symbol(text: str) -> Symbol | None:

@@ -5,10 +5,12 @@ Data that a later exercise does not give is taken from an earlier one, with a no
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from clearhead.check.read.chain import Chain, Entry, ExerciseContext, join_chains, split_chain
+from clearhead.check.read.cell_name import token_lists
+from clearhead.check.read.chain import Chain, Entry, ExerciseContext, join_chains
+from clearhead.check.read.chain_splitter import split_chain
 from clearhead.check.read.inference import InferredProblem, find_repeats, infer_problem
 from clearhead.check.read.latex import Grid
 from clearhead.check.read.mending import (
@@ -22,9 +24,11 @@ from clearhead.check.read.mending import (
     share_of_same,
 )
 from clearhead.check.read.page_item import Document, PageHeading, Prose
+from clearhead.check.read.prose_number import is_setting
 from clearhead.check.read.token_page import TokenPages, read_token_pages
 from clearhead.check.working import Note, Working, WrittenLine, line_note
 
+_CALCULATED = ("scores", "scaled", "weights", "output")
 _RESULTS = ("Q", "K", "V", "scores", "scaled", "weights", "output")
 _MAX_ALIKE = 24
 
@@ -69,7 +73,7 @@ class Exercise:
 def read_exercises(document: Document, problem: Mapping[str, Any] | None, name: str) -> list[Working]:
     """Return a working for each exercise of a document."""
     pages = read_token_pages(document.items) if problem is None else TokenPages((), document.items)
-    document = Document(pages.rest, document.notes)
+    document = Document(pages.rest, document.notes, document.student)
     exercises = _split(document) if problem is None else [_one_exercise(document)]
     exercises_built: list[BuiltExercise] = []
     for number, exercise in enumerate(exercises):
@@ -79,6 +83,7 @@ def read_exercises(document: Document, problem: Mapping[str, Any] | None, name: 
         earlier = [before for before in exercises_built if before.inferred.data]
         exercises_built.append(build_working(exercise, notes, problem, earlier))
     workings = [*(built.working for built in exercises_built), *pages.workings]
+    workings = [replace(working, student=document.student) for working in workings]
     return [working for working in workings if working.lines or working.notes or working.problem]
 
 
@@ -180,10 +185,10 @@ def build_working(
     entries: list[Entry] = []
     for chain in exercise.chains:
         entries += split_chain(chain, context)
-    entries = _without_odd_numbers(entries)
+    entries = _without_odd_numbers(entries, context)
     notes = list(notes)
     notes += [line_note("read", sentence, line) for sentence, line in context.renamed]
-    entries = _mend(entries, notes)
+    entries = _mend(entries, notes, has_problem=problem is not None)
     if problem is None:
         inferred = infer_problem(
             entries, exercise.words, exercise.title, context, [(e.inferred.data, e.entries) for e in earlier]
@@ -206,10 +211,16 @@ def build_working(
     return BuiltExercise(working, inferred, tuple(entries))
 
 
-def _without_odd_numbers(entries: list[Entry]) -> list[Entry]:
-    """Drop statements such as `h = 3`: a matrix has more than one number, unless the exercise uses single numbers."""
-    matrices = [entry for entry in entries if len(entry.grid.numbers) > 1 or not entry.is_given]
+def _without_odd_numbers(entries: list[Entry], context: ExerciseContext) -> list[Entry]:
+    """Drop settings such as `h = 3` or `ε = 0.001`, and everything on a page without a problem and a known matrix."""
+    matrices = [entry for entry in entries if len(entry.grid.numbers) > 1 or not _is_setting(entry)]
+    if context.has_problem:
+        return matrices
     return matrices if any(len(entry.grid.numbers) > 1 and entry.part for entry in matrices) else []
+
+
+def _is_setting(entry: Entry) -> bool:
+    return not entry.copied_into and (entry.is_given or is_setting(entry.name, entry.grid.numbers[0]))
 
 
 def _context(exercise: Exercise, problem: Mapping[str, Any] | None) -> ExerciseContext:
@@ -229,10 +240,18 @@ def _context(exercise: Exercise, problem: Mapping[str, Any] | None) -> ExerciseC
         is_columns = problem["layout"] == "columns"
     heights = [grid.height for (part, row), grid in exercise.stated.items() if not row and part in ("Q", "X", "X of Q")]
     rows = max([row for (part, row) in exercise.stated if part in ("X", "Q")], default=0)
-    return ExerciseContext(is_seq2seq, is_columns, is_cross, num_rows=max([*heights, rows], default=0) if words else 0)
+    num_rows = max([*heights, rows], default=0) if words else 0
+    return ExerciseContext(
+        is_seq2seq,
+        is_columns,
+        is_cross,
+        num_rows=num_rows,
+        has_problem=problem is not None,
+        tokens=token_lists(problem),
+    )
 
 
-def _mend(entries: list[Entry], notes: list[Note]) -> list[Entry]:
+def _mend(entries: list[Entry], notes: list[Note], *, has_problem: bool) -> list[Entry]:
     """Repair scanning errors where other lines prove the repair, and report the others."""
     mended: list[Entry] = []
     for entry in entries:
@@ -247,7 +266,10 @@ def _mend(entries: list[Entry], notes: list[Note]) -> list[Entry]:
             grid = _noted(mend_factor(entry.name, inputs, grid, result, f"X {entry.name}"), entry, notes)
         if grid.is_ragged:
             alike = [other.grid for other in mended if other.name == entry.name and other is not entry][:_MAX_ALIKE]
-            grid = _noted(mend_rows(entry.name, grid, alike), entry, notes)
+            rows = mend_rows(entry.name, grid, alike)
+            is_calculated = entry.part in _CALCULATED or (has_problem and not entry.is_given)
+            if not (rows.losses and is_calculated and not entry.copied_into):  # that is settled with the exercise
+                grid = _noted(rows, entry, notes)
         height = _height(entry, mended)
         if height:
             grid = _noted(mend_height(entry.name, grid, height), entry, notes)

@@ -38,6 +38,7 @@ _NUMBER_LETTERS = re.compile(
 _HANGING = re.compile(
     r"(?:\\times|\\cdot|[×·*/+^\-−–])\s{0,9}$|^\s{0,9}(?:\\times|[×*/^])"
 )  # 512 ×: an incomplete product
+_PLACE = re.compile(r"\s?\d{1,2}\s?(?:,\s?\d{1,2}\s?)?")
 _MAX_CELL = 2000
 
 
@@ -208,8 +209,8 @@ class Folder:
         called = bool(re.search(r"[\w)}]$", before)) and not before.lower().rstrip("} ").endswith("softmax")
         if opener == "(" and (called or len(rows) * len(rows[0] if rows else ()) < 2):
             return None
-        if len(rows) == 1 and len(rows[0]) == 1 and re.search(r"\w$", before):
-            return None  # A[1] is a place in A
+        if opener == "[" and len(rows) == 1 and len(rows[0]) <= 2 and _PLACE.fullmatch(content) and called:
+            return None  # A[1] and A[1, 2] are places in A
         grid = as_grid(rows)
         return Grid(grid.cells, is_list=True) if grid else None
 

@@ -66,7 +66,8 @@ class EquationSide:
 class Equation:
     """A name and the sides after it; without a symbol if it continues the previous equation.
 
-    `raw_name` is "=" if it starts with an equals sign. `is_anew` is true if it comes after ⇒.
+    `raw_name` is "=" if it starts with an equals sign. `is_anew` is true if it comes after ⇒. `labels` and `columns`
+    are the names of the rows and columns of a table.
     """
 
     symbol: Symbol | None
@@ -75,6 +76,7 @@ class Equation:
     raw_name: str = ""
     is_anew: bool = False
     labels: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
 
 Item = PageHeading | Prose | Equation
@@ -82,10 +84,11 @@ Item = PageHeading | Prose | Equation
 
 @dataclass
 class Document:
-    """All items in order, and notes about how they were read."""
+    """All items in order, notes about how they were read, and the name of the student."""
 
     items: list[Item] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    student: str = ""
 
     def add(self, item: Item) -> None:
         """Add an item, or raise an error if there are too many."""
@@ -138,8 +141,14 @@ def part_by_commas(segment: str) -> list[str]:
         if following == len(equals):
             break
         between = segment[match.end() : equals[following]]
-        depth = between.count("(") - between.count(")")
-        if len(between) < 40 and OPEN_MARK not in between and re.search(r"[^\W\d]", between) and depth == 0:
+        depth = sum(between.count(opening) - between.count(closing) for opening, closing in ("()", "{}", "<>", "⟨⟩"))
+        if (
+            "=" in segment[start : match.start()]
+            and len(between) < 40
+            and OPEN_MARK not in between
+            and re.search(r"[^\W\d]", between)
+            and depth == 0
+        ):
             if "," in between.strip() and "(" not in between:
                 continue
             parts.append(segment[start : match.start()])
@@ -159,7 +168,8 @@ def read_side(text: str, folder: Folder) -> EquationSide:
     bare = SPACE.sub(" ", lead).lstrip(" ,;").rstrip(" .,;")
     if not grids and bare and not DIMENSIONS.fullmatch(bare):
         numbers = split_numbers(bare)
-        if len(numbers) > 1:
+        is_sum = re.search(r"[\d.]\s{1,3}\+\s{1,3}[\d.]", bare) is not None  # 1 + 2 is not the row 1, +2
+        if len(numbers) > 1 and not (is_sum and is_number(bare)):
             return EquationSide("▢", (Grid((tuple(numbers),), is_list=True),), plain(tail))
         if is_number(bare):
             return EquationSide("▢", (Grid(((clean_cell(bare),),), is_list=True),), plain(tail))

@@ -46,12 +46,13 @@ class StrayNumber:
 
 @dataclass(frozen=True)
 class NumberTable:
-    """The numbers of a table, the name in its corner, the labels of its rows, and the numbers that were ignored."""
+    """The numbers of a table, the name in its corner, the names of its rows and columns, and the ignored numbers."""
 
     grid: Grid
     symbol: Symbol | None
     labels: tuple[str, ...]
     strays: tuple[StrayNumber, ...]
+    columns: tuple[str, ...] = ()
 
 
 def as_table(rows: list[list[str]]) -> NumberTable | None:
@@ -69,18 +70,34 @@ def as_table(rows: list[list[str]]) -> NumberTable | None:
             symbol = read_symbol(row[0].rstrip(" ="))
             row[0] = ""
     labels: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
     body = rows
-    if not any(is_number(cell) for cell in rows[0][1:]) and len(rows) > 1:
+    is_numbered = symbol is None and len(rows) > 1 and _is_corner(rows[0][0]) and _counts(rows[0][1:])
+    if len(rows) > 1 and (is_numbered or not any(is_number(cell) for cell in rows[0][1:])):
         symbol = symbol or (read_symbol(rows[0][0]) if rows[0][0] and rows[0][0] != "S" else None)
-        body = rows[1:]
-    if not any(is_number(row[0]) for row in body):
+        body, columns = rows[1:], tuple(rows[0][1:])
+    has_labels = not any(is_number(row[0]) for row in body)
+    if has_labels or (columns and _is_corner(rows[0][0]) and _counts([row[0] for row in body])):
         labels = tuple(row[0] for row in body)
         body = [row[1:] for row in body]
+    else:
+        columns = ()
     grid = as_grid(body)
     if grid is None:
         return None
     cells, strays = _without_strays(grid.cells)
-    return NumberTable(Grid(cells), symbol, labels, strays)
+    return NumberTable(Grid(cells), symbol, labels, strays, columns)
+
+
+def _is_corner(cell: str) -> bool:
+    """Return whether the corner of a table is empty or a word, so that row 1 and column 1 can be its header."""
+    return not cell or not any(letter.isdigit() for letter in cell)
+
+
+def _counts(cells: list[str]) -> bool:
+    """Return whether cells are the numbers 1, 2, 3 … or 0, 1, 2 …"""
+    numbers = [int(cell) if re.fullmatch(r"\d{1,3}", cell) else -1 for cell in cells]
+    return bool(numbers) and numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def _without_strays(cells: Cells) -> tuple[Cells, tuple[StrayNumber, ...]]:

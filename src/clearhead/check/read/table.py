@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from clearhead.check.limits import MAX_TABLE_CELLS
+from clearhead.check.read.cell_name import read_name
 from clearhead.check.read.heading import read_heading
 from clearhead.check.read.number import read_cell, visible
 from clearhead.check.working import Note, WrittenLine
@@ -161,6 +162,8 @@ class _Grid:
                 inside = self._headed(row, column) or self._block(row, column)
                 if inside:
                     lines.append(self._take(row, column, inside))
+                else:
+                    lines += self._labelled(row, column)
         return lines
 
     def _is_number(self, row: int, column: int) -> bool:
@@ -170,28 +173,68 @@ class _Grid:
         return (row, column) in self._cells and (row, column) in self._labels
 
     def _headed(self, row: int, column: int) -> set[Place]:
-        """Return the numbers of a matrix with labelled rows and columns and its name in the corner."""
-        columns: list[int] = []
+        """Return the numbers of a matrix with labelled rows and columns and its name in the corner, or above it."""
+        top = row
+        if (row, column + 1) not in self._cells and (row + 1, column) not in self._cells:
+            top = row + 1  # the name, and the header in the next row
+        columns = self._header(top, column)
+        if not columns or not self._is_number(top + 1, column + 1):
+            return set()
         rows: list[int] = []
-        if not (self._is_label(row, column + 1) and self._is_label(row + 1, column)):
-            return set()
-        if not self._is_number(row + 1, column + 1):
-            return set()
-        while self._is_label(row, column + 1 + len(columns)):
-            columns.append(column + 1 + len(columns))
-        while self._is_label(row + 1 + len(rows), column):
-            below = row + 1 + len(rows)
+        is_label = self._is_label if self._is_label(top + 1, column) else self._is_number
+        while is_label(top + 1 + len(rows), column):
+            below = top + 1 + len(rows)
             if not any(self._is_number(below, column_of_block) for column_of_block in columns):
                 break
             rows.append(below)
             self._check_size(len(columns) * len(rows))
+        if is_label == self._is_number and not self._counts([(r, column) for r in rows]):
+            return set()
         inside = {(r, c) for r in rows for c in columns if self._is_number(r, c)}
         if inside:
-            for place in [*((row, c) for c in columns), *((r, column) for r in rows)]:
+            for place in [*((top, c) for c in columns), *((r, column) for r in rows)]:
                 del self._cells[place]
             sentence = f"The row and column labels of {self._cells[row, column]} were ignored."
             self.notes.append(Note("read", sentence, self._place(row)))
         return inside
+
+    def _labelled(self, row: int, column: int) -> list[WrittenLine]:
+        """Take the rows below a name that have a label of their own: `weights`, and `sun 0.4 0.6` below it."""
+        lines: list[WrittenLine] = []
+        below = row + 1
+        if (row, column + 1) in self._cells or _names_line(self._cells.get((below, column), "")):
+            return []
+        while self._is_label(below, column) and self._is_number(below, column + 1):
+            label = re.sub(r"(?i)^(?:row|token|word)\s*", "", self._cells[below, column])
+            if _names_line(label) or len(label) > 40:
+                break
+            places = self._right_of(below, column)
+            heading = read_heading(f"{self._cells[row, column].rstrip(' :=')}[{label}]")
+            lines.append(heading.line((tuple(self._cells[place] for place in places),), self._place(below)))
+            for place in [(below, column), *places]:
+                del self._cells[place]
+            below += 1
+        if lines:
+            del self._cells[row, column]
+        return lines
+
+    def _header(self, row: int, column: int) -> list[int]:
+        """Return the columns of a header to the right of a corner: words, or the numbers 1, 2, 3 …"""
+        for is_header in (self._is_label, self._is_number):
+            columns: list[int] = []
+            while is_header(row, column + 1 + len(columns)) and len(columns) < MAX_TABLE_CELLS:
+                columns.append(column + 1 + len(columns))
+            if columns and (is_header == self._is_label or self._counts([(row, c) for c in columns])):
+                has_rows = self._is_label(row + 1, column) or self._is_number(row + 1, column)
+                return columns if has_rows else []
+        return []
+
+    def _counts(self, places: list[Place]) -> bool:
+        """Return whether cells are 1, 2, 3 … or 0, 1, 2 …"""
+        texts = [self._cells[place] for place in places]
+        return len(texts) > 1 and any(
+            texts == [str(first + number) for number in range(len(texts))] for first in (0, 1)
+        )
 
     def _block(self, row: int, column: int) -> set[Place]:
         """Return the connected numbers to the right of a name, or else below it."""
@@ -248,6 +291,12 @@ class _Grid:
             self.notes.append(Note("unplaced", sentence, self._place(row)))
         if len(rows) > _MAX_NOTES:
             self.notes.append(Note("unplaced", f"{len(rows) - _MAX_NOTES} more rows belong to no name.", self._sheet))
+
+
+def _names_line(text: str) -> bool:
+    """Return whether a cell is the name of a line, of a row or of a cell, rather than the label of a row."""
+    symbol = read_name(text)
+    return symbol is not None and symbol.part is not None
 
 
 def _first_after(numbers: list[int], number: int) -> int | None:

@@ -1,6 +1,7 @@
 """Equations joined into chains, and chains taken apart into matrices with their roles."""
 
-from clearhead.check.read.chain import Chain, Entry, ExerciseContext, join_chains, split_chain
+from clearhead.check.read.chain import Chain, Entry, ExerciseContext, join_chains
+from clearhead.check.read.chain_splitter import split_chain
 from clearhead.check.read.document import scan_document
 
 

@@ -5,6 +5,7 @@ import pytest
 from clearhead.check.read.document import read_document
 from clearhead.check.read.exercise import Exercise
 from clearhead.check.read.page_item import PageHeading
+from clearhead.check.read.settling import settle
 from clearhead.check.working import Working
 from clearhead.worksheet.reading import parse_problem
 
@@ -301,9 +302,12 @@ def test_a_stray_column_of_the_weights_is_removed_if_the_product_proves_it():
 
 def test_a_row_that_cannot_be_restored_is_blank_and_reported():
     damaged = SELF.replace(f"$$E = {matrix('2 2; 2 12')}$$", "$$E = \\begin{bmatrix} 2 & 2 \\\\ 212 \\end{bmatrix}$$")
-    working = one(damaged)
-    assert lines(working)["E"] == (("2", "2"), ("", "")), "never guessed"
-    assert said(working, "unreadable") == ["row 2 of E has 1 number, but its other rows have 2: 212"], "but named"
+    working = settle(one(damaged))
+    assert lines(working)["E"] == (("2", "2"), ("", "")), "neither 212, nothing nor nothing, 212 is near 2, 12"
+    sentence = (
+        'row 2 of "E" has 1 of 2 numbers (212): a number is missing, and it is not clear where. It was not marked.'
+    )
+    assert said(working, "unreadable") == [sentence], "but named"
 
 
 def test_middle_dots_are_points_where_the_page_proves_it():
