@@ -117,7 +117,7 @@ def test_a_missing_number_is_listed_and_the_others_are_marked(folder):
             "scores of the attention: 2, 0 2 x",
             "not marked, because no line is named here: scores of the attention: 2, 0 2 x",
         ),
-        ("total = 6.44", '"total" is not a line of this exercise'),
+        ("gadget = 6.44", '"gadget" is not a line of this exercise'),
         (
             "the cloud·rain = 0.07",
             "these numbers have no name that is known, so they were not marked: the cloud·rain = 0.07",
