@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent / "twenty"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CORRECT, ROUNDED, CARRIED = "correct", "correct (rounded working)", "carried forward"
 CUT, NEAR, PLAUSIBLE = "truncated", "rounding only", "plausible"
-SLIP, WRONG_RULE, IMPOSSIBLE, COPIED = "arithmetic slip", "misconception", "invariant violated", "transcription"
+SLIP, WRONG_RULE, IMPOSSIBLE, COPIED = ("arithmetic slip", "misconception", "invariant violated", "transcription")
 ERRORS = {SLIP, WRONG_RULE, IMPOSSIBLE, COPIED}
 
 # One letter for each cell. An "e" is an error whose cause is not known: no wrong rule and no copying error is claimed.
@@ -91,24 +91,12 @@ ALONE = [
 EXACT = [
     # .4864, .2186 and .2950 are .49, .22 and .30. Z: 1.0765 from the unrounded weights is 1.08 (rule 1); from the rounded
     # ones .22 + 2×.30 is .82 (rule 2), where the unrounded ones give .81.
-    Case(
-        "05-right-weights-below-exact-scores.md",
-        "lamp",
-        0,
-        (Line("S", "ccc"), Line("A", "ccc"), Line("Z", "cr")),
-        0,
-    ),
+    Case("05-right-weights-below-exact-scores.md", "lamp", 0, (Line("S", "ccc"), Line("A", "ccc"), Line("Z", "cr")), 0),
     # S = [1.449 .551; 1.051 .449; .653 .347], written to one decimal. Row 1 from the unrounded gap .898: .7105 .2895
     # (rule 1; the rounded gap .8 gives .69). Row 2 from the rounded gap .7: .6682 .3318 (rule 2; unrounded .646). Row 3:
     # the rounded gap .4 gives .5987 .4013, so .59 and .41 are .0087 off, less than a unit (rule 4; .59 is also .5987 cut,
     # rule 3).
-    Case(
-        "06-weights-from-unrounded-scores.csv",
-        "two-keys",
-        0,
-        (Line("S", "cc cc cc"), Line("A", "cc rr ao")),
-        0,
-    ),
+    Case("06-weights-from-unrounded-scores.csv", "two-keys", 0, (Line("S", "cc cc cc"), Line("A", "cc rr ao")), 0),
     # R = 1.2 .4 .9 2.1 exactly, μ = 1.15, σ² = .3825, σ = .6185; N = .0808 -1.2127 -.4042 1.5360. With σ = .62 the row is
     # .0806 -1.2097 -.4032 1.5323, which is what was written: σ may be used to two decimals (rule 5).
     Case("07-sigma-to-two-decimals.yaml", "norm", 0, (Line("R", "cccc"), Line("N", "cppp", "2")), 0),
@@ -141,10 +129,7 @@ CONVENTIONS = [
         (Line("S", "ccc ccc ccc", "2"), Line("S″", "cMM ccM ccc", "0.333"), Line("A", "fff fff ccc", "2")),
         1,
         ("mask with 0 instead of",),
-        (
-            "sum of its row",
-            "divided by",
-        ),
+        ("sum of its row", "divided by"),
     ),
     # A kind that is masked by definition fixes the mask as well.
     Case(
@@ -212,14 +197,25 @@ CLAIMS = [
         (Line("S", "eee eee eee", "0"), Line("A", "fff fff fff", "2")),
         never=CAUSES,
     ),
+    # .8482 is .85, and .65 differs from it in one digit, but a weight is not copied from anywhere. Row 1 of Z follows from
+    # .65: .05 + 3×.65 = 2.00, 2×.10 + .65 = .85; rows 2 and 3 are 1.4458 1.3374 and .9914 1.5457.
+    Case(
+        "19-softmax-weight-off.yaml",
+        "sky",
+        1,
+        (
+            Line("S", "ccc ccc ccc", "2"),
+            Line("S′", "ccc ccc ccc", "2"),
+            Line("A", "cce ccc ccc", "1.667"),
+            Line("Z", "ff cc cc", "2"),
+        ),
+        1,
+        never=("copying error", "digit", "swapped", "exchanged", "misconception"),
+    ),
     # Z = [2.595 1.052; 1.446 1.337; .991 1.546], from the rounded weights [2.60 1.05; 1.46 1.35; 1.00 1.55]. AᵀV is
     # [.26 .29; 1.96 1.52; 1.78 1.21]. No rule gives a row of what was written.
     Case(
-        "31-unrelated-output.tex",
-        "sky",
-        1,
-        (Line("A", "ccc ccc ccc", "2"), Line("Z", "ee ee ee", "0")),
-        never=CAUSES,
+        "31-unrelated-output.tex", "sky", 1, (Line("A", "ccc ccc ccc", "2"), Line("Z", "ee ee ee", "0")), never=CAUSES
     ),
 ]
 
@@ -266,6 +262,16 @@ NAMES = [
     ),
     # The norm after the residual R₁, as derived for file 28.
     Case("34-AddNorm.yaml", "block-with-norm", 0, (Line("N₁", "cccc cccc", "2"),), 0),
+    # h is the residual here: its numbers are those of R₁ and of no other 2 × 4 line (X is given, Z is 2 2 2 4). The last
+    # number of LN is 1.342 (1.339 with σ = 1.12): 1.24 differs in one digit, but a norm is not copied from anywhere.
+    Case(
+        "35-LN.csv",
+        "block-with-norm",
+        1,
+        (Line("R₁", "cccc cccc", "2"), Line("N₁", "cccc ccce", "1.5")),
+        1,
+        never=("copying error", "misconception"),
+    ),
     # Part 0 is the first: sin(1/100) = .010, not .100. Part 1 is right.
     Case(
         "36-parts-by-path.yaml", "examples/parts", 1, (Line("P", "cccc ccEc", "1.5"), Line("N", "ccc ccc ccc", "2")), 1
@@ -322,7 +328,8 @@ def judge(case: Case, report: dict[str, Any]) -> None:
             marks = line["marks"]
             assert marks["method"] + marks["accuracy"] == pytest.approx(float(expected.marks), abs=1e-3), line
     for finding in report["findings"]:
-        if finding["verdict"] == WRONG_RULE and "mask" not in finding["name"]:  # a mask is not a calculation
+        if finding["verdict"] == WRONG_RULE and not any(word in finding["name"] for word in ("mask", "ReLU")):
+            # A mask and a number that was left as it is are no calculations.
             assert finding["student_sum"], f"the student's own calculation is not shown: {finding['what']}"
     if case.findings is not None:
         assert len(report["findings"]) == case.findings, [finding["what"] for finding in report["findings"]]
