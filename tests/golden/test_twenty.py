@@ -212,10 +212,42 @@ CLAIMS = [
         1,
         never=("copying error", "digit", "swapped", "exchanged", "misconception"),
     ),
+    # relu leaves the seven numbers that are not negative, so only -1 and -3 tell the wrong rule from the right one, and
+    # both are given by it. F₂ follows: 2 + .5 + 1 = 3.5, 1 - 2 = -1; 3 + 3 = 6, -6. M is lost, and A for two rows of three.
+    Case(
+        "20-forgotten-relu.md",
+        "relu",
+        1,
+        (Line("F₁", "ccc ccc ccc", "2"), Line("F₁′", "ccc ccM ccM", "0.333"), Line("F₂", "cc ff ff", "2")),
+        1,
+        ("ReLU forgotten",),
+    ),
     # Z = [2.595 1.052; 1.446 1.337; .991 1.546], from the rounded weights [2.60 1.05; 1.46 1.35; 1.00 1.55]. AᵀV is
     # [.26 .29; 1.96 1.52; 1.78 1.21]. No rule gives a row of what was written.
     Case(
         "31-unrelated-output.tex", "sky", 1, (Line("A", "ccc ccc ccc", "2"), Line("Z", "ee ee ee", "0")), never=CAUSES
+    ),
+]
+
+READING = [
+    # Row moon, column sky of the scores is 5, not 6. From 3 5 6 over √2: .0743 .3057 .6200, and z = 1.934 1.231.
+    Case(
+        "21-rows-by-token.txt",
+        "sky",
+        1,
+        (Line("S", "ccc ccE ccc", "1.667"), Line("A", "ccc fff ccc", "2"), Line("Z", "cc ff cc", "2")),
+        1,
+    ),
+    # q₃·k₂ = 3×2 + 1×1 = 7, not 8. From 4 8 6 over √2: .0454 .7679 .1867.
+    Case("22-dot-products.md", "sky", 1, (Line("S", "ccc ccc cEc", "1.667"), Line("A", "ccc ccc fff", "2")), 1),
+    # Z[2, 2] = .4458×2 + .4458 = 1.337, not 1.84. It is a sum, and not copied from anywhere.
+    Case(
+        "23-rows-by-number.txt",
+        "sky",
+        1,
+        (Line("A", "ccc ccc ccc", "2"), Line("Z", "cc ce cc", "1.667")),
+        1,
+        never=("copying error",),
     ),
 ]
 
@@ -303,7 +335,7 @@ def name_of(case: Case) -> str:
     return f"{Path(case.file).stem}, {case.problem.removesuffix('.yaml')}"
 
 
-@pytest.mark.parametrize("case", [*ALONE, *EXACT, *ROOTS, *CONVENTIONS, *CLAIMS, *NAMES], ids=name_of)
+@pytest.mark.parametrize("case", [*ALONE, *EXACT, *ROOTS, *CONVENTIONS, *CLAIMS, *READING, *NAMES], ids=name_of)
 def test_a_working_gets_the_verdicts_that_were_derived_on_paper(case: Case) -> None:
     arguments = ("check", str(FOLDER / case.file), *problem_of(case))
     shown = run(*arguments, is_merged=True)
