@@ -13,11 +13,13 @@ import numpy as np
 
 from clearhead.check.graph import Fetch, FromGiven, FromRecord, Graph, Source, fetch_from
 from clearhead.check.image import SHORTENED
+from clearhead.check.reach import Reach
 from clearhead.check.record_image import RecordImages, nearest_records
 from clearhead.check.statement import Copy, Fit, JudgedStatement, Statement, fit
 from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Array, Mask
 
+PROVED = (Verdict.CORRECT, Verdict.ROUNDED, Verdict.TRUNCATED)
 _SURE = 3  # this number of values rounded up, and none cut, shows that a student rounds
 _MAX_RUNS = 4  # a sheet is compared again when a number turns out to be only miscopied
 
@@ -56,6 +58,8 @@ class SheetComparison:
         self._images = [
             RecordImages(self.graph, self.statements, self.x, self.rounded, is_cut=is_cut) for is_cut in (False, True)
         ]
+        self._gap_images = RecordImages(self.graph, self.statements, self.x, self.rounded, is_cut="unwritten")
+        self._reach = Reach(self.graph, self.statements, (self.x, self.hat), self._images[False])
 
     def run(self) -> "SheetComparison":
         """Judge every written cell, in the order of the sheet."""
@@ -190,6 +194,7 @@ class SheetComparison:
         judged.set(unchecked, Verdict.UNCHECKED)
         remaining = remaining & ~unchecked
         if remaining.any():
+            self._set_inner_unit(index, judged, remaining)
             remaining = self._accept_plausible(index, judged, remaining, hat, is_cut=False)
         if remaining.any() and tainted is not None:
             remaining = self._accept_from_right_parents(index, judged, remaining & tainted) | (remaining & ~tainted)
@@ -200,12 +205,25 @@ class SheetComparison:
             is_true = remaining & tainted & fit(statement, self.graph.records[index].value).half
             judged.set(is_true, Verdict.TRUE)
             remaining = remaining & ~is_true
+        unsupported = self._unsupported(index, judged, remaining, hat)
+        judged.set(unsupported, Verdict.UNSUPPORTED)
+        remaining = remaining & ~unsupported
         is_miscopied = index in self.miscopied
         judged.set(remaining, Verdict.TRANSCRIPTION if is_miscopied else Verdict.SLIP)
         judged.set(statement.unreadable, Verdict.UNREADABLE)
         self.judged.append(judged)
-        accepted_value = np.where(unchecked, statement.value, np.where(from_hat.half | ~from_x.half, hat, x))
+        accepted_value = np.where(
+            unchecked | unsupported, statement.value, np.where(from_hat.half | ~from_x.half, hat, x)
+        )
         self._store_values(index, statement, new_cells, remaining, _References(x, accepted_value))
+
+    def _set_inner_unit(self, index: int, judged: JudgedStatement, remaining: Mask) -> None:
+        """If nearly all cells of a line are right to the last digit, its inner numbers were not kept much coarser."""
+        statement = judged.statement
+        proved = judged.where(Verdict.CORRECT, Verdict.ROUNDED) & ~statement.is_whole & (statement.unit > 0.0)
+        if int(proved.sum()) >= max(_SURE, 3 * int(remaining.sum())):
+            for images in (*self._images, self._gap_images):
+                images.set_inner_unit(index, 10.0 * float(np.max(statement.unit[proved])))
 
     def _accept_plausible(
         self, index: int, judged: JudgedStatement, remaining: Mask, hat: Array, *, is_cut: bool
@@ -213,10 +231,30 @@ class SheetComparison:
         """Apply rule 5. Cut numbers are allowed only after everything else was tried."""
         if self.is_in_full and self.graph.records[index].step.name in SHORTENED:
             return remaining
-        images = self._images[is_cut]
-        meets = remaining & images.meets(judged.statement, images.image(index), hat)
+        images, reached = self._images[is_cut], self._reach.of(index)
+        meets, gap = remaining.copy(), reached.gap
+        if reached.is_complete or gap.any():
+            meets &= images.meets(judged.statement, reached.range, hat) | ~(gap | reached.is_complete)
+        if not reached.is_complete:  # lines that were not written may have been cut, even if the others are rounded
+            bounds = self._gap_images.image(index) if gap.any() else images.image(index)
+            meets &= images.meets(judged.statement, images.image(index), hat) | (
+                gap & images.meets(judged.statement, bounds, hat)
+            )
+        if reached.states is not None and meets.any():
+            meets &= reached.agree(judged.statement, judged.where(*PROVED))
         judged.set(meets, Verdict.PLAUSIBLE)
         return remaining & ~meets
+
+    def _unsupported(self, index: int, judged: JudgedStatement, remaining: Mask, hat: Array) -> Mask:
+        """Return the cells that cannot be judged because lines are missing: a faultless person might have them."""
+        if self.is_in_full or not remaining.any():
+            return np.zeros(remaining.shape, dtype=bool)
+        reached = self._reach.of(index)
+        if reached.is_complete or not reached.gap.any():
+            return np.zeros(remaining.shape, dtype=bool)
+        images = self._images[self.may_cut]
+        meets = images.meets(judged.statement, images.image(index), hat)
+        return np.asarray(remaining & meets & reached.gap & ~reached.is_far(judged.statement))
 
     def _apply_rules_1_to_4(
         self, judged: JudgedStatement, cells_to_judge: Mask, either: Fit, from_hat: Fit, tainted: Mask | None
@@ -288,7 +326,7 @@ class SheetComparison:
         return sorted(failed_nodes)
 
     def _accept_near_right_parents(self, index: int, judged: JudgedStatement, remaining: Mask) -> Mask:
-        """Apply rule 6 across unwritten lines: a cell meets the image of the right parents."""
+        """Apply rule 6 with roundings in between: a cell can be reached from the right parents."""
         failed = self._failed_above(index)
         if not failed or not remaining.any() or not self.is_lenient:
             return remaining
@@ -299,7 +337,9 @@ class SheetComparison:
             wrong = self.failed[node]
             assert wrong is not None
             images.correct(node, wrong, values[node])
-        meets = remaining & images.meets(judged.statement, images.image(index), self.right[index])
+        reach = Reach(self.graph, images.statements, (values, self.right), images)
+        meets = images.meets(judged.statement, reach.of(index).range, self.right[index])
+        meets = np.asarray(remaining & np.all(meets | ~remaining, axis=1, keepdims=True))  # one can fit by chance
         if meets.any():
             judged.set(meets, Verdict.PLAUSIBLE)
             self.culprits |= set(failed)
@@ -340,7 +380,7 @@ class SheetComparison:
         self.x[index] = np.where(statement.is_written, statement.value, self.x[index])
         if index in self.miscopied and failed.any():  # later lines used the right number
             self.x[index] = np.where(failed, references.x, self.x[index])
-            for images in self._images:
+            for images in (*self._images, self._gap_images):
                 images.correct(index, failed, references.x)
             self.miswritten[index] = failed | self.miswritten.get(index, False)
             failed = np.zeros(failed.shape, dtype=bool)
@@ -356,7 +396,7 @@ class SheetComparison:
         if unknown is not None or unreadable.any():
             merged = unreadable if unknown is None else (unknown & ~new_cells) | unreadable
             self.unknown[index] = merged if merged.any() else None
-        for images in self._images:
+        for images in (*self._images, self._gap_images):
             images.forget(index)
 
     def _judge_repeats(self, index: int, judged: JudgedStatement, either: Fit, from_hat: Fit, before: Mask) -> None:

@@ -22,8 +22,8 @@ _TIE = 1e-12  # of a probability: float64 cannot distinguish which side of a dra
 _GELU_DIP = (-0.7517915, -0.1699713)  # the position of its minimum, and a number just below the minimum
 _SILU_DIP = (-1.2784645, -0.2784646)
 SHORTENED = frozenset(
-    {"scale", "softmax", "exponentiate", "activate", "kernel"}
-)  # the steps with images that allow shortened constants
+    {"scale", "softmax", "exponentiate", "divide", "activate", "kernel", "normalise", "rms_normalise"}
+)  # the steps with images that allow shortened constants and inner numbers
 
 
 Image = Callable[[Inputs], Range]
@@ -55,14 +55,14 @@ def mix(inputs: Inputs) -> Range:
 
 
 def scale(inputs: Inputs) -> Range:
-    """Divide by √d, which may have been shortened, or by a number."""
+    """Divide by √d, which may have been shortened (`roots` are its least and greatest value), or by a number."""
     scores: Range = inputs["scores"]
     if inputs.get("divisor") is not None:
         return Range(scores.low / inputs["divisor"], scores.high / inputs["divisor"])
     root = math.sqrt(inputs["root_of"])
     if root == round(root):
         return Range(scores.low / root, scores.high / root)
-    less, more = root - CONSTANT, root + CONSTANT
+    less, more = inputs.get("roots") or (root - CONSTANT, root + CONSTANT)
     return hull(scores.low / less, scores.low / more, scores.high / less, scores.high / more)
 
 

@@ -1,4 +1,4 @@
-"""Properties that hold for any inputs. They judge only cells with unknown inputs.
+"""Properties that hold for any inputs. They judge cells with unknown inputs, and rows of weights that are plausible.
 
 A faultless working passes, whether it is rounded or cut.
 """
@@ -14,6 +14,7 @@ from clearhead.check.verdict import Verdict
 from clearhead.worksheet.arrays import Mask
 
 _USUAL_EPSILON = 1e-4
+_SHORT_SUM = 0.01  # the effect of a sum of exponentials that was cut at two decimals; it is at least 1
 Cells = tuple[tuple[int, int], ...]
 Broken = Iterator[tuple[str, Cells]]
 
@@ -22,12 +23,30 @@ def broken_invariants(comparison: SheetComparison, judged: JudgedStatement) -> l
     """Return the sentence and the cells of every broken invariant, and set the verdict of those cells."""
     open_cells = judged.where(Verdict.UNCHECKED)
     if not open_cells.any():
-        return []
+        return _wrong_sums(comparison, judged)
     test = INVARIANTS.get(comparison.graph.records[judged.statement.node].step.name)
     violations = [] if test is None else list(test(comparison, judged, open_cells))
     for _, cells in violations:
         for row, column in cells:
             judged.verdicts[row][column] = Verdict.INVARIANT
+    return violations
+
+
+def _wrong_sums(comparison: SheetComparison, judged: JudgedStatement) -> list[tuple[str, Cells]]:
+    """Find rows of weights with plausible cells whose sum is not 1, with room for a shortened sum of exponentials."""
+    if comparison.graph.records[judged.statement.node].step.name != "softmax":
+        return []
+    statement, plausible = judged.statement, judged.where(Verdict.PLAUSIBLE, Verdict.UNSUPPORTED)
+    has_error = judged.where(Verdict.SLIP, Verdict.TRANSCRIPTION, Verdict.MISCONCEPTION).any(axis=1)
+    violations = []
+    for row in np.flatnonzero(plausible.any(axis=1) & ~has_error & statement.is_written.all(axis=1)).tolist():
+        total = float(statement.value[row].sum())
+        reach = statement.value.shape[1] * float(statement.unit[row].max()) + _SHORT_SUM
+        if abs(total - 1.0) > reach + 1e-9:
+            cells = _row(row, plausible[row])
+            for cell in cells:
+                judged.verdicts[cell[0]][cell[1]] = Verdict.INVARIANT
+            violations.append((f"the weights of a row must sum to 1, but these sum to {total:.6g}", cells))
     return violations
 
 

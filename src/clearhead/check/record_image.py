@@ -1,19 +1,23 @@
 """The possible values of a record, given the earlier lines and their written precision: the image of rule 5."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from clearhead.check.graph import FromGiven, FromRecord, Graph, Plain, Source
+from clearhead.check.habits import Care, habits, roots
 from clearhead.check.image import IMAGES
-from clearhead.check.interval import Range, around, exactly, low_of, without_nan
+from clearhead.check.inner_image import INNER_UNIT, with_inner_numbers
+from clearhead.check.interval import Range, around, exactly, hull, low_of, without_nan
 from clearhead.check.norm_image import gained, joint_norm, joint_variance
 from clearhead.check.statement import EXACT, NOISE, SLACK, Statement
 from clearhead.worksheet.arrays import Array, Mask
 from clearhead.worksheet.reference import NORM_AXES
 
+DIVISORS = frozenset({"mean", "variance", "length"})
 Statements = Mapping[int, Sequence[Statement]]
 
 
@@ -34,17 +38,28 @@ def nearest_records(node: int, steps: Sequence[Sequence[int]], statements: State
 
 
 class RecordImages:
-    """The images of one sheet; `is_cut` allows numbers that were cut instead of rounded.
+    """The images of one sheet; `is_cut` allows numbers that were cut instead of rounded, all or the unwritten ones.
 
     `x` is the list of written values, which grows while the sheet is compared.
     """
 
     def __init__(
-        self, graph: Graph, statements: Statements, x: Sequence[Array], rounded: Mapping[str, Array], *, is_cut: bool
+        self,
+        graph: Graph,
+        statements: Statements,
+        x: Sequence[Array],
+        rounded: Mapping[str, Array],
+        *,
+        is_cut: bool | Literal["unwritten"],
     ) -> None:
         self.graph, self.statements, self.x = graph, dict(statements), x
-        self.rounded, self.is_cut = rounded, is_cut
+        self.rounded, self.is_cut, self.is_unwritten_cut = rounded, is_cut is True, bool(is_cut)
         self._ranges: dict[int, Range] = {}
+        self._inner_unit: dict[int, float] = {}
+
+    def set_inner_unit(self, index: int, unit: float) -> None:
+        """Set how coarsely the inner numbers of a record can have been kept, if its line shows that."""
+        self._inner_unit[index] = min(unit, INNER_UNIT)
 
     def correct(self, index: int, wrong: Mask, right: Array) -> None:
         """Replace miscopied cells by the right numbers, with the coarsest precision of their line.
@@ -91,7 +106,11 @@ class RecordImages:
 
     def _image(self, index: int) -> Range:
         record = self.graph.records[index]
-        inputs = self.graph.inputs(index, self._range_of)
+        inputs = self.graph.inputs(index, self.range_of)
+        if all(_is_exact(value) for value in inputs.values()):
+            return self._exact_image(index, inputs)
+        if record.step.name == "scale" and inputs.get("root_of") is not None:
+            inputs["roots"] = self._roots(index, inputs["root_of"])
         mean = self.graph.sources[index].get("mean")
         if record.step.name == "variance" and mean is not None and self._is_unwritten(mean):
             result = without_nan(joint_variance(inputs["x"], inputs["over"], low_of(inputs.get("counted"))))
@@ -102,7 +121,15 @@ class RecordImages:
             if joint is not None:
                 return joint
         with np.errstate(all="ignore"):
-            return without_nan(IMAGES[record.step.name](inputs))
+            image = without_nan(IMAGES[record.step.name](inputs))
+            return with_inner_numbers(record.step.name, image, inputs, self._inner_unit.get(index, INNER_UNIT))
+
+    def _exact_image(self, index: int, inputs: Mapping[str, Any]) -> Range:
+        """Return the image of exact inputs: the results for all habits of keeping inner numbers."""
+        own = [float(np.max(line.style.unit(np.ones(1)))) for line in self.statements.get(index, ())]
+        values = {name: _exact_value(value) for name, value in inputs.items()}
+        care = Care(max(own, default=0.0))
+        return without_nan(hull(*habits(self.graph.records[index].step.name, values, care)))
 
     def _joint_norm(self, index: int, inputs: Mapping[str, Any]) -> Range | None:
         sources = self.graph.sources[index]
@@ -110,7 +137,7 @@ class RecordImages:
         deviation = sources.get("deviation", variance)
         if not (self._is_unwritten(mean) and self._is_unwritten(variance) and self._is_unwritten(deviation)):
             return None
-        of_mean = self.graph.inputs(_index(mean), self._range_of)
+        of_mean = self.graph.inputs(_index(mean), self.range_of)
         if self.graph.sources[_index(mean)]["x"] != sources["x"]:
             return None
         rule = self.graph.records[_index(deviation)].inputs if "deviation" in sources else inputs
@@ -136,10 +163,21 @@ class RecordImages:
             wide = Range(np.minimum(joint.low, shifted.low) - spread, np.maximum(joint.high, shifted.high) + spread)
         return gained(without_nan(wide), inputs)
 
+    def _roots(self, index: int, number: float) -> tuple[float, float]:
+        """Return the least and the greatest √d: it is kept to two decimals, or as coarsely as the line itself."""
+        size = np.full(1, math.sqrt(number))
+        own = [float(statement.style.unit(size)[0]) for statement in self.statements.get(index, ())]
+        unit = (
+            max(own) if own else float(self._neighbour_unit(index, size)[0]) * (1.0 if self.is_unwritten_cut else 2.0)
+        )
+        values = roots(number, unit)
+        return min(values), max(values)
+
     def _is_unwritten(self, source: Source) -> bool:
         return isinstance(source, FromRecord) and source.index not in self.statements
 
-    def _range_of(self, source: Source) -> Any:
+    def range_of(self, source: Source) -> Any:
+        """Return the range of an input: exact, or what its written precision allows."""
         if isinstance(source, Plain):
             return source.value
         if isinstance(source, FromGiven):
@@ -164,10 +202,12 @@ class RecordImages:
         for statement in self.statements[index]:
             is_written = statement.is_written
             unit = np.where(np.isfinite(statement.value), statement.unit, 0.0)
-            if statement.is_whole.any() or self.graph.is_move[index]:
+            is_true = np.abs(statement.value - self.graph.records[index].value) <= EXACT
+            if is_true.any() or statement.is_whole.any() or self.graph.is_move[index]:
                 image = self.image(index)
                 is_integer = np.abs(image.middle - np.round(image.middle)) <= EXACT
-                unit = np.where(statement.is_whole & is_integer & (image.radius == 0.0), 0.0, unit)
+                is_exact = (statement.is_whole & is_integer) | (np.abs(statement.value - image.middle) <= EXACT)
+                unit = np.where(is_exact & (image.radius == 0.0), 0.0, unit)
             interval = self._known(value, unit, np.minimum(unit, statement.unit_inwards))
             if self.graph.is_move[index]:  # digits that were only moved are as precise as in the line they came from
                 same = (image.low <= statement.value) & (statement.value <= image.high)
@@ -180,7 +220,7 @@ class RecordImages:
         if is_known.all():
             return Range(low, high)
         rest = self.image(index)
-        own = self.statements[index][0].style.unit(np.abs(value)) / (1 if self.is_cut else 2)
+        own = self.statements[index][0].style.unit(np.abs(value)) / (1 if self.is_unwritten_cut else 2)
         wide = np.maximum(own, self._neighbour_unit(index, np.abs(value)))
         rest = rest.widened(0.0 if self.graph.is_move[index] else wide)
         return Range(np.where(is_known, low, rest.low), np.where(is_known, high, rest.high))
@@ -190,7 +230,7 @@ class RecordImages:
             return image
         unit = self._neighbour_unit(node, np.maximum(np.abs(image.low), np.abs(image.high)))
         # rounding does not change a known number that has few enough digits: 12 stays 12
-        steps = image.middle / np.where(unit > 0.0, unit, 1.0) / (1.0 if self.is_cut else 2.0)
+        steps = image.middle / np.where(unit > 0.0, unit, 1.0) / (1.0 if self.is_unwritten_cut else 2.0)
         is_short = (image.radius == 0.0) & (np.abs(steps - np.round(steps)) <= 1e-9 * np.maximum(1.0, np.abs(steps)))
         unit = np.where(is_short, 0.0, unit)
         return Range(
@@ -210,10 +250,24 @@ class RecordImages:
             styles = {statement.style for statement in everywhere if statement.is_telling} or {
                 statement.style for statement in everywhere
             }
-        units = np.zeros(sizes.shape)
+        # people often keep such numbers without writing them, to two or more decimals
+        is_divisor = self.graph.records[node].step.name in DIVISORS
+        units = np.full(sizes.shape, INNER_UNIT if is_divisor else 0.0)
         for style in styles:
             units = np.maximum(units, style.unit(np.where(np.isfinite(sizes), sizes, 1.0)))
-        return units if self.is_cut else units / 2
+        return units if self.is_unwritten_cut else units / 2
+
+
+def _is_exact(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(_is_exact(part) for part in value)
+    return not isinstance(value, Range) or bool(np.all(value.radius == 0.0))
+
+
+def _exact_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_exact_value(part) for part in value)
+    return low_of(value)
 
 
 def _index(source: Source) -> int:

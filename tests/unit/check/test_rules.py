@@ -75,15 +75,15 @@ def test_rule_4_less_than_a_unit_off_is_only_rounding_and_an_error_only_if_stric
 
 
 def test_rule_5_a_skipped_line_can_have_been_rounded():
-    """Weights not written: from 0.27, 0.73 rounded at two decimals Z₁₁ = 1 + 2·0.7311 = 2.462.
+    """Weights not written: Z₁₁ = 1 + 2·0.7311 = 2.462, but 0.27·1 + 0.73·3 = 2.460 from weights with two decimals.
 
-    With weights in 0.725 … 0.736 it lies in 2.451 … 2.472: 2.47 is more than a unit of 0.001 off and still possible,
-    where Z was written to three decimals and its neighbours to two. 2.60 is not.
+    Scores written as 1.00 show that two decimals are kept. e⁻¹ = 0.3679 cut to 0.36 gives 1 + 2/1.36 = 2.471, but no
+    faultless weights give 2.50.
     """
     lines = {name: text for name, text in FAULTLESS.items() if name not in ("A", "Z")}
     lines["S"] = "1.00 2.00 / 3.00 1.00"
-    assert found(ATTENTION, {**lines, "Z": "2.470 3.462 / 1.238 2.238"})[-1] == "Z pc cc"
-    assert found(ATTENTION, {**lines, "Z": "2.600 3.462 / 1.238 2.238"})[-1] != "Z pc cc"
+    assert found(ATTENTION, {**lines, "Z": "2.460 3.462 / 1.238 2.238"})[-1] == "Z pc cc"
+    assert found(ATTENTION, {**lines, "Z": "2.500 3.462 / 1.238 2.238"})[-1] != "Z pc cc"
 
 
 def test_rule_5_the_root_of_3_can_be_taken_as_1_73():
@@ -110,10 +110,19 @@ def test_rule_5_weights_that_were_shown_rounded_make_the_products_plausible():
 
 
 def test_rule_5_gives_neither_correct_nor_an_error():
-    """softmax(3.0, 1.0) = 0.8808; 0.87 is 0.0108 off, more than its unit, but softmax(2.95, 1.05) = 0.8699."""
-    report = marked(ATTENTION, {"S": "1.0 2.0 / 3.0 1.0", "A": "0.27 0.73 / 0.87 0.13"})
-    assert verdicts(report)[1] == "A cc pp"
+    """Z₁₁ = 0.27·1 + 0.73·3 = 2.46; 2.48 is two units off, but weights that are rounded allow 2.46 ± 0.005·(1 + 3)."""
+    report = marked(ATTENTION, with_lines(Z="2.48 3.46 / 1.24 2.24"))
+    assert verdicts(report)[5] == "Z pc cc"
     assert not report.has_error
+
+
+def test_exact_scores_leave_only_one_right_weight():
+    """softmax(3, 1) = 0.8808, 0.1192; e⁻² = 0.1353 kept as 0.13 or 0.14 gives 0.885, 0.115 or 0.877, 0.123, never 0.86."""
+    for scores in ("1 2 / 3 1", "1.0 2.0 / 3.0 1.0", "1.00 2.00 / 3.00 1.00"):
+        report = marked(ATTENTION, {"S": scores, "A": "0.27 0.73 / 0.86 0.14"})
+        assert verdicts(report)[1] in ("A cc SS", "A cc TT"), scores
+        report = marked(ATTENTION, {"S": scores, "A": "0.269 0.731 / 0.877 0.123"})
+        assert verdicts(report)[1] == "A cc pp", scores
 
 
 def test_rule_6_a_right_score_under_a_miscopied_query_shows_that_only_the_copy_is_wrong():

@@ -1,0 +1,292 @@
+"""What a person without a fault can reach: the values of a record for many ways of rounding in between.
+
+Lines that were not written were kept in full, with the digits of the lines around them or with one digit more, rounded
+or cut; inner numbers as `habits` describes; a written line was used as it is written, in full, or with one digit more.
+Where the lines above are exact and few lines are missing, this decides; otherwise it is a sample of a wider range.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from clearhead.check.graph import FromGiven, FromRecord, Graph, Plain, Source
+from clearhead.check.habits import Care, habits, kept
+from clearhead.check.interval import Range
+from clearhead.check.record_image import DIVISORS, RecordImages, nearest_records
+from clearhead.check.statement import Statement
+from clearhead.check.style import Style
+from clearhead.worksheet.arrays import Array, Ids, Mask
+from clearhead.worksheet.reference import REFERENCE
+
+_MAX_NUMBERS = 12_000  # of one record in all states together
+_MAX_CHOICES = 6  # lines with several roundings: a sample of their combinations reaches nearly everything
+_MAX_THOROUGH = 50  # states for which all inner habits are tried
+_MAX_LOOPS = 48  # states of a step that cannot be calculated for all of them at once
+_NUM_SAMPLES = 32  # of the lines above, where they are rounded
+_FAR = 2.0  # in half-widths: beyond this, a number cannot be reached
+_MARGINS = (0.5, 0.1)  # a sample does not reach the ends: the share of its half-width by which it is widened
+_BATCHED = frozenset(
+    {
+        *("project", "score", "mix", "scale", "mask", "softmax", "divide", "activate", "add", "multiply", "mean"),
+        *("variance", "normalise", "rms_normalise", "split", "pick", "join", "append", "cosine", "length"),
+        *("exponentiate", "shift", "row_sum"),
+    }
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """The values that can be reached; whether no others can; and the cells that depend on lines that were not written.
+
+    `states` has all of them, if there are few enough. `is_dense` is false if there are too many choices for the sample.
+    """
+
+    range: Range
+    is_complete: bool
+    gap: Mask
+    is_dense: bool
+    states: Array | None = None
+
+    def is_far(self, statement: Statement) -> Mask:
+        """Return the cells that are so far from everything reached that no rounding can explain them."""
+        half = np.maximum(self.range.radius, 0.0)
+        with np.errstate(invalid="ignore"):
+            gap = np.maximum(self.range.low - statement.value, statement.value - self.range.high)
+            return np.asarray(self.is_dense & (gap > _FAR * half + 2.0 * statement.unit))
+
+    def agree(self, statement: Statement, accepted: Mask) -> Mask:
+        """Return the cells that some state gives together with all accepted cells of their row."""
+        assert self.states is not None
+        with np.errstate(invalid="ignore"):
+            fits = np.abs(self.states - statement.value) < np.maximum(statement.unit, 1e-9) * (1.0 - 1e-6)
+            fits |= np.isinf(self.states)
+        rows = np.all(fits | ~accepted, axis=-1, keepdims=True)
+        return np.asarray(np.any(fits & rows, axis=0))
+
+
+class Reach:
+    """The reachable values of the records of one sheet. `x` and `hat` grow while the sheet is compared."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        statements: Mapping[int, Sequence[Statement]],
+        values: tuple[Sequence[Array], Sequence[Array]],
+        images: RecordImages,
+    ) -> None:
+        self.graph, self.statements, self.images = graph, statements, images
+        self.x, self.hat = values
+        self._reached: dict[int, Reached] = {}
+
+    def forget(self, index: int) -> None:
+        """Discard the stored result of a record."""
+        self._reached.pop(index, None)
+
+    def of(self, index: int) -> Reached:
+        """Return what can be reached at a record; its ancestors have been compared."""
+        if index not in self._reached:
+            self._reached[index] = _Search(self, index).run()
+        return self._reached[index]
+
+
+class _Search:
+    """All states at one record: each state is one person's choice at every line above."""
+
+    def __init__(self, reach: Reach, index: int) -> None:
+        self.reach, self.graph, self.index = reach, reach.graph, index
+        self.unwritten = sorted(nearest_records(index, self.graph.parents, reach.statements, is_written=False))
+        self.random = np.random.default_rng(index)
+        self.num_states, self.num_choices = 1, 0
+        self.is_exact, self.is_sampled = True, False
+        self.values: dict[Source, Array] = {}  # with an axis of states, where the states differ
+        self.styles = self._styles()
+
+    def run(self) -> Reached:
+        self._choose_sources()
+        for node in self.unwritten:
+            self._branch(node, [*self._results(node)])
+        is_thorough = self.is_exact and self.num_states <= _MAX_THOROUGH
+        results = np.concatenate(
+            [self._spread(result) for result in self._results(self.index, is_thorough=is_thorough)]
+        )
+        is_useless = np.isnan(results) | (np.isinf(results) & np.isfinite(results[:1]))  # divided by a rounded 0
+        finite = np.where(is_useless, results[:1], results)
+        low, high = finite.min(axis=0), finite.max(axis=0)
+        if self.is_sampled:
+            with np.errstate(invalid="ignore"):
+                half = np.where(np.isfinite(high - low), (high - low) / 2, 0.0)
+            low, high = low - half * _MARGINS[self.is_exact], high + half * _MARGINS[self.is_exact]
+        is_complete = self.is_exact and self.num_choices <= _MAX_CHOICES
+        states = finite if self.is_exact and not self.num_choices else None
+        is_dense = self.num_choices <= _MAX_CHOICES
+        return Reached(Range(low, high), is_complete, self._gap(), is_dense, states)
+
+    def _styles(self) -> list[Style]:
+        """Return the precisions that a line in between can have had: those of the written lines around it."""
+        statements = self.reach.statements
+        nodes = nearest_records(self.index, self.graph.parents, statements, is_written=True) | {self.index}
+        around = [statement for node in sorted(nodes) for statement in statements.get(node, ())]
+        telling = [statement for statement in around if statement.is_telling or _has_zeros(statement)]
+        return list(dict.fromkeys(_style(statement) for statement in telling or around))
+
+    # The written lines above
+
+    def _choose_sources(self) -> None:
+        nodes = [*self.unwritten, self.index]
+        everything = [source for node in nodes for source in _flat(self.graph.sources[node].values())]
+        uncertain = {}
+        for source in dict.fromkeys(one for one in everything if isinstance(one, FromRecord | FromGiven)):
+            if isinstance(source, FromRecord) and source.index in self.unwritten:
+                continue
+            bounds = self.reach.images.range_of(source)
+            if isinstance(bounds, Range) and np.any(bounds.radius > 0.0):
+                uncertain[source] = bounds
+        if not uncertain:
+            return
+        self.is_exact, self.is_sampled, self.num_states = False, True, _NUM_SAMPLES
+        for source, bounds in uncertain.items():
+            self.values[source] = self._samples(source, bounds)
+
+    def _samples(self, source: Source, bounds: Range) -> Array:
+        """Return a written line as people use it: as written, in full, with one digit more, or somewhere between."""
+        choices = [bounds.middle]
+        if isinstance(source, FromRecord):
+            digits, full = self.reach.x[source.index], self.reach.hat[source.index]
+            units = [statement.unit for statement in self.reach.statements[source.index]]
+            guard = np.minimum.reduce(units) / 10.0
+            own = self.reach.statements[source.index][0].style.unit(np.abs(full))  # of cells that are not written
+            choices = [digits, full]
+            for unwritten, cut in product((own, own / 10.0), (False, True)):
+                choices.append(kept(full, np.where(guard > 0.0, guard, unwritten), is_cut=cut))
+        states = [*choices]
+        for _ in range(_NUM_SAMPLES - len(states)):
+            if self.random.random() < 0.5:
+                states.append(choices[self.random.integers(len(choices))])
+            else:
+                shares = self.random.uniform(-1.0, 1.0, bounds.middle.shape)
+                states.append(bounds.middle + bounds.radius * shares)
+        return np.stack(states)
+
+    def _gap(self) -> Mask:
+        """Return the cells that depend on numbers that were calculated and not written."""
+        masks: dict[int, Mask] = {}
+
+        def fetch(source: Source) -> Mask | None:
+            if not isinstance(source, FromRecord):
+                return None
+            if source.index not in masks and source.index in self.reach.statements:
+                lines = self.reach.statements[source.index]
+                masks[source.index] = ~np.logical_or.reduce([line.is_written for line in lines])
+            return masks.get(source.index)
+
+        for node in self.unwritten:
+            if self.graph.is_move[node]:
+                masks[node] = self.graph.affected_cells(node, fetch)
+            else:
+                masks[node] = np.ones(self.graph.records[node].value.shape, dtype=bool)
+        return self.graph.affected_cells(self.index, fetch)
+
+    # The lines in between
+
+    def _results(self, node: int, *, is_thorough: bool = False) -> list[Array]:
+        """Return the results of a record for every inner habit, each for all states."""
+        inputs = self.graph.inputs(node, self._fetch)
+        step = self.graph.records[node].step.name
+        unit = max((float(np.max(style.unit(np.ones(1)))) for style in self.styles), default=0.0)
+        if step in ("join", "append"):
+            inputs = {name: _each(value, self._spread) for name, value in inputs.items()}
+        is_batched = any(isinstance(value, np.ndarray) and value.ndim > 2 for value in _flat(inputs.values()))
+        if step in _BATCHED or not is_batched:
+            return habits(step, inputs, Care(unit, is_thorough))
+        if self.num_states > _MAX_LOOPS:
+            self._keep(np.arange(_MAX_LOOPS))
+            inputs = self.graph.inputs(node, self._fetch)
+        return [np.stack([self._single(step, inputs, state) for state in range(self.num_states)])]
+
+    def _single(self, step: str, inputs: Mapping[str, Any], state: int) -> Array:
+        def one(value: Any) -> Any:
+            return value[state] if isinstance(value, np.ndarray) and value.ndim > 2 else value
+
+        return np.asarray(REFERENCE[step](**{name: _each(value, one) for name, value in inputs.items()}))
+
+    def _fetch(self, source: Source) -> Any:
+        if source in self.values:
+            return self.values[source]
+        if isinstance(source, Plain):
+            return source.value
+        if isinstance(source, FromGiven):
+            return self.graph.givens[source.name].value
+        assert isinstance(source, FromRecord)
+        return self.reach.x[source.index]
+
+    def _spread(self, value: Any) -> Any:
+        """Return an array with an axis of states."""
+        if not isinstance(value, np.ndarray) or value.ndim > 2:
+            return value
+        return np.broadcast_to(value, (self.num_states, *value.shape))
+
+    def _branch(self, node: int, results: list[Array]) -> None:
+        """Replace each state by one for every habit and every rounding of this line."""
+        options = list(results)
+        if not self.graph.is_move[node]:
+            for result in results:
+                options += self._roundings(self.graph.records[node].step.name, result)
+        if len(options) == 1:
+            self.values[FromRecord(node)] = options[0]
+            return
+        stacked = np.concatenate([self._spread(option) for option in options])
+        self.values = {source: _tiled(value, len(options)) for source, value in self.values.items()}
+        self.values[FromRecord(node)] = stacked
+        self.num_states *= len(options)
+        self.num_choices += 1
+        most = max(_NUM_SAMPLES, _MAX_NUMBERS // max(1, stacked[0].size))
+        if self.num_states > most:
+            chosen = self.random.choice(self.num_states - 1, size=most - 1, replace=False) + 1
+            self._keep(np.concatenate([[0], np.sort(chosen)]))
+
+    def _keep(self, states: Ids) -> None:
+        self.values = {source: value[states] if value.ndim > 2 else value for source, value in self.values.items()}
+        self.num_states, self.is_sampled = len(states), True
+
+    def _roundings(self, step: str, value: Array) -> list[Array]:
+        """Return a line as it is rounded or cut at the digits of the lines around it, or at one digit more."""
+        candidates = [
+            kept(value, style.unit(value) / guard, is_cut=is_cut)
+            for style, guard, is_cut in product(self.styles, (1.0, 10.0), (False, True))
+        ]
+        if step in DIVISORS:
+            candidates += Care(0.0).shortened(value)
+        return [
+            rounded for rounded in candidates if not np.allclose(rounded, value, rtol=0.0, atol=1e-12, equal_nan=True)
+        ]
+
+
+def _style(statement: Statement) -> Style:
+    """Return the precision of a line; integers show none, and nobody rounds weights to 0 or 1."""
+    is_integer = bool(np.all(statement.is_whole | ~statement.is_written))
+    return Style(decimals=1) if is_integer else statement.style
+
+
+def _has_zeros(statement: Statement) -> bool:
+    """Return whether a decimal ends with 0, as in 1.00: it shows how many decimals are kept."""
+    return any("." in text and text.endswith("0") for row in statement.texts for text in row)
+
+
+def _tiled(value: Array, number: int) -> Array:
+    return np.concatenate([value] * number) if value.ndim > 2 else value
+
+
+def _each(value: Any, change: Any) -> Any:
+    return tuple(change(part) for part in value) if isinstance(value, tuple) else change(value)
+
+
+def _flat(values: Any) -> list[Any]:
+    """Return sources or values, those of the parts of an input one by one."""
+    flat: list[Any] = []
+    for value in values:
+        parts = getattr(value, "parts", value if isinstance(value, tuple) else None)
+        flat += [value] if parts is None else _flat(parts)
+    return flat

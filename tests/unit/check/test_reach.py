@@ -1,0 +1,56 @@
+"""What a person without a fault can reach, and what only a wrong number can be."""
+
+import numpy as np
+
+from clearhead.check.inner_image import with_inner_numbers
+from clearhead.check.interval import Range
+from clearhead.check.verdict import Verdict
+from tests.unit.check.desk import marked, verdicts
+
+ATTENTION = {
+    "kind": "self-attention", "Q": [[1, 2], [3, 1]], "K": [[1, 0], [0, 1]], "V": [[1, 2], [3, 4]],
+    "scale": "sqrt(d_k)", "mask": "none", "normaliser": "softmax", "layout": "rows",
+}  # fmt: skip
+
+
+def test_a_wrong_answer_alone_is_an_error():
+    """S′ = 0.7071 1.4142 / 2.1213 0.7071; A = 0.3302 0.6698 / 0.8044 0.1956; Z = 2.3395 3.3395 / 1.3911 2.3911."""
+    assert verdicts(marked(ATTENTION, {"Z": "2.34 3.34 / 1.39 2.39"})) == ["Z cc cc"]
+    assert verdicts(marked(ATTENTION, {"Z": "2.34 3.34 / 1.38 2.38"}))[0][2:4] == "cc", "1.38 from rounded weights"
+    report = marked(ATTENTION, {"Z": "2.64 3.64 / 1.89 2.89"})
+    assert set(verdicts(report)[0]) <= set("Z STM")
+    assert report.exit_code == 1
+
+
+def test_nonsense_alone_is_never_without_error():
+    draw = np.random.default_rng(0)
+    num_silent = 0
+    for _ in range(20):
+        numbers = draw.integers(-9, 10, size=(2, 2))
+        report = marked(ATTENTION, {"Z": " / ".join(" ".join(map(str, row)) for row in numbers)})
+        num_silent += report.exit_code == 0
+    assert num_silent <= 1, "whole numbers can be right by chance"
+
+
+def test_a_line_far_below_the_last_written_one_can_lack_working():
+    """Only the output of a whole block is written: many lines are missing, and no choice of roundings decides."""
+    block = {
+        "kind": "encoder-block", "X": [[1, 2], [3, 1]], "norm": {"norm": "layer", "epsilon": 0}, "norm_place": "post",
+        "self_attention": {"W_Q": [[1, 0], [0, 1]], "W_K": [[1, 1], [0, 1]], "W_V": [[1, 2], [0, 1]], "scale": "none"},
+        "feed_forward": {"W_1": [[1, 1], [2, 0]], "W_2": [[1, 0], [1, 1]], "activation": "relu"},
+    }  # fmt: skip
+    report = marked(block, {"N₂": "-0.313 0.712 / 0.101 -0.202"})
+    assert report.exit_code == 1
+    kinds = {cell.verdict for line in report.lines for cell in line.marked}
+    assert kinds & {Verdict.UNSUPPORTED, Verdict.SLIP, Verdict.TRANSCRIPTION}
+
+
+def test_inner_numbers_widen_a_weight_by_about_a_hundredth():
+    scores = np.array([[1.23, 0.57, 0.91]])
+    weights = np.exp(scores) / np.exp(scores).sum()
+    inputs = {"scores": Range(scores, scores)}
+    wide = with_inner_numbers("softmax", Range(weights, weights), inputs)
+    assert np.all(wide.low < weights - 0.002)
+    assert np.all(wide.high < weights + 0.02)
+    finer = with_inner_numbers("softmax", Range(weights, weights), inputs, 0.001)
+    assert np.all(finer.radius < wide.radius / 5)
