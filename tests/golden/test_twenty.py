@@ -78,6 +78,29 @@ CAUSES = (
 TICK_TOCK = "scheme.yaml"
 
 ALONE = [
+    # X = [1 2; 3 1] gives Z = [2.586 6.379; 2.363 6.044], V = [1 4; 3 7]. Nobody whose weights lie between 0 and 1 gets
+    # -3 (the least is 0·1 + 0·3) or 8 (the most is 1 + 3). 7 is within one unit of 6.38, and 0 is what weights that were
+    # cut to whole numbers, 0 and 0, give: neither is proved. Each row has an error, so A is 0; Q, K, V, S and A are not
+    # there and nothing shows that they were done: 0. Only the M of Z is left to argue about, 1 of 10.
+    Case(
+        "01-nonsense-alone.yaml",
+        TICK_TOCK,
+        1,
+        (Line("Z", "Ex En"), *(Line(symbol, "", "0") for symbol in "QKVSA")),
+        never=("No error", "later lines show that it was done"),
+        most_marks=1,
+    ),
+    # The weights are [.207 .793; .319 .681]. Row 1: S = 1.2, 3.1, to one decimal and over 1.4 to √2 or 1.5: the scaled
+    # gap is between 1.1 and 1.5, so the first weight is between .18 and .25: never .6. Row 2: S is 1.5 to 1.7 and 2.6 to
+    # 2.8, the scaled gap .6 to 1.0, the first weight .26 to .36: never .9. The other cells are 1 less these.
+    # Without a scale the row would be .130 .870, and down the columns .429 .571: no rule gives .6 or .9 either.
+    Case(
+        "02-random-weights-alone.yaml",
+        TICK_TOCK,
+        1,
+        (Line("A", "ee ee", "0"), *(Line(symbol, "", "0") for symbol in "QKS")),
+        never=("No error", "misconception", "copying error", "later lines show that it was done"),
+    ),
     # v = .1: .207, .793, .319 and .681 are .2, .8, .3 and .7 (rule 1).
     Case("03-right-weights-alone.yaml", TICK_TOCK, 0, (Line("A", "cc cc", "3"),), 0),
     # The exercise gives Q, K, V: S = 1.4 0.6 0.9 exactly, A = .4864 .2186 .2950, Z = 1.0765 .8086. Weights to two decimals,
@@ -89,6 +112,16 @@ ALONE = [
 ]
 
 EXACT = [
+    # The scores are exact, so u = 0: the second weight is .2186, even with exponentials 4.06, 1.82, 2.46 and their sum 8.34
+    # (.2182). .25 is three units off. Z follows from it: .49 + 2×.30 = 1.09, .25 + 2×.30 = .85 (rule 2).
+    Case(
+        "04-wrong-weight-below-exact-scores.md",
+        "lamp",
+        1,
+        (Line("S", "ccc", "2"), Line("A", "cec", "1"), Line("Z", "ff", "2")),
+        1,
+        never=("copying error", "misconception"),
+    ),
     # .4864, .2186 and .2950 are .49, .22 and .30. Z: 1.0765 from the unrounded weights is 1.08 (rule 1); from the rounded
     # ones .22 + 2×.30 is .82 (rule 2), where the unrounded ones give .81.
     Case("05-right-weights-below-exact-scores.md", "lamp", 0, (Line("S", "ccc"), Line("A", "ccc"), Line("Z", "cr")), 0),
@@ -100,12 +133,22 @@ EXACT = [
     # R = 1.2 .4 .9 2.1 exactly, μ = 1.15, σ² = .3825, σ = .6185; N = .0808 -1.2127 -.4042 1.5360. With σ = .62 the row is
     # .0806 -1.2097 -.4032 1.5323, which is what was written: σ may be used to two decimals (rule 5).
     Case("07-sigma-to-two-decimals.yaml", "norm", 0, (Line("R", "cccc"), Line("N", "cppp", "2")), 0),
+    # The same row. σ to two decimals, .61 or .62, puts the third number between -.410 and -.403, and the variance .38 gives
+    # -.406; -.394 is out of reach.
+    Case("08-wrong-norm-below-exact-lines.csv", "norm", 1, (Line("R", "cccc"), Line("N", "ccec", "1")), 1),
+    # S = [.349 .451 .551; .698 .902 1.102], written to one decimal. Row 1: .3002 is .30; the images of .36 and .39 reach
+    # [.320, .365] and [.355, .402], so each alone is plausible, but .30 + .36 + .39 = 1.05, beyond 1 + 3×.01.
+    # Row 2: .2685 .3293 .4022.
+    Case("16-row-of-weights-sums-to-1.05.csv", "thirds", 1, (Line("S", "ccc ccc"), Line("A", "xxI ccc")), 1, ("1.05",)),
 ]
 
 ROOTS = [
     # S over 1.4 is 2.143 2.857 5.000, 2.143 3.571 3.571, 2.857 5.000 4.286; over √2 it is 2.121 2.828 4.950 …, one to five
     # units less. One cause for the whole line. (2.14 alone might come from √2 = 1.405, so it may be called plausible.)
     Case("11-root-1.4-two-decimals.tex", "sky", 1, (Line("S", "ccc ccc ccc"), Line("S′", "qEE qEE EEE")), 1, ("1.4",)),
+    # 18, 20 and 23 over 1.4 are 12.86, 14.29, 16.43: √2 to one decimal on a line of one decimal (rule 5; the right
+    # numbers are 12.73, 14.14 and 16.26, more than a unit away in the first two).
+    Case("12-root-1.4-one-decimal.csv", "wide", 0, (Line("S", "ccc"), Line("S′", "ppa", "2")), 0),
     # Over 1.41: 12.766, 14.184, 16.312. √2 may be used to two decimals (rule 5; the right numbers are 3 to 5 units less).
     Case("13-root-1.41.yaml", "wide", 0, (Line("S", "ccc"), Line("S′", "ppp", "2")), 0),
 ]
