@@ -4,6 +4,9 @@ import numpy as np
 
 from clearhead.check.inner_image import with_inner_numbers
 from clearhead.check.interval import Range
+from clearhead.check.reach import Reached
+from clearhead.check.statement import Statement
+from clearhead.check.style import Style
 from clearhead.check.verdict import Verdict
 from tests.unit.check.desk import marked, verdicts
 
@@ -11,6 +14,13 @@ ATTENTION = {
     "kind": "self-attention", "Q": [[1, 2], [3, 1]], "K": [[1, 0], [0, 1]], "V": [[1, 2], [3, 4]],
     "scale": "sqrt(d_k)", "mask": "none", "normaliser": "softmax", "layout": "rows",
 }  # fmt: skip
+
+
+def statement_of(rows, unit):
+    value = np.array(rows)
+    units, nothing = np.full(value.shape, unit), np.zeros(value.shape, dtype=bool)
+    texts = tuple(tuple(f"{number:g}" for number in row) for row in rows)
+    return Statement(0, 0, value, units, units, nothing, texts, Style(decimals=2), nothing)
 
 
 def test_a_wrong_answer_alone_is_an_error():
@@ -54,3 +64,20 @@ def test_inner_numbers_widen_a_weight_by_about_a_hundredth():
     assert np.all(wide.high < weights + 0.02)
     finer = with_inner_numbers("softmax", Range(weights, weights), inputs, 0.001)
     assert np.all(finer.radius < wide.radius / 5)
+
+
+def test_a_state_must_agree_with_the_accepted_cells_of_its_row():
+    """States 0.25 0.75 and 0.30 0.70: with 0.75 accepted, 0.30 belongs to the other state."""
+    statement = statement_of([[0.30, 0.75]], unit=0.01)
+    states = np.array([[[0.25, 0.75]], [[0.30, 0.70]]])
+    reached = Reached(Range(states.min(0), states.max(0)), True, np.zeros((1, 2), dtype=bool), True, states)
+    nothing = np.zeros((1, 2), dtype=bool)
+    assert reached.agree(statement, nothing).tolist() == [[True, True]]
+    assert reached.agree(statement, np.array([[False, True]])).tolist() == [[False, True]]
+
+
+def test_a_number_is_far_only_if_it_is_outside_by_more_than_the_width():
+    bounds = Range(np.array([[1.0]]), np.array([[2.0]]))
+    reached = Reached(bounds, False, np.ones((1, 1), dtype=bool), True)
+    assert not reached.is_far(statement_of([[2.9]], unit=0.1)).any()
+    assert reached.is_far(statement_of([[3.4]], unit=0.1)).all()
