@@ -5,6 +5,7 @@ or cut; inner numbers as `habits` describes; a written line was used as it is wr
 Where the lines above are exact and few lines are missing, this decides; otherwise it is a sample of a wider range.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -27,7 +28,7 @@ _MAX_THOROUGH = 50  # states for which all inner habits are tried
 _MAX_LOOPS = 48  # states of a step that cannot be calculated for all of them at once
 _NUM_SAMPLES = 32  # of the lines above, where they are rounded
 _FAR = 2.0  # in half-widths: beyond this, a number cannot be reached
-_MARGINS = (0.5, 0.1)  # a sample does not reach the ends: the share of its half-width by which it is widened
+_MARGINS = (0.3, 0.1)  # a sample does not reach the ends: the share of its half-width by which it is widened
 _BATCHED = frozenset(
     {
         *("project", "score", "mix", "scale", "mask", "softmax", "divide", "activate", "add", "multiply", "mean"),
@@ -58,13 +59,17 @@ class Reached:
             return np.asarray(self.is_dense & (gap > _FAR * half + 2.0 * statement.unit))
 
     def agree(self, statement: Statement, accepted: Mask) -> Mask:
-        """Return the cells that some state gives together with all accepted cells of their row."""
+        """Return the cells that some state gives together with the accepted cells of their row, if those are most of it.
+
+        Otherwise the row shows little about its inner numbers, and every cell within the range is possible.
+        """
         assert self.states is not None
         with np.errstate(invalid="ignore"):
             fits = np.abs(self.states - statement.value) < np.maximum(statement.unit, 1e-9) * (1.0 - 1e-6)
             fits |= np.isinf(self.states)
         rows = np.all(fits | ~accepted, axis=-1, keepdims=True)
-        return np.asarray(np.any(fits & rows, axis=0))
+        is_clear = 2 * accepted.sum(axis=-1, keepdims=True) > statement.is_written.sum(axis=-1, keepdims=True)
+        return np.asarray(np.any(fits & rows, axis=0) | ~is_clear)
 
 
 class Reach:
@@ -230,22 +235,35 @@ class _Search:
 
     def _branch(self, node: int, results: list[Array]) -> None:
         """Replace each state by one for every habit and every rounding of this line."""
-        options = list(results)
+        source = FromRecord(node)
+        num_before = self.num_states
+        self._multiply(source, results)
         if not self.graph.is_move[node]:
-            for result in results:
-                options += self._roundings(self.graph.records[node].step.name, result)
+            value = self.values[source]
+            self._multiply(source, [value, *self._roundings(self.graph.records[node].step.name, value)])
+        self.num_choices += self.num_states > num_before or len(results) > 1
+
+    def _multiply(self, source: FromRecord, options: list[Array]) -> None:
+        """Combine every state with every option for a line, or a sample of these combinations."""
         if len(options) == 1:
-            self.values[FromRecord(node)] = options[0]
+            self.values[source] = options[0]
             return
-        stacked = np.concatenate([self._spread(option) for option in options])
-        self.values = {source: _tiled(value, len(options)) for source, value in self.values.items()}
-        self.values[FromRecord(node)] = stacked
-        self.num_states *= len(options)
-        self.num_choices += 1
-        most = max(_NUM_SAMPLES, _MAX_NUMBERS // max(1, stacked[0].size))
-        if self.num_states > most:
-            chosen = self.random.choice(self.num_states - 1, size=most - 1, replace=False) + 1
-            self._keep(np.concatenate([[0], np.sort(chosen)]))
+        number = self.num_states * len(options)
+        combinations = np.arange(number)
+        most = max(_NUM_SAMPLES, _MAX_NUMBERS // max(1, math.prod(options[0].shape[-2:])))
+        if number > most:
+            chosen = self.random.choice(number - 1, size=most - 1, replace=False) + 1
+            combinations = np.concatenate([[0], np.sort(chosen)])
+            self.is_sampled = True
+        states, choices = combinations % self.num_states, combinations // self.num_states
+        spread = [self._spread(option) for option in options]
+        self.values = {one: value[states] if value.ndim > 2 else value for one, value in self.values.items()}
+        combined = np.empty((len(combinations), *spread[0].shape[1:]))
+        for place, option in enumerate(spread):
+            is_mine = choices == place
+            combined[is_mine] = option[states[is_mine]]
+        self.values[source] = combined
+        self.num_states = len(combinations)
 
     def _keep(self, states: Ids) -> None:
         self.values = {source: value[states] if value.ndim > 2 else value for source, value in self.values.items()}
@@ -273,10 +291,6 @@ def _style(statement: Statement) -> Style:
 def _has_zeros(statement: Statement) -> bool:
     """Return whether a decimal ends with 0, as in 1.00: it shows how many decimals are kept."""
     return any("." in text and text.endswith("0") for row in statement.texts for text in row)
-
-
-def _tiled(value: Array, number: int) -> Array:
-    return np.concatenate([value] * number) if value.ndim > 2 else value
 
 
 def _each(value: Any, change: Any) -> Any:

@@ -67,13 +67,13 @@ def test_inner_numbers_widen_a_weight_by_about_a_hundredth():
 
 
 def test_a_state_must_agree_with_the_accepted_cells_of_its_row():
-    """States 0.25 0.75 and 0.30 0.70: with 0.75 accepted, 0.30 belongs to the other state."""
-    statement = statement_of([[0.30, 0.75]], unit=0.01)
-    states = np.array([[[0.25, 0.75]], [[0.30, 0.70]]])
-    reached = Reached(Range(states.min(0), states.max(0)), True, np.zeros((1, 2), dtype=bool), True, states)
-    nothing = np.zeros((1, 2), dtype=bool)
-    assert reached.agree(statement, nothing).tolist() == [[True, True]]
-    assert reached.agree(statement, np.array([[False, True]])).tolist() == [[False, True]]
+    """States 0.25 0.35 0.40 and 0.30 0.30 0.40: with 0.35 and 0.40 accepted, 0.30 belongs to the other state."""
+    statement = statement_of([[0.30, 0.35, 0.40]], unit=0.01)
+    states = np.array([[[0.25, 0.35, 0.40]], [[0.30, 0.30, 0.40]]])
+    nothing = np.zeros((1, 3), dtype=bool)
+    reached = Reached(Range(states.min(0), states.max(0)), True, nothing, True, states)
+    assert reached.agree(statement, nothing).tolist() == [[True, True, True]]
+    assert reached.agree(statement, np.array([[False, True, True]])).tolist() == [[False, True, True]]
 
 
 def test_a_number_is_far_only_if_it_is_outside_by_more_than_the_width():
