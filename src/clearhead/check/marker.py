@@ -16,6 +16,7 @@ from clearhead.check.limits import (
 )
 from clearhead.check.marks import Scheme
 from clearhead.check.names import words_for
+from clearhead.check.names import symbol_key
 from clearhead.check.placing import Placer, Placing
 from clearhead.check.product_order import with_written_order
 from clearhead.check.read.problem_source import unusable_problem
@@ -159,12 +160,22 @@ def _compare_as_shown(working: Working) -> ComparedWorking:
         doubts = [(line, others) for line, others in best.placing.doubtful.items() if best.num_wrong_in(line)]
         for line, others in doubts[:_MAX_DOUBTS]:
             for node in others[:_MAX_DOUBTS] if best.num_wrong_in(line) else ():
+                if _is_repeat(best, working, line, node):
+                    continue
                 other = _compare_placed(graph, working, {**decided, line: node})
                 # a wrong number can fit another record by chance, so most of the line must fit, and not only possibly
                 gain = best.num_wrong - max(other.num_wrong, other.num_unproved_in(line))
                 if gain > best.num_wrong_in(line) / 2:
                     best, decided = other, {**decided, line: node}
     return best
+
+
+def _is_repeat(best: ComparedWorking, working: Working, line: int, node: int) -> bool:
+    """Return whether a line with the symbol of its record would repeat another line: O = Z is not a second Z."""
+    statements = best.placing.statements
+    own = [index for index, group in statements.items() if any(statement.line == line for statement in group)]
+    is_symbol = any(symbol_key(best.graph.records[index].symbol) == symbol_key(working.lines[line].name) for index in own)
+    return is_symbol and any(statement.line != line for statement in statements.get(node, ()))
 
 
 def _check_sheet_size(sheet: Worksheet) -> None:

@@ -143,8 +143,8 @@ def test_a_long_report_in_a_terminal_shows_the_lines_with_errors(monkeypatch):
     (report,) = check({"problem": problem, "written": {**right, "K": [[1, 0], [0, 7]]}})
     text = terminal(report)
     assert "\n2 lines without errors are not shown" in text
-    assert 'Your line "K"' in text
-    assert 'Your line "Q"' not in text
+    assert "  K = X W_K " in text
+    assert "  Q = X W_Q " not in text
 
 
 def test_the_pages_state_the_limits():

@@ -127,3 +127,14 @@ def test_a_report_has_the_right_number_and_the_truth():
     cell = report.lines[0].cells[0][1]
     assert cell is not None
     assert (cell.right, cell.truth) == ("3.75", "3.75")
+
+
+def test_a_line_with_its_own_symbol_is_not_a_second_writing_of_another_line():
+    """O = Z W_O with W_O = 2 0 / 0 2: an O that repeats Z forgets W_O."""
+    problem = {
+        "kind": "self-attention", "Q": [[1, 2], [3, 1]], "K": [[1, 0], [0, 1]], "V": [[1, 2], [3, 4]],
+        "W_O": [[2, 0], [0, 2]], "scale": "none", "mask": "none", "normaliser": "softmax", "layout": "rows",
+    }  # fmt: skip
+    report = marked(problem, {"Z": "2.46 3.46 / 1.24 2.24", "O": "2.46 3.46 / 1.24 2.24"})
+    assert [line.symbol for line in report.lines] == ["Z", "O"]
+    assert report.findings[0].name == "W_O forgotten"

@@ -85,7 +85,7 @@ def test_a_forgotten_mask_costs_marks_once():
     report = marked(MASKED, lines, MASKED_SCHEME)
     assert [finding.name for finding in report.findings] == ["mask forgotten"]
     assert marks_of(lines) == {"S": (1, 1), "A": (1, 1), "Z": (1, 1), "S″": (0, 0)}
-    weights = report.lines[1].marks
+    weights = next(line.marks for line in report.lines if line.symbol == "A")
     assert weights.because == "the error costs marks only once, in the line that was not written"
     charged = MASKED_SCHEME.model_copy(update={"charge_repeats": True})
     assert marks_of(lines, charged)["A"] == (0, 0.5), "unless the teacher says so"
