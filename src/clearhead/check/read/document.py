@@ -51,6 +51,7 @@ _MAX_BACK = 3  # items above a table in which its name is searched
 _MAX_ATTEMPTS = 20  # lines of a block with pipes at which a table can start
 _MAX_SIDES = 400  # sides of one statement
 _RULER = re.compile(r"^\s{0,3}(?:X\s?[—–-]{1,30}\s?){1,4}X\s{0,3}$|^\s{0,3}(?:[-*_]\s{0,2}){3,80}$|^\s{0,3}={5,80}$")
+_SCORE = re.compile(r"e\d{1,2}").fullmatch  # e1, a score, and not a power of e
 _STRUCK = re.compile(r"~~([^~\n]{0,400})~~|\\(?:[xb]?cancel|sout|st)\s?\{((?:[^{}\n]|\{[^{}\n]{0,100}\}){0,400})\}")
 _ASIDE = re.compile(
     r"(?:\\checkmark|✓|✔|∎|\bAns\b\.?|\\square|\\blacksquare|\\hfill|\\tag\{[^{}]{0,9}\}|\\label\{[^{}]{0,40}\}|\(\d\)$|\.{3,40}\s?(?:\(\d\))?)"
@@ -347,7 +348,7 @@ class _Reader:
         if MARK.search(head):  # [1, 2] + [3, 4] = [4, 6] has no name, or only a word before it
             symbol = _SOFTMAX_ROW if _is_softmax(head, folder) else None
             sides = [read_side(head, folder), *sides]
-        elif is_number(plain(head)):  # 2/2 = 1 and e^2 = 7.389 are sums without a name
+        elif is_number(plain(head)) and not _SCORE(plain(head)):  # 2/2 = 1 and e^2 = 7.389 are sums without a name
             symbol = None
         else:
             symbol = read_name(head, self._tokens)

@@ -197,3 +197,12 @@ def test_a_line_that_is_written_again_with_the_same_integers_is_right(folder):
     block = "S,2,0,2\n,0,2,2\n,2,2,0\n\n"
     report = marked(folder, f"problem,p.yaml,,\n{block}{block}", "table.csv")
     assert report.exit_code == 0, "the second S is not read as the scaled scores, which are 1 where it has 2"
+
+
+def test_e1_is_a_score_and_not_a_power_of_e(folder: Path) -> None:
+    """s·h = 1.4, 0.6, 0.9."""
+    (folder / "p.yaml").write_text(
+        "kind: seq2seq-attention\nscore: dot\nh: [[1, 0.4], [0.2, 0.4], [0.5, 0.4]]\ns: [1, 1]\n", encoding="utf-8"
+    )
+    assert num_right(marked(folder, "e1 = 1.4, e2 = 0.6, e3 = 0.9\n")) == {"e": 3}
+    assert num_right(marked(folder, "e1 = 1.4\ne2 = 0.6\ne3 = 0.9\n")) == {"e": 3}
