@@ -174,7 +174,9 @@ def _is_repeat(best: ComparedWorking, working: Working, line: int, node: int) ->
     """Return whether a line with the symbol of its record would repeat another line: O = Z is not a second Z."""
     statements = best.placing.statements
     own = [index for index, group in statements.items() if any(statement.line == line for statement in group)]
-    is_symbol = any(symbol_key(best.graph.records[index].symbol) == symbol_key(working.lines[line].name) for index in own)
+    is_symbol = any(
+        symbol_key(best.graph.records[index].symbol) == symbol_key(working.lines[line].name) for index in own
+    )
     return is_symbol and any(statement.line != line for statement in statements.get(node, ()))
 
 

@@ -59,9 +59,10 @@ class Reached:
             return np.asarray(self.is_dense & (gap > _FAR * half + 2.0 * statement.unit))
 
     def agree(self, statement: Statement, accepted: Mask) -> Mask:
-        """Return the cells that some state gives together with the accepted cells of their row, if those are most of it.
+        """Return the cells that some state gives together with the accepted cells of their row.
 
-        Otherwise the row shows little about its inner numbers, and every cell within the range is possible.
+        If neither most of the row nor most of the line is accepted, they show little about inner numbers, and every
+        cell within the range is possible.
         """
         assert self.states is not None
         with np.errstate(invalid="ignore"):
@@ -69,6 +70,9 @@ class Reached:
             fits |= np.isinf(self.states)
         rows = np.all(fits | ~accepted, axis=-1, keepdims=True)
         is_clear = 2 * accepted.sum(axis=-1, keepdims=True) > statement.is_written.sum(axis=-1, keepdims=True)
+        decimals = statement.is_written & ~statement.is_whole
+        num_accepted = int((accepted & decimals).sum())
+        is_clear = is_clear | (num_accepted >= max(3.0, 2.0 / 3.0 * int(decimals.sum())))
         return np.asarray(np.any(fits & rows, axis=0) | ~is_clear)
 
 
