@@ -221,9 +221,9 @@ def mark_worksheet(sheet: Worksheet, scheme: Scheme | None = None) -> Report:
     statements = {index: [_full_statement(index, record.value, sheet)] for index, record in enumerate(graph.records)}
     comparison = SheetComparison(graph, statements, is_in_full=True).run()
     working = Working({}, (), title=sheet.title)
-    return ReportWriter(
-        working, ComparedWorking(graph, Placing(statements=statements), comparison), scheme or Scheme()
-    ).report()
+    marked = ComparedWorking(graph, Placing(statements=statements), comparison)
+    with np.errstate(all="ignore"):
+        return ReportWriter(working, marked, scheme or Scheme()).report()
 
 
 def _full_statement(index: int, value: Array, sheet: Worksheet) -> Statement:

@@ -101,7 +101,7 @@ def _holds_parts(model: type[BaseModel], key: str) -> bool:
 
 
 _FIRST_KEYS = [
-    *("X", "Y", "h", "s", "scores", "embedding", "tokens", "source_tokens", "position", "formula", "d_model"),
+    *("X", "Y", "h", "s", "embedding", "tokens", "source_tokens", "scores", "position", "formula", "d_model"),
     *("W_Q", "W_K", "W_V", "b_Q", "b_K", "b_V", "Q", "K", "V", "scale", "d_k", "mask", "normaliser", "base"),
     *("num_heads", "num_kv_heads", "heads", "kv_heads", "W_O", "b_O"),
 ]
