@@ -242,6 +242,7 @@ class SheetComparison:
             )
         if reached.states is not None and meets.any():
             meets &= reached.agree(judged.statement, judged.where(*PROVED))
+        meets &= ~reached.is_wide(judged.statement)
         judged.set(meets, Verdict.PLAUSIBLE)
         return remaining & ~meets
 

@@ -90,6 +90,9 @@ def line_marks(
     elif len(verdicts) > 1 and all(v in _NONSENSE for v in verdicts) and not _is_named(ledger, writings):
         method = 0.0
         reasons.append("none of the numbers follows from the previous line")
+    elif verdicts and not any(v.is_accepted for v in verdicts) and Verdict.UNSUPPORTED in verdicts:
+        method = 0.0
+        reasons.append("there is not enough working")
     elif verdicts and all(v is Verdict.UNREADABLE for v in verdicts):
         method = 0.0
         reasons.append("the line cannot be read")

@@ -27,6 +27,7 @@ _MAX_CHOICES = 6  # lines with several roundings: a sample of their combinations
 _MAX_THOROUGH = 50  # states for which all inner habits are tried
 _MAX_LOOPS = 48  # states of a step that cannot be calculated for all of them at once
 _NUM_SAMPLES = 32  # of the lines above, where they are rounded
+_WIDE, _WIDE_SHARE = 10.0, 0.25  # in units of the last digit, and as a share of the numbers of the line
 _FAR = 2.0  # in half-widths: beyond this, a number cannot be reached
 _MARGINS = (0.3, 0.1)  # a sample does not reach the ends: the share of its half-width by which it is widened
 _BATCHED = frozenset(
@@ -50,6 +51,14 @@ class Reached:
     gap: Mask
     is_dense: bool
     states: Array | None = None
+
+    def is_wide(self, statement: Statement) -> Mask:
+        """Return the cells for which so much can be reached, because lines are missing, that a number shows nothing."""
+        if self.is_complete:
+            return np.zeros(self.gap.shape, dtype=bool)
+        sizes = np.abs(self.range.middle)[np.isfinite(self.range.middle)]
+        least = _WIDE_SHARE * (float(sizes.mean()) if sizes.size else 0.0)
+        return np.asarray(self.gap & (self.range.radius > np.maximum(_WIDE * statement.unit, least)))
 
     def is_far(self, statement: Statement) -> Mask:
         """Return the cells that are so far from everything reached that no rounding can explain them."""
