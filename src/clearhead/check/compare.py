@@ -229,9 +229,14 @@ class SheetComparison:
         self, index: int, judged: JudgedStatement, remaining: Mask, hat: Array, *, is_cut: bool
     ) -> Mask:
         """Apply rule 5. Cut numbers are allowed only after everything else was tried."""
-        if self.is_in_full and self.graph.records[index].step.name in SHORTENED:
-            return remaining
-        images, reached = self._images[is_cut], self._reach.of(index)
+        images = self._images[is_cut]
+        if self.is_in_full:  # a program shortens nothing
+            if self.graph.records[index].step.name in SHORTENED:
+                return remaining
+            meets = remaining & images.meets(judged.statement, images.image(index), hat)
+            judged.set(meets, Verdict.PLAUSIBLE)
+            return remaining & ~meets
+        reached = self._reach.of(index)
         meets, gap = remaining.copy(), reached.gap
         if reached.is_complete or gap.any():
             meets &= images.meets(judged.statement, reached.range, hat) | ~(gap | reached.is_complete)

@@ -99,10 +99,6 @@ class Reach:
         self.x, self.hat = values
         self._reached: dict[int, Reached] = {}
 
-    def forget(self, index: int) -> None:
-        """Discard the stored result of a record."""
-        self._reached.pop(index, None)
-
     def of(self, index: int) -> Reached:
         """Return what can be reached at a record; its ancestors have been compared."""
         if index not in self._reached:
