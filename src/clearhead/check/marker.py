@@ -15,8 +15,7 @@ from clearhead.check.limits import (
     WorkLimitError,
 )
 from clearhead.check.marks import Scheme
-from clearhead.check.names import words_for
-from clearhead.check.names import symbol_key
+from clearhead.check.names import symbol_key, words_for
 from clearhead.check.placing import Placer, Placing
 from clearhead.check.product_order import with_written_order
 from clearhead.check.read.problem_source import unusable_problem
