@@ -46,18 +46,16 @@ class Shortening:
 
 @dataclass(frozen=True)
 class Care:
-    """How finely habits are searched, the coarsest unit of the line, and the fewest decimals of inner numbers."""
+    """How finely habits are searched, and the coarsest unit of the line itself."""
 
     unit: float
     is_thorough: bool = False
-    decimals: int = 2
 
     @property
     def digits(self) -> list[Shortening]:
         """The ways of shortening a number."""
         if not self.is_thorough:
-            both = (self.decimals, self.decimals + 1)
-            return [Shortening(decimals, 2, is_cut) for decimals, is_cut in product(both, (False, True))]
+            return [Shortening(decimals, 2, is_cut) for decimals, is_cut in product((2, 3), (False, True))]
         return [Shortening(*choice) for choice in product((2, 3, 4, 5, 6), (2, 3, 4), (False, True))]
 
     def shortened(self, values: Array) -> Iterator[Array]:

@@ -2,7 +2,7 @@
 
 from pydantic import AliasChoices, Field
 
-from clearhead.steps.vocabulary import MIX, PROJECT, SCORE
+from clearhead.steps.vocabulary import MIX, SCORE
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.attention.layer import AttentionLayer
 from clearhead.worksheet.attention.rule import Names, check_scores, work_mask, work_scale, work_weights
@@ -103,13 +103,7 @@ class ScoredAttentionLayer(AttentionLayer):
         weights = work_weights(pen, rule, scores, allowed)
         if v is None:
             return weights
-        output = pen.work(MIX, weights=weights, v=v)
-        if self.W_O is None:
-            return output
-        w = pen.give("W_O", self.W_O)
-        b = None if self.b_O is None else pen.give("b_O", self.b_O)
-        symbol = "Y" if pen.layout == "columns" else "O"
-        return pen.at("output").work(PROJECT, symbol=symbol, x=output, w=w, b=b)
+        return self.work_output(pen, pen.work(MIX, weights=weights, v=v))
 
     def _fitting(self, pen: Pen, names: tuple[Names, Names]) -> tuple[Names, Names]:
         """Return the names of queries and keys, each only if it fits the scores."""

@@ -113,6 +113,15 @@ class AttentionLayer(AttentionRule, HeadWeights):
             getattr(owner, f"cached_{letter}", None),
         )
 
+    def work_output(self, pen: Pen, x: Array) -> Array:
+        """Write the output projection; without W_O, return `x` unchanged."""
+        if self.W_O is None:
+            return x
+        w = pen.give("W_O", self.W_O)
+        b = None if self.b_O is None else pen.give("b_O", self.b_O)
+        symbol = "Y" if pen.layout == "columns" else "O"
+        return pen.at("output").work(PROJECT, symbol=symbol, x=x, w=w, b=b)
+
 
 @dataclass(frozen=True, eq=False)
 class Projection:

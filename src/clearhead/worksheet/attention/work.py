@@ -9,7 +9,7 @@ import numpy as np
 
 from clearhead.errors import ProblemError
 from clearhead.steps.symbols import subscript
-from clearhead.steps.vocabulary import ANGLE, APPEND, JOIN, MIX, PROJECT, ROTATE, SCORE, SPLIT
+from clearhead.steps.vocabulary import ANGLE, APPEND, JOIN, MIX, ROTATE, SCORE, SPLIT
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.attention.layer import ROLES, AttentionLayer, KeyValueWeights
 from clearhead.worksheet.attention.rule import Names, check_scores, work_mask, work_scale, work_weights
@@ -52,12 +52,7 @@ def work_attention(pen: Pen, layer: AttentionLayer, query_tokens: TokenSequence,
         pen.warn("no values V are given, so the weights are the answer.")
         return outputs[-1]
     joined = pen.at("output").work(JOIN, parts=tuple(outputs)) if matrices.is_many else outputs[0]
-    if layer.W_O is None:
-        return joined
-    w = pen.give("W_O", layer.W_O)
-    b = None if layer.b_O is None else pen.give("b_O", layer.b_O)
-    symbol = "Y" if pen.layout == "columns" else "O"
-    return pen.at("output").work(PROJECT, symbol=symbol, x=joined, w=w, b=b)
+    return layer.work_output(pen, joined)
 
 
 def _work_mask(
