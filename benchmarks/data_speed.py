@@ -121,7 +121,7 @@ def main() -> None:
         before = memory()
         count = stages(corpus, data, vocabularies, watch, Path(folder))
         with watch.time("all"):
-            store = build_store([corpus], vocabularies, data, Path(folder) / "store", keep_texts=False)
+            store = build_store([corpus], vocabularies, data, Path(folder) / "store")
         peak = memory()
         tokens = int(store.source.lengths.sum() + store.target.lengths.sum())
         wastes = {}

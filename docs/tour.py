@@ -111,7 +111,7 @@ data:
   train:
     - built_in: phrasebook
     - {built_in: set-phrases, weight: 20}
-text: {vocabulary: 2500, coverage: 1.0}
+text: {vocabulary: 2500, byte_fallback: false}
 training: {steps: 250, batch_tokens: 1024, rate: 3.0e-3, warm_up: 50, schedule: cosine, label_smoothing: 0.0}
 """
 

@@ -242,7 +242,7 @@ def prepare_store(folder: Path) -> None:
 def store(folder: Path) -> PairStore:
     """Build the store of the training text."""
     corpus = CorpusConfig(source=str(folder / "train.en"), target=str(folder / "train.de"))
-    return build_store([corpus], vocabularies_of(0), DataConfig(train=(corpus,)), folder / "store", keep_texts=True)
+    return build_store([corpus], vocabularies_of(0), DataConfig(train=(corpus,)), folder / "store", use="valid")
 
 
 def store_view(folder: Path) -> View:

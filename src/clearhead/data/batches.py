@@ -12,15 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clearhead.data.layout import BucketedLayout, Counts, Layout, PackedLayout, Plan, Shape, padding_waste
-from clearhead.data.store import PairStore
+from clearhead.data.store import PairStore, Side
+from clearhead.text.byte_spelling import ByteSpelling
 from clearhead.text.tokeniser import Tokeniser, Vocabularies
 
 Ids = NDArray[np.int64]
 NO_LABEL = -100  # of a row without a sentence; PyTorch's loss ignores this value
 _BLOCK = 65_536  # pairs
-_ORDER, _LAYOUT, _SEGMENTATIONS = range(
-    3
-)  # separate random streams, so that one does not depend on how much another has drawn
+_SIDES: tuple[Side, Side] = ("source", "target")
+# separate random streams, so that one does not depend on how much another has drawn
+_ORDER, _LAYOUT, _SEGMENTATIONS, _BYTES = range(4)
 
 
 @dataclass(frozen=True)
@@ -172,15 +173,22 @@ class BatchStream:
         self, indices: Counts, stored: tuple[Rows, Rows], block: tuple[int, int]
     ) -> tuple[Rows, Rows]:
         """Sample new tokens for a block; a pair that would become too long keeps the tokens of the store."""
-        rows: list[list[NDArray[Any]]] = []
-        for side, name in enumerate(("source", "target")):
-            if (self.has_labels and name == "target") or not stored[side].lengths.any():
-                rows.append(np.split(stored[side].flat, stored[side].starts[1:]))
-                continue
-            tokeniser: Tokeniser = getattr(self.vocabularies, name)
+        names = [name for name in _SIDES if not (name == "target" and self.has_labels)]
+        names = [name for name in names if stored[_SIDES.index(name)].lengths.any()]
+        rows = [
+            [] if name in names else np.split(side.flat, side.starts[1:])
+            for name, side in zip(_SIDES, stored, strict=True)
+        ]
+        tokenisers: list[Tokeniser] = [getattr(self.vocabularies, name) for name in names]
+        spelling = ByteSpelling(tokenisers, self.vocabularies.source.config.byte_share)
+        seed = int(self._random(block[0], _BYTES, block[1]).integers(2**31))
+        marked = spelling.mark([self.store.texts(name, indices) for name in names], seed)
+        for index, (name, tokeniser) in enumerate(zip(names, tokenisers, strict=True)):
+            side = _SIDES.index(name)
             seed = int(self._random(block[0], _SEGMENTATIONS, block[1], side).integers(2**31))
-            sampled = tokeniser.sample(self.store.texts("source" if side == 0 else "target", indices), seed)
-            rows.append([np.array([*ids, tokeniser.eos]) for ids in sampled])
+            sampled = tokeniser.sample(marked.sides[index], seed)
+            spelling.restore(sampled, marked, index)
+            rows[side] = [np.array([*ids, tokeniser.eos]) for ids in sampled]
         widest = self.layout.shapes[-1]
         max_widths = [min(self.layout.max_tokens, width) for width in (widest.source, widest.target)]
         for index, (source, target) in enumerate(zip(*rows, strict=True)):

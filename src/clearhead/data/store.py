@@ -7,9 +7,10 @@ import json
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from hashlib import sha256
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,7 +27,9 @@ from clearhead.files.json_file import parse_object
 from clearhead.files.manifest import unverified_note, verify_if_listed
 from clearhead.files.pair_reader import SentencePair
 from clearhead.files.writing import flush_to_disk, move_folder, replace_file, temporary_beside, write_manifest
+from clearhead.text.byte_spelling import ByteSpelling, MarkedTexts
 from clearhead.text.config import Task
+from clearhead.text.coverage import Coverage, CoverageCounter
 from clearhead.text.tokeniser import Vocabularies
 
 _FORMAT = 1
@@ -35,6 +38,7 @@ _BLOCK = 4096  # pairs tokenised together
 _STALE_AFTER = 3600.0  # seconds without a write after which a part folder belongs to a dead build
 
 Side = Literal["source", "target"]
+Use = Literal["train", "valid"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class PairStore:
     source_texts: Ragged | None = None
     target_texts: Ragged | None = None
     message: str = ""  # whether it was built, rebuilt or unchanged
+    coverage: Coverage | None = None  # None: written by an earlier version
 
     def __len__(self) -> int:
         return len(self.corpus)
@@ -58,7 +63,7 @@ class PairStore:
         """Return the original texts of some pairs, including language tags."""
         texts = self.source_texts if side == "source" else self.target_texts
         if texts is None:
-            raise DataError(f"{printable(str(self.folder))} contains no texts. Build it with keep_texts=True.")
+            raise DataError(f"{printable(str(self.folder))} contains no texts. Build it with use='valid'.")
         try:
             return [row.tobytes().decode() for row in texts.rows(indices)]
         except UnicodeDecodeError as wrong:
@@ -75,15 +80,15 @@ def build_store(
     folder: str | Path,
     *,
     task: Task = "translate",
-    keep_texts: bool | None = None,
+    use: Use = "train",
 ) -> PairStore:
     """Return the store of some corpora: the existing one if nothing changed, otherwise a new one.
 
-    Texts are stored too if tokens are sampled in each epoch (text.sampling), or if `keep_texts` is set.
+    For validation, texts are stored too; for training, only if tokens are sampled in each epoch (text.sampling). Some
+    characters of training data are spelled as bytes (text.byte_share).
     """
     place = Path(folder)
-    keeps = vocabularies.source.config.sampling > 0 if keep_texts is None else keep_texts
-    recipe = _StoreRecipe(tuple(corpora), vocabularies, config, task, keeps)
+    recipe = _StoreRecipe(tuple(corpora), vocabularies, config, task, use)
     store_fingerprint = recipe.fingerprint()
     why = "converted to tokens"
     if (old := _read_index(place)) is not None:
@@ -144,6 +149,7 @@ def open_store(folder: str | Path, message: str = "") -> PairStore:
         tuple(map(CleaningReport.from_json, index["reports"])), index["fingerprint"],
         opened.get("source_texts"), opened.get("target_texts"),
         message if is_verified else f"{message} {unverified_note(place)}".strip(),
+        None if index.get("coverage") is None else Coverage(**index["coverage"]),
     )  # fmt: skip
 
 
@@ -159,6 +165,15 @@ class _SavedReport(BaseModel):
     carriage_returns: NonNegativeInt
 
 
+class _SavedCoverage(BaseModel):
+    """A Coverage in store.json."""
+
+    total: NonNegativeInt
+    unknown: NonNegativeInt
+    spelled: NonNegativeInt
+    unit: Literal["characters", "words"]
+
+
 class _SavedIndex(BaseModel):
     """The content of store.json."""
 
@@ -167,6 +182,7 @@ class _SavedIndex(BaseModel):
     pairs: NonNegativeInt
     arrays: dict[Literal["source", "target", "source_texts", "target_texts"], Literal["uint8", "uint16", "uint32"]]
     reports: Annotated[list[_SavedReport], Field(min_length=1)]
+    coverage: _SavedCoverage | None = None
 
 
 def _check_ids(store: PairStore, recipe: "_StoreRecipe") -> None:
@@ -196,7 +212,16 @@ class _StoreRecipe:
     vocabularies: Vocabularies
     config: DataConfig
     task: Task
-    keeps_texts: bool
+    use: Use
+
+    @property
+    def keeps_texts(self) -> bool:
+        return self.use == "valid" or self.vocabularies.source.config.sampling > 0
+
+    @cached_property
+    def spelling(self) -> ByteSpelling:
+        share = self.vocabularies.source.config.byte_share if self.use == "train" else 0.0
+        return byte_spelling(self.vocabularies, self.task, share)
 
     def fingerprint(self) -> str:
         filters = self.config.model_dump(exclude={"train", "valid"})
@@ -208,6 +233,8 @@ class _StoreRecipe:
             "task": self.task,
             "keeps_texts": self.keeps_texts,
         }
+        if self.spelling.share:
+            contents["byte_share"] = self.spelling.share
         return sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()
 
     def dtypes(self) -> dict[str, str]:
@@ -215,37 +242,56 @@ class _StoreRecipe:
         arrays = {side: "uint16" if size <= 2**16 else "uint32" for side, size in sizes.items()}
         return {**arrays, "source_texts": "uint8", "target_texts": "uint8"} if self.keeps_texts else arrays
 
-    def rows(self, pairs: Sequence[SentencePair]) -> tuple[list[list[int]], list[list[int]]]:
-        """Return the ids of both sides with end tokens; a label is one number, and a language model has no source."""
-        sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
-        source_tokeniser, target_tokeniser = self.vocabularies.source, self.vocabularies.target
+    def rows(self, pairs: Sequence[SentencePair], number: int = 0) -> tuple[list[list[int]], list[list[int]]]:
+        """Return the ids of both sides with end tokens; a label is one number, and a language model has no source.
+
+        `number`, that of the block, is the seed of the characters that are spelled as bytes.
+        """
+        sides = text_sides(pairs, self.task)
+        marked = self.spelling.mark(sides, number)
+        encoded = [self._encode(marked, index) for index in range(len(sides))]
+        for row in marked.characters:
+            if any(len(rows[row]) > self.config.max_tokens for rows in encoded):  # in pieces, it may be short enough
+                for rows, side, tokeniser in zip(encoded, sides, self.spelling.tokenisers, strict=True):
+                    rows[row] = [*tokeniser.encode([side[row]])[0], tokeniser.eos]
         if self.task == "classify":
-            return _append_eos(source_tokeniser.encode(sources), source_tokeniser.eos), [
-                [self.vocabularies.label(label)] for label in targets
-            ]
-        target_rows = _append_eos(target_tokeniser.encode(targets), target_tokeniser.eos)
-        if self.task == "language-model":
-            return [[] for _ in pairs], target_rows
-        return _append_eos(source_tokeniser.encode(sources), source_tokeniser.eos), target_rows
+            return encoded[0], [[self.vocabularies.label(pair.target)] for pair in pairs]
+        return (encoded[0], encoded[1]) if self.task == "translate" else ([[] for _ in pairs], encoded[0])
+
+    def _encode(self, marked: MarkedTexts, side: int) -> list[list[int]]:
+        tokeniser = self.spelling.tokenisers[side]
+        rows = tokeniser.encode(marked.sides[side])
+        self.spelling.restore(rows, marked, side)
+        for row in rows:
+            row.append(tokeniser.eos)
+        return rows
 
 
-def _append_eos(rows: list[list[int]], eos: int) -> list[list[int]]:
-    for row in rows:
-        row.append(eos)
-    return rows
+def byte_spelling(vocabularies: Vocabularies, task: Task, share: float) -> ByteSpelling:
+    """Return how characters of training data are spelled as bytes, for the sides of a task that are text."""
+    source, target = vocabularies.source, vocabularies.target
+    sides = {"translate": (source, target), "classify": (source,), "language-model": (target,)}
+    return ByteSpelling(sides[task], share)
+
+
+def text_sides(pairs: Sequence[SentencePair], task: Task) -> list[list[str]]:
+    """Return the texts of each side that is tokenised: a label is no text, and a language model has no source."""
+    sides = [[pair.source for pair in pairs]] if task != "language-model" else []
+    return [*sides, [pair.target for pair in pairs]] if task != "classify" else sides
 
 
 def _write(recipe: _StoreRecipe, store_fingerprint: str, part: Path) -> dict[str, Any]:
     dtypes = recipe.dtypes()
     writers = {name: RaggedWriter(part, name, dtype) for name, dtype in dtypes.items()}
     pair_filter = Filter(recipe.config, recipe.task)
+    counter = CoverageCounter(recipe.spelling.tokenisers)
     reports = []
     try:
         with (part / "corpus.values").open("wb") as numbers:
             for number, config in enumerate(recipe.corpora):
                 corpus = open_corpus(config, recipe.config, recipe.task, pair_filter)
-                for count in _write_corpus(corpus, recipe, writers):
-                    np.full(count, number, np.uint16).tofile(numbers)
+                for num_pairs in _write_corpus(corpus, recipe, writers, counter):
+                    np.full(num_pairs, number, np.uint16).tofile(numbers)
                 if not corpus.report.num_kept:
                     raise DataError(_too_long(corpus.report, recipe.config))
                 reports.append(corpus.report)
@@ -259,6 +305,7 @@ def _write(recipe: _StoreRecipe, store_fingerprint: str, part: Path) -> dict[str
         "pairs": sum(report.num_kept for report in reports),
         "arrays": dtypes,
         "reports": [report.to_json() for report in reports],
+        "coverage": asdict(counter.coverage),
     }
 
 
@@ -269,13 +316,18 @@ def _too_long(report: CleaningReport, config: DataConfig) -> str:
     )
 
 
-def _write_corpus(corpus: Corpus, recipe: _StoreRecipe, writers: dict[str, RaggedWriter]) -> Iterator[int]:
+def _write_corpus(
+    corpus: Corpus, recipe: _StoreRecipe, writers: dict[str, RaggedWriter], counter: CoverageCounter
+) -> Iterator[int]:
     """Write a corpus block by block, and yield the number of kept pairs of each block."""
     max_tokens = recipe.config.max_tokens
     pairs = iter(corpus)
-    while block := list(islice(pairs, _BLOCK)):
+    for number in count():
+        block = list(islice(pairs, _BLOCK))
+        if not block:
+            return
         try:
-            sources, targets = recipe.rows(block)
+            sources, targets = recipe.rows(block, number)
         except DataError:
             raise _located(corpus, recipe, block) from None
         short_enough = [i for i in range(len(block)) if len(sources[i]) <= max_tokens and len(targets[i]) <= max_tokens]
@@ -284,6 +336,8 @@ def _write_corpus(corpus: Corpus, recipe: _StoreRecipe, writers: dict[str, Ragge
                 corpus.drop(block[i], TOO_MANY_TOKENS)
             sources, targets = [sources[i] for i in short_enough], [targets[i] for i in short_enough]
             block = [block[i] for i in short_enough]
+        for side, texts in enumerate(text_sides(block, recipe.task)):
+            counter.count(texts, targets if recipe.task == "language-model" else (sources, targets)[side], side)
         writers["source"].append(sources)
         writers["target"].append(targets)
         if recipe.keeps_texts:

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from clearhead.model import Transformer
 
 Storage = Literal["float32", "int8", "float16"]
-HIDDEN_LOGIT = -1e4  # of padding and bos, which are never generated; it fits in float16
-_FORMAT = 3  # conversions of format 1 could generate bos; format 2 was kept in the model's folder
+HIDDEN_LOGIT = -1e4  # of padding, bos and the unknown token, which are never generated; it fits in float16
+# conversions of format 1 could generate bos, format 2 was kept in the model's folder, and 3 could generate `<unk>`
+_FORMAT = 4
 _CACHE = "ctranslate2"
 _NO_SPACE = "No partial files remain. Free some space on the disk, or use the engine torch, which needs no conversion."
 _DAY, _MONTH = 86400.0, 30 * 86400.0

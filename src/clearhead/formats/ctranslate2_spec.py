@@ -104,7 +104,8 @@ def _set_tokens(spec: TransformerSpec, config: ModelConfig) -> None:
     spec.register_source_vocabulary([str(number) for number in range(config.source_vocabulary)])
     spec.register_target_vocabulary([str(number) for number in range(config.target_size)])
     spec.config.bos_token, spec.config.eos_token = str(config.bos), str(config.eos)
-    spec.config.unk_token = str(config.pad)  # there is no unknown token, but CTranslate2 requires a name for it
+    # every id has a name, so no token is unknown to CTranslate2; the model's own unknown token is hidden by its bias
+    spec.config.unk_token = str(config.pad)
     spec.config.decoder_start_token = str(config.start_id)
     spec.config.layer_norm_epsilon = config.epsilon
 

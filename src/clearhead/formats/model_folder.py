@@ -72,6 +72,18 @@ class ModelFolder:
                 f"{printable(str(self.folder))} was replaced by another process while it was being read. Run it again."
             )
 
+    @cached_property
+    def own_vocabularies(self) -> Vocabularies:
+        """The vocabularies of the model, which are not yet compared with its sizes; they are read once."""
+        if (self.vocabularies / FOLDER).is_dir():
+            return Vocabularies.load(self.vocabularies)
+        if self.is_marian or any((self.folder / name).is_file() for name in MARIAN_FILES):
+            return load_marian_vocabularies(self.folder)
+        raise CheckpointError(
+            f"{printable(str(self.folder))} has no tokeniser: there is no {FOLDER}/ in it or in its run, and no "
+            f"{', '.join(MARIAN_FILES)}. Copy {FOLDER}/ of the run too, next to the model."
+        )
+
     def _file_versions(self) -> tuple[tuple[int, int, int, int], ...]:
         states = [(self.folder / name).stat() for name in (CONFIG, WEIGHTS) if (self.folder / name).is_file()]
         return tuple((state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in states)
@@ -132,7 +144,7 @@ def is_model_folder(path: str | Path) -> bool:
 
 def load_vocabularies(model: ModelFolder) -> Vocabularies:
     """Read the vocabularies of a model, or raise CheckpointError if they have ids that the model does not have."""
-    vocabularies = _read_vocabularies(model)
+    vocabularies = model.own_vocabularies
     config = load_config(model)
     sizes = {"source": config.source_vocabulary, "target": config.target_size}
     for side, tokeniser in {"source": vocabularies.source, "target": vocabularies.target}.items():
@@ -144,27 +156,27 @@ def load_vocabularies(model: ModelFolder) -> Vocabularies:
     return vocabularies
 
 
-def _read_vocabularies(model: ModelFolder) -> Vocabularies:
-    if (model.vocabularies / FOLDER).is_dir():
-        return Vocabularies.load(model.vocabularies)
-    if model.is_marian or any((model.folder / name).is_file() for name in MARIAN_FILES):
-        return load_marian_vocabularies(model.folder)
-    raise CheckpointError(
-        f"{printable(str(model.folder))} has no tokeniser: there is no {FOLDER}/ in it or in its run, and no "
-        f"{', '.join(MARIAN_FILES)}. Copy {FOLDER}/ of the run too, next to the model."
-    )
-
-
 def load_config(model: ModelFolder) -> ModelConfig:
     """Return the config of a model, read without torch."""
     path = model.folder / CONFIG
     data = read_json(path)
     if not model.is_marian:
-        return read_model_config(path, data)
+        return _with_unknown(model, read_model_config(path, data))
     try:
-        return config_from_marian(read_settings(data))
+        return _with_unknown(model, config_from_marian(read_settings(data)))
     except CheckpointError as wrong:
         raise CheckpointError(f"{printable(str(model.folder))}: {wrong}") from None
+
+
+def _with_unknown(model: ModelFolder, config: ModelConfig) -> ModelConfig:
+    """Add the id of the unknown token from the vocabulary; MarianMT and earlier versions do not write it."""
+    if config.unk is not None or config.shape == "encoder":
+        return config
+    try:
+        unknown = model.own_vocabularies.target.unk
+    except CheckpointError:  # weights alone are a model too; whoever needs the vocabularies reports this
+        return config
+    return config.model_copy(update={"unk": unknown}) if 0 <= unknown < config.target_size else config
 
 
 def load_model(
@@ -176,6 +188,7 @@ def load_model(
 
     model.verify()
     loaded = (read_marian if model.is_marian else read_checkpoint)(model.folder, device, dtype)
+    loaded.config = _with_unknown(model, loaded.config)
     model.check_unchanged()  # otherwise a conversion of new weights would be kept under the hash of the old ones
     return loaded
 

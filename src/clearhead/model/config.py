@@ -71,6 +71,7 @@ class ModelConfig(Settings):
     pad: int = Field(0, ge=0, description="id of the padding token")
     bos: int = Field(1, ge=0, description="id of the token before a sentence")
     eos: int = Field(2, ge=0, description="id of the token after a sentence")
+    unk: int | None = Field(None, ge=0, description="id of the unknown token, which is never written, if there is one")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout on embeddings and on the output of every sublayer")
     attention_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on attention weights")
     activation_dropout: float = Field(0.0, ge=0, lt=1, description="dropout inside the feed-forward network")
@@ -112,8 +113,9 @@ class ModelConfig(Settings):
 
     @property
     def never_written(self) -> tuple[int, ...]:
-        """The ids that no sentence contains: padding, and bos unless it is also eos."""
-        return tuple(sorted({self.pad, self.bos} - {self.eos}))
+        """The ids that no sentence contains: padding, the unknown token, and bos, unless one of them is also eos."""
+        unknown = set() if self.unk is None else {self.unk}
+        return tuple(sorted({self.pad, self.bos, *unknown} - {self.eos}))
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -183,8 +185,8 @@ class ModelConfig(Settings):
         top = {"encoder": self.source_vocabulary, "decoder": self.target_size}.get(
             self.shape, min(self.source_vocabulary, self.target_size)
         )
-        for name in ("pad", "bos", "eos"):
-            if getattr(self, name) >= top:
+        for name in ("pad", "bos", "eos", "unk"):
+            if getattr(self, name) is not None and getattr(self, name) >= top:
                 yield Mistake((name,), f"{name} = {getattr(self, name)} is not in a vocabulary of {top} tokens")
         if self.pad == self.eos and self.shape != "encoder":
             yield Mistake(

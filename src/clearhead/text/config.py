@@ -7,6 +7,7 @@ from pydantic import Field
 from clearhead.settings import Settings
 
 Task = Literal["translate", "classify", "language-model"]
+MIN_SIZE_FOR_BYTES = 1024  # pieces; in a smaller vocabulary, the 256 bytes would be more than a quarter of it
 
 
 class TextConfig(Settings):
@@ -23,13 +24,18 @@ class TextConfig(Settings):
         description="number of pieces, including special tokens; the vocabulary is smaller if the text is too short",
     )
     is_joint: bool = Field(True, description="one vocabulary for both languages")
-    byte_fallback: bool = Field(False, description="encode unseen characters as bytes, so that no text is unknown")
+    byte_fallback: bool | None = Field(
+        None, description="spell characters without a piece as bytes, which take 256 pieces, so that no text is "
+        f"unknown; default: true for unigram and bpe with at least {MIN_SIZE_FOR_BYTES} pieces",
+    )  # fmt: skip
+    byte_share: float = Field(
+        0.05, ge=0, le=0.5, description="share of the training pairs in which some characters, mostly rare ones, are "
+        "spelled as bytes, so that byte pieces are trained; no effect without byte_fallback",
+    )  # fmt: skip
     coverage: float = Field(
-        0.9995,
-        ge=0.98,
-        le=1,
-        description="share of the text that the characters of the vocabulary must cover; use 1.0 for small alphabets",
-    )
+        1.0, ge=0.98, le=1, description="share of the text that the characters of the vocabulary must cover, most "
+        "frequent first; with byte_fallback, characters take at most half of the other pieces",
+    )  # fmt: skip
     normalisation: Literal["nfc", "nfkc", "none"] = Field("nfc", description="Unicode normalisation form of all text")
     lower_case: bool = Field(False, description="convert all text to lower case")
     sampling: float = Field(
@@ -44,3 +50,10 @@ class TextConfig(Settings):
     tokeniser: str | None = Field(
         None, description="use this run folder, OPUS-MT folder or SentencePiece model instead of training a tokeniser"
     )
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether a vocabulary that is trained with these settings has byte pieces."""
+        if self.byte_fallback is not None:
+            return self.byte_fallback
+        return self.kind in ("unigram", "bpe") and self.vocabulary >= MIN_SIZE_FOR_BYTES

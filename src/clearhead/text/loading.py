@@ -12,7 +12,7 @@ from clearhead.text.tokeniser import FOLDER, SETTINGS, Tokeniser, Vocabularies
 
 
 def open_vocabularies(path: str | Path, config: TextConfig, languages: Sequence[str] = ()) -> Vocabularies:
-    """Read the vocabularies that `text.tokeniser` names, and take only `sampling` from the config.
+    """Read the vocabularies that `text.tokeniser` names, and take only `sampling` and `byte_share` from the config.
 
     A single SentencePiece model does not record how its text was normalised, so for it the config decides that too.
     """
@@ -23,8 +23,9 @@ def open_vocabularies(path: str | Path, config: TextConfig, languages: Sequence[
     vocabularies = _open_folder(location)
     for language in languages:
         vocabularies.source.tag(language)
+    changes = {"sampling": config.sampling, "byte_share": config.byte_share}
     for tokeniser in (vocabularies.source, vocabularies.target):
-        tokeniser.config = tokeniser.config.model_copy(update={"sampling": config.sampling})
+        tokeniser.config = tokeniser.config.model_copy(update=changes)
     return replace(vocabularies, labels=())
 
 

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from os import cpu_count
 from pathlib import Path
@@ -14,7 +15,7 @@ from random import Random
 from typing import Literal
 
 import sentencepiece
-from pydantic import Field, NonNegativeInt, ValidationError
+from pydantic import Field, NonNegativeInt, ValidationError, field_validator
 
 from clearhead.errors import CheckpointError, DataError, did_you_mean, printable
 from clearhead.files.manifest import verify_if_listed
@@ -22,7 +23,7 @@ from clearhead.files.reading import read_file
 from clearhead.files.writing import bytes_writer, write_together
 from clearhead.settings import Settings
 from clearhead.text.config import TextConfig
-from clearhead.text.normalise import SPACE_MARK, normalise
+from clearhead.text.normalise import REPLACEMENT, SPACE_MARK, normalise
 from clearhead.text.sampling import BpeDropoutSampler, UnigramSampler
 from clearhead.text.special import PIECES, language_tag
 
@@ -98,15 +99,28 @@ class Tokeniser:
         piece_id = self._piece_id(piece)
         if piece_id != self.unk:
             return [piece_id]
-        byte_ids = [self._piece_id(f"<0x{byte:02X}>") for byte in piece.encode()]
-        return byte_ids if self.unk not in byte_ids else [self.unk]
+        return [self.byte_ids[byte] for byte in piece.encode()] if self.has_bytes else [self.unk]
 
     def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
-        """Return the sentences of the ids. Special tokens are omitted, and an unknown piece is shown as ⁇."""
-        hidden = {self.pad, self.bos, self.eos, *self.tags.values()}
+        """Return the sentences of the ids. Special tokens, unknown pieces and bytes of no character are omitted."""
+        hidden = {self.pad, self.bos, self.eos, self.unk, *self.tags.values()}
         rows = [[self._check_id(piece) for piece in map(int, row) if piece not in hidden] for row in ids]
-        # a space that was encoded as bytes is decoded as SentencePiece's mark
-        return [text.replace(SPACE_MARK, " ").strip() for text in self._decode_rows(rows)]
+        # SentencePiece decodes a space in bytes as its mark, and an invalid byte as a replacement character
+        return [text.replace(SPACE_MARK, " ").replace(REPLACEMENT, "").strip() for text in self._decode_rows(rows)]
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether it can spell any character as bytes."""
+        return self.unk not in self.byte_ids
+
+    @cached_property
+    def byte_ids(self) -> tuple[int, ...]:
+        """The ids of the 256 byte pieces; the unknown id if the vocabulary has none."""
+        return tuple(self._piece_id(f"<0x{byte:02X}>") for byte in range(256))
+
+    def has_piece(self, text: str) -> bool:
+        """Return whether a text is a piece of the vocabulary."""
+        return self._piece_id(text) != self.unk
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return the piece of each id, for display."""
@@ -282,6 +296,12 @@ class _SavedVocabularies(Settings):
     labels: tuple[str, ...] = ()
     text: TextConfig
     ids: dict[Literal["source", "target"], dict[str, NonNegativeInt]] | None = None  # only for MarianMT
+
+    @field_validator("text", mode="before")
+    @classmethod
+    def _of_earlier_version(cls, text: object) -> object:
+        """Earlier versions never spelled training text as bytes, and a run must resume as it was started."""
+        return {"byte_share": 0.0, **text} if isinstance(text, dict) else text
 
 
 def _read_saved(path: Path) -> _SavedVocabularies:

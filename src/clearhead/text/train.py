@@ -5,13 +5,14 @@ The text can be larger than memory: SentencePiece is trained on a sample of it.
 
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
 import sentencepiece
 
 from clearhead.errors import ConfigError, DataError, printable
-from clearhead.text.config import Task, TextConfig
+from clearhead.text.config import MIN_SIZE_FOR_BYTES, Task, TextConfig
 from clearhead.text.normalise import normalise
 from clearhead.text.special import BOS, EOS, PAD, PIECES, UNK, language_tag
 from clearhead.text.tokeniser import Tokeniser, Vocabularies, split_tag
@@ -20,6 +21,7 @@ _MAX_LABELS = 10_000
 _NUM_THREADS = 8  # fixed, because the last digit of sums depends on the number of threads
 _MAX_BYTES = 2**16  # per sentence; SentencePiece skips longer ones
 _BYTES = 256
+_CHARACTER_SHARE = 0.5  # of the pieces that are neither special tokens nor bytes
 
 
 def train_vocabularies(
@@ -86,6 +88,8 @@ def _train(sentences: list[str], config: TextConfig, languages: Sequence[str], s
     # SentencePiece searches for repeated substrings, in time quadratic in the longest one: a text that occurs twice in
     # the same order would take hours
     Random(len(unique_texts)).shuffle(unique_texts)
+    if config.kind in ("unigram", "bpe"):
+        unique_texts = _without_rare_characters(unique_texts, config, len(languages))
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -93,8 +97,8 @@ def _train(sentences: list[str], config: TextConfig, languages: Sequence[str], s
             model_writer=model,
             model_type=config.kind,
             vocab_size=config.vocabulary,
-            character_coverage=config.coverage,
-            byte_fallback=config.byte_fallback,
+            character_coverage=1.0 if config.kind in ("unigram", "bpe") else config.coverage,
+            byte_fallback=config.has_bytes,
             control_symbols=[language_tag(language) for language in languages],
             hard_vocab_limit=False,
             normalization_rule_name="identity",
@@ -107,13 +111,37 @@ def _train(sentences: list[str], config: TextConfig, languages: Sequence[str], s
         )  # fmt: skip
     except (RuntimeError, OSError) as wrong:
         raise _refusal(str(wrong), config, len(languages), side) from None
-    return Tokeniser(model.getvalue(), config, languages)
+    return Tokeniser(model.getvalue(), config.model_copy(update={"byte_fallback": config.has_bytes}), languages)
+
+
+def _without_rare_characters(texts: list[str], config: TextConfig, num_languages: int) -> list[str]:
+    """Return the texts with spaces in place of the characters that get no piece.
+
+    The most frequent characters are kept, up to `coverage` of the text. With bytes, they also take at most half of the
+    vocabulary: a script of thousands of characters would leave no room for subwords, and bytes can spell the others.
+    """
+    counts = Counter[str]()
+    for text in texts:
+        counts.update(text)
+    del counts[" "]
+    room = len(counts)
+    if config.has_bytes:
+        free = config.vocabulary - len(PIECES) - num_languages - _BYTES
+        room = max(1, min(room, int(_CHARACTER_SHARE * free)))
+    most_frequent = sorted(counts, key=lambda character: (-counts[character], character))
+    num_needed, num_kept = config.coverage * sum(counts.values()), 0
+    for index, character in enumerate(most_frequent):
+        if index >= room or num_kept >= num_needed:
+            spaces = str.maketrans(dict.fromkeys(most_frequent[index:], " "))
+            return [text for text in (" ".join(text.translate(spaces).split()) for text in texts) if text]
+        num_kept += counts[character]
+    return texts
 
 
 def _refusal(wrong: str, config: TextConfig, num_languages: int, side: str) -> ConfigError | DataError:
     of_side = f" of the {side}" if side else ""
     match = re.search(r"required_chars\. \d+ vs (\d+)", wrong)
-    min_size = int(match[1]) if match else len(PIECES) + num_languages + _BYTES * config.byte_fallback + 1
+    min_size = int(match[1]) if match else len(PIECES) + num_languages + _BYTES * config.has_bytes + 1
     if config.vocabulary < min_size:
         return ConfigError(
             f"text.vocabulary = {config.vocabulary} is too small: the characters{of_side} alone need {min_size}. "
@@ -125,9 +153,15 @@ def _refusal(wrong: str, config: TextConfig, num_languages: int, side: str) -> C
 
 def _notes(config: TextConfig, *tokenisers: Tokeniser) -> tuple[str, ...]:
     sides = ("",) if len(tokenisers) == 1 else (" of the source", " of the target")
-    return tuple(
+    has_room_for_bytes = config.vocabulary >= MIN_SIZE_FOR_BYTES or config.kind in ("word", "char")
+    notes = [
+        f"text.vocabulary = {config.vocabulary} is too small for byte pieces by default, so characters that are not in "
+        f"the training text are unknown. Use {MIN_SIZE_FOR_BYTES} or more, or set text.byte_fallback."
+    ] * (config.byte_fallback is None and not has_room_for_bytes)
+    notes += [
         f"text.vocabulary = {config.vocabulary}, but the text{side} yields only {tokeniser.size} pieces, "
         f"so the vocabulary has {tokeniser.size}."
         for side, tokeniser in zip(sides, tokenisers, strict=True)
         if tokeniser.size < config.vocabulary
-    )
+    ]
+    return tuple(notes)

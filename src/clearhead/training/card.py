@@ -140,6 +140,8 @@ def _data(data: Mapping[str, Any], config: RunConfig) -> Iterator[str]:
     built_in = sorted({corpus.built_in for corpus in used if corpus is not None and corpus.built_in is not None})
     if built_in:
         yield f"Built-in corpora of clearhead: {', '.join(built_in)}."
+    for use, coverage in data.get("coverage", {}).items():
+        yield f"`data.{_cell(use)}`: {_plain(coverage)}."
     if data.get("tokeniser"):
         yield (
             "Tokeniser: "

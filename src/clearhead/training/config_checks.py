@@ -25,6 +25,7 @@ DECIDED: Mapping[str, str] = {
     "pad": "comes from the tokeniser",
     "bos": "comes from the tokeniser",
     "eos": "comes from the tokeniser",
+    "unk": "comes from the tokeniser",
 }
 _ROOMY = 2**20  # a vocabulary size that contains every token id, until the real one is known
 

@@ -48,12 +48,14 @@ def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepare
         held_out = CorpusConfig.model_validate({"split": "valid", **config.data.valid.model_dump(exclude_none=True)})
         corpus = held_out if held_out.built_in else config.data.valid
         unfiltered = _unfiltered(config, model.config)
-        valid = build_store([corpus], vocabularies, unfiltered, stores / "valid", task=config.task, keep_texts=True)
+        valid = build_store([corpus], vocabularies, unfiltered, stores / "valid", task=config.task, use="valid")
         _report(valid, reporter)
     _check_unchanged(folder, train)
     _note_changed_validation(folder, valid, reporter)
     fingerprints = {"pairs": train.fingerprint, **({} if valid is None else {"valid_pairs": valid.fingerprint})}
-    folder.write_data(_records(config, train, valid), {**_described(vocabularies), **fingerprints})
+    stores_read = [store for store in (train, valid) if store is not None and store.coverage is not None]
+    coverage = {store.folder.name: str(store.coverage) for store in stores_read}
+    folder.write_data(_records(config, train, valid), {**_described(vocabularies), **fingerprints}, coverage)
     return Prepared(vocabularies, train, valid, model)
 
 
@@ -148,6 +150,8 @@ def _report(store: PairStore, reporter: Reporter) -> None:
         for what, count in mended.items():
             if count:
                 reporter.message(f"{report.corpus}: {count:,} {what}{'s' if count > 1 else ''} removed.")
+    if store.coverage is not None:
+        reporter.message(f"{store.folder.name}: {store.coverage}.")
 
 
 def _records(config: RunConfig, train: PairStore, valid: PairStore | None) -> list[CorpusRecord]:
@@ -190,6 +194,7 @@ def make_model(config: RunConfig, vocabularies: Vocabularies, folder: RunFolder)
         "pad": target.pad,
         "bos": target.bos,
         "eos": target.eos,
+        "unk": target.unk,
     }
     if config.task == "classify":
         decided["num_classes"] = max(2, len(vocabularies.labels))

@@ -193,9 +193,15 @@ class RunFolder:
             )
         return sessions
 
-    def write_data(self, corpora: Sequence[CorpusRecord], tokeniser: Mapping[str, str | int]) -> None:
-        """Write the hashes and counts of the data, and the description of the tokeniser."""
-        self.write_json(DATA, {"corpora": [corpus.to_data() for corpus in corpora], "tokeniser": dict(tokeniser)})
+    def write_data(
+        self,
+        corpora: Sequence[CorpusRecord],
+        tokeniser: Mapping[str, str | int],
+        coverage: Mapping[str, str] | None = None,
+    ) -> None:
+        """Write the hashes and counts of the data, the description of the tokeniser, and how much text it covers."""
+        data = {"corpora": [corpus.to_data() for corpus in corpora], "tokeniser": dict(tokeniser)}
+        self.write_json(DATA, {**data, "coverage": dict(coverage)} if coverage else data)
 
     def read_data(self) -> dict[str, Any]:
         """Return what `write_data` wrote, or an empty dict if the data has not been read yet."""

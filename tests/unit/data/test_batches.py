@@ -87,6 +87,12 @@ def sampled(tmp_path_factory: pytest.TempPathFactory) -> tuple[PairStore, Vocabu
     return made(tmp_path_factory.mktemp("sampled"), [211], sampling=0.02)
 
 
+@pytest.fixture(scope="module")
+def spelled(tmp_path_factory: pytest.TempPathFactory) -> tuple[PairStore, Vocabularies]:
+    options = {"vocabulary": 376, "byte_fallback": True, "byte_share": 0.3, "sampling": 0.02}
+    return made(tmp_path_factory.mktemp("spelled"), [211], **options)
+
+
 @LAYOUTS
 @pytest.mark.parametrize("block", [17, 65_536])
 def test_every_pair_occurs_once_per_epoch(
@@ -102,7 +108,7 @@ def test_every_pair_occurs_once_per_epoch(
 
 
 @LAYOUTS
-@pytest.mark.parametrize("kind", ["plain", "sampled"])
+@pytest.mark.parametrize("kind", ["plain", "sampled", "spelled"])
 def test_resuming_from_any_place_gives_the_same_batches(
     request: pytest.FixtureRequest, batching: Batching, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +189,23 @@ def test_sampled_tokenisations_differ_in_each_epoch_and_spell_the_same_text(
     num_other = sum(epochs[0][text] != epochs[1][text] for text in epochs[0])
     assert num_other > 150
     assert any(len(ids) > store.source.lengths.max() for ids in epochs[0].values())
+
+
+def test_other_pairs_have_bytes_in_each_epoch(spelled: tuple[PairStore, Vocabularies]) -> None:
+    store, vocabularies = spelled
+    byte_ids = set(vocabularies.source.byte_ids)
+    epochs = []
+    for epoch in range(2):
+        with_bytes: set[str] = set()
+        for batch in stream(store, vocabularies, max_tokens=61).batches(Position(epoch)):
+            for source, _ in pairs_in(batch):
+                if byte_ids & set(source):
+                    with_bytes.add(vocabularies.source.decode([source])[0])
+            if batch.after == Position(epoch + 1):
+                break
+        epochs.append(with_bytes)
+    assert all(25 < len(with_bytes) < 75 for with_bytes in epochs)  # about 0.3 of 211; some have no byte on this side
+    assert epochs[0] != epochs[1]
 
 
 def test_sampled_tokenisations_are_never_longer_than_the_limit(sampled: tuple[PairStore, Vocabularies]) -> None:

@@ -5,7 +5,7 @@ import os
 import time
 import tracemalloc
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from clearhead.data import store as store_module
 from clearhead.data.config import CorpusConfig, DataConfig
 from clearhead.data.ragged import Ragged, RaggedWriter, open_ragged
-from clearhead.data.store import PairStore, build_store, open_store
+from clearhead.data.store import PairStore, Use, build_store, open_store
 from clearhead.errors import DataError
 from clearhead.files import lines as lines_module
 from clearhead.files.manifest import MANIFEST
@@ -120,10 +120,46 @@ def test_texts_are_stored_if_tokenisations_are_sampled_or_on_request(corpus: Cor
     assert store.texts("target", np.array([47])) == [GERMAN[47]]
     plain = train_vocabularies(PAIRS, TextConfig(vocabulary=61), ("de",))
     store = build(corpus, plain, tmp_path)
-    with pytest.raises(DataError, match=r"store contains no texts\. Build it with keep_texts=True\.$"):
+    with pytest.raises(DataError, match=r"store contains no texts\. Build it with use='valid'\.$"):
         store.texts("source", [0])
     data = DataConfig(train=(corpus,))
-    assert build_store([corpus], plain, data, tmp_path / "store", keep_texts=True).texts("target", [0]) == GERMAN[:1]
+    assert build_store([corpus], plain, data, tmp_path / "store", use="valid").texts("target", [0]) == GERMAN[:1]
+
+
+def test_training_data_has_bytes_and_validation_data_has_none(corpus: CorpusConfig, tmp_path: Path) -> None:
+    text = TextConfig(vocabulary=331, byte_fallback=True, byte_share=0.5)
+    vocabularies = train_vocabularies(PAIRS, text, ("de",))
+    data, byte_ids = DataConfig(train=(corpus,)), vocabularies.source.byte_ids
+    train, valid = (build_store([corpus], vocabularies, data, tmp_path / use, use=use) for use in get_args(Use))
+    for trained, validated in ((train.source, valid.source), (train.target, valid.target)):
+        assert np.isin(trained.values, byte_ids).any()
+        assert not np.isin(validated.values, byte_ids).any()
+    other = vocabularies.source.config.model_copy(update={"byte_share": 0.0})
+    vocabularies.source.config = other
+    rebuilt = build_store([corpus], vocabularies, data, tmp_path / "train")
+    assert rebuilt.source.values.tolist() == valid.source.values.tolist()
+
+
+def test_bytes_never_make_a_pair_too_long(corpus: CorpusConfig, tmp_path: Path) -> None:
+    text = TextConfig(vocabulary=331, byte_fallback=True, byte_share=0.5)
+    vocabularies = train_vocabularies(PAIRS, text, ("de",))
+    longest = max(len(ids) for ids in vocabularies.source.encode([*ENGLISH, *GERMAN])) + 2  # a tag and eos
+    store = build(corpus, vocabularies, tmp_path, max_tokens=longest)
+    assert len(store) == len(PAIRS)
+    assert np.isin(store.source.values, vocabularies.source.byte_ids).any()
+    assert max(store.source.lengths.max(), store.target.lengths.max()) <= longest
+
+
+def test_a_store_knows_the_share_of_unknown_characters(corpus: CorpusConfig, tmp_path: Path) -> None:
+    vocabularies = train_vocabularies(PAIRS, TextConfig(vocabulary=61), ("de",))
+    store = build(corpus, vocabularies, tmp_path)
+    assert store.coverage is not None
+    assert (store.coverage.unknown, store.coverage.spelled) == (0, 0)
+    other = CorpusConfig(tsv=write(tmp_path / "a.tsv", "7 cats\tKatzen\n"))
+    store = build_store([other], vocabularies, DataConfig(train=(other,)), tmp_path / "other")
+    assert store.coverage is not None
+    assert (store.coverage.total, store.coverage.unknown) == (11, 1)
+    assert open_store(tmp_path / "other").coverage == store.coverage
 
 
 def test_an_unchanged_store_is_reused_and_a_changed_one_rebuilt(

@@ -23,6 +23,7 @@ from clearhead.text.normalise import normalise
         ("bell\x07 null\x00 mark\ufeff", "nfc", "bell null mark"),
         ("half \ud83d a pair", "nfc", "half a pair"),
         ("a\u2581b", "nfc", "a b"),
+        ("a\ufffdb \ufffd c", "nfc", "ab c"),
         ("क्\u200dष 👩\u200d🔬", "nfc", "क्\u200dष 👩\u200d🔬"),
         ("", "nfc", ""),
         (" \t\n", "nfc", ""),

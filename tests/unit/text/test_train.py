@@ -13,7 +13,7 @@ def test_learning_twice_gives_the_same_bytes_and_prints_nothing(capfd: pytest.Ca
     assert first.digest == second.digest
     assert capfd.readouterr() == ("", "")
     assert first.source.size == 61
-    assert first.notes == ()
+    assert not any("yields only" in note for note in first.notes)
 
 
 def test_a_sample_is_drawn_by_the_seed_from_all_of_the_text() -> None:
@@ -63,6 +63,35 @@ def test_the_error_for_a_small_vocabulary_has_the_smallest_valid_size(kind: str)
     with pytest.raises(ConfigError, match=rf"^text\.vocabulary = 7 is too small: the characters alone need {least}\. "):
         train(7)
     assert train(least) == least
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe"])
+def test_a_script_of_many_characters_takes_half_of_the_vocabulary_and_bytes_spell_the_rest(kind: str) -> None:
+    characters = [chr(0x4E00 + number) for number in range(900)]
+    texts = ["".join(characters[start % 900 : start % 900 + 9]) for start in range(0, 7000, 7)]
+    pairs = [(text, characters[0] + "a" * number) for number, text in enumerate(texts, 1)]
+    config = TextConfig.model_validate({"kind": kind, "vocabulary": 1030})
+    tokeniser = train_vocabularies(pairs, config).source
+    assert tokeniser.size <= 1030
+    num_kept = sum(map(tokeniser.has_piece, characters))
+    assert num_kept == (1030 - 4 - 256) // 2 - 1  # and a
+    assert tokeniser.has_piece(characters[0])
+    assert tokeniser.decode(tokeniser.encode(texts)) == texts
+
+
+def test_a_small_vocabulary_has_no_bytes_by_default_and_says_so() -> None:
+    vocabularies = train_vocabularies(PAIRS, TextConfig(vocabulary=151))
+    assert not vocabularies.source.has_bytes
+    assert vocabularies.notes[0].startswith("text.vocabulary = 151 is too small for byte pieces by default, so ")
+    assert "byte" not in " ".join(train_vocabularies(PAIRS, TextConfig(vocabulary=151, byte_fallback=False)).notes)
+    assert "byte" not in " ".join(train_vocabularies(PAIRS, TextConfig(kind="char", vocabulary=151)).notes)
+
+
+def test_rare_characters_are_dropped_up_to_the_coverage() -> None:
+    pairs = [("abcd " * 50, "e")]
+    kept = train_vocabularies(pairs, TextConfig(vocabulary=15, coverage=0.99)).source
+    assert [kept.has_piece(character) for character in "abcde"] == [True, True, True, True, False]
+    assert all(map(train_vocabularies(pairs, TextConfig(vocabulary=15)).source.has_piece, "abcde"))
 
 
 @pytest.mark.parametrize("kind", ["word", "char"])

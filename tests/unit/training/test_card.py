@@ -19,7 +19,11 @@ def card_of(folder: Path, outcome: Outcome = DONE, **groups: Any) -> str:
     config = RunConfig.model_validate({**LEAST, **groups})
     with RunFolder.create(folder / "my_run", config) as run:
         corpus = CorpusRecord("data.train.0", {"a|`b.en": "ab12", "c.de": "cd34"}, 1013, 997, {"empty": 16, "long": 0})
-        run.write_data([corpus, CorpusRecord("data.valid", {}, 101, 101)], {"pieces": 89, "sha256": "ef56"})
+        run.write_data(
+            [corpus, CorpusRecord("data.valid", {}, 101, 101)],
+            {"pieces": 89, "sha256": "ef56"},
+            {"train": "0 % of the characters are unknown"},
+        )
         write_card(run, config, outcome)
         return (run.path / "README.md").read_text(encoding="utf-8")
 
@@ -37,6 +41,7 @@ def test_the_data_is_there_with_counts_and_hashes(tmp_path: Path) -> None:
     assert "| `data.train.0` | `a¦'b.en` | `ab12` |" in card
     assert "Built-in corpora of clearhead: copy." in card
     assert "Tokeniser: pieces 89, sha256 ef56." in card
+    assert "`data.train`: 0 % of the characters are unknown." in card
     assert "It was trained only on the 997 pairs above." in card
 
 

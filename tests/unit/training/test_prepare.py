@@ -162,6 +162,10 @@ def test_unchanged_data_is_not_read_again(earlier: Result, tmp_path: Path) -> No
     data_report = json.loads((tmp_path / "run/data.json").read_text())
     assert [corpus["path"] for corpus in data_report["corpora"]] == ["data.train.0", "data.valid"]
     assert data_report["corpora"][0]["kept"] == 997
+    assert data_report["coverage"].keys() == {"train", "valid"}
+    for use, coverage in data_report["coverage"].items():
+        assert f"{use}: {coverage}." in first.output
+        assert coverage.startswith("0 % of the ")
 
 
 # Labels

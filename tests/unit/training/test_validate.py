@@ -31,9 +31,7 @@ def made(
     vocabularies = train_vocabularies(
         pairs, TextConfig(vocabulary=70, sampling=sampling, lower_case=lower_case), task=task
     )
-    store = build_store(
-        [corpus], vocabularies, DataConfig(train=(corpus,)), folder / "store", task=task, keep_texts=True
-    )
+    store = build_store([corpus], vocabularies, DataConfig(train=(corpus,)), folder / "store", task=task, use="valid")
     torch.manual_seed(0)
     sizes = {"encoder_blocks": 1, "decoder_blocks": 1, "d_model": 12, "num_heads": 2, "d_ff": 17, "dropout": 0.3}
     if task == "classify":

@@ -2,7 +2,8 @@
 
 Its search equals ours with stopping 'first' and gives the same scores, which count eos as a token. Where its results
 would differ (renormalised probabilities after hiding tokens, forced tokens without a cost), torch is used instead. One
-small difference remains: padding and bos are hidden by their bias, so their probability goes to the other tokens.
+small difference remains: padding, bos and the unknown token are hidden by their bias, so their probability goes to the
+other tokens.
 """
 
 import math

@@ -12,7 +12,7 @@ from clearhead.model import SequenceModel
 def greedy(model: SequenceModel, source: Tensor, max_length: int | Tensor) -> Tensor:
     """Return ids (B, T) that end with eos, padded on the right; a row that reached its `max_length` has no eos.
 
-    `max_length` includes eos and can differ for each sentence (B,). Padding and bos are never written.
+    `max_length` includes eos and can differ for each sentence (B,). The ids in `never_written` are not generated.
     """
     config = model.config
     limits = torch.as_tensor(max_length, device=source.device).expand(len(source))

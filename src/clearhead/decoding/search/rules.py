@@ -31,7 +31,7 @@ class Rule(Protocol):
 
 @dataclass
 class NeverWritten:
-    """Never write padding or the start token: they are not part of a sentence."""
+    """Never write padding, the start token or the unknown token: they are not part of a sentence."""
 
     token: int
     name: str = "padding"
@@ -146,8 +146,8 @@ class Rules:
 
 def rules_of(settings: SearchSettings, constraints: Sequence[Constraints], config: ModelConfig) -> Rules:
     """Return the rules that the settings and constraints require."""
-    names = {config.pad: "padding"}
-    rules: list[Rule] = [NeverWritten(token, names.get(token, "start")) for token in config.never_written]
+    names = {config.bos: "start", config.unk: "unknown", config.pad: "padding"}
+    rules: list[Rule] = [NeverWritten(token, names[token]) for token in config.never_written]
     if settings.min_length:
         rules.append(LongEnough(config.eos, settings.min_length))
     if settings.no_repeat is not None:
