@@ -13,7 +13,7 @@ from random import Random
 
 from clearhead.text.tokeniser import Tokeniser, split_tag
 
-# Noncharacters of Unicode, which no text contains: they stand for the chosen characters until the text is tokenised.
+# Noncharacters of Unicode, which no text contains: they replace the chosen characters until the text is tokenised.
 _PLACEHOLDERS = [chr(0xFDD0 + number) for number in range(8)]
 _ADDED_SHARE = 0.25  # of the chosen pairs: a random character is added
 _MAX_RARE, _MAX_ADDED = 2, 3  # characters in a pair
@@ -28,7 +28,7 @@ _RANGES = (
 
 @dataclass(frozen=True)
 class MarkedTexts:
-    """The texts of both sides with placeholders, and for each text that has some the characters they stand for."""
+    """The texts of both sides with placeholders, and for each text that has some the characters they replace."""
 
     sides: tuple[list[str], ...]
     characters: Mapping[int, str] = field(default_factory=dict)  # row -> one character for each placeholder

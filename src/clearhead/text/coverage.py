@@ -31,7 +31,7 @@ class CoverageCounter:
 
     def __init__(self, tokenisers: Sequence[Tokeniser]) -> None:
         self._tokenisers = tokenisers
-        self._known: list[set[str]] = [{" "} for _ in tokenisers]
+        self._with_piece: list[set[str]] = [{" "} for _ in tokenisers]
         self._total = self._unknown = self._spelled = 0
 
     @property
@@ -62,9 +62,9 @@ class CoverageCounter:
 
     def _num_missing(self, texts: Sequence[str], characters: set[str], side: int) -> int:
         """Return the number of characters without a piece in the normalised texts."""
-        tokeniser, known = self._tokenisers[side], self._known[side]
-        known.update(character for character in characters - known if tokeniser.has_piece(character))
-        missing = characters - known
+        tokeniser, with_piece = self._tokenisers[side], self._with_piece[side]
+        with_piece.update(character for character in characters - with_piece if tokeniser.has_piece(character))
+        missing = characters - with_piece
         if not missing:
             return 0
         affected = [tokeniser.normalised(text) for text in texts if not missing.isdisjoint(text)]

@@ -9,7 +9,7 @@ from typing import Literal
 
 _FORMS: dict[str, Literal["NFC", "NFKC"]] = {"nfc": "NFC", "nfkc": "NFKC"}
 SPACE_MARK = "\u2581"  # SentencePiece's sign for a space; in a text it would be decoded as a space
-REPLACEMENT = "\ufffd"  # stands for bytes that were lost when a text was decoded; no model should learn to write it
+REPLACEMENT = "\ufffd"  # marks bytes that were lost when a text was decoded; no model should learn to write it
 # Control characters except white space, the byte order mark, and unpaired surrogates, which UTF-8 cannot encode.
 _STRAY = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff\ud800-\udfff]")
 
