@@ -8,6 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 .PHONY: demo test check format docs package bench audit clean
 
 demo: $(VENV)/train
+	@test "$$($(BIN)/clearhead models --json)" = "[]" || { echo "The built-in model, $(TEXT):"; $(BIN)/clearhead translate "$(TEXT)"; echo; }
 	$(BIN)/clearhead solve lets-go
 	@mkdir -p build
 	@$(BIN)/clearhead solve lets-go --detail products --format html --output build/lets-go.html

@@ -194,7 +194,7 @@ def cpu_systems(options: argparse.Namespace, folder: Path, work: Work) -> list[S
     from clearhead.decoding.engines.ctranslate2_engine import open_ctranslate2
     from clearhead.decoding.translator import Translator
     from clearhead.formats.ctranslate2 import converted
-    from clearhead.formats.model_folder import load_model, load_vocabularies
+    from clearhead.formats.model_folder import load_arrays, load_vocabularies
 
     place = ModelFolder(folder, folder, is_marian=False)
     vocabularies = load_vocabularies(place)
@@ -202,7 +202,7 @@ def cpu_systems(options: argparse.Namespace, folder: Path, work: Work) -> list[S
     systems.append(ours_by_text("clearhead torch", "float32", Translator(vocabularies, open_torch(place, "cpu"))))
     for precision in ("float32", "int8"):
         engine = open_ctranslate2(place, "cpu", precision, options.threads)
-        conversion = converted(place, precision, lambda: load_model(place)).folder  # the one that `engine` has made
+        conversion = converted(place, precision, lambda: load_arrays(place)).folder  # the one that `engine` has made
         as_it_comes = CTranslate2Translator(
             str(conversion), "cpu", compute_type=precision, intra_threads=options.threads
         )

@@ -18,7 +18,8 @@ CASES: tuple[tuple[tuple[str, ...], int, str], ...] = (
     (("check", "numerical-self-attention"), 1, "arithmetic slip"),
     (("experiment",), 0, "variance"),
     (("train", "--help"), 0, "--resume"),
-    (("translate", "Good morning"), 2, "pip install '.[translate]'"),
+    (("models", "--json"), 0, "["),
+    (("translate", "Good morning"), 2, "no built-in model is installed"),
     (("train", "my.yaml"), 2, "pip install '.[train]'"),
     (("experiment", "variance", "--picture", "slide.svg"), 2, "pip install '.[plots]'"),
 )

@@ -21,7 +21,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     ),
     "text": (set(), {"numpy", "pydantic", "sentencepiece"}),
     "data": ({"text"}, {"numpy", "pydantic"}),
-    "model": ({"steps"}, {"torch", "pydantic"}),
+    "model": ({"steps"}, {"torch", "numpy", "pydantic"}),
     # clearhead itself: the version that is written beside the weights
     "formats": (
         {"clearhead", "model", "text", "steps"},
@@ -50,6 +50,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
     "evaluation": ({"text"}, {"sacrebleu", "numpy"}),
     "experiments": ({"worksheet", "steps"}, {"numpy", "matplotlib"}),
     "cli": (EVERYTHING, {"typer", "rich"}),
+    "models": (set(), set()),  # data: the built-in models
     # the floor itself
     "files": ({"errors"}, {"orjson", "yaml"}),
     "settings": ({"errors"}, {"pydantic", "pydantic_core"}),

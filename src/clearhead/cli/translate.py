@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from clearhead.cli.flags import with_flags
-from clearhead.cli.model_option import ModelOption, chosen_model
+from clearhead.cli.model_option import ModelOption, translation_model
 from clearhead.cli.option_groups import with_option_groups
 from clearhead.cli.translate_options import (
     EngineOptions,
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from clearhead.decoding.pipeline import Remark
     from clearhead.decoding.search.settings import SearchSettings
     from clearhead.decoding.translator import Translator
+    from clearhead.formats.model_folder import ModelFolder
 
-_EXTRA = {"torch", "safetensors", "sentencepiece"}
+_EXTRA = "torch"
 
 
 @with_option_groups
@@ -55,16 +56,19 @@ def translate(
         from clearhead.decoding.job import JobHooks, JobOutput, TranslationJob
 
         sentences = texts or []
-        folder = chosen_model(model, sentences)
+        chosen = translation_model(model, sentences, lines.source_language, lines.language)
+        path = chosen.path
         _refuse_files(sentences)
         shown.check(lines)
         source, settings = lines.source(sentences), search.settings()
-        options = lines.options(phrases, has_scores=shown.scores or as_json or settings.n_best > 1)
-        _check_outputs(folder, lines, shown, phrases, has_texts=bool(sentences))
-        translator = engine.load(folder, EngineNeeds(settings, (*options.constraints.uses, *shown.uses)))
+        has_scores = shown.scores or as_json or settings.n_best > 1
+        options = lines.options(phrases, chosen.language, has_scores=has_scores)
+        _check_outputs(path, lines, shown, phrases, has_texts=bool(sentences))
+        uses = (*options.constraints.uses, *shown.uses)
+        translator = engine.load(path, EngineNeeds(settings, uses, lines.num_characters(sentences)))
         for note in translator.notes:
             typer.echo(f"clearhead: {note}", err=True)
-        rule = _alignment_rule(translator, folder, shown)
+        rule = _alignment_rule(translator, path, shown)
         annotator = _annotator(translator, settings, shown, rule)
         explainer = _explainer(translator, settings, shown, rule)
         is_typed = lines.is_typed(bool(sentences))
@@ -80,7 +84,7 @@ def translate(
         job = TranslationJob(translator, source, settings, options, output, hooks)
         _run(job, lines, lines.window_size(is_typed=is_typed), progress)
     except ModuleNotFoundError as missing:
-        if missing.name in _EXTRA:
+        if missing.name == _EXTRA:
             raise ClearheadError(not_installed("translate", missing.name, "translate")) from None
         raise
 
@@ -98,7 +102,7 @@ def _refuse_files(sentences: list[str]) -> None:
 
 
 def _check_outputs(
-    model: Path, lines: LineOptions, shown: ShownOptions, phrases: PhraseOptions, *, has_texts: bool
+    model: "Path | ModelFolder", lines: LineOptions, shown: ShownOptions, phrases: PhraseOptions, *, has_texts: bool
 ) -> None:
     """Raise an error, before the model is loaded, if an output cannot be written or would overwrite an input."""
     from clearhead.files.destination import Output, check_outputs, check_standard_output
@@ -116,7 +120,9 @@ def _check_outputs(
         check_standard_output(inputs)
 
 
-def _alignment_rule(translator: "Translator", model: Path, shown: ShownOptions) -> "AlignmentRule | None":
+def _alignment_rule(
+    translator: "Translator", model: "Path | ModelFolder", shown: ShownOptions
+) -> "AlignmentRule | None":
     """Return the head and position given by options, otherwise those chosen for this model, otherwise the default."""
     if not shown.reads_attention:
         return None
@@ -128,9 +134,11 @@ def _alignment_rule(translator: "Translator", model: Path, shown: ShownOptions) 
         return AlignmentRule(read_head(shown.head), shown.shift is not False)
     choice = read_choice(model)
     if choice is None:
-        rule = AlignmentRule(Head.usual(translator.model), shown.shift is not False)
+        rule = AlignmentRule(Head.usual(translator.attention_config), shown.shift is not False)
         if shown.align or shown.draw:
-            typer.echo(f"clearhead: {_default_note(rule, model)}", err=True)
+            typer.echo(
+                f"clearhead: {_default_note(rule, model if isinstance(model, Path) else model.folder)}", err=True
+            )
         return rule
     rule = choice.rule if shown.shift is None else replace(choice.rule, is_shifted=shown.shift)
     links = choice.chosen_by.replace("counted", "estimated")  # files written by `evaluate --choose-head` say "counted"

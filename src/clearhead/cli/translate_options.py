@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from clearhead.decoding.search.settings import SearchSettings
     from clearhead.decoding.translator import Translator
     from clearhead.files.line_input import LineSource
+    from clearhead.formats.model_folder import ModelFolder
 
 
 class EngineName(StrEnum):
@@ -26,6 +27,7 @@ class EngineName(StrEnum):
     auto = "auto"
     torch = "torch"
     ctranslate2 = "ctranslate2"
+    numpy = "numpy"
 
 
 class EnginePrecision(StrEnum):
@@ -92,7 +94,13 @@ class LineOptions:
             "count them; the translation of a skipped line is an empty line."
         ),
     ] = FaultyLines.refuse
-    language: Annotated[str | None, typer.Option("--to", help="Target language, for a model with several.")] = None
+    source_language: Annotated[
+        str | None, typer.Option("--from", help="Source language, to choose a built-in model. \\[default: en]")
+    ] = None
+    language: Annotated[
+        str | None,
+        typer.Option("--to", help="Target language: of a built-in model, or for a model with several. \\[default: es]"),
+    ] = None
     paragraphs: Annotated[
         bool, typer.Option("--paragraphs", help="Split each line into sentences and join their translations.")
     ] = False
@@ -126,12 +134,20 @@ class LineOptions:
             self.input, None if self.form is None else self.form.value, self.column, text, self.on_fault.value
         )
 
-    def options(self, phrases: "PhraseOptions", *, has_scores: bool) -> "TranslationOptions":
+    def num_characters(self, texts: list[str]) -> int | None:
+        """Return the length of the input, at most one character per byte of a file; None if it is not known."""
+        if texts:
+            return sum(map(len, texts))
+        path = Path(self.input or "-")
+        is_plain = path.is_file() and path.suffix not in (".gz", ".xz")
+        return path.stat().st_size if is_plain else None
+
+    def options(self, phrases: "PhraseOptions", language: str | None, *, has_scores: bool) -> "TranslationOptions":
         """Return the options of the translation pipeline."""
         from clearhead.decoding.pipeline import TranslationOptions
 
         return TranslationOptions(
-            phrases.constraints(), self.language, self.paragraphs, self.long.value, self.max_source, has_scores
+            phrases.constraints(), language, self.paragraphs, self.long.value, self.max_source, has_scores
         )
 
     def is_typed(self, has_texts: bool) -> bool:
@@ -322,7 +338,7 @@ class EngineOptions:
     device: Annotated[Device, typer.Option(help="Device to run on.")] = Device.auto
     precision: Annotated[EnginePrecision, typer.Option(help="Number type to compute in.")] = EnginePrecision.auto
 
-    def load(self, model: Path, needs: "EngineNeeds") -> "Translator":
+    def load(self, model: "Path | ModelFolder", needs: "EngineNeeds") -> "Translator":
         """Load a model with an engine that supports `needs`."""
         from clearhead.decoding.translator import Translator
 

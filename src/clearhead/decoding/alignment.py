@@ -1,18 +1,22 @@
 """Align target tokens with source tokens by cross-attention, in Pharaoh format: `0-0 1-2 2-1`.
 
 Each target token has two decoder positions: the one where it is predicted, and the next one, where it is the input.
-The second one usually attends to the right source token more often, so it is the default.
+The second one usually attends to the right source token more often, so it is the default. torch is only imported to
+run a PyTorch model: the NumPy engine has its own attention.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from clearhead.decoding.word_alignment import Links
-from clearhead.model import SequenceModel
-from clearhead.model.tracing import PartTrace
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from clearhead.model import SequenceModel
+    from clearhead.model.config import ModelConfig
+    from clearhead.model.numpy_transformer import Array
 
 
 @dataclass(frozen=True)
@@ -23,9 +27,9 @@ class Head:
     head: int | None = None
 
     @staticmethod
-    def usual(model: SequenceModel) -> "Head":
+    def usual(config: "ModelConfig") -> "Head":
         """Return the mean over the heads of the second-to-last layer: the default when no head was chosen on data."""
-        return Head(max(0, model.config.decoder_blocks - 2))
+        return Head(max(0, config.decoder_blocks - 2))
 
     @property
     def value(self) -> str:
@@ -55,17 +59,21 @@ class CrossAttention:
     Row t is the output of the decoder after t tokens: its input is token t - 1, and it predicts token t.
     """
 
-    weights: Tensor
+    weights: "Tensor | Array"
 
-    def rows(self, head: Head, *, is_shifted: bool = True) -> Tensor:
+    def rows(self, head: Head, *, is_shifted: bool = True) -> "Tensor | Array":
         """Return the weights (T, S) of each target token, where it is the input (shifted) or where it is predicted."""
         block = self.weights[head.block]
-        chosen = block.mean(dim=0) if head.head is None else block[head.head]
+        chosen: Tensor | Array = block.mean(0) if head.head is None else block[head.head]
         return chosen[1:] if is_shifted else chosen[:-1]
 
 
-def cross_attention(model: SequenceModel, source: Tensor, targets: Sequence[Sequence[int]]) -> list[CrossAttention]:
+def cross_attention(model: "SequenceModel", source: "Tensor", targets: Sequence[Sequence[int]]) -> list[CrossAttention]:
     """Return the cross-attention of several translations of one sentence (S,), in a single traced pass."""
+    import torch
+
+    from clearhead.model.tracing import PartTrace
+
     longest = max(len(target) for target in targets)
     inputs = source.new_full((len(targets), longest + 1), model.config.pad)
     inputs[:, 0] = model.config.start_id
@@ -82,33 +90,43 @@ def cross_attention(model: SequenceModel, source: Tensor, targets: Sequence[Sequ
     return [CrossAttention(weights[row, :, :, : len(target) + 1]) for row, target in enumerate(targets)]
 
 
-def links(weights: Tensor) -> Links:
+def links(weights: "Tensor | Array") -> Links:
     """Link each target token to the source token it attends to most; return (source, target) positions."""
-    return tuple((int(place), number) for number, place in enumerate(weights.argmax(dim=-1).tolist()))
+    return tuple((int(place), number) for number, place in enumerate(weights.argmax(-1).tolist()))
 
 
-def align(model: SequenceModel, source: Tensor, target: Sequence[int], rule: AlignmentRule | None = None) -> Links:
+def align(model: "SequenceModel", source: "Tensor", target: Sequence[int], rule: AlignmentRule | None = None) -> Links:
     """Return the links between one sentence (S,) and its translation; eos is not linked.
 
     Without a rule, `Head.usual` and the position where a token is the input are used.
     """
-    return align_by_rules(model, source, target, [rule or AlignmentRule(Head.usual(model))])[0]
+    return align_by_rules(model, source, target, [rule or AlignmentRule(Head.usual(model.config))])[0]
 
 
 def align_by_rules(
-    model: SequenceModel, source: Tensor, target: Sequence[int], rules: Sequence[AlignmentRule]
+    model: "SequenceModel", source: "Tensor", target: Sequence[int], rules: Sequence[AlignmentRule]
 ) -> list[Links]:
     """Return the links of one translation by each of several rules, in a single traced pass."""
     eos = model.config.eos
-    tokens = list(target[:-1]) if target and target[-1] == eos else list(target)
+    tokens = without_eos(target, eos)
     if not tokens or len(source) < 2:
         return [()] * len(rules)
     attention = cross_attention(model, source, [tokens])[0]
-    weights = (attention.rows(rule.head, is_shifted=rule.is_shifted) for rule in rules)
-    return [links(rows[:, :-1] if int(source[-1]) == eos else rows) for rows in weights]
+    return [links_by_rule(attention, rule, has_eos=int(source[-1]) == eos) for rule in rules]
 
 
-def every_rule(model: SequenceModel) -> list[AlignmentRule]:
+def without_eos(target: Sequence[int], eos: int) -> list[int]:
+    """Return the tokens of a translation without the end token."""
+    return list(target[:-1]) if target and target[-1] == eos else list(target)
+
+
+def links_by_rule(attention: CrossAttention, rule: AlignmentRule, *, has_eos: bool) -> Links:
+    """Return the links of one translation by a rule; with `has_eos`, the last source token is not linked."""
+    rows = attention.rows(rule.head, is_shifted=rule.is_shifted)
+    return links(rows[:, :-1] if has_eos else rows)
+
+
+def every_rule(model: "SequenceModel") -> list[AlignmentRule]:
     """Return every possible rule: each head, and the mean over the heads of each layer, with either position."""
     blocks, heads = model.config.decoder_blocks, model.config.num_heads
     places = [Head(block, head) for block in range(blocks) for head in (None, *range(heads))]
@@ -124,8 +142,8 @@ class RatedRule:
 
 
 def rate_rules(
-    model: SequenceModel,
-    pairs: Sequence[tuple[Tensor, Sequence[int]]],
+    model: "SequenceModel",
+    pairs: "Sequence[tuple[Tensor, Sequence[int]]]",
     error_rate: Callable[[Sequence[Links]], float],
 ) -> list[RatedRule]:
     """Rate every rule on pairs of a sentence (S,) and its translation; return them with the lowest error first."""

@@ -1,18 +1,24 @@
-"""Add word alignments, and alternatives at one word, to finished translations."""
+"""Add word alignments, and alternatives at one word, to finished translations.
+
+torch is only imported if the engine is not NumPy's, which computes alignments itself.
+"""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import torch
-
-from clearhead.decoding.alignment import AlignmentRule, Head, align
-from clearhead.decoding.alternatives import alternatives
+from clearhead.decoding.alignment import AlignmentRule, CrossAttention, Head, align, links_by_rule, without_eos
+from clearhead.decoding.engines.numpy_engine import NumpyEngine
 from clearhead.decoding.pipeline import Segment
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import AlternativeText, TranslatedPart, Translation, one_line
 from clearhead.decoding.translator import Translator
-from clearhead.decoding.word_alignment import WordAlignment, word_links, words_of
+from clearhead.decoding.word_alignment import Links, WordAlignment, word_links, words_of
 from clearhead.errors import ConfigError, DataError
-from clearhead.model import SequenceModel
+
+if TYPE_CHECKING:
+    import torch
+
+    from clearhead.model import ModelConfig, SequenceModel
 
 
 def read_head(text: str) -> Head:
@@ -31,8 +37,8 @@ class Annotator:
 
     def __init__(self, translator: Translator, search: SearchSettings, rule: AlignmentRule | None = None) -> None:
         self.translator, self.search = translator, search
-        self.model, self.vocabularies = translator.model, translator.vocabularies
-        head = existing_head(self.model, None if rule is None else rule.head)
+        self.vocabularies = translator.vocabularies
+        head = existing_head(translator.attention_config, None if rule is None else rule.head)
         self.rule = AlignmentRule(head, rule is None or rule.is_shifted)
 
     def aligned(self, translation: Translation) -> Translation:
@@ -43,11 +49,25 @@ class Annotator:
         if not part.hypotheses:
             return part
         tokens = part.hypotheses[0].tokens
-        with torch.inference_mode():
-            links = align(self.model, source_ids(self.model, part), tokens, self.rule)
+        links = self._links(part, tokens)
         source = words_of(self.vocabularies.source, part.ids, part.source)
         target = words_of(self.vocabularies.target, tokens)
         return replace(part, alignment=WordAlignment(source.words, target.words, word_links(links, source, target)))
+
+    def _links(self, part: TranslatedPart, tokens: tuple[int, ...]) -> Links:
+        engine = self.translator.engine
+        if isinstance(engine, NumpyEngine):
+            eos = engine.info.eos
+            target = without_eos(tokens, eos)
+            if not target or not part.ids:
+                return ()
+            attention = CrossAttention(engine.cross_attention([*part.ids, eos], target))
+            return links_by_rule(attention, self.rule, has_eos=True)
+        import torch
+
+        model = self.translator.model
+        with torch.inference_mode():
+            return align(model, source_ids(model, part), tokens, self.rule)
 
     def with_alternatives(self, translation: Translation, word: int, number: int) -> Translation:
         """Return the translation with `number` alternatives at word `word`, counted from 1."""
@@ -59,6 +79,11 @@ class Annotator:
                 f"line {translation.number} was split into {len(parts)} parts, but alternatives need a single "
                 "sentence. Give one sentence on each line."
             )
+        import torch
+
+        from clearhead.decoding.alternatives import alternatives
+
+        model = self.translator.model
         part, tokens = parts[0], parts[0].hypotheses[0].tokens
         words = words_of(self.vocabularies.target, tokens)
         if not 1 <= word <= len(words.words):
@@ -69,7 +94,7 @@ class Annotator:
         prefix = tokens[: words.first_piece(word - 1)]
         limit = target_limit(self.translator, part, self.search)
         with torch.inference_mode():
-            ranked = alternatives(self.model, source_ids(self.model, part), prefix, number, limit, self.search)
+            ranked = alternatives(model, source_ids(model, part), prefix, number, limit, self.search)
         pieces = self.vocabularies.target.pieces([alternative.token for alternative in ranked])
         texts = self.vocabularies.target.decode([alternative.hypothesis.tokens for alternative in ranked])
         shown = tuple(
@@ -79,11 +104,10 @@ class Annotator:
         return replace(translation, parts=(replace(part, alternatives=shown),))
 
 
-def existing_head(model: SequenceModel, head: Head | None) -> Head:
+def existing_head(config: "ModelConfig", head: Head | None) -> Head:
     """Return `head`, or the usual one if it is None; raise ConfigError if the model does not have it."""
     if head is None:
-        return Head.usual(model)
-    config = model.config
+        return Head.usual(config)
     if head.block >= config.decoder_blocks or (head.head or 0) >= config.num_heads:
         raise ConfigError(
             f"there is no head {head.value} ({head}): the decoder has {config.decoder_blocks} layers with "
@@ -93,8 +117,10 @@ def existing_head(model: SequenceModel, head: Head | None) -> Head:
     return head
 
 
-def source_ids(model: SequenceModel, part: TranslatedPart) -> torch.Tensor:
+def source_ids(model: "SequenceModel", part: TranslatedPart) -> "torch.Tensor":
     """Return the ids of a part as the model reads them (S,), including eos."""
+    import torch
+
     return torch.tensor([*part.ids, model.config.eos], device=model.device)
 
 

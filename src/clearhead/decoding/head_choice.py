@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
-import torch
-
 from clearhead.decoding.alignment import AlignmentRule, Head, RatedRule, rate_rules
 from clearhead.decoding.translator import Translator
 from clearhead.decoding.word_alignment import Links, word_links, words_of
@@ -17,7 +15,7 @@ from clearhead.errors import CheckpointError, DataError, printable
 from clearhead.files.json_file import json_writer, read_json
 from clearhead.files.manifest import MANIFEST, listed_files, verify_if_listed
 from clearhead.files.writing import write_together
-from clearhead.formats.model_folder import find_model, load_config
+from clearhead.formats.model_folder import ModelFolder, find_model, load_config
 from clearhead.text.tokeniser import split_tag
 
 CHOICE = "alignment.json"
@@ -39,6 +37,8 @@ def rate_heads(
     translator: Translator, texts: Sequence[tuple[str, str]], error_rate: Callable[[Sequence[Links]], float]
 ) -> list[RatedRule]:
     """Rate every rule on sentences and their translations, best first; `error_rate` gets links between words."""
+    import torch  # not needed to read a choice
+
     model, vocabularies = translator.model, translator.vocabularies
     longest = translator.engine.info.max_length
     pairs, words = [], []
@@ -76,7 +76,7 @@ def save_choice(path: str | Path, choice: HeadChoice) -> Path:
     return folder / CHOICE
 
 
-def read_choice(path: str | Path) -> HeadChoice | None:
+def read_choice(path: str | Path | ModelFolder) -> HeadChoice | None:
     """Return the choice saved with a model; None if there is none, or if it was made for other weights."""
     model = find_model(path)
     folder = model.folder

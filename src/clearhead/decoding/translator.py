@@ -4,6 +4,7 @@ torch is only imported if the chosen engine needs it.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from clearhead.formats.model_folder import ModelFolder, find_model, load_vocabul
 from clearhead.text.tokeniser import Vocabularies
 
 if TYPE_CHECKING:
-    from clearhead.model import SequenceModel
+    from clearhead.model import ModelConfig, SequenceModel
 
 
 class Translator:
@@ -28,18 +29,19 @@ class Translator:
         self.vocabularies, self.engine, self.notes = vocabularies, engine, tuple(notes)
         self._folder: ModelFolder | None = None  # the folder it was loaded from
         self._choice = EngineChoice()
+        self._language: str | None = None  # target language if the options name none, for a built-in model
 
     @classmethod
     def load(
         cls,
-        path: str | Path,
+        path: str | Path | ModelFolder,
         *,
         engine: EngineName = "auto",
         device: DeviceName = "auto",
         precision: Precision = "auto",
         needs: EngineNeeds = EngineNeeds(),
     ) -> "Translator":
-        """Load a run, one of its checkpoints or an OPUS-MT folder.
+        """Load a run, one of its checkpoints, an OPUS-MT folder, or a built-in model: `en-es`.
 
         The engine is chosen so that it supports `needs`. A translation that needs more switches to another engine.
         """
@@ -49,19 +51,29 @@ class Translator:
         opened = open_engine(folder, choice, needs)
         translator = cls(vocabularies, opened.engine, (*folder.notes, *opened.notes))
         translator._folder, translator._choice = folder, choice
+        if folder.language in vocabularies.source.tags:
+            translator._language = folder.language
         return translator
 
     @property
     def model(self) -> "SequenceModel":
         """The PyTorch model, needed for attention, explanations and alternatives."""
-        from clearhead.decoding.engines.torch_engine import TorchEngine
-
-        if not isinstance(self.engine, TorchEngine):
+        if self.engine.name != "torch":
             raise ConfigError(
                 f"this needs the PyTorch model, but the engine is {self.engine.name}, which does not expose it. "
                 "Use torch."
             )
+        from clearhead.decoding.engines.torch_engine import TorchEngine
+
+        assert isinstance(self.engine, TorchEngine)
         return self.engine.model
+
+    @property
+    def attention_config(self) -> "ModelConfig":
+        """The config of a model whose attention can be read, from which alignments are made."""
+        from clearhead.decoding.engines.numpy_engine import NumpyEngine
+
+        return self.engine.model.config if isinstance(self.engine, NumpyEngine) else self.model.config
 
     @property
     def fingerprint(self) -> str | None:
@@ -102,6 +114,8 @@ class Translator:
     ) -> TranslationPipeline:
         """Return a pipeline whose engine supports the search and the options."""
         self.prepare(options.needs(search))
+        if options.language is None:
+            options = replace(options, language=self._language)
         return TranslationPipeline(self.vocabularies, self.engine, search, options)
 
     def prepare(self, needs: EngineNeeds) -> None:

@@ -29,7 +29,7 @@ class SearchExplainer:
     def __init__(self, translator: Translator, search: SearchSettings, head: Head | None = None) -> None:
         self.translator, self.search = translator, search
         self.model, self.vocabularies = translator.model, translator.vocabularies
-        self.head = existing_head(self.model, head)
+        self.head = existing_head(self.model.config, head)
 
     def explained(self, translation: Translation, *, all_heads: bool = False) -> Translation:
         """Search for the translation again, and return it with every step of the search."""

@@ -92,7 +92,7 @@ def explain_search(
     """Search for translations of one sentence (S,); return every step of the search with its attention."""
     recorder = SearchRecorder(settings, limit, model.config.eos)
     best = beam_search(model, source[None], [limit], settings, [constraints], recorder)[0]
-    steps = _with_attention(model, source, recorder, Head.usual(model) if head is None else head)
+    steps = _with_attention(model, source, recorder, Head.usual(model.config) if head is None else head)
     return Explanation(tuple(source.tolist()), steps, tuple(recorder.pool), tuple(best), recorder.stop_reason)
 
 

@@ -14,7 +14,8 @@ from clearhead.files.manifest import MANIFEST, verify_if_listed
 from clearhead.files.writing import FileWriter, write_together
 from clearhead.formats.config_file import FORMAT, MARK, VERSION, read_model_config
 from clearhead.formats.files import CONFIG, PICKLE_ADVICE, WEIGHTS, find_files, read_tensors, tensor_writer
-from clearhead.formats.weights import build, checked_tensors, misfits, shapes_of
+from clearhead.formats.shapes import misfits, shapes_of
+from clearhead.formats.weights import build, checked_tensors
 from clearhead.model import TrainableModel, Transformer
 
 

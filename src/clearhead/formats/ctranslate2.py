@@ -1,6 +1,6 @@
 """Convert a model to CTranslate2 with CTranslate2's own specification classes.
 
-Conversion needs torch; checking whether a model can be converted, and finding a conversion in the cache, do not.
+Nothing here needs torch, except reading the weights of a MarianMT model.
 """
 
 import os
@@ -19,10 +19,11 @@ from clearhead.files.cache import user_cache
 from clearhead.files.manifest import MANIFEST, read_manifest, verify_if_listed
 from clearhead.files.writing import move_folder, sync_file, temporary_beside, write_manifest
 from clearhead.formats.model_folder import ModelFolder
+from clearhead.formats.shapes import beyond_float16
 from clearhead.model.config import ModelConfig
 
 if TYPE_CHECKING:
-    from clearhead.model import Transformer
+    from clearhead.formats.arrays import ModelArrays
 
 Storage = Literal["float32", "int8", "float16"]
 HIDDEN_LOGIT = -1e4  # of padding, bos and the unknown token, which are never generated; it fits in float16
@@ -30,6 +31,7 @@ HIDDEN_LOGIT = -1e4  # of padding, bos and the unknown token, which are never ge
 _FORMAT = 4
 _CACHE = "ctranslate2"
 _NO_SPACE = "No partial files remain. Free some space on the disk, or use the engine torch, which needs no conversion."
+_LARGEST_FLOAT16 = 65504.0
 _DAY, _MONTH = 86400.0, 30 * 86400.0
 
 
@@ -59,11 +61,11 @@ class Converted:
     is_temporary: bool = False
 
 
-def converted(model: ModelFolder, storage: Storage, load: Callable[[], "Transformer"]) -> Converted:
+def converted(model: ModelFolder, storage: Storage, load: Callable[[], "ModelArrays"]) -> Converted:
     """Return the conversion of a model; it is made on first use and kept in the user's cache.
 
     It is found by the hashes of the model's two files, never by its name or time, and nothing in the model's own folder
-    is used in its place. `load` returns the model, in float32 on the CPU.
+    is used in its place. `load` returns the weights.
     """
     name = _folder_name(model, storage)
     try:
@@ -99,7 +101,7 @@ def converted(model: ModelFolder, storage: Storage, load: Callable[[], "Transfor
     return Converted(target)
 
 
-def _temporary(load: Callable[[], "Transformer"], storage: Storage) -> Converted:
+def _temporary(load: Callable[[], "ModelArrays"], storage: Storage) -> Converted:
     model = load()
     place = Path(mkdtemp(prefix="clearhead-ctranslate2-"))
     try:
@@ -154,17 +156,22 @@ def _tidy(cache: Path) -> None:
 # The conversion itself
 
 
-def convert(model: "Transformer", folder: Path, storage: Storage) -> None:
+def convert(model: "ModelArrays", folder: Path, storage: Storage) -> None:
     """Write a model into an empty folder; the token with id i is named by the number i."""
     from clearhead.formats.ctranslate2_spec import specification
-    from clearhead.formats.weights import check_float16
 
     reason = model_lacks(model.config)
     if reason is not None:
         raise CheckpointError(f"CTranslate2 does not support this model: {reason}. Use the engine torch.")
     if storage == "float16":
-        check_float16(model)
+        _check_float16(model)
     spec = specification(model)
     spec.validate()
     spec.optimize(quantization=storage)
     spec.save(str(folder))
+
+
+def _check_float16(model: "ModelArrays") -> None:
+    for name, array in model.arrays.items():
+        if array.size and max(abs(float(array.min())), abs(float(array.max()))) > _LARGEST_FLOAT16:
+            raise beyond_float16(name)

@@ -1,27 +1,24 @@
-"""The weights of a Transformer under the names of CTranslate2's specification."""
+"""The weights of a Transformer under the names of CTranslate2's specification. Nothing here needs torch."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from ctranslate2.specs import Activation, TransformerDecoderSpec, TransformerEncoderSpec, TransformerSpec
-from torch import Tensor, nn
 
+from clearhead.formats.arrays import ModelArrays
 from clearhead.formats.ctranslate2 import HIDDEN_LOGIT
-from clearhead.model import ModelConfig, Transformer
-from clearhead.model.attention import Attention
-from clearhead.model.layers import DecoderBlock, EncoderBlock, FeedForward
-from clearhead.model.transformer import Stack
+from clearhead.model.config import ModelConfig
+from clearhead.model.numpy_transformer import complete_weights
 
-Array = npt.NDArray[np.float32]
+Weights = Mapping[str, npt.NDArray[np.float32]]
 _ACTIVATIONS = {"relu": Activation.RELU, "gelu": Activation.GELU, "silu": Activation.SWISH}
 
 
-def specification(model: Transformer) -> TransformerSpec:
+def specification(model: ModelArrays) -> TransformerSpec:
     """Return the specification of a model, with its weights in float32."""
-    config = model.config
-    assert model.encoder is not None
-    assert model.decoder is not None
+    config, weights = model.config, complete_weights(model.config, model.arrays)
     same: dict[str, Any] = {"activation": _ACTIVATIONS[config.activation], "ffn_glu": config.is_gated}
     # the specification creates a final norm only with pre_norm, although CTranslate2 reads it for any model
     same |= {"pre_norm": True, "no_final_norm": not config.ends_with_norm}
@@ -31,73 +28,62 @@ def specification(model: Transformer) -> TransformerSpec:
     decoder = TransformerDecoderSpec(
         config.decoder_blocks, config.num_heads, rms_norm=config.decoder_norm == "rms", **same
     )
-    _set_stack(encoder, encoder.embeddings[0], model.encoder, config)
-    _set_stack(decoder, decoder.embeddings, model.decoder, config)
-    for layer, block in zip(encoder.layer, model.encoder_blocks, strict=True):
-        assert isinstance(block, EncoderBlock)
-        _set_block(layer, block)
-    for layer, block in zip(decoder.layer, model.decoder_blocks, strict=True):
-        assert isinstance(block, DecoderBlock)
-        _set_block(layer, block)
-    _set_output(decoder.projection, model)
+    _set_stack(encoder, encoder.embeddings[0], "encoder", config, weights)
+    _set_stack(decoder, decoder.embeddings, "decoder", config, weights)
+    for side, spec in (("encoder", encoder), ("decoder", decoder)):
+        for number, layer in enumerate(spec.layer):
+            _set_block(layer, f"{side}_blocks.{number}", weights)
+    _set_output(decoder.projection, config, weights)
     spec = TransformerSpec(encoder, decoder)
     _set_tokens(spec, config)
     return spec
 
 
-def _set_stack(spec: Any, embeddings: Any, stack: Stack, config: ModelConfig) -> None:
+def _set_stack(spec: Any, embeddings: Any, side: str, config: ModelConfig, weights: Weights) -> None:
     spec.pre_norm = config.norm_place == "pre"
     spec.scale_embeddings = config.scale_embedding
-    embeddings.weight = _array(stack.embedding.weight)
-    assert stack.position is not None
-    spec.position_encodings.encodings = _array(stack.position)
-    if stack.last_norm is not None:
-        _set_norm(spec.layer_norm, stack.last_norm)
+    embeddings.weight = _copy(weights[f"{side}.embedding.weight"])
+    spec.position_encodings.encodings = _copy(weights[f"{side}.position"])
+    if config.ends_with_norm:
+        _set_norm(spec.layer_norm, f"{side}.last_norm", weights)
 
 
-def _set_block(layer: Any, block: EncoderBlock | DecoderBlock) -> None:
-    sublayers: list[tuple[Any, nn.Module]] = [(layer.self_attention, block.self_attention)]
-    if isinstance(block, DecoderBlock):
-        assert block.cross_attention is not None
-        sublayers.append((layer.attention, block.cross_attention))
-    sublayers.append((layer.ffn, block.feed_forward))
-    for (spec, sublayer), residual in zip(sublayers, block.residuals, strict=True):
-        norm = residual.norm
-        assert isinstance(norm, nn.Module)
-        _set_norm(spec.layer_norm, norm)
-        if isinstance(sublayer, Attention):
-            linears = [sublayer.packed, sublayer.output]
-            if sublayer.is_cross:
-                linears.insert(0, sublayer.query)
-            for part, linear in zip(spec.linear, linears, strict=True):
-                _set_linear(part, linear)
+def _set_block(layer: Any, place: str, weights: Weights) -> None:
+    sublayers = {"self_attention": layer.self_attention}
+    if place.startswith("decoder"):
+        sublayers["cross_attention"] = layer.attention
+    sublayers["feed_forward"] = layer.ffn
+    for number, (name, spec) in enumerate(sublayers.items()):
+        _set_norm(spec.layer_norm, f"{place}.residuals.{number}.norm", weights)
+        if name == "feed_forward":
+            _set_linear(spec.linear_0, f"{place}.{name}.first", weights)
+            _set_linear(spec.linear_1, f"{place}.{name}.second", weights)
+            if f"{place}.{name}.gate.weight" in weights:
+                _set_linear(spec.linear_0_noact, f"{place}.{name}.gate", weights)
         else:
-            assert isinstance(sublayer, FeedForward)
-            _set_linear(spec.linear_0, sublayer.first)
-            _set_linear(spec.linear_1, sublayer.second)
-            if sublayer.gate is not None:
-                _set_linear(spec.linear_0_noact, sublayer.gate)
+            parts = ("packed", "output") if name == "self_attention" else ("query", "packed", "output")
+            for linear, part in zip(spec.linear, parts, strict=True):
+                _set_linear(linear, f"{place}.{name}.{part}", weights)
 
 
-def _set_linear(spec: Any, linear: nn.Linear) -> None:
-    spec.weight = _array(linear.weight)
-    if linear.bias is not None:
-        spec.bias = _array(linear.bias)
+def _set_linear(spec: Any, name: str, weights: Weights) -> None:
+    spec.weight = _copy(weights[f"{name}.weight"])
+    if f"{name}.bias" in weights:
+        spec.bias = _copy(weights[f"{name}.bias"])
 
 
-def _set_norm(spec: Any, norm: nn.Module) -> None:
-    numbers = dict(norm.named_parameters())
-    spec.gamma = _array(numbers["gain"])
-    if "shift" in numbers:  # an RMS norm has none
-        spec.beta = _array(numbers["shift"])
+def _set_norm(spec: Any, name: str, weights: Weights) -> None:
+    spec.gamma = _copy(weights[f"{name}.gain"])
+    if f"{name}.shift" in weights:  # an RMS norm has none
+        spec.beta = _copy(weights[f"{name}.shift"])
 
 
-def _set_output(spec: Any, model: Transformer) -> None:
+def _set_output(spec: Any, config: ModelConfig, weights: Weights) -> None:
     """Set the weights of the logits; tokens that must never be generated get a very low bias."""
-    spec.weight = _array(model.output.weight)
-    has_bias = model.output.bias is not None
-    spec.bias = _array(model.output.bias) if has_bias else np.zeros(model.config.target_size, dtype=np.float32)
-    spec.bias[list(model.config.never_written)] = HIDDEN_LOGIT
+    spec.weight = _copy(weights["output.weight"])
+    bias = weights.get("output.bias")
+    spec.bias = np.zeros(config.target_size, dtype=np.float32) if bias is None else _copy(bias)
+    spec.bias[list(config.never_written)] = HIDDEN_LOGIT
 
 
 def _set_tokens(spec: TransformerSpec, config: ModelConfig) -> None:
@@ -110,6 +96,6 @@ def _set_tokens(spec: TransformerSpec, config: ModelConfig) -> None:
     spec.config.layer_norm_epsilon = config.epsilon
 
 
-def _array(tensor: Tensor) -> Array:
-    """Return a copy of a tensor in float32."""
-    return np.array(tensor.detach().cpu().float().numpy())
+def _copy(array: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Return a copy, because optimising a specification changes its arrays."""
+    return np.array(array, dtype=np.float32)

@@ -5,15 +5,17 @@ A pickle can run any code when it is opened, so clearhead never opens one.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
 
 from clearhead.errors import CheckpointError, printable
 from clearhead.files.reading import missing_file_hint
 from clearhead.files.writing import FileWriter
+from clearhead.formats.int8 import T, from_int8
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from torch import Tensor
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
@@ -41,6 +43,22 @@ def tensor_writer(tensors: Mapping[str, "Tensor"]) -> FileWriter:
         try:
             save_file(contiguous, path, {"format": "pt"})  # several entries would be written in a random order
         except SafetensorError as wrong:  # raised when the disk is full
+            raise OSError(str(wrong)) from None
+
+    return write
+
+
+def array_writer(arrays: "Mapping[str, npt.NDArray[Any]]") -> FileWriter:
+    """Return a function that writes NumPy arrays as safetensors, as `tensor_writer` writes tensors."""
+    import numpy as np
+    from safetensors.numpy import save_file
+
+    contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+
+    def write(path: Path) -> None:
+        try:
+            save_file(contiguous, path, {"format": "pt"})
+        except SafetensorError as wrong:
             raise OSError(str(wrong)) from None
 
     return write
@@ -93,25 +111,58 @@ def _refusal(path: Path, advice: str) -> str:
 
 
 def read_tensors(path: Path) -> tuple[dict[str, "Tensor"], dict[str, str]]:
-    """Return the tensors of a safetensors file, all of them finite, and its metadata."""
+    """Return the tensors of a safetensors file, all of them finite, and its metadata; int8 matrices become float32."""
     try:
         _check_header(path)
         with safe_open(path, framework="pt") as file:
             names = list(file.keys())  # the file object is not iterable
             tensors, metadata = {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
     except (SafetensorError, OSError, ValueError) as wrong:
-        reason = printable(str(wrong)[:_MAX_REASON])
-        raise CheckpointError(
-            f"{printable(str(path))} is damaged ({reason}); it has {path.stat().st_size:,} bytes. "
-            "It may have been truncated by a copy: copy it again, or use an earlier checkpoint."
-        ) from None
+        raise _damaged(path, wrong) from None
     broken = next((name for name, tensor in tensors.items() if not is_finite(tensor)), None)
     if broken is not None:
-        raise CheckpointError(
-            f"{printable(str(path))} is not usable: {printable(broken)} contains numbers that are NaN or infinite. "
-            "Use another checkpoint, or copy the file again from its source."
-        )
-    return tensors, metadata
+        raise _unusable(path, broken)
+    return _with_path(path, tensors), metadata
+
+
+def read_arrays(path: Path) -> "dict[str, npt.NDArray[Any]] | None":
+    """Return the same as NumPy arrays, without torch; None if the file has bfloat16, which NumPy does not have."""
+    import numpy as np
+
+    try:
+        _check_header(path)
+        with safe_open(path, framework="numpy") as file:
+            names = list(file.keys())
+            if any(file.get_slice(name).get_dtype() == "BF16" for name in names):
+                return None
+            arrays = {name: file.get_tensor(name) for name in names}
+    except (SafetensorError, OSError, ValueError) as wrong:
+        raise _damaged(path, wrong) from None
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and array.size and not np.isfinite([array.min(), array.max()]).all():
+            raise _unusable(path, name)
+    return _with_path(path, arrays)
+
+
+def _with_path(path: Path, tensors: "Mapping[str, T]") -> "dict[str, T]":
+    try:
+        return from_int8(tensors)
+    except CheckpointError as wrong:
+        raise CheckpointError(f"{printable(str(path))}: {wrong}") from None
+
+
+def _damaged(path: Path, wrong: Exception) -> CheckpointError:
+    return CheckpointError(
+        f"{printable(str(path))} is damaged ({printable(str(wrong)[:_MAX_REASON])}); it has {path.stat().st_size:,} "
+        "bytes. It may have been truncated by a copy: copy it again, or use an earlier checkpoint."
+    )
+
+
+def _unusable(path: Path, name: str) -> CheckpointError:
+    return CheckpointError(
+        f"{printable(str(path))} is not usable: {printable(name)} contains numbers that are NaN or infinite. "
+        "Use another checkpoint, or copy the file again from its source."
+    )
 
 
 def _check_header(path: Path) -> None:

@@ -21,7 +21,8 @@ from clearhead.formats.checkpoint import load_checkpoint, save_checkpoint
 from clearhead.formats.files import CONFIG, MARIAN_ADVICE, WEIGHTS, find_files, read_tensors, tensor_writer
 from clearhead.formats.marian_config import EPSILON, config_from_marian, read_settings, refuse
 from clearhead.formats.marian_names import BIAS, each_once, weight_mappings
-from clearhead.formats.weights import build, checked_tensors, misfits, shapes_elsewhere, shapes_of, to_ours, to_theirs
+from clearhead.formats.shapes import misfits, shapes_of
+from clearhead.formats.weights import build, checked_tensors, shapes_elsewhere, to_ours, to_theirs
 from clearhead.model import ModelConfig, Transformer
 
 # The files of a MarianMT tokenizer, which are only copied.

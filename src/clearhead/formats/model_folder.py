@@ -15,9 +15,11 @@ from clearhead.errors import CheckpointError, printable
 from clearhead.files.json_file import read_json
 from clearhead.files.manifest import VerifiedFiles, unverified_note, verify_files
 from clearhead.files.reading import missing_file_hint
+from clearhead.formats.built_in import BuiltInChoice, find_built_in, unknown_model_hint
 from clearhead.formats.config_file import read_model_config
-from clearhead.formats.files import CONFIG, MARIAN_ADVICE, PICKLE_ADVICE, WEIGHTS, find_files
+from clearhead.formats.files import CONFIG, MARIAN_ADVICE, PICKLE_ADVICE, WEIGHTS, find_files, read_arrays
 from clearhead.formats.marian_config import config_from_marian, read_settings
+from clearhead.formats.shapes import misfits, shapes_of
 from clearhead.model.config import ModelConfig
 from clearhead.text.marian import MARIAN_FILES, load_marian_vocabularies
 from clearhead.text.tokeniser import FOLDER, Vocabularies
@@ -25,6 +27,7 @@ from clearhead.text.tokeniser import FOLDER, Vocabularies
 if TYPE_CHECKING:
     import torch
 
+    from clearhead.formats.arrays import ModelArrays
     from clearhead.model import Transformer
 
 
@@ -43,6 +46,7 @@ class ModelFolder:
     folder: Path
     vocabularies: Path
     is_marian: bool  # config.json is MarianMT's, not clearhead's
+    language: str | None = None  # the target language of a built-in model, if the model was chosen by its languages
 
     def verify(self) -> VerifiedFiles:
         """Return the hashes of its config and weights, compared with SHA256SUMS; they are computed once."""
@@ -100,17 +104,26 @@ class ModelFolder:
         return () if self.verify().is_listed else (unverified_note(self.folder),)
 
 
-def find_model(path: str | Path) -> ModelFolder:
-    """Return where the parts of a model are, or raise CheckpointError with what is missing."""
+def find_model(path: str | Path | ModelFolder) -> ModelFolder:
+    """Return where the parts of a model are, or raise CheckpointError with what is missing.
+
+    A folder takes precedence over a built-in model of the same name.
+    """
+    if isinstance(path, ModelFolder):
+        return path
     location = Path(path)
     if not location.is_dir():
+        choice = find_built_in(str(path))
+        if choice is not None:
+            return built_in_folder(choice)
         problem = (
             "is a file, but a folder is required."
             if location.exists()
             else f"does not exist.{missing_file_hint(location)}"
         )
         raise CheckpointError(
-            f"{printable(str(location))} {problem} Give a run folder, one of its checkpoints, or an OPUS-MT folder.",
+            f"{printable(str(location))} {problem} Give a run folder, one of its checkpoints, or an OPUS-MT folder."
+            f"{unknown_model_hint(str(path))}",
             options=("model",),
         )
     for folder in _candidates(location):
@@ -133,13 +146,18 @@ def find_model(path: str | Path) -> ModelFolder:
     )
 
 
+def built_in_folder(choice: BuiltInChoice) -> ModelFolder:
+    """Return where a built-in model is, with the target language of the chosen direction."""
+    folder = choice.model.folder
+    return ModelFolder(folder, folder, is_marian=False, language=choice.direction.target)
+
+
 def is_model_folder(path: str | Path) -> bool:
-    """Return whether there is a model at a path."""
+    """Return whether a path is a folder with a model."""
     try:
-        find_model(path)
+        return Path(path).is_dir() and bool(find_model(path))
     except (CheckpointError, OSError, ValueError):  # a text that cannot be a path, for example
         return False
-    return True
 
 
 def load_vocabularies(model: ModelFolder) -> Vocabularies:
@@ -191,6 +209,25 @@ def load_model(
     loaded.config = _with_unknown(model, loaded.config)
     model.check_unchanged()  # otherwise a conversion of new weights would be kept under the hash of the old ones
     return loaded
+
+
+def load_arrays(model: ModelFolder) -> "ModelArrays":
+    """Verify and load the weights of a model as NumPy arrays; only a file of MarianMT or in bfloat16 needs torch."""
+    from clearhead.formats.arrays import ModelArrays, arrays_of
+
+    model.verify()
+    config = load_config(model)
+    arrays = None if model.is_marian else read_arrays(model.folder / WEIGHTS)
+    if arrays is None:
+        return arrays_of(load_model(model))
+    wrong = misfits(arrays, shapes_of(config))
+    if wrong:
+        raise CheckpointError(
+            f"{printable(str(model.folder))}: {WEIGHTS} does not match {CONFIG}: {wrong}. "
+            "Take both files from one checkpoint."
+        )
+    model.check_unchanged()
+    return ModelArrays(config, {name: array.astype("float32", copy=False) for name, array in arrays.items()})
 
 
 def run_of(folder: Path) -> Path:

@@ -8,14 +8,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from clearhead.errors import CheckpointError, ConfigError
+from clearhead.formats.shapes import misfits, shapes_of
 from clearhead.formats.weights import (
     WeightMapping,
     build,
     checked_tensors,
-    misfits,
     own_tensors,
     shapes_elsewhere,
-    shapes_of,
     to_ours,
     to_theirs,
 )

@@ -1,24 +1,19 @@
-"""A model's tensors by name: those that a config requires, those in a file, and their names in other programs.
+"""A model's tensors by name: those of a model, those in a file, and their names in other programs.
 
 Layout differences between clearhead and other programs are described by one table of mappings for both directions.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, reduce
-from types import MappingProxyType
+from functools import reduce
 
 import torch
 from torch import Tensor
 
-from clearhead.errors import CheckpointError, printable
+from clearhead.errors import CheckpointError
 from clearhead.formats.files import is_finite
+from clearhead.formats.shapes import Shapes, beyond_float16, misfits, shapes_of
 from clearhead.model import ModelConfig, TrainableModel, Transformer
-
-Shapes = Mapping[str, Sequence[int]]
-_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-_MAX_NAMED = 3
-_MAX_NAME = 120  # characters of a clause about one tensor
 
 
 @dataclass(frozen=True)
@@ -38,13 +33,6 @@ def own_tensors(model: TrainableModel) -> dict[str, Tensor]:
             tensor_ids.add(id(tensor))
             own[name] = tensor
     return own
-
-
-@lru_cache(maxsize=8)  # a run compares every checkpoint that it writes with the same shapes
-def shapes_of(config: ModelConfig) -> Shapes:
-    """Return the names and shapes of the tensors of a model, without building it."""
-    with torch.device("meta"):
-        return MappingProxyType({name: tensor.shape for name, tensor in own_tensors(Transformer(config)).items()})
 
 
 def build(
@@ -73,45 +61,7 @@ def check_float16(model: TrainableModel) -> None:
     """Raise CheckpointError if a weight is beyond the range of float16, and would become infinite."""
     for name, tensor in own_tensors(model).items():
         if not is_finite(tensor.detach().to(torch.float16)):
-            raise CheckpointError(
-                f"{name} has numbers beyond ±65,504, the range of float16. Use float32 or bfloat16.",
-                options=("precision",),
-            )
-
-
-def misfits(tensors: Mapping[str, Tensor], wanted: Shapes) -> str:
-    """Return clauses about tensors that are missing, extra, or of a wrong shape or dtype; empty if all match."""
-    missing = [name for name in wanted if name not in tensors]
-    extra = [name for name in tensors if name not in wanted]
-    both = [name for name in wanted if name in tensors]
-    shapes = [
-        f"{name} is {_size(tensors[name].shape)} instead of {_size(wanted[name])}"
-        for name in both
-        if tuple(tensors[name].shape) != tuple(wanted[name])
-    ]
-    kinds = [f"{name} is {str(tensors[name].dtype)[6:]}" for name in both if tensors[name].dtype not in _DTYPES]
-    return "; ".join(
-        clause
-        for clause in (
-            _clause(missing, "missing"),
-            _clause(extra, "not part of this model"),
-            _clause(shapes, "of another shape"),
-            _clause(kinds, "not float16, bfloat16, float32 or float64"),
-        )
-        if clause
-    )
-
-
-def _clause(names: Sequence[str], what: str) -> str:
-    if not names:
-        return ""
-    count = f"{len(names)} tensor{'s are' if len(names) > 1 else ' is'} {what}"
-    named = [printable(name[:_MAX_NAME]) + "…" * (len(name) > _MAX_NAME) for name in names[:_MAX_NAMED]]
-    return f"{count} ({', '.join(named)}{' …' if len(names) > _MAX_NAMED else ''})"
-
-
-def _size(shape: Sequence[int]) -> str:
-    return "×".join(str(side) for side in shape) or "a single number"
+            raise beyond_float16(name)
 
 
 def shapes_elsewhere(mappings: Iterable[WeightMapping], shapes: Shapes) -> dict[str, tuple[int, ...]]:

@@ -83,4 +83,4 @@ def num_different(right: Sequence[Links], links_by_pair: Sequence[Links]) -> int
 
 @pytest.mark.parametrize(("blocks", "expected"), [(1, 0), (2, 0), (6, 4)])
 def test_the_default_is_the_second_last_block(blocks: int, expected: int) -> None:
-    assert Head.usual(random_model(1, decoder_blocks=blocks)) == Head(expected, None)
+    assert Head.usual(random_model(1, decoder_blocks=blocks).config) == Head(expected, None)

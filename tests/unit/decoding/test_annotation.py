@@ -16,6 +16,7 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.decoding.translator import Translator
 from clearhead.errors import ConfigError, DataError
+from tests.small_run import TEXTS, make_run
 
 BEAM = SearchSettings(beam=3, max_length=11)
 GERMAN = TranslationOptions(language="de")
@@ -82,6 +83,21 @@ def test_alternatives_at_a_word_keep_the_words_before_it(tagged_translator: Tran
         annotator.with_alternatives(result, 99, 5)
     empty = translated(tagged_translator, "")[0]
     assert to_lines(annotator.with_alternatives(empty, 1, 5), OutputColumns(alternatives=True)) == ["1\t\t\t"]
+
+
+def test_numpy_reads_the_same_alignments_as_torch(tmp_path: Path) -> None:
+    run = make_run(tmp_path)
+    lines = [*(source for source, _ in TEXTS), ""]
+    on_torch, on_numpy = (Translator.load(run, engine=engine) for engine in ("torch", "numpy"))
+    for rule in (None, AlignmentRule(Head(0, 1), is_shifted=False)):
+        expected, alignments = (
+            [Annotator(translator, BEAM, rule).aligned(line).alignment for line in translator.translate(lines, BEAM)]
+            for translator in (on_torch, on_numpy)
+        )
+        assert alignments == expected
+        assert alignments[0] is not None
+    with pytest.raises(ConfigError, match="this needs the PyTorch model, but the engine is numpy"):
+        Annotator(on_numpy, BEAM).with_alternatives(on_numpy.translate(lines, BEAM)[0], 1, 3)
 
 
 def test_only_a_model_on_torch_can_be_annotated(tagged_translator: Translator, tmp_path: Path) -> None:

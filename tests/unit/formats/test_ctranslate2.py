@@ -12,6 +12,7 @@ import torch
 from clearhead.errors import CheckpointError
 from clearhead.formats import ctranslate2 as conversions
 from clearhead.formats import load_checkpoint, save_checkpoint
+from clearhead.formats.arrays import ModelArrays, arrays_of
 from clearhead.formats.ctranslate2 import Converted, Storage, convert, converted, model_lacks
 from clearhead.formats.model_folder import ModelFolder
 from clearhead.model import ModelConfig, Transformer
@@ -33,10 +34,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def conversion_of(folder: Path, storage: Storage = "float32", calls: list[Path] | None = None) -> Converted:
-    def load() -> Transformer:
+    def load() -> ModelArrays:
         if calls is not None:
             calls.append(folder)
-        return load_checkpoint(folder)
+        return arrays_of(load_checkpoint(folder))
 
     return converted(ModelFolder(folder, folder, is_marian=False), storage, load)
 
@@ -129,7 +130,7 @@ def test_an_incomplete_conversion_is_made_again(saved: Path) -> None:
 def test_a_failed_conversion_leaves_no_files(
     saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_cache: bool
 ) -> None:
-    def fill_the_disk(model: Transformer, folder: Path, storage: str) -> None:
+    def fill_the_disk(model: ModelArrays, folder: Path, storage: str) -> None:
         (folder / "model.bin").write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
@@ -194,11 +195,11 @@ def test_an_unsupported_model_is_rejected(changes: dict[str, Any], reason: str, 
     config = ModelConfig(source_vocabulary=31, d_model=12, num_heads=2, d_ff=17, **changes)
     assert reason in str(model_lacks(config))
     with pytest.raises(CheckpointError, match=f"does not support this model: .*{reason}.*Use the engine torch"):
-        convert(Transformer(config), tmp_path, "float32")
+        convert(arrays_of(Transformer(config)), tmp_path, "float32")
 
 
 def test_conversion_changes_no_number_of_the_model(tmp_path: Path) -> None:
     model = random_model(has_output_bias=True)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    convert(model, tmp_path, "int8")
+    convert(arrays_of(model), tmp_path, "int8")
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())

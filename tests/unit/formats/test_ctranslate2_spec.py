@@ -5,6 +5,7 @@ import pytest
 
 pytest.importorskip("ctranslate2", reason="needs ctranslate2")
 
+from clearhead.formats.arrays import arrays_of
 from clearhead.formats.ctranslate2 import HIDDEN_LOGIT
 from clearhead.formats.ctranslate2_spec import specification
 from clearhead.model import ModelConfig, Transformer
@@ -24,7 +25,7 @@ def config_of(**changes: object) -> ModelConfig:
 
 def test_every_number_of_the_model_is_copied() -> None:
     model = Transformer(config_of()).eval()
-    spec = specification(model)
+    spec = specification(arrays_of(model))
     numbers = {name: tensor.detach().numpy() for name, tensor in model.state_dict().items()}
     decoder = spec.decoder.layer[2]
     assert np.array_equal(spec.encoder.embeddings[0].weight, numbers["encoder.embedding.weight"])
@@ -42,16 +43,15 @@ def test_every_number_of_the_model_is_copied() -> None:
 
 def test_exactly_the_tokens_that_are_never_written_get_the_hidden_logit() -> None:
     config = config_of()
-    bias = specification(Transformer(config)).decoder.projection.bias
+    bias = specification(arrays_of(Transformer(config))).decoder.projection.bias
     assert config.never_written
     hidden = np.flatnonzero(bias == HIDDEN_LOGIT).tolist()
     assert hidden == sorted(config.never_written)
 
 
 def test_gates_and_rms_norms_have_their_places() -> None:
-    spec = specification(
-        Transformer(config_of(is_gated=True, activation="silu", encoder_norm="rms", decoder_norm="rms"))
-    )
+    changes = {"is_gated": True, "activation": "silu", "encoder_norm": "rms", "decoder_norm": "rms"}
+    spec = specification(arrays_of(Transformer(config_of(**changes))))
     layer = spec.encoder.layer[1]
     assert layer.ffn.linear_0_noact.weight.shape == (11, 14)
     assert layer.ffn.layer_norm.gamma.shape == (14,)
@@ -59,7 +59,7 @@ def test_gates_and_rms_norms_have_their_places() -> None:
 
 def test_tokens_are_named_by_their_numbers() -> None:
     config = config_of(bos=1, eos=2, pad=0)
-    spec = specification(Transformer(config))
+    spec = specification(arrays_of(Transformer(config)))
     assert spec.config.decoder_start_token == str(config.start_id)
     assert (spec.config.bos_token, spec.config.eos_token) == ("1", "2")
     assert spec.config.layer_norm_epsilon == config.epsilon

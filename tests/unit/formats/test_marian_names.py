@@ -5,7 +5,8 @@ import torch
 
 from clearhead.errors import CheckpointError
 from clearhead.formats.marian_names import BIAS, OUTPUT, SHARED, SOURCE, TARGET, each_once, weight_mappings
-from clearhead.formats.weights import shapes_elsewhere, shapes_of
+from clearhead.formats.shapes import shapes_of
+from clearhead.formats.weights import shapes_elsewhere
 from clearhead.model import ModelConfig
 from clearhead.model.positions import sinusoids
 

@@ -6,8 +6,9 @@ import pytest
 from torch import nn
 
 from clearhead.errors import CheckpointError
+from clearhead.formats.shapes import shapes_of
 from clearhead.formats.torch_transformer import from_torch_transformer, to_torch_transformer, weight_mappings
-from clearhead.formats.weights import shapes_elsewhere, shapes_of
+from clearhead.formats.weights import shapes_elsewhere
 from clearhead.model import ModelConfig, Transformer
 
 CONFIG = ModelConfig(

@@ -1,1 +1,1 @@
-"""Engines that run the model, behind one protocol: PyTorch and CTranslate2."""
+"""Engines that run the model, behind one protocol: PyTorch, CTranslate2 and NumPy."""

@@ -32,7 +32,7 @@ from clearhead.decoding.search.hypothesis import Hypothesis, normalised
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import CheckpointError, ConfigError, is_out_of_memory, printable
 from clearhead.formats.ctranslate2 import Storage, converted, model_lacks
-from clearhead.formats.model_folder import ModelFolder, load_config, load_model
+from clearhead.formats.model_folder import ModelFolder, load_arrays, load_config
 from clearhead.model.config import ModelConfig
 
 LEAST_VERSION = (4, 8)
@@ -115,7 +115,7 @@ def open_ctranslate2(
     if precision not in _STORAGES:
         raise ConfigError(f"the engine ctranslate2 does not support {precision}. Use float32, int8 or float16.")
     storage = _STORAGES[precision]
-    conversion = converted(model, storage, lambda: load_model(model).float())
+    conversion = converted(model, storage, lambda: load_arrays(model))
     try:
         engine = CTranslate2Engine(conversion.folder, load_config(model), storage, device, num_threads)
         if not engine.is_finite:

@@ -1,6 +1,6 @@
-"""The protocol of an engine, which turns token ids into hypotheses: torch and CTranslate2 both implement it.
+"""The protocol of an engine, which turns token ids into hypotheses: torch, CTranslate2 and NumPy implement it.
 
-This module does not import torch, so that translating with CTranslate2 starts in a fraction of a second.
+This module does not import torch, so that translating without it starts in a fraction of a second.
 """
 
 from collections.abc import Collection, Sequence
@@ -16,7 +16,7 @@ from clearhead.errors import CheckpointError, DataError, printable
 if TYPE_CHECKING:
     from clearhead.model.config import ModelConfig
 
-EngineName = Literal["auto", "torch", "ctranslate2"]
+EngineName = Literal["auto", "torch", "ctranslate2", "numpy"]
 DeviceName = Literal["auto", "cpu", "cuda"]
 Precision = Literal["auto", "float32", "bfloat16", "float16", "int8"]
 Use = Literal["prefix", "forbidden", "required", "alignment", "explain", "alternatives", "token_scores"]
@@ -62,16 +62,20 @@ def not_finite(folder: Path, precision: str) -> CheckpointError:
 
 @dataclass(frozen=True)
 class EngineNeeds:
-    """What a translation needs from its engine; an engine that lacks any of it is not used."""
+    """What a translation needs from its engine; an engine that lacks any of it is not used.
+
+    The length of the text decides which engine is the fastest.
+    """
 
     settings: SearchSettings = SearchSettings()
     uses: Collection[Use] = ()
+    num_characters: int | None = None  # of the whole text; None: unknown, and perhaps very long
 
 
 class Engine(Protocol):
     """A loaded model that translates requests."""
 
-    name: str  # torch or ctranslate2
+    name: str  # torch, ctranslate2 or numpy
     described: str  # engine, device and precision, for logs
 
     @property

@@ -3,12 +3,19 @@
 torch is only imported if the chosen engine needs it.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import get_args
 
 from clearhead.decoding.engines.engine import DeviceName, Engine, EngineName, EngineNeeds, Precision
-from clearhead.errors import ConfigError, did_you_mean, printable
+from clearhead.errors import ConfigError, did_you_mean, not_installed, printable
+from clearhead.formats.files import WEIGHTS
 from clearhead.formats.model_folder import ModelFolder
+
+# Where NumPy is the fastest engine, by measurement (benchmarks/start_up.py): characters × bytes of the weights.
+_MOST_WORK = 400 * 12_000_000
+_SMALL = 2_000_000  # bytes; the time for a step of a smaller model does not depend on its size
 
 
 @dataclass(frozen=True)
@@ -41,17 +48,74 @@ class OpenedEngine:
 def open_engine(model: ModelFolder, choice: EngineChoice, needs: EngineNeeds) -> OpenedEngine:
     """Load a model with an engine that supports `needs`.
 
-    `auto` uses torch on a GPU. On a CPU it uses CTranslate2 if that is installed and supports `needs`, else torch.
+    `auto` takes the engine that answers soonest, start-up included: NumPy for a few sentences, for more of them torch
+    on a GPU, and on a CPU CTranslate2 or else torch. NumPy also serves where no other engine is installed.
     """
+    lacking = {name: _lacks(name, model, choice, needs) for name in _candidates(model, choice, needs)}
+    chosen = next((name for name, reason in lacking.items() if reason is None), None)
+    if chosen is None:
+        raise _nothing_fits(lacking)
+    requested = choice.engine
+    notes: tuple[str, ...] = ()
+    if requested not in ("auto", chosen):
+        notes = (f"Using the engine {chosen}, because {requested} cannot do this: {lacking[requested]}.",)
+    return OpenedEngine(_open(chosen, model, choice), notes)
+
+
+def _candidates(model: ModelFolder, choice: EngineChoice, needs: EngineNeeds) -> Sequence[EngineName]:
+    """Return the engines to try, the preferred one first."""
+    if choice.engine != "auto":
+        return tuple(dict.fromkeys((choice.engine, "torch", "numpy")))
+    order: tuple[EngineName, ...] = ("ctranslate2", "torch", "numpy")
+    if is_soonest(model, needs):
+        return ("numpy", *order)
     from clearhead.decoding.engines import ctranslate2_engine
 
-    notes: tuple[str, ...] = ()
-    if choice.engine == "ctranslate2" or (choice.engine == "auto" and not ctranslate2_engine.sees_gpu(choice.device)):
-        reason = ctranslate2_engine.lacks(model, needs, choice.device, choice.precision)
-        if reason is None:
-            return OpenedEngine(ctranslate2_engine.open_ctranslate2(model, choice.device, choice.precision))
-        if choice.engine == "ctranslate2":
-            notes = (f"Using the engine torch, because ctranslate2 cannot do this: {reason}.",)
+    return ("torch", "numpy") if ctranslate2_engine.sees_gpu(choice.device) and is_installed("torch") else order
+
+
+def is_soonest(model: ModelFolder, needs: EngineNeeds) -> bool:
+    """Return whether NumPy finishes a text before another engine has started: a short text, or a small model."""
+    if needs.num_characters is None:
+        return False
+    size = (model.folder / WEIGHTS).stat().st_size if (model.folder / WEIGHTS).is_file() else 0
+    return needs.num_characters * max(size, _SMALL) <= _MOST_WORK
+
+
+def is_installed(package: str) -> bool:
+    """Return whether a package can be imported, without importing it."""
+    return find_spec(package) is not None
+
+
+def _lacks(name: EngineName, model: ModelFolder, choice: EngineChoice, needs: EngineNeeds) -> str | None:
+    """Return why an engine cannot be used, as a clause, or None."""
+    if name == "ctranslate2":
+        from clearhead.decoding.engines import ctranslate2_engine
+
+        return ctranslate2_engine.lacks(model, needs, choice.device, choice.precision)
+    if name == "numpy":
+        from clearhead.decoding.engines import numpy_engine
+
+        return numpy_engine.lacks(model, needs, choice.device, choice.precision)
+    return None if is_installed("torch") else "torch is not installed"
+
+
+def _nothing_fits(lacking: Mapping[EngineName, str | None]) -> ConfigError:
+    return ConfigError(
+        f"the engine numpy cannot do this: {lacking['numpy']}. "
+        + not_installed("This translation", "torch", "translate")
+    )
+
+
+def _open(name: EngineName, model: ModelFolder, choice: EngineChoice) -> Engine:
+    if name == "ctranslate2":
+        from clearhead.decoding.engines.ctranslate2_engine import open_ctranslate2
+
+        return open_ctranslate2(model, choice.device, choice.precision)
+    if name == "numpy":
+        from clearhead.decoding.engines.numpy_engine import open_numpy
+
+        return open_numpy(model)
     from clearhead.decoding.engines.torch_engine import open_torch
 
-    return OpenedEngine(open_torch(model, choice.device, choice.precision), notes)
+    return open_torch(model, choice.device, choice.precision)

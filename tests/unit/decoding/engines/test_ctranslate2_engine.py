@@ -14,7 +14,7 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.errors import CheckpointError, ConfigError
 from clearhead.formats import save_checkpoint
 from clearhead.formats.ctranslate2 import convert
-from clearhead.formats.model_folder import ModelFolder, load_config, load_model
+from clearhead.formats.model_folder import ModelFolder, load_arrays, load_config
 from tests.unit.decoding.toys import random_model
 
 pytest.importorskip("ctranslate2", reason="the engine is an extra: pip install '.[translate]'")
@@ -108,7 +108,7 @@ def test_an_absent_or_old_library_is_named(place: ModelFolder, monkeypatch: pyte
 def test_a_conversion_that_ctranslate2_cannot_open_is_named(place: ModelFolder, tmp_path: Path) -> None:
     folder = tmp_path / "converted"
     folder.mkdir()
-    convert(load_model(place), folder, "float32")
+    convert(load_arrays(place), folder, "float32")
     binary = (folder / "model.bin").read_bytes()
     (folder / "model.bin").write_bytes(binary[: len(binary) // 2])
     with pytest.raises(CheckpointError, match="CTranslate2 cannot open .*converted.*Delete that folder"):

@@ -1,10 +1,16 @@
-"""The choice of an engine: CTranslate2 on a CPU if it supports what is needed, else torch with a note."""
+"""The choice of an engine: NumPy for a few sentences, else CTranslate2 on a CPU, and torch if the others lack something."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from clearhead.decoding.engines import ctranslate2_engine, opening
 from clearhead.decoding.engines.engine import EngineNeeds
-from clearhead.decoding.engines.opening import EngineChoice, open_engine
+from clearhead.decoding.engines.opening import EngineChoice, is_soonest, open_engine
 from clearhead.decoding.search.settings import SearchSettings
+from clearhead.errors import ConfigError
 from clearhead.formats.model_folder import ModelFolder, find_model
 from tests.small_run import make_run
 
@@ -25,6 +31,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> ModelFolder:
         ("auto", EngineNeeds(uses=("alignment",)), "torch"),
         ("torch", EngineNeeds(), "torch"),
         ("ctranslate2", EngineNeeds(), "ctranslate2"),
+        ("numpy", EngineNeeds(), "numpy"),
+        ("auto", EngineNeeds(num_characters=7), "numpy"),
+        ("auto", EngineNeeds(num_characters=10**6), "ctranslate2"),
+        ("auto", EngineNeeds(uses=("alignment",), num_characters=7), "numpy"),
+        ("auto", EngineNeeds(uses=("explain",), num_characters=7), "torch"),
+        ("ctranslate2", EngineNeeds(num_characters=7), "ctranslate2"),
     ],
 )
 def test_the_chosen_engine_supports_what_is_needed(
@@ -42,3 +54,34 @@ def test_a_requested_engine_that_lacks_support_is_replaced_with_a_note(model: Mo
     assert opened.notes == (
         "Using the engine torch, because ctranslate2 cannot do this: it draws different random numbers.",
     )
+    opened = open_engine(model, EngineChoice("numpy", "cpu"), DRAWN)
+    assert opened.notes == ("Using the engine torch, because numpy cannot do this: it does not sample.",)
+
+
+def test_a_larger_model_leaves_fewer_characters_to_numpy(model: ModelFolder, tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    os.truncate(tmp_path / "model.safetensors", 12_000_000)
+    large = replace(model, folder=tmp_path)
+    assert is_soonest(large, EngineNeeds(num_characters=100))
+    assert not is_soonest(large, EngineNeeds(num_characters=2000))
+    assert is_soonest(model, EngineNeeds(num_characters=2000))
+    assert not is_soonest(model, EngineNeeds())
+
+
+def test_without_other_packages_numpy_translates_everything_that_it_supports(
+    model: ModelFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "is_installed", lambda package: False)
+    monkeypatch.setattr(ctranslate2_engine, "_installation_lacks", lambda device: "ctranslate2 is not installed")
+    for name in ("auto", "numpy"):
+        opened = open_engine(model, EngineChoice(name), EngineNeeds())  # type: ignore[arg-type]
+        assert (opened.engine.name, opened.notes) == ("numpy", ())
+    opened = open_engine(model, EngineChoice("torch"), EngineNeeds())
+    assert opened.notes == ("Using the engine numpy, because torch cannot do this: torch is not installed.",)
+    for name in ("auto", "numpy", "torch"):
+        with pytest.raises(ConfigError) as wrong:
+            open_engine(model, EngineChoice(name), DRAWN)  # type: ignore[arg-type]
+        assert str(wrong.value) == (
+            "the engine numpy cannot do this: it does not sample. This translation needs torch, which is not "
+            "installed. Run pip install '.[translate]' in a clone of clearhead."
+        )

@@ -1,0 +1,33 @@
+"""The weights of a model as NumPy arrays in float32, for engines that run without torch."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from clearhead.model.config import ModelConfig
+
+if TYPE_CHECKING:
+    from clearhead.model import Transformer
+
+Array = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelArrays:
+    """A config and its weights, tied ones once, under the names of a checkpoint."""
+
+    config: ModelConfig
+    arrays: Mapping[str, Array]
+
+
+def arrays_of(model: "Transformer") -> ModelArrays:
+    """Return copies of the weights of a PyTorch model."""
+    from clearhead.formats.weights import own_tensors
+
+    tensors = own_tensors(model).items()
+    return ModelArrays(
+        model.config, {name: np.array(tensor.detach().cpu().float().numpy()) for name, tensor in tensors}
+    )
