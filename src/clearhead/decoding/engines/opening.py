@@ -10,12 +10,12 @@ from typing import get_args
 
 from clearhead.decoding.engines.engine import DeviceName, Engine, EngineName, EngineNeeds, Precision
 from clearhead.errors import ConfigError, did_you_mean, not_installed, printable
-from clearhead.formats.files import WEIGHTS
-from clearhead.formats.model_folder import ModelFolder
+from clearhead.formats.model_folder import ModelFolder, load_config
+from clearhead.formats.shapes import num_parameters
 
-# Where NumPy is the fastest engine, by measurement (benchmarks/start_up.py): characters × bytes of the weights.
-_MOST_WORK = 400 * 12_000_000
-_SMALL = 2_000_000  # bytes; the time for a step of a smaller model does not depend on its size
+# Up to here NumPy answers before another engine, by measurement (benchmarks/start_up.py): characters × parameters.
+_MOST_WORK = 1_500 * 10_000_000
+_SMALL = 2_000_000  # parameters; a step of a smaller model takes as long
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,7 @@ def is_soonest(model: ModelFolder, needs: EngineNeeds) -> bool:
     """Return whether NumPy finishes a text before another engine has started: a short text, or a small model."""
     if needs.num_characters is None:
         return False
-    size = (model.folder / WEIGHTS).stat().st_size if (model.folder / WEIGHTS).is_file() else 0
-    return needs.num_characters * max(size, _SMALL) <= _MOST_WORK
+    return needs.num_characters * max(num_parameters(load_config(model)), _SMALL) <= _MOST_WORK
 
 
 def is_installed(package: str) -> bool:

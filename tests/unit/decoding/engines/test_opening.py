@@ -1,9 +1,5 @@
 """The choice of an engine: NumPy for a few sentences, else CTranslate2 on a CPU, and torch if the others lack something."""
 
-import os
-from dataclasses import replace
-from pathlib import Path
-
 import pytest
 
 from clearhead.decoding.engines import ctranslate2_engine, opening
@@ -58,13 +54,11 @@ def test_a_requested_engine_that_lacks_support_is_replaced_with_a_note(model: Mo
     assert opened.notes == ("Using the engine torch, because numpy cannot do this: it does not sample.",)
 
 
-def test_a_larger_model_leaves_fewer_characters_to_numpy(model: ModelFolder, tmp_path: Path) -> None:
-    (tmp_path / "model.safetensors").write_bytes(b"")
-    os.truncate(tmp_path / "model.safetensors", 12_000_000)
-    large = replace(model, folder=tmp_path)
-    assert is_soonest(large, EngineNeeds(num_characters=100))
-    assert not is_soonest(large, EngineNeeds(num_characters=2000))
+def test_a_larger_model_leaves_fewer_characters_to_numpy(model: ModelFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_soonest(model, EngineNeeds(num_characters=2000))
+    monkeypatch.setattr(opening, "num_parameters", lambda config: 10_000_000)
+    assert is_soonest(model, EngineNeeds(num_characters=1000))
+    assert not is_soonest(model, EngineNeeds(num_characters=2000))
     assert not is_soonest(model, EngineNeeds())
 
 
