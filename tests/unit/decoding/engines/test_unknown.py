@@ -50,7 +50,7 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return place
 
 
-@pytest.mark.parametrize("engine", ["torch", "ctranslate2"])
+@pytest.mark.parametrize("engine", ["torch", "ctranslate2", "numpy"])
 @pytest.mark.parametrize("search", [{}, {"beam": 3, "n_best": 3, "stopping": "first"}, {"temperature": 1.0}])
 def test_the_unknown_token_is_never_written(folder: Path, engine: EngineName, search: dict[str, Any]) -> None:
     if engine == "ctranslate2":
