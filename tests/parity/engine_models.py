@@ -1,5 +1,7 @@
 """Random models of every supported kind, and requests to them, with which engines are compared."""
 
+from copy import deepcopy
+from functools import cache
 from typing import Any
 
 import torch
@@ -29,9 +31,15 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def toy(**changes: Any) -> Transformer:
+    """Return a new copy of the model with these changes, which is searched for only once."""
+    return deepcopy(_toy(tuple(sorted(changes.items()))))
+
+
+@cache
+def _toy(changes: tuple[tuple[str, Any], ...]) -> Transformer:
     """Return a random model in float32 that would hardly ever write padding or bos, with some translations that end and some that reach the limit."""
     for likely in (-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 6.0, 8.0, 10.0):
-        model = random_model(spread=0.3, **{"max_length": 61, **changes}).float()
+        model = random_model(spread=0.3, **{"max_length": 61, **dict(changes)}).float()
         with torch.no_grad():
             prefer_the_end(model, likely)
         outcomes = TorchEngine(model).translate(requests(model), SearchSettings(beam=4, n_best=4, stopping="first"))

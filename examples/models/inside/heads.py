@@ -84,7 +84,7 @@ def choose_heads(model: Transformer, pairs: Sequence[Ids], wanted_head: Head | N
 
     `wanted_head` is a cross-attention head to use, or a layer from which the best head is chosen.
     """
-    existing_head(model, wanted_head)
+    existing_head(model.config, wanted_head)
     needed = [costliest(model, pair) for pair in pairs]
     attentions = [cross_attention(model, torch.tensor(pair.source), [pair.target[:-1]])[0] for pair in pairs]
     choices = [head for head in _all_heads(model) if wanted_head is None or _is_wanted(head, wanted_head)]
