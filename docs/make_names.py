@@ -1,11 +1,11 @@
-"""Write docs/guide/names.md: every name of a line that the checker accepts, from the tables in check/names.py.
+"""Write docs/guide/names.md: every name of a line that the checker accepts, from the tables in check/line_words.py.
 
 Run it after changing the tables: python docs/make_names.py. A test compares the page.
 """
 
 from pathlib import Path
 
-from clearhead.check.names import LAST_LINE, MEANINGS, OTHER_MEANINGS
+from clearhead.check.line_words import LAST_LINE, MEANINGS, OTHER_MEANINGS
 
 PAGE = Path(__file__).parent / "guide" / "names.md"
 _INTRODUCTION = """# Names of lines
@@ -22,12 +22,12 @@ brackets make no difference in a word, but a single letter keeps its case: `A` a
 _OTHER = """
 The last line of an exercise, or of a part of it, has more names: {last}.
 
-## Letters with several meanings
+## Names with several meanings
 
-These letters are used for other lines too. The checker takes one of them, in this order, if the first meaning of the
-letter does not fit in shape or numbers. The report says which line was taken.
+These names are used for other lines too. The checker takes one of them, in this order, if the first meaning of the
+name does not fit in shape or numbers. The report says which line was taken.
 
-| letter | can also mean |
+| name | can also mean |
 |---|---|
 """
 
@@ -35,9 +35,9 @@ letter does not fit in shape or numbers. The report says which line was taken.
 def page() -> str:
     """Return the page."""
     lines = [f"| {meaning.title} | {_words(meaning.words)} |" for meaning in MEANINGS]
-    letters = [f"| `{letter}` | {', '.join(titles)} |" for letter, titles in OTHER_MEANINGS.items()]
+    names = [f"| `{name}` | {', '.join(titles)} |" for name, titles in OTHER_MEANINGS.items()]
     other = _OTHER.format(last=_words(LAST_LINE))
-    return _INTRODUCTION + "\n".join(lines) + "\n" + other + "\n".join(letters) + "\n"
+    return _INTRODUCTION + "\n".join(lines) + "\n" + other + "\n".join(names) + "\n"
 
 
 def _words(words: str) -> str:

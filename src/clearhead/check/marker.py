@@ -14,8 +14,9 @@ from clearhead.check.limits import (
     MAX_WRITTEN_LINES,
     WorkLimitError,
 )
+from clearhead.check.line_words import FINAL_WORDS, symbol_key, word_key
 from clearhead.check.marks import Scheme
-from clearhead.check.names import symbol_key, words_for
+from clearhead.check.names import words_for
 from clearhead.check.placing import Placer, Placing
 from clearhead.check.product_order import with_written_order
 from clearhead.check.read.problem_source import unusable_problem
@@ -170,13 +171,19 @@ def _compare_as_shown(working: Working) -> ComparedWorking:
 
 
 def _is_repeat(best: ComparedWorking, working: Working, line: int, node: int) -> bool:
-    """Return whether a line with the symbol of its record would repeat another line: O = Z is not a second Z."""
-    statements = best.placing.statements
+    """Return whether a line with a name of its own would repeat another line: O = Z is not a second Z.
+
+    The name is the symbol of its record, or says that it is the last line, which follows from the other one.
+    """
+    statements, graph = best.placing.statements, best.graph
     own = [index for index, group in statements.items() if any(statement.line == line for statement in group)]
-    is_symbol = any(
-        symbol_key(best.graph.records[index].symbol) == symbol_key(working.lines[line].name) for index in own
+    name = working.lines[line].name
+    has_own_name = any(
+        symbol_key(graph.records[index].symbol) == symbol_key(name)
+        or (node in graph.parents[index] and word_key(name) in FINAL_WORDS)
+        for index in own
     )
-    return is_symbol and any(statement.line != line for statement in statements.get(node, ()))
+    return has_own_name and any(statement.line != line for statement in statements.get(node, ()))
 
 
 def _check_sheet_size(sheet: Worksheet) -> None:

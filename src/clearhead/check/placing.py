@@ -11,11 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
+from clearhead.check.given_lines import GivenLines
 from clearhead.check.graph import FromGiven, FromRecord, Graph
 from clearhead.check.grid import Grid, fit_grid, is_full, name_without_percent, read_grid, share_close, values_and_units
 from clearhead.check.limits import WorkLimitError
+from clearhead.check.line_words import SUBSCRIPTS, symbol_key, word_key
 from clearhead.check.names import (
-    SUBSCRIPTS,
     Pick,
     RecordCandidates,
     counted_from_one,
@@ -23,18 +24,17 @@ from clearhead.check.names import (
     line_title,
     matches_place,
     split_pick,
-    symbol_key,
-    word_key,
-    words_for,
+    unknown_line,
 )
 from clearhead.check.statement import Copy, Statement, make_statement
 from clearhead.check.style import Evidence, Style, evidence, line_style, sheet_style
 from clearhead.check.working import Note, NoteKind, Working, WrittenLine
-from clearhead.errors import did_you_mean
 from clearhead.worksheet.arrays import Array
 from clearhead.worksheet.view import SheetView
 
 _MAX_PLACED = 2**20  # cells of the matrices that lines are parts of, each counted for every line
+_TRANSPOSED = re.compile(r"(\w[\w ]{0,30}?)\s*(?:ᵀ|⊤|\^\s*\{?\s*(?:T|⊤|\\top)\s*\}?|\.T|\s+transposed?)").fullmatch
+_NAMES_OF_GIVENS = frozenset(("given", "input", "inputs", "vector", "numbers", "logits", "scores", "score", "values"))
 _DEFINED = re.compile(r"([^()\[\]=]+(?:\[[^\]]*\])?)\s*=").match  # Q = X W_Q is Q, but PE(pos=1) is not a definition
 
 
@@ -78,6 +78,7 @@ class Placer:
 
     def __init__(self, graph: Graph, working: Working, decided: Mapping[int, int] | None = None) -> None:
         self.graph, self.working = graph, working
+        self._givens = GivenLines(graph)
         self._decided = decided or {}
         self.result = Placing()
         self._placed: list[_PlacedLine] = []
@@ -90,9 +91,18 @@ class Placer:
         names, places = [line.name for line in working.lines], [line.where for line in working.lines]
         counted = counted_from_one([*names, *places])
         self._lines = [
-            replace(line, name=name, where=where)
+            self._untransposed(replace(line, name=name, where=where))
             for line, name, where in zip(working.lines, counted, counted[len(names) :], strict=False)
         ]
+
+    def _untransposed(self, line: WrittenLine) -> WrittenLine:
+        """Return the line K with its rows and columns exchanged for a line Kᵀ, unless the sheet has a line Kᵀ."""
+        transposed = _TRANSPOSED(line.name.strip())
+        if transposed is None or len({len(row) for row in line.cells}) != 1:
+            return line
+        if find_records(self.graph, line.name, line.where).nodes or self._givens.named(line.name, line.where):
+            return line
+        return replace(line, name=transposed[1], cells=tuple(zip(*line.cells, strict=True)))
 
     @cached_property
     def _view(self) -> SheetView:
@@ -110,7 +120,8 @@ class Placer:
         """Match every line."""
         for number, line in enumerate(self._lines):
             candidates = self._candidates(number)
-            if len(candidates.nodes) == 1 and not candidates.is_guess and not line.copied_into:
+            is_only = len(candidates.nodes) == 1 and (candidates.is_symbol or not candidates.others)
+            if is_only and not candidates.is_guess and not line.copied_into:
                 self._reserved.setdefault(candidates.nodes[0], number)
         for number, line in enumerate(self._lines):
             self._place_line(number, line)
@@ -157,7 +168,7 @@ class Placer:
         if not any(cell for row in grid for cell in row):
             self._note("unplaced", f'"{line.name}" contains no numbers.', number)
             return
-        pick = self._pick(name_without_percent(line.name))
+        pick = self._pick(name_without_percent(line.name), line.where)
         if line.copied_into:
             self._place_copy(number, line, grid, pick)
             return
@@ -168,15 +179,9 @@ class Placer:
             return
         if candidates.row and not pick.row:
             pick = Pick(pick.name, candidates.row, pick.column)
-        shaped, others = self._shaped_nodes(grid, candidates.nodes, pick), dict[int, Grid]()
-        if not shaped and candidates.row:
-            shaped = self._shaped_for_part(line, grid, candidates.row)
+        shaped, others = self._readings(line, grid, candidates, pick)
         if not shaped:
-            shaped = self._shaped_nodes(grid, candidates.others, pick)
-        else:
-            others = self._shaped_nodes(grid, candidates.others, pick)
-        if not shaped:
-            if self._given_named(pick.name, line.where):
+            if self._givens.named(pick.name, line.where):
                 self._place_given(number, line, grid, pick)
                 return
             self._wrong_shape(number, line, candidates.nodes[0], grid)
@@ -184,7 +189,7 @@ class Placer:
         node = self._same_line(number, line, pick, shaped | others)
         is_continued = node is not None
         if node is None:
-            node = self._choose(number, shaped, others, is_symbol=candidates.is_symbol)
+            node = self._choose(number, shaped, others, candidates)
         if pick.row:
             self._chosen[word_key(pick.name), line.where] = node
         cells = (shaped | others)[node]
@@ -206,7 +211,8 @@ class Placer:
     def _candidates(self, number: int) -> RecordCandidates:
         """Return the records that a line can mean; they are found once."""
         if number not in self._candidates_of:
-            name, where = self._pick(name_without_percent(self._lines[number].name)).name, self._lines[number].where
+            where = self._lines[number].where
+            name = self._pick(name_without_percent(self._lines[number].name), where).name
             candidates = find_records(self.graph, name, where)
             self._candidates_of[number] = candidates if candidates.nodes else self._by_equation(name, where)
         return self._candidates_of[number]
@@ -217,7 +223,7 @@ class Placer:
         is_meant = is_only and not candidates.is_guess
         if node == candidates.nodes[0] and (is_meant or candidates.is_symbol):
             return
-        if symbol_key(record.symbol) == symbol_key(self._pick(name).name):
+        if symbol_key(record.symbol) == symbol_key(self._pick(name, self._lines[number].where).name):
             return
         title = line_title(record)
         words = f"the {title}, " if title and word_key(title) != word_key(name) else ""
@@ -230,11 +236,16 @@ class Placer:
             if sum(placed.node == node and not placed.is_copy for placed in self._placed) > 1:
                 self.result.doubtful.setdefault(number, []).extend(others)
 
-    def _pick(self, name: str) -> Pick:
-        """Read `A[2]` as row 2 of A, but `W[h; s]` as one name if the sheet has a line of that name."""
+    def _pick(self, name: str, where: str) -> Pick:
+        """Read `A[2]` as row 2 of A, but `W[h; s]` and `h[2]` as one name if the sheet has a line W[h; s] or h₂."""
         defined = _DEFINED(name)
         name = defined[1].strip() if defined else name
-        return Pick(name) if symbol_key(name) in self._symbols else split_pick(name)
+        if symbol_key(name) in self._symbols:
+            return Pick(name)
+        pick = split_pick(name)
+        is_counted = pick.row.isdecimal() and not pick.column and not where
+        is_line = is_counted and symbol_key(pick.name) not in self._symbols
+        return Pick(f"{pick.name}{pick.row}") if is_line and symbol_key(pick.name + pick.row) in self._symbols else pick
 
     def _by_equation(self, name: str, where: str) -> RecordCandidates:
         """Match a line that is named by its calculation, `X + Y` or `A V`, to the record with that equation."""
@@ -242,15 +253,32 @@ class Placer:
         matches = [i for i, equation in enumerate(self._equations) if word_key(equation) == key] if len(key) > 1 else []
         return RecordCandidates(tuple(i for i in matches if matches_place(where, self.graph.records[i].where)))
 
-    def _shaped_for_part(self, line: WrittenLine, grid: Grid, number: str) -> dict[int, Grid]:
-        """Read the number at the end of a name as that of a head, `scores 2`, or of a residual, `LN 2`."""
-        name = line.name.translate(SUBSCRIPTS).strip().removesuffix("}").removesuffix(number).rstrip("_^{ ")
+    def _readings(
+        self, line: WrittenLine, grid: Grid, candidates: RecordCandidates, pick: Pick
+    ) -> tuple[dict[int, Grid], dict[int, Grid]]:
+        """Return the records that a line fits in shape: those that its name means, and those it is used for too."""
+        shaped, others = (self._shaped_nodes(grid, nodes, pick) for nodes in (candidates.nodes, candidates.others))
+        if not shaped and pick.row.isdecimal() and not pick.column:
+            shaped = self._shaped_for_part(line, grid, candidates, pick.row)
+            bare = Pick(pick.name)
+            others = others or (self._shaped_nodes(grid, candidates.others, bare) if shaped else {})
+        return (shaped, others) if shaped else (others, {})
+
+    def _shaped_for_part(
+        self, line: WrittenLine, grid: Grid, candidates: RecordCandidates, number: str
+    ) -> dict[int, Grid]:
+        """Read the number of a name as that of a head, `scores 2`, of a residual, `LN 2`, or of a layer, `Z2`."""
+        name = split_pick(line.name).name.translate(SUBSCRIPTS).strip()
+        name = name.removesuffix("}").removesuffix(number).rstrip("_^{ ")
         for part in ("head", "residual"):
             nodes = find_records(self.graph, name, f"{line.where}.{part} {number}".lstrip(".")).nodes
             shaped = self._shaped_nodes(grid, nodes, Pick(name))
             if shaped:
                 return shaped
-        return {}
+        in_order = sorted(candidates.nodes)
+        complete = [node for node in in_order if (len(grid), len(grid[0])) == self._sheet_value(node).shape]
+        counted = [node for node in in_order[int(number) - 1 : int(number)] if node in complete]
+        return self._shaped_nodes(grid, counted or complete, Pick(name))
 
     def _shaped_nodes(self, grid: Grid, nodes: Sequence[int], pick: Pick) -> dict[int, Grid]:
         """Return the records that the cells fit in shape, each with the cells in its shape."""
@@ -263,34 +291,44 @@ class Placer:
         labels = (label for node in candidates.nodes for names in self.labels(node) for label in names)
         return not row or row.isdecimal() or row.casefold() in {label.strip("<>").casefold() for label in labels}
 
-    def _choose(self, number: int, shaped: dict[int, Grid], others: dict[int, Grid], *, is_symbol: bool) -> int:
+    def _choose(
+        self, number: int, shaped: dict[int, Grid], others: dict[int, Grid], candidates: RecordCandidates
+    ) -> int:
         """Choose the most likely record that is not written yet, or one that the numbers clearly fit better.
 
-        One of `others` needs stronger evidence; numbers alone do not show that a symbol of the sheet means one of them.
+        A symbol of the sheet does not mean a line that its own line is calculated from: O = Z is a forgotten W_O. One
+        of `others` needs strong evidence, or lines that are all written under other names.
         """
-        nodes, agreement = (
-            list(shaped),
-            {node: self._agreement(cells, node) for node, cells in (shaped | others).items()},
-        )
+        own = [node for node in candidates.nodes[: candidates.num_own] if node in shaped]
+        own = [node for node in own if self._is_free(node, shaped[node], number)]
+        inputs = {parent for node in own for parent in self.graph.parents[node]} - set(own)
+        nodes = [node for node in shaped if node not in inputs]
+        agreement = {node: self._agreement(cells, node) for node, cells in (shaped | others).items()}
         fresh = [node for node in nodes if not self._is_taken(node, shaped[node])]
-        fresh = [node for node in fresh if self._reserved.get(node, number) == number] or fresh
+        free = [node for node in fresh if self._reserved.get(node, number) == number]
+        fresh = free or fresh
         first = fresh[0] if fresh else nodes[0]
         best = max(fresh or nodes, key=lambda node: agreement[node])
         if agreement[nodes[0]] > agreement[best] + 0.25:
             best = nodes[0]
         chosen = best if agreement[best] > agreement[first] + 0.25 else first
-        if is_symbol:
+        new = [node for node in others if self._is_free(node, others[node], number)]
+        if candidates.is_symbol:
             self._borrowed[number] = list(others)
         else:
-            new = [node for node in others if not self._is_taken(node, others[node]) and node not in self._reserved]
             other = max(new, key=lambda node: agreement[node], default=chosen)
-            chosen = other if agreement[other] > max(0.75, agreement[chosen] + 0.5) else chosen
+            needed = max(0.75, agreement[chosen] + 0.5) if free else max(0.5, agreement[chosen]) - 1e-9
+            chosen = other if agreement[other] > needed else chosen
         if self._decided.get(number) in agreement:
             chosen = self._decided[number]
-        doubts = [node for node in (nodes if is_symbol else agreement) if node != chosen]
+        doubts = [node for node in (nodes if candidates.is_symbol else [*nodes, *new]) if node != chosen]
         if doubts:
             self.result.doubtful[number] = doubts
         return chosen
+
+    def _is_free(self, node: int, grid: Grid, number: int) -> bool:
+        """Return whether no other line is this record."""
+        return not self._is_taken(node, grid) and self._reserved.get(node, number) == number
 
     def _is_taken(self, node: int, grid: Grid) -> bool:
         return any((node, i, j) in self._taken for i, row in enumerate(grid) for j, cell in enumerate(row) if cell)
@@ -336,62 +374,32 @@ class Placer:
         matrix = self._view.steps[node].matrix
         return matrix.rows, matrix.columns
 
-    def _given_named(self, name: str, where: str) -> list[str]:
-        key = symbol_key(name)
-        symbols = {n: symbol_key(matrix.symbol) for n, matrix in self.graph.givens.items()}
-        named = [n for n, symbol in symbols.items() if symbol == key]
-        if not named and len(key) == 1:  # y for Y
-            named = [n for n, symbol in symbols.items() if symbol.casefold() == key.casefold()]
-        if not named:
-            named = [n for n in symbols if n.rpartition(".")[2] == name.strip().casefold()]
-        hinted = [n for n in named if where and any(word in n for word in where.split("."))]
-        return hinted or named
-
     def _repeats_given(self, grid: Grid, pick: Pick, where: str, candidates: RecordCandidates) -> bool:
         """Return whether a line repeats a given, where its name is also used for a line that is calculated, as y is."""
-        names = self._given_named(pick.name, where)
+        names = self._givens.named(pick.name, where)
         if candidates.is_symbol or not names:
             return False
-        grids = [(name, self._fit_given(grid, name, pick)) for name in names]
-        shares = [share_close(*values_and_units(cells), self._given_value(name)) for name, cells in grids if cells]
+        grids = [(name, self._givens.fit(grid, name, pick)) for name in names]
+        shares = [share_close(*values_and_units(cells), self._givens.value(name)) for name, cells in grids if cells]
         readings = self._shaped_nodes(grid, (*candidates.nodes, *candidates.others), pick)
         best = max((self._agreement(cells, node) for node, cells in readings.items()), default=0.0)
         return max(shares, default=0.0) >= max(0.5, best)
 
-    def _given_value(self, name: str) -> Array:
-        value = np.atleast_2d(np.asarray(self.graph.givens[name].value))
-        return value.T if self.graph.is_turned else value
-
-    def _fit_given(self, grid: Grid, name: str, pick: Pick) -> Grid | None:
-        matrix, shape = self.graph.givens[name], self._given_value(name).shape
-        if np.asarray(matrix.value).ndim != 2:
-            return None
-        labels = (matrix.rows, matrix.columns)
-        return fit_grid(grid, (shape[0], shape[1]), pick, labels, is_turned=self.graph.is_turned)
-
     def _place_given(self, number: int, line: WrittenLine, grid: Grid, pick: Pick) -> None:
-        for name in self._given_named(pick.name, line.where):
-            fitted = self._fit_given(grid, name, pick)
+        for name in self._givens.named(pick.name, line.where):
+            fitted = self._givens.fit(grid, name, pick)
             if fitted is not None:
                 self._placed.append(_PlacedLine(number, fitted, None, name, None, is_copy=True))
                 return
+        is_other_name = word_key(pick.name) in _NAMES_OF_GIVENS or len(symbol_key(pick.name)) == 1
+        repeated = self._givens.repeated(grid, pick) if is_other_name and not self._candidates(number).nodes else ""
+        if repeated:
+            symbol, name = self.graph.givens[repeated].symbol, self.working.lines[number].name
+            self._note("read", f'"{name}" repeats the numbers of {symbol}, which the exercise gives.', number)
+            return
         self.result.unplaced.append(number)
-        sentence = self._unknown_sentence(self.working.lines[number], pick.name, line.where)
+        sentence = unknown_line(self.graph, self.working.lines[number], pick.name, line.where)
         self.result.notes.append(Note("unplaced", sentence, line.place, is_unknown_line=True))
-
-    def _unknown_sentence(self, original: WrittenLine, name: str, where: str) -> str:
-        """Return the sentence about a line that no record has the name of, or a part that the sheet does not have."""
-        places = list(self.graph.by_place)
-        if where and not any(matches_place(where, place) for place in places):
-            near = did_you_mean(original.where, places)
-            return f'"{original.name}" was not marked: this exercise has no part "{original.where}".{near}'
-        symbols = list(dict.fromkeys(record.symbol for record in self.graph.records))
-        near = did_you_mean(name, [*symbols, *words_for(self.graph)])
-        shown = ", ".join(symbols[:20]) + (" …" if len(symbols) > 20 else "")
-        return (
-            f'"{original.name}"{_in(original.where)} is not a line of this exercise, so it was not marked.{near} '
-            f'This exercise has the lines {shown}. Words such as "scores", "weights" or "output" also work.'
-        )
 
     def _place_copy(self, number: int, line: WrittenLine, grid: Grid, pick: Pick) -> None:
         users = find_records(self.graph, split_pick(line.copied_into).name, line.where).nodes
@@ -435,7 +443,3 @@ class Placer:
 
     def _note(self, kind: NoteKind, sentence: str, number: int) -> None:
         self.result.notes.append(Note(kind, sentence, self.working.lines[number].place))
-
-
-def _in(where: str) -> str:
-    return f" in {where}" if where else ""

@@ -6,7 +6,8 @@ Both orders give the same score, so the sheet follows the order of the student's
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clearhead.check.names import matches_place, split_pick, word_key
+from clearhead.check.line_words import word_key
+from clearhead.check.names import matches_place, split_pick
 from clearhead.check.working import Working, WrittenLine
 
 _ORDER_BY_NAME = {"stw": "(sW)h", "sw": "(sW)h", "wts": "(sW)h", "wh": "s(Wh)", "whi": "s(Wh)"}

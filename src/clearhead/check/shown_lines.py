@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from clearhead.check.limits import WorkLimitError
-from clearhead.check.names import EXPONENTIAL_SYMBOLS, split_pick, word_key
+from clearhead.check.line_words import EXPONENTIAL_SYMBOLS, word_key
+from clearhead.check.names import split_pick
 from clearhead.check.working import Note, Working
 from clearhead.errors import ProblemError
 from clearhead.worksheet.cells import read_shown_lines

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from clearhead.check.names import WORDS, split_pick, word_key
+from clearhead.check.line_words import WORDS, word_key
+from clearhead.check.names import split_pick
 from clearhead.check.working import Note, Working, WrittenLine
 from clearhead.worksheet.worksheet import Worksheet
 

@@ -18,9 +18,10 @@ from clearhead.check import (
     position_misconceptions,
 )
 from clearhead.check.graph import Graph, fetch_from
+from clearhead.check.line_words import MEANINGS
 from clearhead.check.marks import LineScheme
 from clearhead.check.misconceptions import MISCONCEPTIONS, variants
-from clearhead.check.names import MEANINGS, find_records
+from clearhead.check.names import find_records
 from clearhead.check.read.reading import BOOKS, DATA, DOCUMENTS, KEYS, TABLES
 from clearhead.check.story import REMEDIES
 from clearhead.check.wrong_rule import Site

@@ -7,7 +7,8 @@ import pytest
 
 from clearhead import solve
 from clearhead.check.graph import Graph
-from clearhead.check.names import Pick, find_records, matches_place, split_pick, symbol_key, word_key
+from clearhead.check.line_words import symbol_key, word_key
+from clearhead.check.names import Pick, find_records, matches_place, split_pick
 from clearhead.errors import ProblemError
 from tests.unit.check.desk import marked, notes, verdicts
 

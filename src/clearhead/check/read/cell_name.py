@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from clearhead.check.read.symbol import Part, Symbol, plain, read_symbol
+from clearhead.check.read.symbol import Part, Symbol, is_line_word, plain, read_symbol
 from clearhead.steps.symbols import SUBSCRIPT_DIGITS
 
 _DIGITS = str.maketrans(SUBSCRIPT_DIGITS, "0123456789")
@@ -17,6 +17,7 @@ _PREFIX = re.compile(
     re.IGNORECASE,
 )
 _WORD = r"[^\W\d_]['’\w-]{1,20}"
+_WORDS = re.compile(r"[A-Za-z][A-Za-z -]{2,40}").fullmatch
 _INDEX = rf"(?:\d{{1,2}}|{_WORD})"
 
 
@@ -36,6 +37,7 @@ _QUERY_KEY = re.compile(
 _KEY_QUERY = re.compile(
     rf"(?i:{_CALLED}){_vector('[kK]')}{_TURN}{_TIMES}{_vector('[qQ]')}{_TURN}\s?[)>⟩]?(?P<over>{_OVER})?"
 )
+_ONE_QUERY = re.compile(rf"(?i:{_CALLED})[qQ]{_TURN}{_TIMES}{_vector('[kK]')}{_TURN}\s?[)>⟩]?(?P<over>{_OVER})?")
 _STATES = re.compile(
     rf"(?i:{_CALLED})s(?:[_^]?\(?t\)?)?{_TURN}{_TIMES}(?:W(?:_a)?{_TIMES})?h[_^]?[({{\[]?(\d{{1,2}})[)}}\]]?\s?[)>⟩]?"
 )
@@ -61,6 +63,7 @@ _SCORE_NAMES = ("score", "scores", "sim", "similarity", "dot", "logit", "raw sco
 _SCALED_NAMES = ("scaled", "scaled score", "scaled scores")
 _WEIGHT_NAMES = ("weight", "weights", "attention", "attn", "alpha", "α", "a", "w", "p", "softmax", "attention weight")
 _LETTER_NAMES = ("e", "E", "s", "S", "A", "P", "S'", "S′", "E'", "E′", "s'", "e'")
+_NORM_LETTERS = ("N", "R", "μ", "σ", "σ²")
 _RESULTS = ("Q", "K", "V", "scores", "scaled", "weights", "output")
 
 
@@ -128,6 +131,10 @@ def _score(text: str, tokens: Collection[str]) -> Symbol | None:
             query, key = (_first(match.groups()[start : start + 3]) for start in order)
             is_scaled = bool(match["over"])
             return _cell("scaled scores" if is_scaled else "QKᵀ", "scaled" if is_scaled else "scores", query, key)
+    one_query = _ONE_QUERY.fullmatch(text)
+    if one_query:
+        key = _index(_first(one_query.groups()[:3]))
+        return Symbol(f"scaled scores[{key}]", "scaled") if one_query["over"] else Symbol(f"scores[{key}]", "scores")
     match = _STATES.fullmatch(text) or _STATES_TURNED.fullmatch(text)
     return Symbol(f"e[{int(match[1])}]", "scores", int(match[1])) if match else None
 
@@ -176,12 +183,14 @@ def _bracketed_row(text: str, tokens: Collection[str]) -> Symbol | None:
     if match is None or not _is_row(match[2], tokens):
         return None
     letter = read_symbol(f"{match[1]}_1") if len(match[1]) == 1 and match[1].islower() else None
+    if letter is None and match[1] in _NORM_LETTERS:
+        return Symbol(f"{match[1]}[{_index(match[2])}]")
     return _row_of(letter or _line(match[1]), match[2])
 
 
 def _row_of(symbol: Symbol | None, row: str) -> Symbol | None:
     """Return a row of a line."""
-    if symbol is None or symbol.part is None:
+    if symbol is None or not symbol.is_line:
         return None
     name = symbol.name.partition("[")[0]
     return Symbol(f"{name}[{_index(row)}]", symbol.part, int(row) if row.isdecimal() else 0)
@@ -197,7 +206,7 @@ def _row_in_words(text: str, tokens: Collection[str]) -> Symbol | None:
     if match is None:
         return None
     name, row = match[1].strip(), match[3]
-    is_counted = row.isdecimal() and match["kind"] is not None
+    is_counted = row.isdecimal() and (match["kind"] is not None or (is_line_word(name) and _WORDS(name) is not None))
     return _row_of(_line(name), row) if is_counted or row.casefold() in tokens else None
 
 
@@ -207,7 +216,11 @@ def _line(name: str) -> Symbol | None:
     if re.fullmatch(r"(?i)masked(?: scaled)?(?: scores?)?", name):
         return Symbol("masked scores", "scaled")
     symbol = read_symbol(name)
-    if symbol is None or symbol.part not in _RESULTS or symbol.row:
+    if symbol is None or symbol.row:
+        return None
+    if is_line_word(name):
+        return symbol
+    if symbol.part not in _RESULTS:
         return None
     is_last_word = " " in name and len(symbol.name) < len(name) and not name.lower().startswith("raw")
     return None if is_last_word else symbol

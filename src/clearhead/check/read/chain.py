@@ -129,6 +129,7 @@ class ExerciseContext:
     renamed: list[tuple[str, int]] = field(default_factory=list)
     last_sum: Grid | None = None
     has_problem: bool = False  # whether the problem is given separately
+    givens: frozenset[tuple[float, ...]] = frozenset()  # its rows of numbers
     tokens: tuple[tuple[str, ...], ...] = ()  # the lists of tokens of a given problem
     token_rows: dict[str, int] = field(default_factory=dict)  # tokens in names such as q_sun, by first appearance
 

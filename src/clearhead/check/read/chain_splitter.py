@@ -4,6 +4,7 @@ import re
 
 from clearhead.check.read.chain import Chain, Entry, ExerciseContext, Link
 from clearhead.check.read.latex import Grid, is_number, is_plain_number
+from clearhead.check.read.number import read_cell
 from clearhead.check.read.prose_number import holds, is_setting, looks_like_calculation
 from clearhead.check.read.row_labels import place_rows
 from clearhead.check.read.symbol import Part, Symbol
@@ -54,6 +55,8 @@ def _nameless(chain: Chain, context: ExerciseContext) -> list[Entry]:
     shown = " ".join(cells[:8])[:80] + (" …" if len(cells) > 8 else "")
     if all(len(grid.numbers) == 1 for grid in grids):
         _side_calculation(chain, cells, context)
+    elif tuple(read_cell(cell).value for cell in cells) in context.givens:
+        context.leave(f"these numbers are given, so they were not marked: {shown}", chain.line)
     elif len(cells) > 1:
         context.skip(f"these numbers have no name: {shown}", chain.line)
     return []
@@ -217,9 +220,12 @@ class _ChainSplitter:
             row = self._row(link)
             name = f"{name}[{row}]"
         if row and grid.height > 1 and grid.width > 1 and symbol.part in _OF_A_HEAD and not self.context.is_seq2seq:
-            # Q_2 with several rows is not a row of Q but the Q of head 2.
-            where = self.chain.where or f"head {row}"
-            self.found.append(Entry(name.partition("[")[0], symbol.part, grid, link.line, 0, "", where))
+            # Q_2 with several rows is not a row of Q but the Q of head 2, or of layer 2 where there are no heads.
+            base, where = name.partition("[")[0], self.chain.where
+            if self.context.has_problem and not where:
+                self.found.append(Entry(f"{base}{row}", symbol.part, grid, link.line))
+            else:
+                self.found.append(Entry(base, symbol.part, grid, link.line, 0, "", where or f"head {row}"))
             return
         if symbol.part in ("scores", "scaled") and any("∞" in cell or "inf" in cell for cell in grid.numbers):
             name = (

@@ -10,6 +10,7 @@ from typing import Any
 from clearhead.check.limits import MAX_DOCUMENT, MAX_DOCUMENT_LINE
 from clearhead.check.read.cell_name import read_name, token_lists
 from clearhead.check.read.display import displays
+from clearhead.check.read.exponential import power_name
 from clearhead.check.read.labelled_row import LabelledRow, captioned, labelled_rows, named_row
 from clearhead.check.read.latex import (
     CLOSE_MARK,
@@ -24,6 +25,7 @@ from clearhead.check.read.latex import (
     is_number,
     split_numbers,
 )
+from clearhead.check.read.named_columns import named_columns
 from clearhead.check.read.page_item import (
     DIMENSIONS,
     EQUALS,
@@ -38,8 +40,8 @@ from clearhead.check.read.page_item import (
     part_inline,
     read_side,
 )
-from clearhead.check.read.page_table import HEADING, as_table, number_rows, table_cells
-from clearhead.check.read.prose_number import looks_like_calculation
+from clearhead.check.read.page_table import HEADING, as_table, joined_lines, number_rows, table_cells
+from clearhead.check.read.prose_number import given_rows, looks_like_calculation, restated_numbers
 from clearhead.check.read.student_name import student_on_page
 from clearhead.check.read.symbol import Symbol, plain, read_symbol
 from clearhead.check.read.table_cells import cells_by_pair
@@ -64,6 +66,7 @@ _SOFT_BREAK = re.compile(r"\n(?!\s{0,20}(?:&?\s?=|\\?[^\W\d][^=\n&]{0,30}&?=))")
 _BEFORE_ROWS = re.compile(r"[=:]\s{0,9}(?:[-+−.\d][\d\s.,eE+\-−]{0,400})?$")  # Q =, or Q = 1 2
 _COMMENT = re.compile(r"<!--(?:(?!-->).){0,20000}?-->", re.DOTALL)
 _MEANS_NOTHING = re.compile(r"[\s\W_]{0,4000}")  # a line of dashes, dots or brackets
+_SOFTMAX_OF = re.compile(r"(?i)(?:the )?softmax of ([-−+.\d][-−+.\d,;\s]{1,200}\d)")
 _SOFTMAX_ROW = Symbol("softmax", "weights")
 _TITLE_WORDS = re.compile(r"(?i)attention|encoder|decoder|seq2seq|transformer|positional")
 
@@ -74,13 +77,18 @@ def read_document(text: str, problem: Mapping[str, Any] | None = None, *, name: 
 
     try:
         words = frozenset(word for tokens in token_lists(problem) for word in tokens)
-        return read_exercises(scan_document(text, words), problem, name)
+        return read_exercises(scan_document(text, words, given_rows(problem)), problem, name)
     except ProblemError as wrong:
         raise (wrong.located(name) if name else wrong) from None
 
 
-def scan_document(text: str, tokens: frozenset[str] = frozenset()) -> Document:
-    """Return the headings, the prose and the statements of a document; `tokens` are those of the exercise, if known."""
+def scan_document(
+    text: str, tokens: frozenset[str] = frozenset(), givens: frozenset[tuple[float, ...]] = frozenset()
+) -> Document:
+    """Return the headings, the prose and the statements of a document.
+
+    `tokens` and `givens` are the words and the rows of numbers of the exercise, if they are known.
+    """
     if len(text) > MAX_DOCUMENT:
         raise ProblemError(
             f"this document has {len(text):,} characters; the limit is {MAX_DOCUMENT:,}. "
@@ -95,7 +103,7 @@ def scan_document(text: str, tokens: frozenset[str] = frozenset()) -> Document:
                 "Write a matrix on several lines."
             )
     text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
-    reader = _Reader(tokens)
+    reader = _Reader(tokens, givens)
     reader.document.student = student_on_page(text)
     for block in displays(text):
         if block.is_maths:
@@ -108,9 +116,9 @@ def scan_document(text: str, tokens: frozenset[str] = frozenset()) -> Document:
 class _Reader:
     """Read blocks in order into a document."""
 
-    def __init__(self, tokens: frozenset[str]) -> None:
+    def __init__(self, tokens: frozenset[str], givens: frozenset[tuple[float, ...]]) -> None:
         self.document = Document()
-        self._tokens = tokens
+        self._tokens, self._givens = tokens, givens
         self._no_table_before = 0  # the lines before this one were read as a table without success,
         self._num_attempts = 0  # starting at this number of them
 
@@ -156,13 +164,13 @@ class _Reader:
             self._heading(raw, line)
             if "=" not in raw:
                 return 1
-        text, num_lines = _joined(lines, at)
+        text, num_lines = joined_lines(lines, at)
         if _BEFORE_ROWS.search(text[-500:]):
             rows = number_rows(lines, at + num_lines)
             if rows and self._rows_after(text, rows, line):
                 return num_lines + len(rows)
         own = number_rows(lines, at)
-        if len(own) > 1:
+        if len(own) > 1 or (own and self._is_name_above()):
             self._bare_grid(own, line)
             return len(own)
         self._equations(text, line, is_maths=False)
@@ -175,8 +183,9 @@ class _Reader:
     def _rows_after(self, text: str, rows: list[list[str]], line: int) -> bool:
         """Read `Q =` followed by lines that contain its rows."""
         head, _, first = text.replace("$", " ").rpartition("=" if "=" in text else ":")
+        head = head.partition("=")[0] if read_name(head.partition("=")[0], self._tokens) else head  # R = X + Y =
         symbol = read_name(head, self._tokens)
-        if symbol is None or symbol.part is None:
+        if symbol is None or not symbol.is_line:
             symbol = captioned(head, self._tokens) or symbol
         if symbol is None:
             return False
@@ -225,11 +234,20 @@ class _Reader:
                 symbol = _statement_above(last, is_next=back == 1)
                 return (symbol, last) if symbol is not None else None
             symbol = captioned(last.text, self._tokens) or _only_symbol(last.text)
-            if symbol is not None and symbol.part is not None:
+            is_name = back == 1 and symbol is None and re.fullmatch(r"[A-Z]\w?['′]?\s?[:=]?", last.text.strip())
+            symbol = read_symbol(last.text) if is_name else symbol
+            if symbol is not None and (symbol.is_line or is_name):
                 return symbol, last
             if isinstance(last, PageHeading):
                 break
         return None
+
+    def _is_name_above(self) -> bool:
+        """Return whether the last item is nothing but the name of a line, or describes one."""
+        last = self.document.items[-1] if self.document.items else None
+        if not isinstance(last, Prose) or len(last.text.split()) > 3:
+            return False
+        return captioned(last.text, self._tokens) is not None
 
     def _table(self, lines: list[str], at: int, line: int) -> int:
         """Read a table with pipes or tabs, and return its number of lines (0 if it is not a table)."""
@@ -241,7 +259,7 @@ class _Reader:
         while end < len(lines) and lines[end].count(parting) >= (1 if parting == "\t" else 2) and end - at < 2000:
             end += 1
         rows = [table_cells(text_line, parting) for text_line in lines[at:end]]
-        if self._cells(rows, line):
+        if self._cells(rows, line) or self._columns(rows, line):
             return end - at
         table = as_table(rows)
         if table is None:
@@ -270,6 +288,15 @@ class _Reader:
             side = EquationSide("▢", (Grid(((cell.text,),)),))
             self.document.add(Equation(cell.symbol, (side,), line + cell.row, cell.symbol.name))
         return bool(cells)
+
+    def _columns(self, rows: list[list[str]], line: int) -> bool:
+        """Read a table whose columns are lines: score, exp, weight."""
+        above = self.document.items[-1] if self.document.items else None
+        columns = named_columns(rows, self._tokens, above.text if isinstance(above, Prose | PageHeading) else "")
+        for column in columns:
+            side = EquationSide("▢", (Grid((column.cells,), is_list=True),))
+            self.document.add(Equation(column.symbol, (side,), line, column.symbol.name))
+        return bool(columns)
 
     def _worded_table(self, rows: list[list[str]], line: int) -> None:
         """Read a table of equations or words, each cell separately."""
@@ -348,7 +375,12 @@ class _Reader:
         if MARK.search(head):  # [1, 2] + [3, 4] = [4, 6] has no name, or only a word before it
             symbol = _SOFTMAX_ROW if _is_softmax(head, folder) else None
             sides = [read_side(head, folder), *sides]
-        elif is_number(plain(head)) and not _SCORE(plain(head)):  # 2/2 = 1 and e^2 = 7.389 are sums without a name
+        elif _SOFTMAX_OF.fullmatch(plain(head)):
+            scores = _SOFTMAX_OF.sub(r"\1", plain(head))
+            symbol = Symbol(f"softmax({scores})", "weights")
+        elif power_name(plain(head)):  # e^2 = 7.389
+            symbol = Symbol(power_name(plain(head)))
+        elif is_number(plain(head)) and not _SCORE(plain(head)):  # 2/2 = 1 is a sum without a name
             symbol = None
         else:
             symbol = read_name(head, self._tokens)
@@ -378,9 +410,16 @@ class _Reader:
 
     def _prose(self, text: str, line: int) -> None:
         """Add words, and a note if they hold numbers that look like a part of the calculation."""
-        self.document.add(Prose(text[:300], line))
-        if looks_like_calculation(text):
+        restated = restated_numbers(text, self._givens)
+        self.document.add(Prose(text.replace(restated, "")[:300] if restated else text[:300], line))
+        if restated:
+            self.document.note("read", f"these numbers are given, so they were not marked: {text[:100]}", line)
+        elif looks_like_calculation(text) or self._is_token_with_number(text):
             self.document.note("unplaced", f"not marked, because no line is named here: {text[:100]}", line)
+
+    def _is_token_with_number(self, text: str) -> bool:
+        match = re.fullmatch(r"\W{0,3}(\w{1,20})\W{1,4}[-−+]?\d{1,9}\.?", text)
+        return match is not None and match[1].casefold() in self._tokens
 
 
 def _is_softmax(head: str, folder: Folder) -> bool:
@@ -401,23 +440,3 @@ def _only_symbol(text: str) -> Symbol | None:
     symbols = [read_symbol(word) for word in sorted(words) if re.fullmatch(r"[A-Z]|W[_^]?\{?[QKVqkv]\}?", word)]
     named = [symbol for symbol in symbols if symbol is not None and symbol.part is not None]
     return named[0] if len(named) == 1 else None
-
-
-def _joined(lines: list[str], at: int) -> tuple[str, int]:
-    """Return a line joined with the lines that close its brackets, and the number of lines."""
-    text, num_lines = lines[at], 1
-    open_brackets = text.count("[") - text.count("]")
-    open_environments = text.count("\\begin{") - text.count("\\end{")
-    while (
-        (open_brackets > 0 or open_environments > 0)
-        and at + num_lines < len(lines)
-        and num_lines < 60
-        and len(text) < 20_000
-    ):
-        more = lines[at + num_lines]
-        if not more.strip() or HEADING.match(more):
-            break
-        text, num_lines = f"{text}\n{more}", num_lines + 1
-        open_brackets += more.count("[") - more.count("]")
-        open_environments += more.count("\\begin{") - more.count("\\end{")
-    return (text, num_lines) if open_brackets <= 0 and open_environments <= 0 else (lines[at], 1)

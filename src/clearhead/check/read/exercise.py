@@ -24,7 +24,7 @@ from clearhead.check.read.mending import (
     share_of_same,
 )
 from clearhead.check.read.page_item import Document, PageHeading, Prose
-from clearhead.check.read.prose_number import is_setting
+from clearhead.check.read.prose_number import given_rows, is_setting
 from clearhead.check.read.token_page import TokenPages, read_token_pages
 from clearhead.check.working import Note, Working, WrittenLine, line_note
 
@@ -213,9 +213,9 @@ def build_working(
 
 def _without_odd_numbers(entries: list[Entry], context: ExerciseContext) -> list[Entry]:
     """Drop settings such as `h = 3` or `ε = 0.001`, and everything on a page without a problem and a known matrix."""
+    if context.has_problem:  # a state of one number is no setting
+        return [e for e in entries if len(e.grid.numbers) > 1 or not is_setting(e.name, e.grid.numbers[0])]
     matrices = [entry for entry in entries if len(entry.grid.numbers) > 1 or not _is_setting(entry)]
-    if context.has_problem:
-        return matrices
     return matrices if any(len(entry.grid.numbers) > 1 and entry.part for entry in matrices) else []
 
 
@@ -247,6 +247,7 @@ def _context(exercise: Exercise, problem: Mapping[str, Any] | None) -> ExerciseC
         is_cross,
         num_rows=num_rows,
         has_problem=problem is not None,
+        givens=given_rows(problem),
         tokens=token_lists(problem),
     )
 

@@ -19,6 +19,7 @@ _NAMED = re.compile(
     r"(?P<name>[^:=≈]{1,60}?)(?:\s?:|\s(?:is|are|becomes?|equals?))\s{1,9}(?P<rest>[-−+–.\d(\[][^=≈]{0,2000})",
     re.IGNORECASE,
 )
+_MATRIX = re.compile(r"\[\s?\[[-−+–.,;\d\s\[\]%eE∞/]{1,1900}\]\s?\]")  # [[1, 2], [3, 4]]
 _CATEGORIES: tuple[tuple[str, Part, str], ...] = (
     (r"weighted sums?|multipl\w+ (?:by|with) V|times V|context|outputs?\b", "output", "output"),
     (r"soft-?max|weights?\b|normali[sz]\w*", "weights", "weights"),
@@ -55,10 +56,11 @@ class LabelledRow:
     cells: tuple[str, ...]
 
 
-def labelled_row(line: str, tokens: Collection[str]) -> LabelledRow | None:
+def labelled_row(line: str, tokens: Collection[str], *, can_be_one: bool = False) -> LabelledRow | None:
     """Return the row of a line, or None if the line is anything else.
 
-    Without known tokens, any word that is not the name of a line can be a label.
+    Without known tokens, any word that is not the name of a line can be a label. With `can_be_one`, a token can have
+    one number.
     """
     match = _LABEL.fullmatch(line.rstrip(" .;,\\"))
     if match is None:
@@ -74,14 +76,14 @@ def labelled_row(line: str, tokens: Collection[str]) -> LabelledRow | None:
     if match["counted"] and not (match["counted"].isdecimal() or match["counted"].casefold() in tokens):
         return None
     cells = _cells(match["rest"])
-    if len(cells) < 2:
+    if len(cells) < (1 if can_be_one and is_token and sign in (":", "|", "→") else 2):
         return None
     return LabelledRow(match["counted"] or match["number"] or word, cells)
 
 
 def _names_line(word: str) -> bool:
     symbol = read_symbol(word)
-    return symbol is not None and symbol.part is not None
+    return symbol is not None and symbol.is_line
 
 
 def _cells(text: str) -> tuple[str, ...]:
@@ -98,23 +100,22 @@ def _cells(text: str) -> tuple[str, ...]:
 def named_row(line: str, tokens: Collection[str]) -> str:
     """Return `scores for sun: 2, 0, 2` or `The weights of moon are 0.1 0.9.` as an equation, else an empty text."""
     match = _NAMED.fullmatch(line.rstrip(" .;,"))
-    if match is None or not _cells(match["rest"]):
+    if match is None or not (_cells(match["rest"]) or _MATRIX.fullmatch(match["rest"])):
         return ""
     symbol = read_name(match["name"], tokens)
-    is_line = symbol is not None and symbol.part is not None
-    return f"{match['name']} = {match['rest']}" if is_line else ""
+    return f"{match['name']} = {match['rest']}" if symbol is not None and symbol.is_line else ""
 
 
 def labelled_rows(lines: Sequence[str], at: int, tokens: Collection[str]) -> list[LabelledRow]:
     """Return the rows of the lines from `at` on, until a line without a label or numbers."""
     rows: list[LabelledRow] = []
     while at < len(lines) and len(rows) < 2000:
-        row = labelled_row(lines[at], tokens)
-        if row is None:
+        row = labelled_row(lines[at], tokens, can_be_one=True)
+        if row is None or (rows and (len(row.cells) == 1) != (len(rows[0].cells) == 1)):
             break
         rows.append(row)
         at += 1
-    return rows
+    return [] if len(rows) == 1 and len(rows[0].cells) == 1 else rows
 
 
 def captioned(text: str, tokens: Collection[str]) -> Symbol | None:
@@ -131,7 +132,8 @@ def captioned(text: str, tokens: Collection[str]) -> Symbol | None:
     is_known = symbol is not None and symbol.part is not None
     if described is None and re.search(r"(?i)\bmask", shown):
         described = _described(shown)
-    return described or (symbol if is_known else _described(shown))
+    described = described or (symbol if is_known else _described(shown))
+    return described or (symbol if symbol is not None and symbol.is_line else None)
 
 
 def _described(phrase: str) -> Symbol | None:

@@ -16,6 +16,7 @@ from clearhead.check.read.latex import (
     is_number,
     split_numbers,
 )
+from clearhead.check.read.number import read_cell
 from clearhead.check.read.symbol import Symbol, plain
 from clearhead.check.working import Note, NoteKind, line_note
 from clearhead.errors import ProblemError
@@ -24,6 +25,8 @@ MAX_BLOCK = 40_000  # characters of one display; a longer one was never closed
 _MAX_NOTES = 200
 _ARROW = re.compile(r"→|⟶|\\(?:long)?rightarrow(?![a-zA-Z])|\\to(?![a-zA-Z])")
 EQUALS = re.compile(r":=|(?<![<>!=])=(?!=)|\\approx(?![a-zA-Z])|≈|\\simeq(?![a-zA-Z])")
+_SUM = re.compile(r"[\d.]\s{1,3}[-+−–]\s{1,3}[\d.]")  # 1 + 2 is not the row 1, +2
+_AND = re.compile(r",?\s{1,3}and\s{1,3}(?=[^\W\d][^\s=,]{0,12}\s?=)")  # e1 = 1.5 and e2 = 0.7
 DIMENSIONS = re.compile(
     r"(?:\s{0,9}\(?\d{1,5}\s{0,3}(?:×|x|\\times)\s{0,3}\d{0,5}\)?){1,6}\s{0,9}"
 )  # 3×4 4×2, under a product
@@ -130,6 +133,7 @@ def fold_bare_lists(text: str, folder: Folder) -> str:
 
 def part_by_commas(segment: str) -> list[str]:
     """Split `W_q = …, W_k = …` at a comma before another name and its equals sign."""
+    segment = _AND.sub(", ", segment) if "=" in segment else segment
     if "," not in segment or "=" not in segment:
         return [segment]
     parts, start = [], 0
@@ -168,8 +172,8 @@ def read_side(text: str, folder: Folder) -> EquationSide:
     bare = SPACE.sub(" ", lead).lstrip(" ,;").rstrip(" .,;")
     if not grids and bare and not DIMENSIONS.fullmatch(bare):
         numbers = split_numbers(bare)
-        is_sum = re.search(r"[\d.]\s{1,3}\+\s{1,3}[\d.]", bare) is not None  # 1 + 2 is not the row 1, +2
-        if len(numbers) > 1 and not (is_sum and is_number(bare)):
+        is_sum = _SUM.search(bare) is not None and is_number(bare) and not read_cell(clean_cell(bare)).problem
+        if len(numbers) > 1 and not is_sum:
             return EquationSide("▢", (Grid((tuple(numbers),), is_list=True),), plain(tail))
         if is_number(bare):
             return EquationSide("▢", (Grid(((clean_cell(bare),),), is_list=True),), plain(tail))

@@ -27,6 +27,26 @@ def number_rows(lines: list[str], at: int) -> list[list[str]]:
     return rows if rows and max(map(len, rows)) > 1 else []
 
 
+def joined_lines(lines: list[str], at: int) -> tuple[str, int]:
+    """Return a line joined with the lines that close its brackets, and the number of lines."""
+    text, num_lines = lines[at], 1
+    open_brackets = text.count("[") - text.count("]")
+    open_environments = text.count("\\begin{") - text.count("\\end{")
+    while (
+        (open_brackets > 0 or open_environments > 0)
+        and at + num_lines < len(lines)
+        and num_lines < 60
+        and len(text) < 20_000
+    ):
+        more = lines[at + num_lines]
+        if not more.strip() or HEADING.match(more):
+            break
+        text, num_lines = f"{text}\n{more}", num_lines + 1
+        open_brackets += more.count("[") - more.count("]")
+        open_environments += more.count("\\begin{") - more.count("\\end{")
+    return (text, num_lines) if open_brackets <= 0 and open_environments <= 0 else (lines[at], 1)
+
+
 def table_cells(line: str, parting: str) -> list[str]:
     """Return the cells of one line of a table."""
     cells = line.split(parting)

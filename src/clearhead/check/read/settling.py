@@ -5,7 +5,7 @@ A working is read before its problem is solved. This step comes between reading 
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -15,7 +15,9 @@ import numpy as np
 from clearhead.check.graph import Graph
 from clearhead.check.names import find_records, split_pick
 from clearhead.check.read.cell_name import read_selection, token_lists
+from clearhead.check.read.exponential import power_name, with_powers
 from clearhead.check.read.number import is_blank, read_cell
+from clearhead.check.read.prose_number import holds
 from clearhead.check.working import Cells, Note, NoteKind, Working, WrittenLine
 from clearhead.errors import ProblemError
 from clearhead.worksheet.arrays import Array
@@ -32,7 +34,7 @@ Row = tuple[str, ...]
 def settle(working: Working) -> Working:
     """Return the working with every row and cell under the name of its line, and every row of full length."""
     settler = _Settler(working)
-    lines = [part for line in settler.without_repeats() for part in settler.settled(line)]
+    lines = [part for line in settler.with_powers(settler.without_repeats()) for part in settler.settled(line)]
     if not settler.notes and tuple(lines) == working.lines:
         return working
     return replace(working, lines=tuple(lines), notes=(*working.notes, *settler.notes))
@@ -85,6 +87,25 @@ class _Settler:
             if (fault, kind) not in self._repeats_noted:
                 self._repeats_noted.add((fault, kind))
                 self.notes.append(Note(kind, f"{fault}{why}. The others are not marked.", line.place))
+
+    def with_powers(self, lines: Iterable[WrittenLine]) -> Iterator[WrittenLine]:
+        """Yield the lines with `exp(2.1)` as a cell of the exponentials, and `exp(2.1) + exp(0.4)` as their sum."""
+        lines = list(lines)
+        if self._graph is None or not any(power_name(line.name) for line in lines):
+            yield from lines
+            return
+        powers = with_powers(self._graph, lines)
+        for line in powers.side_calculations:
+            self._side_calculation(line)
+        yield from powers.lines
+
+    def _side_calculation(self, line: WrittenLine) -> None:
+        """Add a note on an exponential that is not one of the exercise."""
+        result = line.cells[-1][-1]
+        is_right = holds([line.name, result])
+        right = "right, and it has no marks" if is_right else "not right, and it was not marked"
+        sentence = f"this side calculation is {right}: {line.name} = {result}"
+        self.notes.append(Note("read" if is_right else "unplaced", sentence, line.place))
 
     def settled(self, line: WrittenLine) -> Iterator[WrittenLine]:
         """Yield a line as it is to be marked, and the scores inside `softmax(…)` as a line of their own."""

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
+from clearhead.check.line_words import LAST_WORDS, WORDS, word_key
+
 Part = Literal[
     "X", "Y", "W_Q", "W_K", "W_V", "W_O", "W", "h", "s", "Q", "K", "V", "scores", "scaled", "weights", "output"
 ]
@@ -35,6 +37,7 @@ _WORDS: dict[str, Part] = {
     "attention output": "output", "attention": "output", "result": "output", "z": "output", "o": "output",
     "scores": "scores", "score": "scores", "attention scores": "scores", "raw scores": "scores", "e": "scores",
     "scaled scores": "scaled", "scaled": "scaled", "weights": "weights", "attention weights": "weights",
+    "weight": "weights", "attention weight": "weights",
     "attention distribution": "weights", "alpha": "weights", "a": "weights", "p": "weights", "α": "weights",
     "queries": "Q", "query": "Q", "keys": "K", "key": "K", "values": "V", "value": "V",
     "input": "X", "inputs": "X", "embeddings": "X",
@@ -45,7 +48,9 @@ _ROW_LETTERS: dict[str, Part] = {
 }
 _EXPLAINED = re.compile(r"\s{0,2}\([A-Za-zα]{1,3}\)$")
 _PERCENT = re.compile(r"\s{0,2}(?:\(\s?(?:in )?\\?%\s?\)|(?:in )?\\?%)$")
-_NOT_NAME = re.compile(r"(?i)\b(?:dim|var|variance|pos|mean|marks?|date|page|n|d|i|j|d_k|d_model|t)\b")
+_NOT_NAME = re.compile(r"(?i:dim|pos|marks?|date|page|d|i|j|d_k|d_model|t)|n")  # but N is a norm
+_SUM_OF_LETTERS = re.compile(r"[A-Za-z]\w?(?: ?\+ ?[A-Za-z]\w{0,3})+")  # X + Y
+_MAX_WORDS = 4  # of a name at the end of a sentence
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,13 @@ class Symbol:
     name: str
     part: Part | None = None
     row: int = 0
+
+    @property
+    def is_line(self) -> bool:
+        """Whether a line of a sheet has this name, and not any word."""
+        name = re.sub(r"[\s_]{0,3}\d{1,2}$", "", self.name.partition("[")[0])
+        is_formula = _SUM_OF_LETTERS.fullmatch(name) or re.fullmatch("[A-Z]ᵀ", name)
+        return self.part is not None or is_line_word(name) or is_formula is not None
 
     @property
     def is_given(self) -> bool:
@@ -100,12 +112,27 @@ def read_symbol(raw: str) -> Symbol | None:
     if symbol is None and _PERCENT.search(text):  # weights (%)
         percent = _known(_PERCENT.sub("", text))
         return None if percent is None else replace(percent, name=f"{percent.name} (%)")
-    if symbol is None and " " in text:
-        last = text.rsplit(" ", 1)[1].strip("(),*")
-        symbol = _known(last)
-        if symbol is not None and symbol.part is None and not re.match(r"[A-Z]\w{0,5}$", last):
-            return None  # the last word of a sentence
-    return symbol
+    return _last_words(text) if symbol is None and " " in text else symbol
+
+
+def is_line_word(text: str) -> bool:
+    """Return whether a text is a word for a line, such as `hidden layer`, and no single letter."""
+    key = word_key(text)
+    return len(key) > 1 and (key in WORDS or key in LAST_WORDS)
+
+
+def _last_words(text: str) -> Symbol | None:
+    """Return the name at the end of a sentence: `so the hidden layer`."""
+    words = text.split(" ")
+    last = words[-1].strip("(),*")
+    symbol = _known(last)
+    phrases = [" ".join(words[-number:]) for number in range(min(_MAX_WORDS, len(words) - 1), 1, -1)]
+    added = next((phrase for phrase in phrases if _SUM_OF_LETTERS.fullmatch(phrase)), "")
+    if added or symbol is None or symbol.part is None:
+        phrase = added or next((phrase for phrase in phrases if is_line_word(phrase)), "")
+        symbol = _known(phrase) if phrase else symbol
+    is_word = symbol is not None and not symbol.is_line and not re.match(r"[A-Z]\w{0,5}$", last)
+    return None if is_word else symbol
 
 
 def _known(text: str) -> Symbol | None:
@@ -121,6 +148,8 @@ def _known(text: str) -> Symbol | None:
         return Symbol(inside[1] if inside else word, _WORDS[word.lower()])
     if _NOT_NAME.fullmatch(tight):
         return None
+    if is_line_word(word) or _SUM_OF_LETTERS.fullmatch(text):
+        return Symbol(text)
     is_word = re.fullmatch(r"[A-Za-zα-ω][\w'ᵀα-ω^]{0,11}(?:\([\w, ]{1,12}\))?", tight) and len(text.split()) == 1
     return Symbol(tight) if is_word else None
 
@@ -158,12 +187,13 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Symbol]], ...] = 
     (re.compile(pattern), build)
     for pattern, build in (
         (r"[Ww][_^]?\(?([QqKkVvOo])\)?", _weights_matrix),
-        (r"[Q∅q][×*.·]?[Kk]ᵀ?T?\)?/\(?√\(?[dD]?_?[\w]{1,6}\)?", _fixed("QKᵀ/√d_k", "scaled")),
-        (r"\(?[SE]\)?/\(?√\(?\w{1,6}\)?", _fixed("scaled scores", "scaled")),
+        (r"\(?[Q∅q][×*.·]?[Kk]ᵀ?T?\)?[/÷]\(?(?:√|sqrt)\(?[\w.]{1,8}\)?\)?", _fixed("QKᵀ/√d_k", "scaled")),
+        (r"\(?(?:[SE]|[Ss]cores?|QKᵀ)\)?[/÷]\(?(?:√|sqrt)?\(?[\w.]{1,8}\)?\)?", _fixed("scaled scores", "scaled")),
         (r"\(?[Q∅q][×*.·]?[Kk](?:ᵀ|T|\.T)\)?", _fixed("QKᵀ", "scores")),
         (r"(?i)softmax\(.{0,16}", _shown("weights")),
         (r"(?i)softmax\(.*", _fixed("softmax", "weights")),
         (r"(?i)attention\(.*", _fixed("Attention", "output")),
+        (r"(?i)(?:relu|tanh|sigmoid|gelu|silu)\(.{1,40}\)", _shown(None)),
         (r"W[×*·]?[hH]_?\(?(\d{1,3})\)?", _transformed_row),
         (r"W|W_a", _fixed("W", "W")),
         (r"s(?:[_^]\{?t\}?)?ᵀ?|S(?:[_^]\{?t\}?ᵀ?|ᵀ)", _fixed("s", "s")),
@@ -180,6 +210,7 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Symbol]], ...] = 
         (r"[AP]", _shown("weights")),
         (r"[OZ]", _shown("output")),
         (r"M", _fixed("M", None)),
+        (r"[QKVXSEA]ᵀ", _shown(None)),
         (r"([eEsSaAαP])_?\(?(\d{1,3},\d{1,3}|[1-9][1-9])\)?", _cell),
         (r"([XQKVHEZOAYxqkvhezoayα])_?\(?h?_?(\d{1,3})\)?", _row),
     )

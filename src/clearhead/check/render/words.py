@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from clearhead.check.names import split_pick, symbol_key
+from clearhead.check.line_words import symbol_key
+from clearhead.check.names import split_pick
 from clearhead.check.render.cells import Marking, cells_place, join_words, verdict_of
 from clearhead.check.report import Finding, LineMark, LineMarks, Report
 from clearhead.check.verdict import Verdict

@@ -112,7 +112,7 @@ def test_a_missing_number_is_listed_and_the_others_are_marked(folder):
     [
         ("sun: 0.31 0.45 0.24", "these numbers have no name: 0.31 0.45 0.24"),
         ("1.27 1.00", "these numbers have no name: 1.27 1.00"),
-        ("So the weight is 0.42.", "not marked, because no line is named here: So the weight is 0.42."),
+        ("So its product is 0.42.", "not marked, because no line is named here: So its product is 0.42."),
         (
             "scores of the attention: 2, 0 2 x",
             "not marked, because no line is named here: scores of the attention: 2, 0 2 x",
@@ -142,7 +142,7 @@ def test_prose_settings_and_right_side_calculations_are_no_noise(folder):
         "2/2 = 1\nS' = [[1, 0, 1], [0, 1, 1], [1, 1, 0]]\ne^1 = 2.718\n2.718/6.437 = 0.42\n"
     )
     report = marked(folder, text)
-    assert num_right(report) == {"S′": 9}
+    assert num_right(report) == {"S′": 9, "exp": 1}, "e^1 is an exponential of the exercise"
     assert listed(report) == []
     assert report.exit_code == 0
     assert report.student == "Cleo"

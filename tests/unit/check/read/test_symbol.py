@@ -34,8 +34,8 @@ from clearhead.check.read.symbol import Symbol, read_symbol
         ("LN", Symbol("LN")),
         ("AddNorm", Symbol("AddNorm")),
         ("head0", Symbol("head0")),
-        ("variance", None),
-        ("the mean", None),
+        ("variance", Symbol("variance")),
+        ("the mean", Symbol("mean")),
     ],
 )
 def test_a_name_is_normalised_and_its_part_is_known(raw, symbol):

@@ -1,0 +1,256 @@
+"""Pages in the notations that people use: exponentials, sums, layers, norms, states and restated questions."""
+
+from pathlib import Path
+
+import pytest
+
+from clearhead.check import check
+from clearhead.check.report import Report
+
+# F1 = X W_1 + b_1 = 1.1 3 -1.7 / 0.1 2 -1.2, then ReLU, then F2 = 1.1 + 1.5 = 2.6 and 3 + 0.3 = 3.3, 1.1 and 2.3.
+# Without ReLU F2 would be 2.6 + 1.7 = 4.3 and 3.3 - 3.4 = -0.1, 1.1 + 1.2 = 2.3 and 2.3 - 2.4 = -0.1.
+LAYERS = """kind: feed-forward
+X: [[1, 2], [0, 1]]
+W_1: [[1, -1, 0.5], [0, 2, -1]]
+b_1: [0.1, 0, -0.2]
+W_2: [[1, 0], [0.5, 1], [-1, 2]]
+b_2: [0, 0.3]
+"""
+BEFORE, AFTER = "[[1.1, 3, -1.7], [0.1, 2, -1.2]]", "[[1.1, 3, 0], [0.1, 2, 0]]"
+OUTPUT, WITHOUT_RELU = "[[2.6, 3.3], [1.1, 2.3]]", "[[4.3, -0.1], [2.3, -0.1]]"
+# e^2.1 = 8.166, e^0.4 = 1.492, their sum is 9.658, and 8.166/9.658 = 0.846
+SOFTMAX = "kind: softmax\nscores: [2.1, 0.4]\n"
+# Q Kᵀ = 2 0.5 / 2 2; softmax: 7.39/9.04 = 0.82 and 0.18, 0.5 and 0.5; A V = A; A W_O = 0.82 1.82 / 0.5 1.5
+ATTENTION = """kind: self-attention
+scale: none
+tokens: [sun, moon]
+Q: [[1, 0], [0, 2]]
+K: [[2, 1], [0.5, 1]]
+V: [[1, 0], [0, 1]]
+"""
+SCALED = ATTENTION.replace("none", "sqrt(d_k)")
+ONE_QUERY = (
+    "kind: cross-attention\nscale: none\nQ: [[1, 2]]\nK: [[2, 1], [0.5, 1], [1, 1]]\nV: [[1, 0], [0, 1], [1, 1]]\n"
+)
+# R = 2 2 5, its mean 3, variance (1 + 1 + 4)/3 = 2, σ = 1.41
+NORM = "kind: add-and-norm\nX: [[1, 2, 3]]\nY: [[1, 0, 2]]\n"
+NORM_OF_TWO = "kind: add-and-norm\nX: [[1, 2], [3, 5]]\nY: [[1, 0], [0, 1]]\n"
+# s·h1 = 1.2 + 0.32, s·h2 = 0.96 - 0.24, s·h3 = 0.6 + 0.4
+STATES = "kind: seq2seq-attention\nh: [[1, 0.4], [0.8, -0.3], [0.5, 0.5]]\ns: [1.2, 0.8]\n"
+# h1 = tanh(0.5, 1) = 0.46 0.76; h2 = tanh(1 + 0.046 + 0.228, 2 + 0.092 + 0.304) = 0.85 0.98
+RECURRENT = "kind: recurrent\nX: [[1], [2]]\ncell: {W: [[0.5], [1]], U: [[0.1, 0.3], [0.2, 0.4]]}\nh0: [0, 0]\n"
+# h1 = tanh(0.5) = 0.46, h2 = tanh(1.046) = 0.78, logits 0.78 and 1.56
+CLASSIFIER = (
+    "kind: recurrent\nX: [[1], [2]]\ncell: {W: [[0.5]], U: [[0.1]]}\nh0: [0]\noutput: {W: [[1], [2]], after: last}\n"
+)
+
+
+def read(tmp_path: Path, problem: str, text: str, name: str = "page.txt") -> Report:
+    (tmp_path / "p.yaml").write_text(problem, encoding="utf-8")
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    (report,) = check(tmp_path / name, tmp_path / "p.yaml")
+    return report
+
+
+def symbols(report: Report) -> list[str]:
+    return [line.symbol for line in report.lines if line.cells]
+
+
+def findings(report: Report) -> list[str]:
+    return [
+        f"{report.lines[finding.line].symbol}: {finding.verdict.value} {finding.name}" for finding in report.findings
+    ]
+
+
+def not_marked(report: Report) -> list[str]:
+    return [note.sentence for note in report.notes if note.kind in ("unplaced", "unreadable")]
+
+
+@pytest.mark.parametrize("name", ["H", "h", "hidden", "hidden layer"])
+@pytest.mark.parametrize("rest", [f"relu({{}}) = {AFTER}\n\nF2 = {OUTPUT}\n", f"output = {OUTPUT}\n", ""])
+def test_a_hidden_layer_before_its_activation_is_no_forgotten_activation(tmp_path, name, rest):
+    report = read(tmp_path, LAYERS, f"{name} = X W_1 + b_1 = {BEFORE}\n\n" + rest.replace("{}", name))
+    assert symbols(report)[0] == "F₁"
+    assert (findings(report), report.exit_code) == ([], 0)
+
+
+@pytest.mark.parametrize("lines", [f"H = {BEFORE}\n\noutput = {WITHOUT_RELU}\n", f"F1 = {BEFORE}\n\nH = {BEFORE}\n"])
+def test_an_activation_that_is_forgotten_is_named(tmp_path, lines):
+    assert findings(read(tmp_path, LAYERS, lines)) == ["F₁′: misconception ReLU forgotten"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        f"pre-activation = {BEFORE}\n\nactivation = {AFTER}\n\noutput layer = {OUTPUT}\n",
+        f"Z1 = {BEFORE}\n\nA1 = {AFTER}\n\nZ2 = {OUTPUT}\n",
+        f"Z_1: {BEFORE}\nH_1: {AFTER}\nOutput: {OUTPUT}\n",
+        f"z = {BEFORE}\n\na = {AFTER}\n\ny = {OUTPUT}\n",
+    ],
+)
+def test_the_layers_of_a_network_have_many_names(tmp_path, lines):
+    report = read(tmp_path, LAYERS, lines)
+    assert symbols(report) == ["F₁", "F₁′", "F₂"]
+    assert report.exit_code == 0
+
+
+def test_single_cells_of_a_hidden_layer_are_read_before_its_activation(tmp_path):
+    problem = LAYERS.replace("[[1, 2], [0, 1]]", "[[1, 2]]")
+    report = read(tmp_path, problem, "h1 = 1.1\nh2 = 3\nh3 = -1.7\nrelu: 1.1 3 0\ny1 = 2.6\ny2 = 3.3\n")
+    assert symbols(report) == ["F₁", "F₁′", "F₂"]
+    assert report.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "form", ["e^{} = {}", "exp({}) = {}", "e^{{{}}} = {}", "$e^{{{}}} = {}$", "- exp({}) ≈ {}", "exp {} = {}"]
+)
+def test_exponentials_in_a_text_are_cells_of_their_line(tmp_path, form):
+    powers = "\n".join([form.format("2.1", "8.17"), form.format("0.4", "1.49")])
+    report = read(tmp_path, SOFTMAX, f"{powers}\nsum = 9.66\nweights = 0.85 0.15\n")
+    assert symbols(report) == ["exp", "Σ", "A"]
+    assert (findings(report), not_marked(report), report.exit_code) == ([], [], 0)
+
+
+def test_a_slip_in_an_exponential_is_charged_once(tmp_path):
+    """8.71 + 1.94 = 10.65, and 8.71/10.65 = 0.82."""
+    lines = "e^2.1 = 8.71, e^0.4 = 1.49\nsum = 8.71 + 1.49 = 10.20\nweights: 0.85 0.15\n"
+    report = read(tmp_path, SOFTMAX, lines)
+    assert findings(report) == ["exp: transcription digit swap"]
+    report = read(tmp_path, SOFTMAX, "e^2.1 = 8.17\ne^0.4 = 1.94\nsum = 10.11\nweights: 0.81 0.19\n")
+    assert [finding.split(":")[0] for finding in findings(report)] == ["exp"]
+
+
+def test_equal_exponentials_are_placed_by_the_row_that_they_make_up(tmp_path):
+    """The exponents 2, 2 are those of row 2; a slip there has no effect on row 1."""
+    lines = "e^2 = 7.39\ne^2 = 7.93\nsum = 15.32\nweights[2] = 0.48 0.52\nweights[1] = 0.82 0.18\n"
+    report = read(tmp_path, ATTENTION, lines)
+    (finding,) = report.findings
+    assert (report.lines[finding.line].symbol, finding.cells) == ("exp", ((1, 1),))
+
+
+def test_shifted_exponentials_and_a_sum_of_powers_are_read(tmp_path):
+    shifted = read(tmp_path, SOFTMAX, "e^0 = 1\ne^-1.7 = 0.18\nsum = 1.18\nweights: 0.85 0.15\n")
+    added = read(tmp_path, SOFTMAX, "e^2.1 + e^0.4 = 8.17 + 1.49 = 9.66\nweights: 0.85 0.15\n")
+    assert (symbols(shifted), symbols(added)) == (["exp", "Σ", "A"], ["Σ", "A"])
+    assert (shifted.exit_code, added.exit_code) == (0, 0)
+
+
+def test_a_power_that_is_not_in_the_exercise_is_a_side_calculation(tmp_path):
+    right = read(tmp_path, SOFTMAX, "e^3 = 20.09\nweights: 0.85 0.15\n")
+    wrong = read(tmp_path, SOFTMAX, "e^3 = 21.09\nweights: 0.85 0.15\n")
+    assert not_marked(right) == []
+    assert not_marked(wrong) == ["this side calculation is not right, and it was not marked: exp(3) = 21.09"]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "| score | exp | weight |\n|---|---|---|\n| 2.1 | 8.17 | 0.85 |\n| 0.4 | 1.49 | 0.15 |\n| sum | 9.66 | 1 |\n",
+        "| token | exp | weights |\n|---|---|---|\n| a | 8.17 | 0.85 |\n| b | 1.49 | 0.15 |\n| sum | 9.66 |  |\n",
+        "score | exp | weight\n2.1 | 8.17 | 0.85\n0.4 | 1.49 | 0.15\n\nsum = 9.66\n",
+    ],
+)
+def test_the_columns_of_a_table_are_lines(tmp_path, table):
+    report = read(tmp_path, SOFTMAX, table, "page.md")
+    assert sorted(symbols(report)) == ["A", "exp", "Σ"]
+    assert (findings(report), not_marked(report), report.exit_code) == ([], [], 0)
+
+
+def test_a_row_above_a_table_says_which_row_its_columns_are(tmp_path):
+    table = "| key | score | weight |\n|---|---|---|\n| sun | 2 | 0.5 |\n| moon | 2 | 0.5 |\n"
+    report = read(tmp_path, ATTENTION, f"Row 2:\n\n{table}", "page.md")
+    assert [[(cell.row, cell.column) for cell in line.marked] for line in report.lines] == [[(1, 0), (1, 1)]] * 2
+    assert report.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "R = [2, 2, 5]\nmean = 3\nvariance = 2\nsigma = 1.41\nN = [-0.71, -0.71, 1.41]\n",
+        "R = X + Y =\n2 2 5\nmean: 3\nvar = (1 + 1 + 4)/3 = 2\nstd = √2 = 1.41\nN = -0.71 -0.71 1.41\n",
+        "x + y = [2, 2, 5]\nThe mean = 3\nthe variance is 2\nstandard deviation = 1.41\nnorm = -0.71 -0.71 1.41\n",
+    ],
+)
+@pytest.mark.parametrize("name", ["page.txt", "page.md"])
+def test_a_norm_is_read_with_its_mean_and_deviation(tmp_path, lines, name):
+    report = read(tmp_path, NORM, lines, name)
+    assert symbols(report) == ["R", "μ", "σ²", "σ", "N"]
+    assert (not_marked(report), report.exit_code) == ([], 0)
+
+
+def test_the_mean_of_one_row_is_read(tmp_path):
+    report = read(tmp_path, NORM_OF_TWO, "mean of row 2 = 4.5\nvariance of row 2 = 2.25\nσ_2 = 1.5\nN[2] = -1 1\n")
+    assert symbols(report) == ["μ", "σ²", "σ", "N"]
+    assert all(cell.row == 1 for line in report.lines for cell in line.marked)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "s·h1 = 1.2 + 0.32 = 1.52\ns·h2 = 0.96 - 0.24 = 0.72\ns·h3 = 0.6 + 0.4 = 1\n",
+        "e1 = 1.52, e2 = 0.72, e3 = 1.0\n",
+        "e1 = 1.52, e2 = 0.72 and e3 = 1.0\n",
+        "score1 = 1.52\nscore 2 = 0.72\nscore3: 1.0\n",
+    ],
+)
+def test_several_scores_are_cells_of_one_line(tmp_path, lines):
+    report = read(tmp_path, STATES, lines)
+    assert [(line.symbol, len(line.marked)) for line in report.lines] == [("e", 3)]
+    assert report.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "lines", ["q·k1 = 2 + 2 = 4\nq·k2 = 2.5\nq·k3 = 3\n", "q . k_1 = 4\nq k_2^T = 2.5\nqᵀk3 = 3\n", "score1 = 4\nscore2 = 2.5\nscore3 = 3\n"]
+)  # fmt: skip
+def test_the_only_query_needs_no_number(tmp_path, lines):
+    report = read(tmp_path, ONE_QUERY, lines)
+    assert [(line.symbol, len(line.marked)) for line in report.lines] == [("S", 3)]
+    assert report.exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["S/1.41", "S / √2", "S / sqrt(2)", "scores / 1.41", "QK^T/√2"])
+def test_scores_divided_by_a_number_are_scaled_scores(tmp_path, name):
+    report = read(tmp_path, SCALED, f"{name} = [[1.41, 0.35], [1.41, 1.41]]\n\nweight: [[0.74, 0.26], [0.5, 0.5]]\n")
+    assert symbols(report) == ["S′", "A"]
+    assert report.exit_code == 0
+
+
+def test_a_transpose_is_compared_with_the_matrix(tmp_path):
+    right = read(tmp_path, ATTENTION, "K^T: [[2, 0.5], [1, 1]]\nS = [[2, 0.5], [2, 2]]\n")
+    wrong = read(tmp_path, ATTENTION, "K^T = [[2, 0.5], [1, 7]]\nS = [[2, 0.5], [2, 2]]\n")
+    assert (right.exit_code, not_marked(right)) == (0, [])
+    assert [finding.split(" ")[1] for finding in findings(wrong)] == ["transcription"]
+
+
+@pytest.mark.parametrize("lines", ["h_1 = 0.46 0.76\nh_2 = 0.85 0.98\n", "h1 = tanh(0.5, 1) = (0.46, 0.76)\nh2 = (0.85, 0.98)\n", "hidden state 1 = 0.46 0.76\nhidden state 2: 0.85 0.98\n"])  # fmt: skip
+def test_the_states_of_a_recurrent_network_are_lines_of_their_own(tmp_path, lines):
+    report = read(tmp_path, RECURRENT, lines)
+    assert symbols(report) == ["h₁", "h₂"]
+    assert report.exit_code == 0
+
+
+def test_a_state_of_one_number_and_z_for_logits_are_read(tmp_path):
+    report = read(tmp_path, CLASSIFIER, "h_1 = 0.46\nh_2 = 0.78\nz = 0.78 1.56\n")
+    assert symbols(report) == ["h₁", "h₂", "logits"]
+    assert report.exit_code == 0
+
+
+@pytest.mark.parametrize("start", ["softmax of 2.1, 0.4\n", "We want softmax(2.1, 0.4)\n", "x = 2.1, 0.4\n"])
+def test_a_restated_question_does_not_make_a_page_unmarkable(tmp_path, start):
+    report = read(tmp_path, SOFTMAX, f"{start}weights = 0.85 0.15\n")
+    assert symbols(report) == ["A"]
+    assert (not_marked(report), report.exit_code) == ([], 0)
+
+
+@pytest.mark.parametrize("line", ["rain 17 4", "snow 17 4", "sun 17", "then I got 17 and 4"])
+def test_numbers_without_the_name_of_a_line_are_listed(tmp_path, line):
+    report = read(tmp_path, ATTENTION, f"S = [[2, 0.5], [2, 2]]\n\n{line}\n")
+    assert not_marked(report) == [f"not marked, because no line is named here: {line}"]
+    assert report.exit_code == 2
+
+
+@pytest.mark.parametrize("lines", ["Z: {0}\n  O: {0}", "Z: {0}\n  output: {0}", "O: {0}\n  Z: {0}", "context: {0}\n  answer: {0}"])  # fmt: skip
+def test_an_output_that_repeats_the_line_above_is_a_forgotten_projection(tmp_path, lines):
+    written = "written:\n  " + lines.replace("{0}", "[[0.82, 0.18], [0.5, 0.5]]") + "\n"
+    report = read(tmp_path, ATTENTION + "W_O: [[1, 2], [0, 1]]\n", written, "page.yaml")
+    assert findings(report) == ["O: misconception W_O forgotten"]
