@@ -13,9 +13,10 @@ from clearhead.errors import ConfigError, did_you_mean, not_installed, printable
 from clearhead.formats.model_folder import ModelFolder, load_config
 from clearhead.formats.shapes import num_parameters
 
-# Up to here NumPy answers before another engine, by measurement (benchmarks/start_up.py): characters × parameters.
-_MOST_WORK = 1_500 * 10_000_000
-_SMALL = 2_000_000  # parameters; a step of a smaller model takes as long
+# Up to here NumPy answers before another engine, by measurement (benchmarks/start_up.py): 800 characters, by greedy
+# search with a model of 10 million parameters. A step of a smaller model hardly takes less time.
+_MOST_CHARACTERS = 800
+_SMALL = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,11 @@ def _candidates(model: ModelFolder, choice: EngineChoice, needs: EngineNeeds) ->
 
 
 def is_soonest(model: ModelFolder, needs: EngineNeeds) -> bool:
-    """Return whether NumPy finishes a text before another engine has started: a short text, or a small model."""
+    """Return whether NumPy finishes a text before another engine has started: that is, a short text."""
     if needs.num_characters is None:
         return False
-    return needs.num_characters * max(num_parameters(load_config(model)), _SMALL) <= _MOST_WORK
+    size = max(num_parameters(load_config(model)), _SMALL) / _SMALL
+    return needs.num_characters * needs.settings.beam * size <= _MOST_CHARACTERS
 
 
 def is_installed(package: str) -> bool:

@@ -55,11 +55,18 @@ def test_a_requested_engine_that_lacks_support_is_replaced_with_a_note(model: Mo
 
 
 def test_a_larger_model_leaves_fewer_characters_to_numpy(model: ModelFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert is_soonest(model, EngineNeeds(num_characters=2000))
-    monkeypatch.setattr(opening, "num_parameters", lambda config: 10_000_000)
-    assert is_soonest(model, EngineNeeds(num_characters=1000))
-    assert not is_soonest(model, EngineNeeds(num_characters=2000))
-    assert not is_soonest(model, EngineNeeds())
+    assert is_soonest(model, EngineNeeds(num_characters=600))
+    assert not is_soonest(model, EngineNeeds(num_characters=1000))
+    assert not is_soonest(model, EngineNeeds()), "a text of unknown length can be long"
+    monkeypatch.setattr(opening, "num_parameters", lambda config: 40_000_000)
+    assert is_soonest(model, EngineNeeds(num_characters=150))
+    assert not is_soonest(model, EngineNeeds(num_characters=600))
+
+
+def test_a_wide_beam_leaves_fewer_characters_to_numpy(model: ModelFolder) -> None:
+    beam = SearchSettings(beam=4)
+    assert is_soonest(model, EngineNeeds(beam, num_characters=150))
+    assert not is_soonest(model, EngineNeeds(beam, num_characters=300))
 
 
 def test_without_other_packages_numpy_translates_everything_that_it_supports(
