@@ -355,7 +355,7 @@ class Placer:
         return self._some_rows(grid, node) if fitted is None and not pick.row else fitted
 
     def _some_rows(self, grid: Grid, node: int) -> Grid | None:
-        """Match fewer rows than the record has to the rows with the same numbers."""
+        """Match fewer rows than the record has to the rows with the same numbers, the first free ones of equal rows."""
         height, width = self._sheet_value(node).shape
         if len(grid) >= height or not is_full(grid) or len(grid[0]) != width:
             return None
@@ -365,8 +365,10 @@ class Placer:
         starts = range(height - len(grid) + 1)
         agreement = [share_close(values, units, truth[start : start + len(grid)]) for start in starts]
         best = max(starts, key=lambda start: agreement[start])
-        if agreement[best] < 0.5 or agreement.count(agreement[best]) > 1:
+        equal = [start for start in starts if agreement[start] == agreement[best]]
+        if agreement[best] < 0.5 or not all(np.allclose(truth[start], truth[best]) for start in equal):
             return None
+        best = next((start for start in equal if (node, start, 0) not in self._taken), best)
         return blank[:best] + grid + blank[best + len(grid) :]
 
     def labels(self, node: int) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -9,7 +9,7 @@ from clearhead.check.read.latex import is_number
 from clearhead.check.read.number import is_blank
 from clearhead.check.read.symbol import Symbol, is_line_word
 
-_SUMS = frozenset(("sum", "total", "Σ", "∑", "sums"))
+SUM_LABELS = frozenset(("sum", "total", "Σ", "∑", "sums"))
 _ROW = re.compile(r"(?i)(?:row|token|word|query|position|for|step)\s?(?:#|no\.?)?\s?[\"'“]?(\w{1,20})[\"'”]?\s?[:.]?")
 
 
@@ -35,7 +35,7 @@ def named_columns(rows: Sequence[Sequence[str]], tokens: Collection[str], captio
     if len(named) < 2 or len(named) < len(symbols) - has_labels or any(is_number(cell) for cell in rows[0]):
         return []
     last = rows[-1]
-    is_sum = len(rows) > 2 and last[0].strip(" *:").casefold() in _SUMS
+    is_sum = len(rows) > 2 and last[0].strip(" *:").casefold() in SUM_LABELS
     body = rows[1:-1] if is_sum else rows[1:]
     columns = [tuple(row[column] for row in body) for column in named]
     if not all(is_number(cell) or is_blank(cell) for cells in columns for cell in cells):
@@ -47,10 +47,14 @@ def named_columns(rows: Sequence[Sequence[str]], tokens: Collection[str], captio
         symbol = symbols[column]
         assert symbol is not None
         line_columns.append(NamedColumn(_selected(symbol, row), cells))
-        is_power = is_sum and symbol.name.casefold().startswith(("exp", "e^", "numerator"))
-        if is_power and is_number(last[column]):
+        if is_sum and is_exponential(symbol.name) and is_number(last[column]):
             line_columns.append(NamedColumn(_selected(Symbol("sum"), row), (last[column],)))
     return line_columns
+
+
+def is_exponential(name: str) -> bool:
+    """Return whether a column has the exponentials."""
+    return name.strip().casefold().startswith(("exp", "e^", "numerator"))
 
 
 def _line(header: str, tokens: Collection[str]) -> Symbol | None:

@@ -18,7 +18,9 @@ from dataclasses import dataclass, field
 from clearhead.check.limits import MAX_TABLE_CELLS
 from clearhead.check.read.cell_name import read_name
 from clearhead.check.read.heading import read_heading
+from clearhead.check.read.named_columns import SUM_LABELS, is_exponential
 from clearhead.check.read.number import read_cell, visible
+from clearhead.check.read.symbol import is_line_word
 from clearhead.check.working import Note, WrittenLine
 from clearhead.errors import ProblemError
 
@@ -159,6 +161,9 @@ class _Grid:
         lines = []
         for row, column in sorted(self._labels):
             if (row, column) in self._cells:  # not the heading of a row or column that was taken with its block
+                lines += (columns := self._line_columns(row, column))
+                if columns:
+                    continue
                 inside = self._headed(row, column) or self._block(row, column)
                 if inside:
                     lines.append(self._take(row, column, inside))
@@ -197,6 +202,28 @@ class _Grid:
             sentence = f"The row and column labels of {self._cells[row, column]} were ignored."
             self.notes.append(Note("read", sentence, self._place(row)))
         return inside
+
+    def _line_columns(self, row: int, column: int) -> list[WrittenLine]:
+        """Take a table with one token a row whose columns are lines: `key, score, exp, weight`, and a row of sums."""
+        header = [c for c in self._header(row, column) if self._is_label(row, c)]
+        if len(header) < 2 or not all(is_line_word(self._cells[row, c]) for c in header):
+            return []
+        rows = [row + 1]
+        while self._is_label(rows[-1], column):
+            rows.append(rows[-1] + 1)
+        sums = [r for r in rows[:-1] if self._cells[r, column].strip(" :").casefold() in SUM_LABELS]
+        rows = [r for r in rows[:-1] if r not in sums]
+        lines: list[WrittenLine] = []
+        for c in header:
+            name, cells = self._cells[row, c], tuple(self._cells.get((r, c), "") for r in rows)
+            if any(cells):
+                lines.append(read_heading(name).line((cells,), self._place(row)))
+            if is_exponential(name):
+                added = [(r, self._cells[r, c]) for r in sums if (r, c) in self._cells]
+                lines += [read_heading("sum").line(((text,),), self._place(r)) for r, text in added]
+        for place in [(r, c) for r in (row, *rows, *sums) for c in (column, *header)] if lines else ():
+            self._cells.pop(place, None)
+        return lines
 
     def _labelled(self, row: int, column: int) -> list[WrittenLine]:
         """Take the rows below a name that have a label of their own: `weights`, and `sun 0.4 0.6` below it."""

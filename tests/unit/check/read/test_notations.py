@@ -128,6 +128,22 @@ def test_equal_exponentials_are_placed_by_the_row_that_they_make_up(tmp_path):
     assert (report.lines[finding.line].symbol, finding.cells) == ("exp", ((1, 1),))
 
 
+def test_a_wrong_score_is_carried_through_its_exponential_and_the_sum(tmp_path):
+    """e^2.5 = 12.18 for the score 2; 12.18 + 1.65 = 13.83, and 12.18/13.83 = 0.88."""
+    lines = "S = [[2.5, 0.5], [2, 2]]\ne^2.5 = 12.18\ne^0.5 = 1.65\nsum = 13.83\nA[1] = 0.88 0.12\n"
+    report = read(tmp_path, ATTENTION, lines)
+    assert [report.lines[finding.line].symbol for finding in report.findings] == ["S"]
+    assert symbols(report) == ["S", "exp", "Σ", "A"]
+    assert not_marked(report) == []
+
+
+def test_masked_cells_have_no_exponential(tmp_path):
+    lines = "row 1: e^2 = 7.39\nrow 2: e^2 = 7.39, e^2 = 7.39\nsum = 14.78\nA = [[1, 0], [0.5, 0.5]]\n"
+    report = read(tmp_path, ATTENTION.replace("self", "masked-self"), lines)
+    assert [(line.symbol, len(line.marked)) for line in report.lines] == [("exp", 3), ("Σ", 1), ("A", 4)]
+    assert report.exit_code == 0
+
+
 def test_shifted_exponentials_and_a_sum_of_powers_are_read(tmp_path):
     shifted = read(tmp_path, SOFTMAX, "e^0 = 1\ne^-1.7 = 0.18\nsum = 1.18\nweights: 0.85 0.15\n")
     added = read(tmp_path, SOFTMAX, "e^2.1 + e^0.4 = 8.17 + 1.49 = 9.66\nweights: 0.85 0.15\n")
@@ -156,6 +172,21 @@ def test_the_columns_of_a_table_are_lines(tmp_path, table):
     assert (findings(report), not_marked(report), report.exit_code) == ([], [], 0)
 
 
+def test_the_columns_of_a_spreadsheet_are_lines(tmp_path):
+    table = "token,score,exp,weight\na,2.1,8.17,0.85\nb,0.4,1.49,0.15\nsum,,9.66,1\n"
+    report = read(tmp_path, SOFTMAX, table, "page.csv")
+    assert symbols(report) == ["exp", "Σ", "A"]
+    assert (findings(report), not_marked(report), report.exit_code) == ([], [], 0)
+
+
+def test_equal_sums_are_those_of_one_row_after_the_other(tmp_path):
+    """Both rows have the scores 1 and 2 in some order, so their sums are e + e² = 10.11."""
+    problem = ATTENTION.replace("[0, 2]", "[0, 1]").replace("[0.5, 1]", "[1, 2]")
+    report = read(tmp_path, problem, "sum = 10.11\nsum = 10.11\nA = [[0.73, 0.27], [0.27, 0.73]]\n")
+    assert [(line.symbol, len(line.marked)) for line in report.lines] == [("Σ", 2), ("A", 4)]
+    assert report.exit_code == 0
+
+
 def test_a_row_above_a_table_says_which_row_its_columns_are(tmp_path):
     table = "| key | score | weight |\n|---|---|---|\n| sun | 2 | 0.5 |\n| moon | 2 | 0.5 |\n"
     report = read(tmp_path, ATTENTION, f"Row 2:\n\n{table}", "page.md")
@@ -182,6 +213,13 @@ def test_the_mean_of_one_row_is_read(tmp_path):
     report = read(tmp_path, NORM_OF_TWO, "mean of row 2 = 4.5\nvariance of row 2 = 2.25\nσ_2 = 1.5\nN[2] = -1 1\n")
     assert symbols(report) == ["μ", "σ²", "σ", "N"]
     assert all(cell.row == 1 for line in report.lines for cell in line.marked)
+
+
+def test_a_token_can_have_one_number_below_the_name_of_a_line(tmp_path):
+    problem = NORM_OF_TWO + "tokens: [sun, moon]\n"
+    report = read(tmp_path, problem, "mean\nsun: 2\nmoon: 4.5\n\nR\nsun: 2 2\nmoon: 3 6\n\nVariance\n0 2.25\n")
+    assert [(line.symbol, len(line.marked)) for line in report.lines] == [("μ", 2), ("R", 4), ("σ²", 2)]
+    assert report.exit_code == 0
 
 
 @pytest.mark.parametrize(
