@@ -37,6 +37,7 @@ SECTIONS = {
         "A list of corpora. On the command line, the first one is `data.train.0`.",
     ),
     "data.valid": ("data.valid", "One corpus, with the same settings as an entry of `data.train`."),
+    "data.test": ("data.test", "One corpus, with the same settings as an entry of `data.train`."),
     "text": ("text", "How text is converted to token ids."),
     "training": ("training", "How the model is trained. Either `steps` or `epochs` is required."),
     "validation": ("validation", "How often and by which metric the model is validated."),
@@ -72,7 +73,7 @@ def page() -> str:
         parts += [f"## {title}\n", f"{sentence}\n"]
         if section == "model":
             parts += list(_presets())
-        if section != "data.valid":
+        if section not in ("data.valid", "data.test"):
             parts += [*_table(placed[section], section), ""]
     return "\n".join([*parts, FOOT])
 

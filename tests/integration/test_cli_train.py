@@ -82,7 +82,11 @@ def test_the_help_of_the_config_is_printed() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "clearhead: train needs a config, such as configs/phrasebook.yaml. All settings: --help-config.\n"),
+        (
+            (),
+            "clearhead: train needs text or a config: clearhead train train.en train.es, or clearhead train "
+            "configs/phrasebook.yaml. All settings: --help-config.\n",
+        ),
         (
             ("--resume",),
             "clearhead: --resume needs a run: give its folder with --run, or the config that it was started with.\n",

@@ -1,6 +1,8 @@
-"""`clearhead train`: train the model of a config and save it in a run folder."""
+"""`clearhead train`: train a model from text files or a config, and save it in a run folder."""
 
 import os
+import shlex
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -9,20 +11,36 @@ import typer
 from clearhead.errors import ClearheadError, RunError, not_installed, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clearhead.training.config import RunConfig
     from clearhead.training.outcome import Outcome
+    from clearhead.training.plan import PlanRequest
     from clearhead.training.seeds import SeedsReport
 
 _EXTRA = {"torch", "safetensors", "sentencepiece", "sacrebleu"}
+_MINUTES = 10.0
+_INPUTS = (
+    "Two text files with one sentence per line (train.en train.es), or one TSV or JSONL file: all settings are chosen "
+    "for this text, this device and the time. Or a config file (YAML) with the settings that differ from the defaults."
+)
 
 
 def train(
-    config: Annotated[
-        Path | None, typer.Argument(help="Config file (YAML) with the settings that differ from the defaults.")
+    inputs: Annotated[list[Path] | None, typer.Argument(metavar="[FILES | CONFIG]", help=_INPUTS)] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(min=0.05, help=f"Time for a training from text files, in minutes. \\[default: {_MINUTES:g}]"),
     ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Print the plan for text files, with its reasons, and do not train.")
+    ] = False,
     run: Annotated[
         Path | None,
-        typer.Option(help="Run folder. \\[default: the setting run in the config, otherwise runs/NAME for NAME.yaml]"),
+        typer.Option(
+            help="Run folder. \\[default: the setting run in the config, otherwise runs/NAME for NAME.yaml, and "
+            "runs/train-en-es for train.en and train.es]"
+        ),
     ] = None,
     changes: Annotated[
         list[str] | None,
@@ -47,10 +65,25 @@ def train(
     # Let the threads of a matrix product sleep while they wait for each other. On a busy machine, spinning makes all
     # programs several times slower. The variable is read when torch is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    started = time.perf_counter()
     try:
         if help_config:
             _help(as_json)
             return
+        config = _config_of(inputs or [])
+        if inputs and config is None:
+            if resume or seeds is not None:
+                raise ClearheadError(
+                    "--resume and --seeds are not for text files. Resume the run that was planned for them with "
+                    "--resume --run FOLDER; train its plan with several seeds with FOLDER/plan.yaml --seeds N."
+                )
+            _plan_and_train(inputs, minutes or _MINUTES, run, changes or [], started, plan, as_json)
+            return
+        if minutes is not None or plan:
+            raise ClearheadError(
+                f"{'--plan' if plan else '--minutes'} is for text files (clearhead train train.en train.es). A config "
+                "has its own settings: training.steps, training.epochs, training.minutes."
+            )
         if seeds is not None and config is None:
             raise ClearheadError("--seeds needs the config, also to resume: clearhead train CONFIG --resume --seeds N.")
         settings = _read(config, run, changes or [], resume)
@@ -63,6 +96,50 @@ def train(
         if missing.name in _EXTRA:
             raise ClearheadError(not_installed("train", missing.name, "train")) from None
         raise
+
+
+def _config_of(inputs: list[Path]) -> Path | None:
+    """Return the config among the inputs, or None if they are text files."""
+    from clearhead.training.plan_input import is_config
+
+    return inputs[0] if len(inputs) == 1 and is_config(inputs[0]) else None
+
+
+def _plan_and_train(
+    inputs: list[Path], minutes: float, run: Path | None, changes: list[str], started: float, plan: bool, as_json: bool
+) -> None:
+    from clearhead.training.plan_input import corpus_of, run_name
+
+    corpus = corpus_of(inputs)
+    from clearhead.model.device import keep_freed_memory
+    from clearhead.training.plan import PlanRequest
+
+    keep_freed_memory()
+    request = PlanRequest(corpus, minutes, started, changes, "--set")
+    if plan:
+        _show_plan(request, as_json)
+        return
+    from clearhead.training.launch import launch_planned
+
+    folder = run or Path("runs") / run_name(inputs)
+    _finish(lambda: launch_planned(request, folder), folder, as_json)
+
+
+def _show_plan(request: "PlanRequest", as_json: bool) -> None:
+    """Make a plan in a folder that is removed afterwards, and print it."""
+    from tempfile import TemporaryDirectory
+
+    from clearhead.training.plan import make_plan
+    from clearhead.training.plan_report import plan_table
+    from clearhead.training.progress import Reporter
+    from clearhead.training.run import RunFolder
+
+    with TemporaryDirectory() as place, RunFolder.create_for_plan(place) as folder, Reporter() as reporter:
+        run_plan = make_plan(request, folder, reporter)
+    if as_json:
+        _print_json(run_plan.to_data())
+    else:
+        typer.echo(plan_table(run_plan))
 
 
 def _help(as_json: bool) -> None:
@@ -83,7 +160,10 @@ def _read(config: Path | None, run: Path | None, changes: list[str], resume: boo
     if config is not None:
         settings = load_run_config(config, changes, check_files=not resume, change_label="--set")
     elif not resume:
-        raise ClearheadError("train needs a config, such as configs/phrasebook.yaml. All settings: --help-config.")
+        raise ClearheadError(
+            "train needs text or a config: clearhead train train.en train.es, or clearhead train "
+            "configs/phrasebook.yaml. All settings: --help-config."
+        )
     elif run is None:
         raise RunError("--resume needs a run: give its folder with --run, or the config that it was started with.")
     else:
@@ -97,9 +177,14 @@ def _train(settings: "RunConfig", folder: Path, resume: bool, as_json: bool) -> 
     from clearhead.training.launch import launch
 
     keep_freed_memory()
+    _finish(lambda: launch(settings, folder, resume=resume), folder, as_json)
+
+
+def _finish(work: "Callable[[], Outcome]", folder: Path, as_json: bool) -> None:
+    """Train, and print the outcome."""
     how = f"--resume --run {printable(str(folder))}"
     try:
-        outcome = launch(settings, folder, resume=resume)
+        outcome = work()
     except KeyboardInterrupt:  # before the loop could handle it
         _stop(how)
     if as_json:
@@ -145,7 +230,23 @@ def _show(outcome: "Outcome", folder: Path) -> None:
     typer.echo(f"{outcome.steps:,} updates in {outcome.seconds:,.1f} s: {WORDS[outcome.stopped]}.")
     for score in outcome.scores.values():
         typer.echo(f"{score.name} {score.value:.4g}  {score.signature}")
-    typer.echo(f"The model, its model card and its metrics are in {printable(str(folder))}.")
+    if outcome.test_scores:
+        _show_test(outcome)
+    shown = printable(str(folder))
+    typer.echo(f"The model, its model card and its metrics are in {shown}.")
+    if outcome.test_scores:
+        typer.echo(f'To use it: clearhead translate -m {shlex.quote(shown)} "{printable(outcome.samples[0].source)}"')
+
+
+def _show_test(outcome: "Outcome") -> None:
+    typer.echo("\nTest sentences, which were not used for training:")
+    for score in outcome.test_scores.values():
+        typer.echo(f"{score.name} {score.value:.4g}  {score.signature}")
+    for sample in outcome.samples:
+        typer.echo(f"\n  source       {printable(sample.source)}")
+        typer.echo(f"  translation  {printable(sample.translation)}")
+        typer.echo(f"  reference    {printable(sample.reference)}")
+    typer.echo("")
 
 
 def _show_seeds(report: "SeedsReport", folder: Path) -> None:

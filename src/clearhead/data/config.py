@@ -37,6 +37,9 @@ class DataConfig(Settings):
 
     train: tuple[CorpusConfig, ...] = Field(min_length=1, description="the training data: one or more corpora")
     valid: CorpusConfig | None = Field(None, description="held-out sentences for validation")
+    test: CorpusConfig | None = Field(
+        None, description="more held-out sentences (translate), which are translated and scored once at the end"
+    )
     on_fault: Literal["refuse", "skip"] = Field(
         "refuse",
         description="lines with invalid UTF-8, NUL bytes or missing fields: stop with an error (refuse), or skip and "

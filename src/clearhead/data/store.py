@@ -224,7 +224,7 @@ class _StoreRecipe:
         return byte_spelling(self.vocabularies, self.task, share)
 
     def fingerprint(self) -> str:
-        filters = self.config.model_dump(exclude={"train", "valid"})
+        filters = self.config.model_dump(exclude={"train", "valid", "test"})
         contents = {
             "format": _FORMAT,
             "corpora": [fingerprint(corpus, self.task) for corpus in self.corpora],

@@ -9,7 +9,7 @@ from clearhead import __version__
 from clearhead.errors import printable
 from clearhead.settings import fields_of, shown
 from clearhead.training.config import RunConfig
-from clearhead.training.outcome import WORDS, Outcome
+from clearhead.training.outcome import WORDS, Outcome, ScoreLike
 from clearhead.training.run import CARD, RunFolder
 
 _WHAT = {
@@ -119,8 +119,23 @@ def _scores(config: RunConfig, outcome: Outcome) -> Iterator[str]:
         return
     at = f" (update {outcome.best_step:,})" if outcome.best_step is not None else ""
     yield f"Scores of the best checkpoint{at} on the validation set:"
-    rows = [(score.name, f"{score.value:.4g}", f"`{_cell(score.signature)}`") for score in outcome.scores.values()]
-    yield _table(("score", "value", "signature"), rows)
+    yield _score_table(outcome.scores)
+    if outcome.test_scores:
+        yield "Scores on the test set (`data.test`), which was used for nothing else:"
+        yield _score_table(outcome.test_scores)
+        yield "Some sentences of the test set, with the translation of the model and the reference:"
+        yield _table(
+            ("source", "translation", "reference"),
+            [
+                (_plain(sample.source), _plain(sample.translation), _plain(sample.reference))
+                for sample in outcome.samples
+            ],
+        )
+
+
+def _score_table(scores: Mapping[str, ScoreLike]) -> str:
+    rows = [(score.name, f"{score.value:.4g}", f"`{_cell(score.signature)}`") for score in scores.values()]
+    return _table(("score", "value", "signature"), rows)
 
 
 def _data(data: Mapping[str, Any], config: RunConfig) -> Iterator[str]:
@@ -160,7 +175,7 @@ def _differences(config: RunConfig) -> Iterator[str]:
 def differences(config: RunConfig) -> Iterator[tuple[str, str, str]]:
     """Yield path, value and default of every setting that is not at its default, except those of corpora."""
     for setting in fields_of(RunConfig):
-        if setting.path in ("run", "data") or setting.path.startswith(("data.train", "data.valid")):
+        if setting.path in ("run", "data") or setting.path.startswith(("data.train", "data.valid", "data.test")):
             continue
         value: Any = config
         for name in setting.path.split("."):
@@ -215,8 +230,8 @@ def _limits(config: RunConfig, data: Mapping[str, Any], outcome: Outcome) -> Ite
     ]
     if outcome.scores:
         lines.append(
-            "The best checkpoint was chosen by these scores, so they are slightly optimistic: "
-            "evaluate the model on a separate test set."
+            "The best checkpoint was chosen by its validation scores, so these are slightly optimistic"
+            + ("." if outcome.test_scores else ": evaluate the model on a separate test set.")
         )
     if not outcome.is_finished:
         lines.append("The run is not finished: the model would improve with more training.")

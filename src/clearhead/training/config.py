@@ -152,6 +152,7 @@ _STAND_INS: Mapping[str, Any] = {
     "data": {"train": [{"built_in": "copy"}]},
     "data.train": [{"built_in": "copy"}],
     "data.valid": {"built_in": "copy"},
+    "data.test": {"built_in": "copy"},
 }
 
 

@@ -63,6 +63,11 @@ def model_settings(config: RunConfig) -> dict[str, Any]:
 
 def setting_mistakes(config: RunConfig) -> Iterator[Mistake]:
     """Yield the errors between settings."""
+    if config.data.test is not None and config.task != "translate":
+        yield Mistake(
+            ("data.test", "task"),
+            f"data.test is only for translation, but task = {config.task!r}. Remove data.test.",
+        )
     yield from _end_mistakes(config)
     yield from _judging_mistakes(config)
     yield from _text_mistakes(config)
@@ -143,6 +148,8 @@ def _corpora(config: RunConfig) -> Iterator[tuple[str, CorpusConfig]]:
         yield f"data.train.{index}", corpus
     if config.data.valid is not None:
         yield "data.valid", config.data.valid
+    if config.data.test is not None:
+        yield "data.test", config.data.test
 
 
 def _corpus_mistakes(config: RunConfig, path: str, corpus: CorpusConfig) -> Iterator[Mistake]:
@@ -171,7 +178,7 @@ def _corpus_mistakes(config: RunConfig, path: str, corpus: CorpusConfig) -> Iter
             (f"{path}.built_in", "task"),
             f"{path}.built_in = {corpus.built_in!r} has no labels for task = 'classify'. Give files.",
         )
-    part = corpus.split or ("valid" if path == "data.valid" else "train")
+    part = corpus.split or {"data.valid": "valid", "data.test": "test"}.get(path, "train")
     if corpus.built_in == "set-phrases" and part != "train":
         yield Mistake(
             (f"{path}.built_in",),
@@ -205,14 +212,15 @@ def _language_mistakes(config: RunConfig) -> Iterator[Mistake]:
 
 
 def _leak_mistakes(config: RunConfig) -> Iterator[Mistake]:
-    valid = config.data.valid
-    for index, corpus in enumerate(config.data.train):
-        if valid is not None and _texts(corpus, "train") == _texts(valid, "valid") != (None,) * 5:
-            yield Mistake(
-                ("data.valid", f"data.train.{index}"),
-                f"data.valid is the same text as data.train.{index}, so its scores would be meaningless. "
-                "Validate on sentences that are not used for training.",
-            )
+    for name, what in {"valid": "Validate", "test": "Test"}.items():
+        held_out = getattr(config.data, name)
+        for index, corpus in enumerate(config.data.train):
+            if held_out is not None and _texts(corpus, "train") == _texts(held_out, name) != (None,) * 5:
+                yield Mistake(
+                    (f"data.{name}", f"data.train.{index}"),
+                    f"data.{name} is the same text as data.train.{index}, so its scores would be meaningless. "
+                    f"{what} on sentences that are not used for training.",
+                )
 
 
 def _texts(corpus: CorpusConfig, split: str) -> tuple[str | None, ...]:

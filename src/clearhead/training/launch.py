@@ -1,8 +1,9 @@
 """Start or resume a run: open its folder and reporter, run the training loop, and write the outcome and model card."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -12,7 +13,10 @@ from clearhead.training.card import write_card
 from clearhead.training.config import RunConfig
 from clearhead.training.outcome import WORDS, Outcome
 from clearhead.training.progress import Reporter
-from clearhead.training.run import RunFolder
+from clearhead.training.run import PLAN, RunFolder
+
+if TYPE_CHECKING:
+    from clearhead.training.plan import PlanRequest
 
 # Settings that can change when a run is resumed. Any other change requires a new run.
 _MAY_CHANGE = (
@@ -29,12 +33,39 @@ _MAY_CHANGE = (
 
 def launch(config: RunConfig, path: str | Path, *, resume: bool = False, console: Console | None = None) -> Outcome:
     """Train in a new folder, or resume the run in an existing one, and write the outcome and the model card."""
+    with _open(config, path, resume) as folder, Reporter(folder.metrics, folder.curves, console) as reporter:
+        return _train(config, folder, reporter, resume)
+
+
+def launch_planned(request: "PlanRequest", path: str | Path, *, console: Console | None = None) -> Outcome:
+    """Plan a run from its text, write the plan, and train it, all in a new folder."""
+    from clearhead.training.plan import make_plan
+    from clearhead.training.plan_report import plan_table, plan_yaml
+
+    with (
+        RunFolder.create_for_plan(path) as folder,
+        Reporter(folder.metrics, folder.curves, console) as reporter,
+    ):
+        plan = make_plan(request, folder, reporter)
+        folder.write(PLAN, plan_yaml(plan).encode())
+        folder.begin(plan.config)
+        for line in plan_table(plan).splitlines():
+            reporter.message(line)
+        return _train(plan.config, folder, reporter, resume=False)
+
+
+def _train(config: RunConfig, folder: RunFolder, reporter: Reporter, resume: bool) -> Outcome:
     from clearhead.training.loop import train
 
-    with _open(config, path, resume) as folder, Reporter(folder.metrics, folder.curves, console) as reporter:
-        outcome = train(config, folder, reporter, resume)
-        write_card(folder, config, outcome)
-        folder.write_outcome(outcome)  # last, because it marks the run as ended
+    outcome = train(config, folder, reporter, resume)
+    if config.data.test is not None and outcome.stopped != "interrupted":
+        from clearhead.training.final_test import run_test
+
+        reporter.message("Translating the test sentences …")
+        report = run_test(folder, config)
+        outcome = replace(outcome, test_scores=report.scores, samples=report.samples)
+    write_card(folder, config, outcome)
+    folder.write_outcome(outcome)  # last, because it marks the run as ended
     return outcome
 
 

@@ -1,7 +1,7 @@
 """How a run ended: the result of the loop, which is saved in outcome.json."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from math import isfinite, nan
 from typing import Annotated, Any, Literal, Protocol
 
@@ -45,14 +45,28 @@ class KeptScore:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """A sentence of the test set, its translation by the model, and the reference."""
+
+    source: str
+    translation: str
+    reference: str
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """How a run ended. `scores` are those of the best checkpoint on the validation set."""
+    """How a run ended. `scores` are those of the best checkpoint on the validation set.
+
+    `test_scores` and `samples` are those of `data.test`, if there is one and the run is finished.
+    """
 
     steps: int
     seconds: float
     stopped: Stopped
     scores: Mapping[str, ScoreLike] = field(default_factory=dict)
     best_step: int | None = None
+    test_scores: Mapping[str, ScoreLike] = field(default_factory=dict)
+    samples: tuple[Sample, ...] = ()
 
     @property
     def is_finished(self) -> bool:
@@ -68,31 +82,43 @@ class Outcome:
 
     def to_data(self) -> dict[str, Any]:
         """Return plain data, for JSON."""
-        return {
+        data: dict[str, Any] = {
             "steps": self.steps,
             "seconds": round(self.seconds, 3),
             "stopped": self.stopped,
             "best_step": self.best_step,
-            "scores": {
-                # JSON has no NaN
-                name: {
-                    "name": score.name,
-                    "value": score.value if isfinite(score.value) else None,
-                    "signature": score.signature,
-                }
-                for name, score in self.scores.items()
-            },
+            "scores": _scores_data(self.scores),
         }
+        if self.test_scores:
+            data["test_scores"] = _scores_data(self.test_scores)
+            data["samples"] = [asdict(sample) for sample in self.samples]
+        return data
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> "Outcome":
         """Return the outcome described by plain data; raise ValueError if it is incomplete or impossible."""
         saved = _SavedOutcome.model_validate(data, strict=True)
-        scores = {
-            name: KeptScore(score.name, nan if score.value is None else score.value, score.signature)
-            for name, score in saved.scores.items()
+        scores, test_scores = (
+            {
+                name: KeptScore(score.name, nan if score.value is None else score.value, score.signature)
+                for name, score in group.items()
+            }
+            for group in (saved.scores, saved.test_scores)
+        )
+        samples = tuple(Sample(sample.source, sample.translation, sample.reference) for sample in saved.samples)
+        return cls(saved.steps, saved.seconds, saved.stopped, scores, saved.best_step, test_scores, samples)
+
+
+def _scores_data(scores: Mapping[str, ScoreLike]) -> dict[str, Any]:
+    return {
+        # JSON has no NaN
+        name: {
+            "name": score.name,
+            "value": score.value if isfinite(score.value) else None,
+            "signature": score.signature,
         }
-        return cls(saved.steps, saved.seconds, saved.stopped, scores, saved.best_step)
+        for name, score in scores.items()
+    }
 
 
 class _SavedScore(BaseModel):
@@ -103,6 +129,14 @@ class _SavedScore(BaseModel):
     signature: str
 
 
+class _SavedSample(BaseModel):
+    """A sample in outcome.json."""
+
+    source: str
+    translation: str
+    reference: str
+
+
 class _SavedOutcome(BaseModel):
     """The content of outcome.json."""
 
@@ -111,3 +145,5 @@ class _SavedOutcome(BaseModel):
     stopped: Stopped
     best_step: NonNegativeInt | None
     scores: dict[str, _SavedScore]
+    test_scores: dict[str, _SavedScore] = {}
+    samples: list[_SavedSample] = []

@@ -6,6 +6,7 @@ environment.json   versions, commit, hardware        curves/         the same fo
 data.json          hashes and counts of the data     checkpoints/    to resume from
 tokeniser/         the vocabularies                  best/, last/    models to use
 outcome.json       how the run ended                 README.md       the model card
+plan.yaml, text/   of a planned run: its config with reasons, and its text in three parts
 """
 
 import json
@@ -30,6 +31,8 @@ from clearhead.training.outcome import WORDS, Outcome
 CONFIG, ENVIRONMENT, DATA, METRICS = "config.yaml", "environment.json", "data.json", "metrics.jsonl"
 STORES = "data"  # the folder of the pairs as ids
 OUTCOME, CARD = "outcome.json", "README.md"
+PLAN, TEXTS = "plan.yaml", "text"  # of a planned run
+_PLANNING = "planning"  # marks a folder whose plan is not complete, so that it holds no run yet
 
 
 @dataclass(frozen=True)
@@ -61,18 +64,44 @@ class RunFolder:
 
         A run that stopped before its first update (because of an error in its data, for example) is replaced.
         """
+        folder = cls._create_empty(path)
+        try:
+            folder.begin(config)
+        except BaseException:
+            folder.close()
+            raise
+        return folder
+
+    @classmethod
+    def create_for_plan(cls, path: str | Path) -> Self:
+        """Create the folder of a run that will be planned in it, and lock it. `begin` ends the planning."""
+        folder = cls._create_empty(path)
+        try:
+            folder.write(_PLANNING, b"")
+            (folder.path / TEXTS).mkdir(exist_ok=True)
+        except BaseException:
+            folder.close()
+            raise
+        return folder
+
+    @classmethod
+    def _create_empty(cls, path: str | Path) -> Self:
         folder = cls(path)
         folder._refuse_what_is_there()  # before a lock file is written into an unrelated folder
         folder._take()
         try:
             folder._refuse_what_is_there()  # another process may have started a run since
             folder._remove_preparations()
-            folder.write_config(config)  # first, because it marks the folder as a run
-            folder.write_environment(config.training.seed)
         except BaseException:
             folder.close()
             raise
         return folder
+
+    def begin(self, config: RunConfig) -> None:
+        """Write the config, which makes this folder a run, and the environment."""
+        self.write_config(config)  # first, because it marks the folder as a run
+        self.write_environment(config.training.seed)
+        (self.path / _PLANNING).unlink(missing_ok=True)
 
     @classmethod
     def reopen(cls, path: str | Path) -> Self:
@@ -108,13 +137,14 @@ class RunFolder:
     def was_only_prepared(self) -> bool:
         """Whether a run was started here that has no results yet."""
         results = (self.metrics, self.checkpoints, self.path / OUTCOME, self.best, self.last)
-        return self.holds_a_run and not any(path.exists() for path in results)
+        is_started = self.holds_a_run or (self.path / _PLANNING).is_file()
+        return is_started and not any(path.exists() for path in results)
 
     def _remove_preparations(self) -> None:
         if self.was_only_prepared:
-            for name in (STORES, self.tokeniser.name):
+            for name in (STORES, self.tokeniser.name, TEXTS):
                 shutil.rmtree(self.path / name, ignore_errors=True)
-            for name in (MANIFEST, DATA, ENVIRONMENT, CONFIG):
+            for name in (MANIFEST, DATA, ENVIRONMENT, PLAN, CONFIG, _PLANNING):
                 (self.path / name).unlink(missing_ok=True)
 
     @property

@@ -1,0 +1,225 @@
+"""Compare the planner with configs made by hand: the same text, the same time on the clock, scores on validation files.
+
+An entry is `plan` (what `clearhead train SOURCE TARGET` chooses), `defaults` (the defaults of a config before the
+planner existed), or one of three configs per corpus that were fixed before the first run. Entries made by hand get as
+many updates as fit into the time, by the same measurement as the planner. Each entry prints a line of JSON.
+
+    python benchmarks/plan_fit.py --data data --set tatoeba-en-es --entries plan defaults --minutes 2 >> fit.jsonl
+    python benchmarks/plan_fit.py --table fit.jsonl
+"""
+
+import argparse
+import gzip
+import json
+import lzma
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class TextSet:
+    """A corpus: stems of its training files, the stem of its validation files, and its languages."""
+
+    train: tuple[str, ...]
+    valid: str
+    source: str
+    target: str
+
+
+SETS = {
+    "tatoeba-en-bn": TextSet(("tatoeba-en-bn/train",), "tatoeba-en-bn/valid", "en", "bn"),
+    "multi30k-en-de": TextSet(("multi30k/train",), "multi30k/val", "en", "de"),
+    "tatoeba-en-es": TextSet(("tatoeba-en-es/train",), "tatoeba-en-es/valid", "en", "es"),
+    "europarl-en-de": TextSet(
+        ("europarl-3way/train", "europarl-en-de-extra/train-extra"), "europarl-3way/valid", "en", "de"
+    ),
+    # Not used to fit the rule:
+    "tatoeba-en-hi": TextSet(("tatoeba-en-hi/train",), "tatoeba-en-hi/valid", "en", "hi"),
+    "europarl-es-en": TextSet(("europarl-3way/train",), "europarl-3way/valid", "es", "en"),
+}
+
+
+def sizes(encoder: int, decoder: int, width: int, feed_forward: int, heads: int) -> dict[str, int]:
+    """Return the settings of a model's size."""
+    names = ("encoder_blocks", "decoder_blocks", "d_model", "d_ff", "num_heads")
+    values = (encoder, decoder, width, feed_forward, heads)
+    return {f"model.{name}": value for name, value in zip(names, values, strict=True)}
+
+
+def recipe(batch: int, rate: float, dropout: float, r_drop: float, vocabulary: int) -> dict[str, Any]:
+    """Return the settings of a training."""
+    return {
+        "training.batch_tokens": batch,
+        "training.rate": rate,
+        "model.dropout": dropout,
+        "training.r_drop": r_drop,
+        "text.vocabulary": vocabulary,
+        "training.optimiser": "adamw",
+    }
+
+
+TINY, WIDE, DEEP = sizes(4, 4, 128, 256, 4), sizes(4, 4, 256, 512, 4), sizes(6, 3, 256, 1024, 4)
+SMALL, BASE = sizes(6, 6, 512, 1024, 4), sizes(6, 6, 512, 2048, 8)
+# The defaults of a config, as they were: the rate falls with the square root, and nothing depends on the text.
+DEFAULTS: Settings = {
+    **TINY,
+    **recipe(4096, 1e-3, 0.1, 0.0, 8000),
+    "training.warm_up": 400,
+    "training.schedule": "inverse_sqrt",
+    "training.average": "none",
+    "validation.metric": "bleu",
+}
+BY_HAND: Mapping[str, Mapping[str, Settings]] = {
+    "tatoeba-en-bn": {
+        "tiny": {**TINY, **recipe(2048, 3e-3, 0.3, 5.0, 2000)},
+        "wide": {**WIDE, **recipe(2048, 2e-3, 0.4, 5.0, 4000)},
+        "small": {**SMALL, **recipe(4096, 1e-3, 0.4, 0.0, 4000)},
+    },
+    "multi30k-en-de": {
+        "tiny": {**TINY, **recipe(8192, 7e-3, 0.2, 2.0, 10_000)},
+        "wide": {**WIDE, **recipe(8192, 4e-3, 0.3, 5.0, 10_000)},
+        "deep": {**DEEP, **recipe(8192, 3e-3, 0.3, 3.0, 8000)},
+    },
+    "tatoeba-en-es": {
+        "deep": {**DEEP, **recipe(8192, 3e-3, 0.2, 3.0, 8000)},
+        "small": {**SMALL, **recipe(16_384, 1.5e-3, 0.3, 0.0, 10_000)},
+        "small-r-drop": {**SMALL, **recipe(8192, 1.5e-3, 0.2, 2.0, 10_000)},
+    },
+    "europarl-en-de": {
+        "deep": {**DEEP, **recipe(16_384, 3e-3, 0.1, 0.0, 16_000)},
+        "small": {**SMALL, **recipe(16_384, 1.5e-3, 0.1, 0.0, 16_000)},
+        "base": {**BASE, **recipe(32_768, 1.5e-3, 0.1, 0.0, 16_000)},
+    },
+    "tatoeba-en-hi": {
+        "tiny": {**TINY, **recipe(4096, 4e-3, 0.3, 5.0, 4000)},
+        "wide": {**WIDE, **recipe(4096, 3e-3, 0.3, 5.0, 4000)},
+        "small": {**SMALL, **recipe(4096, 1e-3, 0.4, 0.0, 6000)},
+    },
+    "europarl-es-en": {
+        "deep": {**DEEP, **recipe(16_384, 3e-3, 0.1, 0.0, 16_000)},
+        "small": {**SMALL, **recipe(16_384, 1.5e-3, 0.1, 0.0, 16_000)},
+        "base": {**BASE, **recipe(32_768, 1.5e-3, 0.1, 0.0, 16_000)},
+    },
+}
+# On two cores, where a person would use small models and batches.
+BY_HAND_CPU: Mapping[str, Settings] = {
+    "tiny": {**TINY, **recipe(2048, 4e-3, 0.1, 0.0, 6000), "training.optimiser": "muon"},
+    "tiny-r-drop": {**TINY, **recipe(1024, 3e-3, 0.2, 3.0, 4000)},
+    "shallow": {**sizes(2, 2, 192, 512, 4), **recipe(1024, 2e-3, 0.1, 0.0, 4000)},
+}
+
+
+def lines_of(stem: Path, language: str) -> list[str]:
+    """Return the lines of a file, compressed or not."""
+    for ending, open_file in {"": open, ".xz": lzma.open, ".gz": gzip.open}.items():
+        path = Path(f"{stem}.{language}{ending}")
+        if path.is_file():
+            with open_file(path, "rt", encoding="utf-8") as file:
+                return str(file.read()).removesuffix("\n").split("\n")
+    sys.exit(f"There is no {stem}.{language}, also not as .xz or .gz.")
+
+
+def settings_of(name: str, entry: str, device: str) -> Settings:
+    """Return the settings of an entry; those of `plan` are chosen by the planner."""
+    if entry == "plan":
+        return {}
+    if entry == "defaults":
+        return DEFAULTS
+    return (BY_HAND_CPU if device == "cpu" else BY_HAND[name])[entry]
+
+
+def train(options: argparse.Namespace, entry: str, place: Path) -> dict[str, Any]:
+    """Train an entry from raw text in a process of its own; return its outcome and the seconds on the clock."""
+    text_set = SETS[options.set]
+    files = []
+    for language in (text_set.source, text_set.target):
+        lines = [line for stem in text_set.train for line in lines_of(options.data / stem, language)]
+        files.append(place / f"train.{language}")
+        files[-1].write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    settings = {**settings_of(options.set, entry, options.device), "training.seed": options.seed}
+    changes = [f"{path}={value}" for path, value in settings.items()] + options.change
+    arguments = ["train", *map(str, files), "--minutes", str(options.minutes), "--run", str(place / "run"), "--json"]
+    arguments += [part for change in changes for part in ("--set", change)]
+    start = time.perf_counter()
+    process = subprocess.run(
+        [sys.executable, "-m", "clearhead", *arguments], stdout=subprocess.PIPE, text=True, check=True
+    )
+    return {"wall_seconds": round(time.perf_counter() - start, 1), **json.loads(process.stdout)}
+
+
+def judge(options: argparse.Namespace, run: Path) -> dict[str, Any]:
+    """Score a run on the validation files of the corpus, with greedy search."""
+    from clearhead import Translator
+    from clearhead.evaluation.scores import bleu, chrf
+
+    text_set = SETS[options.set]
+    sources, references = (lines_of(options.data / text_set.valid, side) for side in (text_set.source, text_set.target))
+    outputs = [translation.text for translation in Translator.load(run).translate(sources)]
+    return {score.name: score.to_dict() for score in (bleu(outputs, references), chrf(outputs, references))}
+
+
+def run_entry(options: argparse.Namespace, entry: str) -> dict[str, Any]:
+    """Train and judge one entry."""
+    with tempfile.TemporaryDirectory() as place:
+        outcome = train(options, entry, Path(place))
+        config = (Path(place) / "run" / "plan.yaml").read_text(encoding="utf-8")
+        scores = judge(options, Path(place) / "run")
+        environment = json.loads((Path(place) / "run" / "environment.json").read_text(encoding="utf-8"))["sessions"][0]
+    return {
+        "set": options.set,
+        "entry": entry,
+        "changes": options.change,
+        "minutes": options.minutes,
+        "seed": options.seed,
+        "valid": scores,
+        "updates": outcome["steps"],
+        "best_update": outcome["best_step"],
+        "training_seconds": outcome["seconds"],
+        "wall_seconds": outcome["wall_seconds"],
+        "own_scores": {name: score["value"] for name, score in outcome["scores"].items()},
+        "machine": environment["gpus"] or [f"{environment['threads']} threads of {environment['processor']}"],
+        "commit": environment["commit"],
+        "plan": config,
+    }
+
+
+def table(lines: Sequence[Mapping[str, Any]]) -> None:
+    """Print the results as a table."""
+    print("| text | entry | updates | seconds | BLEU | chrF |\n|---|---|---:|---:|---:|---:|")
+    for line in lines:
+        name = " ".join([line["entry"], *line["changes"]])
+        scores = " | ".join(f"{line['valid'][metric]['value']:.1f}" for metric in ("BLEU", "chrF"))
+        print(f"| {line['set']} | {name} | {line['updates']:,} | {line['wall_seconds']:.0f} | {scores} |")
+    for signature in sorted({score["signature"] for line in lines for score in line["valid"].values()}):
+        print(f"- {signature}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=Path("data"), help="folder of the corpora")
+    parser.add_argument("--set", choices=SETS, help="corpus")
+    parser.add_argument("--entries", nargs="+", help="plan, defaults or configs made by hand; default: all")
+    parser.add_argument("--change", action="append", default=[], metavar="PATH=VALUE", help="change a setting")
+    parser.add_argument("--minutes", type=float, default=2.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="which configs made by hand to use")
+    parser.add_argument("--table", type=Path, help="print a table of the lines in this file, and do not train")
+    options = parser.parse_args()
+    if options.table:
+        table([json.loads(line) for line in options.table.read_text(encoding="utf-8").splitlines()])
+        return
+    by_hand = BY_HAND_CPU if options.device == "cpu" else BY_HAND[options.set]
+    for entry in options.entries or ["plan", "defaults", *by_hand]:
+        print(json.dumps(run_entry(options, entry), ensure_ascii=False), flush=True)
+
+
+if __name__ == "__main__":
+    main()

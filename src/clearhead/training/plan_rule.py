@@ -1,0 +1,215 @@
+"""The rule of a planned run: from the amount of text, the measured speed and the time to settings, each with a reason.
+
+The numbers are fitted on four corpora; docs/results.md has the table. No function here reads files or uses a device.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+# Pairs (below this number) -> pieces of the vocabulary.
+_VOCABULARIES = ((6_000, 2_000), (20_000, 4_000), (200_000, 10_000), (math.inf, 16_000))
+_CPU_VOCABULARY = 6_000  # the output layer takes a third of an update on a CPU
+_WIDEST = ((60_000, 256), (math.inf, 512))  # pairs (below this number) -> largest width
+_TOKENS_PER_WEIGHT = 4.0  # a larger model would not be trained enough
+_FEW_PASSES, _ENOUGH_PASSES = 20.0, 60.0  # over the text; R-Drop makes a pass cost twice as much
+# Pairs (below this number) -> most passes of a training with R-Drop. After that the model only memorises the text.
+_MOST_PASSES = ((6_000, 150), (20_000, 100), (math.inf, 60))
+_UPDATES = 2_000  # enough for a model to settle; more and smaller updates are slower
+_BATCHES = {"cpu": (512, 4096), "cuda": (2048, 16_384)}  # smallest and largest batch, in target tokens
+_BATCHES_PER_PASS = 12
+_RATE, _RATE_BATCH = 0.9, 8192  # 0.0070 for width 128, 0.0035 for 256, with batches of 8,192 tokens
+_POST_NORM = 0.3  # post-norm needs a lower rate
+_MUON_UPDATES = 3_000  # in shorter runs Muon learns more per update than AdamW
+_LONGEST_WARM_UP = 1_000
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of a model."""
+
+    encoder_blocks: int
+    decoder_blocks: int
+    d_model: int
+    d_ff: int
+    num_heads: int
+
+    def __str__(self) -> str:
+        return f"{self.encoder_blocks} + {self.decoder_blocks} layers of width {self.d_model}"
+
+    @property
+    def num_weights(self) -> int:
+        """The number of weights in the layers, without embeddings."""
+        attention, feed_forward = 4 * self.d_model**2, 2 * self.d_model * self.d_ff
+        return self.encoder_blocks * (attention + feed_forward) + self.decoder_blocks * (2 * attention + feed_forward)
+
+
+SIZES = (Size(2, 2, 128, 512, 4), Size(4, 4, 128, 256, 4), Size(6, 3, 256, 1024, 4), Size(6, 3, 512, 2048, 8))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A decision of the plan: what is shown, why, and the settings (with their paths) that it consists of."""
+
+    name: str
+    value: str
+    reason: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a plan depends on: the training text in pairs and tokens per pass, the device, and the time to train."""
+
+    num_pairs: int
+    source_tokens: int
+    target_tokens: int
+    seconds: float
+    device: str  # cpu or cuda
+
+    def passes(self, tokens_per_second: float) -> float:
+        """Return how often the text can be read in the time, at a speed in target tokens."""
+        return tokens_per_second * self.seconds / self.target_tokens
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The choices for a size, before the number of updates is known."""
+
+    size: Size
+    batch_tokens: int
+    r_drop: float
+    dropout: float
+    most_passes: float
+    choices: tuple[Choice, ...] = field(default=())
+
+
+def _below(table: tuple[tuple[float, int], ...], number: float) -> int:
+    return next(value for limit, value in table if number < limit)
+
+
+def choose_vocabulary(num_pairs: int, device: str) -> Choice:
+    """Choose the number of pieces by the amount of text."""
+    size = _below(_VOCABULARIES, num_pairs)
+    reason = f"for {num_pairs:,} pairs; more pieces would be too rare to learn"
+    if device == "cpu" and size > _CPU_VOCABULARY:
+        size, reason = _CPU_VOCABULARY, "small, because the output layer takes a third of the time on a CPU"
+    return Choice("vocabulary", f"{size:,} pieces", reason, {"text.vocabulary": size})
+
+
+def is_worthwhile(size: Size, situation: Situation, tokens_per_second: float) -> bool:
+    """Whether a model of this size can be trained enough: it reads enough text for its weights, often enough."""
+    if size.d_model > _below(_WIDEST, situation.num_pairs):
+        return False
+    passes = situation.passes(tokens_per_second)
+    if _FEW_PASSES <= passes < _ENOUGH_PASSES and size.d_model > 256:
+        return False  # too many passes to do without R-Drop, too few to do with it
+    tokens = min(passes, _ENOUGH_PASSES) * (situation.source_tokens + situation.target_tokens)
+    return passes >= _ENOUGH_PASSES or tokens >= _TOKENS_PER_WEIGHT * size.num_weights
+
+
+def first_batch(situation: Situation) -> int:
+    """Return the batch size with which speeds are measured: as large as the device uses well and the text allows."""
+    smallest, largest = _BATCHES[situation.device]
+    return _power_of_two(min(situation.target_tokens / _BATCHES_PER_PASS, largest / 2), smallest, largest)
+
+
+def choose_recipe(size: Size, situation: Situation, tokens_per_second: float) -> Recipe:
+    """Choose batch size and regularisation for a size, by the number of passes that the time allows."""
+    passes = situation.passes(tokens_per_second)
+    r_drop, dropout, why = _regularisation(situation.num_pairs, passes)
+    cost = 2 if r_drop else 1
+    most_passes = _below(_MOST_PASSES, situation.num_pairs)
+    total = (min(passes / cost, most_passes) if r_drop else passes) * situation.target_tokens
+    smallest, largest = _BATCHES[situation.device]
+    batch = _power_of_two(min(total / _UPDATES, situation.target_tokens / _BATCHES_PER_PASS), smallest, largest)
+    model = Choice(
+        "model",
+        str(size),
+        f"the largest that {'the text' if passes >= _ENOUGH_PASSES else 'the time'} is enough for",
+        {f"model.{name}": getattr(size, name) for name in Size.__dataclass_fields__},
+    )
+    batches = Choice(
+        "batch",
+        f"{batch:,} target tokens",
+        f"gives about {total / batch:,.0f} updates",
+        {"training.batch_tokens": batch},
+    )
+    noise = Choice(
+        "regularisation",
+        f"dropout {dropout:g}, R-Drop {r_drop:g}" if r_drop else f"dropout {dropout:g}",
+        why,
+        {"model.dropout": dropout, "training.r_drop": r_drop, "training.label_smoothing": 0.1},
+    )
+    return Recipe(size, batch, r_drop, dropout, most_passes, (model, batches, noise))
+
+
+def _regularisation(num_pairs: int, passes: float) -> tuple[float, float, str]:
+    """Return R-Drop, dropout and the reason."""
+    if passes < 3:
+        return 0.0, 0.0, f"{passes:.1f} passes over the text: nothing is read often enough to be memorised"
+    if passes < _FEW_PASSES:
+        return 0.0, 0.1, f"{passes:.0f} passes over the text: little risk of overfitting"
+    r_drop, dropout = (5.0, 0.3) if num_pairs < 60_000 else (3.0, 0.2)
+    return r_drop, dropout, f"{num_pairs:,} pairs are read many times: much regularisation prevents overfitting"
+
+
+def choose_rate(d_model: int, batch_tokens: int, *, is_post_norm: bool = False) -> float:
+    """Return the peak learning rate: lower for wide models and for small batches."""
+    rate = _RATE / d_model * min(1.0, math.sqrt(batch_tokens / _RATE_BATCH)) * (_POST_NORM if is_post_norm else 1.0)
+    return float(f"{rate:.2g}")
+
+
+def choose_warm_up(updates: int) -> int:
+    """Return the length of the warm-up: an eighth of the run."""
+    return min(_LONGEST_WARM_UP, max(1, updates // 8))
+
+
+def choose_updates(
+    most_passes: float, situation: Situation, seconds_per_update: float, tokens_per_update: float
+) -> int:
+    """Return the number of updates that fit the time, but not more than the text is worth."""
+    useful = most_passes * situation.target_tokens / tokens_per_update
+    return max(1, int(min(situation.seconds / seconds_per_update, useful)))
+
+
+def choose_schedule(recipe: Recipe, updates: int, passes: float) -> tuple[Choice, ...]:
+    """Choose everything that follows from the number of updates."""
+    warm_up = choose_warm_up(updates)
+    rate = choose_rate(recipe.size.d_model, recipe.batch_tokens)
+    optimiser = "muon" if updates < _MUON_UPDATES and not recipe.r_drop else "adamw"
+    why = f"for width {recipe.size.d_model} and batches of {recipe.batch_tokens:,}"
+    why += "; Muon learns most in few updates" if optimiser == "muon" else ""
+    horizon = min(1000, max(5, updates // 10))
+    return (
+        Choice(
+            "length",
+            f"{updates:,} updates",
+            f"{passes:.1f} passes over the text" if passes < 10 else f"{passes:.0f} passes over the text",
+            {"training.steps": updates},
+        ),
+        Choice(
+            "rate",
+            f"{rate:g} with {'Muon' if optimiser == 'muon' else 'AdamW'}",
+            why,
+            {"training.rate": rate, "training.optimiser": optimiser},
+        ),
+        Choice(
+            "schedule",
+            f"warm-up {warm_up:,}, then cosine",
+            "an eighth of the run, then down to 0 at its end",
+            {"training.warm_up": warm_up, "training.schedule": "cosine"},
+        ),
+        Choice(
+            "average",
+            f"ema over {horizon:,} updates",
+            "averaged weights vary less than the last ones",
+            {"training.average": "ema", "training.ema_decay": round(1 - 1 / horizon, 5)},
+        ),
+    )
+
+
+def _power_of_two(tokens: float, smallest: int, largest: int) -> int:
+    """Return the nearest power of two between two bounds."""
+    return min(largest, max(smallest, 1 << round(math.log2(max(tokens, 1)))))

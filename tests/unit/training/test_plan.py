@@ -1,0 +1,125 @@
+"""Plans as objects: what is measured, how a plan is shown and written, and the folder while it is made."""
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+from rich.console import Console
+
+from clearhead.data.config import CorpusConfig
+from clearhead.errors import RunError
+from clearhead.training.config import check_run_config, load_run_config
+from clearhead.training.final_test import run_test
+from clearhead.training.launch import launch
+from clearhead.training.plan import PlanRequest, RunPlan
+from clearhead.training.plan_measure import Speed, measure, sample_batches
+from clearhead.training.plan_report import plan_table, plan_yaml
+from clearhead.training.plan_rule import Choice, Situation
+from clearhead.training.prepare import prepare
+from clearhead.training.progress import Reporter
+from clearhead.training.run import RunFolder
+from tests.unit.training.runs import settings_of
+
+SETTINGS = {
+    "data": {"train": [{"source": "a.en", "target": "a.es"}], "valid": {"source": "b.en", "target": "b.es"}},
+    "model": {"d_model": 256, "dropout": 0.3},
+    "training": {"steps": 2000},
+}
+CHOICES = (
+    Choice("model", "width 256", "fits the time", {"model.d_model": 256}),
+    Choice("length", "2,000 updates", "40 passes", {"training.steps": 2000}),
+)
+
+
+def example() -> RunPlan:
+    config, mistakes = check_run_config(SETTINGS, check_files=False)
+    assert config is not None
+    assert not mistakes
+    speed = Speed(0.02, 8000.0, 11_300_000, 3 * 2**30)
+    return RunPlan(config, CHOICES, speed, Situation(27_840, 380_000, 400_000, 50.0, "cuda"), ("Too little text.",))
+
+
+def test_a_plan_is_shown_as_a_table_with_its_figures_and_warnings() -> None:
+    assert plan_table(example()) == (
+        "model   width 256      fits the time\n"
+        "length  2,000 updates  40 passes\n"
+        "\n"
+        "11.3 million parameters · 3.0 GiB of memory · 400,000 target tokens/s on the GPU\n"
+        "one epoch takes 1 s · 40 epochs · training takes about 40 s\n"
+        "Warning: Too little text."
+    )
+
+
+def test_a_plan_is_written_as_a_config_with_reasons(tmp_path: Path) -> None:
+    text = plan_yaml(example())
+    assert yaml.safe_load(text) == SETTINGS
+    assert "  d_model: 256                                # fits the time\n" in text
+    (tmp_path / "plan.yaml").write_text(text)
+    config = load_run_config(tmp_path / "plan.yaml", check_files=False)
+    assert config.training.steps == 2000
+
+
+def test_the_speed_of_real_updates_is_measured(tmp_path: Path) -> None:
+    config = settings_of(data={"valid": None, "train": [{"built_in": "copy"}]})
+    with RunFolder.create(tmp_path / "run", config) as folder:
+        prepared = prepare(config, folder, Reporter(console=Console(file=StringIO())))
+    batches = sample_batches(prepared.train, prepared.vocabularies, config.training.batch_tokens)
+    before = {name: tensor.clone() for name, tensor in prepared.model.state_dict().items()}
+    speed = measure(prepared.model, batches, config, torch.device("cpu"), 0.05)
+    assert speed.seconds_per_update > 0
+    assert 0 < speed.tokens_per_update <= 96
+    assert speed.num_parameters == sum(parameter.numel() for parameter in prepared.model.parameters())
+    assert speed.tokens_per_second == speed.tokens_per_update / speed.seconds_per_update
+    assert any(not torch.equal(before[name], tensor) for name, tensor in prepared.model.state_dict().items())
+
+
+def test_a_folder_that_is_being_planned_holds_no_run_and_is_planned_again(tmp_path: Path) -> None:
+    with RunFolder.create_for_plan(tmp_path / "run") as folder:
+        (folder.path / "text" / "train.source").write_text("one\n")
+        assert not folder.holds_a_run
+    with pytest.raises(RunError, match="contains no run, so there is nothing to resume"):
+        RunFolder.reopen(tmp_path / "run")
+    with RunFolder.create_for_plan(tmp_path / "run") as folder:
+        assert not (folder.path / "text" / "train.source").exists()
+        folder.begin(settings_of())
+        assert folder.holds_a_run
+        assert not (folder.path / "planning").exists()
+
+
+def test_the_time_of_a_plan_leaves_some_for_updates() -> None:
+    request = PlanRequest(CorpusConfig(tsv="a.tsv"), minutes=1.0, started=-(10.0**9))
+    assert request.seconds_left("cpu") == 3.0
+
+
+def test_a_test_set_is_translated_and_scored_at_the_end(tmp_path: Path) -> None:
+    config = settings_of(data={"test": {"built_in": "copy"}, "max_pairs": 97})
+    outcome = launch(config, tmp_path / "run", console=Console(file=StringIO()))
+    assert set(outcome.test_scores) == {"bleu", "chrf"}
+    assert len(outcome.samples) == 10
+    assert outcome.samples[0].source == outcome.samples[0].reference
+    assert RunFolder(tmp_path / "run").read_outcome() is not None
+    read = RunFolder(tmp_path / "run").read_outcome()
+    assert read is not None
+    assert read.samples == outcome.samples
+    assert run_test(RunFolder(tmp_path / "run"), config).samples == outcome.samples
+
+
+def test_a_test_set_is_only_for_translation() -> None:
+    config, mistakes = check_run_config(
+        {"task": "language-model", "data": {"train": [{"built_in": "copy"}], "test": {"built_in": "copy"}}, "training": {"steps": 3}}
+    )
+    assert config is not None
+    assert [mistake.sentence for mistake in mistakes] == [
+        "data.test is only for translation, but task = 'language-model'. Remove data.test."
+    ]
+
+
+def test_the_test_set_is_not_the_training_text() -> None:
+    data = {"train": [{"built_in": "copy", "split": "test"}], "test": {"built_in": "copy"}}
+    _, mistakes = check_run_config({"data": data, "training": {"steps": 3}})
+    assert [mistake.sentence for mistake in mistakes] == [
+        "data.test is the same text as data.train.0, so its scores would be meaningless. Test on sentences that are not "
+        "used for training."
+    ]

@@ -1,0 +1,147 @@
+"""The rule of a planned run: more text, speed or time never gives a smaller model or a shorter run, and each choice has a reason."""
+
+import pytest
+
+from clearhead.training.plan_rule import (
+    SIZES,
+    Size,
+    Situation,
+    choose_rate,
+    choose_recipe,
+    choose_schedule,
+    choose_updates,
+    choose_vocabulary,
+    choose_warm_up,
+    first_batch,
+    is_worthwhile,
+)
+
+# Corpora with their measured lengths: pairs, source and target tokens of a pass.
+BENGALI, CAPTIONS, SPANISH, PARLIAMENT = (
+    (3_888, 29_000, 31_000),
+    (27_840, 380_000, 420_000),
+    (111_499, 950_000, 1_000_000),
+    (396_000, 11_000_000, 12_000_000),
+)
+CPU, GPU = (5_000.0, "cpu"), (700_000.0, "cuda")
+
+
+def situation(text: tuple[int, int, int], seconds: float, device: str) -> Situation:
+    return Situation(*text, seconds, device)
+
+
+def largest(text: tuple[int, int, int], seconds: float, device: tuple[float, str]) -> Size:
+    """Return the largest size that is worthwhile, with speeds in proportion to the number of weights on a CPU."""
+    speed, name = device
+    here = situation(text, seconds, name)
+    chosen = SIZES[0]
+    for size in SIZES[1:]:
+        slower = size.num_weights / SIZES[0].num_weights if name == "cpu" else size.d_model / 256
+        if not is_worthwhile(size, here, speed / slower):
+            break
+        chosen = size
+    return chosen
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds", "device", "width"),
+    [
+        (BENGALI, 90, GPU, 256),
+        (CAPTIONS, 90, GPU, 256),
+        (SPANISH, 90, GPU, 256),
+        (SPANISH, 900, GPU, 512),
+        (PARLIAMENT, 3, GPU, 128),
+        (CAPTIONS, 500, CPU, 128),
+        (PARLIAMENT, 500, CPU, 128),
+    ],
+)
+def test_the_model_is_as_large_as_text_and_time_allow(
+    text: tuple[int, int, int], seconds: float, device: tuple[float, str], width: int
+) -> None:
+    assert largest(text, seconds, device).d_model == width
+
+
+@pytest.mark.parametrize("text", [BENGALI, CAPTIONS, SPANISH, PARLIAMENT])
+@pytest.mark.parametrize("device", [CPU, GPU])
+def test_more_time_never_gives_a_smaller_model(text: tuple[int, int, int], device: tuple[float, str]) -> None:
+    order = [SIZES.index(largest(text, seconds, device)) for seconds in (20, 120, 600, 10**5)]
+    assert order[0] == min(order)
+    assert order[-1] == max(order)
+
+
+def test_sizes_are_ordered() -> None:
+    assert [size.num_weights for size in SIZES] == sorted(size.num_weights for size in SIZES)
+    assert SIZES[0].num_weights == 2 * (4 * 128**2 + 2 * 128 * 512) + 2 * (8 * 128**2 + 2 * 128 * 512)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "device", "pieces"),
+    [(3_888, "cuda", 2000), (8_400, "cuda", 4000), (27_840, "cuda", 10_000), (396_000, "cuda", 16_000)]
+    + [(3_888, "cpu", 2000), (27_840, "cpu", 6000), (396_000, "cpu", 6000)],
+)
+def test_the_vocabulary_follows_the_amount_of_text(pairs: int, device: str, pieces: int) -> None:
+    choice = choose_vocabulary(pairs, device)
+    assert choice.settings == {"text.vocabulary": pieces}
+    assert choice.reason
+
+
+def test_text_that_is_read_often_is_regularised() -> None:
+    size = SIZES[2]
+    often = choose_recipe(size, situation(CAPTIONS, 90, "cuda"), 700_000)
+    assert (often.r_drop, often.dropout) == (5.0, 0.3)
+    seldom = choose_recipe(size, situation(PARLIAMENT, 90, "cuda"), 700_000)
+    assert (seldom.r_drop, seldom.dropout) == (0.0, 0.1)
+    once = choose_recipe(SIZES[1], situation(PARLIAMENT, 500, "cpu"), 5_000)
+    assert (once.r_drop, once.dropout) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds", "device", "tokens"),
+    [
+        (PARLIAMENT, 90, GPU, 16_384),
+        (CAPTIONS, 90, GPU, 16_384),
+        (BENGALI, 90, GPU, 2048),
+        (CAPTIONS, 500, CPU, 1024),
+        (CAPTIONS, 5, CPU, 512),
+    ],
+)
+def test_batches_allow_enough_updates(
+    text: tuple[int, int, int], seconds: float, device: tuple[float, str], tokens: int
+) -> None:
+    speed, name = device
+    here = situation(text, seconds, name)
+    assert choose_recipe(SIZES[1], here, speed).batch_tokens == tokens
+    assert first_batch(here) >= 512
+
+
+def test_the_rate_is_lower_for_wide_models_and_small_batches() -> None:
+    assert choose_rate(128, 8192) == 7e-3
+    assert choose_rate(256, 8192) == 3.5e-3
+    assert choose_rate(128, 2048) == 3.5e-3
+    assert choose_rate(512, 32_768) == choose_rate(512, 8192) == 1.8e-3
+    assert choose_rate(256, 8192, is_post_norm=True) < choose_rate(256, 8192)
+
+
+def test_a_run_ends_when_the_text_is_exhausted_or_the_time_is_over() -> None:
+    here = situation(BENGALI, 100, "cuda")
+    assert choose_updates(150, here, 0.01, 2000) == 150 * 31_000 // 2000
+    assert choose_updates(150, here, 1.0, 2000) == 100
+    assert choose_updates(150, here, 1000.0, 2000) == 1
+
+
+def test_everything_that_follows_from_the_length_is_chosen_with_a_reason() -> None:
+    recipe = choose_recipe(SIZES[1], situation(CAPTIONS, 500, "cpu"), 5_000)
+    choices = choose_schedule(recipe, 1600, 5.5)
+    settings = {path: value for choice in choices for path, value in choice.settings.items()}
+    assert settings == {
+        "training.steps": 1600,
+        "training.rate": 2.5e-3,
+        "training.optimiser": "muon",
+        "training.warm_up": 200,
+        "training.schedule": "cosine",
+        "training.average": "ema",
+        "training.ema_decay": 0.99375,
+    }
+    assert all(choice.reason for choice in (*choices, *recipe.choices))
+    assert choose_warm_up(3) == 1
+    assert choose_warm_up(10**6) == 1000
