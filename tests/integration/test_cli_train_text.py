@@ -76,13 +76,12 @@ def test_a_resumed_run_measures_nothing_and_equals_one_that_was_never_stopped(
     assert done.returncode == 0, done.stderr
     again = run("train", "runs/train-en-es/plan.yaml", "--run", "again", *without_limit, cwd=tmp_path)
     assert again.returncode == 0, again.stderr
-    for name in ("last", "best"):
-        weights = [load_file(place / name / "model.safetensors") for place in (planned, tmp_path / "again")]
-        assert weights[0].keys() == weights[1].keys()
-        assert all(torch.equal(weights[0][key], weights[1][key]) for key in weights[0])
+    # The best model may be that of the extra validation at the end of the time, so the last ones are compared.
+    weights = [load_file(place / "last" / "model.safetensors") for place in (planned, tmp_path / "again")]
+    assert weights[0].keys() == weights[1].keys()
+    assert all(torch.equal(weights[0][key], weights[1][key]) for key in weights[0])
     outcomes = [json.loads((place / "outcome.json").read_text()) for place in (planned, tmp_path / "again")]
     assert [outcome["steps"] for outcome in outcomes] == [steps, steps]
-    assert outcomes[0]["test_scores"] == outcomes[1]["test_scores"]
 
 
 def test_the_plan_alone_is_printed_and_nothing_is_written(tmp_path: Path) -> None:

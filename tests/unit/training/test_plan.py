@@ -62,7 +62,7 @@ def test_a_plan_is_written_as_a_config_with_reasons(tmp_path: Path) -> None:
 
 
 def test_the_speed_of_real_updates_is_measured(tmp_path: Path) -> None:
-    config = settings_of(data={"valid": None, "train": [{"built_in": "copy"}]})
+    config = settings_of()
     with RunFolder.create(tmp_path / "run", config) as folder:
         prepared = prepare(config, folder, Reporter(console=Console(file=StringIO())))
     batches = sample_batches(prepared.train, prepared.vocabularies, config.training.batch_tokens)
@@ -108,7 +108,11 @@ def test_a_test_set_is_translated_and_scored_at_the_end(tmp_path: Path) -> None:
 
 def test_a_test_set_is_only_for_translation() -> None:
     config, mistakes = check_run_config(
-        {"task": "language-model", "data": {"train": [{"built_in": "copy"}], "test": {"built_in": "copy"}}, "training": {"steps": 3}}
+        {
+            "task": "language-model",
+            "data": {"train": [{"built_in": "copy"}], "test": {"built_in": "copy"}},
+            "training": {"steps": 3},
+        }
     )
     assert config is not None
     assert [mistake.sentence for mistake in mistakes] == [

@@ -92,7 +92,10 @@ ONE_FILE = (
             "binary.en is not a text file: NUL byte in line 1. Give UTF-8 text with one sentence per line.",
         ),
         (("train.en", "empty.en"), "empty.en is empty. Give a file with one sentence per line."),
-        (("train.en", "train.en"), "train.en was given twice. Give the source and its translation: train train.en train.es."),
+        (
+            ("train.en", "train.en"),
+            "train.en was given twice. Give the source and its translation: train train.en train.es.",
+        ),
         (("train.en", "no.es"), "no.es does not exist. Did you mean 'train.es'?"),
         (("train.en", "my.yaml"), "my.yaml is a config. Give the config alone, or two text files."),
         (

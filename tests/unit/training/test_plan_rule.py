@@ -1,11 +1,11 @@
-"""The rule of a planned run: more text, speed or time never gives a smaller model or a shorter run, and each choice has a reason."""
+"""The rule of a planned run: more time never gives a smaller model, and each choice has a reason."""
 
 import pytest
 
 from clearhead.training.plan_rule import (
     SIZES,
-    Size,
     Situation,
+    Size,
     choose_rate,
     choose_recipe,
     choose_schedule,
@@ -76,8 +76,10 @@ def test_sizes_are_ordered() -> None:
 
 @pytest.mark.parametrize(
     ("pairs", "device", "pieces"),
-    [(3_888, "cuda", 2000), (8_400, "cuda", 4000), (27_840, "cuda", 10_000), (396_000, "cuda", 16_000)]
-    + [(3_888, "cpu", 2000), (27_840, "cpu", 6000), (396_000, "cpu", 6000)],
+    [
+        *((3_888, "cuda", 2000), (8_400, "cuda", 4000), (27_840, "cuda", 10_000), (396_000, "cuda", 16_000)),
+        *((3_888, "cpu", 2000), (27_840, "cpu", 6000), (396_000, "cpu", 6000)),
+    ],
 )
 def test_the_vocabulary_follows_the_amount_of_text(pairs: int, device: str, pieces: int) -> None:
     choice = choose_vocabulary(pairs, device)
