@@ -64,8 +64,8 @@ class PlanRequest:
         """Return the seconds for updates: the time without what has passed and without start and validations."""
         fixed, share = _OVERHEAD[device]
         total = 60 * self.minutes
-        left = total - (time.perf_counter() - self.started) - min(fixed + share * total, _MAX_OVERHEAD * total)
-        return max(left, 0.05 * total)
+        passed = time.perf_counter() - self.started
+        return max(total - passed - min(fixed + share * total, _MAX_OVERHEAD * total), 0.05 * total)
 
 
 @dataclass(frozen=True)
