@@ -19,7 +19,7 @@ ARROWS: dict[str, tuple[set[str] | str, set[str] | str]] = {
         {"worksheet", "steps"},
         {"numpy", "openpyxl", "orjson", "pydantic", "rich"},
     ),
-    "text": (set(), {"numpy", "pydantic", "sentencepiece"}),
+    "text": (set(), {"numpy", "pydantic", "sentencepiece", "sentencex"}),
     "data": ({"text"}, {"numpy", "pydantic"}),
     "model": ({"steps"}, {"torch", "numpy", "pydantic"}),
     # clearhead itself: the version that is written beside the weights

@@ -76,7 +76,11 @@ def translate(
         hooks = JobHooks(
             annotator,
             explainer,
-            lambda remark: progress.print(f"clearhead: {_with_flags(remark, context)}"),
+            lambda remark: (
+                None
+                if shown.quiet and remark.is_advice
+                else progress.print(f"clearhead: {_with_flags(remark, context)}")
+            ),
             progress.advance,
             progress.resume,
         )

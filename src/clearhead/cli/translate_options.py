@@ -102,8 +102,13 @@ class LineOptions:
         typer.Option("--to", help="Target language: of a built-in model, or for a model with several. \\[default: es]"),
     ] = None
     paragraphs: Annotated[
-        bool, typer.Option("--paragraphs", help="Split each line into sentences and join their translations.")
-    ] = False
+        bool | None,
+        typer.Option(
+            "--paragraphs/--no-paragraphs",
+            help="Split each line into sentences and join their translations. "
+            "\\[default: unless the model was trained on lines of several sentences]",
+        ),
+    ] = None
     long: Annotated[
         LongLines, typer.Option(help="Split a line that is too long for the model, or stop with an error (refuse).")
     ] = LongLines.splits
@@ -269,6 +274,9 @@ class ShownOptions:
     choices: Annotated[int, typer.Option(min=1, help="With --alternatives: show this number of alternatives.")] = 5
     scores: Annotated[
         bool, typer.Option("--scores", help="Show the score of each translation and the log-probability of each token.")
+    ] = False
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Do not warn about input that is unlike the training text of the model.")
     ] = False
     align: Annotated[bool, typer.Option("--align", help="Show the word alignment in Pharaoh format: 0-0 1-2.")] = False
     draw: Annotated[bool, typer.Option("--draw", help="Draw the alignment below each translation.")] = False

@@ -30,6 +30,7 @@ from clearhead.files.writing import flush_to_disk, move_folder, replace_file, te
 from clearhead.text.byte_spelling import ByteSpelling, MarkedTexts
 from clearhead.text.config import Task
 from clearhead.text.coverage import Coverage, CoverageCounter
+from clearhead.text.statistics import TextSample, TextStatistics, measure_text
 from clearhead.text.tokeniser import Vocabularies
 
 _FORMAT = 1
@@ -55,6 +56,7 @@ class PairStore:
     target_texts: Ragged | None = None
     message: str = ""  # whether it was built, rebuilt or unchanged
     coverage: Coverage | None = None  # None: written by an earlier version
+    statistics: TextStatistics | None = None  # of the source; only for translation, and for training
 
     def __len__(self) -> int:
         return len(self.corpus)
@@ -150,6 +152,7 @@ def open_store(folder: str | Path, message: str = "") -> PairStore:
         opened.get("source_texts"), opened.get("target_texts"),
         message if is_verified else f"{message} {unverified_note(place)}".strip(),
         None if index.get("coverage") is None else Coverage(**index["coverage"]),
+        None if index.get("statistics") is None else TextStatistics.model_validate(index["statistics"]),
     )  # fmt: skip
 
 
@@ -183,6 +186,7 @@ class _SavedIndex(BaseModel):
     arrays: dict[Literal["source", "target", "source_texts", "target_texts"], Literal["uint8", "uint16", "uint32"]]
     reports: Annotated[list[_SavedReport], Field(min_length=1)]
     coverage: _SavedCoverage | None = None
+    statistics: TextStatistics | None = None
 
 
 def _check_ids(store: PairStore, recipe: "_StoreRecipe") -> None:
@@ -258,6 +262,23 @@ class _StoreRecipe:
             return encoded[0], [[self.vocabularies.label(pair.target)] for pair in pairs]
         return (encoded[0], encoded[1]) if self.task == "translate" else ([[] for _ in pairs], encoded[0])
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether statistics of the source are stored with it."""
+        return self.task == "translate" and self.use == "train"
+
+    def measured(self, texts: Sequence[str]) -> dict[str, Any] | None:
+        """Return the statistics of a sample of the source as plain data."""
+        if not self.is_measured:
+            return None
+        languages = {
+            Path(corpus.source or "").name.removesuffix(".gz").removesuffix(".xz").rpartition(".")[2]
+            for corpus in self.corpora
+        }
+        language = languages.pop() if len(languages) == 1 else ""
+        is_code = len(language) == 2 and language.isalpha() and language.islower()
+        return measure_text(texts, self.vocabularies.source, language if is_code else None).model_dump()
+
     def _encode(self, marked: MarkedTexts, side: int) -> list[list[int]]:
         tokeniser = self.spelling.tokenisers[side]
         rows = tokeniser.encode(marked.sides[side])
@@ -284,14 +305,16 @@ def _write(recipe: _StoreRecipe, store_fingerprint: str, part: Path) -> dict[str
     dtypes = recipe.dtypes()
     writers = {name: RaggedWriter(part, name, dtype) for name, dtype in dtypes.items()}
     pair_filter = Filter(recipe.config, recipe.task)
-    counter = CoverageCounter(recipe.spelling.tokenisers)
+    counter, sample = CoverageCounter(recipe.spelling.tokenisers), TextSample()
     reports = []
     try:
         with (part / "corpus.values").open("wb") as numbers:
             for number, config in enumerate(recipe.corpora):
                 corpus = open_corpus(config, recipe.config, recipe.task, pair_filter)
-                for num_pairs in _write_corpus(corpus, recipe, writers, counter):
-                    np.full(num_pairs, number, np.uint16).tofile(numbers)
+                for block in _write_corpus(corpus, recipe, writers, counter):
+                    np.full(len(block), number, np.uint16).tofile(numbers)
+                    if recipe.is_measured:
+                        sample.add(pair.source for pair in block)
                 if not corpus.report.num_kept:
                     raise DataError(_too_long(corpus.report, recipe.config))
                 reports.append(corpus.report)
@@ -306,6 +329,7 @@ def _write(recipe: _StoreRecipe, store_fingerprint: str, part: Path) -> dict[str
         "arrays": dtypes,
         "reports": [report.to_json() for report in reports],
         "coverage": asdict(counter.coverage),
+        "statistics": recipe.measured(sample.texts),
     }
 
 
@@ -318,8 +342,8 @@ def _too_long(report: CleaningReport, config: DataConfig) -> str:
 
 def _write_corpus(
     corpus: Corpus, recipe: _StoreRecipe, writers: dict[str, RaggedWriter], counter: CoverageCounter
-) -> Iterator[int]:
-    """Write a corpus block by block, and yield the number of kept pairs of each block."""
+) -> Iterator[list[SentencePair]]:
+    """Write a corpus block by block, and yield the kept pairs of each block."""
     max_tokens = recipe.config.max_tokens
     pairs = iter(corpus)
     for number in count():
@@ -343,7 +367,7 @@ def _write_corpus(
         if recipe.keeps_texts:
             writers["source_texts"].append_texts(pair.source for pair in block)
             writers["target_texts"].append_texts(pair.target for pair in block)
-        yield len(short_enough)
+        yield block
 
 
 def _located(corpus: Corpus, recipe: _StoreRecipe, block: Sequence[SentencePair]) -> DataError:

@@ -117,7 +117,7 @@ class TranslationJob:
             "search": self.pipeline.search.model_dump(),
             "phrases": asdict(options.constraints),
             "language": options.language,
-            "paragraphs": options.is_paragraphs,
+            "paragraphs": self.pipeline.splits_lines,
             "long": options.long,
             "max_source": options.max_source,
             "form": self.source.form,
@@ -195,6 +195,8 @@ class TranslationJob:
     def _finish(self) -> None:
         if self.hooks.explainer is not None:
             self.hooks.explainer.finish()
+        for sentence in self.pipeline.unfamiliar.summary():
+            self.hooks.remark(Remark(sentence, is_advice=True))
         if self.skipped:
             self.hooks.remark(Remark(_skipped_sentence(self.skipped, self.num_skipped)))
 

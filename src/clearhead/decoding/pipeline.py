@@ -13,9 +13,11 @@ from clearhead.decoding.search.constraints import NO_CONSTRAINTS, Constraints
 from clearhead.decoding.search.hypothesis import Hypothesis
 from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import TranslatedPart, Translation
+from clearhead.decoding.unfamiliar import UnfamiliarText
 from clearhead.errors import DataError, printable
-from clearhead.text.sentences import TextPart, split_long, split_sentences
+from clearhead.text.sentences import DEFAULT_LANGUAGE, TextPart, split_long, split_sentences
 from clearhead.text.special import language_tag
+from clearhead.text.statistics import TextStatistics
 from clearhead.text.tokeniser import Vocabularies, split_tag
 
 WINDOW = 1024  # lines
@@ -35,10 +37,11 @@ class HasText(Protocol):
 
 
 class Remark(NamedTuple):
-    """A message about the lines so far, and the names of the parameters that affect it."""
+    """A message about the lines so far, the names of the parameters that affect it, and whether it may be silenced."""
 
     sentence: str
     options: tuple[str, ...] = ()
+    is_advice: bool = False
 
 
 class SourceLine(NamedTuple):
@@ -54,7 +57,9 @@ class TranslationOptions:
 
     constraints: PhraseConstraints = field(default_factory=PhraseConstraints)
     language: str | None = None  # target language, for a model with language tags
-    is_paragraphs: bool = False  # split each line into sentences
+    is_paragraphs: bool | None = (
+        None  # split each line into sentences; None: unless the model was trained on such lines
+    )
     long: Literal["split", "refuse"] = "split"  # for a line that is too long for the model
     max_source: int | None = None  # tokens; None: the number of positions of the model
     has_scores: bool = True  # False: scores are not needed, and greedy search can skip them
@@ -123,8 +128,12 @@ class TranslationPipeline:
         engine: Engine,
         search: SearchSettings = SearchSettings(),
         options: TranslationOptions = TranslationOptions(),
+        statistics: TextStatistics = TextStatistics(),
     ) -> None:
         self.vocabularies, self.engine, self.search, self.options = vocabularies, engine, search, options
+        self.unfamiliar = UnfamiliarText(statistics, vocabularies.source)
+        self.splits_lines = statistics.splits_lines if options.is_paragraphs is None else options.is_paragraphs
+        self._language = statistics.source_language or DEFAULT_LANGUAGE
         self.remarks: list[Remark] = []
         self._constraints = ConstraintEncoder(options.constraints, vocabularies.target)
         self._source = vocabularies.source
@@ -147,6 +156,7 @@ class TranslationPipeline:
         translations = []
         for line, rows in zip(window, rows_by_line, strict=True):
             notes = tuple(dict.fromkeys(note for row in rows for note in row.notes))
+            notes += self.unfamiliar.notes(line.number, [row.part for row in rows])
             translations.append(Translation(line.number, line.text, tuple(row.part for row in rows), penalty, notes))
         return translations
 
@@ -167,7 +177,7 @@ class TranslationPipeline:
         tag, text = self._tag(line)
         if not text.strip():
             return _OpenedLine(line.number, tag, [])
-        parts = split_sentences(text) if self.options.is_paragraphs else [TextPart(text)]
+        parts = split_sentences(text, self._language) if self.splits_lines else [TextPart(text)]
         return _OpenedLine(line.number, tag, parts)
 
     def _rows(self, lines: Sequence[_OpenedLine]) -> list[list[_Row]]:
@@ -223,7 +233,7 @@ class TranslationPipeline:
         def ids_of(text: str) -> tuple[int, ...]:
             return tuple(self._source.encode([line.tag + text])[0])
 
-        pieces = split_long(part.text, lambda text: len(ids_of(text)) <= self.longest)
+        pieces = split_long(part.text, lambda text: len(ids_of(text)) <= self.longest, self._language)
         encoded = [(piece, ids_of(piece.text)) for piece in pieces]
         if any(len(ids) > self.longest for _, ids in encoded):
             raise DataError(
@@ -271,7 +281,7 @@ class TranslationPipeline:
             self.remarks.append(Remark(sentence))
 
     def _translate_segments(self, segments: Sequence[Segment]) -> list[list[Hypothesis]]:
-        has_score, info = self.options.has_scores, self.engine.info
+        has_score, info = self.options.has_scores or self.unfamiliar.needs_scores, self.engine.info
         requests = [segment.request(self.search, info, has_score=has_score) for segment in segments]
         return self.engine.translate(requests, self.search)
 

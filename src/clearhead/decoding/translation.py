@@ -101,6 +101,12 @@ class Translation:
         """log P of the translation of a rank, in nats; 0 for an empty line."""
         return math.fsum(hypothesis.log_prob for hypothesis in self.hypotheses_of(rank))
 
+    @property
+    def mean_log_prob(self) -> float:
+        """log P of the best translation for each of its tokens; NaN for an empty line, or without scores."""
+        num_tokens = sum(len(hypothesis.tokens) for hypothesis in self.hypotheses_of(0))
+        return self.log_prob_of(0) / num_tokens if num_tokens else math.nan
+
     def score_of(self, rank: int) -> float:
         """Return the score of the translation of a rank, over the tokens of all its parts."""
         hypotheses = self.hypotheses_of(rank)

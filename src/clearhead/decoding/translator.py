@@ -15,7 +15,8 @@ from clearhead.decoding.search.settings import SearchSettings
 from clearhead.decoding.translation import Translation
 from clearhead.errors import ConfigError, DataError
 from clearhead.formats.model_files import model_files
-from clearhead.formats.model_folder import ModelFolder, find_model, load_vocabularies
+from clearhead.formats.model_folder import ModelFolder, find_model, load_statistics, load_vocabularies
+from clearhead.text.statistics import TextStatistics
 from clearhead.text.tokeniser import Vocabularies
 
 if TYPE_CHECKING:
@@ -25,8 +26,15 @@ if TYPE_CHECKING:
 class Translator:
     """Translates text with a model; `notes` are messages from loading it, such as a change of engine."""
 
-    def __init__(self, vocabularies: Vocabularies, engine: Engine, notes: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        vocabularies: Vocabularies,
+        engine: Engine,
+        notes: Iterable[str] = (),
+        statistics: TextStatistics = TextStatistics(),
+    ) -> None:
         self.vocabularies, self.engine, self.notes = vocabularies, engine, tuple(notes)
+        self.statistics = statistics
         self._folder: ModelFolder | None = None  # the folder it was loaded from
         self._choice = EngineChoice()
         self._language: str | None = None  # target language if the options name none, for a built-in model
@@ -49,7 +57,7 @@ class Translator:
         folder.start_verification()
         vocabularies = load_vocabularies(folder)
         opened = open_engine(folder, choice, needs)
-        translator = cls(vocabularies, opened.engine, (*folder.notes, *opened.notes))
+        translator = cls(vocabularies, opened.engine, (*folder.notes, *opened.notes), load_statistics(folder))
         translator._folder, translator._choice = folder, choice
         if folder.language in vocabularies.source.tags:
             translator._language = folder.language
@@ -116,7 +124,7 @@ class Translator:
         self.prepare(options.needs(search))
         if options.language is None:
             options = replace(options, language=self._language)
-        return TranslationPipeline(self.vocabularies, self.engine, search, options)
+        return TranslationPipeline(self.vocabularies, self.engine, search, options, self.statistics)
 
     def prepare(self, needs: EngineNeeds) -> None:
         """Switch to another engine if the current one does not support `needs`."""

@@ -22,7 +22,10 @@ from clearhead.formats.marian_config import config_from_marian, read_settings
 from clearhead.formats.shapes import misfits, shapes_of
 from clearhead.model.config import ModelConfig
 from clearhead.text.marian import MARIAN_FILES, load_marian_vocabularies
+from clearhead.text.statistics import TextStatistics
 from clearhead.text.tokeniser import FOLDER, Vocabularies
+
+_TOKENISER_SETTINGS = "tokenizer_config.json"  # of OPUS-MT
 
 if TYPE_CHECKING:
     import torch
@@ -172,6 +175,16 @@ def load_vocabularies(model: ModelFolder) -> Vocabularies:
                 f"model has {sizes[side]:,} tokens. Tokeniser and model do not belong together: copy both again."
             )
     return vocabularies
+
+
+def load_statistics(model: ModelFolder) -> TextStatistics:
+    """Read the statistics of the training text; of an OPUS-MT model, only the source language is known."""
+    settings = model.folder / _TOKENISER_SETTINGS
+    if not model.is_marian or not settings.is_file():
+        return TextStatistics.load(model.vocabularies)
+    language = read_json(settings).get("source_lang")
+    is_code = isinstance(language, str) and len(language) == 2
+    return TextStatistics(source_language=language if is_code else None)
 
 
 def load_config(model: ModelFolder) -> ModelConfig:

@@ -10,7 +10,7 @@ from clearhead.formats.built_in import DESCRIPTION, read_description
 from clearhead.formats.config_file import FORMAT, MARK, VERSION
 from clearhead.formats.files import CONFIG, WEIGHTS, array_writer
 from clearhead.formats.int8 import to_int8
-from clearhead.formats.model_folder import find_model, load_arrays, load_vocabularies
+from clearhead.formats.model_folder import find_model, load_arrays, load_statistics, load_vocabularies
 
 CARD = "README.md"
 
@@ -39,4 +39,5 @@ def pack_model(path: str | Path, folder: str | Path, description: str | Path, ca
     }
     write_together(target, writers, has_manifest=True)
     vocabularies.save(target)
+    load_statistics(model).save(target)
     return target

@@ -7,14 +7,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# signs that can end a sentence if white space follows, and signs that end one without white space
-_SENTENCE_END = re.compile(r"""([.!?…।॥؟۔]+["'”’»)\]]*)(\s+)|([。！？]+[」』”]*)(\s*)""")
-_BREAK_PATTERNS = (_SENTENCE_END, re.compile(r"([;:,—–،、；，])(\s+)"), re.compile(r"()(\s+)"))
-# English, Spanish, German and French abbreviations, which have a full stop inside a sentence
-_ABBREVIATIONS = frozenset({
-    *("mr", "mrs", "ms", "dr", "prof", "vs", "e.g", "i.e", "cf", "fig", "vol", "pp", "ca", "approx", "jr", "sr"),
-    *("sra", "srta", "ud", "uds", "bzw", "z.b", "nr", "mme", "mlle"),
-})  # fmt: skip
+from sentencex import segment
+
+DEFAULT_LANGUAGE = "en"  # its rules also know the signs that end a sentence in other scripts
+_CLAUSE_END, _SPACE = re.compile(r"[;:,—–،、；，]\s+"), re.compile(r"\s+")
+# sentencex 1.0 panics at some white space outside ASCII, for example between an initial and its full stop
+_WIDE_SPACE = re.compile(r"[^\S\x00-\x7f]")
 
 
 @dataclass(frozen=True)
@@ -25,51 +23,56 @@ class TextPart:
     space: str = ""
 
 
-def split_sentences(text: str) -> list[TextPart]:
-    """Return the sentences of a text; white space before the first is dropped."""
-    parts, start, text = [], 0, text.strip()
-    for match in _SENTENCE_END.finditer(text):
-        if match.end() < len(text) and _is_end(text, match):
-            last = match.end(1) if match[1] else match.end(3)
-            parts.append(TextPart(text[start:last], text[last : match.end()]))
-            start = match.end()
-    return [*parts, TextPart(text[start:])] if start < len(text) else parts
+def split_sentences(text: str, language: str = DEFAULT_LANGUAGE) -> list[TextPart]:
+    """Return the sentences of a text; white space around it is dropped.
+
+    `language` is a two-letter code; sentencex uses general rules for a language that it does not know.
+    """
+    text = text.strip()
+    starts = _sentence_starts(text, language)
+    return [_part(text, start, end) for start, end in zip([0, *starts], [*starts, len(text)], strict=True) if text]
 
 
-def _is_end(text: str, match: re.Match[str]) -> bool:
-    """Return whether a sign ends a sentence; a full stop does not after `Dr` or an initial or before a small letter."""
-    mark = match[1] or match[3]
-    if not mark.startswith(".") or mark.startswith(".."):
-        return True
-    if text[match.end()].islower():
-        return False
-    word = re.split(r"[\s(\[\"'“‘«]", text[: match.start()])[-1]
-    is_initial = len(word) == 1 and word.isupper() and word.isascii()
-    return not is_initial and word.lower() not in _ABBREVIATIONS
+def _part(text: str, start: int, end: int) -> TextPart:
+    sentence = text[start:end].rstrip()
+    return TextPart(sentence, text[start + len(sentence) : end])
 
 
-def split_long(text: str, fits: Callable[[str], bool]) -> list[TextPart]:
+def _sentence_starts(text: str, language: str) -> list[int]:
+    """Return where the sentences of a text start, except for the first."""
+    segments = list(segment(language, _WIDE_SPACE.sub(" ", text)))
+    starts, position = [], 0
+    for part in segments:
+        start = position + len(part) - len(part.lstrip())
+        position += len(part)
+        if 0 < start < position:  # a segment can be white space alone
+            starts.append(start)
+    return starts if position == len(text) else []  # no character may be lost, whatever a later version does
+
+
+def split_long(text: str, fits: Callable[[str], bool], language: str = DEFAULT_LANGUAGE) -> list[TextPart]:
     """Split a text into parts that fit: between sentences if possible, otherwise at a comma, a space or anywhere."""
     text = text.strip()
     if len(text) < 2 or fits(text):
         return [TextPart(text)] if text else []
-    first, space, rest = _split_in_half(text)
-    head, tail = split_long(first, fits), split_long(rest, fits)
-    return [*head[:-1], TextPart(head[-1].text, space), *tail]
+    middle = _best_break(text, language)
+    first = _part(text, 0, middle)
+    head, tail = split_long(first.text, fits, language), split_long(text[middle:], fits, language)
+    return [*head[:-1], TextPart(head[-1].text, first.space), *tail]
 
 
-def _split_in_half(text: str) -> tuple[str, str, str]:
-    """Split a text in two at the best place in its middle half; return both parts and the space between them."""
-    middle = len(text) // 2
-    for pattern in _BREAK_PATTERNS:
-        ends = [
-            match for match in pattern.finditer(text) if len(text) // 4 <= match.end() <= len(text) - len(text) // 4
-        ]
-        if ends:
-            best = min(ends, key=lambda match: abs(match.end() - middle))
-            space = best[2] if best[2] is not None else best[4]
-            return text[: best.end() - len(space)], space, text[best.end() :]
-    return text[:middle], "", text[middle:]
+def _best_break(text: str, language: str) -> int:
+    """Return the best place to split a text in two, in its middle half."""
+    middle, margin = len(text) // 2, len(text) // 4
+    for places in (
+        _sentence_starts(text, language),
+        (match.end() for match in _CLAUSE_END.finditer(text)),
+        (match.end() for match in _SPACE.finditer(text)),
+    ):
+        near = [place for place in places if margin <= place <= len(text) - margin]
+        if near:
+            return min(near, key=lambda place: abs(place - middle))
+    return middle
 
 
 def join_parts(texts: list[str], spaces: list[str]) -> str:

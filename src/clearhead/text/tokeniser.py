@@ -127,6 +127,19 @@ class Tokeniser:
         named = {self.bos: PIECES[1], self.pad: PIECES[0], self.eos: PIECES[2]}
         return [named[piece] if piece in named else self._piece(self._check_id(piece)) for piece in map(int, ids)]
 
+    def word_spans(self, ids: Sequence[int]) -> list[tuple[int, int]]:
+        """Return where each word starts and ends in the ids of a sentence; language tags are not words."""
+        if not ids:
+            return []
+        tag_ids = set(self.tags.values())
+        starts = [0, *(place for place in range(1, len(ids)) if self._starts_word[ids[place]])]
+        spans = zip(starts, [*starts[1:], len(ids)], strict=True)
+        return [(start, end) for start, end in spans if ids[start] not in tag_ids]
+
+    @cached_property
+    def _starts_word(self) -> list[bool]:
+        return [piece.startswith(SPACE_MARK) for piece in self.pieces(range(self.size))]
+
     def normalised(self, sentence: str) -> str:
         """Return the normalised sentence."""
         return normalise(sentence, self.config.normalisation, self.config.lower_case)

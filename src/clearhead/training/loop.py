@@ -21,6 +21,7 @@ from clearhead.formats.checkpoint import save_checkpoint
 from clearhead.formats.weights import own_tensors
 from clearhead.model import TrainableModel, build_model
 from clearhead.model.device import choose_device, choose_kernels
+from clearhead.text.statistics import TextStatistics
 from clearhead.training.average import average_in
 from clearhead.training.config import RunConfig
 from clearhead.training.divergence import DivergenceError, describe_fault, save_fault
@@ -407,7 +408,15 @@ class _Run:
         self._save()
         if best is not None:
             save_checkpoint(best, self.folder.best)
+            self._record_log_probs()
         self._last_log += time.perf_counter() - start  # not counted in tokens per second
+
+    def _record_log_probs(self) -> None:
+        """Write how likely the best model's own translations of the validation data are, to recognise unlikely ones."""
+        assert self.validator is not None
+        if self.validator.log_probs is not None:
+            statistics = TextStatistics.load(self.folder.path)
+            statistics.model_copy(update={"log_probs": self.validator.log_probs}).save(self.folder.path)
 
     def _save(self) -> None:
         self.progress = replace(self.progress, seconds=self._seconds())

@@ -14,6 +14,7 @@ from clearhead.formats.model_folder import find_model, load_model, run_of
 from clearhead.model import PRESETS, ModelConfig, TrainableModel, build_model
 from clearhead.model.config import read_config
 from clearhead.text.loading import open_vocabularies
+from clearhead.text.statistics import STATISTICS
 from clearhead.text.tokeniser import FOLDER, Vocabularies
 from clearhead.text.train import find_labels, train_vocabularies
 from clearhead.training.config import RunConfig
@@ -51,6 +52,8 @@ def prepare(config: RunConfig, folder: RunFolder, reporter: Reporter) -> Prepare
         valid = build_store([corpus], vocabularies, unfiltered, stores / "valid", task=config.task, use="valid")
         _report(valid, reporter)
     _check_unchanged(folder, train)
+    if train.statistics is not None and not (folder.path / FOLDER / STATISTICS).is_file():
+        train.statistics.save(folder.path)
     _note_changed_validation(folder, valid, reporter)
     fingerprints = {"pairs": train.fingerprint, **({} if valid is None else {"valid_pairs": valid.fingerprint})}
     stores_read = [store for store in (train, valid) if store is not None and store.coverage is not None]

@@ -1,5 +1,6 @@
 """Validation: the loss of a model on held-out sentences, and the scores of its output."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
@@ -15,6 +16,7 @@ from clearhead.decoding.translator import Translator
 from clearhead.evaluation.scores import Score, accuracy, bleu, chrf, exact_match
 from clearhead.model import TrainableModel, build_model
 from clearhead.model.modes import evaluation_mode
+from clearhead.text.statistics import Percentiles, percentiles
 from clearhead.text.tokeniser import Vocabularies
 from clearhead.training.config import ValidationConfig
 from clearhead.training.feed import to_batch
@@ -36,6 +38,7 @@ class Validator:
         self._batches = list(
             BatchStream(store_without_texts, vocabularies, layout, seed=0, has_labels=has_labels).once()
         )
+        self.log_probs: Percentiles | None = None  # of the last translations, per token
         self._copy: TrainableModel | None = None  # in the precision of training
         self._engine: TorchEngine | None = None  # engine of the copy
         indices = range(len(store))
@@ -74,13 +77,17 @@ class Validator:
     def _translations(self, model: TrainableModel, precision: torch.dtype) -> list[str]:
         """Translate with greedy search, in the same pipeline as `translate`."""
         search = SearchSettings(max_ratio=self.config.max_ratio)
-        options = TranslationOptions(has_scores=False)
+        # lines stay whole, so that the scores are those of the training task: one line in, one line out
+        options = TranslationOptions(is_paragraphs=False, has_scores=False)
         if model.device.type == "cpu":
             translator = Translator(self.vocabularies, TorchEngine(model))
-            return [translation.text for translation in translator.translate(self.sources, search, options)]
-        with torch.autocast("cuda", enabled=False):
-            translator = Translator(self.vocabularies, self._engine_of_copy(model, precision))
-            return [translation.text for translation in translator.translate(self.sources, search, options)]
+            translations = translator.translate(self.sources, search, options)
+        else:
+            with torch.autocast("cuda", enabled=False):
+                translator = Translator(self.vocabularies, self._engine_of_copy(model, precision))
+                translations = translator.translate(self.sources, search, options)
+        self.log_probs = percentiles([mean for one in translations if math.isfinite(mean := one.mean_log_prob)])
+        return [translation.text for translation in translations]
 
     def _engine_of_copy(self, model: TrainableModel, precision: torch.dtype) -> TorchEngine:
         """Return an engine for one copy of the model, so that all validations use the same recorded CUDA graphs."""

@@ -18,6 +18,7 @@ from clearhead.errors import DataError
 from clearhead.files import lines as lines_module
 from clearhead.files.manifest import MANIFEST
 from clearhead.text.config import TextConfig
+from clearhead.text.statistics import measure_text
 from clearhead.text.tokeniser import Vocabularies
 from clearhead.text.train import train_vocabularies
 from tests.unit.data.files import aligned, write
@@ -138,6 +139,17 @@ def test_training_data_has_bytes_and_validation_data_has_none(corpus: CorpusConf
     vocabularies.source.config = other
     rebuilt = build_store([corpus], vocabularies, data, tmp_path / "train")
     assert rebuilt.source.values.tolist() == valid.source.values.tolist()
+
+
+def test_a_store_for_training_has_the_statistics_of_its_plain_source(corpus: CorpusConfig, tmp_path: Path) -> None:
+    text = TextConfig(vocabulary=331, byte_fallback=True, byte_share=0.5)
+    vocabularies = train_vocabularies(PAIRS, text, ("de",))
+    store = build(corpus, vocabularies, tmp_path)
+    sources = [f">>de<< {source}" for source in ENGLISH]
+    assert store.statistics == measure_text(sources, vocabularies.source, "en")
+    assert open_store(tmp_path / "store").statistics == store.statistics
+    data = DataConfig(train=(corpus,))
+    assert build_store([corpus], vocabularies, data, tmp_path / "valid", use="valid").statistics is None
 
 
 def test_bytes_never_make_a_pair_too_long(corpus: CorpusConfig, tmp_path: Path) -> None:

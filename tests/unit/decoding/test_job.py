@@ -146,7 +146,7 @@ def half_done(translator: Translator, tmp_path: Path) -> Path:
     [
         ({"search": SearchSettings(max_length=11)}, 2, "search.max_length"),
         ({"options": TranslationOptions(PhraseConstraints(prefix="die"))}, 2, "phrases.prefix"),
-        ({"options": TranslationOptions(is_paragraphs=True)}, 2, "paragraphs"),
+        ({"options": TranslationOptions(is_paragraphs=False)}, 2, "paragraphs"),
         ({"options": TranslationOptions(max_source=11)}, 2, "max_source"),
         ({"options": TranslationOptions(long="refuse")}, 2, "long"),
         ({"output": JobOutput(scores=True)}, 2, "output.scores"),

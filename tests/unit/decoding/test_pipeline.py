@@ -1,6 +1,7 @@
 """Lines in and out: one for one, in order, for any window size; nothing is dropped or cut off."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -68,7 +69,8 @@ def test_equal_lines_are_translated_once(translator: Translator) -> None:
 
 def test_a_long_line_is_split_or_refused_and_never_cut(translator: Translator) -> None:
     text = "the red cat sees a small book. " * 11
-    split = translator.translate([text], SHORT)[0]
+    whole = TranslationOptions(is_paragraphs=False)
+    split = translator.translate([text], SHORT, whole)[0]
     assert len(split.parts) > 1
     assert "".join(part.source + part.space for part in split.parts) == text.strip()
     assert all(len(part.ids) <= 36 for part in split.parts)
@@ -76,14 +78,15 @@ def test_a_long_line_is_split_or_refused_and_never_cut(translator: Translator) -
     with pytest.raises(
         DataError, match=r"line 2 has \d+ tokens, but the model reads at most 36.*or split long lines"
     ) as no:
-        texts(translator, ["a", text], TranslationOptions(long="refuse"))
+        texts(translator, ["a", text], replace(whole, long="refuse"))
     assert no.value.options == {"long": "split"}
     with pytest.raises(DataError, match=r"line 1 has 300,000 characters, more than the maximum of 200,000"):
         texts(translator, ["a" * 300_000])
 
 
-def test_paragraphs_are_split_into_sentences_and_joined(translator: Translator) -> None:
-    joined = translator.translate(["the cat.  A dog?"], SHORT, TranslationOptions(is_paragraphs=True))[0]
+@pytest.mark.parametrize("is_paragraphs", [True, None])
+def test_paragraphs_are_split_into_sentences_and_joined(translator: Translator, is_paragraphs: bool | None) -> None:
+    joined = translator.translate(["the cat.  A dog?"], SHORT, TranslationOptions(is_paragraphs=is_paragraphs))[0]
     alone = texts(translator, ["the cat.", "A dog?"])
     assert joined.text == "  ".join(alone)
     assert [(part.source, part.texts[0]) for part in joined.parts] == [("the cat.", alone[0]), ("A dog?", alone[1])]

@@ -11,6 +11,7 @@ import torch
 from clearhead.errors import CheckpointError, ConfigError, DataError
 from clearhead.formats import from_marian
 from clearhead.formats.weights import own_tensors
+from clearhead.text.statistics import TextStatistics
 from clearhead.text.tokeniser import Vocabularies
 from clearhead.training.prepare import make_model, open_model
 from clearhead.training.run import RunFolder
@@ -162,6 +163,10 @@ def test_unchanged_data_is_not_read_again(earlier: Result, tmp_path: Path) -> No
     data_report = json.loads((tmp_path / "run/data.json").read_text())
     assert [corpus["path"] for corpus in data_report["corpora"]] == ["data.train.0", "data.valid"]
     assert data_report["corpora"][0]["kept"] == 997
+    statistics = TextStatistics.load(tmp_path / "run")
+    assert statistics.several_sentences is not None
+    assert statistics.word_pieces is not None
+    assert statistics.log_probs is not None
     assert data_report["coverage"].keys() == {"train", "valid"}
     for use, coverage in data_report["coverage"].items():
         assert f"{use}: {coverage}." in first.output

@@ -1,0 +1,91 @@
+"""Input that is unlike the training text is named once, with the number of lines and an example."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from clearhead.decoding.pipeline import TranslationOptions
+from clearhead.decoding.search.hypothesis import Hypothesis
+from clearhead.decoding.search.settings import SearchSettings
+from clearhead.decoding.translation import TranslatedPart
+from clearhead.decoding.translator import Translator
+from clearhead.decoding.unfamiliar import UnfamiliarText
+from clearhead.text.config import TextConfig
+from clearhead.text.statistics import TextStatistics, measure_text
+from clearhead.text.tokeniser import Tokeniser
+from clearhead.text.train import train_vocabularies
+from tests.unit.text.sentences import ENGLISH, PAIRS
+
+
+@pytest.fixture(scope="module")
+def tokeniser() -> Tokeniser:
+    return train_vocabularies(PAIRS, TextConfig(vocabulary=331, byte_fallback=True)).source
+
+
+@pytest.fixture
+def unfamiliar(tokeniser: Tokeniser) -> UnfamiliarText:
+    statistics = measure_text(ENGLISH, tokeniser, "en")
+    return UnfamiliarText(statistics.model_copy(update={"log_probs": {"1": -2.0, "50": -0.5}}), tokeniser)
+
+
+def _part(tokeniser: Tokeniser, text: str, log_prob: float = -0.5) -> TranslatedPart:
+    hypothesis = Hypothesis((5, 6, 2), (), log_prob, True, 3 * log_prob)
+    return TranslatedPart(text, "", tuple(tokeniser.encode([text])[0]), hypotheses=(hypothesis,))
+
+
+def test_usual_text_has_no_findings(unfamiliar: UnfamiliarText, tokeniser: Tokeniser) -> None:
+    for number, text in enumerate([*ENGLISH, ""], 1):
+        assert unfamiliar.notes(number, [_part(tokeniser, text)]) == ()
+    assert unfamiliar.notes(99, [_part(tokeniser, "the cat", math.nan)]) == ()
+    assert unfamiliar.summary() == []
+
+
+def test_a_word_in_many_pieces_is_named(unfamiliar: UnfamiliarText, tokeniser: Tokeniser) -> None:
+    notes = unfamiliar.notes(1, [_part(tokeniser, "the xyzzyvas sees the dog.")])
+    pieces = len(tokeniser.encode(["xyzzyvas"])[0])
+    assert notes == (f"Words that the model has hardly seen: 'xyzzyvas' ({pieces} pieces).",)
+    assert unfamiliar.summary() == list(notes)
+
+
+def test_long_sentences_and_unlikely_translations_are_counted(unfamiliar: UnfamiliarText, tokeniser: Tokeniser) -> None:
+    unfamiliar.notes(1, [_part(tokeniser, "the cat")])
+    unfamiliar.notes(2, [_part(tokeniser, "the cat sees " * 11)])
+    unfamiliar.notes(3, [_part(tokeniser, "the cat", -2.5), _part(tokeniser, "the dog", -3.5)])
+    unfamiliar.notes(4, [_part(tokeniser, "a dog", -2.25)])
+    long, unlikely = unfamiliar.summary()
+    assert long.startswith(
+        "1 of 4 lines: sentences far longer than those of training, for example in line 2: 33 tokens"
+    )
+    assert unlikely == (
+        "2 of 4 lines: translations that the model itself finds unlikely, for example in line 3: a mean "
+        "log-probability of -2.50 for each token, where 99 % of the validation sentences had more than -2.00."
+    )
+
+
+def test_characters_outside_a_vocabulary_without_bytes_are_named_for_any_model() -> None:
+    tokeniser = train_vocabularies(PAIRS, TextConfig(vocabulary=61)).source
+    unfamiliar = UnfamiliarText(TextStatistics(), tokeniser)
+    notes = unfamiliar.notes(1, [_part(tokeniser, "the 37 cats 7")])
+    assert notes == ("Characters that the vocabulary of the model does not have: '37'.",)
+
+
+def test_notes_are_on_the_translation_and_models_without_statistics_have_none(translator: Translator) -> None:
+    search, text = SearchSettings(max_length=5), "the cat " * 9
+    assert translator.translate([text], search)[0].notes == ()
+    statistics = TextStatistics(source_tokens={"99": 5.0}, word_pieces={"99.9": 400.0})
+    other = Translator(translator.vocabularies, translator.engine, statistics=statistics)
+    assert other.translate([text], search)[0].notes[0].startswith("Sentences far longer than those of training: ")
+
+
+@pytest.mark.parametrize(("share", "num_parts"), [(None, 2), (0.1, 2), (0.9, 1)])
+def test_the_statistics_decide_whether_lines_are_split_and_options_override(
+    translator: Translator, share: float | None, num_parts: int
+) -> None:
+    search, lines = SearchSettings(max_length=5), ["the cat.  A dog?"]
+    statistics = TextStatistics(several_sentences=share)
+    other = Translator(translator.vocabularies, translator.engine, statistics=statistics)
+    assert len(other.translate(lines, search)[0].parts) == num_parts
+    for is_paragraphs in (True, False):
+        options = replace(TranslationOptions(), is_paragraphs=is_paragraphs)
+        assert len(other.translate(lines, search, options)[0].parts) == 1 + is_paragraphs
