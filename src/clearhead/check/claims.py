@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from clearhead.check.compare import SheetComparison
+from clearhead.check.habits import Care, habits, kept
 from clearhead.check.misconceptions import variants
 from clearhead.check.record_image import nearest_records
 from clearhead.check.statement import EXACT
@@ -23,7 +24,6 @@ from clearhead.worksheet.arrays import Array, Mask
 from clearhead.worksheet.reference import REFERENCE
 
 _MAX_SITES = 12  # unwritten lines above a wrong one that are searched for a wrong rule
-_TIE = 1e-9  # of a unit
 _MAX_TRIALS = 60  # wrong rules of one line, times the ways of rounding in between
 
 
@@ -140,7 +140,7 @@ class _Search:
         """Yield the claims of a rule with other roundings in between, and other inner numbers."""
         for choice in self.choices[:rounds]:
             lasts = self._lasts(trial, choice)
-            results = [[last.value] for last in lasts]
+            results = [self._with_habits(last) for last in lasts]
             num_habits = min(len(values) for values in results)
             stacked = np.stack([np.stack(values[:num_habits]) for values in results], axis=1)  # habits, worlds, cells
             for habit in self._promising(stacked):
@@ -193,6 +193,16 @@ class _Search:
                 changed[other] = self._worked(other, changed, choice)
         step, inputs = self.graph.records[self.index].step.name, self._inputs(self.index, changed)
         return Variant(rule.name, choice.work(step, inputs), Calculation(step, inputs))
+
+    def _with_habits(self, last: Variant) -> list[Array]:
+        """Return the value of a calculation, first in full, then for every habit with numbers that are not written."""
+        if last.shown is None:
+            return [last.value]
+        results = habits(last.shown.step, last.shown.inputs, Care(float(np.max(self.line.statement.unit))))
+        spread = [_placed(result, last) for result in results]
+        with np.errstate(invalid="ignore"):
+            same = np.isclose(last.value, spread[0], rtol=1e-9, atol=0.0)  # a masked weight is 0 in any case
+        return [last.value, *(np.where(same, result, last.value) for result in spread[1:])]
 
     def _inputs(self, node: int, values: list[Array]) -> dict[str, Any]:
         return self.graph.inputs(node, self.comparison.fetch(values))
@@ -247,11 +257,13 @@ class _Search:
         return list(dict.fromkeys(choices))
 
 
-def kept(values: Array, unit: Array | float, *, is_cut: bool) -> Array:
-    """Round numbers to a unit, halves away from 0, or cut them."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        steps = np.floor(np.abs(values) / unit + (_TIE if is_cut else 0.5 + _TIE))
-        return np.asarray(np.where(np.isfinite(values), np.copysign(steps * unit, values), values))
+def _placed(result: Array, last: Variant) -> Array:
+    """Return the result of a calculation with the cells where the line has them."""
+    if last.shown is None or last.shown.place is None:
+        return result
+    places = [last.shown.place(*cell) for cell in np.ndindex(last.value.shape)]
+    rows, columns = (np.array(part) for part in zip(*places, strict=True))
+    return np.asarray(result[rows, columns].reshape(last.value.shape))
 
 
 def _sources(comparison: SheetComparison, index: int) -> list[list[Array]]:

@@ -22,12 +22,19 @@ from clearhead.worksheet.arrays import Mask
 
 Cell = tuple[int, int]
 _ALONE = 4  # wrong cells of one line that are reported one by one; more are reported together
-_REWRITTEN = ("digit swap", "decimal slip")  # the digits of the right number, written down incorrectly
+_REWRITTEN = {  # the digits of the right number; of a number that was calculated, they only suggest the cause
+    "digit swap": "as if two digits were swapped",
+    "decimal slip": "as if the decimal point were misplaced",
+}
+_WEIGHT, _SCORE = "a masked key must have weight 0", "a masked score must be -∞"
 
 
 @dataclass(frozen=True, eq=False)
 class RootError:
-    """A root error: its cells (tokens as rows), its name, and the record in which the rule was wrong."""
+    """A root error: its cells (tokens as rows), its name, and the record in which the rule was wrong.
+
+    `broken` is a property that the cells must have, if that is all that is known.
+    """
 
     judged: JudgedStatement
     cells: tuple[Cell, ...]
@@ -35,6 +42,7 @@ class RootError:
     name: str = ""
     site: int | None = None
     student_sum: str = ""
+    broken: str = ""
 
 
 def diagnose(comparison: SheetComparison) -> list[RootError]:
@@ -128,6 +136,13 @@ def _slip_roots(
             continue
         _set_verdict(judged, root.cells, root.verdict)
         yield root
+    masked = _masked_cells(comparison, judged)
+    rows = {row for row, column in plain if masked[row, column]}
+    if rows:
+        together = tuple(cell for cell in plain if cell[0] in rows)
+        is_weight = comparison.graph.records[judged.statement.node].step.name == "softmax"
+        yield RootError(judged, together, Verdict.SLIP, broken=_WEIGHT if is_weight else _SCORE)
+        plain = [cell for cell in plain if cell[0] not in rows]
     if len(plain) > _ALONE or (len(plain) > 1 and line.is_mostly_wrong):
         yield RootError(judged, tuple(plain), Verdict.SLIP)
         return
@@ -135,17 +150,29 @@ def _slip_roots(
         yield RootError(judged, (cell,), Verdict.SLIP)
 
 
+def _masked_cells(comparison: SheetComparison, judged: JudgedStatement) -> Mask:
+    """Return the cells of masked keys, in a line of masked scores or of weights."""
+    graph, node = comparison.graph, judged.statement.node
+    if graph.records[node].step.name == "mask":
+        return np.asarray(np.isneginf(judged.expected))
+    is_below_mask = any(graph.records[parent].step.name == "mask" for parent in graph.parents[node])
+    return np.asarray(judged.expected == 0.0) & (graph.records[node].step.name == "softmax" and is_below_mask)
+
+
 def _named_slip(comparison: SheetComparison, judged: JudgedStatement, cell: Cell, line: WrongLine) -> RootError | None:
     """Return the slip in one cell with its cause, or None: no cause is seen, or most of the line is wrong."""
     row, column = cell
     node, is_alone = judged.statement.node, line.num_wrong == 1
     slip = pen_slip(judged.statement.texts[row][column], float(judged.expected[row, column]))
-    is_used_right = bool(slip) and node in comparison.culprits  # a later line was worked from the right number
-    if is_alone and (slip in _REWRITTEN or is_used_right):
+    is_used_right = node in comparison.culprits  # a later line was worked from the right number
+    is_copied = comparison.graph.is_move[node]
+    if is_alone and slip and (is_used_right or (is_copied and slip in _REWRITTEN)):
         return RootError(judged, (cell,), Verdict.TRANSCRIPTION, slip)
+    if is_alone and slip in _REWRITTEN:
+        return RootError(judged, (cell,), Verdict.SLIP, _REWRITTEN[slip])
     if line.is_mostly_wrong:
         return None
-    if comparison.graph.is_move[node]:
+    if is_copied:
         return None if line.is_half_wrong else RootError(judged, (cell,), Verdict.TRANSCRIPTION, slip or "miscopied")
     product = failing_product(comparison, judged, row, column)
     if product is not None:

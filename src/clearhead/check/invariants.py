@@ -4,6 +4,7 @@ A faultless working passes, whether it is rounded or cut.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from clearhead.worksheet.arrays import Mask
 
 _USUAL_EPSILON = 1e-4
 _SHORT_SUM = 0.01  # the effect of a sum of exponentials that was cut at two decimals; it is at least 1
+_GROUP = "a normalised group of numbers"
 Cells = tuple[tuple[int, int], ...]
 Broken = Iterator[tuple[str, Cells]]
 
@@ -29,7 +31,18 @@ def broken_invariants(comparison: SheetComparison, judged: JudgedStatement) -> l
     for _, cells in violations:
         for row, column in cells:
             judged.verdicts[row][column] = Verdict.INVARIANT
+    if comparison.graph.has_unknown_input and test is _normalised:
+        _accept_normalised(comparison, judged)
     return violations
+
+
+def _accept_normalised(comparison: SheetComparison, judged: JudgedStatement) -> None:
+    """Accept numbers normalised together that have mean 0 and deviation 1: with an unknown input, no more is known."""
+    statement, open_cells = judged.statement, judged.where(Verdict.UNCHECKED)
+    for group in _tested_groups(comparison, judged, open_cells):
+        y, unit = statement.value[group], float(statement.unit[group].max())
+        if y.std() > unit and _is_small_epsilon(comparison, statement.node):
+            judged.set(open_cells & group, Verdict.PLAUSIBLE)
 
 
 def _wrong_sums(comparison: SheetComparison, judged: JudgedStatement) -> list[tuple[str, Cells]]:
@@ -116,21 +129,31 @@ def _activation(comparison: SheetComparison, judged: JudgedStatement, open_cells
 
 def _normalised(comparison: SheetComparison, judged: JudgedStatement, open_cells: Mask) -> Broken:
     """Check that numbers normalised together, before gain and shift, have mean 0 and deviation at most 1."""
-    record, statement = comparison.graph.records[judged.statement.node], judged.statement
-    mean = comparison.graph.sources[judged.statement.node].get("mean")
-    rule = comparison.graph.records[mean.index].inputs if isinstance(mean, FromRecord) else {}
-    if "gain" in record.inputs or "shift" in record.inputs or not rule or "counted" in rule:
-        return
-    what = "a normalised vector" if rule["over"] == "features" else "a normalised group of numbers"
-    for group in _normalised_groups(rule["over"], open_cells.shape):
-        if not ((open_cells & group).any() and statement.is_written[group].all()):
-            continue
+    statement = judged.statement
+    for group in _tested_groups(comparison, judged, open_cells):
+        what = "a normalised vector" if _norm_rule(comparison, judged)["over"] == "features" else _GROUP
         y, unit = statement.value[group], float(statement.unit[group].max())
         cells = tuple((int(row), int(column)) for row, column in np.argwhere(open_cells & group))
         if abs(y.mean()) > unit:
             yield f"{what} must have mean 0, but this one has mean {y.mean():.4g}", cells
         elif abs(y.std() - 1.0) > unit and y.std() > unit and _is_small_epsilon(comparison, statement.node):
             yield f"{what} must have deviation 1, but this one has deviation {y.std():.4g}", cells
+
+
+def _norm_rule(comparison: SheetComparison, judged: JudgedStatement) -> Mapping[str, Any]:
+    """Return how the mean of a norm is taken; empty if it has none."""
+    mean = comparison.graph.sources[judged.statement.node].get("mean")
+    return comparison.graph.records[mean.index].inputs if isinstance(mean, FromRecord) else {}
+
+
+def _tested_groups(comparison: SheetComparison, judged: JudgedStatement, open_cells: Mask) -> Iterator[Mask]:
+    """Yield the complete groups of numbers normalised together; none if a gain or a shift hides their mean."""
+    inputs, rule = comparison.graph.records[judged.statement.node].inputs, _norm_rule(comparison, judged)
+    if "gain" in inputs or "shift" in inputs or not rule or "counted" in rule:
+        return
+    for group in _normalised_groups(rule["over"], open_cells.shape):
+        if (open_cells & group).any() and judged.statement.is_written[group].all():
+            yield group
 
 
 def _normalised_groups(over: str, shape: tuple[int, ...]) -> Iterator[Mask]:

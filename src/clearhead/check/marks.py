@@ -74,29 +74,16 @@ def line_marks(
 
     With `asks_all`, a row that was not written earns nothing; otherwise only written rows count.
     """
-    scheme, reasons = ledger.scheme, []
+    scheme = ledger.scheme
     grid = _merged_verdicts(writings)
-    judged = writings[0]
     repeated = set() if scheme.charge_repeats else _repeated(ledger, writings)
     rows = [row for row in range(len(grid)) if any(grid[row])]
     verdicts = [verdict for row in grid for verdict in row if verdict is not None]
-    method = worth.M
-    if any(v is Verdict.MISCONCEPTION for v in _charged_verdicts(grid, repeated)):
-        method = 0.0
-        reasons.append("the method is wrong")
-    elif verdicts and all(v is Verdict.TRUE for v in verdicts):
-        method = 0.0
-        reasons.append("the numbers do not follow from the previous line")
-    elif len(verdicts) > 1 and all(v in _NONSENSE for v in verdicts) and not _is_named(ledger, writings):
-        method = 0.0
-        reasons.append("none of the numbers follows from the previous line")
-    elif verdicts and not any(v.is_accepted for v in verdicts) and Verdict.UNSUPPORTED in verdicts:
-        method = 0.0
-        reasons.append("there is not enough working")
-    elif verdicts and all(v is Verdict.UNREADABLE for v in verdicts):
-        method = 0.0
-        reasons.append("the line cannot be read")
-    no_follow = _trivial_above(ledger, judged)
+    if verdicts and all(verdict is Verdict.UNCHECKED for verdict in verdicts):
+        return _unchecked_marks(ledger, worth)
+    reasons = [_why_no_method(ledger, writings, grid, repeated)]
+    method = 0.0 if reasons[0] else worth.M
+    no_follow = _trivial_above(ledger, writings[0])
     good = num_followed = 0
     for row in rows:
         cells = [(row, column) for column, verdict in enumerate(grid[row]) if verdict is not None]
@@ -114,13 +101,48 @@ def line_marks(
             if count > 1
             else "the row is wrong"
         )
+    reasons.append(_unchecked_rows(grid))
     if any(root.judged in writings for root in ledger.charged):
         reasons.append("the error costs marks only once, in the line that was not written")
     elif repeated:
         reasons.append("a repeated error costs marks only once")
     if no_follow and any(v is Verdict.CARRIED for v in verdicts):
         reasons.append("no follow-through, because an earlier error made this line trivial")
-    return LineMarks(method, worth.M, accuracy, worth.A, num_followed > 0, "; ".join(reasons))
+    return LineMarks(
+        method, worth.M, accuracy, worth.A, num_followed > 0, "; ".join(reason for reason in reasons if reason)
+    )
+
+
+def _unchecked_marks(ledger: MarkingContext, worth: LineScheme) -> LineMarks:
+    """Return the marks of a line that could not be checked: none, and with an unknown input it does not count."""
+    if ledger.comparison.graph.has_unknown_input:
+        return LineMarks(0.0, 0.0, 0.0, 0.0, because="not checked and not counted, because the input is unknown")
+    return LineMarks(0.0, worth.M, 0.0, worth.A, because="the numbers could not be checked")
+
+
+def _unchecked_rows(grid: "Grid") -> str:
+    number = sum(Verdict.UNCHECKED in row for row in grid)
+    return f"{number} {'row' if number == 1 else 'rows'} could not be checked" if number else ""
+
+
+def _why_no_method(
+    ledger: MarkingContext, writings: Sequence[JudgedStatement], grid: "Grid", repeated: set[tuple[int, int]]
+) -> str:
+    """Return why a line loses its method mark; empty if it does not."""
+    verdicts = [verdict for row in grid for verdict in row if verdict is not None]
+    if not verdicts:
+        return ""
+    if any(v is Verdict.MISCONCEPTION for v in _charged_verdicts(grid, repeated)):
+        return "the method is wrong"
+    if all(v is Verdict.TRUE for v in verdicts):
+        return "the numbers do not follow from the previous line"
+    if len(verdicts) > 1 and all(v in _NONSENSE for v in verdicts) and not _is_named(ledger, writings):
+        return "none of the numbers follows from the previous line"
+    if not any(v.is_accepted for v in verdicts) and Verdict.UNSUPPORTED in verdicts:
+        return "there is not enough working"
+    if all(v is Verdict.UNREADABLE for v in verdicts):
+        return "the line cannot be read"
+    return ""
 
 
 def _earns(verdict: Verdict | None, scheme: Scheme, no_follow: bool) -> bool:
@@ -128,7 +150,7 @@ def _earns(verdict: Verdict | None, scheme: Scheme, no_follow: bool) -> bool:
         return scheme.follow_through and not no_follow
     if scheme.strict_rounding and verdict in ROUNDING_FAULTS:
         return False
-    return verdict is not None and (verdict.is_accepted or verdict is Verdict.UNCHECKED)
+    return verdict is not None and verdict.is_accepted
 
 
 Grid = list[list[Verdict | None]]

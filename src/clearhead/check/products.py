@@ -23,7 +23,10 @@ class FailingProduct:
 def failing_product(
     comparison: SheetComparison, judged: JudgedStatement, row: int, column: int
 ) -> FailingProduct | None:
-    """Return the one slip in a term of the cell's sum that explains the digits; None if none or several do."""
+    """Return the one slip in a term of the cell's sum that explains the digits.
+
+    None if none or several do, or if a term has a number that was never written.
+    """
     terms = _terms(comparison, judged, row, column)
     if terms is None:
         return None
@@ -77,6 +80,8 @@ def _terms(
     show = StudentShow(comparison)
     own = Record(record.step, record.where, show.inputs(index), record.value, record.symbol)
     expression = WORKINGS[record.step.name](own, row, column, show)
+    if show.has_unwritten:
+        return None
     if not isinstance(expression, Sum) or expression.left_out or not 2 <= len(expression.terms) <= _MAX_TERMS:
         return None
     terms: list[tuple[Expression, float]] = []

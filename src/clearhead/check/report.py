@@ -14,6 +14,7 @@ from clearhead.check.working import Note
 
 FORMAT = 1  # version of the JSON; increased when old readers would misread new files
 _NOT_IN_JSON = ("is_unknown_line", "line", "is_missing")  # the sentences in the JSON contain the same information
+_UNMARKED = {Verdict.UNREADABLE: "cannot be read", Verdict.UNCHECKED: "not checked"}
 
 
 @dataclass(frozen=True)
@@ -180,10 +181,12 @@ class Report:
         """What was written and not marked, in a few words each: `S (wrong shape)`, `"foo"`, `line 12`."""
         names = []
         for line in self.lines:
-            num_unread = sum(cell.verdict is Verdict.UNREADABLE for cell in line.marked)
-            if line.is_misshapen or num_unread:
-                cells = "1 cell cannot be read" if num_unread == 1 else f"{num_unread} cells cannot be read"
-                names.append(f"{line.name or line.symbol} ({cells if num_unread else 'wrong shape'})")
+            for verdict, words in _UNMARKED.items():
+                number = sum(cell.verdict is verdict for cell in line.marked)
+                if number:
+                    names.append(f"{line.name or line.symbol} ({number} {'cell' if number == 1 else 'cells'} {words})")
+            if line.is_misshapen:
+                names.append(f"{line.name or line.symbol} (wrong shape)")
         names += [note.short_place for note in self.notes if note.kind in ("unplaced", "unreadable")]
         return list(dict.fromkeys(names))
 

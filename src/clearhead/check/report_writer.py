@@ -376,23 +376,40 @@ class ReportWriter:
         step: StepView | None = self.view.steps[statement.node] if statement.node >= 0 else None
         line = self._line([judged], LineMarks(0, 0, 0, 0), has_cells=False)
         in_sheet = tuple((j, i) if self.graph.is_turned else (i, j) for i, j in root.cells)
-        right = self._shown(judged, float(judged.expected[row, column]), row, column)
+        right = self._right_of(root)
         counts = self.num_affected.get(number, Counter())
         below = [other for other in self.judged if other is not judged and id(other) in counts]
         num_cells = sum(counts[id(other)] for other in below)
+        has_lines = step is None or bool(self.comparison.written_above(statement.node))
         is_sum = step is not None and judged.copy is None and root.verdict is not Verdict.INVARIANT
         return Finding(
             line=places[id(judged)],
             cells=in_sheet,
             verdict=root.verdict,
             name=root.name,
-            what=what_is_wrong(root, line.place_of_cells(in_sheet), statement.texts[row][column], right),
+            what=what_is_wrong(
+                root, line.place_of_cells(in_sheet), statement.texts[row][column], right, has_lines=has_lines
+            ),
             follows=what_follows([self._symbol(other) for other in below], num_cells),
-            remedy=remedy(root, f"{line.symbol} = {line.equation}", step.step.sentence if step else ""),
+            remedy=remedy(
+                root, f"{line.symbol} = {line.equation}", step.step.sentence if step else "", self._divisor(root)
+            ),
             right_sum=right_sum(self.comparison, statement.node, row, column, right) if is_sum else "",
             student_sum=root.student_sum,
             below=tuple(places[id(other)] for other in below),
         )
+
+    def _divisor(self, root: RootError) -> float | None:
+        """Return the number that the question gives for the scale, if the error is there; None for √d_k."""
+        return None if root.site is None else self.graph.records[root.site].inputs.get("divisor")
+
+    def _right_of(self, root: RootError) -> str:
+        """Format the right number of the first cell; for swapped digits with the digits that were written."""
+        row, column = root.cells[0]
+        right, text = float(root.judged.expected[row, column]), root.judged.statement.texts[row][column]
+        if root.name in ("digit swap", "as if two digits were swapped"):
+            return f"{right:.{len(text.partition('.')[2])}f}"
+        return self._shown(root.judged, right, row, column)
 
     def _symbol(self, judged: JudgedStatement) -> str:
         return self._symbol_at(judged.statement.node)

@@ -11,7 +11,7 @@ REMEDIES: Mapping[str, str] = {
     "divided by √d_model": "Divide by √d_k. d_k is the size of a query vector, not the size of the model's vectors.",
     "multiplied by √d_k": "Divide by √d_k instead of multiplying.",
     "scaled, but the question has no scaling": "Do not divide the scores: the question does not scale them.",
-    "softmax down the columns": "Each query is a row: divide every exponential by the sum of its own row.",
+    "softmax down the columns": "Divide by the sum of the same row (of the same column, if tokens are columns).",
     "softmax over the whole matrix": "Apply the softmax to each row separately: the weights of a row sum to 1.",
     "no exp (divided by the sum)": "First compute e^score for every score, then divide by the sum of the row.",
     "e instead of the base in the question": "Use the base that the question gives.",
@@ -98,13 +98,18 @@ _CORRECTIONS = {  # of a number that was calculated, not copied
     "two numbers exchanged": "Compare the order of the numbers with your calculation.",
 }
 
+_REWRITTEN = {
+    "as if two digits were swapped": "the digits",
+    "as if the decimal point were misplaced": "the decimal point",
+}
 
-def remedy(root: RootError, equation: str, sentence: str) -> str:
-    """Return a sentence that explains how to correct the error."""
+
+def remedy(root: RootError, equation: str, sentence: str, divisor: float | None = None) -> str:
+    """Return a sentence that explains how to correct the error; `divisor` is the number that divides the scores."""
     if root.verdict is Verdict.MISCONCEPTION:
         for name, words in REMEDIES.items():
             if root.name.startswith(name):
-                return words
+                return words if divisor is None else words.replace("√d_k", f"{divisor:g}")
         if " computed with W_" in root.name:
             return "Use the weight matrix with the same letter: W_Q for Q, W_K for K, W_V for V."
         if root.name.endswith("forgotten"):
@@ -118,26 +123,34 @@ def remedy(root: RootError, equation: str, sentence: str) -> str:
         return "Calculate the row again. This property holds for all correct answers, whatever the earlier lines are."
     if root.name.startswith("as if √"):
         return "Use at least two decimals of the square root."
+    if root.name in _REWRITTEN:
+        return f"Compare {_REWRITTEN[root.name]} on paper with your calculation."
+    if root.broken:
+        return "Set masked scores to -∞ before the softmax: masked keys then have weight 0."
     return f"Calculate {'it' if len(root.cells) == 1 else 'them'} again: {equation}."
 
 
-def what_is_wrong(root: RootError, where: str, text: str, right: str) -> str:
-    """Return a sentence that says what is wrong at the place `where`."""
+def what_is_wrong(root: RootError, where: str, text: str, right: str, *, has_lines: bool = True) -> str:
+    """Return a sentence that says what is wrong at the place `where`; `has_lines`: a line above it was written."""
+    result = f"your own lines give {right}" if has_lines else f"the right number is {right}"
+    first = f"In the first of these cells you wrote {text}; {result}."
     if root.verdict is Verdict.MISCONCEPTION:
-        comparison = f"In the first of these cells you wrote {text}; your own lines give {right}."
-        return f'{where}: these numbers come from the misconception "{root.name}". {comparison}'
+        return f'{where}: these numbers come from the misconception "{root.name}". {first}'
     if root.verdict is Verdict.TRANSCRIPTION:
         how = _TRANSCRIPTIONS.get(root.name, root.name)
         return f"{where}: you wrote {text}, but it should be {right}: {how}."
     if root.verdict is Verdict.INVARIANT:
         return f"{where}: {root.name}."
+    if root.broken:
+        return f"{where}: {root.broken}. " + (first if len(root.cells) > 1 else f"You wrote {text}.")
     if len(root.cells) > 1:
-        what = f"these numbers are {root.name}" if root.name else "these numbers do not follow from your line above"
-        return f"{where}: {what}. In the first of these cells you wrote {text}; your own lines give {right}."
+        source = "your line above" if has_lines else "the numbers of the exercise"
+        what = f"these numbers are {root.name}" if root.name else f"these numbers do not follow from {source}"
+        return f"{where}: {what}. {first}"
     if root.name.startswith("as if"):
-        return f"{where}: you wrote {text}, {root.name}; your own lines give {right}."
+        return f"{where}: you wrote {text}, {root.name}; {result}."
     named = f": {root.name}" if root.name else ""
-    return f"{where}: you wrote {text}, but your own lines give {right}{named}."
+    return f"{where}: you wrote {text}, but {result}{named}."
 
 
 def what_follows(lines: Sequence[str], num_cells: int) -> str:

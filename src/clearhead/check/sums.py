@@ -25,7 +25,10 @@ def plain_number(number: float, decimals: int = 6) -> str:
 
 
 class StudentShow:
-    """Show every cell with the student's own digits, and unwritten cells with a few digits."""
+    """Show every cell with the student's own digits, and unwritten cells with a few digits.
+
+    `has_unwritten` tells whether a cell was shown that the student neither wrote nor copied from a written line.
+    """
 
     is_left_first = True
     max_terms = 12
@@ -33,7 +36,9 @@ class StudentShow:
     def __init__(self, comparison: SheetComparison) -> None:
         self._comparison = comparison
         self.is_left_first = not comparison.graph.is_turned
+        self.has_unwritten = False
         self._texts: dict[int, Any] = {}
+        self._copied: set[int] = set()
         self._kept: list[Any] = []  # keeps arrays alive, so that no other array gets their id
 
     def inputs(self, index: int) -> dict[str, Any]:
@@ -45,17 +50,28 @@ class StudentShow:
             value = self._comparison.x[source.index]
             self._texts[id(value)] = list(self._comparison.statements.get(source.index, ()))
             self._kept.append(value)
+            if self._is_copied(source.index):
+                self._copied.add(id(value))
             return value
         if isinstance(source, FromGiven):
             return self._comparison.graph.givens[source.name].value
         assert isinstance(source, Plain)
         return source.value
 
+    def _is_copied(self, index: int) -> bool:
+        """Return whether a line is only a copy, of given numbers or of written lines."""
+        graph, statements = self._comparison.graph, self._comparison.statements
+        return graph.is_move[index] and all(
+            parent in statements or self._is_copied(parent) for parent in graph.parents[index]
+        )
+
     def cell(self, value: Any, *index: int) -> Number:
         """Return the cell as the student wrote it."""
         for statement in reversed(self._texts.get(id(value), ())):
             if len(index) == 2 and not np.isnan(statement.value[index]) and not np.isinf(statement.value[index]):
                 return Number(plain_number(float(statement.value[index]), 12))
+        if id(value) in self._texts and id(value) not in self._copied:
+            self.has_unwritten = True
         return Number(plain_number(float(value[index]), 6))
 
     def plain(self, number: float) -> Number:

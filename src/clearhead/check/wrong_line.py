@@ -12,6 +12,8 @@ from clearhead.worksheet.arrays import Array, Mask
 
 AGAINST = 3  # for each wrong cell that a rule does not give to the last digit, it must give this many others
 
+_CHANCE = 1e-5  # that unrelated numbers come so near to the results of a wrong rule
+
 
 @dataclass(frozen=True, eq=False)
 class WrongLine:
@@ -113,8 +115,9 @@ def prove(line: WrongLine, results: list[Array], room: Room, *, is_near_enough: 
     """Judge a wrong rule by the cells in which it differs from the right one; None if it is not proved.
 
     It must give at least two wrong cells to the last digit, or the only one where nothing speaks against it; no right
-    cell of their row may contradict it, and it must explain nearly all wrong cells of the line. With `is_near_enough`,
-    digits that only come near count too: other choices may give them.
+    cell of their row may contradict it, and it must explain nearly all wrong cells of the line. Digits that differ by
+    no more than the rounding of the lines above are enough if so many cells cannot have them by chance. With
+    `is_near_enough`, digits that only come near always count: other choices may give them.
     """
     if not results:
         return None
@@ -132,26 +135,43 @@ def prove(line: WrongLine, results: list[Array], room: Room, *, is_near_enough: 
     differs = statement.is_written & ~np.logical_and.reduce(same)
     contrary = (differs & ~near & line.accepted).any(axis=1)
     explained = line.wrong & near & ~contrary[:, None]
-    proved = exact & explained
-    num_proved = int(proved.sum())
+    proof = Proof(explained, (int((exact & explained).sum()), int((exact & statement.is_written).sum())))
+    if _is_no_coincidence(line, explained, results[0], room):
+        return proof
+    num_proved = proof.score[0]
     if (line.num_wrong - num_proved) * AGAINST > num_proved:
         return None
     with np.errstate(invalid="ignore"):
         is_clear = differs & ~(np.abs(results[0] - line.expected) < 2.0 * statement.unit)
     if num_proved < 2 and not (num_proved and _is_enough(line, differs, is_clear, exact)):
         return None
-    return Proof(explained, (num_proved, int((exact & statement.is_written).sum())))
+    return proof
+
+
+def _is_no_coincidence(line: WrongLine, explained: Mask, result: Array, room: Room) -> bool:
+    """Return whether a rule comes so near to several wrong cells that chance is excluded.
+
+    The chance of a cell is the share of the numbers as far from the right one as the rule's own that are so near to it.
+    """
+    num_explained = int(explained.sum())
+    if num_explained < 2 or (line.num_wrong - num_explained) * AGAINST > num_explained:
+        return False
+    with np.errstate(invalid="ignore", divide="ignore"):
+        chances = (line.to_the_last_digit.unit + room.near) / np.abs(result - line.expected)
+    usable = explained & np.isfinite(chances)
+    return bool(usable.sum() > 1 and np.prod(np.minimum(chances[usable], 1.0)) <= _CHANCE)
 
 
 def _is_enough(line: WrongLine, differs: Mask, is_clear: Mask, exact: Mask) -> bool:
     """Return whether one wrong cell is enough, because its line or its row has the digits of the wrong rule.
 
     It is the only cell of the line in which the rules differ (a ReLU of one negative number), or the other cells of its
-    row that differ clearly are no more than plausible and have the digits of the wrong rule.
+    row or of its line that differ clearly are no more than plausible and have the digits of the wrong rule.
     """
     row = np.flatnonzero(line.wrong.any(axis=1))[0]
     if not (is_clear & line.wrong).any():
         return False
     if int(line.statement.is_written.sum()) > 1 and int(differs.sum()) == 1:
         return True
-    return bool(np.all(exact[row] | ~differs[row])) and int((is_clear & exact)[row].sum()) > 1
+    agrees, clear = exact | ~differs, is_clear & exact
+    return bool((agrees[row].all() and clear[row].sum() > 1) or (agrees.all() and clear.sum() > 1))

@@ -61,9 +61,16 @@ def test_a_shortened_root_is_seen_in_the_weights_if_the_scaled_scores_are_not_wr
 
 
 def test_one_wrong_weight_is_enough_if_all_others_have_the_digits_of_the_shortened_root():
-    """1/(1 + e^(2/1.4)) = 0.1933 and 1/(1 + e^(3/1.4)) = 0.1050; with √2 0.1956 and 0.1070, which may be plausible."""
+    """1/(1 + e^(2/1.4)) = 0.1933 and 1/(1 + e^(3/1.4)) = 0.1050; with √2 0.1956 and 0.1070.
+
+    Only 0.807 (0.8044) is too far from the right weights to be plausible. With 0.196 beside it, the row has not the
+    digits of 1.4, and no cause is seen.
+    """
     report = marked(SCALED, {"S": "3 5 / 4 7", "A": "0.193 0.807 / 0.105 0.895"})
-    assert set(names(report)) <= {"as if √2 were 1.4"}
+    assert verdicts(report)[1] == "A pS pp"
+    assert names(report) == ["as if √2 were 1.4"]
+    other = marked(SCALED, {"S": "3 5 / 4 7", "A": "0.196 0.807 / 0.105 0.895"})
+    assert names(other) == [""]
 
 
 def test_one_cell_by_a_shortened_root_is_a_slip_of_that_cell():
@@ -135,6 +142,33 @@ def test_a_claim_names_its_rule_the_line_where_it_was_used_and_its_cells():
     assert graph.records[claim.site].step.name == "scale"
 
 
+def test_a_misconception_is_named_if_the_exponentials_were_kept_to_two_decimals():
+    """2.72, 7.39, 20.09 and 2.72 sum to 32.92: 2.72/32.92 = 0.08262 … In full it is 2.71828/32.9112 = 0.08259."""
+    problem = {**SCALED, "scale": "none", "W_Q": [[1, 2], [3, 1]]}
+    report = marked(problem, {"S": "1 2 / 3 1", "A": "0.08262 0.22448 / 0.61027 0.08262"})
+    assert names(report) == ["softmax over the whole matrix"]
+
+
+LONG = {
+    **SCALED, "scale": "none", "X": [[6.2, -8.2], [-6.4, -5.2], [-6.3, 6]],
+    "W_Q": [[0.73, 0.16], [-0.92, -0.81]], "W_K": [[-0.33, -0.13], [0.24, -0.04]],
+}  # fmt: skip
+
+
+def test_a_wrong_rule_is_named_if_so_many_cells_cannot_come_so_near_to_it_by_chance():
+    """K as written, and Q in full (12.070, 7.634 …): K₁Q₁ᵀ = -4.01×12.070 - 0.48×7.634 = -52.0650.
+
+    KQᵀ gives -52.063 from the written lines and -52.045 in full; QKᵀ has other numbers outside its diagonal.
+    """
+    lines = {"Q": "12.07 7.63 / 0.11 3.19 / -10.12 -5.87", "K": "-4.01 -0.48 / 0.86 1.04 / 3.52 0.58"}
+    near = "-52.0650 -1.9794 43.3938 / 18.3196 3.4118 -14.8051 / 46.9141 2.2433 -39.0223"
+    report = marked(LONG, {**lines, "S": near})
+    assert names(report) == ["KQᵀ instead of QKᵀ"]
+    assert report.findings[0].student_sum == "", "the sum from the written lines does not give these digits"
+    far = "-52.0650 -1.8794 43.2938 / 18.4196 3.4118 -14.7051 / 46.8141 2.3433 -39.0223"
+    assert names(marked(LONG, {**lines, "S": far})) == [""], "0.1 is more than the rounding of Q and K allows"
+
+
 FEED_FORWARD = {"kind": "feed-forward", "X": [[1, 2]], "W_1": [[1, -1, 3], [-2, 1, 1]], "W_2": [[1], [2], [1]]}
 # F₁ = (1 − 4, −1 + 2, 3 + 2) = (−3, 1, 5); ReLU: (0, 1, 5)
 
@@ -153,7 +187,7 @@ def test_a_rule_that_only_comes_near_the_digits_is_not_claimed():
     """Each number is within a unit of AᵀV, and none of them is AᵀV."""
     finding = only(marked(CONTEXT, {"Z": "2.1 3.5 / 2.1 3.5"}))
     assert (finding.verdict, finding.name, len(finding.cells)) == (Verdict.SLIP, "", 4)
-    assert "do not follow from your line above" in finding.what
+    assert "do not follow from the numbers of the exercise" in finding.what
     assert finding.right_sum == "0.2×1 + 0.8×3 = 2.6"
     assert finding.remedy.startswith("Calculate them again")
 
@@ -170,8 +204,8 @@ def test_a_line_of_unrelated_numbers_has_no_cause():
 @pytest.mark.parametrize(
     ("text", "verdict", "name"),
     [
-        ("0.27 0.37 / 0.88 0.12", Verdict.TRANSCRIPTION, "digit swap"),  # 0.73
-        ("0.27 7.3 / 0.88 0.12", Verdict.TRANSCRIPTION, "decimal slip"),
+        ("0.27 0.37 / 0.88 0.12", Verdict.SLIP, "as if two digits were swapped"),  # 0.73
+        ("0.27 7.3 / 0.88 0.12", Verdict.SLIP, "as if the decimal point were misplaced"),
         ("0.27 0.43 / 0.88 0.12", Verdict.SLIP, ""),  # a changed digit shows no cause: a weight is not copied
         ("0.27 -0.73 / 0.88 0.12", Verdict.SLIP, "as if the result had the other sign"),
     ],
@@ -181,6 +215,16 @@ def test_one_wrong_weight(text, verdict, name):
     problem = {**SCALED, "scale": "none", "W_Q": [[1, 2], [3, 1]]}
     finding = only(marked(problem, {"S": "1 2 / 3 1", "A": text}))
     assert (finding.verdict, finding.name) == (verdict, name)
+
+
+def test_swapped_digits_are_shown_against_a_number_with_as_many_digits():
+    """softmax(1, 2.72) = 0.152, 0.848: 0.58 has the digits of 0.85."""
+    problem = {**SCALED, "scale": "none", "W_Q": [[1, 2.72], [3, 1]]}
+    finding = only(marked(problem, {"S": "1 2.72 / 3 1", "A": "0.15 .58 / 0.88 0.12"}))
+    place = "A (Self-attention), row 1, column 2"
+    assert finding.what == f"{place}: you wrote .58, as if two digits were swapped; your own lines give 0.85."
+    assert finding.remedy == "Compare the digits on paper with your calculation."
+    assert "copied" not in finding.what
 
 
 def test_a_sign_that_later_lines_do_not_have_was_copied_incorrectly():
@@ -206,3 +250,44 @@ def test_a_copied_number_can_have_more_digits_than_the_line_it_comes_from():
     lines = {"S": "3 5 / 4 7", "S′": "2.12 3.54 / 2.83 4.95", "S″": "2.121 3.536 / -∞ 4.950"}
     report = marked(problem, lines)
     assert names(report) == ["mask transposed"]
+
+
+# What was not written
+
+
+def test_a_term_is_not_blamed_if_its_numbers_were_never_written():
+    """S₁₂ = q₁k₂ = 5×3 + 2×4 = 23; 15 is the first product alone, but nobody wrote 2×4."""
+    problem = {**SCALED, "scale": "none", "X": [[1, 2], [3, 1]], "W_Q": [[1, 0], [2, 1]], "W_K": [[1, 1], [0, 1]]}
+    hidden = only(marked(problem, {"S": "11 15 / 8 19"}))
+    assert (hidden.name, hidden.student_sum) == ("", "")
+    assert hidden.what == "S (Self-attention), row 1, column 2: you wrote 15, but the right number is 23."
+    shown = only(marked(problem, {"Q": "5 2 / 5 1", "K": "1 3 / 3 4", "S": "11 15 / 8 19"}))
+    assert shown.name == "as if the term 2×4 were missing"
+    assert "your own lines give 23" in shown.what
+
+
+@pytest.mark.parametrize(
+    ("lines", "num_cells", "sentence"),
+    [
+        ({"S": "1 2 3 / 3 1 4 / 2 2 4", "A": "0.9 0.1 0 / 0.88 0.12 0 / 0.11 0.11 0.79"}, 2, "a masked key must have weight 0"),
+        ({"S": "1 2 3 / 3 1 4 / 2 2 4", "S″": "1 7 8 / 3 1 9 / 2 2 4"}, 3, "a masked score must be -∞"),
+    ],
+)  # fmt: skip
+def test_numbers_of_masked_keys_are_one_finding(lines, num_cells, sentence):
+    """Row 1 of the weights is 1, 0, 0; the masked scores of rows 1 and 2 are -∞."""
+    problem = {
+        "kind": "self-attention", "Q": [[1, 2], [3, 1], [2, 2]], "K": [[1, 0], [0, 1], [1, 1]],
+        "V": [[1, 0], [0, 1], [2, 2]], "scale": "none", "mask": "causal", "layout": "rows",
+    }  # fmt: skip
+    finding = only(marked(problem, lines))
+    assert (finding.verdict, finding.name, len(finding.cells)) == (Verdict.SLIP, "", num_cells)
+    assert sentence in finding.what
+    assert finding.remedy == "Set masked scores to -∞ before the softmax: masked keys then have weight 0."
+
+
+def test_a_forgotten_temperature_is_corrected_with_the_number_of_the_question():
+    """softmax(1, 2, 4) = 0.0420, 0.1142, 0.8438; with temperature 2 it is 0.1402, 0.2312, 0.6285."""
+    problem = {"kind": "softmax", "scores": [[1, 2, 4]], "temperature": 2}
+    finding = only(marked(problem, {"A": "0.0420 0.1142 0.8438"}))
+    assert (finding.name, finding.remedy) == ("no scaling", "Divide every score by 2 before the softmax.")
+    assert "the right number is 0.14024" in finding.what

@@ -22,10 +22,10 @@ def test_a_faultless_working_has_no_root_error():
     assert roots_of(with_lines()) == []
 
 
-def test_two_swapped_digits_are_a_slip_of_the_pen():
-    """softmax(1, 2) = 0.27, 0.73; 0.37 for 0.73."""
+def test_swapped_digits_of_a_calculated_number_are_a_slip():
+    """softmax(1, 2) = 0.27, 0.73; 0.37 for 0.73. A weight is not copied from anywhere."""
     (root,) = roots_of({"S": "1 2 / 3 1", "A": "0.27 0.37 / 0.88 0.12"})
-    assert (root.verdict, root.name, root.cells) == (Verdict.TRANSCRIPTION, "digit swap", ((0, 1),))
+    assert (root.verdict, root.name, root.cells) == (Verdict.SLIP, "as if two digits were swapped", ((0, 1),))
 
 
 def test_two_swapped_rows_are_one_root_error():

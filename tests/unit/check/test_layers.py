@@ -104,7 +104,7 @@ def test_a_working_with_both_orders_keeps_the_order_of_the_question() -> None:
 def test_what_follows_a_wrong_state_is_carried_forward() -> None:
     # with 0.54 for 0.45 the scores are -0.054, -0.246 and -0.009
     report = marked(BILINEAR, {"sᵀW": "-0.30 -0.21 0.54", "e": "-0.054 -0.246 -0.009"})
-    assert verdicts(report) == ["sᵀW ccT", "e fff"]
+    assert verdicts(report) == ["sᵀW ccS", "e fff"]
 
 
 def test_the_weights_on_the_wrong_side_are_named_with_the_state_first() -> None:

@@ -172,3 +172,14 @@ def test_a_line_of_the_wrong_shape_has_the_marks_of_the_scheme():
     report = marked(ATTENTION, {**FAULTLESS, "V": "1 2 3 / 3 4 5"}, Scheme(lines={"V": LineScheme(M=3, A=2)}))
     wrong = next(line for line in report.lines if line.name == "V")
     assert (wrong.marks.earned, wrong.marks.out_of) == (0, 5)
+
+
+def test_numbers_that_could_not_be_checked_earn_nothing():
+    """S₁₂ cannot be read. Row 1 of A is not that of the truth, so nobody knows; with S unreadable A earns nothing."""
+    row = marked(ATTENTION, {**FAULTLESS, "S": "1 x / 3 1", "A": "0.12 0.88 / 0.88 0.12"})
+    marks = next(line.marks for line in row.lines if line.symbol == "A")
+    assert (marks.method, marks.accuracy) == (1.0, 0.5)
+    assert marks.because == "1 of 2 rows is right; 1 row could not be checked"
+    all_rows = marked(ATTENTION, {"S": "x x / x x", "A": "0.12 0.88 / 0.12 0.88"})
+    marks = next(line.marks for line in all_rows.lines if line.symbol == "A")
+    assert (marks.earned, marks.out_of, marks.because) == (0.0, 2.0, "the numbers could not be checked")

@@ -328,7 +328,7 @@ def test_a_symbol_of_the_sheet_with_its_own_shape_keeps_its_meaning():
 
 def test_wrong_numbers_of_another_shape_are_marked_as_the_line_of_that_shape():
     report = marked(WIDE, {"S": "1 2 / 3 1", "Z": "0.71 1.41 / 2.12 0.17"})
-    assert verdicts(report) == ["S cc cc", "S′ cc cT"]
+    assert verdicts(report) == ["S cc cc", "S′ cc cS"]
 
 
 def test_a_letter_follows_the_students_own_earlier_lines_and_not_the_true_values():

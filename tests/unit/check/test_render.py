@@ -556,6 +556,11 @@ def test_a_report_says_which_line_a_name_was_taken_for(name: str, place: str, se
     assert words.remarks(line("Z", "A V", (), name=name, place=place)) == ([sentence] if sentence else [])
 
 
+def test_a_line_that_was_not_written_is_not_called_a_line_of_the_student() -> None:
+    missing = replace(line("A", "softmax", (), name="weights", place="", note="Not written."), is_missing=True)
+    assert words.remarks(missing) == ["Not written."]
+
+
 def test_a_sentence_names_the_line_as_the_student_does() -> None:
     assert words.your_line(line("Q", "X W_Q", (), name="Q", place="written: Q")) == 'Your line "Q"'
     assert words.your_line(line("S", "Q Kᵀ", (), name="scores", place="written: self: scores")) == (

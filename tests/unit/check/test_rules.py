@@ -209,8 +209,8 @@ def test_context_from_given_weights():
     """0.125·1 + 0.875·3 = 2.75; 0.125·2 + 0.875·4 = 3.75; the second row is 2, 3."""
     assert found(CONTEXT, {"Z": "2.75 3.75 / 2 3"}) == ["Z cc cc"]
     report = marked(CONTEXT, {"Z": "2.75 3.57 / 2 3"})
-    assert verdicts(report) == ["Z cT cc"]
-    assert report.findings[0].name == "digit swap"
+    assert verdicts(report) == ["Z cS cc"]
+    assert report.findings[0].name == "as if two digits were swapped"
 
 
 # Several errors, and the cells that they affect

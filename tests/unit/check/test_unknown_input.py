@@ -18,17 +18,30 @@ def letters(lines: dict[str, str], **more: Any) -> list[str]:
     return verdicts(marked({**UNKNOWN, **more}, lines))
 
 
-def test_a_norm_that_can_be_right_is_not_checked_further() -> None:
+def test_a_norm_that_can_be_right_is_plausible() -> None:
     report = marked(UNKNOWN, {"mean": "3 / 3", "variance": "4.67 / 2", "N": GOOD})
-    assert verdicts(report) == ["μ u u", "σ² u u", "N uuu uuu"]
+    assert verdicts(report) == ["μ u u", "σ² u u", "N ppp ppp"]
     assert report.notes[0].sentence == "X is unknown, so only what holds for every norm was checked."
     assert {cell.truth for line in report.lines for row in line.cells for cell in row if cell} == {""}, (
         "nobody knows it"
     )
 
 
+def test_what_cannot_be_checked_earns_nothing_and_is_not_counted() -> None:
+    """A mean and a variance can be anything; the norm has mean 0 and deviation 1, and earns its two marks."""
+    report = marked(UNKNOWN, {"mean": "3 / 3", "variance": "4.67 / 2", "N": GOOD})
+    assert (report.earned, report.out_of) == (2.0, 2.0)
+    assert report.lines[0].marks.because == "not checked and not counted, because the input is unknown"
+    assert report.not_marked == ["mean (2 cells not checked)", "variance (2 cells not checked)"]
+    assert report.exit_code == 2
+    alone = marked(UNKNOWN, {"N": GOOD})
+    assert (alone.earned, alone.out_of, alone.exit_code) == (2.0, 2.0, 0)
+    gain = marked({**UNKNOWN, "gain": [1, 2, 3]}, {"N": "5 6 7"})
+    assert (gain.earned, gain.out_of, gain.exit_code) == (0.0, 0.0, 2)
+
+
 def test_a_mean_other_than_0_is_impossible() -> None:
-    assert letters({"N": "-0.93 -0.46 1.39 / -0.71 -0.71 1.14"}) == ["N uuu III"]
+    assert letters({"N": "-0.93 -0.46 1.39 / -0.71 -0.71 1.14"}) == ["N ppp III"]
 
 
 def test_a_deviation_other_than_1_is_impossible_unless_epsilon_is_large() -> None:
@@ -52,8 +65,8 @@ def test_a_gain_or_a_shift_leaves_nothing_to_check() -> None:
 @pytest.mark.parametrize(
     ("norm", "lines", "expected"),
     [
-        ("batch", "1.00 -1.00 / -1.00 1.20", "N uI uI"),
-        ("all", "1.00 -1.00 / -1.00 1.00", "N uu uu"),
+        ("batch", "1.00 -1.00 / -1.00 1.20", "N pI pI"),
+        ("all", "1.00 -1.00 / -1.00 1.00", "N pp pp"),
         ("all", "1.00 -1.00 / -1.00 1.20", "N II II"),
         ("rms", "0.58 1.15 / 1 1", "N uu uu"),
     ],

@@ -30,7 +30,7 @@ MEANINGS: Mapping[Verdict, str] = {
     Verdict.SLIP: "the right rule, but a calculation error",
     Verdict.INVARIANT: "breaks a property that every correct answer has",
     Verdict.UNREADABLE: "could not be read as a number",
-    Verdict.UNCHECKED: "not checked, because a line it depends on could not be used",
+    Verdict.UNCHECKED: "not checked, because what it depends on is unknown or could not be used; earns no marks",
 }
 MARK_NAMES: Mapping[str, str] = {
     "M": "method mark: the right step with the right inputs",
@@ -140,7 +140,7 @@ def _unwritten(line: LineMark) -> str:
 def _taken_for(line: LineMark) -> str:
     """Return `Your line "output" was taken to be Z.`; only the place of a line whose name is its symbol, if any."""
     names = {symbol_key(split_pick(name.rpartition(":")[2]).name) for name in line.name.split(", ")}
-    phrase = your_line(line)
+    phrase = "" if line.is_missing else your_line(line)
     if not phrase or line.copy_of:
         return f"{phrase}." if phrase else ""
     if names != {symbol_key(line.symbol)}:
