@@ -111,7 +111,7 @@ class SheetComparison:
 
         def fetch(source: Source) -> Any:
             value = plain(source)
-            for copy in self.copies:
+            for copy in sorted(self.copies, key=lambda copy: copy.line in self._copied):  # wrong copies last
                 if copy.source == source and copy.user in (None, user):
                     value = np.where(copy.statement.is_written, copy.statement.value, value)
             if isinstance(source, FromRecord) and source.index in self.miswritten:

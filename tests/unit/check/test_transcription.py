@@ -1,7 +1,10 @@
 """Slips of the pen and wrong products: each kind by hand, and cases that are neither."""
 
+from pathlib import Path
+
 import pytest
 
+from clearhead.check import check
 from clearhead.check.transcription import pen_slip
 from tests.unit.check.desk import marked, roots, verdicts
 
@@ -91,3 +94,30 @@ def test_many_slips_of_one_line_are_reported_together():
     assert verdicts(report) == ["Z SSSSSS"]
     assert len(report.findings) == 1
     assert len(report.findings[0].cells) == 6
+
+
+SUM = """
+X = [[1, 0], [0, 1]]
+W_Q = [[1, 2], [2, 1]]
+W_K = [[1, 0], [0, 1]]
+W_V = [[2, 0], [1, 3]]
+
+V = [[2, 0], [1, 3]]
+S = [[1, 2], [2, 1]]
+A = [[0.27, 0.73], [0.73, 0.27]]
+
+z1 = 0.27·(2, 0) + 0.73·(1, 2) = (1.27, 1.46)
+z2 = 0.73·(2, 0) + 0.27·(1, 3) = (1.73, 0.81)
+"""
+
+
+def test_a_row_of_v_that_was_copied_incorrectly_into_a_shown_sum_is_found(tmp_path: Path) -> None:
+    """In z₁, 3 became 2: 0.73×2 = 1.46 follows from it, where 0.73×3 = 2.19 is right. z₂ was worked from the 3."""
+    page = tmp_path / "page.md"
+    page.write_text(SUM, encoding="utf-8")
+    (report,) = check(page)
+    assert roots(report) == ["V 2,2 transcription"]
+    assert verdicts(report)[-1] == "Z cf cc"
+    page.write_text(SUM.replace("(1, 2) = (1.27, 1.46)", "(1, 3) = (1.27, 2.19)"), encoding="utf-8")
+    (right,) = check(page)
+    assert not right.findings

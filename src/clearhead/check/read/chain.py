@@ -124,6 +124,7 @@ class ExerciseContext:
     weights_name: str = "A"
     scores_name: str = "QKᵀ"
     num_rows: int = 0
+    num_values: int = 0  # rows of V, if V is given or written as a matrix
     rows_seen: dict[str, int] = field(default_factory=dict)
     skipped: list[tuple[str, int]] = field(default_factory=list)  # (sentence, line) of numbers that were not matched
     renamed: list[tuple[str, int]] = field(default_factory=list)

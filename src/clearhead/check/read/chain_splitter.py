@@ -18,6 +18,7 @@ _PART_OF: dict[str, Part] = {
     **{"X": "X", "Y": "Y", "W_Q": "W_Q", "W_K": "W_K", "W_V": "W_V", "Q": "Q", "K": "K", "V": "V", "A": "weights"},
     **{"s": "s", "h": "h"},
 }
+_WEIGHTED_SUM = re.compile(r"[\d.,]+ ?[·×*]? ?▢(?: ?\+ ?[\d.,]+ ?[·×*]? ?▢)+")
 
 
 def split_chain(chain: Chain, context: ExerciseContext) -> list[Entry]:
@@ -134,8 +135,17 @@ class _ChainSplitter:
         if re.search(r"\d\s*▢", link.side.text) and self.context.is_seq2seq:
             for number, grid in enumerate(link.side.grids, 1):
                 self._copy(f"h[{number}]", "h", grid.as_row(), link, number)
+        elif self._is_weighted_sum(link):
+            for number, grid in enumerate(link.side.grids, 1):
+                self._copy(f"V[{number}]", "V", grid.as_row(), link, number)
         else:
             self.context.leave(f"only the sum of {self.symbol.name} is marked, not its terms", link.line)
+
+    def _is_weighted_sum(self, link: Link) -> bool:
+        """Return whether a side is `0.3·(1, 2) + 0.7·(3, 4)`, with a term for every row of V, which is known."""
+        is_output = self.symbol.part == "output" and not self.context.is_columns
+        has_all = len(link.side.grids) == self.context.num_values
+        return is_output and has_all and _WEIGHTED_SUM.fullmatch(link.side.text.strip()) is not None
 
     def _product(self, link: Link) -> None:
         first, second = link.side.grids

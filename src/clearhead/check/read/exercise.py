@@ -246,10 +246,21 @@ def _context(exercise: Exercise, problem: Mapping[str, Any] | None) -> ExerciseC
         is_columns,
         is_cross,
         num_rows=num_rows,
+        num_values=_num_values(exercise, problem),
         has_problem=problem is not None,
         givens=given_rows(problem),
         tokens=token_lists(problem),
     )
+
+
+def _num_values(exercise: Exercise, problem: Mapping[str, Any] | None) -> int:
+    """Return the number of rows of V, if the problem gives it or the page has it as a matrix; otherwise 0."""
+    given = problem.get("V") if problem else None
+    if isinstance(given, list):
+        return len(given)
+    named = [chain for chain in exercise.chains if chain.symbol and (chain.symbol.part, chain.symbol.row) == ("V", 0)]
+    values = [chain.sides[-1].side.value for chain in named if chain.sides]
+    return next((value.height for value in values if value is not None), 0)
 
 
 def _mend(entries: list[Entry], notes: list[Note], *, has_problem: bool) -> list[Entry]:

@@ -35,6 +35,15 @@ def test_transposed_keys_in_a_product_of_scores_are_transposed_back():
     assert parts[1].grid.cells == (("5", "7"), ("6", "8"))
 
 
+def test_the_terms_of_a_shown_sum_are_copies_of_the_rows_of_v():
+    text = "z1 = 0.3·(2, 0) + 0.7·(1, 3) = (1.3, 2.1)"
+    parts = entries(text, ExerciseContext(num_values=2))
+    assert roles(parts) == [("V[1]", "Z[1]"), ("V[2]", "Z[1]"), ("Z[1]", "")]
+    assert parts[1].grid.cells == (("1", "3"),)
+    for num_values in (0, 3):  # V is not known, or a term was left out: nobody can say which row a term is
+        assert roles(entries(text, ExerciseContext(num_values=num_values))) == [("Z[1]", "")]
+
+
 def test_in_cross_attention_queries_are_made_from_the_second_sentence():
     parts = entries("$$Q = [[1, 2]] × [[3, 4], [5, 6]] = [[13, 16]]$$", ExerciseContext(is_cross=True))
     assert roles(parts)[0] == ("Y", "Q")
