@@ -125,7 +125,7 @@ SHIFT = Step(
     columns_equation="{scores} - the largest number of its column",
     inputs=parse_inputs("scores:QK"),
     axes="BHQK",
-    sentence="Subtract each query's largest score, which does not change its weights.",
+    sentence="Subtract the largest score, which does not change the weights.",
 )
 EXPONENTIATE = Step(
     name="exponentiate",
@@ -142,7 +142,7 @@ ROW_SUM = Step(
     columns_equation="the sum of each column of {x}",
     inputs=parse_inputs("x:QK"),
     axes="BHQK",
-    sentence="Sum the exponentials of each query.",
+    sentence="Sum the exponentials.",
 )
 SOFTMAX = Step(
     name="softmax",
@@ -153,7 +153,7 @@ SOFTMAX = Step(
     "[?, base {base}?]",
     inputs=parse_inputs("scores:QK base? exponentials?:QK total?:QK"),
     axes="BHQK",
-    sentence="Convert each query's scores to weights that sum to 1.",
+    sentence="Convert the scores to weights that sum to 1.",
 )
 DIVIDE = Step(
     name="divide",
@@ -163,7 +163,7 @@ DIVIDE = Step(
     columns_equation="each column of {scores} divided by its sum",
     inputs=parse_inputs("scores:QK"),
     axes="BHQK",
-    sentence="Divide each query's numbers by their sum, so that they sum to 1.",
+    sentence="Divide the numbers by their sum, so that they sum to 1.",
 )
 MIX = Step(
     name="mix",
