@@ -117,7 +117,7 @@ def test_a_row_of_v_that_was_copied_incorrectly_into_a_shown_sum_is_found(tmp_pa
     page.write_text(SUM, encoding="utf-8")
     (report,) = check(page)
     assert roots(report) == ["V 2,2 transcription"]
-    assert verdicts(report)[-1] == "Z cf cc"
+    assert "Z cf cc" in verdicts(report)
     page.write_text(SUM.replace("(1, 2) = (1.27, 1.46)", "(1, 3) = (1.27, 2.19)"), encoding="utf-8")
     (right,) = check(page)
     assert not right.findings
