@@ -255,9 +255,9 @@ def _context(exercise: Exercise, problem: Mapping[str, Any] | None) -> ExerciseC
 
 def _num_values(exercise: Exercise, problem: Mapping[str, Any] | None) -> int:
     """Return the number of rows of V, if the problem gives it or the page has it as a matrix; otherwise 0."""
-    given = problem.get("V") if problem else None
-    if isinstance(given, list):
-        return len(given)
+    matrix = problem.get("V") if problem else None
+    if isinstance(matrix, list):
+        return len(matrix)
     named = [chain for chain in exercise.chains if chain.symbol and (chain.symbol.part, chain.symbol.row) == ("V", 0)]
     values = [chain.sides[-1].side.value for chain in named if chain.sides]
     return next((value.height for value in values if value is not None), 0)
