@@ -442,3 +442,15 @@ def test_memory_does_not_grow_with_the_number_of_lines(model: str, tmp_path: Pat
             assert sum(1 for _ in file) == number
         (tmp_path / "out.txt").unlink()
     assert peaks[1] < peaks[0] * 1.05 + 8_000  # KiB
+
+
+@pytest.mark.parametrize(("text", "threads"), [("the red cat", "1"), ("the red cat " * 100, None)])
+def test_a_short_text_is_translated_on_one_thread(
+    text: str, threads: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    run("translate", "-m", str(tmp_path / "none"), text)
+    assert os.environ.get("OPENBLAS_NUM_THREADS") == threads
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")
+    run("translate", "-m", str(tmp_path / "none"), text)
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "3", "what the user sets is left alone"

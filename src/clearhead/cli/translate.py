@@ -1,5 +1,6 @@
 """`clearhead translate`: text in, translations out, line for line."""
 
+import os
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from clearhead.formats.model_folder import ModelFolder
 
 _EXTRA = "torch"
+_SHORT = 800  # characters
 
 
 @with_option_groups
@@ -51,6 +53,7 @@ def translate(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object for each line.")] = False,
 ) -> None:
     """Translate sentences or a file."""
+    _limit_threads(lines.num_characters(texts or []))
     try:
         from clearhead.decoding.engines.engine import EngineNeeds
         from clearhead.decoding.job import JobHooks, JobOutput, TranslationJob
@@ -91,6 +94,15 @@ def translate(
         if missing.name == _EXTRA:
             raise ClearheadError(not_installed("translate", missing.name, "translate")) from None
         raise
+
+
+def _limit_threads(num_characters: int | None) -> None:
+    """Let NumPy use one thread for a short text; this must happen before NumPy is imported.
+
+    Its products are so small that on a busy machine, waiting for other threads takes ten times as long as the products.
+    """
+    if num_characters is not None and num_characters <= _SHORT:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _refuse_files(sentences: list[str]) -> None:
